@@ -1,0 +1,90 @@
+// The producer's side: enqueue tasks.
+//
+//   dogged::Client client{"postgresql://app@db/app"};
+//   dogged::TaskId id = client.enqueue(deliver_webhook, Delivery{…}, {.delay = 30s, .priority = -10});
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <dogged/detail/json_text.hpp>
+#include <dogged/error.hpp>
+#include <dogged/task.hpp>
+
+namespace dogged {
+
+struct ClientOptions {
+  /// The PostgreSQL schema that holds the queue; a lower-case identifier.
+  std::string schema = "dogged";
+  /// Shown in pg_stat_activity.
+  std::string application_name = "dogged client";
+};
+
+struct EnqueueOptions {
+  /// The queue; empty: the one that the task's definition names, or "default" where no worker has declared the task.
+  std::string queue = {};
+  /// Not before this time. Refused if more than 5 minutes past or more than 10 years ahead of the database's clock.
+  std::optional<std::chrono::system_clock::time_point> run_at = {};
+  /// Not before this long from now, by the database's clock. Give either this or run_at; 0 to 10 years.
+  std::optional<milliseconds> delay = {};
+  /// Lower runs first, -32768 to 32767; tasks of one priority run in the order of their ids.
+  int priority = 0;
+  /// Carried to the handler and to every attempt row: a W3C `traceparent`, or what your tracing uses. Up to 512 bytes.
+  std::string trace_context = {};
+};
+
+/// A task by name and JSON text, for tools and for producers that do not share the task's key.
+struct NewTask {
+  std::string name;
+  std::string args_json = "{}";
+  EnqueueOptions options = {};
+};
+
+/// A connection that enqueues. Thread-safe: calls are made one after another; use a client per thread for more.
+///
+/// Each call is one transaction: when it returns, the tasks are durable; when it throws InvalidInput, none was
+/// enqueued. After ConnectionError the outcome is unknown if the connection was lost at COMMIT. The next call
+/// connects again.
+class Client {
+ public:
+  /// Connects and checks that the schema is there and fits this program.
+  /// `url`: `postgresql://…` or `host=… dbname=…`; empty: libpq's PG* variables.
+  /// Throws ConnectionError, SchemaMismatch, InvalidInput (the schema's name).
+  explicit Client(const std::string& url, ClientOptions options = {});
+  ~Client();
+  Client(Client&&) noexcept;
+  Client& operator=(Client&&) noexcept;
+
+  /// Enqueues one task. Throws InvalidInput (args that JSON cannot carry: NaN, NUL, invalid UTF-8; args over the
+  /// limit of 1 MiB; a queue that does not exist; a run_at out of range) and DatabaseError.
+  template <class Args, class Result>
+  TaskId enqueue(const Task<Args, Result>& task, const std::type_identity_t<Args>& args,
+                 const EnqueueOptions& options = {}) {
+    return enqueue(NewTask{std::string{task.name()}, detail::args_to_json_text(task.name(), args), options});
+  }
+
+  /// Enqueues many tasks of one kind, all or none; ids in the order of `args`.
+  template <class Args, class Result>
+  std::vector<TaskId> enqueue_many(const Task<Args, Result>& task, const std::vector<Args>& args,
+                                   const EnqueueOptions& options = {}) {
+    std::vector<NewTask> tasks;
+    tasks.reserve(args.size());
+    for (const Args& one : args) {
+      tasks.push_back({std::string{task.name()}, detail::args_to_json_text(task.name(), one), options});
+    }
+    return enqueue_many(tasks);
+  }
+
+  TaskId enqueue(const NewTask& task);
+  std::vector<TaskId> enqueue_many(const std::vector<NewTask>& tasks);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dogged

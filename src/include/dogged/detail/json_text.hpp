@@ -1,0 +1,110 @@
+// From values to JSON text that PostgreSQL can store as jsonb, and back. Templates, so that nlohmann_json stays on
+// the caller's side: the compiled library sees text only, and a program may use any of its build options.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include <dogged/error.hpp>
+
+namespace dogged::detail {
+
+/// A value that jsonb cannot hold, by JSON pointer.
+struct Unstorable {
+  std::string pointer;
+  std::string reason;
+};
+
+[[nodiscard]] inline std::string pointer_token(std::string_view key) {
+  std::string token;
+  for (char c : key) {
+    if (c == '~') {
+      token += "~0";
+    } else if (c == '/') {
+      token += "~1";
+    } else {
+      token += c;
+    }
+  }
+  return token;
+}
+
+/// Deeper documents would overflow the stack of recursive code, here and in PostgreSQL.
+inline constexpr int max_json_depth = 500;
+
+inline constexpr std::string_view nul_reason = "contains a NUL character, which PostgreSQL's jsonb cannot hold";
+
+/// The first value that dump() would change silently (NaN becomes null) or that jsonb refuses.
+template <class Json>
+[[nodiscard]] std::optional<Unstorable> find_unstorable(const Json& json, int depth = 0) {
+  const auto because = [](std::string_view reason) { return Unstorable{"", std::string{reason}}; };
+  const auto below = [depth](const Json& value, auto token) -> std::optional<Unstorable> {
+    auto found = find_unstorable(value, depth + 1);
+    if (found) found->pointer = "/" + token() + found->pointer;  // built only where something is wrong
+    return found;
+  };
+  if (depth > max_json_depth) return because("is nested more than 500 levels deep");
+  if (json.is_number_float() && !std::isfinite(json.template get<double>())) {
+    return because("is NaN or infinite, which JSON cannot carry");
+  }
+  if (json.is_binary()) return because("is binary, which JSON cannot carry");
+  if (json.is_string()) {
+    if (json.template get_ref<const std::string&>().find('\0') != std::string::npos) return because(nul_reason);
+  } else if (json.is_object()) {
+    for (auto member = json.begin(); member != json.end(); ++member) {
+      if (member.key().find('\0') != std::string::npos) return because(nul_reason);
+      if (auto found = below(*member, [&] { return pointer_token(member.key()); })) return found;
+    }
+  } else if (json.is_array()) {
+    for (std::size_t i = 0; i < json.size(); ++i) {
+      if (auto found = below(json[i], [&] { return std::to_string(i); })) return found;
+    }
+  }
+  return std::nullopt;
+}
+
+/// JSON text of `value`. Throws std::invalid_argument, naming `what` and the JSON pointer.
+template <class T>
+[[nodiscard]] std::string to_json_text(const std::string& what, const T& value) {
+  try {
+    const nlohmann::json json(value);
+    if (auto found = find_unstorable(json)) {
+      throw std::invalid_argument(what + ": " + (found->pointer.empty() ? "the value" : found->pointer) + " " +
+                                  found->reason);
+    }
+    return json.dump();
+  } catch (const nlohmann::json::exception& error) {
+    throw std::invalid_argument(what + " cannot become JSON: " + error.what());
+  }
+}
+
+template <class Args>
+[[nodiscard]] std::string args_to_json_text(std::string_view task_name, const Args& args) {
+  try {
+    return to_json_text("the args of task \"" + std::string{task_name} + "\"", args);
+  } catch (const std::invalid_argument& error) {
+    throw InvalidInput(error.what());
+  }
+}
+
+inline constexpr std::size_t max_details_bytes = 65536;
+
+/// JSON text of an error's details. Never throws over their content: losing the error would be worse.
+template <class Json>
+[[nodiscard]] std::string details_to_json_text(const Json& details) {
+  if (auto found = find_unstorable(details)) {
+    return Json{{"unstorable", (found->pointer.empty() ? "the value" : found->pointer) + " " + found->reason}}.dump();
+  }
+  std::string text = details.dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (text.size() <= max_details_bytes) return text;
+  return Json{{"unstorable", "has " + std::to_string(text.size()) + " bytes; the limit is 65536"}}.dump();
+}
+
+}  // namespace dogged::detail

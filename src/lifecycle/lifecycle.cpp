@@ -1,0 +1,115 @@
+// What happens to a task when one of its attempts ends: one function an outcome.
+#include "lifecycle/lifecycle.hpp"
+
+#include <dogged/detail/names.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+namespace dogged::lifecycle {
+namespace {
+
+/// In the order of the enum.
+constexpr std::array<std::string_view, 6> status_names{"pending", "running",   "succeeded",
+                                                       "failed",  "cancelled", "expired"};
+constexpr std::array<std::string_view, 6> outcome_names{"succeeded", "failed", "timed_out",
+                                                        "cancelled", "lost",   "interrupted"};
+
+template <class Enum>
+std::optional<Enum> from_text(const std::array<std::string_view, 6>& names, std::string_view text) noexcept {
+  const auto found = std::find(names.begin(), names.end(), text);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<Enum>(found - names.begin());
+}
+
+bool can_be_mended_by_retrying(std::string_view error_code) noexcept {
+  return error_code != codes::invalid_args && error_code != codes::invalid_result;
+}
+
+/// The attempt is on record; the task is where it ends unless the caller gives it a next run.
+Transition ended(const TaskState& task, Outcome outcome, Status status, std::string_view error_code) {
+  return {.status = status,
+          .outcome = outcome,
+          .error_code = std::string{error_code},
+          .retry_count = task.retry_count,
+          .losses = task.losses,
+          .next_run = std::nullopt};
+}
+
+Transition run_again(Transition transition, const NextRun& next_run) {
+  transition.status = Status::pending;
+  transition.next_run = next_run;
+  return transition;
+}
+
+NextRun spend_retry(const RetryDelay& delay, std::optional<milliseconds> retry_after) {
+  if (!retry_after) return {delay.backoff, delay.delay, /*spends_retry=*/true, /*from_retry_after=*/false};
+  const milliseconds asked = std::clamp(*retry_after, limits::min_delay, limits::max_delay);
+  return {asked, asked, /*spends_retry=*/true, /*from_retry_after=*/true};
+}
+
+/// Failed and timed out: retried while the code is retryable and the policy has a delay left.
+Transition after_failure(const TaskState& task, const Rules& rules, const Ending& ending,
+                         std::string_view error_code, double draw) {
+  Transition transition = ended(task, ending.outcome, Status::failed, error_code);
+  if (!is_retryable(rules, error_code)) return transition;
+  const auto delay = next_delay(rules.policy, task.retry_count + 1, draw);
+  if (!delay) return transition;
+  ++transition.retry_count;
+  return run_again(std::move(transition), spend_retry(*delay, ending.retry_after));
+}
+
+/// The worker died, perhaps because of this task: it runs again at once, but not for ever.
+Transition after_loss(const TaskState& task, const Rules& rules) {
+  Transition transition = ended(task, Outcome::lost, Status::failed, codes::worker_lost);
+  ++transition.losses;
+  if (!rules.retry_lost || transition.losses >= rules.max_losses) return transition;
+  return run_again(std::move(transition), NextRun{});
+}
+
+}  // namespace
+
+std::string_view to_text(Status status) noexcept { return status_names[static_cast<std::size_t>(status)]; }
+
+std::string_view to_text(Outcome outcome) noexcept {
+  return outcome_names[static_cast<std::size_t>(outcome)];
+}
+
+std::optional<Status> status_from_text(std::string_view text) noexcept {
+  return from_text<Status>(status_names, text);
+}
+
+std::optional<Outcome> outcome_from_text(std::string_view text) noexcept {
+  return from_text<Outcome>(outcome_names, text);
+}
+
+bool is_retryable(const Rules& rules, std::string_view error_code) noexcept {
+  if (!can_be_mended_by_retrying(error_code)) return false;
+  return std::any_of(
+      rules.auto_retry_for.begin(), rules.auto_retry_for.end(),
+      [error_code](std::string_view listed) { return listed == error_code || listed == codes::any; });
+}
+
+std::optional<Transition> after_attempt(const TaskState& task, const Rules& rules, const Ending& ending,
+                                        double draw) {
+  if (task.status != Status::running) return std::nullopt;
+  switch (ending.outcome) {
+    case Outcome::succeeded:
+      return ended(task, Outcome::succeeded, Status::succeeded, "");
+    case Outcome::failed:
+      return after_failure(task, rules, ending,
+                           ending.error_code.empty() ? codes::unhandled_exception : ending.error_code, draw);
+    case Outcome::timed_out:
+      return after_failure(task, rules, ending, codes::timeout, draw);
+    case Outcome::cancelled:
+      return ended(task, Outcome::cancelled, Status::cancelled, codes::cancelled);
+    case Outcome::lost:
+      return after_loss(task, rules);
+    case Outcome::interrupted:  // the worker's doing, not the task's: nothing is counted against it
+      return run_again(ended(task, Outcome::interrupted, Status::pending, ""), NextRun{});
+  }
+  return std::nullopt;
+}
+
+}  // namespace dogged::lifecycle

@@ -1,0 +1,84 @@
+// What happens to a task when one of its attempts ends. This one pure function is the specification: it knows
+// no database, no clock and no random source, and every transition that the SQL carries out was decided here.
+// docs/lifecycle.md tells it in prose; tests/unit/lifecycle_test.cpp goes through every combination.
+#pragma once
+
+#include <dogged/retry.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dogged::lifecycle {
+
+enum class Status { pending, running, succeeded, failed, cancelled, expired };
+enum class Outcome { succeeded, failed, timed_out, cancelled, lost, interrupted };
+
+[[nodiscard]] std::string_view to_text(Status status) noexcept;
+[[nodiscard]] std::string_view to_text(Outcome outcome) noexcept;
+[[nodiscard]] std::optional<Status> status_from_text(std::string_view text) noexcept;
+[[nodiscard]] std::optional<Outcome> outcome_from_text(std::string_view text) noexcept;
+
+/// What of a task the decision depends on.
+struct TaskState {
+  Status status = Status::running;
+  int attempt = 1;      ///< number of the attempt that ended, from 1
+  int retry_count = 0;  ///< retries spent before it
+  int losses = 0;       ///< attempts lost before it
+
+  friend bool operator==(const TaskState&, const TaskState&) = default;
+};
+
+/// What the task's definition says of failures.
+struct Rules {
+  RetryPolicy policy = NoRetry{};
+  std::vector<std::string> auto_retry_for = {};  ///< error codes, or "*" for all
+  int max_losses = 3;                            ///< the loss with this number dead-letters the task
+  bool retry_lost = true;                        ///< false: the first loss dead-letters it
+};
+
+/// How the attempt ended.
+struct Ending {
+  Outcome outcome = Outcome::succeeded;
+  /// Of a failed one; empty is UNHANDLED_EXCEPTION. The other outcomes have codes of their own.
+  std::string_view error_code = {};
+  /// Of a failed or timed_out one; replaces the policy's delay, cut to 1 ms .. 24 h.
+  std::optional<milliseconds> retry_after = {};
+};
+
+/// When and how the task runs again.
+struct NextRun {
+  milliseconds backoff{0};        ///< by the policy (or retry_after), before jitter; 0: at once
+  milliseconds delay{0};          ///< after jitter: next_retry_at = finished_at + delay
+  bool spends_retry = false;      ///< false after lost and interrupted
+  bool from_retry_after = false;  ///< the error's retry_after replaced the policy's delay
+
+  friend bool operator==(const NextRun&, const NextRun&) = default;
+};
+
+/// The one transition: the task's next state, and the attempt row's outcome, code and future.
+struct Transition {
+  Status status = Status::pending;  ///< pending: it runs again
+  Outcome outcome = Outcome::succeeded;
+  std::string error_code = {};  ///< of the attempt row; empty where there was no error
+  int retry_count = 0;
+  int losses = 0;
+  std::optional<NextRun> next_run = {};  ///< the attempt row's will_retry
+
+  [[nodiscard]] bool will_retry() const noexcept { return next_run.has_value(); }
+  friend bool operator==(const Transition&, const Transition&) = default;
+};
+
+/// Decides. Nothing is returned where the task is not `running`: whoever reports does not hold it any more,
+/// the report changes nothing and leaves no attempt row (it is fenced). `draw` is uniform in [0, 1).
+/// Throws InvalidPolicy where a delay is asked of a policy that is out of its limits. Thread-safe.
+[[nodiscard]] std::optional<Transition> after_attempt(const TaskState& task, const Rules& rules,
+                                                      const Ending& ending, double draw);
+
+/// Whether a failure with this code is retried while retries are left: it is listed, or "*" is.
+/// INVALID_ARGS and INVALID_RESULT never are, even if they are listed: the same args would meet the same code
+/// again.
+[[nodiscard]] bool is_retryable(const Rules& rules, std::string_view error_code) noexcept;
+
+}  // namespace dogged::lifecycle

@@ -1,0 +1,20 @@
+// Durations as people write them: 250ms, 30s, 5m, 1h30m.
+#pragma once
+
+#include <dogged/retry.hpp>
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+namespace dogged {
+
+/// Hours are the largest unit: `24h`, `1h30m`, `1m30s`, `1s500ms`, `0ms`, `-5s`.
+[[nodiscard]] std::string duration_to_text(milliseconds duration);
+
+/// Reads numbers with the units d, h, m, s and ms, the larger before the smaller: `250ms`, `30s`, `1h30m`,
+/// `1.5s`. Throws InvalidInput for anything else: no unit, a sign, a fraction of a millisecond, or more than
+/// fits.
+[[nodiscard]] milliseconds duration_from_text(std::string_view text);
+
+}  // namespace dogged

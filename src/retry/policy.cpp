@@ -1,0 +1,160 @@
+// The delays of retry policies: the formula, the cut at max_delay, the jitter.
+#include "retry/duration.hpp"
+#include "retry/number_text.hpp"
+#include "retry/policy_fields.hpp"
+
+#include <dogged/detail/policy_rules.hpp>
+#include <dogged/retry.hpp>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <cstdint>
+
+namespace dogged {
+namespace {
+
+using detail::PolicyMistake;
+using detail::PolicyRule;
+
+std::string value_text(std::int64_t value) { return std::to_string(value); }
+std::string value_text(double value) { return number_to_text(value); }
+std::string value_text(milliseconds value) { return duration_to_text(value); }
+
+std::string describe(const PolicyMistake& mistake) {
+  const std::string value = std::visit([](auto number) { return value_text(number); }, mistake.value);
+  const std::string is = std::string{mistake.field} + " is " + value;
+  switch (mistake.rule) {
+    case PolicyRule::fixed_has_no_form:
+      return "a fixed policy needs intervals, or interval with max_retries; it has neither";
+    case PolicyRule::fixed_has_both_forms:
+      return "a fixed policy takes either intervals, or interval with max_retries; it has both: leave one "
+             "out";
+    case PolicyRule::intervals_size:
+      return "intervals has " + value + " entries; it must have 1 to 20";
+    case PolicyRule::intervals_entry:
+      return "intervals[" + std::to_string(mistake.index) + "] is " + value + "; it must be 1ms to 24h";
+    case PolicyRule::interval:
+    case PolicyRule::base:
+    case PolicyRule::initial:
+    case PolicyRule::max_delay:
+      return is + "; it must be 1ms to 24h";
+    case PolicyRule::increment:
+      return is + "; it must be 0 to 24h";
+    case PolicyRule::multiplier:
+      return is + "; it must be 1 to 100";
+    case PolicyRule::max_retries:
+      return is + "; it must be 1 to 20";
+    case PolicyRule::jitter_proportion:
+      return "jitter has the proportion " + value + "; it must be above 0 and up to 1 (100%)";
+    case PolicyRule::jitter_amount:
+      return "jitter has the amount " + value + "; it must be 1ms to 24h";
+  }
+  return is;
+}
+
+InvalidPolicy invalid(const PolicyMistake& mistake) {
+  return InvalidPolicy(std::string{mistake.field}, describe(mistake));
+}
+
+int retries_of(const NoRetry&) noexcept { return 0; }
+int retries_of(const Fixed& policy) noexcept {
+  return policy.intervals.empty() ? policy.max_retries : static_cast<int>(policy.intervals.size());
+}
+int retries_of(const Exponential& policy) noexcept { return policy.max_retries; }
+int retries_of(const Linear& policy) noexcept { return policy.max_retries; }
+
+double as_double(milliseconds delay) { return static_cast<double>(delay.count()); }
+
+// The formulas, in milliseconds. In double, nothing overflows: 24 h · 100^19 is 8.64e45.
+
+double formula_ms(const Fixed& policy, int retry) {
+  if (policy.intervals.empty()) return as_double(policy.interval);
+  return as_double(policy.intervals[static_cast<std::size_t>(retry - 1)]);
+}
+
+double formula_ms(const Exponential& policy, int retry) {
+  return as_double(policy.base) * std::pow(policy.multiplier, retry - 1);
+}
+
+double formula_ms(const Linear& policy, int retry) {
+  return as_double(policy.initial) + as_double(policy.increment) * (retry - 1);
+}
+
+/// How far jitter may move a delay, before the limits.
+struct Spread {
+  double least_ms;
+  double most_ms;
+};
+
+Spread spread_of(const Jitter& jitter, milliseconds backoff) {
+  const double middle = as_double(backoff);
+  switch (jitter.kind()) {
+    case Jitter::Kind::none:
+      break;
+    case Jitter::Kind::full:
+      return {as_double(limits::min_delay), middle};
+    case Jitter::Kind::absolute:
+      return {middle - as_double(jitter.amount()), middle + as_double(jitter.amount())};
+    case Jitter::Kind::proportional:
+      return {middle - middle * jitter.proportion(), middle + middle * jitter.proportion()};
+  }
+  return {middle, middle};
+}
+
+template <class Policy>
+DelayRange range_of(const Policy& policy, int retry) {
+  const double uncut_ms = formula_ms(policy, retry);
+  const milliseconds backoff{std::llround(std::min(uncut_ms, as_double(policy.max_delay)))};
+  const Spread spread = spread_of(policy.jitter, backoff);
+  // Inward, so that no whole millisecond lies outside the real bounds. The backoff is always inside.
+  const milliseconds shortest{
+      std::llround(std::ceil(std::max(spread.least_ms, as_double(limits::min_delay))))};
+  const milliseconds longest{std::llround(std::floor(std::min(spread.most_ms, as_double(policy.max_delay))))};
+  assert(limits::min_delay <= shortest && shortest <= backoff);
+  assert(backoff <= longest && longest <= policy.max_delay);
+  return {shortest, backoff, longest};
+}
+
+DelayRange range_of(const NoRetry&, int) { return {}; }  // not reached: it has no retries
+
+/// Each whole millisecond of the range is equally likely. A range that max_delay cuts is drawn from as it is
+/// left: moving what lies above to max_delay would make tasks that failed together return together.
+milliseconds draw_from(const DelayRange& range, double draw) {
+  const double count = as_double(range.longest - range.shortest) + 1.0;
+  const milliseconds drawn = range.shortest + milliseconds{static_cast<std::int64_t>(draw * count)};
+  return std::min(drawn, range.longest);
+}
+
+}  // namespace
+
+int checked_max_retries(std::int64_t max_retries) {
+  if (const auto mistake = detail::check_max_retries(max_retries)) throw invalid(*mistake);
+  return static_cast<int>(max_retries);
+}
+
+void require_valid(const RetryPolicy& policy) {
+  if (const auto mistake = detail::find_mistake(policy)) throw invalid(*mistake);
+}
+
+int max_retries(const RetryPolicy& policy) noexcept {
+  return std::visit([](const auto& chosen) { return retries_of(chosen); }, policy);
+}
+
+std::optional<DelayRange> delay_range(const RetryPolicy& policy, int retry) {
+  require_valid(policy);
+  if (retry < 1) throw InvalidInput("retry is " + std::to_string(retry) + "; retries are counted from 1");
+  if (retry > max_retries(policy)) return std::nullopt;
+  return std::visit([retry](const auto& chosen) { return range_of(chosen, retry); }, policy);
+}
+
+std::optional<RetryDelay> next_delay(const RetryPolicy& policy, int retry, double draw) {
+  if (!(draw >= 0.0 && draw <= 1.0)) {
+    throw InvalidInput("draw is " + number_to_text(draw) + "; it must be a random number in [0, 1)");
+  }
+  const auto range = delay_range(policy, retry);
+  if (!range) return std::nullopt;
+  return RetryDelay{range->backoff, draw_from(*range, draw)};
+}
+
+}  // namespace dogged

@@ -1,0 +1,6 @@
+// expect: interval_is_not_between_1ms_and_24h
+#include <dogged/detail/policy_rules.hpp>
+
+using namespace std::chrono_literals;
+
+static_assert(dogged::detail::accept_policy(dogged::Fixed{.interval = 25h, .max_retries = 5}));

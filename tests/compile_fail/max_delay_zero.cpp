@@ -1,0 +1,6 @@
+// expect: max_delay_is_not_between_1ms_and_24h
+#include <dogged/detail/policy_rules.hpp>
+
+using namespace std::chrono_literals;
+
+static_assert(dogged::detail::accept_policy(dogged::Fixed{.intervals = {60s}, .max_delay = 0s}));

@@ -1,0 +1,286 @@
+// The lifecycle: every combination of what the decision depends on, held against the table in
+// docs/lifecycle.md.
+#include "lifecycle/lifecycle.hpp"
+
+#include "support/catch.hpp"
+
+#include <dogged/detail/names.hpp>
+
+#include <array>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+using namespace std::chrono_literals;
+using namespace dogged;
+using namespace dogged::lifecycle;
+
+namespace {
+
+constexpr std::array all_statuses{Status::pending, Status::running,   Status::succeeded,
+                                  Status::failed,  Status::cancelled, Status::expired};
+constexpr std::array all_outcomes{Outcome::succeeded, Outcome::failed, Outcome::timed_out,
+                                  Outcome::cancelled, Outcome::lost,   Outcome::interrupted};
+
+enum class Listing { listed, by_star, not_listed };
+
+constexpr double draw = 0.0;
+/// Backoffs 10 s, 20 s, 40 s; with the draw 0, delays 5 s, 10 s, 20 s.
+constexpr Exponential policy{.base = 10s, .max_retries = 3, .jitter = Jitter::proportional(0.5)};
+
+/// One combination.
+struct Case {
+  Status status;
+  Outcome outcome;
+  Listing listing;
+  bool has_retry_left;
+  std::optional<milliseconds> retry_after;
+  bool last_loss;
+  bool retry_lost;
+};
+
+std::vector<Case> all_cases() {
+  std::vector<Case> cases;
+  for (Status status : all_statuses)
+    for (Outcome outcome : all_outcomes)
+      for (Listing listing : {Listing::listed, Listing::by_star, Listing::not_listed})
+        for (bool has_retry_left : {true, false})
+          for (auto retry_after : {std::optional<milliseconds>{}, std::optional<milliseconds>{7s}})
+            for (bool last_loss : {true, false})
+              for (bool retry_lost : {true, false})
+                cases.push_back(
+                    {status, outcome, listing, has_retry_left, retry_after, last_loss, retry_lost});
+  return cases;
+}
+
+std::ostream& operator<<(std::ostream& out, const Case& one) {
+  constexpr std::array listings{"listed", "*", "not listed"};
+  return out << to_text(one.status) << ", " << to_text(one.outcome) << ", "
+             << listings[static_cast<std::size_t>(one.listing)]
+             << (one.has_retry_left ? ", retries left" : ", no retry left")
+             << (one.retry_after ? ", retry_after" : "") << (one.last_loss ? ", last loss" : ", losses left")
+             << (one.retry_lost ? "" : ", retry_lost=false");
+}
+
+TaskState task_of(const Case& one) {
+  return {.status = one.status,
+          .attempt = 5,
+          .retry_count = one.has_retry_left ? 2 : 3,
+          .losses = one.last_loss ? 2 : 1};
+}
+
+Rules rules_of(const Case& one) {
+  Rules rules{
+      .policy = policy, .auto_retry_for = {"OTHER_CODE"}, .max_losses = 3, .retry_lost = one.retry_lost};
+  if (one.listing == Listing::listed) rules.auto_retry_for = {"OTHER_CODE", "HTTP_503", "TIMEOUT"};
+  if (one.listing == Listing::by_star) rules.auto_retry_for = {"*"};
+  return rules;
+}
+
+std::optional<Transition> transition_of(const Case& one) {
+  const Ending ending{.outcome = one.outcome,
+                      .error_code = one.outcome == Outcome::failed ? "HTTP_503" : "",
+                      .retry_after = one.retry_after};
+  return after_attempt(task_of(one), rules_of(one), ending, draw);
+}
+
+/// The table of docs/lifecycle.md: where the task goes.
+Status expected_status(const Case& one) {
+  const bool is_retried = one.listing != Listing::not_listed && one.has_retry_left;
+  const bool survives_loss = one.retry_lost && !one.last_loss;
+  switch (one.outcome) {
+    case Outcome::succeeded:
+      return Status::succeeded;
+    case Outcome::failed:
+      return is_retried ? Status::pending : Status::failed;
+    case Outcome::timed_out:
+      return is_retried ? Status::pending : Status::failed;
+    case Outcome::cancelled:
+      return Status::cancelled;
+    case Outcome::lost:
+      return survives_loss ? Status::pending : Status::failed;
+    case Outcome::interrupted:
+      return Status::pending;
+  }
+  return Status::expired;
+}
+
+std::string expected_code(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::failed:
+      return "HTTP_503";
+    case Outcome::timed_out:
+      return "TIMEOUT";
+    case Outcome::cancelled:
+      return "CANCELLED";
+    case Outcome::lost:
+      return "WORKER_LOST";
+    case Outcome::succeeded:
+    case Outcome::interrupted:
+      break;
+  }
+  return "";
+}
+
+bool is_failure(Outcome outcome) { return outcome == Outcome::failed || outcome == Outcome::timed_out; }
+
+/// ... and when it runs again.
+std::optional<NextRun> expected_next_run(const Case& one) {
+  if (expected_status(one) != Status::pending) return std::nullopt;
+  if (!is_failure(one.outcome)) return NextRun{};
+  if (one.retry_after) return NextRun{*one.retry_after, *one.retry_after, true, true};
+  return NextRun{40s, 20s, true, false};  // the third retry
+}
+
+Rules star_rules(RetryPolicy chosen = policy) { return {.policy = chosen, .auto_retry_for = {"*"}}; }
+
+Transition after_failure(const Rules& rules, const Ending& ending, const TaskState& task = {}) {
+  return after_attempt(task, rules, ending, draw).value();
+}
+
+Transition after_failure(const Rules& rules, std::string_view code) {
+  return after_failure(rules, Ending{.outcome = Outcome::failed, .error_code = code});
+}
+
+}  // namespace
+
+TEST_CASE("every combination has the one transition of the table") {
+  const std::vector<Case> cases = all_cases();
+  REQUIRE(cases.size() == 6 * 6 * 3 * 2 * 2 * 2 * 2);
+  for (const Case& one : cases) {
+    if (one.status != Status::running) continue;
+    CAPTURE(one);
+    const TaskState before = task_of(one);
+    const auto after = transition_of(one);
+    REQUIRE(after.has_value());
+    const bool spends_retry = is_failure(one.outcome) && expected_status(one) == Status::pending;
+    CHECK(after->status == expected_status(one));
+    CHECK(after->outcome == one.outcome);
+    CHECK(after->error_code == expected_code(one.outcome));
+    CHECK(after->next_run == expected_next_run(one));
+    CHECK(after->will_retry() == (after->status == Status::pending));
+    CHECK(after->retry_count == before.retry_count + (spends_retry ? 1 : 0));
+    CHECK(after->losses == before.losses + (one.outcome == Outcome::lost ? 1 : 0));
+  }
+}
+
+TEST_CASE("a report on a task that is not running changes nothing and leaves no attempt row") {
+  for (const Case& one : all_cases()) {
+    if (one.status == Status::running) continue;
+    CAPTURE(one);
+    CHECK_FALSE(transition_of(one).has_value());
+  }
+}
+
+TEST_CASE("each retry has the policy's next delay, until they are spent") {
+  const Rules rules = star_rules();
+  TaskState task;
+  const std::vector<std::pair<milliseconds, milliseconds>> delays{{10s, 5s}, {20s, 10s}, {40s, 20s}};
+  for (const auto& [backoff, delay] : delays) {
+    const auto after = after_failure(rules, {.outcome = Outcome::failed, .error_code = "HTTP_503"}, task);
+    CHECK(after.next_run == NextRun{backoff, delay, true, false});
+    task.retry_count = after.retry_count;
+  }
+  const auto last = after_failure(rules, {.outcome = Outcome::failed, .error_code = "HTTP_503"}, task);
+  CHECK(last.status == Status::failed);
+  CHECK(last.retry_count == 3);
+}
+
+TEST_CASE("retry_after is cut to 1 ms .. 24 h, not to max_delay, and is not jittered") {
+  Exponential short_policy = policy;
+  short_policy.max_delay = 1s;
+  const std::vector<std::pair<milliseconds, milliseconds>> cuts{{0ms, 1ms},
+                                                                {-5s, 1ms},
+                                                                {1ms, 1ms},
+                                                                {2h, 2h},
+                                                                {24h, 24h},
+                                                                {25h, 24h},
+                                                                {milliseconds::max(), 24h},
+                                                                {milliseconds::min(), 1ms}};
+  for (const auto& [asked, given] : cuts) {
+    CAPTURE(asked.count());
+    const auto after =
+        after_failure(star_rules(short_policy),
+                      {.outcome = Outcome::failed, .error_code = "HTTP_429", .retry_after = asked});
+    CHECK(after.next_run == NextRun{given, given, true, true});
+  }
+}
+
+TEST_CASE("retry_after does not make a failure retryable, nor extend the number of retries") {
+  const Ending ending{.outcome = Outcome::failed, .error_code = "HTTP_429", .retry_after = 5s};
+  CHECK(after_failure({.policy = policy, .auto_retry_for = {}}, ending).status == Status::failed);
+  CHECK(after_failure(star_rules(NoRetry{}), ending).status == Status::failed);
+  CHECK(after_failure(star_rules(), ending, {.retry_count = 3}).status == Status::failed);
+}
+
+TEST_CASE("a task whose policy was shortened under it has no retries left") {
+  CHECK(after_failure(star_rules(), {.outcome = Outcome::failed, .error_code = "X"}, {.retry_count = 9})
+            .status == Status::failed);
+}
+
+TEST_CASE("an attempt that fails without a code is an unhandled exception") {
+  const auto after = after_failure({.policy = policy, .auto_retry_for = {"UNHANDLED_EXCEPTION"}}, "");
+  CHECK(after.error_code == "UNHANDLED_EXCEPTION");
+  CHECK(after.status == Status::pending);
+}
+
+TEST_CASE("what trying again cannot mend is never retried, whatever is listed") {
+  for (std::string_view code : {codes::invalid_args, codes::invalid_result}) {
+    CAPTURE(std::string{code});
+    CHECK(after_failure(star_rules(), code).status == Status::failed);
+    CHECK(after_failure({.policy = policy, .auto_retry_for = {std::string{code}}}, code).status ==
+          Status::failed);
+  }
+}
+
+TEST_CASE("a code is listed by its whole name or by the star alone") {
+  const auto is_retryable_by = [](const std::string& listed, std::string_view code) {
+    return is_retryable({.policy = policy, .auto_retry_for = {listed}}, code);
+  };
+  CHECK(is_retryable_by("HTTP_503", "HTTP_503"));
+  CHECK(is_retryable_by("*", "HTTP_503"));
+  CHECK_FALSE(is_retryable_by("HTTP_50", "HTTP_503"));
+  CHECK_FALSE(is_retryable_by("HTTP_5033", "HTTP_503"));
+  CHECK_FALSE(is_retryable_by("HTTP_*", "HTTP_503"));
+  CHECK_FALSE(is_retryable_by("http_503", "HTTP_503"));
+  CHECK_FALSE(is_retryable({.policy = policy, .auto_retry_for = {}}, "HTTP_503"));
+}
+
+TEST_CASE("the loss with the number max_losses dead-letters the task, whatever its policy") {
+  const Ending lost{.outcome = Outcome::lost};
+  for (int max_losses : {1, 2, 100}) {
+    CAPTURE(max_losses);
+    const Rules rules{.policy = NoRetry{}, .auto_retry_for = {}, .max_losses = max_losses};
+    CHECK(after_attempt({.losses = max_losses - 1}, rules, lost, draw)->status == Status::failed);
+    CHECK(after_attempt({.losses = max_losses}, rules, lost, draw)->status == Status::failed);
+    if (max_losses > 1) {
+      CHECK(after_attempt({.losses = max_losses - 2}, rules, lost, draw)->status == Status::pending);
+    }
+  }
+}
+
+TEST_CASE("an interruption runs again however often it happens and whatever was lost or spent") {
+  const TaskState worn{.attempt = 1000, .retry_count = 3, .losses = 2};
+  const Rules rules{.policy = policy, .auto_retry_for = {}, .max_losses = 1, .retry_lost = false};
+  const auto after = after_attempt(worn, rules, {.outcome = Outcome::interrupted}, draw);
+  CHECK(after == Transition{Status::pending, Outcome::interrupted, "", 3, 2, NextRun{}});
+}
+
+TEST_CASE("a policy out of its limits is refused where a delay is asked of it") {
+  CHECK_THROWS_AS(after_failure(star_rules(Exponential{}), "HTTP_503"), InvalidPolicy);
+}
+
+TEST_CASE("statuses and outcomes are read back from their text, and nothing else is") {
+  for (Status status : all_statuses) CHECK(status_from_text(to_text(status)) == status);
+  for (Outcome outcome : all_outcomes) CHECK(outcome_from_text(to_text(outcome)) == outcome);
+  CHECK(to_text(Status::pending) == "pending");
+  CHECK(to_text(Status::expired) == "expired");
+  CHECK(to_text(Outcome::timed_out) == "timed_out");
+  CHECK(to_text(Outcome::interrupted) == "interrupted");
+  for (std::string_view text : {"", "Pending", "running ", "lost", "unknown"}) {
+    CHECK_FALSE(status_from_text(text).has_value());
+  }
+  for (std::string_view text : {"", "pending", "timed out", "Lost"})
+    CHECK_FALSE(outcome_from_text(text).has_value());
+}
