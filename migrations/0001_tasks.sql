@@ -1,0 +1,138 @@
+-- The data of the queue. Text names the schema "dogged."; `dogged migrate --schema NAME` puts another name there.
+-- The schema itself and the tables that record migrations are made before the first migration runs.
+
+create type dogged.task_status as enum ('pending', 'running', 'succeeded', 'failed', 'cancelled', 'expired');
+create type dogged.attempt_outcome as enum ('succeeded', 'failed', 'timed_out', 'cancelled', 'lost', 'interrupted');
+
+-- Limits that SQL and workers keep alike. One row.
+create table dogged.settings (
+  only_row                boolean primary key default true check (only_row),
+  max_args_bytes          integer not null default 1048576 check (max_args_bytes between 1 and 104857600),
+  max_result_bytes        integer not null default 1048576 check (max_result_bytes between 1 and 104857600),
+  max_error_message_bytes integer not null default 65536 check (max_error_message_bytes between 256 and 1048576),
+  partition_days_ahead    integer not null default 7 check (partition_days_ahead between 1 and 60)
+);
+insert into dogged.settings default values;
+comment on table dogged.settings is 'Limits of this queue, one row; update it to change them. Workers read it when they start.';
+comment on column dogged.settings.max_args_bytes is 'Tasks whose args are longer, as JSON text, are refused at enqueue.';
+comment on column dogged.settings.max_result_bytes is 'A result that is longer, as JSON text, ends its task as failed with INVALID_RESULT.';
+comment on column dogged.settings.max_error_message_bytes is 'Longer error messages are cut, and say so.';
+comment on column dogged.settings.partition_days_ahead is 'For how many coming days partitions are kept ready.';
+
+create table dogged.queues (
+  name       text primary key
+             check (octet_length(name) <= 128 and name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$'),
+  created_at timestamptz not null default now()
+);
+insert into dogged.queues (name) values ('default');
+comment on table dogged.queues is
+  'The queues that tasks may be enqueued to, so that a misspelt name is an error and not a task that nobody runs. '
+  'Workers add those that they serve.';
+
+create table dogged.workers (
+  id           bigint generated always as identity primary key,
+  name         text not null check (octet_length(name) between 1 and 128),
+  host         text not null,
+  pid          integer not null,
+  version      text not null,
+  queues       jsonb not null,
+  task_names   text[] not null,
+  started_at   timestamptz not null default clock_timestamp(),
+  heartbeat_at timestamptz not null default clock_timestamp(),
+  stopped_at   timestamptz,
+  asleep       boolean not null default false
+);
+comment on table dogged.workers is
+  'A row for each run of a worker process. Its id is the lease under which the worker holds tasks: what a worker '
+  'reports is taken only where the task still names that id.';
+comment on column dogged.workers.queues is 'Concurrency by queue name.';
+comment on column dogged.workers.task_names is 'The tasks that it knows; it never claims others.';
+comment on column dogged.workers.heartbeat_at is 'When the worker last said that it lives. Set when it starts.';
+comment on column dogged.workers.stopped_at is 'When it ended in order; null while it runs, or if it died.';
+comment on column dogged.workers.asleep is 'It waits for a notification: enqueue sends one only where this is true.';
+-- What enqueue looks up in every transaction: only sleeping workers.
+create index workers_asleep on dogged.workers (id) where asleep;
+
+-- What TASK_REGISTER declared, so that SQL users, the command line and other workers know the policy of a task that
+-- they did not compile in.
+create table dogged.task_definitions (
+  name           text primary key,
+  queue          text not null,
+  retry_policy   jsonb not null,
+  auto_retry_for text[] not null,
+  timeout_ms     bigint,
+  retry_lost     boolean not null,
+  max_losses     integer not null,
+  version        text not null,
+  updated_at     timestamptz not null default now()
+);
+comment on table dogged.task_definitions is
+  'What workers declared with TASK_REGISTER, published when they start; the last one wins.';
+comment on column dogged.task_definitions.queue is 'Where enqueue puts the task if the caller names no queue.';
+comment on column dogged.task_definitions.retry_policy is 'As `dogged policy show` and dogged::policy_from_json read it.';
+comment on column dogged.task_definitions.auto_retry_for is 'Error codes that are retried; * lists all.';
+comment on column dogged.task_definitions.timeout_ms is 'How long an attempt may take; null: no deadline.';
+comment on column dogged.task_definitions.retry_lost is 'Whether it runs again after its worker died.';
+comment on column dogged.task_definitions.max_losses is 'The loss with this number dead-letters it.';
+comment on column dogged.task_definitions.version is 'Of the worker that published it.';
+
+create sequence dogged.tasks_id_seq as bigint;
+
+-- One logical table, three kinds of partitions: `live` is small and hot and alone sees updates, so that its indexes
+-- and vacuum do not grow with the history; `failed` are the dead letters; `done` goes by days that are dropped whole.
+create table dogged.tasks (
+  id            bigint not null default nextval('dogged.tasks_id_seq'),
+  status        dogged.task_status not null default 'pending',
+  queue         text not null,
+  name          text not null,
+  priority      smallint not null default 0,
+  args          jsonb not null,
+  enqueued_at   timestamptz not null default now(),
+  run_at        timestamptz not null default now(),
+  deferred      boolean not null default false,
+  next_retry_at timestamptz,
+  attempt       integer not null default 0,
+  retry_count   integer not null default 0,
+  losses        integer not null default 0,
+  worker_id     bigint,
+  claimed_at    timestamptz,
+  finished_at   timestamptz,
+  result        jsonb,
+  error_code    text,
+  error_message text,
+  trace_context text
+) partition by list (status);
+alter sequence dogged.tasks_id_seq owned by dogged.tasks.id;
+
+comment on table dogged.tasks is 'Every task, from enqueue to its end.';
+comment on column dogged.tasks.priority is 'Lower runs first; then by id.';
+comment on column dogged.tasks.run_at is 'Not before this time for the first run.';
+comment on column dogged.tasks.deferred is
+  'True while a pending task waits for run_at or next_retry_at: it then stands in the index of waiting tasks and not '
+  'in the ready one. A worker makes it false when the time has come.';
+comment on column dogged.tasks.next_retry_at is 'Not before this time for the next run; null unless a retry is waiting.';
+comment on column dogged.tasks.attempt is 'Attempts begun. While running, the number of the current one.';
+comment on column dogged.tasks.retry_count is 'Retries spent; a lost or interrupted attempt spends none.';
+comment on column dogged.tasks.losses is 'Attempts that ended because their worker died.';
+comment on column dogged.tasks.worker_id is 'Who holds it while it runs, and who ran it last: workers.id.';
+comment on column dogged.tasks.error_code is 'Of the last attempt that failed.';
+comment on column dogged.tasks.trace_context is 'As the producer gave it, copied to every attempt.';
+
+create table dogged.tasks_live partition of dogged.tasks (primary key (id)) for values in ('pending', 'running')
+  with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000,
+        autovacuum_vacuum_cost_delay = 0);
+create index tasks_live_ready on dogged.tasks_live (queue, priority, id) where status = 'pending' and not deferred;
+-- Tasks of the future have an index of their own: a million of them ahead of the ready ones would otherwise be
+-- walked over by every claim.
+create index tasks_live_waiting on dogged.tasks_live (queue, (coalesce(next_retry_at, run_at)))
+  where status = 'pending' and deferred;
+create index tasks_live_running on dogged.tasks_live (worker_id) where status = 'running';
+
+create table dogged.tasks_failed partition of dogged.tasks (primary key (id)) for values in ('failed');
+create index tasks_failed_finished_at on dogged.tasks_failed (finished_at);
+
+create table dogged.tasks_done partition of dogged.tasks for values in ('succeeded', 'cancelled', 'expired')
+  partition by range (finished_at);
+create index tasks_done_id on dogged.tasks_done (id);
+-- Takes the tasks of a day whose partition is missing, so that no completion fails for want of one.
+create table dogged.tasks_done_default partition of dogged.tasks_done default;

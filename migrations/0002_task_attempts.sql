@@ -1,0 +1,58 @@
+-- The history: one row for each attempt, written when it ends, never changed.
+
+create table dogged.task_attempts (
+  task_id        bigint not null,
+  attempt        integer not null,
+  name           text not null,
+  queue          text not null,
+  outcome        dogged.attempt_outcome not null,
+  worker_id      bigint not null,
+  claimed_at     timestamptz not null,
+  started_at     timestamptz not null,
+  finished_at    timestamptz not null,
+  error_code     text,
+  error_message  text,
+  error_details  jsonb,
+  will_retry     boolean not null,
+  next_retry_at  timestamptz,
+  policy         text,
+  backoff_ms     bigint,
+  delay_ms       bigint,
+  retry_after_ms bigint,
+  trace_context  text
+) partition by range (finished_at);
+create index task_attempts_task on dogged.task_attempts (task_id, attempt);
+create table dogged.task_attempts_default partition of dogged.task_attempts default;
+
+comment on table dogged.task_attempts is
+  'One row for each attempt that ended: append-only. UPDATE, DELETE and TRUNCATE are refused; retention drops '
+  'partitions of whole days.';
+comment on column dogged.task_attempts.attempt is '1, 2, 3 … for the whole life of the task, without a gap.';
+comment on column dogged.task_attempts.name is 'Of the task, so that questions about many attempts need no join.';
+comment on column dogged.task_attempts.worker_id is 'Who ran it: workers.id.';
+comment on column dogged.task_attempts.claimed_at is 'When its worker took the task.';
+comment on column dogged.task_attempts.started_at is 'When its handler began.';
+comment on column dogged.task_attempts.finished_at is 'When its handler ended.';
+comment on column dogged.task_attempts.error_code is 'Null unless the outcome is failed, timed_out, cancelled or lost.';
+comment on column dogged.task_attempts.will_retry is 'Whether another attempt was scheduled when this one ended.';
+comment on column dogged.task_attempts.next_retry_at is 'finished_at + delay_ms where will_retry.';
+comment on column dogged.task_attempts.policy is
+  'The retry policy that was applied, as `dogged policy show` reads it; null where no retry was decided by one.';
+comment on column dogged.task_attempts.backoff_ms is 'The delay by the policy, before jitter.';
+comment on column dogged.task_attempts.delay_ms is 'The delay after jitter.';
+comment on column dogged.task_attempts.retry_after_ms is 'Given by the error, in place of the policy''s delay.';
+
+create function dogged.refuse_change_of_history() returns trigger language plpgsql as $$
+begin
+  raise exception '% of % is refused: attempts are history and never change', tg_op, tg_relid::regclass
+    using errcode = 'restrict_violation', hint = 'Retention drops partitions of whole days.';
+end $$;
+
+-- For each row, because only such triggers are inherited by partitions; TRUNCATE has none of that kind, and each
+-- partition gets its own (dogged.make_partitions).
+create trigger refuse_change before update or delete on dogged.task_attempts
+  for each row execute function dogged.refuse_change_of_history();
+create trigger refuse_truncate before truncate on dogged.task_attempts
+  execute function dogged.refuse_change_of_history();
+create trigger refuse_truncate before truncate on dogged.task_attempts_default
+  execute function dogged.refuse_change_of_history();

@@ -1,0 +1,129 @@
+-- dogged.enqueue_many(…) is the one way in: dogged.enqueue(…) and the C++ client call it. It checks everything, inserts
+-- in the caller's transaction, and wakes a sleeping worker at commit. Errors have SQLSTATE 22023 and say what to do.
+
+create or replace function dogged.refuse_task(name text, args jsonb, queue text, run_at timestamptz, priority integer,
+                                              trace_context text) returns void
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+  max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
+  what constant text := format('task "%s"', left(refuse_task.name, 128));
+  mistake text;
+  remedy text := 'Nothing was enqueued.';
+begin
+  if refuse_task.name is null or refuse_task.name = '' then
+    mistake := 'a task needs a name, and it is ' || case when refuse_task.name is null then 'null' else 'empty' end;
+  elsif octet_length(refuse_task.name) > 128 then
+    mistake := format('the task name "%s…" has %s bytes; the limit is 128', left(refuse_task.name, 40),
+                      octet_length(refuse_task.name));
+  elsif refuse_task.name !~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$' then
+    mistake := format('the task name "%s" is not made of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit',
+                      refuse_task.name);
+  elsif refuse_task.args is null then
+    mistake := what || ': args is null';
+    remedy := 'Leave args out for {}, or give ''null''::jsonb for a JSON null.';
+  elsif octet_length(refuse_task.args::text) > max_args_bytes then
+    mistake := format('%s: its args have %s bytes as JSON; the limit is %s', what,
+                      octet_length(refuse_task.args::text), max_args_bytes);
+    remedy := 'Keep large data elsewhere and pass a reference, or raise dogged.settings.max_args_bytes.';
+  elsif not exists (select from dogged.queues q where q.name = refuse_task.queue) then
+    mistake := format('%s: the queue "%s" does not exist', what, left(refuse_task.queue, 128));
+    remedy := format('There are: %s. A worker creates the queues that it serves; dogged.create_queue(name) creates one now.',
+                     (select string_agg(q.name, ', ' order by q.name)
+                        from (select * from dogged.queues order by name limit 20) q));
+  elsif not isfinite(refuse_task.run_at) then
+    mistake := format('%s: run_at is %s', what, refuse_task.run_at);
+    remedy := 'Give a time, or leave run_at out to run at once.';
+  elsif refuse_task.run_at < now() - interval '5 minutes' then
+    mistake := format('%s: run_at %s is in the past (it is %s)', what, refuse_task.run_at, now());
+    remedy := 'Leave run_at out to run at once; up to 5 minutes past is taken as now, for clocks that differ.';
+  elsif refuse_task.run_at > now() + interval '10 years' then
+    mistake := format('%s: run_at %s is more than 10 years ahead', what, refuse_task.run_at);
+    remedy := 'Check its unit: milliseconds taken for seconds look like this.';
+  elsif refuse_task.priority not between -32768 and 32767 then
+    mistake := format('%s: priority %s is not between -32768 and 32767', what, refuse_task.priority);
+  elsif octet_length(refuse_task.trace_context) > 512 then
+    mistake := format('%s: trace_context has %s bytes; the limit is 512', what, octet_length(refuse_task.trace_context));
+  else
+    raise exception 'dogged.enqueue_many and dogged.refuse_task disagree about %', what using errcode = 'internal_error';
+  end if;
+  raise exception using message = mistake, hint = remedy, errcode = 'invalid_parameter_value';
+end $$;
+comment on function dogged.refuse_task(text, jsonb, text, timestamptz, integer, text) is
+  'Raises the error that says what is wrong with a task that enqueue refuses.';
+
+create or replace function dogged.enqueue_many(
+  names text[], args jsonb[], queues text[] default null, run_ats timestamptz[] default null,
+  priorities integer[] default null, trace_contexts text[] default null) returns setof bigint
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+  max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
+  bad record;
+  queues_used text[];
+begin
+  if cardinality(names) is distinct from cardinality(args) then
+    raise exception 'there are % names and % args; give one of each for a task',
+      coalesce(cardinality(names), 0), coalesce(cardinality(args), 0) using errcode = 'invalid_parameter_value';
+  end if;
+
+  select t.*, coalesce(t.queue, d.queue, 'default') as queue_used into bad
+    from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts)
+           as t (name, args, queue, run_at, priority, trace_context)
+    left join dogged.task_definitions d on d.name = t.name
+    left join dogged.queues q on q.name = coalesce(t.queue, d.queue, 'default')
+   where (t.name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$' and octet_length(t.name) <= 128
+          and octet_length(t.args::text) <= max_args_bytes
+          and q.name is not null
+          and coalesce(t.run_at between now() - interval '5 minutes' and now() + interval '10 years', true)
+          and coalesce(t.priority between -32768 and 32767, true)
+          and coalesce(octet_length(t.trace_context) <= 512, true)) is not true
+   limit 1;
+  if found then
+    perform dogged.refuse_task(bad.name, bad.args, bad.queue_used, bad.run_at, coalesce(bad.priority, 0), bad.trace_context);
+  end if;
+
+  return query
+    insert into dogged.tasks_live (queue, name, args, run_at, deferred, priority, trace_context)
+    select coalesce(t.queue, d.queue, 'default'), t.name, t.args, coalesce(t.run_at, now()),
+           coalesce(t.run_at > now(), false), coalesce(t.priority, 0), t.trace_context
+      from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts)
+             with ordinality as t (name, args, queue, run_at, priority, trace_context, position)
+      left join dogged.task_definitions d on d.name = t.name
+     order by t.position
+    returning id;
+
+  -- After the insert, with a snapshot of its own: a worker that falls asleep meanwhile either sees the rows or waits for
+  -- this transaction to end (fall_asleep.sql). An older snapshot cannot tell, so it wakes them in any case.
+  select array_agg(distinct coalesce(t.queue, d.queue, 'default')) into queues_used
+    from unnest(names, queues) as t (name, queue) left join dogged.task_definitions d on d.name = t.name;
+  if current_setting('transaction_isolation') <> 'read committed'
+     or exists (select from dogged.workers w where w.asleep and w.queues ?| queues_used) then
+    perform pg_notify('dogged.wake', case when cardinality(queues_used) = 1 then queues_used[1] else '' end);
+  end if;
+end $$;
+comment on function dogged.enqueue_many(text[], jsonb[], text[], timestamptz[], integer[], text[]) is
+  'Enqueues tasks in the caller''s transaction, all or none, and gives their ids in order. Element i of each array '
+  'belongs to task i; an array or an element that is null means its default (see dogged.enqueue).';
+
+create or replace function dogged.enqueue(
+  name text, args jsonb default '{}', queue text default null, run_at timestamptz default null,
+  priority integer default 0, trace_context text default null) returns bigint
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  return dogged.enqueue_many(array[enqueue.name], array[enqueue.args], array[enqueue.queue], array[enqueue.run_at],
+                             array[enqueue.priority], array[enqueue.trace_context]);
+end $$;
+comment on function dogged.enqueue(text, jsonb, text, timestamptz, integer, text) is
+  'Enqueues one task in the caller''s transaction and gives its id. queue: the one that the task''s definition names, '
+  'or default. run_at: at once. priority: lower runs first. Errors say what to change; nothing is enqueued then.';
+
+create or replace function dogged.create_queue(name text) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if coalesce(octet_length(create_queue.name) > 128 or create_queue.name !~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$', true) then
+    raise exception 'the queue name "%" is not 1 to 128 of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit',
+      left(create_queue.name, 128) using errcode = 'invalid_parameter_value';
+  end if;
+  insert into dogged.queues (name) values (create_queue.name) on conflict do nothing;
+end $$;
+comment on function dogged.create_queue(text) is 'Makes a queue, so that tasks can be enqueued to it; harmless if it is there.';

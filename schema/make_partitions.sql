@@ -1,0 +1,57 @@
+-- dogged.make_partitions(): partitions by day for task_attempts and tasks_done, from yesterday to the days that
+-- settings.partition_days_ahead names. Workers call it when they start and every hour; `dogged migrate` calls it too.
+--
+-- A day is one of UTC. Rows that fell into the default partition because their day was missing are moved. Nothing waits
+-- for long: attaching needs a short exclusive lock on the default partition, and where a long query holds it the day is
+-- made by a later call, while completions go on into the default partition.
+
+create or replace function dogged.make_partition(parent text, day date) returns boolean
+language plpgsql set search_path = pg_catalog, pg_temp set lock_timeout = '500ms' as $$
+declare
+  partition_name constant text := format('%s_%s', parent, to_char(day, 'YYYYMMDD'));
+  from_time constant timestamptz := day::timestamp at time zone 'UTC';
+  to_time constant timestamptz := (day + 1)::timestamp at time zone 'UTC';
+begin
+  if to_regclass('dogged.' || partition_name) is not null then
+    return false;
+  end if;
+  -- A table of its own first, then attached: CREATE TABLE … PARTITION OF would lock the parent against everyone.
+  execute format('create table dogged.%I (like dogged.%I including defaults including constraints including storage)',
+                 partition_name, parent);
+  execute format('lock table dogged.%I in access exclusive mode', parent || '_default');
+  execute format('alter table dogged.%I disable trigger user', parent || '_default');
+  execute format('with moved as (delete from dogged.%I where finished_at >= %L and finished_at < %L returning *)
+                  insert into dogged.%I select * from moved',
+                 parent || '_default', from_time, to_time, partition_name);
+  execute format('alter table dogged.%I enable trigger user', parent || '_default');
+  execute format('alter table dogged.%I attach partition dogged.%I for values from (%L) to (%L)',
+                 parent, partition_name, from_time, to_time);
+  if parent = 'task_attempts' then
+    execute format('create trigger refuse_truncate before truncate on dogged.%I
+                    execute function dogged.refuse_change_of_history()', partition_name);
+  end if;
+  return true;
+exception
+  when lock_not_available or duplicate_table then
+    return false;  -- a reader is at work, or another worker was quicker: the next call makes it
+end $$;
+comment on function dogged.make_partition(text, date) is
+  'Makes one day''s partition of task_attempts or tasks_done; false if it is there or had to be put off.';
+
+create or replace function dogged.make_partitions() returns integer
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  today constant date := (clock_timestamp() at time zone 'UTC')::date;
+  made integer := 0;
+  parent text;
+  offset_days integer;
+begin
+  foreach parent in array array['task_attempts', 'tasks_done'] loop
+    for offset_days in select generate_series(-1, partition_days_ahead) from dogged.settings loop
+      made := made + dogged.make_partition(parent, today + offset_days)::integer;
+    end loop;
+  end loop;
+  return made;
+end $$;
+comment on function dogged.make_partitions() is
+  'Makes the partitions of the coming days that are missing, and gives their number. Safe to call at any time.';

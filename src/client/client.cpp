@@ -1,0 +1,116 @@
+// dogged::Client: one connection behind a mutex.
+#include <dogged/client.hpp>
+
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "db/connection.hpp"
+#include "migrate/migrate.hpp"
+#include "sql_statements.hpp"
+
+namespace dogged {
+namespace {
+
+constexpr milliseconds max_enqueue_delay = std::chrono::hours{24} * 3650;
+
+std::optional<std::string> given(const std::string& text) {
+  return text.empty() ? std::nullopt : std::optional{text};
+}
+
+/// What PostgreSQL could only refuse with a less helpful message.
+void require_sound(const NewTask& task) {
+  const std::string what = "task \"" + task.name.substr(0, limits::name_bytes) + "\": ";
+  const EnqueueOptions& options = task.options;
+  if (options.run_at && options.delay) throw InvalidInput(what + "give either run_at or delay, not both");
+  if (options.delay && (*options.delay < milliseconds{0} || *options.delay > max_enqueue_delay)) {
+    throw InvalidInput(what + "delay is " + std::to_string(options.delay->count()) +
+                       " ms; it must be 0 to 10 years (315360000000 ms)");
+  }
+  for (const std::string* text : {&task.name, &options.queue, &options.trace_context}) {
+    if (text->find('\0') != std::string::npos) {
+      throw InvalidInput(what + "its name, queue or trace_context contains a NUL byte");
+    }
+  }
+  if (task.args_json.find('\0') != std::string::npos) throw InvalidInput(what + "its args contain a NUL byte");
+}
+
+std::optional<std::int64_t> microseconds_since_1970(
+    const std::optional<std::chrono::system_clock::time_point>& time) {
+  if (!time) return std::nullopt;
+  return std::chrono::duration_cast<std::chrono::microseconds>(time->time_since_epoch()).count();
+}
+
+}  // namespace
+
+class Client::Impl {
+ public:
+  Impl(const std::string& url, ClientOptions options)
+      : settings_{url, std::move(options.schema), std::move(options.application_name)} {
+    connect();
+  }
+
+  std::vector<TaskId> enqueue_many(const std::vector<NewTask>& tasks) {
+    if (tasks.empty()) return {};
+    std::vector<std::string> names, args;
+    std::vector<std::optional<std::string>> queues, trace_contexts;
+    std::vector<std::optional<std::int64_t>> run_ats_us, delays_ms;
+    std::vector<std::int64_t> priorities;
+    for (const NewTask& task : tasks) {
+      require_sound(task);
+      names.push_back(task.name);
+      args.push_back(task.args_json);
+      queues.push_back(given(task.options.queue));
+      run_ats_us.push_back(microseconds_since_1970(task.options.run_at));
+      delays_ms.push_back(task.options.delay ? std::optional{std::int64_t{task.options.delay->count()}} : std::nullopt);
+      priorities.push_back(task.options.priority);
+      trace_contexts.push_back(given(task.options.trace_context));
+    }
+    db::Params params;
+    params.add(names).add(args).add(queues).add(run_ats_us).add(delays_ms).add(priorities).add(trace_contexts);
+
+    std::vector<TaskId> ids;
+    ids.reserve(tasks.size());
+    const db::Rows rows = run(sql::enqueue_many, params);
+    for (const db::Row& row : rows) ids.push_back(row.number("id"));
+    return ids;
+  }
+
+ private:
+  db::Rows run(const db::Statement& statement, const db::Params& params) {
+    const std::scoped_lock lock{mutex_};
+    if (!connection_) connect();
+    try {
+      return connection_->run(statement, params);
+    } catch (const ConnectionError&) {
+      connection_.reset();  // the next call connects again; whether this one took effect is for the caller to decide
+      throw;
+    }
+  }
+
+  void connect() {
+    connection_.emplace(settings_);
+    try {
+      migrate::require_current(*connection_);
+    } catch (...) {
+      connection_.reset();
+      throw;
+    }
+  }
+
+  db::Settings settings_;
+  std::mutex mutex_;
+  std::optional<db::Connection> connection_;
+};
+
+Client::Client(const std::string& url, ClientOptions options)
+    : impl_(std::make_unique<Impl>(url, std::move(options))) {}
+Client::~Client() = default;
+Client::Client(Client&&) noexcept = default;
+Client& Client::operator=(Client&&) noexcept = default;
+
+TaskId Client::enqueue(const NewTask& task) { return enqueue_many({task}).front(); }
+
+std::vector<TaskId> Client::enqueue_many(const std::vector<NewTask>& tasks) { return impl_->enqueue_many(tasks); }
+
+}  // namespace dogged

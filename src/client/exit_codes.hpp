@@ -1,0 +1,28 @@
+// How `dogged` and workers end, for scripts and supervisors. `dogged --help` lists the same under "Exit codes".
+#pragma once
+
+#include <exception>
+
+#include <dogged/error.hpp>
+
+namespace dogged {
+
+enum class ExitCode {
+  ok = 0,
+  not_done = 1,          ///< what was asked for is not there, or it was done in part
+  wrong_input = 2,       ///< a mistake on the command line or in what it read
+  unreachable = 3,       ///< no connection to the database, or it was lost
+  schema_mismatch = 4,   ///< the schema is missing, older or newer
+  database_refused = 5,  ///< another error of the database
+  interrupted = 130,     ///< Ctrl-C
+};
+
+[[nodiscard]] inline ExitCode exit_code_for(const std::exception& error) noexcept {
+  if (dynamic_cast<const InvalidInput*>(&error) != nullptr) return ExitCode::wrong_input;
+  if (dynamic_cast<const ConnectionError*>(&error) != nullptr) return ExitCode::unreachable;
+  if (dynamic_cast<const SchemaMismatch*>(&error) != nullptr) return ExitCode::schema_mismatch;
+  if (dynamic_cast<const DatabaseError*>(&error) != nullptr) return ExitCode::database_refused;
+  return ExitCode::not_done;
+}
+
+}  // namespace dogged

@@ -1,0 +1,263 @@
+// db::Connection on libpqxx. The only file that includes pqxx; what differs between its versions 6 and 7 is here.
+#include "db/connection.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <stdexcept>
+#include <unordered_map>
+#include <utility>
+
+#include <libpq-fe.h>
+#include <poll.h>
+#include <pqxx/pqxx>
+#include <unistd.h>
+
+#include "db/errors.hpp"
+
+namespace dogged::db {
+
+// ---- rows ----------------------------------------------------------------------------------------------------------
+
+class Rows::Impl {
+ public:
+  explicit Impl(pqxx::result rows) : result(std::move(rows)) {}
+  pqxx::result result;
+};
+
+namespace {
+
+pqxx::result::size_type checked_index(std::size_t index) { return static_cast<pqxx::result::size_type>(index); }
+
+std::string_view view_of(const pqxx::field& field, const char* column) {
+  if (field.is_null()) throw std::logic_error(std::string{"column "} + column + " is null");
+  return {field.c_str(), field.size()};
+}
+
+}  // namespace
+
+#define DOGGED_FIELD(column) rows_->impl_->result[checked_index(index_)][column]
+
+bool Row::is_null(const char* column) const { return DOGGED_FIELD(column).is_null(); }
+
+std::string_view Row::text(const char* column) const { return view_of(DOGGED_FIELD(column), column); }
+
+std::int64_t Row::number(const char* column) const { return DOGGED_FIELD(column).as<std::int64_t>(); }
+
+double Row::real(const char* column) const { return DOGGED_FIELD(column).as<double>(); }
+
+bool Row::boolean(const char* column) const { return DOGGED_FIELD(column).as<bool>(); }
+
+std::optional<std::string> Row::maybe_text(const char* column) const {
+  if (is_null(column)) return std::nullopt;
+  return std::string{text(column)};
+}
+
+std::optional<std::int64_t> Row::maybe_number(const char* column) const {
+  if (is_null(column)) return std::nullopt;
+  return number(column);
+}
+
+std::optional<double> Row::maybe_real(const char* column) const {
+  if (is_null(column)) return std::nullopt;
+  return real(column);
+}
+
+#undef DOGGED_FIELD
+
+Rows::Rows(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+Rows::~Rows() = default;
+Rows::Rows(const Rows&) = default;
+Rows::Rows(Rows&&) noexcept = default;
+Rows& Rows::operator=(const Rows&) = default;
+Rows& Rows::operator=(Rows&&) noexcept = default;
+
+std::size_t Rows::size() const noexcept { return static_cast<std::size_t>(impl_->result.size()); }
+
+Row Rows::one() const {
+  if (size() != 1) throw std::logic_error("one row expected, " + std::to_string(size()) + " came");
+  return (*this)[0];
+}
+
+std::vector<std::string> Rows::columns() const {
+  std::vector<std::string> names;
+  for (pqxx::row::size_type i = 0; i < impl_->result.columns(); ++i) names.emplace_back(impl_->result.column_name(i));
+  return names;
+}
+
+std::int64_t Rows::affected() const { return static_cast<std::int64_t>(impl_->result.affected_rows()); }
+
+// ---- connection ----------------------------------------------------------------------------------------------------
+
+namespace {
+
+/// Collects the notifications of one channel.
+class Receiver : public pqxx::notification_receiver {
+ public:
+  Receiver(pqxx::connection& connection, const std::string& channel, std::vector<Notification>& arrived)
+      : pqxx::notification_receiver(connection, channel), arrived_(&arrived) {}
+
+  void operator()(const std::string& payload, int) override { arrived_->push_back({channel(), payload}); }
+
+ private:
+  std::vector<Notification>* arrived_;
+};
+
+std::string quoted_value(std::string_view value) {
+  std::string quoted = "'";
+  for (char c : value) {
+    if (c == '\'' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + "'";
+}
+
+/// The caller's connection string, with our defaults for what it leaves open. UTF-8 is not a default but a must.
+std::string connection_string(const Settings& settings) {
+  char* complaint = nullptr;
+  PQconninfoOption* options = PQconninfoParse(settings.url.c_str(), &complaint);
+  if (options == nullptr) {
+    const std::string message = complaint != nullptr ? complaint : "out of memory";
+    PQfreemem(complaint);
+    throw connect_error("invalid database URL: " + message);
+  }
+  std::string result = "fallback_application_name=" + quoted_value(settings.application_name);
+  bool has_timeout = std::getenv("PGCONNECT_TIMEOUT") != nullptr;
+  for (const PQconninfoOption* option = options; option->keyword != nullptr; ++option) {
+    const std::string_view keyword = option->keyword;
+    if (option->val == nullptr || keyword == "client_encoding") continue;
+    has_timeout = has_timeout || keyword == "connect_timeout";
+    result += " " + std::string{keyword} + "=" + quoted_value(option->val);
+  }
+  PQconninfoFree(options);
+  if (!has_timeout) result += " connect_timeout='10'";
+  return result + " client_encoding='UTF8'";
+}
+
+/// Runs `work`, turning what pqxx throws into dogged's errors.
+template <class Work>
+decltype(auto) translated(std::string_view doing, const pqxx::connection& connection, Work&& work) {
+  try {
+    return work();
+  } catch (const pqxx::in_doubt_error& error) {
+    throw ConnectionError("the connection to PostgreSQL was lost while committing " + std::string{doing} +
+                              ", so whether it took effect is not known: " + error.what(),
+                          "", "");
+  } catch (const pqxx::sql_error& error) {
+    throw_statement_error(doing, error.what(), error.sqlstate(), connection.is_open());
+  } catch (const pqxx::broken_connection& error) {
+    throw_statement_error(doing, error.what(), "", false);
+  } catch (const pqxx::failure& error) {
+    throw_statement_error(doing, error.what(), "", connection.is_open());
+  }
+}
+
+}  // namespace
+
+class Connection::Impl {
+ public:
+  explicit Impl(Settings with)
+      : settings((require_schema_name(with.schema), std::move(with))), connection(connect(settings)) {
+#if !defined(PQXX_VERSION_MAJOR) || PQXX_VERSION_MAJOR < 7
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    connection->inhibit_reactivation(true);  // version 6 would reconnect silently, LISTEN and locks gone
+#pragma GCC diagnostic pop
+#endif
+  }
+
+  static std::unique_ptr<pqxx::connection> connect(const Settings& settings) {
+    try {
+      auto made = std::make_unique<pqxx::connection>(connection_string(settings));
+      if (!made->is_open()) throw connect_error("the connection was closed at once");
+      return made;
+    } catch (const pqxx::failure& error) {
+      throw connect_error(error.what());
+    }
+  }
+
+  const std::string& text_of(const Statement& statement) {
+    auto [entry, is_new] = texts.try_emplace(std::string{statement.name});
+    if (is_new) entry->second = with_schema(statement.text, settings.schema);
+    return entry->second;
+  }
+
+  static pqxx::result execute(pqxx::transaction_base& transaction, const std::string& text, const Params& params) {
+    std::vector<const char*> values;
+    values.reserve(params.size());
+    for (const auto& value : params.values()) values.push_back(value ? value->c_str() : nullptr);
+    return transaction.exec_params(text, pqxx::prepare::make_dynamic_params(values));
+  }
+
+  Settings settings;
+  std::unique_ptr<pqxx::connection> connection;
+  std::unordered_map<std::string, std::string> texts;  // by statement name, with this schema
+  std::unique_ptr<pqxx::work> open_transaction;
+  std::vector<Notification> arrived;
+  std::vector<std::unique_ptr<Receiver>> receivers;  // after the connection: they leave it first
+};
+
+Connection::Connection(Settings settings) : impl_(std::make_unique<Impl>(std::move(settings))) {}
+Connection::~Connection() = default;
+Connection::Connection(Connection&&) noexcept = default;
+Connection& Connection::operator=(Connection&&) noexcept = default;
+
+Rows Connection::run(const Statement& statement, const Params& params) {
+  return translated(statement.name, *impl_->connection, [&] {
+    const std::string& text = impl_->text_of(statement);
+    if (impl_->open_transaction) {
+      return Rows{std::make_shared<Rows::Impl>(Impl::execute(*impl_->open_transaction, text, params))};
+    }
+    pqxx::nontransaction transaction{*impl_->connection};
+    return Rows{std::make_shared<Rows::Impl>(Impl::execute(transaction, text, params))};
+  });
+}
+
+void Connection::run_script(std::string_view name, std::string_view text) {
+  translated(name, *impl_->connection, [&] {
+    impl_->open_transaction->exec(with_schema(text, impl_->settings.schema), std::string{name});
+  });
+}
+
+void Connection::begin() {
+  translated("begin", *impl_->connection,
+             [&] { impl_->open_transaction = std::make_unique<pqxx::work>(*impl_->connection); });
+}
+
+void Connection::commit() {
+  const auto transaction = std::move(impl_->open_transaction);
+  translated("commit", *impl_->connection, [&] { transaction->commit(); });
+}
+
+void Connection::rollback() noexcept {
+  impl_->open_transaction.reset();  // an unfinished pqxx::work rolls back, or the server did when the connection broke
+}
+
+void Connection::listen(const std::string& name) {
+  translated("listen", *impl_->connection, [&] {
+    impl_->receivers.push_back(
+        std::make_unique<Receiver>(*impl_->connection, impl_->settings.schema + "." + name, impl_->arrived));
+  });
+}
+
+std::vector<Notification> Connection::wait(std::chrono::milliseconds timeout, int wake_fd) {
+  return translated("wait", *impl_->connection, [&] {
+    impl_->connection->get_notifs();  // what libpq has read already would not make the socket readable
+    if (impl_->arrived.empty()) {
+      std::array<pollfd, 2> fds{{{impl_->connection->sock(), POLLIN, 0}, {wake_fd, POLLIN, 0}}};
+      ::poll(fds.data(), fds.size(), static_cast<int>(std::max<std::int64_t>(timeout.count(), 0)));
+      if (fds[0].revents != 0) impl_->connection->get_notifs();
+      if (fds[1].revents != 0) {
+        std::uint64_t count = 0;
+        (void)!::read(wake_fd, &count, sizeof count);  // resets the eventfd; it may have been reset already
+      }
+    }
+    return std::exchange(impl_->arrived, {});
+  });
+}
+
+const Settings& Connection::settings() const noexcept { return impl_->settings; }
+
+int Connection::server_major_version() const { return impl_->connection->server_version() / 10000; }
+
+}  // namespace dogged::db

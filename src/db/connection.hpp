@@ -1,0 +1,184 @@
+// The seam to PostgreSQL: the only interface through which the rest of dogged runs SQL. pqxx stays behind it.
+//
+//   db::Connection connection{{.url = url, .application_name = "dogged"}};
+//   db::Rows rows = connection.run(sql::claim, db::Params{}.add(queue).add(limit));
+//   for (const db::Row& row : rows) row.text("name") …
+//
+// Errors are dogged::ConnectionError (the connection is gone or was never there) and dogged::DatabaseError with its
+// SQLSTATE. Errors that our SQL functions raise for bad input (SQLSTATE class 22, 23 …, see is_callers_mistake) are
+// dogged::InvalidInput.
+//
+// A connection belongs to one thread at a time. It never reconnects by itself: session state would be lost silently.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <dogged/error.hpp>
+
+#include "db/statement.hpp"
+
+namespace dogged::db {
+
+struct Settings {
+  std::string url;  ///< a libpq connection string or URI; empty: libpq's PG* variables
+  std::string schema = "dogged";
+  std::string application_name = "dogged";
+};
+
+/// Throws InvalidInput unless `schema` is 1 to 48 of a-z 0-9 _ beginning with a letter or _: such a name needs no
+/// quotes, so that `dogged.` in SQL text can be replaced by it.
+void require_schema_name(std::string_view schema);
+
+/// `text` with every `dogged.` that begins a word replaced by `schema.`.
+[[nodiscard]] std::string with_schema(std::string_view text, std::string_view schema);
+
+/// The parameters $1, $2, … of a statement, as text; PostgreSQL parses them by the casts in the statement.
+class Params {
+ public:
+  Params& add(std::string_view text);
+  Params& add(const char* text) { return add(std::string_view{text}); }
+  Params& add(const std::string& text) { return add(std::string_view{text}); }
+  Params& add(std::int64_t number);
+  Params& add(int number) { return add(static_cast<std::int64_t>(number)); }
+  Params& add(bool value);
+  Params& add(double number);
+  Params& add_null();
+  Params& add(const std::optional<std::string>& text);
+  Params& add(std::optional<std::int64_t> number);
+  /// Arrays, as PostgreSQL's array literals.
+  Params& add(const std::vector<std::string>& texts);
+  Params& add(const std::vector<std::optional<std::string>>& texts);
+  Params& add(const std::vector<std::int64_t>& numbers);
+  Params& add(const std::vector<std::optional<std::int64_t>>& numbers);
+
+  [[nodiscard]] std::size_t size() const noexcept { return values_.size(); }
+  [[nodiscard]] const std::vector<std::optional<std::string>>& values() const noexcept { return values_; }
+
+ private:
+  std::vector<std::optional<std::string>> values_;
+};
+
+class Rows;
+
+/// One row of a result; valid while its Rows lives. Columns are named as in the statement; a name or a type that does
+/// not fit is a mistake in our code and throws std::logic_error.
+class Row {
+ public:
+  [[nodiscard]] bool is_null(const char* column) const;
+  [[nodiscard]] std::string_view text(const char* column) const;  ///< not null
+  [[nodiscard]] std::int64_t number(const char* column) const;    ///< not null
+  [[nodiscard]] double real(const char* column) const;            ///< not null
+  [[nodiscard]] bool boolean(const char* column) const;           ///< not null
+  [[nodiscard]] std::optional<std::string> maybe_text(const char* column) const;
+  [[nodiscard]] std::optional<std::int64_t> maybe_number(const char* column) const;
+  [[nodiscard]] std::optional<double> maybe_real(const char* column) const;
+
+ private:
+  friend class Rows;
+  Row(const Rows& rows, std::size_t index) : rows_(&rows), index_(index) {}
+
+  const Rows* rows_;
+  std::size_t index_;
+};
+
+/// A result, kept alive by whoever holds it.
+class Rows {
+ public:
+  class Impl;
+  explicit Rows(std::shared_ptr<const Impl> impl);
+  ~Rows();
+  Rows(const Rows&);
+  Rows(Rows&&) noexcept;
+  Rows& operator=(const Rows&);
+  Rows& operator=(Rows&&) noexcept;
+
+  [[nodiscard]] std::size_t size() const noexcept;
+  [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+  [[nodiscard]] Row operator[](std::size_t index) const { return Row{*this, index}; }
+  /// The only row; std::logic_error if there is not exactly one.
+  [[nodiscard]] Row one() const;
+  [[nodiscard]] std::vector<std::string> columns() const;
+  /// How many rows the statement inserted, updated, deleted or selected.
+  [[nodiscard]] std::int64_t affected() const;
+
+  class Iterator {
+   public:
+    Iterator(const Rows& rows, std::size_t index) : rows_(&rows), index_(index) {}
+    Row operator*() const { return (*rows_)[index_]; }
+    Iterator& operator++() {
+      ++index_;
+      return *this;
+    }
+    bool operator!=(const Iterator& other) const { return index_ != other.index_; }
+
+   private:
+    const Rows* rows_;
+    std::size_t index_;
+  };
+  [[nodiscard]] Iterator begin() const { return {*this, 0}; }
+  [[nodiscard]] Iterator end() const { return {*this, size()}; }
+
+ private:
+  friend class Row;
+  std::shared_ptr<const Impl> impl_;
+};
+
+/// A notification that arrived.
+struct Notification {
+  std::string channel;
+  std::string payload;
+};
+
+class Connection {
+ public:
+  /// Connects. Throws ConnectionError, whose message says what to check, and InvalidInput for the schema's name.
+  explicit Connection(Settings settings);
+  ~Connection();
+  Connection(Connection&&) noexcept;
+  Connection& operator=(Connection&&) noexcept;
+
+  /// Runs one statement in a transaction of its own.
+  Rows run(const Statement& statement, const Params& params = {});
+
+  /// Runs statements in one transaction: commits when `work` returns, rolls back when it throws.
+  template <class Work>
+  void transaction(Work&& work) {
+    begin();
+    try {
+      work();
+    } catch (...) {
+      rollback();
+      throw;
+    }
+    commit();
+  }
+
+  /// Runs the text of a migration: several statements, no parameters. Inside transaction().
+  void run_script(std::string_view name, std::string_view text);
+
+  /// LISTEN on a channel, which is `dogged.` + name with this connection's schema.
+  void listen(const std::string& name);
+  /// Waits until a notification arrives, `wake_fd` (an eventfd) is readable, or the time is over; gives what arrived.
+  std::vector<Notification> wait(std::chrono::milliseconds timeout, int wake_fd);
+
+  [[nodiscard]] const Settings& settings() const noexcept;
+  /// PostgreSQL's major version, for example 15.
+  [[nodiscard]] int server_major_version() const;
+
+ private:
+  void begin();
+  void commit();
+  void rollback() noexcept;
+
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dogged::db

@@ -1,0 +1,79 @@
+// See errors.hpp.
+#include "db/errors.hpp"
+
+#include <array>
+#include <utility>
+
+namespace dogged::db {
+namespace {
+
+std::string trimmed(std::string_view text) {
+  const auto first = text.find_first_not_of(" \n");
+  if (first == std::string_view::npos) return {};
+  return std::string{text.substr(first, text.find_last_not_of(" \n") - first + 1)};
+}
+
+/// What to do about a refused connection, by words of libpq's message.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 8> connect_hints{{
+    {"password authentication failed", "check the user and the password in the database URL"},
+    {"no password supplied", "put the password into the database URL, PGPASSWORD or ~/.pgpass"},
+    {"no pg_hba.conf entry", "the server's pg_hba.conf does not let this host, user or database in"},
+    {"too many clients", "the server's max_connections is used up: a worker needs three, a client one"},
+    {"database \"", "create the database (createdb NAME) or name another one in the database URL"},
+    {"role \"", "create the role (createuser NAME) or name another one in the database URL"},
+    {"could not translate host name", "check the host in the database URL"},
+    {"invalid ", "the database URL looks like postgresql://user:password@host:5432/database"},
+}};
+
+}  // namespace
+
+ServerMessage parse_server_message(std::string_view text) {
+  // The severity is translated by the server's lc_messages; what follows it is two spaces on.
+  if (const auto colon = text.find(":  "); colon != std::string_view::npos && colon < 20) text.remove_prefix(colon + 3);
+  ServerMessage parts;
+  if (const auto hint = text.find("\nHINT:  "); hint != std::string_view::npos) {
+    const std::string_view after = text.substr(hint + 8);
+    parts.hint = trimmed(after.substr(0, after.find("\nCONTEXT:  ")));
+  }
+  std::size_t end = text.size();
+  for (std::string_view label : {"\nHINT:  ", "\nCONTEXT:  ", "\nLINE ", "\nQUERY:  "}) {
+    end = std::min(end, text.find(label));
+  }
+  parts.message = trimmed(text.substr(0, end));
+  return parts;
+}
+
+bool is_callers_mistake(std::string_view sqlstate) noexcept {
+  return sqlstate.starts_with("22") || sqlstate.starts_with("23") || sqlstate.starts_with("54");
+}
+
+bool is_connection_gone(std::string_view sqlstate) noexcept {
+  return sqlstate.starts_with("08") || sqlstate == "57P01" || sqlstate == "57P02" || sqlstate == "57P03";
+}
+
+ConnectionError connect_error(const std::string& libpq_message) {
+  std::string_view hint = "is the server running and reachable? `dogged dev up` starts a private one";
+  for (const auto& [words, remedy] : connect_hints) {
+    if (libpq_message.find(words) != std::string::npos) {
+      hint = remedy;
+      break;
+    }
+  }
+  return {"cannot connect to PostgreSQL: " + trimmed(libpq_message), std::string{hint}, ""};
+}
+
+void throw_statement_error(std::string_view doing, const std::string& text, const std::string& sqlstate,
+                           bool connection_is_open) {
+  ServerMessage parts = parse_server_message(text);
+  if (is_connection_gone(sqlstate) || !connection_is_open) {
+    throw ConnectionError("the connection to PostgreSQL was lost in " + std::string{doing} + ": " + parts.message, "",
+                          sqlstate);
+  }
+  if (is_callers_mistake(sqlstate)) throw InvalidInput(parts.message, parts.hint);
+  if (sqlstate == "53100" && parts.hint.empty()) {
+    parts.hint = "the server's disk is full: make room there; what was committed before is safe";
+  }
+  throw DatabaseError(std::string{doing} + ": " + parts.message + " (SQLSTATE " + sqlstate + ")", parts.hint, sqlstate);
+}
+
+}  // namespace dogged::db

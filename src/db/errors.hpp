@@ -1,0 +1,31 @@
+// From what pqxx throws to what dogged throws; one place decides whose mistake an error is and whether the connection is
+// gone.
+#pragma once
+
+#include <string>
+
+#include <dogged/error.hpp>
+
+namespace dogged::db {
+
+/// A server's error text ("ERROR:  …\nHINT:  …\nCONTEXT:  …") in its parts.
+struct ServerMessage {
+  std::string message;
+  std::string hint;
+};
+[[nodiscard]] ServerMessage parse_server_message(std::string_view text);
+
+/// Classes 22 (data), 23 (constraints) and 54 (limits) complain of what the caller gave.
+[[nodiscard]] bool is_callers_mistake(std::string_view sqlstate) noexcept;
+
+/// Class 08 and 57P01 to 57P03 (shutdown): nothing more will come through this connection.
+[[nodiscard]] bool is_connection_gone(std::string_view sqlstate) noexcept;
+
+/// Why a connection could not be made, with what to check.
+[[nodiscard]] ConnectionError connect_error(const std::string& libpq_message);
+
+/// Throws the dogged error for an error of a statement. `doing` names it, for example `claim`.
+[[noreturn]] void throw_statement_error(std::string_view doing, const std::string& text, const std::string& sqlstate,
+                                        bool connection_is_open);
+
+}  // namespace dogged::db

@@ -1,0 +1,171 @@
+// See migrate.hpp.
+#include "migrate/migrate.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <optional>
+
+#include "migrate/embedded.hpp"
+#include "sql_statements.hpp"
+
+namespace dogged::migrate {
+namespace {
+
+struct Applied {
+  std::string name;
+  std::string checksum;
+  std::string applied_at;
+};
+
+/// What the database says was applied: migrations by version, schema files by name.
+struct Records {
+  bool present = false;
+  std::map<int, Applied> migrations;
+  std::map<std::string, Applied, std::less<>> schema_files;
+};
+
+Applied applied_from(const db::Row& row) {
+  return {std::string{row.text("name")}, std::string{row.text("checksum")}, std::string{row.text("applied_at")}};
+}
+
+Records read_records(db::Connection& connection) {
+  Records records;
+  records.present = connection.run(sql::schema_tables).one().boolean("present");
+  if (!records.present) return records;
+  const db::Rows migrations = connection.run(sql::applied_migrations);
+  for (const db::Row& row : migrations) {
+    records.migrations.emplace(static_cast<int>(row.number("version")), applied_from(row));
+  }
+  const db::Rows files = connection.run(sql::applied_schema_files);
+  for (const db::Row& row : files) records.schema_files.emplace(row.text("name"), applied_from(row));
+  return records;
+}
+
+/// 1 of 0001_tasks.
+int version_of(const SqlFile& migration) {
+  int version = 0;
+  std::from_chars(migration.name.data(), migration.name.data() + migration.name.size(), version);
+  return version;
+}
+
+int newest_version() { return version_of(embedded_migrations().back()); }
+
+void refuse_what_does_not_fit(const Records& records) {
+  if (!records.migrations.empty() && records.migrations.rbegin()->first > newest_version()) {
+    throw SchemaMismatch("the database's schema is at version " +
+                             std::to_string(records.migrations.rbegin()->first) + ", newer than the " +
+                             std::to_string(newest_version()) + " that this program (dogged " DOGGED_VERSION
+                             ") knows",
+                         "upgrade this program; a newer schema is never taken back");
+  }
+  for (const SqlFile& migration : embedded_migrations()) {
+    const auto applied = records.migrations.find(version_of(migration));
+    if (applied == records.migrations.end() || applied->second.checksum == migration.checksum) continue;
+    throw SchemaMismatch("migration " + std::string{migration.name} + " was applied with checksum " +
+                             applied->second.checksum.substr(0, 12) + "…, but the file that this program carries has " +
+                             std::string{migration.checksum.substr(0, 12)} + "…",
+                         "a migration never changes once it was applied: restore the file, and put the change into a "
+                         "new one");
+  }
+}
+
+Step step_for(const SqlFile& file, const Applied* applied, bool is_schema_file) {
+  const bool is_current = applied != nullptr && applied->checksum == file.checksum;
+  return {std::string{file.name}, std::string{file.checksum}, is_current, is_current ? applied->applied_at : "",
+          is_schema_file};
+}
+
+template <class Map, class Key>
+const Applied* find_applied(const Map& map, const Key& key) {
+  const auto found = map.find(key);
+  return found == map.end() ? nullptr : &found->second;
+}
+
+std::vector<Step> steps_for(const Records& records) {
+  std::vector<Step> steps;
+  for (const SqlFile& migration : embedded_migrations()) {
+    steps.push_back(step_for(migration, find_applied(records.migrations, version_of(migration)), false));
+  }
+  for (const SqlFile& file : embedded_schema()) {
+    steps.push_back(step_for(file, find_applied(records.schema_files, file.name), true));
+  }
+  return steps;
+}
+
+/// Applies one file unless someone else did so since `is_applied` was last asked; true if it was applied here.
+bool apply_file(db::Connection& connection, const SqlFile& file, bool is_schema_file) {
+  bool applied_here = false;
+  connection.transaction([&] {
+    connection.run(sql::lock_migrations);
+    const Records records = read_records(connection);
+    refuse_what_does_not_fit(records);
+    const Applied* applied = is_schema_file ? find_applied(records.schema_files, file.name)
+                                            : find_applied(records.migrations, version_of(file));
+    if (applied != nullptr && applied->checksum == file.checksum) return;
+    connection.run_script(file.name, file.text);
+    db::Params record;
+    if (!is_schema_file) record.add(version_of(file));
+    record.add(file.name).add(file.checksum).add("dogged " DOGGED_VERSION);
+    connection.run(is_schema_file ? sql::record_schema_file : sql::record_migration, record);
+    applied_here = true;
+  });
+  return applied_here;
+}
+
+void create_records(db::Connection& connection) {
+  connection.transaction([&] {
+    connection.run(sql::lock_migrations);
+    connection.run(sql::create_schema);
+    connection.run(sql::create_schema_tables);
+    connection.run(sql::create_schema_files);
+  });
+}
+
+}  // namespace
+
+Report status(db::Connection& connection) {
+  const Records records = read_records(connection);
+  refuse_what_does_not_fit(records);
+  Report report{steps_for(records), false};
+  report.up_to_date = std::all_of(report.steps.begin(), report.steps.end(), [](const Step& s) { return s.applied; });
+  return report;
+}
+
+Report apply(db::Connection& connection, const std::function<void(const Step&)>& on_step) {
+  Report report{{}, true};
+  if (!read_records(connection).present) create_records(connection);
+  const auto apply_all = [&](const std::vector<SqlFile>& files, bool is_schema_file) {
+    for (const SqlFile& file : files) {
+      if (!apply_file(connection, file, is_schema_file)) continue;
+      report.steps.push_back({std::string{file.name}, std::string{file.checksum}, true, "", is_schema_file});
+      if (on_step) on_step(report.steps.back());
+    }
+  };
+  refuse_what_does_not_fit(read_records(connection));
+  apply_all(embedded_migrations(), false);
+  apply_all(embedded_schema(), true);
+  connection.run(sql::make_partitions);
+  return report;
+}
+
+void require_current(db::Connection& connection) {
+  const std::string remedy = "run `dogged migrate`";
+  const Records records = read_records(connection);
+  if (!records.present) {
+    throw SchemaMismatch("this database has no schema \"" + connection.settings().schema + "\" of dogged", remedy);
+  }
+  refuse_what_does_not_fit(records);
+  for (const SqlFile& migration : embedded_migrations()) {
+    if (records.migrations.contains(version_of(migration))) continue;
+    throw SchemaMismatch("the database's schema lacks migration " + std::string{migration.name} +
+                             ", which this program (dogged " DOGGED_VERSION ") needs",
+                         remedy);
+  }
+  for (const SqlFile& file : embedded_schema()) {
+    if (records.schema_files.contains(file.name)) continue;
+    throw SchemaMismatch("the database's SQL interface lacks " + std::string{file.name}, remedy);
+  }
+}
+
+}  // namespace dogged::migrate

@@ -1,0 +1,2 @@
+-- Keeps the partitions of the coming days ready.
+select dogged.make_partitions() as made

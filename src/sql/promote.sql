@@ -1,0 +1,14 @@
+-- Makes waiting tasks of the queues $1 ready whose time has come, up to 1000 a queue, the earliest first.
+update dogged.tasks_live t
+   set deferred = false
+ where t.ctid = any (array(
+         select due.ctid
+           from unnest($1::text[]) as served (queue)
+          cross join lateral (
+            select c.ctid
+              from dogged.tasks_live c
+             where c.status = 'pending' and c.deferred and c.queue = served.queue
+               and coalesce(c.next_retry_at, c.run_at) <= now()
+             order by coalesce(c.next_retry_at, c.run_at)
+             limit 1000
+               for update skip locked) due))
