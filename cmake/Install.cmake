@@ -1,0 +1,20 @@
+# What `cmake --install` puts where, and the package by which find_package(dogged) finds it again. Nothing in it holds an
+# absolute path of the build, so that the tree can be moved.
+include(CMakePackageConfigHelpers)
+
+set(package_directory ${CMAKE_INSTALL_LIBDIR}/cmake/dogged)
+
+install(TARGETS dogged dogged_worker EXPORT doggedTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS dogged_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(DIRECTORY src/include/dogged DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+
+install(EXPORT doggedTargets NAMESPACE dogged:: DESTINATION ${package_directory})
+configure_package_config_file(cmake/doggedConfig.cmake.in ${PROJECT_BINARY_DIR}/doggedConfig.cmake
+                              INSTALL_DESTINATION ${package_directory} NO_SET_AND_CHECK_MACRO)
+# Before 1.0 a minor version may change the interface.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/doggedConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/doggedConfig.cmake ${PROJECT_BINARY_DIR}/doggedConfigVersion.cmake
+              cmake/doggedAddWorker.cmake
+        DESTINATION ${package_directory})
+
+install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -1,0 +1,43 @@
+// A task in this worker's hands, from the claim to the report of how its attempt ended.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include <dogged/task.hpp>
+
+#include "definition.hpp"
+#include "lifecycle/lifecycle.hpp"
+
+namespace dogged::runtime {
+
+using SteadyClock = std::chrono::steady_clock;
+
+struct ClaimedTask {
+  TaskId id = 0;
+  int attempt = 0;  ///< with the worker's id, the fence: what is reported under it counts only while the task names it
+  int retry_count = 0;
+  int losses = 0;
+  const Definition* definition = nullptr;
+  std::string queue;
+  std::string args_json;
+  std::string trace_context;
+  SteadyClock::time_point claimed_at;  ///< when the claim's answer was here; the database's claimed_at is a bit earlier
+};
+
+/// How an attempt ended and what becomes of the task: one element of the batch that complete.sql takes.
+struct Report {
+  TaskId id = 0;
+  int attempt = 0;
+  lifecycle::Transition transition;
+  std::chrono::microseconds started_after{0};   ///< from the claim to the handler's start
+  std::chrono::microseconds finished_after{0};  ///< from the claim to its end
+  std::string policy;                           ///< as applied; empty where no policy decided
+  std::optional<milliseconds> retry_after;
+  std::string result_json;                      ///< empty for none
+  std::string error_message;
+  std::string error_details_json;               ///< empty for none
+};
+
+}  // namespace dogged::runtime

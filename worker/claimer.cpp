@@ -1,0 +1,285 @@
+// See claimer.hpp.
+#include "claimer.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "sql_statements.hpp"
+
+namespace dogged::runtime {
+namespace {
+
+constexpr std::size_t max_backlog = 20'000;   // reports to be written; more are not added to by claiming
+constexpr milliseconds ask_due_while_busy{1000};
+constexpr milliseconds first_settle_wait{2};
+
+}  // namespace
+
+Claimer::Claimer(Session session, Settings settings, const Definitions& definitions,
+                 std::shared_ptr<spdlog::logger> log)
+    : session_(std::move(session)),
+      settings_(settings),
+      definitions_(definitions),
+      log_(std::move(log)),
+      look_at_(SteadyClock::now() + settings_.poll_interval),
+      ask_due_at_(SteadyClock::now()),
+      due_at_(SteadyClock::time_point::max()) {
+  for (const auto& [name, definition] : definitions_) names_.push_back(name);
+}
+
+Claimer::~Claimer() { stop(); }
+
+void Claimer::start(const std::vector<std::unique_ptr<Executor>>& executors, const Completer& completer) {
+  completer_ = &completer;
+  {
+    const std::scoped_lock lock{mutex_};  // completer and listener may have something to say already
+    for (const auto& executor : executors) {
+      queues_.push_back({executor.get(), false});
+      queue_names_.push_back(executor->queue());
+    }
+  }
+  thread_ = std::thread{[this] { run(); }};
+}
+
+void Claimer::ring(std::string_view queue) {
+  {
+    const std::scoped_lock lock{mutex_};
+    for (Queue& known : queues_) {
+      if (!queue.empty() && known.executor->queue() != queue) continue;
+      known.drained = false;
+      due_unknown_ = true;
+      woken_ = true;
+    }
+  }
+  changed_.notify_all();
+}
+
+void Claimer::note_due(milliseconds delay) {
+  {
+    const std::scoped_lock lock{mutex_};
+    due_at_ = std::min(due_at_, SteadyClock::now() + delay);
+    woken_ = true;  // so that a wait under way is cut to it
+  }
+  changed_.notify_all();
+}
+
+void Claimer::note_room() {
+  {
+    const std::scoped_lock lock{mutex_};
+    // Room matters where there was more than could be taken.
+    woken_ = std::any_of(queues_.begin(), queues_.end(), [](const Queue& queue) { return !queue.drained; }) || woken_;
+  }
+  changed_.notify_all();
+}
+
+void Claimer::stop() {
+  stop_.request_stop();
+  {
+    const std::scoped_lock lock{mutex_};  // so that a wait that has just looked at stop_ hears the notification
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Claimer::run() {
+  const std::stop_token stop = stop_.get_token();
+  while (!stop.stop_requested()) {
+    try {
+      step();
+      session_.succeeded();
+    } catch (const ConnectionError& error) {
+      claim_in_doubt_ = true;
+      session_.recover_from(error, stop);
+    } catch (const DatabaseError& error) {
+      look_everywhere();
+      session_.recover_from(error, stop);
+    }
+  }
+}
+
+void Claimer::step() {
+  if (claim_in_doubt_) give_back_unknown();
+  if (SteadyClock::now() >= look_at_) look_everywhere();
+  // Before claiming, since a claimer that always finds work never comes to wait; but what was only rung for can wait
+  // until the claim is made.
+  if (due_time_has_come()) (void)promote_due();
+  if (claim()) return;
+  if (prepare_to_wait()) wait();
+}
+
+void Claimer::give_back_unknown() {
+  std::vector<TaskId> held;
+  for (const Queue& queue : queues_) {
+    const std::vector<TaskId> ids = queue.executor->held();
+    held.insert(held.end(), ids.begin(), ids.end());
+  }
+  // After the executors: a task that moves on to the completer meanwhile is seen there.
+  const std::vector<TaskId> reported = completer_->held();
+  held.insert(held.end(), reported.begin(), reported.end());
+  const db::Rows given_back =
+      session_.connection().run(sql::release_unknown, db::Params{}.add(settings_.worker_id).add(held));
+  if (given_back.affected() > 0) log_->warn("gave back {} tasks whose claim was in doubt", given_back.affected());
+  claim_in_doubt_ = false;
+  look_everywhere();
+}
+
+/// Claims what the executors can take from queues that are not drained; false if there was nothing to ask for.
+bool Claimer::claim() {
+  std::vector<std::string> names;
+  std::vector<std::int64_t> how_many;
+  std::vector<Queue*> asked;
+  if (completer_->backlog() < max_backlog) {
+    const std::scoped_lock lock{mutex_};
+    for (Queue& queue : queues_) {
+      const std::size_t demand = queue.drained ? 0 : queue.executor->demand();
+      if (demand == 0) continue;
+      names.push_back(queue.executor->queue());
+      how_many.push_back(static_cast<std::int64_t>(demand));
+      asked.push_back(&queue);
+      queue.drained = true;  // unless the answer is full, or someone rings meanwhile
+    }
+  }
+  if (asked.empty()) return false;
+
+  const db::Rows rows = session_.connection().run(
+      sql::claim, db::Params{}.add(settings_.worker_id).add(names).add(how_many).add(names_));
+  const auto claimed_at = SteadyClock::now();
+  std::vector<std::vector<ClaimedTask>> by_queue(asked.size());
+  std::vector<std::pair<std::int64_t, ClaimedTask>> tasks;
+  for (const db::Row& row : rows) {
+    ClaimedTask task;
+    task.id = row.number("id");
+    task.attempt = static_cast<int>(row.number("attempt"));
+    task.retry_count = static_cast<int>(row.number("retry_count"));
+    task.losses = static_cast<int>(row.number("losses"));
+    task.definition = &definitions_.find(row.text("name"))->second;
+    task.queue = row.text("queue");
+    task.args_json = row.text("args");
+    task.trace_context = row.maybe_text("trace_context").value_or("");
+    task.claimed_at = claimed_at;
+    tasks.emplace_back(row.number("priority"), std::move(task));
+  }
+  // RETURNING has no order.
+  std::sort(tasks.begin(), tasks.end(), [](const auto& a, const auto& b) {
+    return std::pair{a.first, a.second.id} < std::pair{b.first, b.second.id};
+  });
+  for (auto& [priority, task] : tasks) {
+    const auto queue = std::find(names.begin(), names.end(), task.queue) - names.begin();
+    by_queue[static_cast<std::size_t>(queue)].push_back(std::move(task));
+  }
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    if (by_queue[i].size() >= static_cast<std::size_t>(how_many[i])) {
+      const std::scoped_lock lock{mutex_};
+      asked[i]->drained = false;
+    }
+    if (!by_queue[i].empty()) asked[i]->executor->submit(std::move(by_queue[i]));
+  }
+  return true;
+}
+
+/// Nothing can be claimed now: sees to it that what changes that will be heard of. False if there is reason to look again
+/// at once.
+bool Claimer::prepare_to_wait() {
+  if (!some_queue_is_drained()) {
+    if (asleep_) {  // there is more than this worker can take: it needs no one to tell it
+      session_.connection().run(sql::wake_up, db::Params{}.add(settings_.worker_id));
+      asleep_ = false;
+    }
+  } else if (!asleep_) {
+    fall_asleep();
+    return false;
+  } else if (!settled_) {
+    settled_ = session_.connection().run(sql::snapshot_bounds).one().number("oldest") >= asleep_since_transaction_;
+    settle_wait_ = std::min(settle_wait_ * 2, settings_.poll_interval);
+    look_at_ = std::min(look_at_, SteadyClock::now() + (settled_ ? milliseconds{0} : settle_wait_));
+  }
+  return !((due_is_unknown() || due_time_has_come()) && promote_due());
+}
+
+bool Claimer::due_time_has_come() const {
+  const std::scoped_lock lock{mutex_};
+  return SteadyClock::now() >= std::min(due_at_, ask_due_at_);
+}
+
+bool Claimer::due_is_unknown() const {
+  const std::scoped_lock lock{mutex_};
+  return due_unknown_;
+}
+
+void Claimer::fall_asleep() {
+  session_.connection().run(sql::fall_asleep, db::Params{}.add(settings_.worker_id));
+  asleep_ = true;
+  const db::Rows bounds = session_.connection().run(sql::snapshot_bounds);
+  asleep_since_transaction_ = bounds.one().number("next");
+  settled_ = bounds.one().number("oldest") >= asleep_since_transaction_;
+  settle_wait_ = first_settle_wait;
+  look_everywhere();  // for what was committed before the flag was seen
+  if (!settled_) look_at_ = SteadyClock::now() + settle_wait_;
+}
+
+/// Asks when the earliest waiting task is due, and makes ready what has fallen due; true if there was such a task.
+bool Claimer::promote_due() {
+  {
+    const std::scoped_lock lock{mutex_};
+    due_unknown_ = false;  // before asking: what is enqueued or scheduled meanwhile sets these again
+    due_at_ = SteadyClock::time_point::max();
+  }
+  ask_due_at_ = SteadyClock::now() + (asleep_ ? settings_.poll_interval : ask_due_while_busy);
+  const auto due_in_ms =
+      session_.connection().run(sql::next_due, db::Params{}.add(queue_names_)).one().maybe_number("due_in_ms");
+  if (!due_in_ms) return false;
+  if (*due_in_ms > 0) {
+    const std::scoped_lock lock{mutex_};
+    due_at_ = std::min(due_at_, SteadyClock::now() + milliseconds{*due_in_ms});
+    return false;
+  }
+  const db::Rows promoted = session_.connection().run(sql::promote, db::Params{}.add(queue_names_));
+  if (promoted.affected() > 0) {
+    session_.connection().run(sql::wake_others, db::Params{}.add(settings_.worker_id).add(queue_names_));
+  }
+  {
+    const std::scoped_lock lock{mutex_};
+    due_unknown_ = true;  // there may be more than one batch
+    for (Queue& queue : queues_) queue.drained = false;
+  }
+  return promoted.affected() > 0;
+}
+
+void Claimer::wait() {
+  std::unique_lock lock{mutex_};
+  const auto until = std::min({look_at_, due_at_, ask_due_at_});
+  changed_.wait_until(lock, until, [this] { return woken_ || due_unknown_ || stop_.stop_requested(); });
+  woken_ = false;
+}
+
+bool Claimer::some_queue_is_drained() const {
+  const std::scoped_lock lock{mutex_};
+  return std::any_of(queues_.begin(), queues_.end(), [](const Queue& queue) { return queue.drained; });
+}
+
+void Claimer::look_everywhere() {
+  const std::scoped_lock lock{mutex_};
+  for (Queue& queue : queues_) queue.drained = false;
+  look_at_ = SteadyClock::now() + settings_.poll_interval;
+}
+
+bool Claimer::give_back(const std::vector<ClaimedTask>& tasks, SteadyClock::time_point until) {
+  if (tasks.empty()) return true;
+  std::vector<std::int64_t> ids, attempts;
+  for (const ClaimedTask& task : tasks) {
+    ids.push_back(task.id);
+    attempts.push_back(task.attempt);
+  }
+  while (SteadyClock::now() < until) {
+    try {
+      session_.connection().run(sql::release, db::Params{}.add(settings_.worker_id).add(ids).add(attempts));
+      session_.connection().run(sql::wake_others, db::Params{}.add(settings_.worker_id).add(queue_names_));
+      return true;
+    } catch (const DatabaseError& error) {
+      session_.recover_from(error, {});
+    }
+  }
+  return false;
+}
+
+}  // namespace dogged::runtime

@@ -1,0 +1,108 @@
+// Claims tasks for the executors, on a connection and a thread of its own, and decides when to look again.
+//
+// A queue is looked at until a claim gives less than was asked for; then it is "drained" until something may have
+// changed: a notification, a waiting task that fell due, or the poll interval. While some queue is drained and the claimer
+// waits, the worker's row says `asleep`, and enqueue notifies. A worker that finds more than it can take clears the flag,
+// so that a busy system sends no notifications.
+//
+// No wake-up is missed: an enqueue whose transaction looked before the flag was set did not notify. After setting it, the
+// claimer therefore looks again until every transaction that was open then has ended (fall_asleep), and only
+// then waits for long.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <spdlog/logger.h>
+
+#include "claimed_task.hpp"
+#include "completer.hpp"
+#include "executor.hpp"
+#include "session.hpp"
+
+namespace dogged::runtime {
+
+/// Thread-safe.
+class Claimer {
+ public:
+  struct Settings {
+    std::int64_t worker_id = 0;
+    milliseconds poll_interval{5000};  ///< the longest time without a look
+  };
+
+  /// `definitions` must outlive it.
+  Claimer(Session session, Settings settings, const Definitions& definitions, std::shared_ptr<spdlog::logger> log);
+  ~Claimer();
+
+  /// Begins to claim. `executors` and `completer` must be there until stop() has returned.
+  void start(const std::vector<std::unique_ptr<Executor>>& executors, const Completer& completer);
+
+  /// Something was enqueued: to `queue`, or to any if it is empty.
+  void ring(std::string_view queue);
+  /// A retry was scheduled that falls due after `delay`.
+  void note_due(milliseconds delay);
+  /// A thread may be free again.
+  void note_room();
+
+  /// Claims no more; waits for the claim under way.
+  void stop();
+
+  /// After stop(): gives back tasks that were not started, and wakes other workers for them. Tries until `until`; false
+  /// if it could not.
+  bool give_back(const std::vector<ClaimedTask>& tasks, SteadyClock::time_point until);
+
+ private:
+  struct Queue {
+    Executor* executor = nullptr;
+    bool drained = false;
+  };
+
+  void run();
+  void step();
+  void give_back_unknown();
+  [[nodiscard]] bool claim();
+  [[nodiscard]] bool prepare_to_wait();
+  void fall_asleep();
+  [[nodiscard]] bool due_time_has_come() const;
+  [[nodiscard]] bool due_is_unknown() const;
+  [[nodiscard]] bool promote_due();
+  void wait();
+  [[nodiscard]] bool some_queue_is_drained() const;
+  void look_everywhere();
+
+  Session session_;
+  const Settings settings_;
+  const Definitions& definitions_;
+  const Completer* completer_ = nullptr;
+  const std::shared_ptr<spdlog::logger> log_;
+  std::vector<std::string> names_;
+  std::vector<std::string> queue_names_;
+
+  // Of the claimer's thread alone.
+  bool asleep_ = false;                      // as the worker's row says
+  bool settled_ = false;                     // no transaction is left that could have missed it
+  std::int64_t asleep_since_transaction_ = 0;
+  milliseconds settle_wait_{0};
+  bool claim_in_doubt_ = false;              // a claim's answer was lost with its connection
+  SteadyClock::time_point look_at_;          // when the poll interval is over
+  SteadyClock::time_point ask_due_at_;       // when the earliest waiting task must be asked for again
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Queue> queues_;
+  SteadyClock::time_point due_at_;           // of the earliest waiting task that is known
+  bool due_unknown_ = true;                  // an earlier one may have been enqueued
+  bool woken_ = false;                       // something changed since the last wait
+  std::stop_source stop_;
+  std::thread thread_;                       // last: it uses all of the above
+};
+
+}  // namespace dogged::runtime

@@ -1,0 +1,42 @@
+// See definition.hpp.
+#include "definition.hpp"
+
+namespace dogged::runtime {
+namespace {
+
+Definition definition_from(const detail::RegisteredTask& task) {
+  Definition definition;
+  definition.name = task.name;
+  definition.queue = std::string{task.options.queue};
+  definition.rules.policy = task.options.retry;
+  for (std::string_view code : task.options.auto_retry_for) definition.rules.auto_retry_for.emplace_back(code);
+  definition.rules.max_losses = task.options.max_losses;
+  definition.rules.retry_lost = task.options.retry_lost;
+  definition.policy_text = policy_to_text(task.options.retry);
+  definition.timeout = task.options.timeout;
+  definition.run = task.run;
+  return definition;
+}
+
+}  // namespace
+
+Definitions make_definitions(const std::vector<detail::RegisteredTask>& registered) {
+  if (registered.empty()) {
+    throw InvalidInput("this program registers no task",
+                       "declare one with TASK_REGISTER, and build the worker with dogged_add_worker(name SOURCES …): a "
+                       "linker drops registrations that stand in a static library");
+  }
+  Definitions definitions;
+  std::string twice;
+  for (const detail::RegisteredTask& task : registered) {
+    if (definitions.emplace(task.name, definition_from(task)).second) continue;
+    twice += (twice.empty() ? "" : ", ") + task.name;
+  }
+  if (!twice.empty()) {
+    throw InvalidInput("registered more than once: " + twice,
+                       "a worker has one handler for a task: remove a TASK_REGISTER, or give it a key of its own");
+  }
+  return definitions;
+}
+
+}  // namespace dogged::runtime

@@ -1,0 +1,45 @@
+// A connection that comes back: what every service of the worker talks to PostgreSQL through.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <random>
+#include <stop_token>
+#include <string>
+
+#include <dogged/retry.hpp>
+#include <spdlog/logger.h>
+
+#include "db/connection.hpp"
+
+namespace dogged::runtime {
+
+/// Not thread-safe: it belongs to one service's thread.
+class Session {
+ public:
+  /// `service` stands in log lines and in pg_stat_activity.
+  Session(db::Settings settings, std::string service, std::shared_ptr<spdlog::logger> log);
+
+  /// The connection; connects if there is none. Throws ConnectionError.
+  [[nodiscard]] db::Connection& connection();
+
+  /// After an error: drops the connection if it is gone, and waits by backoff with jitter (100 ms, doubling to 5 s)
+  /// until it is time to try again or `stop` is requested. Logs each change between "lost" and "back" once.
+  void recover_from(const DatabaseError& error, const std::stop_token& stop);
+
+  /// After work was done: forgets earlier errors.
+  void succeeded();
+
+  [[nodiscard]] bool is_connected() const noexcept { return connection_.has_value(); }
+
+ private:
+  db::Settings settings_;
+  std::string service_;
+  std::shared_ptr<spdlog::logger> log_;
+  std::optional<db::Connection> connection_;
+  int failures_ = 0;  // in a row
+  std::mt19937_64 generator_{std::random_device{}()};
+};
+
+}  // namespace dogged::runtime

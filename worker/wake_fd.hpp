@@ -1,0 +1,32 @@
+// An eventfd: wakes a thread that waits in poll(), also from a signal handler.
+#pragma once
+
+#include <cstdint>
+#include <system_error>
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+namespace dogged::runtime {
+
+class WakeFd {
+ public:
+  WakeFd() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    if (fd_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
+  }
+  ~WakeFd() { ::close(fd_); }
+  WakeFd(const WakeFd&) = delete;
+  WakeFd& operator=(const WakeFd&) = delete;
+
+  /// Async-signal-safe.
+  void wake() const noexcept {
+    const std::uint64_t one = 1;
+    (void)!::write(fd_, &one, sizeof one);  // it fails only when the counter is full, and then it is readable anyway
+  }
+  [[nodiscard]] int fd() const noexcept { return fd_; }
+
+ private:
+  int fd_;
+};
+
+}  // namespace dogged::runtime

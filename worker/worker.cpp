@@ -1,0 +1,194 @@
+// See worker.hpp.
+#include "worker.hpp"
+
+#include <set>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+#include <poll.h>
+#include <unistd.h>
+
+#include "claimer.hpp"
+#include "completer.hpp"
+#include "executor.hpp"
+#include "listener.hpp"
+#include "migrate/migrate.hpp"
+#include "session.hpp"
+#include "sql_statements.hpp"
+
+namespace dogged::runtime {
+namespace {
+
+constexpr milliseconds time_to_write{10'000};  // at the end, for the last reports
+
+std::string host_name() {
+  std::string name(256, '\0');
+  if (::gethostname(name.data(), name.size() - 1) != 0) return "unknown";
+  return name.c_str();
+}
+
+std::map<std::string, int> queues_of(const Definitions& definitions, int concurrency) {
+  std::map<std::string, int> queues;
+  for (const auto& [name, definition] : definitions) queues.emplace(definition.queue, concurrency);
+  return queues;
+}
+
+db::Params definition_params(const Definitions& definitions) {
+  std::vector<std::string> names, queues, policies, codes;
+  std::vector<std::optional<std::int64_t>> timeouts_ms;
+  std::vector<std::string> retry_lost;
+  std::vector<std::int64_t> max_losses;
+  for (const auto& [name, definition] : definitions) {
+    names.push_back(name);
+    queues.push_back(definition.queue);
+    policies.push_back(policy_to_json(definition.rules.policy).dump());
+    codes.push_back(nlohmann::json(definition.rules.auto_retry_for).dump());
+    timeouts_ms.push_back(definition.timeout.count() > 0 ? std::optional{std::int64_t{definition.timeout.count()}}
+                                                         : std::nullopt);
+    retry_lost.emplace_back(definition.rules.retry_lost ? "t" : "f");
+    max_losses.push_back(definition.rules.max_losses);
+  }
+  db::Params params;
+  params.add(names).add(queues).add(policies).add(codes).add(timeouts_ms).add(retry_lost).add(max_losses);
+  return params.add(DOGGED_VERSION);
+}
+
+void wait_readable(int fd) {
+  pollfd waiting{fd, POLLIN, 0};
+  while (::poll(&waiting, 1, -1) < 0 && errno == EINTR) {
+  }
+}
+
+/// Waits until no executor runs anything, or `time` is over; true if nothing runs.
+bool wait_idle(const std::vector<std::unique_ptr<Executor>>& executors, milliseconds time) {
+  const auto until = SteadyClock::now() + time;
+  bool idle = true;
+  for (const auto& executor : executors) idle = executor->wait_idle(until) && idle;
+  return idle;
+}
+
+}  // namespace
+
+Worker::Worker(WorkerSettings settings, Definitions definitions, std::shared_ptr<spdlog::logger> log)
+    : settings_(std::move(settings)), definitions_(std::move(definitions)), log_(std::move(log)) {
+  if (settings_.queues.empty()) settings_.queues = queues_of(definitions_, settings_.default_concurrency);
+  db::Connection connection{settings_.database};
+  migrate::require_current(connection);
+  register_itself(connection);
+}
+
+Worker::~Worker() = default;
+
+void Worker::register_itself(db::Connection& connection) {
+  const db::Rows limits = connection.run(sql::read_settings);
+  limits_.max_result_bytes = static_cast<std::size_t>(limits.one().number("max_result_bytes"));
+  limits_.max_error_message_bytes = static_cast<std::size_t>(limits.one().number("max_error_message_bytes"));
+
+  std::set<std::string> served;
+  for (const auto& [queue, concurrency] : settings_.queues) served.insert(queue);
+  for (const auto& [name, definition] : definitions_) served.insert(definition.queue);
+  std::vector<std::string> names;
+  for (const auto& [name, definition] : definitions_) names.push_back(name);
+
+  connection.transaction([&] {
+    connection.run(sql::create_queues, db::Params{}.add(std::vector<std::string>{served.begin(), served.end()}));
+    connection.run(sql::publish_definitions, definition_params(definitions_));
+    id_ = connection
+              .run(sql::register_worker, db::Params{}
+                                             .add(settings_.name)
+                                             .add(host_name())
+                                             .add(static_cast<std::int64_t>(::getpid()))
+                                             .add(DOGGED_VERSION)
+                                             .add(nlohmann::json(settings_.queues).dump())
+                                             .add(names))
+              .one()
+              .number("id");
+  });
+  connection.run(sql::make_partitions);
+}
+
+Session Worker::session(const std::string& service) const { return {settings_.database, service, log_}; }
+
+/// The services of a running worker, in the order in which they may refer to each other. Destroyed from the last to the
+/// first, after the claimer has stopped to use the executors.
+struct Worker::Services {
+  explicit Services(const Worker& worker)
+      : claimer(worker.session("claimer"), {worker.id_, worker.settings_.poll_interval}, worker.definitions_,
+                worker.log_),
+        completer(worker.session("completer"), worker.id_,
+                  {.on_retry = [this](milliseconds delay) { claimer.note_due(delay); },
+                   .on_room = [this] { claimer.note_room(); }},
+                  worker.log_),
+        listener(worker.session("listener"), [this](std::string_view queue) { claimer.ring(queue); }, worker.log_) {
+    for (const auto& [queue, concurrency] : worker.settings_.queues) {
+      executors.push_back(std::make_unique<Executor>(
+          Executor::Settings{queue, static_cast<std::size_t>(concurrency), worker.limits_}, worker.log_,
+          [this](Report report) { completer.add(std::move(report)); }));
+    }
+    claimer.start(executors, completer);
+  }
+  ~Services() { claimer.stop(); }
+
+  Claimer claimer;
+  Completer completer;
+  std::vector<std::unique_ptr<Executor>> executors;
+  Listener listener;
+};
+
+ShutdownResult Worker::run(const WakeFd& stop) {
+  Services services{*this};
+  log_->info("worker {} ({}) ready: {} tasks, queues {}", id_, settings_.name, definitions_.size(), queues_text());
+  wait_readable(stop.fd());
+
+  const ShutdownResult result = shut_down(services);
+  sign_off();
+  log_->info("worker {} stopped: {} given back, {} interrupted, {} not written", id_, result.given_back,
+             result.interrupted, result.not_written);
+  return result;
+}
+
+ShutdownResult Worker::shut_down(Services& services) {
+  log_->info("stopping: what runs has {} ms to finish", settings_.grace.count());
+  ShutdownResult result;
+  services.listener.stop();
+  services.claimer.stop();
+  std::vector<ClaimedTask> unstarted;
+  for (const auto& executor : services.executors) {
+    for (ClaimedTask& task : executor->take_back()) unstarted.push_back(std::move(task));
+  }
+  if (services.claimer.give_back(unstarted, SteadyClock::now() + time_to_write)) result.given_back = unstarted.size();
+
+  if (!wait_idle(services.executors, settings_.grace)) {
+    log_->warn("the grace period is over: stop tokens are set");
+    for (const auto& executor : services.executors) executor->request_stop();
+    wait_idle(services.executors, settings_.after_stop_token);
+  }
+  for (const auto& executor : services.executors) {
+    for (Report& report : executor->abandon()) {
+      log_->warn("task {} attempt {} still runs; it is recorded as interrupted and runs again elsewhere", report.id,
+                 report.attempt);
+      services.completer.add(std::move(report));
+      ++result.interrupted;
+    }
+  }
+  result.not_written = services.completer.finish(SteadyClock::now() + time_to_write);
+  return result;
+}
+
+void Worker::sign_off() {
+  try {
+    session("shutdown").connection().run(sql::stop_worker, db::Params{}.add(id_));
+  } catch (const DatabaseError& error) {
+    log_->warn("could not sign off: {}", error.message());
+  }
+}
+
+std::string Worker::queues_text() const {
+  std::string text;
+  for (const auto& [queue, concurrency] : settings_.queues) {
+    text += (text.empty() ? "" : ",") + queue + ":" + std::to_string(concurrency);
+  }
+  return text;
+}
+
+}  // namespace dogged::runtime

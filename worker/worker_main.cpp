@@ -1,0 +1,96 @@
+// worker_main: from the command line to a running worker, and signals.
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+
+#include <CLI/CLI.hpp>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <dogged/worker.hpp>
+
+#include "client/database_url.hpp"
+#include "client/exit_codes.hpp"
+#include "definition.hpp"
+#include "wake_fd.hpp"
+#include "worker.hpp"
+#include "worker_options.hpp"
+
+namespace dogged {
+namespace {
+
+runtime::WakeFd* stop_fd = nullptr;  // for the signal handler; set before it is installed
+
+extern "C" void request_stop(int) {
+  const int saved = errno;
+  stop_fd->wake();
+  errno = saved;
+}
+
+/// The first SIGTERM or SIGINT asks for a shutdown in order; a second one ends the process at once. A handler that writes
+/// to a closed pipe must not take the worker with it.
+void handle_signals(runtime::WakeFd& stop) {
+  stop_fd = &stop;
+  struct sigaction action {};
+  action.sa_handler = request_stop;
+  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
+  ::sigaction(SIGTERM, &action, nullptr);
+  ::sigaction(SIGINT, &action, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+std::shared_ptr<spdlog::logger> make_log(const std::string& level) {
+  auto log = spdlog::stderr_color_mt("dogged");
+  log->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %^%l%$ [%n] %v");
+  log->set_level(spdlog::level::from_str(level));
+  return log;
+}
+
+void print_tasks(const runtime::Definitions& definitions) {
+  for (const auto& [name, definition] : definitions) {
+    std::cout << name << "\n  queue " << definition.queue << "\n  retry " << definition.policy_text
+              << "\n  auto_retry_for";
+    for (const std::string& code : definition.rules.auto_retry_for) std::cout << " " << code;
+    if (definition.rules.auto_retry_for.empty()) std::cout << " (none: no failure is retried)";
+    std::cout << "\n";
+  }
+}
+
+int run(int argc, char** argv) {
+  runtime::WorkerOptions options;
+  if (const auto exit_code = runtime::parse_worker_options(argc, argv, options)) return *exit_code;
+  if (detail::registration_failed()) throw Error("out of memory while tasks were registered, before main began");
+  runtime::Definitions definitions = runtime::make_definitions(detail::registered_tasks());
+  if (options.list_tasks) {
+    print_tasks(definitions);
+    return static_cast<int>(ExitCode::ok);
+  }
+
+  runtime::WakeFd stop;
+  handle_signals(stop);
+  const auto log = make_log(options.log_level);
+  runtime::Worker worker{std::move(options.settings), std::move(definitions), log};
+  const runtime::ShutdownResult result = worker.run(stop);
+  if (result.interrupted > 0) {
+    log->flush();
+    std::_Exit(static_cast<int>(ExitCode::ok));  // handlers still run: destructors would take away what they use
+  }
+  return static_cast<int>(ExitCode::ok);
+}
+
+}  // namespace
+
+int worker_main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const Error& error) {
+    std::cerr << argv[0] << ": " << error.what() << "\n";
+    return static_cast<int>(exit_code_for(error));
+  } catch (const std::exception& error) {
+    std::cerr << argv[0] << ": " << error.what() << "\n";
+    return static_cast<int>(exit_code_for(error));
+  }
+}
+
+}  // namespace dogged
