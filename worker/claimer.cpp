@@ -9,7 +9,7 @@
 namespace dogged::runtime {
 namespace {
 
-constexpr std::size_t max_backlog = 20'000;   // reports to be written; more are not added to by claiming
+constexpr std::size_t max_backlog = 2000;     // reports to be written; more are not added to by claiming
 constexpr milliseconds ask_due_while_busy{1000};
 constexpr milliseconds first_settle_wait{2};
 

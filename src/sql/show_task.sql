@@ -6,7 +6,9 @@ select t.id, t.status, t.queue, t.name, t.priority, t.args::text as args, t.atte
        (extract(epoch from t.next_retry_at) * 1000000)::bigint as next_retry_at_us,
        (extract(epoch from t.claimed_at) * 1000000)::bigint as claimed_at_us,
        (extract(epoch from t.finished_at) * 1000000)::bigint as finished_at_us,
-       (extract(epoch from clock_timestamp()) * 1000000)::bigint as now_us
+       (extract(epoch from clock_timestamp()) * 1000000)::bigint as now_us,
+       exists (select from dogged.workers s
+                where s.stopped_at is null and s.queues ? t.queue and t.name = any (s.task_names)) as is_served
   from dogged.tasks t
   left join dogged.workers w on w.id = t.worker_id
  where t.id = $1::bigint
