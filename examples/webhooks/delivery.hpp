@@ -1,0 +1,29 @@
+// What producers and the worker share: the key of the task, its args and its result.
+#pragma once
+
+#include <dogged/task.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace webhooks {
+
+/// One webhook to deliver: `body` is POSTed as JSON to `url` (http or https).
+struct Delivery {
+  std::string url;
+  nlohmann::json body;
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Delivery, url, body)
+
+/// The receiver's answer to a delivery that it took.
+struct Receipt {
+  int status = 0;                ///< 200 to 299
+  std::int64_t duration_ms = 0;  ///< of the whole exchange, connecting included
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Receipt, status, duration_ms)
+
+inline constexpr dogged::Task<Delivery, Receipt> deliver_webhook{"webhook.deliver"};
+
+}  // namespace webhooks

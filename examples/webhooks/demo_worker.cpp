@@ -1,0 +1,16 @@
+// The same worker with a policy of seconds, so that a whole story can be watched: retries after 1 s, 2 s, 4
+// s, 8 s, and receivers that take longer than two seconds are given up on.
+#include "deliver.hpp"
+#include "delivery.hpp"
+
+#include <dogged/worker.hpp>
+
+#include <chrono>
+
+using namespace std::chrono_literals;
+
+TASK_REGISTER(webhooks::deliver, webhooks::deliver_webhook, .queue = "webhooks",
+              .retry = dogged::Exponential{.base = 1s, .max_retries = 4, .max_delay = 8s},
+              .auto_retry_for = webhooks::worth_retrying, .timeout = 2s);
+
+int main(int argc, char** argv) { return dogged::worker_main(argc, argv); }

@@ -1,0 +1,118 @@
+// Pure: no clock, no locale, no libcurl.
+#include "retry_after.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <cstdio>
+#include <system_error>
+
+namespace webhooks {
+namespace {
+
+using std::chrono::seconds;
+using std::chrono::sys_seconds;
+
+struct DateFields {
+  int year = 0;
+  char month[4] = {};
+  int day = 0;
+  int hour = 0;
+  int minute = 0;
+  int second = 0;
+};
+
+/// Seconds of the header's first form: a sign, which RFC 9110 does not allow but servers send, and digits.
+std::optional<seconds> parse_delta(std::string_view text) {
+  const bool negative = text.starts_with('-');
+  const std::string_view digits = negative ? text.substr(1) : text;
+  const bool only_digits =
+      std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (digits.empty() || !only_digits) return std::nullopt;
+  if (negative) return seconds{0};
+  long count = 0;
+  const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), count);
+  if (parsed.ec == std::errc::result_out_of_range) return retry_after_max;
+  return seconds{count};
+}
+
+// sscanf reads "%n" only where everything before it matched.
+bool matches(const std::string& text, int consumed) { return consumed == static_cast<int>(text.size()); }
+
+/// RFC 9110, section 5.6.7: of the years that end in two digits, the latest that is at most 50 years ahead.
+int full_year(int two_digits, sys_seconds now) {
+  const int this_year{std::chrono::year_month_day{std::chrono::floor<std::chrono::days>(now)}.year()};
+  const int latest = this_year + 50;
+  return latest - (latest % 100 - two_digits + 100) % 100;
+}
+
+std::optional<DateFields> scan_date(const std::string& text, sys_seconds now) {
+  DateFields f;
+  int end = -1;
+  // Sun, 06 Nov 1994 08:49:37 GMT
+  std::sscanf(text.c_str(), "%*3[A-Za-z], %2d %3[A-Za-z] %4d %2d:%2d:%2d GMT%n", &f.day, f.month, &f.year,
+              &f.hour, &f.minute, &f.second, &end);
+  if (matches(text, end)) return f;
+  // Sunday, 06-Nov-94 08:49:37 GMT
+  std::sscanf(text.c_str(), "%*[A-Za-z], %2d-%3[A-Za-z]-%2d %2d:%2d:%2d GMT%n", &f.day, f.month, &f.year,
+              &f.hour, &f.minute, &f.second, &end);
+  if (matches(text, end)) {
+    f.year = full_year(f.year, now);
+    return f;
+  }
+  // Sun Nov  6 08:49:37 1994
+  std::sscanf(text.c_str(), "%*3[A-Za-z] %3[A-Za-z] %2d %2d:%2d:%2d %4d%n", f.month, &f.day, &f.hour,
+              &f.minute, &f.second, &f.year, &end);
+  if (matches(text, end)) return f;
+  return std::nullopt;
+}
+
+std::optional<std::chrono::month> month_from_name(std::string_view name) {
+  static constexpr std::array<std::string_view, 12> names = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                                             "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  const auto* const found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) return std::nullopt;
+  return std::chrono::month{static_cast<unsigned>(found - names.begin()) + 1};
+}
+
+std::optional<sys_seconds> parse_http_date(const std::string& text, sys_seconds now) {
+  const auto fields = scan_date(text, now);
+  if (!fields) return std::nullopt;
+  const auto month = month_from_name(fields->month);
+  if (!month || fields->day < 1) return std::nullopt;
+  const std::chrono::year_month_day day{std::chrono::year{fields->year}, *month,
+                                        std::chrono::day{static_cast<unsigned>(fields->day)}};
+  const auto within = [](int value, int max) { return value >= 0 && value <= max; };
+  // A leap second is 60.
+  if (!day.ok() || !within(fields->hour, 23) || !within(fields->minute, 59) || !within(fields->second, 60)) {
+    return std::nullopt;
+  }
+  return std::chrono::sys_days{day} + std::chrono::hours{fields->hour} +
+         std::chrono::minutes{fields->minute} + seconds{fields->second};
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view blanks = " \t";
+  const std::size_t first = text.find_first_not_of(blanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+}  // namespace
+
+std::optional<seconds> parse_retry_after(std::string_view retry_after, const std::optional<std::string>& date,
+                                         std::chrono::system_clock::time_point now) {
+  const std::string text{trimmed(retry_after)};
+  const auto local_clock = std::chrono::floor<seconds>(now);
+  auto wait = parse_delta(text);
+  if (!wait) {
+    const auto due = parse_http_date(text, local_clock);
+    if (!due) return std::nullopt;
+    const auto responded = date ? parse_http_date(*date, local_clock) : std::nullopt;
+    wait = *due - responded.value_or(local_clock);
+  }
+  return std::clamp(*wait, seconds{0}, retry_after_max);
+}
+
+}  // namespace webhooks
