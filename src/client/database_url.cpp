@@ -1,14 +1,14 @@
 // Which database a command or a worker uses.
 #include "client/database_url.hpp"
 
-#include <cstdlib>
-#include <fstream>
-#include <system_error>
+#include <dogged/error.hpp>
 
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <dogged/error.hpp>
+#include <cstdlib>
+#include <fstream>
+#include <system_error>
 
 namespace dogged {
 namespace {
@@ -64,9 +64,11 @@ DatabaseUrl find_database_url(const std::string& given) {
   }
   if (auto found = of_dev_server()) return *std::move(found);
   throw InvalidInput(
-      "no database is named: there is no --database-url, no DATABASE_URL, no PGHOST, PGDATABASE or PGSERVICE, and no "
+      "no database is named: there is no --database-url, no DATABASE_URL, no PGHOST, PGDATABASE or "
+      "PGSERVICE, and no "
       "dev server in this directory or above it",
-      "`dogged dev up` starts a private PostgreSQL here; or give --database-url postgresql://user:password@host/name");
+      "`dogged dev up` starts a private PostgreSQL here; or give --database-url "
+      "postgresql://user:password@host/name");
 }
 
 }  // namespace dogged

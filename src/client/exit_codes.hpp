@@ -1,9 +1,10 @@
-// How `dogged` and workers end, for scripts and supervisors. `dogged --help` lists the same under "Exit codes".
+// How `dogged` and workers end, for scripts and supervisors. `dogged --help` lists the same under "Exit
+// codes".
 #pragma once
 
-#include <exception>
-
 #include <dogged/error.hpp>
+
+#include <exception>
 
 namespace dogged {
 

@@ -1,0 +1,80 @@
+// Checks of options.
+#include "cli/choices.hpp"
+
+#include "retry/duration.hpp"
+
+#include <dogged/error.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace dogged::cli {
+namespace {
+
+std::optional<std::int64_t> whole_number(const std::string& text) {
+  std::int64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc{} && stopped == end ? std::optional{number} : std::nullopt;
+}
+
+/// An empty name leaves the help without a second mention of the type.
+CLI::Validator validator(std::function<std::string(std::string&)> check) {
+  return CLI::Validator{std::move(check), ""};
+}
+
+}  // namespace
+
+CLI::Validator is_task_id() {
+  return validator([](std::string& text) {
+    const auto number = whole_number(text);
+    if (number && *number > 0) return std::string{};
+    return in_quotes(text) +
+           " is not the id of a task; ids are whole numbers from 1, as `dogged tasks list` shows them";
+  });
+}
+
+CLI::Validator is_one_of(Words words, const std::string& noun) {
+  return validator([words = std::move(words), noun](std::string& text) {
+    if (std::find(words.begin(), words.end(), text) != words.end()) return std::string{};
+    return in_quotes(text) + " is not " + noun + suggestion(text, words) + "; write " + alternatives(words);
+  });
+}
+
+CLI::Validator is_status() {
+  return is_one_of({"pending", "running", "succeeded", "failed", "cancelled", "expired"}, "a status");
+}
+
+CLI::Validator is_outcome() {
+  return is_one_of({"succeeded", "failed", "timed_out", "cancelled", "lost", "interrupted"}, "an outcome");
+}
+
+CLI::Validator is_limit() {
+  return validator([](std::string& text) {
+    const auto number = whole_number(text);
+    if (number && *number >= 1 && *number <= 1'000'000) return std::string{};
+    return in_quotes(text) + " is not a limit; write a whole number from 1 to 1000000";
+  });
+}
+
+CLI::Validator is_duration() {
+  return validator([](std::string& text) {
+    try {
+      static_cast<void>(duration_from_text(text));
+      return std::string{};
+    } catch (const Error& error) {
+      return error.message();
+    }
+  });
+}
+
+std::optional<std::string> given(const std::string& text) {
+  return text.empty() ? std::nullopt : std::optional{text};
+}
+
+std::optional<std::int64_t> given(std::int64_t number) {
+  return number == 0 ? std::nullopt : std::optional{number};
+}
+
+}  // namespace dogged::cli

@@ -1,0 +1,29 @@
+// Checks of options that several subcommands have, with messages that say what to write.
+#pragma once
+
+#include "retry/message.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+
+namespace dogged::cli {
+
+[[nodiscard]] CLI::Validator is_task_id();
+/// One of the words; `noun` says what they are: `a status`.
+[[nodiscard]] CLI::Validator is_one_of(Words words, const std::string& noun);
+[[nodiscard]] CLI::Validator is_status();
+[[nodiscard]] CLI::Validator is_outcome();
+/// How many rows: 1 to 1,000,000.
+[[nodiscard]] CLI::Validator is_limit();
+/// 30s, 1h30m, 7d.
+[[nodiscard]] CLI::Validator is_duration();
+
+/// Nothing where the option was not given.
+[[nodiscard]] std::optional<std::string> given(const std::string& text);
+[[nodiscard]] std::optional<std::int64_t> given(std::int64_t number);
+
+}  // namespace dogged::cli

@@ -1,0 +1,18 @@
+// The subcommands, each in the file of its name.
+#pragma once
+
+#include "cli/invocation.hpp"
+
+namespace dogged::cli {
+
+void add_dev(CLI::App& app, Invocation& invocation);
+void add_migrate(CLI::App& app, Invocation& invocation);
+void add_enqueue(CLI::App& app, Invocation& invocation);
+void add_tasks_list(CLI::App& tasks, Invocation& invocation);
+void add_tasks_show(CLI::App& tasks, Invocation& invocation);
+void add_attempts(CLI::App& app, Invocation& invocation);
+void add_queues(CLI::App& app, Invocation& invocation);
+void add_workers(CLI::App& app, Invocation& invocation);
+void add_policy(CLI::App& app, Invocation& invocation);
+
+}  // namespace dogged::cli

@@ -1,0 +1,311 @@
+// `dogged enqueue`: one task from the command line, or many from lines of JSON.
+#include "cli/commands.hpp"
+#include "cli/json_object.hpp"
+#include "cli/line_reader.hpp"
+#include "cli/new_tasks.hpp"
+#include "cli/task_rows.hpp"
+#include "client/database_url.hpp"
+#include "retry/duration.hpp"
+#include "sql_statements.hpp"
+
+#include <dogged/client.hpp>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <system_error>
+
+namespace dogged::cli {
+namespace {
+
+// A batch is one transaction. A file that fits into one is enqueued whole or not at all.
+constexpr std::size_t batch_lines = 10'000;
+constexpr std::size_t batch_bytes = std::size_t{64} << 20U;
+
+struct EnqueueArguments {
+  std::string name;
+  std::string args = "{}";
+  std::string queue, run_at, delay, trace_context;
+  std::int64_t priority = 0;
+  std::string file;
+  bool many = false;
+};
+
+// --- one
+// --------------------------------------------------------------------------------------------------------------
+
+std::string read_all(std::istream& stream) {
+  return {std::istreambuf_iterator<char>{stream}, std::istreambuf_iterator<char>{}};
+}
+
+NewTask task_of(const EnqueueArguments& arguments) {
+  NewTask task;
+  task.name = arguments.name;
+  task.args_json = arguments.args == "-" ? read_all(std::cin) : arguments.args;
+  require_json("ARGS", task.args_json);
+  task.options.queue = arguments.queue;
+  if (!arguments.run_at.empty()) task.options.run_at = time_from_iso8601(arguments.run_at);
+  if (!arguments.delay.empty()) task.options.delay = duration_from_text(arguments.delay);
+  task.options.priority = priority_from_number(arguments.priority);
+  task.options.trace_context = arguments.trace_context;
+  return task;
+}
+
+Client connect_client(const Invocation& invocation) {
+  return Client{find_database_url(invocation.database_url).url,
+                {.schema = invocation.schema, .application_name = "dogged cli"}};
+}
+
+void print_enqueued(const Invocation& invocation, const std::string& name, const db::Row& row) {
+  const Time run_at = time_of(row, "run_at_us");
+  const Time enqueued_at = time_of(row, "enqueued_at_us");
+  const std::string queue{row.text("queue")};
+  const bool at_once = run_at <= enqueued_at;
+  const std::string due = at_once ? "due now"
+                                  : "due " + relative(run_at, enqueued_at) + ", at " +
+                                        date_and_clock_text(run_at, invocation.style().zone);
+  JsonObject json;
+  json.add("id", row.number("id")).add("name", name).add("queue", queue).add("run_at", run_at);
+  invocation.print(
+      "task " + std::to_string(row.number("id")) + " enqueued in queue " + queue + ", " + due + "\n",
+      json.text());
+}
+
+ExitCode enqueue_one(const Invocation& invocation, const EnqueueArguments& arguments) {
+  const NewTask task = task_of(arguments);
+  db::Connection connection = invocation.connect();  // first: its errors say where the URL came from
+  Client client = connect_client(invocation);
+  const TaskId id = client.enqueue(task);
+  print_enqueued(invocation, task.name, connection.run(sql::show_enqueued, db::Params{}.add(id)).one());
+  return ExitCode::ok;
+}
+
+// --- many
+// -------------------------------------------------------------------------------------------------------------
+
+volatile std::sig_atomic_t interrupted = 0;
+
+/// Ctrl-C ends it between batches; while a line is awaited, at once. A second one ends the program.
+void stop_on_interrupt() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { interrupted = 1; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  sigaction(SIGINT, &action, nullptr);
+}
+
+/// What was done, which errors have to say as well.
+struct Progress {
+  std::int64_t lines_read = 0;
+  std::int64_t lines_done = 0;  ///< up to here everything is enqueued
+  std::int64_t enqueued = 0;
+
+  [[nodiscard]] std::string text() const {
+    if (enqueued == 0) return "nothing was enqueued";
+    return std::to_string(enqueued) + " tasks of the lines 1 to " + std::to_string(lines_done) +
+           " were enqueued, and nothing after them";
+  }
+  [[nodiscard]] std::string hint() const {
+    return enqueued == 0 ? ""
+                         : "go on with the lines from " + std::to_string(lines_done + 1) + ": tail -n +" +
+                               std::to_string(lines_done + 1);
+  }
+};
+
+/// An error of a line or a batch, with its place and with what was done before it.
+[[noreturn]] void fail(const Progress& progress, const std::string& where, const Error& error) {
+  const ExitCode code = progress.enqueued > 0 ? ExitCode::not_done : exit_code_for(error);
+  std::string hint = error.hint();
+  if (!progress.hint().empty()) hint = hint.empty() ? progress.hint() : hint + "; then " + progress.hint();
+  throw Failure(code, where + ": " + error.message() + " (" + progress.text() + ")", hint);
+}
+
+/// The tasks of the next lines, at most a batch of them. Empty lines are passed over.
+std::vector<NewTask> read_batch(LineReader& lines, Progress& progress) {
+  std::vector<NewTask> batch;
+  std::size_t bytes = 0;
+  std::string line;
+  while (batch.size() < batch_lines && bytes < batch_bytes && interrupted == 0 && lines.next(line)) {
+    ++progress.lines_read;
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    try {
+      batch.push_back(task_from_json_line(line));
+    } catch (const Error& error) {
+      fail(progress, "line " + std::to_string(progress.lines_read), error);
+    }
+    bytes += line.size();
+  }
+  return batch;
+}
+
+void print_batch(const Invocation& invocation, const std::vector<NewTask>& batch,
+                 const std::vector<TaskId>& ids, bool is_first) {
+  if (invocation.format == Format::table) return;
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    const std::string json = JsonObject{}.add("id", ids[i]).add("name", batch[i].name).text();
+    if (invocation.format == Format::ndjson) {
+      std::cout << json << "\n";
+    } else {
+      std::cout << (is_first && i == 0 ? "[\n" : ",\n") << json;
+    }
+  }
+}
+
+/// On stderr, each second at most, and only for someone who watches.
+class Ticker {
+ public:
+  void show(const Progress& progress) {
+    const auto now = std::chrono::steady_clock::now();
+    if (!is_watched_ || now - shown_ < std::chrono::seconds{1}) return;
+    shown_ = now;
+    was_shown_ = true;
+    std::cerr << "\r" << progress.enqueued << " tasks enqueued" << std::flush;
+  }
+  ~Ticker() {
+    if (was_shown_) std::cerr << "\n";
+  }
+  Ticker() = default;
+  Ticker(const Ticker&) = delete;
+  Ticker& operator=(const Ticker&) = delete;
+
+ private:
+  bool is_watched_ = isatty(STDERR_FILENO) == 1;
+  bool was_shown_ = false;
+  std::chrono::steady_clock::time_point shown_ = std::chrono::steady_clock::now();
+};
+
+void enqueue_lines(const Invocation& invocation, LineReader lines, Client& client, Progress& progress) {
+  Ticker ticker;
+  while (interrupted == 0) {
+    const std::int64_t first_line = progress.lines_read + 1;
+    const std::vector<NewTask> batch = read_batch(lines, progress);
+    if (interrupted != 0 || batch.empty()) break;
+    std::vector<TaskId> ids;
+    try {
+      ids = client.enqueue_many(batch);
+    } catch (const Error& error) {
+      fail(progress, "lines " + std::to_string(first_line) + " to " + std::to_string(progress.lines_read),
+           error);
+    }
+    print_batch(invocation, batch, ids, progress.enqueued == 0);
+    progress.lines_done = progress.lines_read;
+    progress.enqueued += std::ssize(ids);
+    ticker.show(progress);
+  }
+  if (interrupted != 0)
+    throw Failure(ExitCode::interrupted, "interrupted: " + progress.text(), progress.hint());
+}
+
+/// A JSON array is closed however reading ended, so that it can be read as far as it goes.
+class ArrayEnd {
+ public:
+  ArrayEnd(const Invocation& invocation, const Progress& progress)
+      : invocation_(invocation), progress_(progress) {}
+  ~ArrayEnd() {
+    if (invocation_.format == Format::json) std::cout << (progress_.enqueued == 0 ? "[]\n" : "\n]\n");
+  }
+  ArrayEnd(const ArrayEnd&) = delete;
+  ArrayEnd& operator=(const ArrayEnd&) = delete;
+
+ private:
+  const Invocation& invocation_;
+  const Progress& progress_;
+};
+
+/// Opens what --ndjson names, or stdin.
+class Input {
+ public:
+  explicit Input(const std::string& file) {
+    if (file.empty() || file == "-") return;
+    descriptor_ = open(file.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor_ < 0) {
+      throw InvalidInput("the file " + file + " cannot be read: " + std::generic_category().message(errno));
+    }
+  }
+  ~Input() {
+    if (descriptor_ != STDIN_FILENO) close(descriptor_);
+  }
+  Input(const Input&) = delete;
+  Input& operator=(const Input&) = delete;
+
+  [[nodiscard]] int descriptor() const { return descriptor_; }
+
+ private:
+  int descriptor_ = STDIN_FILENO;
+};
+
+ExitCode enqueue_many(const Invocation& invocation, const std::string& file) {
+  const Input input{file};
+  static_cast<void>(invocation.connect());  // its errors say where the URL came from
+  Client client = connect_client(invocation);
+  stop_on_interrupt();
+  Progress progress;
+  {
+    const ArrayEnd array_end{invocation, progress};
+    enqueue_lines(invocation, LineReader{input.descriptor()}, client, progress);
+  }
+  if (invocation.format == Format::table) std::cout << progress.enqueued << " tasks enqueued\n";
+  return ExitCode::ok;
+}
+
+ExitCode enqueue(const Invocation& invocation, const EnqueueArguments& arguments) {
+  if (arguments.many) return enqueue_many(invocation, arguments.file);
+  if (arguments.name.empty()) {
+    throw Failure(ExitCode::wrong_input, "enqueue needs the NAME of a task, or --ndjson",
+                  "dogged enqueue --help");
+  }
+  return enqueue_one(invocation, arguments);
+}
+
+}  // namespace
+
+void add_enqueue(CLI::App& app, Invocation& invocation) {
+  const auto arguments = std::make_shared<EnqueueArguments>();
+  CLI::App* command = add_command(
+      app, invocation, "enqueue", "Enqueue a task, or many",
+      "  dogged enqueue webhook.deliver '{\"url\": \"http://127.0.0.1:8080/\"}'\n"
+      "  dogged enqueue report.build --delay 10m --priority -5\n"
+      "  jq -c . big.json | dogged enqueue report.build -\n"
+      "  dogged enqueue --ndjson tasks.ndjson\n"
+      "\nLines for --ndjson; only name is needed:\n"
+      "  {\"name\": \"webhook.deliver\", \"args\": {\"url\": \"…\"}, \"queue\": \"webhooks\", \"delay\": "
+      "\"30s\",\n"
+      "   \"priority\": 0, \"trace_context\": \"…\"}     or \"run_at\": \"2026-11-21T14:00:00Z\" for delay\n"
+      "They are enqueued in batches of 10,000 lines (or 64 MiB), each whole or not at all; the first mistake "
+      "ends it, and\n"
+      "says what was enqueued before.",
+      [&invocation, arguments] { return enqueue(invocation, *arguments); });
+  CLI::Option* name = command->add_option("name", arguments->name, "The task's name")->type_name("NAME");
+  command->add_option("args", arguments->args, "Its args as JSON; - reads them from stdin; {} unless said")
+      ->type_name("ARGS");
+  command
+      ->add_option("--queue", arguments->queue,
+                   "The queue; unless said, the one that the task's worker declared")
+      ->type_name("NAME");
+  CLI::Option* run_at =
+      command->add_option("--run-at", arguments->run_at, "Not before this time: 2026-11-21T14:00:00Z")
+          ->type_name("TIME");
+  command->add_option("--delay", arguments->delay, "Not before this long from now: 30s, 1h30m, 7d")
+      ->type_name("DURATION")
+      ->excludes(run_at);
+  command->add_option("--priority", arguments->priority, "Lower runs first, -32768 to 32767; 0 unless said")
+      ->type_name("N");
+  command
+      ->add_option("--trace-context", arguments->trace_context, "Carried to the handler and to every attempt")
+      ->type_name("TEXT");
+  command
+      ->add_option("--ndjson", arguments->file,
+                   "Enqueue a task for each line of a file; - or nothing reads stdin")
+      ->type_name("FILE")
+      ->expected(0, 1)
+      ->excludes(name);
+  command->parse_complete_callback(
+      [command, arguments] { arguments->many = command->count("--ndjson") > 0; });
+}
+
+}  // namespace dogged::cli

@@ -1,0 +1,62 @@
+// One run of the command line: the options that every subcommand takes, what was chosen to run, and where
+// results go.
+#pragma once
+
+#include "cli/failure.hpp"
+#include "cli/style.hpp"
+#include "cli/table.hpp"
+#include "db/connection.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace dogged::cli {
+
+enum class Format { table, json, ndjson };
+
+/// A record in both of its forms.
+struct Record {
+  std::vector<Cell> cells;
+  std::string json;
+};
+
+class Invocation {
+ public:
+  std::string database_url;
+  std::string schema = "dogged";
+  Format format = Format::table;
+  std::string color = "auto";
+  bool ascii = false;
+  bool utc = false;
+
+  /// What the subcommand does; set when the command line was read, so that its mistakes are found first.
+  std::function<ExitCode()> run;
+
+  /// For what people read on stdout.
+  [[nodiscard]] Style style() const;
+  /// Lines as wide as the terminal; where stdout is none, as long as they are.
+  [[nodiscard]] Style table_style() const;
+
+  /// A connection to the database that the options and the environment name (find_database_url).
+  [[nodiscard]] db::Connection connect_to_any_schema() const;
+  /// And its schema is one that this program can work with.
+  [[nodiscard]] db::Connection connect() const;
+
+  /// Records as a table, one JSON array, or a line each. `if_none` is said on stderr where a table has no
+  /// rows.
+  void print(const std::vector<Column>& columns, const std::vector<Record>& records,
+             const std::string& if_none) const;
+  /// One thing: text that ends with a newline, or a JSON object on a line.
+  void print(const std::string& text, const std::string& json) const;
+};
+
+/// A subcommand with its examples at the end of its help, which calls `run` if it is chosen.
+CLI::App* add_command(CLI::App& parent, Invocation& invocation, const std::string& name,
+                      const std::string& description, const std::string& examples,
+                      std::function<ExitCode()> run);
+
+}  // namespace dogged::cli

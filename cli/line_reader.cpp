@@ -1,0 +1,38 @@
+// Lines of a file descriptor.
+#include "cli/line_reader.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace dogged::cli {
+
+bool LineReader::take_line(std::string& line) {
+  const auto newline = buffer_.find('\n', taken_);
+  if (newline == std::string::npos) return false;
+  line.assign(buffer_, taken_, newline - taken_);
+  taken_ = newline + 1;
+  return true;
+}
+
+bool LineReader::next(std::string& line) {
+  std::array<char, 65536> chunk{};
+  while (!take_line(line)) {
+    buffer_.erase(0, taken_);
+    taken_ = 0;
+    const ssize_t count = read(descriptor_, chunk.data(), chunk.size());
+    if (count < 0 && errno == EINTR) return false;
+    if (count < 0) throw std::system_error(errno, std::generic_category(), "reading lines");
+    if (count == 0) {
+      line = std::exchange(buffer_, {});
+      return !line.empty();
+    }
+    buffer_.append(chunk.data(), static_cast<std::size_t>(count));
+  }
+  return true;
+}
+
+}  // namespace dogged::cli

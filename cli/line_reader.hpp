@@ -1,0 +1,26 @@
+// Lines of a file descriptor. A stream of the standard library would go on reading after a signal; here
+// Ctrl-C ends the wait for a line.
+#pragma once
+
+#include <string>
+
+namespace dogged::cli {
+
+class LineReader {
+ public:
+  /// The descriptor stays the caller's.
+  explicit LineReader(int descriptor) : descriptor_(descriptor) {}
+
+  /// The next line without its newline, the last one also where it has none. False at the end, and when a
+  /// signal handler ran while it waited. Throws std::system_error where reading fails.
+  bool next(std::string& line);
+
+ private:
+  bool take_line(std::string& line);
+
+  int descriptor_;
+  std::string buffer_;
+  std::size_t taken_ = 0;  ///< of buffer_
+};
+
+}  // namespace dogged::cli

@@ -1,0 +1,213 @@
+// The `dogged` command: reads the command line, runs the subcommand, and turns what went wrong into a
+// message, a hint and an exit code.
+#include "cli/choices.hpp"
+#include "cli/commands.hpp"
+#include "cli/json_object.hpp"
+#include "retry/message.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dogged::cli {
+namespace {
+
+constexpr const char* exit_codes =
+    "Which database: --database-url, else DATABASE_URL, else libpq's PG* variables, else the server that "
+    "`dogged dev\n"
+    "up` started in this directory or one above it.\n"
+    "\n"
+    "Exit codes:\n"
+    "  0    done\n"
+    "  1    what was asked for is not there, or it was done in part\n"
+    "  2    a mistake on the command line or in the input\n"
+    "  3    the database cannot be reached\n"
+    "  4    the schema is missing, older or newer: see dogged migrate\n"
+    "  5    the database refused\n"
+    "  130  interrupted\n"
+    "\n"
+    "A first round:\n"
+    "  dogged dev up\n"
+    "  dogged migrate\n"
+    "  dogged enqueue webhook.deliver '{\"url\": \"http://127.0.0.1:8080/\"}'\n"
+    "  dogged tasks list";
+
+std::string_view name_of(ExitCode code) {
+  switch (code) {
+    case ExitCode::ok:
+      return "ok";
+    case ExitCode::not_done:
+      return "not_done";
+    case ExitCode::wrong_input:
+      return "wrong_input";
+    case ExitCode::unreachable:
+      return "unreachable";
+    case ExitCode::schema_mismatch:
+      return "schema_mismatch";
+    case ExitCode::database_refused:
+      return "database_refused";
+    case ExitCode::interrupted:
+      return "interrupted";
+  }
+  return "not_done";
+}
+
+int report(bool as_json, ExitCode code, const std::string& message, const std::string& hint) {
+  std::cout.flush();  // what was done comes before what was not
+  if (as_json) {
+    JsonObject error;
+    error.add("code", name_of(code)).add("message", message);
+    if (hint.empty()) {
+      error.add_null("hint");
+    } else {
+      error.add("hint", hint);
+    }
+    std::cerr << JsonObject{}.add_json("error", error.text()).text() << "\n";
+  } else {
+    std::cerr << "dogged: " << message << "\n";
+    if (!hint.empty()) std::cerr << "hint: " << hint << "\n";
+  }
+  return static_cast<int>(code);
+}
+
+int report(const Invocation& invocation, const std::exception& error) {
+  const auto* failure = dynamic_cast<const Failure*>(&error);
+  const ExitCode code = failure != nullptr ? failure->exit_code() : exit_code_for(error);
+  const bool as_json = invocation.format != Format::table;
+  if (const auto* ours = dynamic_cast<const Error*>(&error))
+    return report(as_json, code, ours->message(), ours->hint());
+  return report(as_json, code, error.what(), "");
+}
+
+/// The subcommand that was read as far as the mistake, for example `dogged tasks list`.
+const CLI::App& innermost(const CLI::App& app, std::string& path) {
+  for (const CLI::App* command : app.get_subcommands()) {
+    path += " " + command->get_name();
+    return innermost(*command, path);
+  }
+  return app;
+}
+
+/// The first word that nothing took, options before others; empty if there is none.
+std::string unexpected_word(const CLI::App& app) {
+  const std::vector<std::string> words = app.remaining(true);
+  const auto option =
+      std::find_if(words.begin(), words.end(), [](const std::string& word) { return word.starts_with("-"); });
+  if (option != words.end()) return *option;
+  return words.empty() ? "" : words.front();
+}
+
+std::string unexpected_option(const CLI::App& command, const std::string& path, const std::string& word) {
+  Words names;
+  std::vector<std::string> long_names;
+  for (const CLI::App* app = &command; app != nullptr; app = app->get_parent()) {
+    for (const CLI::Option* option : app->get_options()) {
+      for (const std::string& name : option->get_lnames()) long_names.push_back("--" + name);
+    }
+  }
+  for (const std::string& name : long_names) names.push_back(name);
+  return path + " has no option " + word + suggestion(word.substr(0, word.find('=')), names);
+}
+
+std::string unexpected_argument(const CLI::App& command, const std::string& path, const std::string& word) {
+  Words names;
+  for (const CLI::App* subcommand : command.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(subcommand->get_name());
+  }
+  if (names.empty()) return path + " takes no further argument: " + in_quotes(word);
+  return in_quotes(word) + " is not a subcommand of " + path + suggestion(word, names);
+}
+
+std::string message_of(const CLI::App& app, const CLI::App& command, const std::string& path,
+                       const CLI::ParseError& error) {
+  const std::string word = unexpected_word(app);
+  if (!word.empty() && word.starts_with("-")) return unexpected_option(command, path, word);
+  if (!word.empty()) return unexpected_argument(command, path, word);
+  return error.what();
+}
+
+/// A mistake on the command line. The format is looked for by itself: reading may have ended before -o.
+int report(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
+  bool as_json = false;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word{argv[i]};
+    if (word == "json" || word == "ndjson" || word.ends_with("=json") || word.ends_with("=ndjson"))
+      as_json = true;
+  }
+  std::string path = app.get_name();
+  const CLI::App& command = innermost(app, path);
+  return report(as_json, ExitCode::wrong_input, message_of(app, command, path, error), path + " --help");
+}
+
+void add_global_options(CLI::App& app, Invocation& invocation) {
+  app.add_option("--database-url", invocation.database_url, "postgresql://user:password@host/name")
+      ->type_name("URL");
+  app.add_option("--schema", invocation.schema, "The PostgreSQL schema that holds the queue")
+      ->type_name("NAME")
+      ->envname("DOGGED_SCHEMA")
+      ->capture_default_str();
+  app.add_option_function<std::string>(
+         "-o,--output",
+         [&invocation](const std::string& format) {
+           invocation.format = format == "table"  ? Format::table
+                               : format == "json" ? Format::json
+                                                  : Format::ndjson;
+         },
+         "table, json, or ndjson: one JSON object a line")
+      ->type_name("FORMAT")
+      ->check(is_one_of({"table", "json", "ndjson"}, "a format"));
+  app.add_option("--color", invocation.color, "auto (on a terminal, unless NO_COLOR is set), always or never")
+      ->type_name("WHEN")
+      ->check(is_one_of({"auto", "always", "never"}, "a choice of colour"));
+  app.add_flag("--ascii", invocation.ascii, "Draw with ASCII characters alone");
+  app.add_flag("--utc", invocation.utc,
+               "Tables with times in UTC, not in the local zone (JSON is always in UTC)");
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{"A durable task queue on PostgreSQL.", "dogged"};
+  Invocation invocation;
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.footer(exit_codes);
+  app.set_version_flag("--version", "dogged " DOGGED_VERSION);
+  app.get_formatter()->column_width(34);
+  add_global_options(app, invocation);
+
+  add_dev(app, invocation);
+  add_migrate(app, invocation);
+  add_enqueue(app, invocation);
+  CLI::App* tasks = app.add_subcommand("tasks", "Look at tasks");
+  tasks->require_subcommand(1);
+  add_tasks_list(*tasks, invocation);
+  add_tasks_show(*tasks, invocation);
+  add_attempts(app, invocation);
+  add_queues(app, invocation);
+  add_workers(app, invocation);
+  add_policy(app, invocation);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success))
+      return app.exit(error);  // --help, --version
+    return report(app, error, argc, argv);
+  }
+  try {
+    const ExitCode code = invocation.run();
+    std::cout.flush();
+    if (!std::cout) throw Failure(ExitCode::not_done, "the output could not be written", "is the disk full?");
+    return static_cast<int>(code);
+  } catch (const std::exception& error) {
+    return report(invocation, error);
+  }
+}
+
+}  // namespace
+}  // namespace dogged::cli
+
+int main(int argc, char** argv) { return dogged::cli::run(argc, argv); }

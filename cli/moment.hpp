@@ -1,0 +1,41 @@
+// Times and durations as the command line reads and writes them.
+#pragma once
+
+#include <dogged/error.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace dogged::cli {
+
+using std::chrono::microseconds;
+/// PostgreSQL's resolution; UTC.
+using Time = std::chrono::time_point<std::chrono::system_clock, microseconds>;
+
+enum class Zone { local, utc };
+
+[[nodiscard]] Time time_from_microseconds(std::int64_t since_1970);
+
+/// `2026-11-21T13:02:11.250000Z`
+[[nodiscard]] std::string to_iso8601(Time time);
+
+/// Reads `2026-11-21T14:02:11.25+01:00`: seconds, their fraction and the zone may be left out, a space may
+/// stand for the T, and a time without a zone is in the zone of this machine. Throws InvalidInput.
+[[nodiscard]] Time time_from_iso8601(std::string_view text);
+
+/// `2026-11-21`, `14:02:11`, `14:02:11.250`, `2026-11-21 14:02:11`.
+[[nodiscard]] std::string date_text(Time time, Zone zone);
+[[nodiscard]] std::string clock_text(Time time, Zone zone);
+[[nodiscard]] std::string clock_text_with_ms(Time time, Zone zone);
+[[nodiscard]] std::string date_and_clock_text(Time time, Zone zone);
+
+/// Rounded for reading: `0 ms`, `0.4 ms`, `120 ms`, `5.2 s`, `1 m 42 s`, `2 h 5 m`, `3 d 4 h`; a minus if
+/// negative.
+[[nodiscard]] std::string readable(microseconds duration);
+
+/// `in 41 s`, `12 s ago`, `now` (less than half a second away).
+[[nodiscard]] std::string relative(Time time, Time now);
+
+}  // namespace dogged::cli

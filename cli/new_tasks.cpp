@@ -1,0 +1,189 @@
+// Tasks as people write them for `dogged enqueue`.
+#include "cli/new_tasks.hpp"
+
+#include "cli/moment.hpp"
+#include "retry/duration.hpp"
+#include "retry/message.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace dogged::cli {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view white_space = " \t\r\n";
+const Words known_keys{"name", "args", "queue", "run_at", "delay", "priority", "trace_context"};
+
+/// Accepts every JSON document without building it, and keeps where and why one is wrong. The parser that
+/// calls it keeps its own stack: no document is too deep for it.
+class Checker : public nlohmann::json_sax<json> {
+ public:
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool start_object(std::size_t) override { return true; }
+  bool key(string_t&) override { return true; }
+  bool end_object() override { return true; }
+  bool start_array(std::size_t) override { return true; }
+  bool end_array() override { return true; }
+  bool parse_error(std::size_t position, const std::string&, const json::exception& error) override {
+    const std::string_view text{error.what()};
+    const auto reason = text.rfind(" - ");
+    reason_ = reason == std::string_view::npos ? std::string{text} : std::string{text.substr(reason + 3)};
+    position_ = position;
+    return false;
+  }
+
+  [[nodiscard]] std::size_t position() const { return position_; }
+  [[nodiscard]] const std::string& reason() const { return reason_; }
+
+ private:
+  std::size_t position_ = 0;
+  std::string reason_;
+};
+
+/// `line 2, column 7`, or the column alone in a text of one line.
+std::string place_of(std::string_view text, std::size_t position) {
+  const std::string_view before = text.substr(0, position == 0 ? 0 : std::min(position - 1, text.size()));
+  const auto lines = std::count(before.begin(), before.end(), '\n');
+  const auto line_begin = before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
+  const std::string column = "column " + std::to_string(before.size() - line_begin + 1);
+  return lines == 0 ? column : "line " + std::to_string(lines + 1) + ", " + column;
+}
+
+/// Takes an object apart into the texts of its members. The text was checked before.
+class MemberReader {
+ public:
+  explicit MemberReader(std::string_view object) : rest_(object) {
+    take_space();
+    rest_.remove_prefix(1);  // {
+  }
+
+  /// The next member's key and value; false at the end.
+  bool next(std::string& key, std::string_view& value) {
+    take_space();
+    if (rest_.front() == ',') rest_.remove_prefix(1);
+    take_space();
+    if (rest_.front() == '}') return false;
+    key = json::parse(take_value()).get<std::string>();
+    take_space();
+    rest_.remove_prefix(1);  // :
+    take_space();
+    value = take_value();
+    return true;
+  }
+
+ private:
+  void take_space() { rest_.remove_prefix(std::min(rest_.find_first_not_of(white_space), rest_.size())); }
+
+  std::size_t string_length() const {
+    std::size_t end = 1;
+    while (rest_[end] != '"') end += rest_[end] == '\\' ? 2 : 1;
+    return end + 1;
+  }
+
+  /// Up to the comma, colon or bracket that belongs to the object itself.
+  std::string_view take_value() {
+    const std::string_view all = rest_;
+    std::size_t depth = 0;
+    do {
+      const char c = rest_.front();
+      if (c == '"') {
+        rest_.remove_prefix(string_length());
+        continue;
+      }
+      if (c == '{' || c == '[') ++depth;
+      if (c == '}' || c == ']') --depth;
+      rest_.remove_prefix(1);
+    } while (depth > 0 || std::string_view{",:}] \t\r\n"}.find(rest_.front()) == std::string_view::npos);
+    return all.substr(0, all.size() - rest_.size());
+  }
+
+  std::string_view rest_;
+};
+
+std::string text_of(const std::string& key, std::string_view value) {
+  if (value.front() != '"') {
+    throw InvalidInput("\"" + key + "\" is " + in_quotes(value) + ", and must be a string");
+  }
+  return json::parse(value).get<std::string>();
+}
+
+std::int64_t number_of(const std::string& key, std::string_view value) {
+  const json number = value.front() == '{' || value.front() == '[' ? json{} : json::parse(value);
+  if (!number.is_number_integer()) {
+    throw InvalidInput("\"" + key + "\" is " + in_quotes(value) + ", and must be a whole number");
+  }
+  return number.get<std::int64_t>();
+}
+
+void set_member(NewTask& task, const std::string& key, std::string_view value) {
+  if (key == "name") {
+    task.name = text_of(key, value);
+  } else if (key == "args") {
+    task.args_json = value;
+  } else if (key == "queue") {
+    task.options.queue = text_of(key, value);
+  } else if (key == "run_at") {
+    task.options.run_at = time_from_iso8601(text_of(key, value));
+  } else if (key == "delay") {
+    task.options.delay = duration_from_text(text_of(key, value));
+  } else if (key == "priority") {
+    task.options.priority = priority_from_number(number_of(key, value));
+  } else if (key == "trace_context") {
+    task.options.trace_context = text_of(key, value);
+  } else {
+    throw InvalidInput(in_quotes(key) + " is not known" + suggestion(key, known_keys) + "; a task may have " +
+                       alternatives(known_keys));
+  }
+}
+
+}  // namespace
+
+void require_json(const std::string& what, std::string_view text) {
+  if (text.find_first_not_of(white_space) == std::string_view::npos) {
+    throw InvalidInput(what + " is empty; write a JSON document, for example {}");
+  }
+  Checker checker;
+  if (json::sax_parse(text, &checker)) return;
+  throw InvalidInput(what + " is not JSON: " + place_of(text, checker.position()) + ": " + checker.reason(),
+                     "in a shell, single quotes keep JSON whole: '{\"url\": \"http://…\"}'");
+}
+
+int priority_from_number(std::int64_t number) {
+  if (number >= -32768 && number <= 32767) return static_cast<int>(number);
+  throw InvalidInput("priority " + std::to_string(number) +
+                     " is not between -32768 and 32767; lower runs first");
+}
+
+NewTask task_from_json_line(std::string_view line) {
+  require_json("the line", line);
+  if (line[line.find_first_not_of(white_space)] != '{') throw InvalidInput("the line is not a JSON object");
+  NewTask task;
+  std::vector<std::string> seen;
+  std::string key;
+  std::string_view value;
+  for (MemberReader reader{line}; reader.next(key, value);) {
+    if (std::find(seen.begin(), seen.end(), key) != seen.end()) {
+      throw InvalidInput(in_quotes(key) + " stands there twice");
+    }
+    set_member(task, key, value);
+    seen.push_back(key);
+  }
+  if (task.name.empty()) throw InvalidInput("a task needs a \"name\"");
+  if (task.options.run_at && task.options.delay) {
+    throw InvalidInput("give either \"run_at\" or \"delay\", not both");
+  }
+  return task;
+}
+
+}  // namespace dogged::cli

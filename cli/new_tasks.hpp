@@ -1,0 +1,25 @@
+// Tasks as people write them for `dogged enqueue`: checked as far as that is possible without the database.
+#pragma once
+
+#include <dogged/client.hpp>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace dogged::cli {
+
+/// Throws InvalidInput, which names `what`, the place and the reason, unless `text` is one JSON document. The
+/// text is enqueued as it is: parsed and written again, its numbers could lose digits.
+void require_json(const std::string& what, std::string_view text);
+
+/// `{"name": "webhook.deliver", "args": {…}, "queue": "webhooks", "run_at": "2026-11-21T14:00:00Z", "delay":
+/// "30s",
+///   "priority": -10, "trace_context": "…"}`; only name is needed. Throws InvalidInput, without the line's
+///   number.
+[[nodiscard]] NewTask task_from_json_line(std::string_view line);
+
+/// Reads a priority from -32768 to 32767. Throws InvalidInput.
+[[nodiscard]] int priority_from_number(std::int64_t number);
+
+}  // namespace dogged::cli

@@ -1,0 +1,128 @@
+// `dogged policy show`: what a retry policy means, delay by delay.
+#include "cli/commands.hpp"
+#include "cli/delay_plot.hpp"
+#include "cli/json_object.hpp"
+#include "cli/task_rows.hpp"
+#include "cli/text.hpp"
+#include "sql_statements.hpp"
+
+#include <dogged/retry.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <memory>
+
+namespace dogged::cli {
+namespace {
+
+struct PolicyOptions {
+  std::vector<std::string> words;
+  std::string task;
+};
+
+std::string joined(const std::vector<std::string>& words, const std::string& between) {
+  std::string text;
+  for (const std::string& word : words) (text += text.empty() ? "" : between) += word;
+  return text;
+}
+
+RetryPolicy policy_from_json_text(const std::string& text) {
+  try {
+    return policy_from_json(nlohmann::json::parse(text));
+  } catch (const nlohmann::json::parse_error& error) {
+    throw InvalidInput("the policy is not JSON: at byte " + std::to_string(error.byte) + " of " +
+                       std::to_string(text.size()));
+  }
+}
+
+RetryPolicy read_policy(const std::string& text) {
+  const auto first = text.find_first_not_of(" \t\n");
+  return first != std::string::npos && text[first] == '{' ? policy_from_json_text(text)
+                                                          : policy_from_text(text);
+}
+
+DefinitionView read_definition(const Invocation& invocation, const std::string& name) {
+  db::Connection connection = invocation.connect();
+  const db::Rows rows = connection.run(sql::show_definition, db::Params{}.add(name));
+  if (rows.empty()) {
+    throw Failure(ExitCode::not_done, "no worker has declared a task \"" + harmless(name, true) + "\"",
+                  "names are published when a worker starts: dogged workers");
+  }
+  return definition_of(rows.one());
+}
+
+std::string range_json(const DelayRange& range, JsonObject json = {}) {
+  return json.add("shortest_ms", static_cast<std::int64_t>(range.shortest.count()))
+      .add("delay_ms", static_cast<std::int64_t>(range.backoff.count()))
+      .add("longest_ms", static_cast<std::int64_t>(range.longest.count()))
+      .text();
+}
+
+std::string to_json(const RetryPolicy& policy, const std::optional<DefinitionView>& definition) {
+  const std::vector<DelayRange> delays = delays_of(policy);
+  std::vector<std::string> each;
+  for (std::size_t i = 0; i < delays.size(); ++i) {
+    JsonObject numbered;
+    each.push_back(range_json(delays[i], numbered.add("retry", static_cast<std::int64_t>(i + 1))));
+  }
+  JsonObject json;
+  json.add("text", policy_to_text(policy))
+      .add_json("policy", policy_to_json(policy).dump())
+      .add("max_retries", max_retries(policy))
+      .add_json("delays", json_array(each))
+      .add_json("total", range_json(total_of(delays)));
+  if (definition) {
+    json.add_json("definition", to_json(*definition));
+  } else {
+    json.add_null("definition");
+  }
+  return json.text();
+}
+
+std::string heading(const RetryPolicy& policy, const std::optional<DefinitionView>& definition,
+                    const Style& style) {
+  std::string text;
+  if (definition) {
+    const std::string codes = definition->auto_retry_for.empty() ? "no error code: this policy is never used"
+                                                                 : joined(definition->auto_retry_for, ", ");
+    text = style.paint(Color::bold, definition->name) + " in queue " + definition->queue + ", retried for " +
+           harmless(codes, style.unicode) + "\n";
+  }
+  return text + style.paint(Color::bold, policy_to_text(policy)) + "\n\n";
+}
+
+ExitCode show(const Invocation& invocation, const PolicyOptions& options) {
+  if (options.words.empty() == options.task.empty()) {
+    throw Failure(ExitCode::wrong_input, "give either a policy or --task NAME",
+                  "for example: dogged policy show 'exponential base=30s max_retries=5'");
+  }
+  std::optional<DefinitionView> definition;
+  if (!options.task.empty()) definition = read_definition(invocation, options.task);
+  const RetryPolicy policy = definition ? definition->policy : read_policy(joined(options.words, " "));
+  require_valid(policy);
+  const Style style = invocation.style();
+  invocation.print(heading(policy, definition, style) + render_delays(policy, style),
+                   to_json(policy, definition));
+  return ExitCode::ok;
+}
+
+}  // namespace
+
+void add_policy(CLI::App& app, Invocation& invocation) {
+  const auto options = std::make_shared<PolicyOptions>();
+  CLI::App* policy = app.add_subcommand("policy", "Look at retry policies");
+  policy->require_subcommand(1);
+  CLI::App* command = add_command(
+      *policy, invocation, "show", "Print and plot the delays of a policy, with the range of their jitter",
+      "  dogged policy show 'exponential base=30s max_retries=5'\n"
+      "  dogged policy show fixed intervals=60s,300s,900s jitter=none\n"
+      "  dogged policy show 'linear initial=1s increment=5s max_retries=4 max_delay=10s'\n"
+      "  dogged policy show --task webhook.deliver      as its worker declared it",
+      [&invocation, options] { return show(invocation, *options); });
+  command->add_option("policy", options->words, "A policy as text or as JSON; needs no database")
+      ->type_name("POLICY");
+  command->add_option("--task", options->task, "The policy of a task that a worker has declared")
+      ->type_name("NAME");
+}
+
+}  // namespace dogged::cli

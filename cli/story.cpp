@@ -1,0 +1,84 @@
+// What a task's history means, in words.
+#include "cli/story.hpp"
+
+#include <dogged/detail/names.hpp>
+
+namespace dogged::cli {
+namespace {
+
+using lifecycle::Outcome;
+using lifecycle::Status;
+
+std::string times(int count) { return count == 1 ? "once" : std::to_string(count) + " times"; }
+
+std::string why_lost(const TaskHistory& history) {
+  const std::string lost = "it was lost with its worker " + times(history.task.losses);
+  if (!history.definition) return lost;
+  if (!history.definition->retry_lost) return lost + ", and its definition says retry_lost = false";
+  return lost + "; the limit (max_losses) is " + std::to_string(history.definition->max_losses);
+}
+
+std::string why_not_retryable(const DefinitionView& definition, const std::string& code) {
+  if (code == codes::invalid_args) return "INVALID_ARGS is never retried: the same args would fail again";
+  if (code == codes::invalid_result) return "INVALID_RESULT is never retried: the handler did its work";
+  if (definition.auto_retry_for.empty()) return code + " is not retried: auto_retry_for is empty";
+  return code + " is not in auto_retry_for";
+}
+
+}  // namespace
+
+std::string policy_of(const TaskHistory& history) {
+  if (history.definition) return policy_to_text(history.definition->policy);
+  for (auto attempt = history.attempts.rbegin(); attempt != history.attempts.rend(); ++attempt) {
+    if (attempt->policy) return *attempt->policy;
+  }
+  return {};
+}
+
+std::optional<int> max_retries_of(const TaskHistory& history) {
+  if (history.definition) return max_retries(history.definition->policy);
+  try {
+    const std::string policy = policy_of(history);
+    if (!policy.empty()) return max_retries(policy_from_text(policy));
+  } catch (const InvalidPolicy&) {  // written by another version: the number is not known
+  }
+  return std::nullopt;
+}
+
+bool waits_for_retry(const TaskHistory& history) {
+  if (history.task.status != Status::pending || history.attempts.empty()) return false;
+  const Outcome last = history.attempts.back().outcome;
+  return last == Outcome::failed || last == Outcome::timed_out;
+}
+
+std::string retry_text(const TaskHistory& history, int retry) {
+  std::string text = "retry " + std::to_string(retry);
+  if (const auto most = max_retries_of(history); most && retry <= *most)
+    text += " of " + std::to_string(*most);
+  return text;
+}
+
+std::string why_it_failed(const TaskHistory& history) {
+  if (history.task.status != Status::failed || history.attempts.empty()) return {};
+  const AttemptView& last = history.attempts.back();
+  if (last.outcome == Outcome::lost) return why_lost(history);
+  if (!history.definition) return "no worker has declared this task, so its rules are not known";
+  const DefinitionView& definition = *history.definition;
+  const std::string code = last.error_code.value_or(std::string{codes::unhandled_exception});
+  const lifecycle::Rules rules{.policy = definition.policy, .auto_retry_for = definition.auto_retry_for};
+  if (!lifecycle::is_retryable(rules, code)) return why_not_retryable(definition, code);
+  const int most = max_retries(definition.policy);
+  if (most == 0) return code + " is in auto_retry_for, but the policy is none";
+  if (history.task.retry_count >= most) {
+    return most == 1 ? "its one retry is spent" : "all " + std::to_string(most) + " retries are spent";
+  }
+  return "its definition was changed after it ended: by today's, it would be retried";
+}
+
+microseconds time_running(const TaskHistory& history) {
+  microseconds total{0};
+  for (const AttemptView& attempt : history.attempts) total += attempt.finished_at - attempt.started_at;
+  return total;
+}
+
+}  // namespace dogged::cli

@@ -1,0 +1,32 @@
+// What a task's history means, in words: where it stands, why it ended, what was spent. Pure; the timeline
+// and the JSON of `tasks show` say the same.
+#pragma once
+
+#include "cli/task_view.hpp"
+
+#include <optional>
+#include <string>
+
+namespace dogged::cli {
+
+/// How many retries its policy allows; nothing where no policy is known.
+[[nodiscard]] std::optional<int> max_retries_of(const TaskHistory& history);
+
+/// The policy by its definition, else the one that was applied last, else empty.
+[[nodiscard]] std::string policy_of(const TaskHistory& history);
+
+/// Whether what comes next is a retry by policy, and not a first run or one after a lost or interrupted
+/// attempt.
+[[nodiscard]] bool waits_for_retry(const TaskHistory& history);
+
+/// `retry 3 of 5`
+[[nodiscard]] std::string retry_text(const TaskHistory& history, int retry);
+
+/// Why a failed task was not tried again, as far as its attempts and its definition of today tell; empty
+/// otherwise.
+[[nodiscard]] std::string why_it_failed(const TaskHistory& history);
+
+/// How long its handlers ran, all attempts together.
+[[nodiscard]] microseconds time_running(const TaskHistory& history);
+
+}  // namespace dogged::cli

@@ -1,0 +1,87 @@
+// What the database knows of a task, as the command line shows it.
+#pragma once
+
+#include "cli/moment.hpp"
+#include "lifecycle/lifecycle.hpp"
+
+#include <dogged/retry.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dogged::cli {
+
+struct AttemptView {
+  std::int64_t task_id = 0;
+  int attempt = 1;
+  std::string name;
+  std::string queue;
+  lifecycle::Outcome outcome = lifecycle::Outcome::succeeded;
+  std::int64_t worker_id = 0;
+  std::string worker;
+  Time claimed_at;
+  Time started_at;
+  Time finished_at;
+  std::optional<std::string> error_code;
+  std::optional<std::string> error_message;
+  std::optional<std::string> error_details;  ///< JSON text
+  bool will_retry = false;
+  std::optional<Time> next_retry_at;
+  std::optional<std::string> policy;
+  std::optional<std::int64_t> backoff_ms;
+  std::optional<std::int64_t> delay_ms;
+  std::optional<std::int64_t> retry_after_ms;
+  std::optional<std::string> trace_context;
+};
+
+struct DefinitionView {
+  std::string name;
+  std::string queue;
+  RetryPolicy policy;
+  std::vector<std::string> auto_retry_for;
+  std::optional<std::int64_t> timeout_ms;
+  bool retry_lost = true;
+  int max_losses = 3;
+  std::string version;
+  Time updated_at;
+};
+
+struct TaskView {
+  std::int64_t id = 0;
+  lifecycle::Status status = lifecycle::Status::pending;
+  std::string queue;
+  std::string name;
+  int priority = 0;
+  std::string args;  ///< JSON text
+  Time enqueued_at;
+  Time run_at;
+  std::optional<Time> next_retry_at;
+  int attempt = 0;
+  int retry_count = 0;
+  int losses = 0;
+  std::optional<std::int64_t> worker_id;
+  std::optional<std::string> worker;
+  std::optional<Time> claimed_at;
+  std::optional<Time> finished_at;
+  std::optional<std::string> result;  ///< JSON text
+  std::optional<std::string> error_code;
+  std::optional<std::string> error_message;
+  std::optional<std::string> trace_context;
+  Time now;  ///< the database's clock when it was read
+
+  /// When it is due, if it waits.
+  [[nodiscard]] Time due_at() const { return next_retry_at.value_or(run_at); }
+};
+
+/// A task with all that tells its story.
+struct TaskHistory {
+  TaskView task;
+  std::optional<DefinitionView> definition;
+  std::vector<AttemptView> attempts;  ///< in their order
+  bool is_served = false;             ///< a worker runs that would take it
+};
+
+}  // namespace dogged::cli

@@ -1,0 +1,108 @@
+// `dogged tasks show`: the timeline of tasks.
+#include "cli/choices.hpp"
+#include "cli/commands.hpp"
+#include "cli/task_rows.hpp"
+#include "cli/timeline.hpp"
+#include "sql_statements.hpp"
+
+#include <iostream>
+#include <memory>
+
+namespace dogged::cli {
+namespace {
+
+std::optional<DefinitionView> read_definition(db::Connection& connection, const std::string& name) {
+  const db::Rows rows = connection.run(sql::show_definition, db::Params{}.add(name));
+  if (rows.empty()) return std::nullopt;
+  try {
+    return definition_of(rows.one());
+  } catch (const InvalidPolicy&) {  // of a newer version: the task is shown without it
+    return std::nullopt;
+  }
+}
+
+std::optional<TaskHistory> read_history(db::Connection& connection, std::int64_t id) {
+  std::optional<TaskHistory> history;
+  connection.transaction([&] {
+    // An attempt that ends between the statements would be missing, or there twice.
+    connection.run(sql::one_snapshot);
+    const db::Rows attempts = connection.run(sql::task_attempts, db::Params{}.add(id));
+    const db::Rows tasks = connection.run(sql::show_task, db::Params{}.add(id));
+    if (tasks.empty()) return;
+    const db::Row task = tasks.one();
+    history.emplace();
+    history->task = task_of(task);
+    history->is_served = task.boolean("is_served");
+    history->definition = read_definition(connection, history->task.name);
+    for (const db::Row& row : attempts) history->attempts.push_back(attempt_of(row));
+  });
+  return history;
+}
+
+std::string listed(const std::vector<std::int64_t>& ids) {
+  std::string text;
+  for (std::int64_t id : ids) (text += text.empty() ? "" : ", ") += std::to_string(id);
+  return text;
+}
+
+/// One task is one object; several are an array, or a line each.
+void print_json(const Invocation& invocation, const std::vector<TaskHistory>& histories,
+                bool one_was_asked_for) {
+  std::vector<Record> records;
+  for (const TaskHistory& history : histories) records.push_back({{}, to_json(history)});
+  if (!one_was_asked_for) {
+    invocation.print({}, records, "");
+  } else if (!records.empty()) {
+    invocation.print("", records.front().json);
+  }
+}
+
+void print_timelines(const Invocation& invocation, const std::vector<TaskHistory>& histories) {
+  const Style style = invocation.style();
+  for (const TaskHistory& history : histories) {
+    if (&history != &histories.front()) std::cout << "\n";
+    std::cout << render_timeline(history, style);
+  }
+}
+
+ExitCode show(const Invocation& invocation, const std::vector<std::int64_t>& ids) {
+  db::Connection connection = invocation.connect();
+  std::vector<TaskHistory> histories;
+  std::vector<std::int64_t> missing;
+  for (std::int64_t id : ids) {
+    if (auto history = read_history(connection, id)) {
+      histories.push_back(*std::move(history));
+    } else {
+      missing.push_back(id);
+    }
+  }
+  if (invocation.format == Format::table) {
+    print_timelines(invocation, histories);
+  } else {
+    print_json(invocation, histories, ids.size() == 1);
+  }
+  if (!missing.empty()) {
+    throw Failure(ExitCode::not_done,
+                  (missing.size() == 1 ? "there is no task " : "there are no tasks ") + listed(missing),
+                  "finished tasks are kept for a limited time; `dogged tasks list` shows what is there");
+  }
+  return ExitCode::ok;
+}
+
+}  // namespace
+
+void add_tasks_show(CLI::App& tasks, Invocation& invocation) {
+  const auto ids = std::make_shared<std::vector<std::int64_t>>();
+  add_command(tasks, invocation, "show",
+              "Draw the timeline of tasks: attempts, waits, errors, and what comes next",
+              "  dogged tasks show 42\n"
+              "  watch -n1 -c dogged tasks show 42 --color always\n"
+              "  dogged tasks show 42 -o json | jq '.attempts[].error_code'",
+              [&invocation, ids] { return show(invocation, *ids); })
+      ->add_option("id", *ids, "Ids of tasks")
+      ->type_name("ID")
+      ->required()
+      ->check(is_task_id());
+}
+
+}  // namespace dogged::cli

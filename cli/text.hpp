@@ -1,0 +1,26 @@
+// Text in columns: how wide it is on a terminal, and how to make it fit. Whatever a task or an error carries
+// is made harmless here before it reaches a terminal.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace dogged::cli {
+
+/// One line of text that moves no cursor and changes no colour: control characters become spaces, what could
+/// reorder a line (bidirectional overrides) is dropped, and invalid UTF-8 becomes ?. With `unicode` false
+/// everything outside ASCII becomes ?.
+[[nodiscard]] std::string harmless(std::string_view text, bool unicode);
+
+/// Columns that harmless text takes: 0 for combining marks, 2 for wide characters.
+[[nodiscard]] std::size_t display_width(std::string_view text);
+
+/// The text if it fits in `width` columns, else its beginning and an ellipsis.
+[[nodiscard]] std::string shorten(std::string_view text, std::size_t width, bool unicode);
+
+[[nodiscard]] std::string pad_right(std::string_view text, std::size_t width);
+[[nodiscard]] std::string pad_left(std::string_view text, std::size_t width);
+[[nodiscard]] std::string repeat(std::string_view text, std::size_t times);
+
+}  // namespace dogged::cli

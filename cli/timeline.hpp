@@ -1,0 +1,16 @@
+// The timeline of a task, as `dogged tasks show` draws it: what it is, a line and a bar for each attempt, the
+// waits between them, all on one scale of time, and what comes next.
+#pragma once
+
+#include "cli/style.hpp"
+#include "cli/task_view.hpp"
+
+#include <string>
+
+namespace dogged::cli {
+
+/// Lines of at most `style.width` columns (60 at least), each with its newline. A pure function: "now" is the
+/// history's.
+[[nodiscard]] std::string render_timeline(const TaskHistory& history, const Style& style);
+
+}  // namespace dogged::cli

@@ -1,0 +1,99 @@
+// `dogged workers`: who works, or did.
+#include "cli/commands.hpp"
+#include "cli/json_object.hpp"
+#include "cli/task_rows.hpp"
+#include "sql_statements.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <memory>
+
+namespace dogged::cli {
+namespace {
+
+constexpr std::int64_t most_workers = 1000;
+
+const std::vector<Column> columns{{"ID", Align::right},
+                                  {"NAME", Align::left, true},
+                                  {"HOST", Align::left, true},
+                                  {"PID", Align::right},
+                                  {"STATE"},
+                                  {"RUNNING", Align::right},
+                                  {"QUEUES", Align::left, true},
+                                  {"TASKS", Align::left, true},
+                                  {"STARTED"},
+                                  {"LAST SEEN"},
+                                  {"VERSION"}};
+
+/// {"default": 4} as default:4, which is how --queues says it.
+std::string queues_text(std::string_view json) {
+  const nlohmann::json queues = nlohmann::json::parse(json);
+  std::string text;
+  for (const auto& [queue, concurrency] : queues.items()) {
+    (text += text.empty() ? "" : ",") += queue + ":" + concurrency.dump();
+  }
+  return text;
+}
+
+std::string names_text(std::string_view json) {
+  std::string text;
+  for (const auto& name : nlohmann::json::parse(json).get<std::vector<std::string>>()) {
+    (text += text.empty() ? "" : ",") += name;
+  }
+  return text;
+}
+
+Record record_of(const db::Row& row, Zone zone) {
+  const bool running = row.boolean("running");
+  const auto stopped_at = maybe_time_of(row, "stopped_at_us");
+  const Time now = time_of(row, "now_us");
+  JsonObject json;
+  json.add("id", row.number("id"))
+      .add("name", row.text("name"))
+      .add("host", row.text("host"))
+      .add("pid", row.number("pid"))
+      .add("version", row.text("version"))
+      .add("state", running ? "running" : "stopped")
+      .add_json("queues", row.text("queues"))
+      .add_json("task_names", row.text("task_names"))
+      .add("running_tasks", row.number("running_tasks"))
+      .add("asleep", row.boolean("asleep"))
+      .add("started_at", time_of(row, "started_at_us"))
+      .add("heartbeat_at", time_of(row, "heartbeat_at_us"))
+      .add("stopped_at", stopped_at);
+  return {{{std::to_string(row.number("id"))},
+           {std::string{row.text("name")}},
+           {std::string{row.text("host")}},
+           {std::to_string(row.number("pid"))},
+           {running ? "running" : "stopped", running ? Color::green : Color::dim},
+           {std::to_string(row.number("running_tasks"))},
+           {queues_text(row.text("queues"))},
+           {names_text(row.text("task_names"))},
+           {date_and_clock_text(time_of(row, "started_at_us"), zone)},
+           {relative(stopped_at.value_or(time_of(row, "heartbeat_at_us")), now)},
+           {std::string{row.text("version")}}},
+          json.text()};
+}
+
+ExitCode list(const Invocation& invocation, bool all) {
+  db::Connection connection = invocation.connect();
+  const db::Rows rows = connection.run(sql::list_workers, db::Params{}.add(all).add(most_workers));
+  std::vector<Record> records;
+  for (const db::Row& row : rows) records.push_back(record_of(row, invocation.style().zone));
+  invocation.print(
+      columns, records,
+      all ? "no worker has ever started" : "no worker is running; --all lists those that stopped");
+  return ExitCode::ok;
+}
+
+}  // namespace
+
+void add_workers(CLI::App& app, Invocation& invocation) {
+  const auto all = std::make_shared<bool>(false);
+  add_command(app, invocation, "workers", "List workers, the newest first",
+              "  dogged workers\n  dogged workers --all -o json | jq '.[].task_names'",
+              [&invocation, all] { return list(invocation, *all); })
+      ->add_flag("--all", *all, "Also those that have stopped; the last 1000");
+}
+
+}  // namespace dogged::cli

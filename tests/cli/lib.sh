@@ -1,0 +1,67 @@
+# What the tests of the command share. Each is called with the path of `dogged`, works in a directory of its own, and goes
+# on after a failed check, so that one run shows all of them.
+set -uo pipefail
+
+dogged_program=$(realpath "$1")
+work=$(mktemp -d)
+chmod 755 "$work" # as root the server runs as another user
+cd "$work" || exit 1
+failures=0
+
+# Nothing of the surroundings decides which database is used, or how output looks.
+unset DATABASE_URL PGHOST PGPORT PGDATABASE PGSERVICE PGUSER PGPASSWORD PGOPTIONS DOGGED_SCHEMA NO_COLOR COLUMNS
+export LC_ALL=C.UTF-8 TZ=UTC
+
+dogged() { "$dogged_program" "$@"; }
+
+finish() {
+  (cd "$work" && "$dogged_program" dev down --remove >/dev/null 2>&1)
+  rm -rf "$work"
+  if [ "$failures" -gt 0 ]; then echo "$failures checks failed"; fi
+  [ "$failures" -eq 0 ]
+}
+trap finish EXIT
+
+fail() { failures=$((failures + 1)); echo "FAILED: $1"; }
+
+# check PROMISE EXIT_CODE COMMAND…: runs it, with what it prints in the files out and err.
+check() {
+  local promise=$1 expected=$2 code
+  shift 2
+  "$@" >out 2>err
+  code=$?
+  if [ "$code" -ne "$expected" ]; then
+    fail "$promise: exit code $code, not $expected: $*"
+    sed 's/^/  out: /' out
+    sed 's/^/  err: /' err
+  fi
+}
+
+# said FILE TEXT…: each text stands in the file.
+said() {
+  local file=$1 text
+  shift
+  for text in "$@"; do
+    if ! grep -qF -- "$text" "$file"; then
+      fail "not in $file: $text"
+      sed "s/^/  $file: /" "$file"
+    fi
+  done
+}
+
+silent() { if [ -s "$1" ]; then fail "$1 is not empty"; sed 's/^/  /' "$1"; fi; }
+
+sql() { dogged dev psql -XAtq -v ON_ERROR_STOP=1 -c "$1"; }
+
+# Whether out is one JSON document with these keys at its top, or at the top of its first element.
+is_json_with() {
+  local keys
+  keys=$(dogged dev psql -XAtq -v doc="$(cat out)" -f - <<'SQL'
+select string_agg(k, ' ') from (select jsonb_object_keys(case jsonb_typeof(d) when 'array' then d -> 0 else d end) k
+  from (select :'doc'::jsonb d) as x order by 1) as y
+SQL
+  )
+  local expected
+  expected=$(printf '%s\n' "$@" | LC_ALL=C sort | paste -sd' ')
+  [ "$keys" = "$expected" ] || fail "JSON keys are \"$keys\", not \"$expected\""
+}
