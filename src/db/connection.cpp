@@ -1,4 +1,4 @@
-// db::Connection on libpqxx. The only file that includes pqxx; what differs between its versions 6 and 7 is here.
+// db::Connection on libpqxx, which nothing else includes.
 #include "db/connection.hpp"
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "db/errors.hpp"
+#include "db/pqxx_versions.hpp"
 
 namespace dogged::db {
 
@@ -91,18 +92,6 @@ std::int64_t Rows::affected() const { return static_cast<std::int64_t>(impl_->re
 
 namespace {
 
-/// Collects the notifications of one channel.
-class Receiver : public pqxx::notification_receiver {
- public:
-  Receiver(pqxx::connection& connection, const std::string& channel, std::vector<Notification>& arrived)
-      : pqxx::notification_receiver(connection, channel), arrived_(&arrived) {}
-
-  void operator()(const std::string& payload, int) override { arrived_->push_back({channel(), payload}); }
-
- private:
-  std::vector<Notification>* arrived_;
-};
-
 std::string quoted_value(std::string_view value) {
   std::string quoted = "'";
   for (char c : value) {
@@ -158,12 +147,7 @@ class Connection::Impl {
  public:
   explicit Impl(Settings with)
       : settings((require_schema_name(with.schema), std::move(with))), connection(connect(settings)) {
-#if !defined(PQXX_VERSION_MAJOR) || PQXX_VERSION_MAJOR < 7
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-    connection->inhibit_reactivation(true);  // version 6 would reconnect silently, LISTEN and locks gone
-#pragma GCC diagnostic pop
-#endif
+    forbid_reconnecting(*connection);
   }
 
   static std::unique_ptr<pqxx::connection> connect(const Settings& settings) {
@@ -182,19 +166,12 @@ class Connection::Impl {
     return entry->second;
   }
 
-  static pqxx::result execute(pqxx::transaction_base& transaction, const std::string& text, const Params& params) {
-    std::vector<const char*> values;
-    values.reserve(params.size());
-    for (const auto& value : params.values()) values.push_back(value ? value->c_str() : nullptr);
-    return transaction.exec_params(text, pqxx::prepare::make_dynamic_params(values));
-  }
-
   Settings settings;
+  std::vector<Notification> arrived;
   std::unique_ptr<pqxx::connection> connection;
   std::unordered_map<std::string, std::string> texts;  // by statement name, with this schema
   std::unique_ptr<pqxx::work> open_transaction;
-  std::vector<Notification> arrived;
-  std::vector<std::unique_ptr<Receiver>> receivers;  // after the connection: they leave it first
+  std::vector<std::unique_ptr<Subscription>> subscriptions;  // after the connection: they leave it first
 };
 
 Connection::Connection(Settings settings) : impl_(std::make_unique<Impl>(std::move(settings))) {}
@@ -206,16 +183,16 @@ Rows Connection::run(const Statement& statement, const Params& params) {
   return translated(statement.name, *impl_->connection, [&] {
     const std::string& text = impl_->text_of(statement);
     if (impl_->open_transaction) {
-      return Rows{std::make_shared<Rows::Impl>(Impl::execute(*impl_->open_transaction, text, params))};
+      return Rows{std::make_shared<Rows::Impl>(execute(*impl_->open_transaction, text, params))};
     }
     pqxx::nontransaction transaction{*impl_->connection};
-    return Rows{std::make_shared<Rows::Impl>(Impl::execute(transaction, text, params))};
+    return Rows{std::make_shared<Rows::Impl>(execute(transaction, text, params))};
   });
 }
 
 void Connection::run_script(std::string_view name, std::string_view text) {
   translated(name, *impl_->connection, [&] {
-    impl_->open_transaction->exec(with_schema(text, impl_->settings.schema), std::string{name});
+    impl_->open_transaction->exec(with_schema(text, impl_->settings.schema));
   });
 }
 
@@ -235,8 +212,8 @@ void Connection::rollback() noexcept {
 
 void Connection::listen(const std::string& name) {
   translated("listen", *impl_->connection, [&] {
-    impl_->receivers.push_back(
-        std::make_unique<Receiver>(*impl_->connection, impl_->settings.schema + "." + name, impl_->arrived));
+    impl_->subscriptions.push_back(
+        std::make_unique<Subscription>(*impl_->connection, impl_->settings.schema + "." + name, impl_->arrived));
   });
 }
 

@@ -73,9 +73,9 @@ void refuse_unknown_keys(const json& object, const Words& known, const std::stri
   }
 }
 
-const json& required(const json& object, const std::string& key, const std::string& owner) {
+const json& required(const json& object, std::string_view key, std::string_view owner) {
   const auto found = object.find(key);
-  if (found == object.end()) throw InvalidPolicy(key, owner + " needs " + key);
+  if (found == object.end()) throw InvalidPolicy(std::string{key}, std::string{owner}.append(" needs ").append(key));
   return *found;
 }
 
@@ -154,7 +154,7 @@ RetryPolicy policy_from_json(const json& object) {
     refuse("policy", object,
            "write an object such as {\"policy\":\"exponential\",\"base_ms\":30000,\"max_retries\":5}");
   }
-  const json& name = required(object, std::string{policy_key}, "a retry policy");
+  const json& name = required(object, policy_key, "a retry policy");
   if (!name.is_string()) refuse("policy", name, "write " + alternatives(policy_names()));
   RetryPolicy policy = unset_policy(name.get_ref<const std::string&>());
   std::visit([&object](auto& chosen) { read_fields(object, chosen); }, policy);

@@ -1,0 +1,73 @@
+// What libpqxx 6.4 to 7.9 and 7.10 onward say differently. Only connection.cpp includes this.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <pqxx/pqxx>
+
+#include "db/connection.hpp"
+
+namespace dogged::db {
+
+#if PQXX_VERSION_MAJOR > 7 || (PQXX_VERSION_MAJOR == 7 && PQXX_VERSION_MINOR >= 10)
+
+inline pqxx::result execute(pqxx::transaction_base& transaction, const std::string& text, const Params& params) {
+  pqxx::params values;
+  for (const auto& value : params.values()) {
+    if (value) {
+      values.append(*value);
+    } else {
+      values.append();
+    }
+  }
+  return transaction.exec(text, values);
+}
+
+/// LISTENs while it lives; `arrived` must outlive the connection.
+class Subscription {
+ public:
+  Subscription(pqxx::connection& connection, const std::string& channel, std::vector<Notification>& arrived) {
+    connection.listen(channel, [&arrived](pqxx::notification notification) {
+      arrived.push_back({std::string{notification.channel}, std::string{notification.payload}});
+    });
+  }
+};
+
+#else
+
+inline pqxx::result execute(pqxx::transaction_base& transaction, const std::string& text, const Params& params) {
+  std::vector<const char*> values;
+  values.reserve(params.size());
+  for (const auto& value : params.values()) values.push_back(value ? value->c_str() : nullptr);
+  return transaction.exec_params(text, pqxx::prepare::make_dynamic_params(values));
+}
+
+/// LISTENs while it lives, which must be less long than the connection; `arrived` must outlive it.
+class Subscription : public pqxx::notification_receiver {
+ public:
+  Subscription(pqxx::connection& connection, const std::string& channel, std::vector<Notification>& arrived)
+      : pqxx::notification_receiver(connection, channel), arrived_(&arrived) {}
+
+  void operator()(const std::string& payload, int) override { arrived_->push_back({channel(), payload}); }
+
+ private:
+  std::vector<Notification>* arrived_;
+};
+
+#endif
+
+/// Version 6 reconnects silently, and LISTEN and locks are gone: forbids it.
+inline void forbid_reconnecting([[maybe_unused]] pqxx::connection& connection) {
+#if PQXX_VERSION_MAJOR < 7
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  connection.inhibit_reactivation(true);
+#pragma GCC diagnostic pop
+#endif
+}
+
+}  // namespace dogged::db
