@@ -1,12 +1,12 @@
 // `dogged attempts`: the history of attempts, the latest first.
+#include <iostream>
+#include <memory>
+
 #include "cli/choices.hpp"
 #include "cli/commands.hpp"
 #include "cli/task_rows.hpp"
 #include "retry/duration.hpp"
 #include "sql_statements.hpp"
-
-#include <iostream>
-#include <memory>
 
 namespace dogged::cli {
 namespace {
@@ -36,8 +36,7 @@ Color color_of(Outcome outcome) {
 
 Record record_of(const AttemptView& attempt, Zone zone) {
   const bool failed = attempt.outcome != Outcome::succeeded;
-  const std::string retry =
-      attempt.will_retry ? "after " + readable(milliseconds{attempt.delay_ms.value_or(0)}) : "no";
+  const std::string retry = attempt.will_retry ? "after " + readable(milliseconds{attempt.delay_ms.value_or(0)}) : "no";
   return {{{std::to_string(attempt.task_id)},
            {std::to_string(attempt.attempt)},
            {attempt.name},
@@ -70,10 +69,9 @@ ExitCode list(const Invocation& invocation, const AttemptOptions& options) {
   for (const db::Row& row : rows) records.push_back(record_of(attempt_of(row), invocation.style().zone));
   const bool is_bounded = since_ms(options).has_value();
   invocation.print(columns, records,
-                   is_bounded
-                       ? "no such attempts in the last " + (options.since.empty() ? "24h" : options.since) +
-                             "; --since 7d looks further back"
-                       : "no such attempts");
+                   is_bounded ? "no such attempts in the last " + (options.since.empty() ? "24h" : options.since) +
+                                    "; --since 7d looks further back"
+                              : "no such attempts");
   if (invocation.format == Format::table && std::ssize(records) == options.limit) {
     std::cout.flush();
     std::cerr << "there may be more: --limit shows more than " << options.limit << "\n";
@@ -93,19 +91,13 @@ void add_attempts(CLI::App& app, Invocation& invocation) {
   command->add_option("--task", options->task, "Of this task")->type_name("ID")->check(is_task_id());
   command->add_option("--name", options->name, "Of tasks with this name")->type_name("NAME");
   command->add_option("--error-code", options->error_code, "That failed with this code")->type_name("CODE");
-  command
-      ->add_option("--outcome", options->outcome,
-                   "succeeded, failed, timed_out, cancelled, lost or interrupted")
+  command->add_option("--outcome", options->outcome, "succeeded, failed, timed_out, cancelled, lost or interrupted")
       ->type_name("OUTCOME")
       ->check(is_outcome());
-  command
-      ->add_option("--since", options->since,
-                   "Ended in this time until now; 24h unless said or --task is given")
+  command->add_option("--since", options->since, "Ended in this time until now; 24h unless said or --task is given")
       ->type_name("DURATION")
       ->check(is_duration());
-  command->add_option("--limit", options->limit, "How many; 50 unless said")
-      ->type_name("N")
-      ->check(is_limit());
+  command->add_option("--limit", options->limit, "How many; 50 unless said")->type_name("N")->check(is_limit());
 }
 
 }  // namespace dogged::cli

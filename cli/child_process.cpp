@@ -1,16 +1,16 @@
 // Runs a program to its end.
 #include "cli/child_process.hpp"
 
-#include <fcntl.h>
-#include <grp.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <string_view>
 #include <system_error>
+
+#include <fcntl.h>
+#include <grp.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 extern char** environ;
 
@@ -66,12 +66,9 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   _exit(126);
 }
 
-bool become(const User& user) {
-  return setgroups(1, &user.gid) == 0 && setgid(user.gid) == 0 && setuid(user.uid) == 0;
-}
+bool become(const User& user) { return setgroups(1, &user.gid) == 0 && setgid(user.gid) == 0 && setuid(user.uid) == 0; }
 
-[[noreturn]] void run_child(const Command& command, int input, int output, char* const* argv,
-                            char* const* envp) {
+[[noreturn]] void run_child(const Command& command, int input, int output, char* const* argv, char* const* envp) {
   dup2(input, STDIN_FILENO);
   dup2(output, STDOUT_FILENO);
   dup2(output, STDERR_FILENO);

@@ -1,12 +1,12 @@
 // Runs a program to its end and keeps what it printed; as another user where we are root.
 #pragma once
 
-#include <sys/types.h>
-
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include <sys/types.h>
 
 namespace dogged::cli {
 

@@ -1,13 +1,13 @@
 // Checks of options.
 #include "cli/choices.hpp"
 
-#include "retry/duration.hpp"
-
-#include <dogged/error.hpp>
-
 #include <algorithm>
 #include <charconv>
 #include <utility>
+
+#include <dogged/error.hpp>
+
+#include "retry/duration.hpp"
 
 namespace dogged::cli {
 namespace {
@@ -69,12 +69,8 @@ CLI::Validator is_duration() {
   });
 }
 
-std::optional<std::string> given(const std::string& text) {
-  return text.empty() ? std::nullopt : std::optional{text};
-}
+std::optional<std::string> given(const std::string& text) { return text.empty() ? std::nullopt : std::optional{text}; }
 
-std::optional<std::int64_t> given(std::int64_t number) {
-  return number == 0 ? std::nullopt : std::optional{number};
-}
+std::optional<std::int64_t> given(std::int64_t number) { return number == 0 ? std::nullopt : std::optional{number}; }
 
 }  // namespace dogged::cli

@@ -1,14 +1,14 @@
 // Checks of options that several subcommands have, with messages that say what to write.
 #pragma once
 
-#include "retry/message.hpp"
-
-#include <CLI/CLI.hpp>
-
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "retry/message.hpp"
 
 namespace dogged::cli {
 

@@ -1,10 +1,10 @@
 // A retry policy's delays as a table with bars.
 #include "cli/delay_plot.hpp"
 
-#include "cli/text.hpp"
-
 #include <algorithm>
 #include <cmath>
+
+#include "cli/text.hpp"
 
 namespace dogged::cli {
 namespace {
@@ -80,8 +80,7 @@ std::string render_delays(const RetryPolicy& policy, const Style& style) {
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const bool head = i == 0;
     const bool foot = i + 1 == lines.size();
-    std::string row =
-        space + pad_left(lines[i].number, 5) + space + pad_left(lines[i].delay, delay_width) + space;
+    std::string row = space + pad_left(lines[i].number, 5) + space + pad_left(lines[i].delay, delay_width) + space;
     row += head || foot ? lines[i].range : pad_right(lines[i].range, range_width);
     if (head) row = style.paint(Color::dim, row);
     if (foot) row = style.paint(Color::bold, row);

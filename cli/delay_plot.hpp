@@ -1,12 +1,12 @@
 // A retry policy's delays as a table with bars: `dogged policy show`.
 #pragma once
 
-#include "cli/style.hpp"
+#include <string>
+#include <vector>
 
 #include <dogged/retry.hpp>
 
-#include <string>
-#include <vector>
+#include "cli/style.hpp"
 
 namespace dogged::cli {
 

@@ -1,15 +1,15 @@
 // `dogged dev`: the private PostgreSQL of this directory.
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+
+#include <unistd.h>
+
 #include "cli/commands.hpp"
 #include "cli/dev_server.hpp"
 #include "cli/json_object.hpp"
 #include "cli/pg_binaries.hpp"
 #include "client/database_url.hpp"
-
-#include <unistd.h>
-
-#include <cstdlib>
-#include <filesystem>
-#include <memory>
 
 namespace dogged::cli {
 namespace {
@@ -67,8 +67,7 @@ std::string to_text(const DevServerState& state) {
 
 ExitCode up(const Invocation& invocation) {
   const DevServerState state = server_here().up();
-  invocation.print(to_text(state) + "Commands in this directory use it. Next: dogged migrate\n",
-                   to_json(state));
+  invocation.print(to_text(state) + "Commands in this directory use it. Next: dogged migrate\n", to_json(state));
   return ExitCode::ok;
 }
 
@@ -133,8 +132,8 @@ void add_dev(CLI::App& app, Invocation& invocation) {
       "need be.\n"
       "\nExamples:\n  dogged dev up\n  dogged dev psql\n  export DATABASE_URL=$(dogged dev url)\n  dogged "
       "dev down --remove");
-  add_command(*dev, invocation, "up", "Start it; make it first if it is not there",
-              "  dogged dev up && dogged migrate", [&invocation] { return up(invocation); });
+  add_command(*dev, invocation, "up", "Start it; make it first if it is not there", "  dogged dev up && dogged migrate",
+              [&invocation] { return up(invocation); });
 
   const auto remove = std::make_shared<bool>(false);
   add_command(*dev, invocation, "down", "Stop it",
@@ -143,8 +142,8 @@ void add_dev(CLI::App& app, Invocation& invocation) {
       ->add_flag("--remove", *remove, "Delete the server and all of its data");
   add_command(*dev, invocation, "url", "Print its URL", "  psql \"$(dogged dev url)\"",
               [&invocation] { return url(invocation); });
-  add_command(*dev, invocation, "status", "Tell whether it runs, and where its files are",
-              "  dogged dev status", [&invocation] { return status(invocation); });
+  add_command(*dev, invocation, "status", "Tell whether it runs, and where its files are", "  dogged dev status",
+              [&invocation] { return status(invocation); });
 
   // prefix_command leaves everything from psql's first argument on to psql.
   CLI::App* client = dev->add_subcommand("psql", "Open psql on it; arguments are psql's");

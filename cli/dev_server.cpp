@@ -1,10 +1,15 @@
 // The private PostgreSQL of a directory.
 #include "cli/dev_server.hpp"
 
-#include "cli/child_process.hpp"
-#include "cli/failure.hpp"
-#include "cli/pg_binaries.hpp"
-#include "client/database_url.hpp"
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+#include <vector>
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -16,15 +21,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
-#include <cerrno>
-#include <csignal>
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
-#include <system_error>
-#include <vector>
+#include "cli/child_process.hpp"
+#include "cli/failure.hpp"
+#include "cli/pg_binaries.hpp"
+#include "client/database_url.hpp"
 
 namespace dogged::cli {
 namespace {
@@ -117,8 +117,8 @@ std::optional<User> owner_of(const fs::path& directory) {
 /// file systems do not know owners.
 bool can_be_given_to(const User& user, const fs::path& directory) {
   if (chown(directory.c_str(), user.uid, user.gid) != 0) return false;
-  return run({.argv = {"/bin/sh", "-c", "test -w . && test -O ."}, .directory = directory, .user = user})
-             .exit_status == 0;
+  return run({.argv = {"/bin/sh", "-c", "test -w . && test -O ."}, .directory = directory, .user = user}).exit_status ==
+         0;
 }
 
 // --- URL, password and port
@@ -221,8 +221,7 @@ void require_success(const CommandResult& result, const std::string& what, const
 
 }  // namespace
 
-DevServer::DevServer(const fs::path& directory)
-    : own_(directory / dev::directory_name), home_(own_ / "postgres") {
+DevServer::DevServer(const fs::path& directory) : own_(directory / dev::directory_name), home_(own_ / "postgres") {
   std::error_code not_there;
   const fs::path followed = fs::canonical(home_, not_there);
   if (!not_there) home_ = followed;
@@ -272,10 +271,9 @@ bool DevServer::down() {
   const bool ran = find_postmaster(data()).has_value();
   if (ran) {
     const PgBinaries binaries = find_pg_binaries(major_version_of(data()));
-    require_success(
-        run({.argv = {binaries.directory / "pg_ctl", "stop", "-D", data(), "-m", "fast", "-w", "-t", "60"},
-             .user = owner_of(data())}),
-        "stopping PostgreSQL", log());
+    require_success(run({.argv = {binaries.directory / "pg_ctl", "stop", "-D", data(), "-m", "fast", "-w", "-t", "60"},
+                         .user = owner_of(data())}),
+                    "stopping PostgreSQL", log());
   }
   if (fs::exists(own_ / dev::url_file)) fs::rename(own_ / dev::url_file, own_ / dev::stopped_url_file);
   return ran;
@@ -314,8 +312,7 @@ void DevServer::make_own_directory() {
 void DevServer::make_home() {
   if (fs::exists(marker())) return;
   if (fs::exists(home_) && !fs::is_empty(home_)) {
-    fail(home_.string() + " is there already and was not made by `dogged dev up`",
-         "work in another directory");
+    fail(home_.string() + " is there already and was not made by `dogged dev up`", "work in another directory");
   }
   fs::remove(home_);
   if (mkdir(home_.c_str(), 0700) != 0) {
@@ -333,8 +330,8 @@ void DevServer::make_home_for_other_user() {
   fs::remove(home_);
   std::string elsewhere = "/var/tmp/dogged-XXXXXX";
   if (mkdtemp(elsewhere.data()) == nullptr || !can_be_given_to(user, elsewhere)) {
-    fail("the user " + user.name + ", as whom PostgreSQL has to run, can use neither " + home_.string() +
-             " nor " + elsewhere,
+    fail("the user " + user.name + ", as whom PostgreSQL has to run, can use neither " + home_.string() + " nor " +
+             elsewhere,
          "work in a directory that everyone may pass, or not as root");
   }
   fs::create_directory_symlink(elsewhere, own_ / "postgres");
@@ -348,14 +345,13 @@ void DevServer::make_cluster() {
   const PgBinaries binaries = find_pg_binaries(std::nullopt);
   const fs::path draft = home_ / "data.new";
   fs::remove_all(draft);
-  require_success(run({.argv = {binaries.directory / "initdb", "-D", draft, "-U", role_and_database,
-                                "--auth=trust", "--encoding=UTF8", "--locale=C"},
+  require_success(run({.argv = {binaries.directory / "initdb", "-D", draft, "-U", role_and_database, "--auth=trust",
+                                "--encoding=UTF8", "--locale=C"},
                        .directory = home_,
                        .user = user}),
                   "initdb");
-  std::ofstream{draft / "pg_hba.conf"}
-      << "# Written by `dogged dev up`: this machine alone, with the password.\n"
-         "host all all 127.0.0.1/32 scram-sha-256\n";
+  std::ofstream{draft / "pg_hba.conf"} << "# Written by `dogged dev up`: this machine alone, with the password.\n"
+                                          "host all all 127.0.0.1/32 scram-sha-256\n";
   std::ofstream{draft / "postgresql.conf", std::ios::app} << "\n# Written by `dogged dev up`.\n"
                                                              "listen_addresses = '127.0.0.1'\n"
                                                              "unix_socket_directories = ''\n"
@@ -371,17 +367,16 @@ void DevServer::make_cluster() {
 
 /// A password and its URL, unless there is one from an earlier run.
 void DevServer::make_url() {
-  fs::remove(data() /
-             "postmaster.pid");  // left by a crash or a reboot: find_postmaster saw that nobody uses it
+  fs::remove(data() / "postmaster.pid");  // left by a crash or a reboot: find_postmaster saw that nobody uses it
   if (read_access(own_)) return;
   const Access access{random_password(), 0};
   const PgBinaries binaries = find_pg_binaries(major_version_of(data()));
-  require_success(run({.argv = {binaries.directory / "postgres", "--single", "-D", data(), "postgres"},
-                       .directory = home_,
-                       .user = owner_of(data()),
-                       .input = std::string{"alter role "} + role_and_database + " password '" +
-                                access.password + "';\n"}),
-                  "setting the password");
+  require_success(
+      run({.argv = {binaries.directory / "postgres", "--single", "-D", data(), "postgres"},
+           .directory = home_,
+           .user = owner_of(data()),
+           .input = std::string{"alter role "} + role_and_database + " password '" + access.password + "';\n"}),
+      "setting the password");
   write_private_file(own_ / dev::stopped_url_file, url_of(access) + "\n");
 }
 
@@ -392,12 +387,11 @@ void DevServer::start() {
   for (int attempt = 1;; ++attempt) {
     access.port = free_port(access.port);
     write_private_file(own_ / dev::stopped_url_file, url_of(access) + "\n");
-    const CommandResult result =
-        run({.argv = {binaries.directory / "pg_ctl", "start", "-D", data(), "-l", log(), "-w", "-t", "60",
-                      "-o", "-p " + std::to_string(access.port)},
-             .directory = home_,
-             .user = owner_of(data()),
-             .own_session = true});
+    const CommandResult result = run({.argv = {binaries.directory / "pg_ctl", "start", "-D", data(), "-l", log(), "-w",
+                                               "-t", "60", "-o", "-p " + std::to_string(access.port)},
+                                      .directory = home_,
+                                      .user = owner_of(data()),
+                                      .own_session = true});
     if (result.exit_status == 0) return;
     const bool port_was_taken = bindable_port(access.port) == 0;
     if (!port_was_taken || attempt == start_attempts) require_success(result, "starting PostgreSQL", log());

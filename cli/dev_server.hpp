@@ -11,11 +11,11 @@
 // refuses to run as root; there it runs as `postgres` or `nobody`.
 #pragma once
 
-#include <sys/types.h>
-
 #include <filesystem>
 #include <optional>
 #include <string>
+
+#include <sys/types.h>
 
 namespace dogged::cli {
 

@@ -1,4 +1,17 @@
 // `dogged enqueue`: one task from the command line, or many from lines of JSON.
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <system_error>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <dogged/client.hpp>
+
 #include "cli/commands.hpp"
 #include "cli/json_object.hpp"
 #include "cli/line_reader.hpp"
@@ -7,19 +20,6 @@
 #include "client/database_url.hpp"
 #include "retry/duration.hpp"
 #include "sql_statements.hpp"
-
-#include <dogged/client.hpp>
-
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <chrono>
-#include <csignal>
-#include <iostream>
-#include <iterator>
-#include <memory>
-#include <system_error>
 
 namespace dogged::cli {
 namespace {
@@ -67,14 +67,13 @@ void print_enqueued(const Invocation& invocation, const std::string& name, const
   const Time enqueued_at = time_of(row, "enqueued_at_us");
   const std::string queue{row.text("queue")};
   const bool at_once = run_at <= enqueued_at;
-  const std::string due = at_once ? "due now"
-                                  : "due " + relative(run_at, enqueued_at) + ", at " +
-                                        date_and_clock_text(run_at, invocation.style().zone);
+  const std::string due =
+      at_once ? "due now"
+              : "due " + relative(run_at, enqueued_at) + ", at " + date_and_clock_text(run_at, invocation.style().zone);
   JsonObject json;
   json.add("id", row.number("id")).add("name", name).add("queue", queue).add("run_at", run_at);
-  invocation.print(
-      "task " + std::to_string(row.number("id")) + " enqueued in queue " + queue + ", " + due + "\n",
-      json.text());
+  invocation.print("task " + std::to_string(row.number("id")) + " enqueued in queue " + queue + ", " + due + "\n",
+                   json.text());
 }
 
 ExitCode enqueue_one(const Invocation& invocation, const EnqueueArguments& arguments) {
@@ -143,8 +142,8 @@ std::vector<NewTask> read_batch(LineReader& lines, Progress& progress) {
   return batch;
 }
 
-void print_batch(const Invocation& invocation, const std::vector<NewTask>& batch,
-                 const std::vector<TaskId>& ids, bool is_first) {
+void print_batch(const Invocation& invocation, const std::vector<NewTask>& batch, const std::vector<TaskId>& ids,
+                 bool is_first) {
   if (invocation.format == Format::table) return;
   for (std::size_t i = 0; i < batch.size(); ++i) {
     const std::string json = JsonObject{}.add("id", ids[i]).add("name", batch[i].name).text();
@@ -189,23 +188,20 @@ void enqueue_lines(const Invocation& invocation, LineReader lines, Client& clien
     try {
       ids = client.enqueue_many(batch);
     } catch (const Error& error) {
-      fail(progress, "lines " + std::to_string(first_line) + " to " + std::to_string(progress.lines_read),
-           error);
+      fail(progress, "lines " + std::to_string(first_line) + " to " + std::to_string(progress.lines_read), error);
     }
     print_batch(invocation, batch, ids, progress.enqueued == 0);
     progress.lines_done = progress.lines_read;
     progress.enqueued += std::ssize(ids);
     ticker.show(progress);
   }
-  if (interrupted != 0)
-    throw Failure(ExitCode::interrupted, "interrupted: " + progress.text(), progress.hint());
+  if (interrupted != 0) throw Failure(ExitCode::interrupted, "interrupted: " + progress.text(), progress.hint());
 }
 
 /// A JSON array is closed however reading ended, so that it can be read as far as it goes.
 class ArrayEnd {
  public:
-  ArrayEnd(const Invocation& invocation, const Progress& progress)
-      : invocation_(invocation), progress_(progress) {}
+  ArrayEnd(const Invocation& invocation, const Progress& progress) : invocation_(invocation), progress_(progress) {}
   ~ArrayEnd() {
     if (invocation_.format == Format::json) std::cout << (progress_.enqueued == 0 ? "[]\n" : "\n]\n");
   }
@@ -256,8 +252,7 @@ ExitCode enqueue_many(const Invocation& invocation, const std::string& file) {
 ExitCode enqueue(const Invocation& invocation, const EnqueueArguments& arguments) {
   if (arguments.many) return enqueue_many(invocation, arguments.file);
   if (arguments.name.empty()) {
-    throw Failure(ExitCode::wrong_input, "enqueue needs the NAME of a task, or --ndjson",
-                  "dogged enqueue --help");
+    throw Failure(ExitCode::wrong_input, "enqueue needs the NAME of a task, or --ndjson", "dogged enqueue --help");
   }
   return enqueue_one(invocation, arguments);
 }
@@ -283,29 +278,22 @@ void add_enqueue(CLI::App& app, Invocation& invocation) {
   CLI::Option* name = command->add_option("name", arguments->name, "The task's name")->type_name("NAME");
   command->add_option("args", arguments->args, "Its args as JSON; - reads them from stdin; {} unless said")
       ->type_name("ARGS");
-  command
-      ->add_option("--queue", arguments->queue,
-                   "The queue; unless said, the one that the task's worker declared")
+  command->add_option("--queue", arguments->queue, "The queue; unless said, the one that the task's worker declared")
       ->type_name("NAME");
-  CLI::Option* run_at =
-      command->add_option("--run-at", arguments->run_at, "Not before this time: 2026-11-21T14:00:00Z")
-          ->type_name("TIME");
+  CLI::Option* run_at = command->add_option("--run-at", arguments->run_at, "Not before this time: 2026-11-21T14:00:00Z")
+                            ->type_name("TIME");
   command->add_option("--delay", arguments->delay, "Not before this long from now: 30s, 1h30m, 7d")
       ->type_name("DURATION")
       ->excludes(run_at);
   command->add_option("--priority", arguments->priority, "Lower runs first, -32768 to 32767; 0 unless said")
       ->type_name("N");
-  command
-      ->add_option("--trace-context", arguments->trace_context, "Carried to the handler and to every attempt")
+  command->add_option("--trace-context", arguments->trace_context, "Carried to the handler and to every attempt")
       ->type_name("TEXT");
-  command
-      ->add_option("--ndjson", arguments->file,
-                   "Enqueue a task for each line of a file; - or nothing reads stdin")
+  command->add_option("--ndjson", arguments->file, "Enqueue a task for each line of a file; - or nothing reads stdin")
       ->type_name("FILE")
       ->expected(0, 1)
       ->excludes(name);
-  command->parse_complete_callback(
-      [command, arguments] { arguments->many = command->count("--ndjson") > 0; });
+  command->parse_complete_callback([command, arguments] { arguments->many = command->count("--ndjson") > 0; });
 }
 
 }  // namespace dogged::cli

@@ -1,11 +1,11 @@
 // An error of the command line itself, with the exit code that it means.
 #pragma once
 
-#include "client/exit_codes.hpp"
+#include <string>
 
 #include <dogged/error.hpp>
 
-#include <string>
+#include "client/exit_codes.hpp"
 
 namespace dogged::cli {
 

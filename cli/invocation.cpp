@@ -1,17 +1,17 @@
 // One run of the command line.
 #include "cli/invocation.hpp"
 
-#include "cli/json_object.hpp"
-#include "client/database_url.hpp"
-#include "migrate/migrate.hpp"
-
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <cstdlib>
 #include <iostream>
 #include <limits>
 #include <utility>
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cli/json_object.hpp"
+#include "client/database_url.hpp"
+#include "migrate/migrate.hpp"
 
 namespace dogged::cli {
 namespace {
@@ -114,9 +114,8 @@ void Invocation::print(const std::string& text, const std::string& json) const {
   }
 }
 
-CLI::App* add_command(CLI::App& parent, Invocation& invocation, const std::string& name,
-                      const std::string& description, const std::string& examples,
-                      std::function<ExitCode()> run) {
+CLI::App* add_command(CLI::App& parent, Invocation& invocation, const std::string& name, const std::string& description,
+                      const std::string& examples, std::function<ExitCode()> run) {
   CLI::App* command = parent.add_subcommand(name, description);
   command->footer("Examples:\n" + examples);
   command->callback([&invocation, run = std::move(run)] { invocation.run = run; });

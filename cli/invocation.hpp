@@ -2,17 +2,17 @@
 // results go.
 #pragma once
 
-#include "cli/failure.hpp"
-#include "cli/style.hpp"
-#include "cli/table.hpp"
-#include "db/connection.hpp"
-
-#include <CLI/CLI.hpp>
-
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/failure.hpp"
+#include "cli/style.hpp"
+#include "cli/table.hpp"
+#include "db/connection.hpp"
 
 namespace dogged::cli {
 
@@ -48,15 +48,13 @@ class Invocation {
 
   /// Records as a table, one JSON array, or a line each. `if_none` is said on stderr where a table has no
   /// rows.
-  void print(const std::vector<Column>& columns, const std::vector<Record>& records,
-             const std::string& if_none) const;
+  void print(const std::vector<Column>& columns, const std::vector<Record>& records, const std::string& if_none) const;
   /// One thing: text that ends with a newline, or a JSON object on a line.
   void print(const std::string& text, const std::string& json) const;
 };
 
 /// A subcommand with its examples at the end of its help, which calls `run` if it is chosen.
-CLI::App* add_command(CLI::App& parent, Invocation& invocation, const std::string& name,
-                      const std::string& description, const std::string& examples,
-                      std::function<ExitCode()> run);
+CLI::App* add_command(CLI::App& parent, Invocation& invocation, const std::string& name, const std::string& description,
+                      const std::string& examples, std::function<ExitCode()> run);
 
 }  // namespace dogged::cli

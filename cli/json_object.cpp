@@ -26,17 +26,11 @@ JsonObject& JsonObject::add_json(std::string_view key, std::string_view json_tex
   return *this;
 }
 
-JsonObject& JsonObject::add(std::string_view key, std::string_view text) {
-  return add_json(key, json_string(text));
-}
+JsonObject& JsonObject::add(std::string_view key, std::string_view text) { return add_json(key, json_string(text)); }
 
-JsonObject& JsonObject::add(std::string_view key, std::int64_t number) {
-  return add_json(key, std::to_string(number));
-}
+JsonObject& JsonObject::add(std::string_view key, std::int64_t number) { return add_json(key, std::to_string(number)); }
 
-JsonObject& JsonObject::add(std::string_view key, bool value) {
-  return add_json(key, value ? "true" : "false");
-}
+JsonObject& JsonObject::add(std::string_view key, bool value) { return add_json(key, value ? "true" : "false"); }
 
 JsonObject& JsonObject::add(std::string_view key, Time time) { return add(key, to_iso8601(time)); }
 

@@ -2,13 +2,13 @@
 // are: parsed and written again, numbers would lose digits.
 #pragma once
 
-#include "cli/moment.hpp"
-
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "cli/moment.hpp"
 
 namespace dogged::cli {
 

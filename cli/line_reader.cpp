@@ -1,12 +1,12 @@
 // Lines of a file descriptor.
 #include "cli/line_reader.hpp"
 
-#include <unistd.h>
-
 #include <array>
 #include <cerrno>
 #include <system_error>
 #include <utility>
+
+#include <unistd.h>
 
 namespace dogged::cli {
 

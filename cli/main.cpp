@@ -1,10 +1,5 @@
 // The `dogged` command: reads the command line, runs the subcommand, and turns what went wrong into a
 // message, a hint and an exit code.
-#include "cli/choices.hpp"
-#include "cli/commands.hpp"
-#include "cli/json_object.hpp"
-#include "retry/message.hpp"
-
 #include <algorithm>
 #include <cstdlib>
 #include <exception>
@@ -12,6 +7,11 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "cli/choices.hpp"
+#include "cli/commands.hpp"
+#include "cli/json_object.hpp"
+#include "retry/message.hpp"
 
 namespace dogged::cli {
 namespace {
@@ -135,8 +135,7 @@ int report(const CLI::App& app, const CLI::ParseError& error, int argc, char** a
   bool as_json = false;
   for (int i = 1; i < argc; ++i) {
     const std::string_view word{argv[i]};
-    if (word == "json" || word == "ndjson" || word.ends_with("=json") || word.ends_with("=ndjson"))
-      as_json = true;
+    if (word == "json" || word == "ndjson" || word.ends_with("=json") || word.ends_with("=ndjson")) as_json = true;
   }
   std::string path = app.get_name();
   const CLI::App& command = innermost(app, path);
@@ -144,8 +143,7 @@ int report(const CLI::App& app, const CLI::ParseError& error, int argc, char** a
 }
 
 void add_global_options(CLI::App& app, Invocation& invocation) {
-  app.add_option("--database-url", invocation.database_url, "postgresql://user:password@host/name")
-      ->type_name("URL");
+  app.add_option("--database-url", invocation.database_url, "postgresql://user:password@host/name")->type_name("URL");
   app.add_option("--schema", invocation.schema, "The PostgreSQL schema that holds the queue")
       ->type_name("NAME")
       ->envname("DOGGED_SCHEMA")
@@ -153,9 +151,7 @@ void add_global_options(CLI::App& app, Invocation& invocation) {
   app.add_option_function<std::string>(
          "-o,--output",
          [&invocation](const std::string& format) {
-           invocation.format = format == "table"  ? Format::table
-                               : format == "json" ? Format::json
-                                                  : Format::ndjson;
+           invocation.format = format == "table" ? Format::table : format == "json" ? Format::json : Format::ndjson;
          },
          "table, json, or ndjson: one JSON object a line")
       ->type_name("FORMAT")
@@ -164,8 +160,7 @@ void add_global_options(CLI::App& app, Invocation& invocation) {
       ->type_name("WHEN")
       ->check(is_one_of({"auto", "always", "never"}, "a choice of colour"));
   app.add_flag("--ascii", invocation.ascii, "Draw with ASCII characters alone");
-  app.add_flag("--utc", invocation.utc,
-               "Tables with times in UTC, not in the local zone (JSON is always in UTC)");
+  app.add_flag("--utc", invocation.utc, "Tables with times in UTC, not in the local zone (JSON is always in UTC)");
 }
 
 int run(int argc, char** argv) {

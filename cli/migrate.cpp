@@ -1,11 +1,11 @@
 // `dogged migrate`: brings the schema to what this program needs.
 #include "migrate/migrate.hpp"
 
-#include "cli/commands.hpp"
-#include "cli/json_object.hpp"
-
 #include <iostream>
 #include <memory>
+
+#include "cli/commands.hpp"
+#include "cli/json_object.hpp"
 
 namespace dogged::cli {
 namespace {
@@ -19,9 +19,7 @@ const std::vector<Column> columns{{"NAME"}, {"KIND"}, {"STATE"}, {"APPLIED AT"},
 
 Record record_of(const migrate::Step& step) {
   JsonObject json;
-  json.add("name", step.name)
-      .add("kind", step.is_schema_file ? "schema" : "migration")
-      .add("applied", step.applied);
+  json.add("name", step.name).add("kind", step.is_schema_file ? "schema" : "migration").add("applied", step.applied);
   if (step.applied_at.empty()) {
     json.add_null("applied_at");
   } else {
@@ -54,8 +52,7 @@ ExitCode dry_run(const Invocation& invocation, db::Connection& connection) {
 }
 
 ExitCode apply(const Invocation& invocation, db::Connection& connection) {
-  if (invocation.format != Format::table)
-    return print_steps(invocation, migrate::apply(connection).steps, "");
+  if (invocation.format != Format::table) return print_steps(invocation, migrate::apply(connection).steps, "");
   const auto say = [](const migrate::Step& step) { std::cout << "applied " << step.name << std::endl; };
   const migrate::Report report = migrate::apply(connection, say);
   std::cout << "schema \"" << invocation.schema << "\" is up to date"
@@ -76,13 +73,11 @@ ExitCode run(const Invocation& invocation, const MigrateOptions& options) {
 
 void add_migrate(CLI::App& app, Invocation& invocation) {
   const auto options = std::make_shared<MigrateOptions>();
-  CLI::App* command =
-      add_command(app, invocation, "migrate", "Create or update the queue's schema",
-                  "  dogged migrate\n  dogged migrate --dry-run   list what it would apply\n"
-                  "  dogged migrate --status    list everything; exit code 1 if something is pending",
-                  [&invocation, options] { return run(invocation, *options); });
-  CLI::Option* dry_run_flag =
-      command->add_flag("--dry-run", options->dry_run, "List what is pending; change nothing");
+  CLI::App* command = add_command(app, invocation, "migrate", "Create or update the queue's schema",
+                                  "  dogged migrate\n  dogged migrate --dry-run   list what it would apply\n"
+                                  "  dogged migrate --status    list everything; exit code 1 if something is pending",
+                                  [&invocation, options] { return run(invocation, *options); });
+  CLI::Option* dry_run_flag = command->add_flag("--dry-run", options->dry_run, "List what is pending; change nothing");
   command->add_flag("--status", options->status, "List what is applied and what is pending; change nothing")
       ->excludes(dry_run_flag);
 }

@@ -1,13 +1,13 @@
 // Times and durations as the command line reads and writes them.
 #include "cli/moment.hpp"
 
-#include "retry/message.hpp"
-
 #include <array>
 #include <cmath>
 #include <cstdio>
 #include <ctime>
 #include <optional>
+
+#include "retry/message.hpp"
 
 namespace dogged::cli {
 namespace {
@@ -87,8 +87,7 @@ struct DateAndTime {
 };
 
 bool is_possible(const DateAndTime& t) {
-  const std::chrono::year_month_day date{std::chrono::year{t.year},
-                                         std::chrono::month{static_cast<unsigned>(t.month)},
+  const std::chrono::year_month_day date{std::chrono::year{t.year}, std::chrono::month{static_cast<unsigned>(t.month)},
                                          std::chrono::day{static_cast<unsigned>(t.day)}};
   return date.ok() && t.hour <= 23 && t.minute <= 59 && t.second <= 59;
 }
@@ -170,8 +169,7 @@ std::string few_digits(double number) {
 }
 
 /// `1 h 5 m`: the larger unit, and the smaller one unless it is 0.
-std::string two_units(std::int64_t large, const char* large_unit, std::int64_t small,
-                      const char* small_unit) {
+std::string two_units(std::int64_t large, const char* large_unit, std::int64_t small, const char* small_unit) {
   std::string text = std::to_string(large) + " " + large_unit;
   if (small != 0) text += " " + std::to_string(small) + " " + small_unit;
   return text;
@@ -187,10 +185,9 @@ std::string to_iso8601(Time time) {
 
 Time time_from_iso8601(std::string_view text) {
   if (const auto time = read_iso8601(text)) return *time;
-  throw InvalidInput(
-      in_quotes(text) +
-      " is not a time; write it as in 2026-11-21T14:02:11Z or 2026-11-21T14:02+01:00 (a time without a "
-      "zone is in the zone of this machine)");
+  throw InvalidInput(in_quotes(text) +
+                     " is not a time; write it as in 2026-11-21T14:02:11Z or 2026-11-21T14:02+01:00 (a time without a "
+                     "zone is in the zone of this machine)");
 }
 
 std::string date_text(Time time, Zone zone) { return formatted(time, zone, "%Y-%m-%d"); }

@@ -1,12 +1,12 @@
 // Times and durations as the command line reads and writes them.
 #pragma once
 
-#include <dogged/error.hpp>
-
 #include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
+
+#include <dogged/error.hpp>
 
 namespace dogged::cli {
 

@@ -1,15 +1,15 @@
 // Tasks as people write them for `dogged enqueue`.
 #include "cli/new_tasks.hpp"
 
-#include "cli/moment.hpp"
-#include "retry/duration.hpp"
-#include "retry/message.hpp"
-
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <utility>
 #include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/moment.hpp"
+#include "retry/duration.hpp"
+#include "retry/message.hpp"
 
 namespace dogged::cli {
 namespace {
@@ -161,8 +161,7 @@ void require_json(const std::string& what, std::string_view text) {
 
 int priority_from_number(std::int64_t number) {
   if (number >= -32768 && number <= 32767) return static_cast<int>(number);
-  throw InvalidInput("priority " + std::to_string(number) +
-                     " is not between -32768 and 32767; lower runs first");
+  throw InvalidInput("priority " + std::to_string(number) + " is not between -32768 and 32767; lower runs first");
 }
 
 NewTask task_from_json_line(std::string_view line) {

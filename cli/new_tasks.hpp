@@ -1,11 +1,11 @@
 // Tasks as people write them for `dogged enqueue`: checked as far as that is possible without the database.
 #pragma once
 
-#include <dogged/client.hpp>
-
 #include <cstddef>
 #include <string>
 #include <string_view>
+
+#include <dogged/client.hpp>
 
 namespace dogged::cli {
 

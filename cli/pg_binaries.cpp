@@ -1,17 +1,17 @@
 // Finds PostgreSQL's programs on this machine.
 #include "cli/pg_binaries.hpp"
 
-#include "cli/child_process.hpp"
-#include "cli/failure.hpp"
-
-#include <unistd.h>
-
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <sstream>
 #include <string>
 #include <system_error>
+
+#include <unistd.h>
+
+#include "cli/child_process.hpp"
+#include "cli/failure.hpp"
 
 namespace dogged::cli {
 namespace {
@@ -32,14 +32,12 @@ constexpr Place usual_places[] = {
 bool is_program(const fs::path& file) { return access(file.c_str(), X_OK) == 0 && !fs::is_directory(file); }
 
 bool is_complete(const fs::path& directory) {
-  return is_program(directory / "initdb") && is_program(directory / "postgres") &&
-         is_program(directory / "pg_ctl");
+  return is_program(directory / "initdb") && is_program(directory / "postgres") && is_program(directory / "pg_ctl");
 }
 
 /// The first number in a text: 15 in `postgres (PostgreSQL) 15.18` and in `postgresql@15`.
 int first_number(const std::string& text) {
-  const auto digit =
-      std::find_if(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+  const auto digit = std::find_if(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
   return std::atoi(std::string{digit, text.end()}.c_str());
 }
 
@@ -92,16 +90,16 @@ int version_in(const fs::path& directory) {
 
 PgBinaries chosen_by_user(const std::string& directory, std::optional<int> major_version) {
   if (!is_complete(directory)) {
-    throw Failure(ExitCode::wrong_input,
-                  std::string{own_variable} + " is " + directory +
-                      ", where initdb, postgres and pg_ctl are not all found",
-                  "set it to the directory that holds them, or unset it");
+    throw Failure(
+        ExitCode::wrong_input,
+        std::string{own_variable} + " is " + directory + ", where initdb, postgres and pg_ctl are not all found",
+        "set it to the directory that holds them, or unset it");
   }
   const PgBinaries binaries{directory, version_in(directory)};
   if (major_version && binaries.major_version != *major_version) {
     throw Failure(ExitCode::not_done,
-                  "the data here is of PostgreSQL " + std::to_string(*major_version) + ", and " +
-                      own_variable + " has " + std::to_string(binaries.major_version),
+                  "the data here is of PostgreSQL " + std::to_string(*major_version) + ", and " + own_variable +
+                      " has " + std::to_string(binaries.major_version),
                   "name the programs of the same version");
   }
   return binaries;
@@ -110,13 +108,10 @@ PgBinaries chosen_by_user(const std::string& directory, std::optional<int> major
 Failure not_found(std::optional<int> major_version) {
   if (major_version) {
     const std::string version = std::to_string(*major_version);
-    return {
-        ExitCode::not_done,
-        "the data here needs the programs of PostgreSQL " + version + ", which are not found",
-        "install postgresql-" + version + ", or set DOGGED_PG_BIN, or begin anew: dogged dev down --remove"};
+    return {ExitCode::not_done, "the data here needs the programs of PostgreSQL " + version + ", which are not found",
+            "install postgresql-" + version + ", or set DOGGED_PG_BIN, or begin anew: dogged dev down --remove"};
   }
-  return {ExitCode::not_done,
-          "PostgreSQL's programs (initdb, postgres, pg_ctl) are not found on this machine",
+  return {ExitCode::not_done, "PostgreSQL's programs (initdb, postgres, pg_ctl) are not found on this machine",
           "install them (Debian, Ubuntu: apt-get install postgresql; Fedora: dnf install postgresql-server; "
           "macOS: "
           "brew install postgresql), or set DOGGED_PG_BIN to their directory; or use a server elsewhere with "

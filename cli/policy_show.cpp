@@ -1,16 +1,16 @@
 // `dogged policy show`: what a retry policy means, delay by delay.
+#include <memory>
+
+#include <nlohmann/json.hpp>
+
+#include <dogged/retry.hpp>
+
 #include "cli/commands.hpp"
 #include "cli/delay_plot.hpp"
 #include "cli/json_object.hpp"
 #include "cli/task_rows.hpp"
 #include "cli/text.hpp"
 #include "sql_statements.hpp"
-
-#include <dogged/retry.hpp>
-
-#include <nlohmann/json.hpp>
-
-#include <memory>
 
 namespace dogged::cli {
 namespace {
@@ -37,8 +37,7 @@ RetryPolicy policy_from_json_text(const std::string& text) {
 
 RetryPolicy read_policy(const std::string& text) {
   const auto first = text.find_first_not_of(" \t\n");
-  return first != std::string::npos && text[first] == '{' ? policy_from_json_text(text)
-                                                          : policy_from_text(text);
+  return first != std::string::npos && text[first] == '{' ? policy_from_json_text(text) : policy_from_text(text);
 }
 
 DefinitionView read_definition(const Invocation& invocation, const std::string& name) {
@@ -79,8 +78,7 @@ std::string to_json(const RetryPolicy& policy, const std::optional<DefinitionVie
   return json.text();
 }
 
-std::string heading(const RetryPolicy& policy, const std::optional<DefinitionView>& definition,
-                    const Style& style) {
+std::string heading(const RetryPolicy& policy, const std::optional<DefinitionView>& definition, const Style& style) {
   std::string text;
   if (definition) {
     const std::string codes = definition->auto_retry_for.empty() ? "no error code: this policy is never used"
@@ -101,8 +99,7 @@ ExitCode show(const Invocation& invocation, const PolicyOptions& options) {
   const RetryPolicy policy = definition ? definition->policy : read_policy(joined(options.words, " "));
   require_valid(policy);
   const Style style = invocation.style();
-  invocation.print(heading(policy, definition, style) + render_delays(policy, style),
-                   to_json(policy, definition));
+  invocation.print(heading(policy, definition, style) + render_delays(policy, style), to_json(policy, definition));
   return ExitCode::ok;
 }
 
@@ -112,17 +109,15 @@ void add_policy(CLI::App& app, Invocation& invocation) {
   const auto options = std::make_shared<PolicyOptions>();
   CLI::App* policy = app.add_subcommand("policy", "Look at retry policies");
   policy->require_subcommand(1);
-  CLI::App* command = add_command(
-      *policy, invocation, "show", "Print and plot the delays of a policy, with the range of their jitter",
-      "  dogged policy show 'exponential base=30s max_retries=5'\n"
-      "  dogged policy show fixed intervals=60s,300s,900s jitter=none\n"
-      "  dogged policy show 'linear initial=1s increment=5s max_retries=4 max_delay=10s'\n"
-      "  dogged policy show --task webhook.deliver      as its worker declared it",
-      [&invocation, options] { return show(invocation, *options); });
-  command->add_option("policy", options->words, "A policy as text or as JSON; needs no database")
-      ->type_name("POLICY");
-  command->add_option("--task", options->task, "The policy of a task that a worker has declared")
-      ->type_name("NAME");
+  CLI::App* command =
+      add_command(*policy, invocation, "show", "Print and plot the delays of a policy, with the range of their jitter",
+                  "  dogged policy show 'exponential base=30s max_retries=5'\n"
+                  "  dogged policy show fixed intervals=60s,300s,900s jitter=none\n"
+                  "  dogged policy show 'linear initial=1s increment=5s max_retries=4 max_delay=10s'\n"
+                  "  dogged policy show --task webhook.deliver      as its worker declared it",
+                  [&invocation, options] { return show(invocation, *options); });
+  command->add_option("policy", options->words, "A policy as text or as JSON; needs no database")->type_name("POLICY");
+  command->add_option("--task", options->task, "The policy of a task that a worker has declared")->type_name("NAME");
 }
 
 }  // namespace dogged::cli

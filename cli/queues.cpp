@@ -1,10 +1,10 @@
 // `dogged queues`: what is in them, and new ones.
+#include <memory>
+
 #include "cli/commands.hpp"
 #include "cli/json_object.hpp"
 #include "cli/task_rows.hpp"
 #include "sql_statements.hpp"
-
-#include <memory>
 
 namespace dogged::cli {
 namespace {
@@ -53,8 +53,8 @@ void add_queues(CLI::App& app, Invocation& invocation) {
   CLI::App* queues = app.add_subcommand("queues", "Look at queues and create them");
   queues->require_subcommand(1);
   add_command(*queues, invocation, "list",
-              "List queues with the tasks that are ready, waiting for their time, or running",
-              "  dogged queues list", [&invocation] { return list(invocation); });
+              "List queues with the tasks that are ready, waiting for their time, or running", "  dogged queues list",
+              [&invocation] { return list(invocation); });
   const auto name = std::make_shared<std::string>();
   add_command(*queues, invocation, "create", "Create a queue; harmless if it is there",
               "  dogged queues create webhooks     before a worker that serves it has ever started",

@@ -53,8 +53,7 @@ bool waits_for_retry(const TaskHistory& history) {
 
 std::string retry_text(const TaskHistory& history, int retry) {
   std::string text = "retry " + std::to_string(retry);
-  if (const auto most = max_retries_of(history); most && retry <= *most)
-    text += " of " + std::to_string(*most);
+  if (const auto most = max_retries_of(history); most && retry <= *most) text += " of " + std::to_string(*most);
   return text;
 }
 

@@ -2,10 +2,10 @@
 // and the JSON of `tasks show` say the same.
 #pragma once
 
-#include "cli/task_view.hpp"
-
 #include <optional>
 #include <string>
+
+#include "cli/task_view.hpp"
 
 namespace dogged::cli {
 

@@ -2,11 +2,11 @@
 // pure.
 #pragma once
 
-#include "cli/moment.hpp"
-
 #include <cstddef>
 #include <string>
 #include <string_view>
+
+#include "cli/moment.hpp"
 
 namespace dogged::cli {
 

@@ -1,9 +1,9 @@
 // Tables for people.
 #include "cli/table.hpp"
 
-#include "cli/text.hpp"
-
 #include <algorithm>
+
+#include "cli/text.hpp"
 
 namespace dogged::cli {
 namespace {
@@ -39,8 +39,7 @@ void shrink(const std::vector<Column>& columns, Layout& layout, std::size_t widt
   }
 }
 
-Layout lay_out(const std::vector<Column>& columns, const std::vector<std::vector<Cell>>& rows,
-               std::size_t width) {
+Layout lay_out(const std::vector<Column>& columns, const std::vector<std::vector<Cell>>& rows, std::size_t width) {
   Layout layout;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     std::size_t widest = 0;

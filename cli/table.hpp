@@ -1,11 +1,11 @@
 // Tables for people: aligned columns that fit the terminal.
 #pragma once
 
-#include "cli/style.hpp"
-
 #include <cstddef>
 #include <string>
 #include <vector>
+
+#include "cli/style.hpp"
 
 namespace dogged::cli {
 
@@ -25,7 +25,7 @@ struct Cell {
 
 /// Lines, each with its newline; the titles first. Cells are made harmless. A column that is empty in all
 /// rows is left out.
-[[nodiscard]] std::string render_table(const std::vector<Column>& columns,
-                                       const std::vector<std::vector<Cell>>& rows, const Style& style);
+[[nodiscard]] std::string render_table(const std::vector<Column>& columns, const std::vector<std::vector<Cell>>& rows,
+                                       const Style& style);
 
 }  // namespace dogged::cli

@@ -1,9 +1,9 @@
 // From rows of the database to what is shown, and that as JSON.
 #include "cli/task_rows.hpp"
 
-#include "cli/story.hpp"
-
 #include <nlohmann/json.hpp>
+
+#include "cli/story.hpp"
 
 namespace dogged::cli {
 namespace {
@@ -21,8 +21,7 @@ void add_document(JsonObject& json, std::string_view key, const std::optional<st
 /// An enum of the database that this program knows as well, or the schema is newer.
 template <class Value>
 Value known(const std::optional<Value>& value, std::string_view text) {
-  if (!value)
-    throw SchemaMismatch("the database says \"" + std::string{text} + "\", which this program does not know");
+  if (!value) throw SchemaMismatch("the database says \"" + std::string{text} + "\", which this program does not know");
   return *value;
 }
 
@@ -57,8 +56,7 @@ Time time_of(const db::Row& row, const char* column) { return time_from_microsec
 
 std::optional<Time> maybe_time_of(const db::Row& row, const char* column) {
   const auto microseconds_since_1970 = row.maybe_number(column);
-  return microseconds_since_1970 ? std::optional{time_from_microseconds(*microseconds_since_1970)}
-                                 : std::nullopt;
+  return microseconds_since_1970 ? std::optional{time_from_microseconds(*microseconds_since_1970)} : std::nullopt;
 }
 
 TaskView task_of(const db::Row& row) {

@@ -1,12 +1,12 @@
 // From rows of the database to what is shown, and that as JSON. docs/cli.md lists the members.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "cli/json_object.hpp"
 #include "cli/task_view.hpp"
 #include "db/connection.hpp"
-
-#include <optional>
-#include <string>
 
 namespace dogged::cli {
 

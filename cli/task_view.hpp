@@ -1,16 +1,16 @@
 // What the database knows of a task, as the command line shows it.
 #pragma once
 
-#include "cli/moment.hpp"
-#include "lifecycle/lifecycle.hpp"
-
-#include <dogged/retry.hpp>
-
 #include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include <dogged/retry.hpp>
+
+#include "cli/moment.hpp"
+#include "lifecycle/lifecycle.hpp"
 
 namespace dogged::cli {
 

@@ -1,11 +1,11 @@
 // `dogged tasks list`: tasks, the newest first.
+#include <iostream>
+#include <memory>
+
 #include "cli/choices.hpp"
 #include "cli/commands.hpp"
 #include "cli/task_rows.hpp"
 #include "sql_statements.hpp"
-
-#include <iostream>
-#include <memory>
 
 namespace dogged::cli {
 namespace {
@@ -44,8 +44,7 @@ std::string when(const TaskView& task) {
   if (task.status == Status::pending) {
     return (task.next_retry_at ? "retry " : "due ") + relative(task.due_at(), task.now);
   }
-  if (task.status == Status::running)
-    return "since " + readable(task.now - task.claimed_at.value_or(task.now));
+  if (task.status == Status::running) return "since " + readable(task.now - task.claimed_at.value_or(task.now));
   return task.finished_at ? relative(*task.finished_at, task.now) : "";
 }
 
@@ -90,23 +89,18 @@ ExitCode list(const Invocation& invocation, const ListOptions& options) {
 
 void add_tasks_list(CLI::App& tasks, Invocation& invocation) {
   const auto options = std::make_shared<ListOptions>();
-  CLI::App* command =
-      add_command(tasks, invocation, "list", "List tasks, the newest first",
-                  "  dogged tasks list --status failed --error-code HTTP_503\n"
-                  "  dogged tasks list --queue webhooks --limit 20 --after 4711   the next page\n"
-                  "  dogged tasks list --status pending -o ndjson | jq .args",
-                  [&invocation, options] { return list(invocation, *options); });
-  command
-      ->add_option("--status", options->status, "pending, running, succeeded, failed, cancelled or expired")
+  CLI::App* command = add_command(tasks, invocation, "list", "List tasks, the newest first",
+                                  "  dogged tasks list --status failed --error-code HTTP_503\n"
+                                  "  dogged tasks list --queue webhooks --limit 20 --after 4711   the next page\n"
+                                  "  dogged tasks list --status pending -o ndjson | jq .args",
+                                  [&invocation, options] { return list(invocation, *options); });
+  command->add_option("--status", options->status, "pending, running, succeeded, failed, cancelled or expired")
       ->type_name("STATUS")
       ->check(is_status());
   command->add_option("--queue", options->queue, "Of this queue")->type_name("NAME");
   command->add_option("--name", options->name, "With this task name")->type_name("NAME");
-  command->add_option("--error-code", options->error_code, "That failed last with this code")
-      ->type_name("CODE");
-  command->add_option("--limit", options->limit, "How many; 50 unless said")
-      ->type_name("N")
-      ->check(is_limit());
+  command->add_option("--error-code", options->error_code, "That failed last with this code")->type_name("CODE");
+  command->add_option("--limit", options->limit, "How many; 50 unless said")->type_name("N")->check(is_limit());
   command->add_option("--after", options->after, "Those that were enqueued before this task")
       ->type_name("ID")
       ->check(is_task_id());

@@ -1,12 +1,12 @@
 // `dogged tasks show`: the timeline of tasks.
+#include <iostream>
+#include <memory>
+
 #include "cli/choices.hpp"
 #include "cli/commands.hpp"
 #include "cli/task_rows.hpp"
 #include "cli/timeline.hpp"
 #include "sql_statements.hpp"
-
-#include <iostream>
-#include <memory>
 
 namespace dogged::cli {
 namespace {
@@ -46,8 +46,7 @@ std::string listed(const std::vector<std::int64_t>& ids) {
 }
 
 /// One task is one object; several are an array, or a line each.
-void print_json(const Invocation& invocation, const std::vector<TaskHistory>& histories,
-                bool one_was_asked_for) {
+void print_json(const Invocation& invocation, const std::vector<TaskHistory>& histories, bool one_was_asked_for) {
   std::vector<Record> records;
   for (const TaskHistory& history : histories) records.push_back({{}, to_json(history)});
   if (!one_was_asked_for) {
@@ -93,8 +92,7 @@ ExitCode show(const Invocation& invocation, const std::vector<std::int64_t>& ids
 
 void add_tasks_show(CLI::App& tasks, Invocation& invocation) {
   const auto ids = std::make_shared<std::vector<std::int64_t>>();
-  add_command(tasks, invocation, "show",
-              "Draw the timeline of tasks: attempts, waits, errors, and what comes next",
+  add_command(tasks, invocation, "show", "Draw the timeline of tasks: attempts, waits, errors, and what comes next",
               "  dogged tasks show 42\n"
               "  watch -n1 -c dogged tasks show 42 --color always\n"
               "  dogged tasks show 42 -o json | jq '.attempts[].error_code'",

@@ -1,14 +1,14 @@
 // The timeline of a task.
 #include "cli/timeline.hpp"
 
-#include "cli/story.hpp"
-#include "cli/text.hpp"
-#include "cli/track.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <utility>
+
+#include "cli/story.hpp"
+#include "cli/text.hpp"
+#include "cli/track.hpp"
 
 namespace dogged::cli {
 namespace {
@@ -86,10 +86,7 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t width, bool 
 class Timeline {
  public:
   Timeline(const TaskHistory& history, Style style)
-      : history_(history),
-        task_(history.task),
-        style_(widened(style)),
-        scale_(make_scale(columns_on_the_left())) {}
+      : history_(history), task_(history.task), style_(widened(style)), scale_(make_scale(columns_on_the_left())) {}
 
   std::string render() {
     add_title();
@@ -118,8 +115,7 @@ class Timeline {
   [[nodiscard]] bool has_track() const { return !history_.attempts.empty() || is_running(); }
 
   [[nodiscard]] std::string code_or_outcome(const AttemptView& attempt) const {
-    if (attempt.outcome == Outcome::succeeded || attempt.outcome == Outcome::interrupted ||
-        !attempt.error_code) {
+    if (attempt.outcome == Outcome::succeeded || attempt.outcome == Outcome::interrupted || !attempt.error_code) {
       return std::string{lifecycle::to_text(attempt.outcome)};
     }
     return harmless(*attempt.error_code, style_.unicode);
@@ -162,18 +158,14 @@ class Timeline {
     return end;
   }
 
-  [[nodiscard]] Scale make_scale(std::size_t left) const {
-    return {span_begin(), span_end(), style_.width - left};
-  }
+  [[nodiscard]] Scale make_scale(std::size_t left) const { return {span_begin(), span_end(), style_.width - left}; }
 
   [[nodiscard]] bool is_worth_a_line(microseconds wait) const {
     return wait >= seconds{1} && wait >= scale_.span() / static_cast<long>(scale_.columns());
   }
 
   /// From the clock to the track.
-  [[nodiscard]] std::size_t width_between() const {
-    return clock_width_ + label_width_ + ran_width_ + 2 * gap;
-  }
+  [[nodiscard]] std::size_t width_between() const { return clock_width_ + label_width_ + ran_width_ + 2 * gap; }
 
   // --- lines
   // --------------------------------------------------------------------------------------------------------
@@ -183,8 +175,7 @@ class Timeline {
   void add_detail(std::string_view key, std::string_view value, Color color = Color::plain) {
     if (value.empty()) return;
     const std::size_t indent = detail_indent + detail_key;
-    for (const std::string& line :
-         wrapped(harmless(value, style_.unicode), style_.width - indent, style_.unicode)) {
+    for (const std::string& line : wrapped(harmless(value, style_.unicode), style_.width - indent, style_.unicode)) {
       add(std::string(detail_indent, ' ') + style_.paint(Color::dim, pad_right(key, detail_key)) +
           style_.paint(color, line));
       key = "";
@@ -195,8 +186,8 @@ class Timeline {
   void add_document(std::string_view key, const std::string& json) {
     const std::size_t width = style_.width - detail_indent - detail_key;
     // Four bytes make one column at most, so that a megabyte is not looked through for one line.
-    add_detail(key, shorten(harmless(std::string_view{json}.substr(0, 4 * width), style_.unicode), width,
-                            style_.unicode));
+    add_detail(key,
+               shorten(harmless(std::string_view{json}.substr(0, 4 * width), style_.unicode), width, style_.unicode));
   }
 
   /// A line of the chart that is no attempt: `text` spans the columns from the clock to the track.
@@ -210,12 +201,11 @@ class Timeline {
   void add_row(int number, Time start, Look look, const std::string& label, const std::string& ran,
                const Track& track) {
     add_day(start);
-    const std::string labelled = pad_right(
-        std::string{look.mark} + " " + shorten(label, label_width_ - 2, style_.unicode), label_width_);
+    const std::string labelled =
+        pad_right(std::string{look.mark} + " " + shorten(label, label_width_ - 2, style_.unicode), label_width_);
     const std::string space(gap, ' ');
-    add_trimmed(style_.paint(Color::bold, pad_left(std::to_string(number), number_width_)) + space +
-                    clock(start) + space + style_.paint(look.color, labelled) + space +
-                    pad_left(ran, ran_width_) + space,
+    add_trimmed(style_.paint(Color::bold, pad_left(std::to_string(number), number_width_)) + space + clock(start) +
+                    space + style_.paint(look.color, labelled) + space + pad_left(ran, ran_width_) + space,
                 track.text());
   }
 
@@ -270,8 +260,8 @@ class Timeline {
 void Timeline::add_title() {
   const std::string id = "Task " + std::to_string(task_.id);
   add(style_.paint(Color::bold, id) + "  " +
-      style_.paint(Color::bold, shorten(harmless(task_.name, style_.unicode), style_.width - id.size() - 2,
-                                        style_.unicode)));
+      style_.paint(Color::bold,
+                   shorten(harmless(task_.name, style_.unicode), style_.width - id.size() - 2, style_.unicode)));
   add_detail(lifecycle::to_text(task_.status), standing(), color_of(task_.status));
 }
 
@@ -311,8 +301,7 @@ std::string Timeline::pending_text() const {
 std::string Timeline::totals() const {
   std::string text = "after " + counted(history_.attempts.size(), "attempt");
   if (history_.attempts.empty() || !task_.finished_at) return text;
-  const microseconds whole =
-      *task_.finished_at - std::min(task_.run_at, history_.attempts.front().started_at);
+  const microseconds whole = *task_.finished_at - std::min(task_.run_at, history_.attempts.front().started_at);
   text += ", " + readable(whole) + " from due to end, " + readable(time_running(history_)) + " of it running";
   return text;
 }
@@ -320,8 +309,8 @@ std::string Timeline::totals() const {
 std::string Timeline::workers_text() const {
   std::vector<std::pair<std::string, std::vector<int>>> attempts_of;
   const auto add_one = [&attempts_of](const std::string& worker, int attempt) {
-    const auto found = std::find_if(attempts_of.begin(), attempts_of.end(),
-                                    [&](const auto& entry) { return entry.first == worker; });
+    const auto found =
+        std::find_if(attempts_of.begin(), attempts_of.end(), [&](const auto& entry) { return entry.first == worker; });
     if (found == attempts_of.end()) {
       attempts_of.push_back({worker, {attempt}});
     } else {
@@ -353,8 +342,7 @@ std::string Timeline::retried_codes() const {
 }
 
 void Timeline::add_details() {
-  add_detail("queue",
-             task_.queue + (task_.priority == 0 ? "" : ", priority " + std::to_string(task_.priority)));
+  add_detail("queue", task_.queue + (task_.priority == 0 ? "" : ", priority " + std::to_string(task_.priority)));
   std::string enqueued = date_and_clock_text(task_.enqueued_at, style_.zone);
   if (task_.run_at - task_.enqueued_at >= milliseconds{1}) {
     enqueued += ", to run " + readable(task_.run_at - task_.enqueued_at) + " later";
@@ -389,8 +377,8 @@ void Timeline::add_attempts() {
   for (std::size_t i = 0; i < count; ++i) {
     if (left_out > 0 && i == first_attempts) {
       add(std::string(number_width_ + gap, ' ') +
-          style_.paint(Color::dim, counted(left_out, "attempt") + " more: dogged attempts --task " +
-                                       std::to_string(task_.id)));
+          style_.paint(Color::dim,
+                       counted(left_out, "attempt") + " more: dogged attempts --task " + std::to_string(task_.id)));
       i += left_out;
     }
     add_attempt(i);
@@ -433,8 +421,8 @@ void Timeline::add_wait(const AttemptView& attempt, std::optional<Time> next_sta
   const bool spends_retry = attempt.outcome == Outcome::failed || attempt.outcome == Outcome::timed_out;
   const Time due = std::clamp(attempt.next_retry_at.value_or(attempt.finished_at), attempt.finished_at,
                               std::max(attempt.finished_at, *next_start));
-  std::string text = std::string{style_.pick("↻ ", "> ")} + (spends_retry ? "will retry " : "runs again ") +
-                     delay_text(attempt);
+  std::string text =
+      std::string{style_.pick("↻ ", "> ")} + (spends_retry ? "will retry " : "runs again ") + delay_text(attempt);
   Track track{scale_, style_};
   track.line(attempt.finished_at, due, style_.pick("┄", "-"), Color::dim);
   if (is_worth_a_line(*next_start - due)) {
@@ -449,8 +437,8 @@ void Timeline::add_current() {
   if (!is_running()) return;
   const Time claimed = *task_.claimed_at;
   if (history_.attempts.empty()) add_pickup(task_.run_at, claimed);
-  add_row(task_.attempt, claimed, {style_.pick("●", "*"), Color::blue}, "running",
-          readable(task_.now - claimed), Track{scale_, style_}.bar(claimed, task_.now, Color::blue));
+  add_row(task_.attempt, claimed, {style_.pick("●", "*"), Color::blue}, "running", readable(task_.now - claimed),
+          Track{scale_, style_}.bar(claimed, task_.now, Color::blue));
 }
 
 /// The wait that is going on: what has passed, where now is, and the run that will end it.
@@ -467,8 +455,7 @@ void Timeline::add_next() {
     track.line(due, task_.now, style_.pick("·", "."), Color::yellow);
   }
   const bool spends_retry = waits_for_retry(history_);
-  add_between(std::string{style_.pick("↻ ", "> ")} + (spends_retry ? "will retry " : "runs again ") +
-                  delay_text(last),
+  add_between(std::string{style_.pick("↻ ", "> ")} + (spends_retry ? "will retry " : "runs again ") + delay_text(last),
               Color::dim, track);
 
   add_day(due);
@@ -482,8 +469,8 @@ void Timeline::add_end() {
   const std::string why = why_it_failed(history_);
   const std::string indent(number_width_ + gap, ' ');
   std::string_view mark = style_.pick("■ ", "= ");
-  for (const std::string& line : wrapped("will not retry: " + harmless(why, style_.unicode),
-                                         style_.width - indent.size() - 2, style_.unicode)) {
+  for (const std::string& line :
+       wrapped("will not retry: " + harmless(why, style_.unicode), style_.width - indent.size() - 2, style_.unicode)) {
     add(indent + style_.paint(Color::red, std::string{mark} + line));
     mark = "  ";
   }

@@ -2,10 +2,10 @@
 // waits between them, all on one scale of time, and what comes next.
 #pragma once
 
+#include <string>
+
 #include "cli/style.hpp"
 #include "cli/task_view.hpp"
-
-#include <string>
 
 namespace dogged::cli {
 

@@ -1,11 +1,11 @@
 // A strip of time drawn in terminal cells.
 #include "cli/track.hpp"
 
-#include "cli/text.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
+
+#include "cli/text.hpp"
 
 namespace dogged::cli {
 namespace {
@@ -18,20 +18,17 @@ using std::chrono::seconds;
 constexpr std::size_t widest_tick = 9;  // "╷30 m" and room; a label that does not fit is left out
 
 constexpr std::array<microseconds, 33> round_steps{
-    milliseconds{1},  milliseconds{2},   milliseconds{5},   milliseconds{10},  milliseconds{20},
-    milliseconds{50}, milliseconds{100}, milliseconds{200}, milliseconds{500}, seconds{1},
-    seconds{2},       seconds{5},        seconds{10},       seconds{20},       seconds{30},
-    minutes{1},       minutes{2},        minutes{5},        minutes{10},       minutes{20},
-    minutes{30},      hours{1},          hours{2},          hours{3},          hours{6},
-    hours{12},        hours{24},         hours{48},         hours{24 * 5},     hours{24 * 10},
-    hours{24 * 30},   hours{24 * 100},   hours{24 * 365}};
+    milliseconds{1},   milliseconds{2},   milliseconds{5},   milliseconds{10}, milliseconds{20}, milliseconds{50},
+    milliseconds{100}, milliseconds{200}, milliseconds{500}, seconds{1},       seconds{2},       seconds{5},
+    seconds{10},       seconds{20},       seconds{30},       minutes{1},       minutes{2},       minutes{5},
+    minutes{10},       minutes{20},       minutes{30},       hours{1},         hours{2},         hours{3},
+    hours{6},          hours{12},         hours{24},         hours{48},        hours{24 * 5},    hours{24 * 10},
+    hours{24 * 30},    hours{24 * 100},   hours{24 * 365}};
 
 /// The shortest round step whose ticks leave room for their labels.
 microseconds step_for(microseconds span, std::size_t columns) {
   const std::size_t ticks = std::max<std::size_t>(columns / widest_tick, 1);
-  const auto fits = [&](microseconds step) {
-    return span.count() / step.count() <= static_cast<long>(ticks);
-  };
+  const auto fits = [&](microseconds step) { return span.count() / step.count() <= static_cast<long>(ticks); };
   const auto* step = std::find_if(round_steps.begin(), round_steps.end(), fits);
   return step == round_steps.end() ? span : *step;
 }
@@ -60,8 +57,7 @@ std::string Scale::axis(const Style& style) const {
   return line;
 }
 
-Track::Track(const Scale& scale, const Style& style)
-    : scale_(scale), style_(style), cells_(scale.columns()) {}
+Track::Track(const Scale& scale, const Style& style) : scale_(scale), style_(style), cells_(scale.columns()) {}
 
 std::size_t Track::cell_of(Time time) const {
   const auto cell = static_cast<std::size_t>(scale_.position(time));
@@ -69,8 +65,8 @@ std::size_t Track::cell_of(Time time) const {
 }
 
 void Track::fill(std::size_t from, std::size_t to, Painted painted) {
-  std::fill(cells_.begin() + static_cast<std::ptrdiff_t>(from),
-            cells_.begin() + static_cast<std::ptrdiff_t>(to), painted);
+  std::fill(cells_.begin() + static_cast<std::ptrdiff_t>(from), cells_.begin() + static_cast<std::ptrdiff_t>(to),
+            painted);
 }
 
 Track& Track::bar(Time from, Time to, Color color) {

@@ -2,13 +2,13 @@
 // above them.
 #pragma once
 
-#include "cli/moment.hpp"
-#include "cli/style.hpp"
-
 #include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "cli/moment.hpp"
+#include "cli/style.hpp"
 
 namespace dogged::cli {
 

@@ -1,12 +1,12 @@
 // `dogged workers`: who works, or did.
+#include <memory>
+
+#include <nlohmann/json.hpp>
+
 #include "cli/commands.hpp"
 #include "cli/json_object.hpp"
 #include "cli/task_rows.hpp"
 #include "sql_statements.hpp"
-
-#include <nlohmann/json.hpp>
-
-#include <memory>
 
 namespace dogged::cli {
 namespace {
@@ -80,9 +80,8 @@ ExitCode list(const Invocation& invocation, bool all) {
   const db::Rows rows = connection.run(sql::list_workers, db::Params{}.add(all).add(most_workers));
   std::vector<Record> records;
   for (const db::Row& row : rows) records.push_back(record_of(row, invocation.style().zone));
-  invocation.print(
-      columns, records,
-      all ? "no worker has ever started" : "no worker is running; --all lists those that stopped");
+  invocation.print(columns, records,
+                   all ? "no worker has ever started" : "no worker is running; --all lists those that stopped");
   return ExitCode::ok;
 }
 

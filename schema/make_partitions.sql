@@ -2,7 +2,7 @@
 -- settings.partition_days_ahead names. Workers call it when they start and every hour; `dogged migrate` calls it too.
 --
 -- A day is one of UTC. Rows that fell into the default partition because their day was missing are moved. Nothing waits
--- for long: attaching needs a short exclusive lock on the default partition, and where a long query holds it the day is
+-- for long: attaching needs a short exclusive lock on the default partition, and where a long query holds it the days are
 -- made by a later call, while completions go on into the default partition.
 
 create or replace function dogged.make_partition(parent text, day date) returns boolean
@@ -31,27 +31,36 @@ begin
                     execute function dogged.refuse_change_of_history()', partition_name);
   end if;
   return true;
-exception
-  when lock_not_available or duplicate_table then
-    return false;  -- a reader is at work, or another worker was quicker: the next call makes it
 end $$;
 comment on function dogged.make_partition(text, date) is
-  'Makes one day''s partition of task_attempts or tasks_done; false if it is there or had to be put off.';
+  'Makes one day''s partition of task_attempts or tasks_done; false if it is there. Error lock_not_available if the '
+  'default partition is in use for longer than 500 ms.';
 
 create or replace function dogged.make_partitions() returns integer
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   today constant date := (clock_timestamp() at time zone 'UTC')::date;
   made integer := 0;
+  made_of_parent integer;
   parent text;
   offset_days integer;
 begin
+  if not pg_try_advisory_xact_lock(hashtextextended('dogged.make_partitions', 0)) then
+    return 0;  -- another worker is at it
+  end if;
   foreach parent in array array['task_attempts', 'tasks_done'] loop
-    for offset_days in select generate_series(-1, partition_days_ahead) from dogged.settings loop
-      made := made + dogged.make_partition(parent, today + offset_days)::integer;
-    end loop;
+    begin
+      made_of_parent := 0;
+      for offset_days in select generate_series(-1, partition_days_ahead) from dogged.settings loop
+        made_of_parent := made_of_parent + dogged.make_partition(parent, today + offset_days)::integer;
+      end loop;
+      made := made + made_of_parent;
+    exception when lock_not_available then
+      null;  -- a reader is at work; every day of this table needs the same lock, so the next call makes them
+    end;
   end loop;
   return made;
 end $$;
 comment on function dogged.make_partitions() is
-  'Makes the partitions of the coming days that are missing, and gives their number. Safe to call at any time.';
+  'Makes the partitions of the coming days that are missing, and gives their number; 0 while another call is at it. Safe '
+  'to call at any time.';

@@ -82,7 +82,7 @@ HandlerEnd end_of_current_exception() {
   try {
     throw;
   } catch (const TaskError& error) {
-    HandlerEnd end = failed_with(error.code(), error.what(), error.details_json());
+    HandlerEnd end = failed_with(error.code(), error.message(), error.details_json());
     end.retry_after = error.retry_after();
     return end;
   } catch (const detail::InvalidArgs& error) {
@@ -103,10 +103,9 @@ HandlerEnd run_handler(const ClaimedTask& task, AttemptContext& context, const A
     HandlerEnd end;
     end.result_json = task.definition->run(context, task.args_json);
     if (end.result_json.size() > limits.max_result_bytes) {
-      return failed_with(codes::invalid_result, "the result has " + std::to_string(end.result_json.size()) +
-                                                    " bytes as JSON; the limit is " +
-                                                    std::to_string(limits.max_result_bytes) +
-                                                    " (dogged.settings.max_result_bytes)");
+      return failed_with(codes::invalid_result,
+                         "the result has " + std::to_string(end.result_json.size()) + " bytes as JSON; the limit is " +
+                             std::to_string(limits.max_result_bytes) + " (dogged.settings.max_result_bytes)");
     }
     return end;
   } catch (const abi::__forced_unwind&) {

@@ -23,8 +23,8 @@ struct AttemptLimits {
 /// The report of an attempt that shutdown cut short while its handler still runs.
 [[nodiscard]] Report interrupted_report(const ClaimedTask& task, SteadyClock::time_point started_at);
 
-/// `text` as PostgreSQL can store it: invalid UTF-8 and NUL bytes replaced by U+FFFD, and cut, with a mark that says how
-/// long it was, to at most `max_bytes`.
+/// `text` as PostgreSQL can store it: invalid UTF-8 and NUL bytes replaced by U+FFFD, and cut, with a mark that says
+/// how long it was, to at most `max_bytes`.
 [[nodiscard]] std::string storable_text(std::string_view text, std::size_t max_bytes);
 
 }  // namespace dogged::runtime

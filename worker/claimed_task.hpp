@@ -35,9 +35,9 @@ struct Report {
   std::chrono::microseconds finished_after{0};  ///< from the claim to its end
   std::string policy;                           ///< as applied; empty where no policy decided
   std::optional<milliseconds> retry_after;
-  std::string result_json;                      ///< empty for none
+  std::string result_json;  ///< empty for none
   std::string error_message;
-  std::string error_details_json;               ///< empty for none
+  std::string error_details_json;  ///< empty for none
 };
 
 }  // namespace dogged::runtime

@@ -9,7 +9,7 @@
 namespace dogged::runtime {
 namespace {
 
-constexpr std::size_t max_backlog = 2000;     // reports to be written; more are not added to by claiming
+constexpr std::size_t max_backlog = 2000;  // reports to be written; more are not added to by claiming
 constexpr milliseconds ask_due_while_busy{1000};
 constexpr milliseconds first_settle_wait{2};
 
@@ -141,8 +141,8 @@ bool Claimer::claim() {
   }
   if (asked.empty()) return false;
 
-  const db::Rows rows = session_.connection().run(
-      sql::claim, db::Params{}.add(settings_.worker_id).add(names).add(how_many).add(names_));
+  const db::Rows rows =
+      session_.connection().run(sql::claim, db::Params{}.add(settings_.worker_id).add(names).add(how_many).add(names_));
   const auto claimed_at = SteadyClock::now();
   std::vector<std::vector<ClaimedTask>> by_queue(asked.size());
   std::vector<std::pair<std::int64_t, ClaimedTask>> tasks;
@@ -177,8 +177,8 @@ bool Claimer::claim() {
   return true;
 }
 
-/// Nothing can be claimed now: sees to it that what changes that will be heard of. False if there is reason to look again
-/// at once.
+/// Nothing can be claimed now: sees to it that what changes that will be heard of. False if there is reason to look
+/// again at once.
 bool Claimer::prepare_to_wait() {
   if (!some_queue_is_drained()) {
     if (asleep_) {  // there is more than this worker can take: it needs no one to tell it

@@ -1,13 +1,13 @@
 // Claims tasks for the executors, on a connection and a thread of its own, and decides when to look again.
 //
 // A queue is looked at until a claim gives less than was asked for; then it is "drained" until something may have
-// changed: a notification, a waiting task that fell due, or the poll interval. While some queue is drained and the claimer
-// waits, the worker's row says `asleep`, and enqueue notifies. A worker that finds more than it can take clears the flag,
-// so that a busy system sends no notifications.
+// changed: a notification, a waiting task that fell due, or the poll interval. While some queue is drained and the
+// claimer waits, the worker's row says `asleep`, and enqueue notifies. A worker that finds more than it can take clears
+// the flag, so that a busy system sends no notifications.
 //
-// No wake-up is missed: an enqueue whose transaction looked before the flag was set did not notify. After setting it, the
-// claimer therefore looks again until every transaction that was open then has ended (fall_asleep), and only
-// then waits for long.
+// No wake-up is missed: an enqueue whose transaction looked before the flag was set did not notify. After setting it,
+// the claimer therefore looks again until every transaction that was open then has ended (fall_asleep), and only then
+// waits for long.
 #pragma once
 
 #include <condition_variable>
@@ -87,22 +87,22 @@ class Claimer {
   std::vector<std::string> queue_names_;
 
   // Of the claimer's thread alone.
-  bool asleep_ = false;                      // as the worker's row says
-  bool settled_ = false;                     // no transaction is left that could have missed it
+  bool asleep_ = false;   // as the worker's row says
+  bool settled_ = false;  // no transaction is left that could have missed it
   std::int64_t asleep_since_transaction_ = 0;
   milliseconds settle_wait_{0};
-  bool claim_in_doubt_ = false;              // a claim's answer was lost with its connection
-  SteadyClock::time_point look_at_;          // when the poll interval is over
-  SteadyClock::time_point ask_due_at_;       // when the earliest waiting task must be asked for again
+  bool claim_in_doubt_ = false;         // a claim's answer was lost with its connection
+  SteadyClock::time_point look_at_;     // when the poll interval is over
+  SteadyClock::time_point ask_due_at_;  // when the earliest waiting task must be asked for again
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Queue> queues_;
-  SteadyClock::time_point due_at_;           // of the earliest waiting task that is known
-  bool due_unknown_ = true;                  // an earlier one may have been enqueued
-  bool woken_ = false;                       // something changed since the last wait
+  SteadyClock::time_point due_at_;  // of the earliest waiting task that is known
+  bool due_unknown_ = true;         // an earlier one may have been enqueued
+  bool woken_ = false;              // something changed since the last wait
   std::stop_source stop_;
-  std::thread thread_;                       // last: it uses all of the above
+  std::thread thread_;  // last: it uses all of the above
 };
 
 }  // namespace dogged::runtime

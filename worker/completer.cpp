@@ -14,8 +14,11 @@ namespace {
 
 constexpr std::size_t max_batch = 1000;
 
-std::optional<std::string> given(const std::string& text) {
-  return text.empty() ? std::nullopt : std::optional{text};
+std::optional<std::string> given(const std::string& text) { return text.empty() ? std::nullopt : std::optional{text}; }
+
+/// Whether a report carries what the handler gave, which PostgreSQL might refuse.
+bool has_extras(const Report& report) {
+  return !report.result_json.empty() || !report.error_message.empty() || !report.error_details_json.empty();
 }
 
 /// The parameters of complete.sql: a column of each field of the reports.
@@ -53,8 +56,7 @@ db::Params completion_params(std::int64_t worker_id, const std::vector<Report>& 
 
 }  // namespace
 
-Completer::Completer(Session session, std::int64_t worker_id, Callbacks callbacks,
-                     std::shared_ptr<spdlog::logger> log)
+Completer::Completer(Session session, std::int64_t worker_id, Callbacks callbacks, std::shared_ptr<spdlog::logger> log)
     : session_(std::move(session)),
       worker_id_(worker_id),
       callbacks_(std::move(callbacks)),
@@ -134,14 +136,16 @@ bool Completer::write(const std::vector<Report>& reports) {
     } catch (const DatabaseError& error) {
       session_.recover_from(error, stop);
     } catch (const InvalidInput& error) {
-      return write_apart(reports, error);
+      if (reports.size() > 1 || has_extras(reports.front())) return write_apart(reports, error);
+      session_.recover_from(DatabaseError{error.message(), error.hint(), ""},
+                            stop);  // it is not the report's doing
     }
     if (stop.stop_requested()) return false;
   }
 }
 
-/// PostgreSQL refuses something in the batch: halves it until the report is found, and writes that one without what the
-/// handler gave (message, details, result), so that it cannot hold up the others.
+/// PostgreSQL refuses something in the batch: halves it until the report is found, and writes that one
+/// without what the handler gave (message, details, result), so that it cannot hold up the others.
 bool Completer::write_apart(const std::vector<Report>& reports, const InvalidInput& reason) {
   if (reports.size() > 1) {
     const auto middle = reports.begin() + static_cast<std::ptrdiff_t>(reports.size() / 2);

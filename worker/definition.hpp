@@ -24,8 +24,8 @@ struct Definition {
 /// By task name.
 using Definitions = std::map<std::string, Definition, std::less<>>;
 
-/// From what TASK_REGISTER declared. Throws InvalidInput that lists every mistake at once: no task at all, or tasks that
-/// are registered twice.
+/// From what TASK_REGISTER declared. Throws InvalidInput that lists every mistake at once: no task at all, or tasks
+/// that are registered twice.
 [[nodiscard]] Definitions make_definitions(const std::vector<detail::RegisteredTask>& registered);
 
 }  // namespace dogged::runtime

@@ -10,7 +10,8 @@
 namespace dogged::runtime {
 namespace {
 
-/// The jitter's draws: a generator for each thread, seeded by the system, so that no two workers share a sequence.
+/// The jitter's draws: a generator for each thread, seeded by the system, so that no two workers share a
+/// sequence.
 double draw() {
   thread_local std::mt19937_64 generator{[] {
     std::random_device device;
@@ -28,6 +29,7 @@ struct Executor::State {
     std::optional<ClaimedTask> task;
     SteadyClock::time_point started_at;
     std::stop_source stop;
+    bool reported = false;
     bool abandoned = false;
   };
 
@@ -54,8 +56,7 @@ struct Executor::State {
 };
 
 Executor::Executor(Settings settings, std::shared_ptr<spdlog::logger> log, std::function<void(Report)> on_report)
-    : settings_(std::move(settings)),
-      state_(std::make_shared<State>(settings_, std::move(log), std::move(on_report))) {
+    : settings_(std::move(settings)), state_(std::make_shared<State>(settings_, std::move(log), std::move(on_report))) {
   threads_.reserve(settings_.concurrency);
   for (std::size_t slot = 0; slot < settings_.concurrency; ++slot) {
     threads_.emplace_back([state = state_, slot] { run_thread(state, slot); });
@@ -82,6 +83,7 @@ void Executor::run_thread(const std::shared_ptr<State>& state, std::size_t slot_
     slot.task = std::move(state->waiting.front());
     state->waiting.pop_front();
     slot.stop = std::stop_source{};
+    slot.reported = false;
     slot.started_at = SteadyClock::now();
     ++state->running;
 
@@ -93,6 +95,7 @@ void Executor::run_thread(const std::shared_ptr<State>& state, std::size_t slot_
 
     if (slot.abandoned) return;  // it was reported as interrupted; this thread is not waited for any more
     state->note_run(report.finished_after - report.started_after);
+    slot.reported = true;
     lock.unlock();
     state->on_report(std::move(report));  // before the task leaves the slot: held() must not miss it in between
     lock.lock();
@@ -159,7 +162,7 @@ std::vector<Report> Executor::abandon() {
   const std::scoped_lock lock{state_->mutex};
   for (std::size_t i = 0; i < state_->slots.size(); ++i) {
     State::Slot& slot = state_->slots[i];
-    if (!slot.task) continue;
+    if (!slot.task || slot.reported) continue;  // one that was reported is about to end
     slot.abandoned = true;
     threads_[i].detach();
     reports.push_back(interrupted_report(*slot.task, slot.started_at));

@@ -12,8 +12,7 @@ constexpr std::chrono::hours upkeep_interval{1};
 
 }  // namespace
 
-Listener::Listener(Session session, std::function<void(std::string_view)> on_wake,
-                   std::shared_ptr<spdlog::logger> log)
+Listener::Listener(Session session, std::function<void(std::string_view)> on_wake, std::shared_ptr<spdlog::logger> log)
     : session_(std::move(session)), on_wake_(std::move(on_wake)), log_(std::move(log)), thread_([this] { run(); }) {}
 
 Listener::~Listener() { stop(); }

@@ -1,7 +1,7 @@
 // The list behind TASK_REGISTER, and the description of args that do not fit.
-#include <dogged/detail/registration.hpp>
-
 #include <utility>
+
+#include <dogged/detail/registration.hpp>
 
 namespace dogged::detail {
 namespace {

@@ -10,9 +10,8 @@ namespace dogged::runtime {
 namespace {
 
 constexpr int longest_backoff = 7;  // 100 ms · 2^6 is over the maximum already
-constexpr Exponential reconnect_policy{.base = milliseconds{100},
-                                       .max_retries = longest_backoff,
-                                       .max_delay = std::chrono::seconds{5}};
+constexpr Exponential reconnect_policy{
+    .base = milliseconds{100}, .max_retries = longest_backoff, .max_delay = std::chrono::seconds{5}};
 
 void wait_for(milliseconds delay, const std::stop_token& stop) {
   std::mutex mutex;

@@ -8,8 +8,9 @@
 #include <stop_token>
 #include <string>
 
-#include <dogged/retry.hpp>
 #include <spdlog/logger.h>
+
+#include <dogged/retry.hpp>
 
 #include "db/connection.hpp"
 

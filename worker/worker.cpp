@@ -119,11 +119,12 @@ struct Worker::Services {
                   {.on_retry = [this](milliseconds delay) { claimer.note_due(delay); },
                    .on_room = [this] { claimer.note_room(); }},
                   worker.log_),
-        listener(worker.session("listener"), [this](std::string_view queue) { claimer.ring(queue); }, worker.log_) {
+        listener(
+            worker.session("listener"), [this](std::string_view queue) { claimer.ring(queue); }, worker.log_) {
     for (const auto& [queue, concurrency] : worker.settings_.queues) {
-      executors.push_back(std::make_unique<Executor>(
-          Executor::Settings{queue, static_cast<std::size_t>(concurrency), worker.limits_}, worker.log_,
-          [this](Report report) { completer.add(std::move(report)); }));
+      executors.push_back(
+          std::make_unique<Executor>(Executor::Settings{queue, static_cast<std::size_t>(concurrency), worker.limits_},
+                                     worker.log_, [this](Report report) { completer.add(std::move(report)); }));
     }
     claimer.start(executors, completer);
   }

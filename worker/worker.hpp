@@ -22,20 +22,20 @@
 namespace dogged::runtime {
 
 struct WorkerSettings {
-  db::Settings database;
-  std::string name;                          ///< shown by `dogged workers`
-  std::map<std::string, int> queues;         ///< concurrency by queue name, 1 to 1000; empty: every queue of its tasks
-  int default_concurrency = 10;              ///< of each queue where `queues` is empty
-  milliseconds grace{30'000};                ///< after a stop: how long what runs may go on
-  milliseconds after_stop_token{5'000};      ///< then its stop tokens are set, and it may go on this long
-  milliseconds poll_interval{5'000};         ///< how long the claimer waits at most without a notification
+  db::Settings database{};
+  std::string name = {};                   ///< shown by `dogged workers`
+  std::map<std::string, int> queues = {};  ///< concurrency by queue name, 1 to 1000; empty: every queue of its tasks
+  int default_concurrency = 10;            ///< of each queue where `queues` is empty
+  milliseconds grace{30'000};              ///< after a stop: how long what runs may go on
+  milliseconds after_stop_token{5'000};    ///< then its stop tokens are set, and it may go on this long
+  milliseconds poll_interval{5'000};       ///< how long the claimer waits at most without a notification
 };
 
 /// How a worker ended.
 struct ShutdownResult {
-  std::size_t given_back = 0;    ///< claimed, not started: no attempt spent
-  std::size_t interrupted = 0;   ///< still ran at the end: no retry spent, run again elsewhere
-  std::size_t not_written = 0;   ///< ended, but the database could not be told: left to be rescued
+  std::size_t given_back = 0;   ///< claimed, not started: no attempt spent
+  std::size_t interrupted = 0;  ///< still ran at the end: no retry spent, run again elsewhere
+  std::size_t not_written = 0;  ///< ended, but the database could not be told: left to be rescued
 };
 
 class Worker {
@@ -49,8 +49,8 @@ class Worker {
   [[nodiscard]] std::int64_t id() const noexcept { return id_; }
 
   /// Works until `stop` is readable, then shuts down: claims no more, gives back what has not started, lets what runs
-  /// finish within the grace period, sets stop tokens, and records as interrupted what still runs after that. If anything
-  /// was interrupted its threads still run: the process should end without waiting for them.
+  /// finish within the grace period, sets stop tokens, and records as interrupted what still runs after that. If
+  /// anything was interrupted its threads still run: the process should end without waiting for them.
   ShutdownResult run(const WakeFd& stop);
 
  private:

@@ -28,8 +28,8 @@ extern "C" void request_stop(int) {
   errno = saved;
 }
 
-/// The first SIGTERM or SIGINT asks for a shutdown in order; a second one ends the process at once. A handler that writes
-/// to a closed pipe must not take the worker with it.
+/// The first SIGTERM or SIGINT asks for a shutdown in order; a second one ends the process at once. A handler that
+/// writes to a closed pipe must not take the worker with it.
 void handle_signals(runtime::WakeFd& stop) {
   stop_fd = &stop;
   struct sigaction action {};

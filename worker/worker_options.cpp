@@ -27,7 +27,8 @@ constexpr const char* footer =
     "  worker --queues webhooks:20,default:5\n"
     "  DATABASE_URL=postgresql://app@db/app worker --grace 2m\n"
     "\n"
-    "SIGTERM or Ctrl-C: claims no more, gives back what has not started, lets what runs finish within --grace, then sets "
+    "SIGTERM or Ctrl-C: claims no more, gives back what has not started, lets what runs finish within --grace, then "
+    "sets "
     "stop tokens, and records as interrupted (no retry spent) what still runs 5 s later. A second signal ends it at "
     "once.\n"
     "\n"
@@ -69,9 +70,8 @@ std::map<std::string, int> queues_from_text(std::string_view text) {
     const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), concurrency);
     const bool is_number = error == std::errc{} && end == number.data() + number.size();
     if (!is_number || concurrency < 1 || concurrency > max_concurrency) {
-      throw InvalidInput("--queues: the concurrency of " + name + " is \"" + std::string{number} +
-                             "\"; it must be 1 to 1000",
-                         form);
+      throw InvalidInput(
+          "--queues: the concurrency of " + name + " is \"" + std::string{number} + "\"; it must be 1 to 1000", form);
     }
     if (!queues.emplace(name, concurrency).second) throw InvalidInput("--queues names " + name + " twice", form);
     if (entry.size() == text.size()) return queues;

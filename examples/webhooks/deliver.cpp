@@ -1,14 +1,14 @@
 // From an attempt to a POST, and from what became of it to a receipt or a TaskError.
 #include "deliver.hpp"
 
-#include "http_post.hpp"
-#include "retry_after.hpp"
-
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <chrono>
 #include <string>
+
+#include <spdlog/spdlog.h>
+
+#include "http_post.hpp"
+#include "retry_after.hpp"
 
 namespace webhooks {
 namespace {

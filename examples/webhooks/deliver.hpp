@@ -1,9 +1,9 @@
 // The handler of webhook.deliver. It is registered elsewhere, so that two workers and the tests share it.
 #pragma once
 
-#include "delivery.hpp"
-
 #include <dogged/task.hpp>
+
+#include "delivery.hpp"
 
 namespace webhooks {
 

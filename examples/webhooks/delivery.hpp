@@ -1,12 +1,12 @@
 // What producers and the worker share: the key of the task, its args and its result.
 #pragma once
 
-#include <dogged/task.hpp>
+#include <cstdint>
+#include <string>
 
 #include <nlohmann/json.hpp>
 
-#include <cstdint>
-#include <string>
+#include <dogged/task.hpp>
 
 namespace webhooks {
 

@@ -1,11 +1,11 @@
 // The same worker with a policy of seconds, so that a whole story can be watched: retries after 1 s, 2 s, 4
 // s, 8 s, and receivers that take longer than two seconds are given up on.
-#include "deliver.hpp"
-#include "delivery.hpp"
+#include <chrono>
 
 #include <dogged/worker.hpp>
 
-#include <chrono>
+#include "deliver.hpp"
+#include "delivery.hpp"
 
 using namespace std::chrono_literals;
 

@@ -57,8 +57,7 @@ using Transfer = std::unique_ptr<CURL, decltype(&curl_easy_reset)>;
 Transfer begin_transfer() {
   static const CURLcode initialised = curl_global_init(CURL_GLOBAL_DEFAULT);  // once: a static is thread-safe
   if (initialised != CURLE_OK) {
-    throw std::runtime_error{std::string{"libcurl cannot be initialised: "} +
-                             curl_easy_strerror(initialised)};
+    throw std::runtime_error{std::string{"libcurl cannot be initialised: "} + curl_easy_strerror(initialised)};
   }
   thread_local const Handle handle{curl_easy_init(), &curl_easy_cleanup};
   if (!handle) throw std::runtime_error{"libcurl cannot make a handle: out of memory"};
@@ -69,8 +68,7 @@ template <class Value>
 void set(CURL* curl, CURLoption option, Value value) {
   const CURLcode result = curl_easy_setopt(curl, option, value);
   if (result != CURLE_OK) {
-    throw std::runtime_error{"libcurl refuses option " + std::to_string(option) + ": " +
-                             curl_easy_strerror(result)};
+    throw std::runtime_error{"libcurl refuses option " + std::to_string(option) + ": " + curl_easy_strerror(result)};
   }
 }
 
@@ -111,18 +109,21 @@ int must_abort(void* stop, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
 }
 
 long whole_ms(std::chrono::milliseconds timeout) {
-  return static_cast<long>(
-      std::max<std::chrono::milliseconds::rep>(timeout.count(), 1));  // 0 would mean for ever
+  return static_cast<long>(std::max<std::chrono::milliseconds::rep>(timeout.count(), 1));  // 0 would mean for ever
 }
 
 void set_request(CURL* curl, const PostRequest& request, curl_slist* headers) {
   set(curl, CURLOPT_URL, request.url.c_str());
   set(curl, CURLOPT_PROTOCOLS_STR, "http,https");
   set(curl, CURLOPT_DEFAULT_PROTOCOL, "missing");  // else "host/path" would be taken for http://host/path
-  set(curl, CURLOPT_PROXY, "");  // the environment's proxies would hide the receiver's errors
+  set(curl, CURLOPT_PROXY, "");                    // the environment's proxies would hide the receiver's errors
   set(curl, CURLOPT_POSTFIELDS, request.json.c_str());
   set(curl, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.json.size()));
   set(curl, CURLOPT_HTTPHEADER, headers);
+  // A connection that is used again may turn out broken, and libcurl would send the POST once more by itself: two
+  // deliveries in one attempt.
+  set(curl, CURLOPT_FRESH_CONNECT, 1L);
+  set(curl, CURLOPT_FORBID_REUSE, 1L);
   set(curl, CURLOPT_USERAGENT, "dogged-webhooks/1");
   set(curl, CURLOPT_CONNECTTIMEOUT_MS, whole_ms(request.connect_timeout));
   set(curl, CURLOPT_TIMEOUT_MS, whole_ms(request.timeout));

@@ -1,13 +1,13 @@
 // One HTTP POST of a JSON document with libcurl, and the error code that each way to fail is given.
 #pragma once
 
-#include <curl/curl.h>
-
 #include <chrono>
 #include <cstddef>
 #include <optional>
 #include <stop_token>
 #include <string>
+
+#include <curl/curl.h>
 
 namespace webhooks {
 
@@ -15,10 +15,9 @@ namespace webhooks {
 inline constexpr std::size_t response_body_bytes_max = 2048;
 
 struct PostRequest {
-  std::string url;   ///< http:// or https://; redirects are not followed, proxies are not used
-  std::string json;  ///< the body
-  std::string
-      idempotency_key;  ///< the same for each attempt of a delivery, so that receivers can drop repeats
+  std::string url;              ///< http:// or https://; redirects are not followed, proxies are not used
+  std::string json;             ///< the body
+  std::string idempotency_key;  ///< the same for each attempt of a delivery, so that receivers can drop repeats
   std::chrono::milliseconds connect_timeout{5'000};  ///< name lookup, TCP and TLS; at least 1 ms
   std::chrono::milliseconds timeout{30'000};         ///< the whole exchange; at least 1 ms
 };

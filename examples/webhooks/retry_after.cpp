@@ -27,8 +27,7 @@ struct DateFields {
 std::optional<seconds> parse_delta(std::string_view text) {
   const bool negative = text.starts_with('-');
   const std::string_view digits = negative ? text.substr(1) : text;
-  const bool only_digits =
-      std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
+  const bool only_digits = std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
   if (digits.empty() || !only_digits) return std::nullopt;
   if (negative) return seconds{0};
   long count = 0;
@@ -51,19 +50,19 @@ std::optional<DateFields> scan_date(const std::string& text, sys_seconds now) {
   DateFields f;
   int end = -1;
   // Sun, 06 Nov 1994 08:49:37 GMT
-  std::sscanf(text.c_str(), "%*3[A-Za-z], %2d %3[A-Za-z] %4d %2d:%2d:%2d GMT%n", &f.day, f.month, &f.year,
-              &f.hour, &f.minute, &f.second, &end);
+  std::sscanf(text.c_str(), "%*3[A-Za-z], %2d %3[A-Za-z] %4d %2d:%2d:%2d GMT%n", &f.day, f.month, &f.year, &f.hour,
+              &f.minute, &f.second, &end);
   if (matches(text, end)) return f;
   // Sunday, 06-Nov-94 08:49:37 GMT
-  std::sscanf(text.c_str(), "%*[A-Za-z], %2d-%3[A-Za-z]-%2d %2d:%2d:%2d GMT%n", &f.day, f.month, &f.year,
-              &f.hour, &f.minute, &f.second, &end);
+  std::sscanf(text.c_str(), "%*[A-Za-z], %2d-%3[A-Za-z]-%2d %2d:%2d:%2d GMT%n", &f.day, f.month, &f.year, &f.hour,
+              &f.minute, &f.second, &end);
   if (matches(text, end)) {
     f.year = full_year(f.year, now);
     return f;
   }
   // Sun Nov  6 08:49:37 1994
-  std::sscanf(text.c_str(), "%*3[A-Za-z] %3[A-Za-z] %2d %2d:%2d:%2d %4d%n", f.month, &f.day, &f.hour,
-              &f.minute, &f.second, &f.year, &end);
+  std::sscanf(text.c_str(), "%*3[A-Za-z] %3[A-Za-z] %2d %2d:%2d:%2d %4d%n", f.month, &f.day, &f.hour, &f.minute,
+              &f.second, &f.year, &end);
   if (matches(text, end)) return f;
   return std::nullopt;
 }
@@ -88,8 +87,8 @@ std::optional<sys_seconds> parse_http_date(const std::string& text, sys_seconds 
   if (!day.ok() || !within(fields->hour, 23) || !within(fields->minute, 59) || !within(fields->second, 60)) {
     return std::nullopt;
   }
-  return std::chrono::sys_days{day} + std::chrono::hours{fields->hour} +
-         std::chrono::minutes{fields->minute} + seconds{fields->second};
+  return std::chrono::sys_days{day} + std::chrono::hours{fields->hour} + std::chrono::minutes{fields->minute} +
+         seconds{fields->second};
 }
 
 std::string_view trimmed(std::string_view text) {

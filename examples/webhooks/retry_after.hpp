@@ -17,8 +17,8 @@ inline constexpr std::chrono::seconds retry_after_max = std::chrono::hours{24};
 /// held against the response's own `date` header, so that the receiver's clock is compared with itself, and
 /// against `now`, the local clock, where `date` is missing or cannot be read. A wait that is negative or past
 /// is 0: at once.
-[[nodiscard]] std::optional<std::chrono::seconds> parse_retry_after(
-    std::string_view retry_after, const std::optional<std::string>& date,
-    std::chrono::system_clock::time_point now);
+[[nodiscard]] std::optional<std::chrono::seconds> parse_retry_after(std::string_view retry_after,
+                                                                    const std::optional<std::string>& date,
+                                                                    std::chrono::system_clock::time_point now);
 
 }  // namespace webhooks

@@ -1,14 +1,14 @@
 // Which database a command or a worker uses.
 #include "client/database_url.hpp"
 
-#include <dogged/error.hpp>
+#include <cstdlib>
+#include <fstream>
+#include <system_error>
 
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdlib>
-#include <fstream>
-#include <system_error>
+#include <dogged/error.hpp>
 
 namespace dogged {
 namespace {

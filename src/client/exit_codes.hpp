@@ -2,9 +2,9 @@
 // codes".
 #pragma once
 
-#include <dogged/error.hpp>
-
 #include <exception>
+
+#include <dogged/error.hpp>
 
 namespace dogged {
 

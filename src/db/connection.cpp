@@ -191,9 +191,8 @@ Rows Connection::run(const Statement& statement, const Params& params) {
 }
 
 void Connection::run_script(std::string_view name, std::string_view text) {
-  translated(name, *impl_->connection, [&] {
-    impl_->open_transaction->exec(with_schema(text, impl_->settings.schema));
-  });
+  translated(name, *impl_->connection,
+             [&] { impl_->open_transaction->exec(with_schema(text, impl_->settings.schema)); });
 }
 
 void Connection::begin() {
@@ -219,6 +218,8 @@ void Connection::listen(const std::string& name) {
 
 std::vector<Notification> Connection::wait(std::chrono::milliseconds timeout, int wake_fd) {
   return translated("wait", *impl_->connection, [&] {
+    // get_notifs and LISTEN pass over a connection that is gone, and it has no socket that would tell.
+    if (!impl_->connection->is_open()) throw pqxx::broken_connection{"the connection is closed"};
     impl_->connection->get_notifs();  // what libpq has read already would not make the socket readable
     if (impl_->arrived.empty()) {
       std::array<pollfd, 2> fds{{{impl_->connection->sock(), POLLIN, 0}, {wake_fd, POLLIN, 0}}};

@@ -1,5 +1,5 @@
-// From what pqxx throws to what dogged throws; one place decides whose mistake an error is and whether the connection is
-// gone.
+// From what pqxx throws to what dogged throws; one place decides whose mistake an error is and whether the connection
+// is gone.
 #pragma once
 
 #include <string>

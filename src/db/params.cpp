@@ -54,16 +54,13 @@ Params& Params::add_null() {
   return *this;
 }
 
-Params& Params::add(const std::optional<std::string>& text) {
-  return text ? add(std::string_view{*text}) : add_null();
-}
+Params& Params::add(const std::optional<std::string>& text) { return text ? add(std::string_view{*text}) : add_null(); }
 
 Params& Params::add(std::optional<std::int64_t> number) { return number ? add(*number) : add_null(); }
 
 Params& Params::add(const std::vector<std::string>& texts) {
-  values_.emplace_back(array_literal(texts, [](std::string& literal, const std::string& text) {
-    append_quoted(literal, text);
-  }));
+  values_.emplace_back(
+      array_literal(texts, [](std::string& literal, const std::string& text) { append_quoted(literal, text); }));
   return *this;
 }
 
@@ -75,9 +72,8 @@ Params& Params::add(const std::vector<std::optional<std::string>>& texts) {
 }
 
 Params& Params::add(const std::vector<std::int64_t>& numbers) {
-  values_.emplace_back(array_literal(numbers, [](std::string& literal, std::int64_t number) {
-    literal += number_text(number);
-  }));
+  values_.emplace_back(
+      array_literal(numbers, [](std::string& literal, std::int64_t number) { literal += number_text(number); }));
   return *this;
 }
 

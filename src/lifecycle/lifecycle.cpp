@@ -1,11 +1,11 @@
 // What happens to a task when one of its attempts ends: one function an outcome.
 #include "lifecycle/lifecycle.hpp"
 
-#include <dogged/detail/names.hpp>
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
+
+#include <dogged/detail/names.hpp>
 
 namespace dogged::lifecycle {
 namespace {
@@ -50,8 +50,8 @@ NextRun spend_retry(const RetryDelay& delay, std::optional<milliseconds> retry_a
 }
 
 /// Failed and timed out: retried while the code is retryable and the policy has a delay left.
-Transition after_failure(const TaskState& task, const Rules& rules, const Ending& ending,
-                         std::string_view error_code, double draw) {
+Transition after_failure(const TaskState& task, const Rules& rules, const Ending& ending, std::string_view error_code,
+                         double draw) {
   Transition transition = ended(task, ending.outcome, Status::failed, error_code);
   if (!is_retryable(rules, error_code)) return transition;
   const auto delay = next_delay(rules.policy, task.retry_count + 1, draw);
@@ -72,13 +72,9 @@ Transition after_loss(const TaskState& task, const Rules& rules) {
 
 std::string_view to_text(Status status) noexcept { return status_names[static_cast<std::size_t>(status)]; }
 
-std::string_view to_text(Outcome outcome) noexcept {
-  return outcome_names[static_cast<std::size_t>(outcome)];
-}
+std::string_view to_text(Outcome outcome) noexcept { return outcome_names[static_cast<std::size_t>(outcome)]; }
 
-std::optional<Status> status_from_text(std::string_view text) noexcept {
-  return from_text<Status>(status_names, text);
-}
+std::optional<Status> status_from_text(std::string_view text) noexcept { return from_text<Status>(status_names, text); }
 
 std::optional<Outcome> outcome_from_text(std::string_view text) noexcept {
   return from_text<Outcome>(outcome_names, text);
@@ -86,13 +82,11 @@ std::optional<Outcome> outcome_from_text(std::string_view text) noexcept {
 
 bool is_retryable(const Rules& rules, std::string_view error_code) noexcept {
   if (!can_be_mended_by_retrying(error_code)) return false;
-  return std::any_of(
-      rules.auto_retry_for.begin(), rules.auto_retry_for.end(),
-      [error_code](std::string_view listed) { return listed == error_code || listed == codes::any; });
+  return std::any_of(rules.auto_retry_for.begin(), rules.auto_retry_for.end(),
+                     [error_code](std::string_view listed) { return listed == error_code || listed == codes::any; });
 }
 
-std::optional<Transition> after_attempt(const TaskState& task, const Rules& rules, const Ending& ending,
-                                        double draw) {
+std::optional<Transition> after_attempt(const TaskState& task, const Rules& rules, const Ending& ending, double draw) {
   if (task.status != Status::running) return std::nullopt;
   switch (ending.outcome) {
     case Outcome::succeeded:

@@ -3,12 +3,12 @@
 // docs/lifecycle.md tells it in prose; tests/unit/lifecycle_test.cpp goes through every combination.
 #pragma once
 
-#include <dogged/retry.hpp>
-
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <dogged/retry.hpp>
 
 namespace dogged::lifecycle {
 
@@ -73,8 +73,8 @@ struct Transition {
 /// Decides. Nothing is returned where the task is not `running`: whoever reports does not hold it any more,
 /// the report changes nothing and leaves no attempt row (it is fenced). `draw` is uniform in [0, 1).
 /// Throws InvalidPolicy where a delay is asked of a policy that is out of its limits. Thread-safe.
-[[nodiscard]] std::optional<Transition> after_attempt(const TaskState& task, const Rules& rules,
-                                                      const Ending& ending, double draw);
+[[nodiscard]] std::optional<Transition> after_attempt(const TaskState& task, const Rules& rules, const Ending& ending,
+                                                      double draw);
 
 /// Whether a failure with this code is retried while retries are left: it is listed, or "*" is.
 /// INVALID_ARGS and INVALID_RESULT never are, even if they are listed: the same args would meet the same code

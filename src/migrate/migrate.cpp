@@ -53,10 +53,9 @@ int newest_version() { return version_of(embedded_migrations().back()); }
 
 void refuse_what_does_not_fit(const Records& records) {
   if (!records.migrations.empty() && records.migrations.rbegin()->first > newest_version()) {
-    throw SchemaMismatch("the database's schema is at version " +
-                             std::to_string(records.migrations.rbegin()->first) + ", newer than the " +
-                             std::to_string(newest_version()) + " that this program (dogged " DOGGED_VERSION
-                             ") knows",
+    throw SchemaMismatch("the database's schema is at version " + std::to_string(records.migrations.rbegin()->first) +
+                             ", newer than the " + std::to_string(newest_version()) +
+                             " that this program (dogged " DOGGED_VERSION ") knows",
                          "upgrade this program; a newer schema is never taken back");
   }
   for (const SqlFile& migration : embedded_migrations()) {

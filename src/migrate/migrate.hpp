@@ -1,8 +1,8 @@
 // Brings a database's schema to what this program needs.
 //
-// migrations/NNNN_name.sql are applied once each, in order, every one in a transaction of its own under an advisory lock.
-// A file that was applied never changes again: its SHA-256 is kept and compared. schema/*.sql (views and functions) are
-// applied again whenever they differ from what was applied last.
+// migrations/NNNN_name.sql are applied once each, in order, every one in a transaction of its own under an advisory
+// lock. A file that was applied never changes again: its SHA-256 is kept and compared. schema/*.sql (views and
+// functions) are applied again whenever they differ from what was applied last.
 #pragma once
 
 #include <functional>
@@ -17,8 +17,8 @@ namespace dogged::migrate {
 
 /// One migration or file of the SQL interface, and whether the database has it.
 struct Step {
-  std::string name;        ///< for example 0001_tasks, or views
-  std::string checksum;    ///< SHA-256 of its text, hexadecimal
+  std::string name;      ///< for example 0001_tasks, or views
+  std::string checksum;  ///< SHA-256 of its text, hexadecimal
   bool applied = false;
   std::string applied_at;  ///< ISO 8601 in UTC; empty if it is not applied
   bool is_schema_file = false;

@@ -2,12 +2,12 @@
 // rounded.
 #include "retry/duration.hpp"
 
-#include "retry/message.hpp"
-
 #include <array>
 #include <cstdint>
 #include <limits>
 #include <optional>
+
+#include "retry/message.hpp"
 
 namespace dogged {
 namespace {
@@ -19,8 +19,7 @@ struct Unit {
 
 constexpr Unit day{"d", 86'400'000};
 constexpr std::array<Unit, 4> written_units{{{"h", 3'600'000}, {"m", 60'000}, {"s", 1'000}, {"ms", 1}}};
-constexpr std::array<Unit, 5> read_units{
-    {day, written_units[0], written_units[1], written_units[2], written_units[3]}};
+constexpr std::array<Unit, 5> read_units{{day, written_units[0], written_units[1], written_units[2], written_units[3]}};
 
 constexpr auto longest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
 
@@ -119,10 +118,9 @@ std::string duration_to_text(milliseconds duration) {
 
 milliseconds duration_from_text(std::string_view text) {
   if (const auto total = read(text)) return milliseconds{static_cast<std::int64_t>(*total)};
-  throw InvalidInput(
-      in_quotes(text) +
-      " is not a duration; write whole milliseconds as numbers with the units d, h, m, s and ms, "
-      "the larger first, such as 250ms, 30s, 1.5s or 1h30m");
+  throw InvalidInput(in_quotes(text) +
+                     " is not a duration; write whole milliseconds as numbers with the units d, h, m, s and ms, "
+                     "the larger first, such as 250ms, 30s, 1.5s or 1h30m");
 }
 
 }  // namespace dogged

@@ -1,11 +1,11 @@
 // Durations as people write them: 250ms, 30s, 5m, 1h30m.
 #pragma once
 
-#include <dogged/retry.hpp>
-
 #include <chrono>
 #include <string>
 #include <string_view>
+
+#include <dogged/retry.hpp>
 
 namespace dogged {
 

@@ -33,8 +33,7 @@ std::optional<double> number_from_text(std::string_view text) {
 
 std::string percentage_to_text(double proportion) {
   Buffer buffer;
-  const auto result =
-      std::to_chars(buffer.data(), buffer.data() + buffer.size(), proportion, std::chars_format::fixed);
+  const auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), proportion, std::chars_format::fixed);
   const std::string_view digits = used(buffer, result);
   const std::size_t point = digits.find('.');
   std::string whole{digits.substr(0, point)};

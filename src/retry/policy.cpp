@@ -1,15 +1,15 @@
 // The delays of retry policies: the formula, the cut at max_delay, the jitter.
-#include "retry/duration.hpp"
-#include "retry/number_text.hpp"
-#include "retry/policy_fields.hpp"
-
-#include <dogged/detail/policy_rules.hpp>
-#include <dogged/retry.hpp>
-
 #include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <cstdint>
+
+#include <dogged/detail/policy_rules.hpp>
+#include <dogged/retry.hpp>
+
+#include "retry/duration.hpp"
+#include "retry/number_text.hpp"
+#include "retry/policy_fields.hpp"
 
 namespace dogged {
 namespace {
@@ -108,8 +108,7 @@ DelayRange range_of(const Policy& policy, int retry) {
   const milliseconds backoff{std::llround(std::min(uncut_ms, as_double(policy.max_delay)))};
   const Spread spread = spread_of(policy.jitter, backoff);
   // Inward, so that no whole millisecond lies outside the real bounds. The backoff is always inside.
-  const milliseconds shortest{
-      std::llround(std::ceil(std::max(spread.least_ms, as_double(limits::min_delay))))};
+  const milliseconds shortest{std::llround(std::ceil(std::max(spread.least_ms, as_double(limits::min_delay))))};
   const milliseconds longest{std::llround(std::floor(std::min(spread.most_ms, as_double(policy.max_delay))))};
   assert(limits::min_delay <= shortest && shortest <= backoff);
   assert(backoff <= longest && longest <= policy.max_delay);

@@ -2,10 +2,6 @@
 // order in which they are written, and which of them must be there.
 #pragma once
 
-#include "retry/message.hpp"
-
-#include <dogged/retry.hpp>
-
 #include <array>
 #include <cstdint>
 #include <string>
@@ -13,6 +9,10 @@
 #include <tuple>
 #include <type_traits>
 #include <variant>
+
+#include <dogged/retry.hpp>
+
+#include "retry/message.hpp"
 
 namespace dogged {
 
@@ -83,8 +83,8 @@ void for_each_field(Visitor visit) {
   std::apply([&visit](const auto&... field) { (visit(field), ...); }, Description<Policy>::fields);
 }
 
-inline const std::array<RetryPolicy, std::variant_size_v<RetryPolicy>> unset_policies{
-    NoRetry{}, Fixed{}, Exponential{}, Linear{}};
+inline const std::array<RetryPolicy, std::variant_size_v<RetryPolicy>> unset_policies{NoRetry{}, Fixed{}, Exponential{},
+                                                                                      Linear{}};
 
 [[nodiscard]] inline std::string_view name_of(const RetryPolicy& policy) {
   return std::visit([]<class Policy>(const Policy&) { return Description<Policy>::name; }, policy);
@@ -101,8 +101,8 @@ inline const std::array<RetryPolicy, std::variant_size_v<RetryPolicy>> unset_pol
   for (const RetryPolicy& policy : unset_policies) {
     if (name_of(policy) == name) return policy;
   }
-  throw InvalidPolicy("policy", in_quotes(name) + " is not a policy" + suggestion(name, policy_names()) +
-                                    "; write " + alternatives(policy_names()));
+  throw InvalidPolicy("policy", in_quotes(name) + " is not a policy" + suggestion(name, policy_names()) + "; write " +
+                                    alternatives(policy_names()));
 }
 
 /// Throws the InvalidPolicy of a max_retries out of its limits; wider than int, so that nothing is cut before

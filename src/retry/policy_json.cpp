@@ -1,15 +1,15 @@
 // Policies as JSON, for the database and for programs: every field that matters is written, and nothing that
 // is not understood is read.
-#include "retry/message.hpp"
-#include "retry/policy_fields.hpp"
-
-#include <dogged/retry.hpp>
-
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+
+#include <nlohmann/json.hpp>
+
+#include <dogged/retry.hpp>
+
+#include "retry/message.hpp"
+#include "retry/policy_fields.hpp"
 
 namespace dogged {
 namespace {
@@ -49,8 +49,7 @@ json value_to_json(const Jitter& value) {
 
 std::int64_t whole_number(const std::string& key, const json& value, const std::string& remedy) {
   constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-  const bool fits =
-      value.is_number_unsigned() ? value.get<std::uint64_t>() <= most : value.is_number_integer();
+  const bool fits = value.is_number_unsigned() ? value.get<std::uint64_t>() <= most : value.is_number_integer();
   if (!fits) refuse(key, value, remedy);
   return value.get<std::int64_t>();
 }
@@ -68,8 +67,7 @@ void refuse_unknown_keys(const json& object, const Words& known, const std::stri
   for (auto member = object.begin(); member != object.end(); ++member) {
     if (std::find(known.begin(), known.end(), member.key()) != known.end()) continue;
     throw InvalidPolicy(member.key(), in_quotes(member.key()) + " is not a key of " + owner +
-                                          suggestion(member.key(), known) + "; it takes " +
-                                          alternatives(known));
+                                          suggestion(member.key(), known) + "; it takes " + alternatives(known));
   }
 }
 
@@ -113,8 +111,7 @@ void read_value(const std::string& key, const json& value, Jitter& result) {
     result = Jitter::proportional(number("proportion", proportion, "write a number above 0 and up to 1"));
   } else if (kind == "absolute") {
     refuse_unknown_keys(value, {"kind", "amount_ms"}, "jitter absolute");
-    result =
-        Jitter::absolute(whole_milliseconds("amount_ms", required(value, "amount_ms", "jitter absolute")));
+    result = Jitter::absolute(whole_milliseconds("amount_ms", required(value, "amount_ms", "jitter absolute")));
   } else {
     refuse("kind", kind, "write none, proportional, absolute or full");
   }

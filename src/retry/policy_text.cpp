@@ -1,15 +1,15 @@
 // Policies as one line of text, for people and the command line: `fixed intervals=60s,300s jitter=25%`.
-#include "retry/duration.hpp"
-#include "retry/message.hpp"
-#include "retry/number_text.hpp"
-#include "retry/policy_fields.hpp"
-
-#include <dogged/retry.hpp>
-
 #include <algorithm>
 #include <charconv>
 #include <system_error>
 #include <utility>
+
+#include <dogged/retry.hpp>
+
+#include "retry/duration.hpp"
+#include "retry/message.hpp"
+#include "retry/number_text.hpp"
+#include "retry/policy_fields.hpp"
 
 namespace dogged {
 namespace {
@@ -140,21 +140,18 @@ template <class Policy>
   } else {
     message += suggestion(field, names);
   }
-  message +=
-      names.empty() ? "; " + policy + " has no fields" : "; " + policy + " takes " + alternatives(names);
+  message += names.empty() ? "; " + policy + " has no fields" : "; " + policy + " takes " + alternatives(names);
   throw InvalidPolicy(std::string{field}, message);
 }
 
 template <class Policy>
 Setting setting_from(std::string_view word) {
   const std::size_t equals = word.find('=');
-  const Setting setting{word.substr(0, equals),
-                        equals == std::string_view::npos ? "" : word.substr(equals + 1)};
+  const Setting setting{word.substr(0, equals), equals == std::string_view::npos ? "" : word.substr(equals + 1)};
   if (!contains(field_names<Policy>(), setting.field)) refuse_field<Policy>(setting.field);
   if (setting.value.empty()) {
     throw InvalidPolicy(std::string{setting.field}, std::string{setting.field} + " has no value; write " +
-                                                        std::string{setting.field} +
-                                                        "=VALUE, without spaces");
+                                                        std::string{setting.field} + "=VALUE, without spaces");
   }
   return setting;
 }
@@ -166,8 +163,7 @@ std::vector<Setting> settings_from(const Words& words) {
     const Setting setting = setting_from<Policy>(word);
     for (const Setting& earlier : settings) {
       if (earlier.field != setting.field) continue;
-      throw InvalidPolicy(std::string{setting.field},
-                          std::string{setting.field} + " is there twice; leave one out");
+      throw InvalidPolicy(std::string{setting.field}, std::string{setting.field} + " is there twice; leave one out");
     }
     settings.push_back(setting);
   }
@@ -211,8 +207,7 @@ RetryPolicy policy_from_text(std::string_view text) {
   }
   RetryPolicy policy = unset_policy(words.front());
   words.erase(words.begin());
-  std::visit([&words]<class Policy>(Policy& chosen) { read_fields(settings_from<Policy>(words), chosen); },
-             policy);
+  std::visit([&words]<class Policy>(Policy& chosen) { read_fields(settings_from<Policy>(words), chosen); }, policy);
   require_valid(policy);
   return policy;
 }

@@ -2,8 +2,10 @@
 -- Fenced: a report counts only where the task still runs under this worker and this attempt. Gives the ids that counted.
 -- Times are the database's: the worker reports how long after the claim the handler began, and when it ended.
 --
--- `held` looks each task up by its key and locks it, and the rest goes by ctid. Joins of report and table were planned by
--- what the statistics say of `worker_id`, and took 1.4 s for a batch where this takes 30 ms.
+-- `held` looks each task up by its key and locks it, and arrays of keys pin the rest to the same index. Joins of report
+-- and table were planned by what the statistics say of `worker_id`, and took 1.4 s for a batch where this takes 30 ms. By
+-- ctid instead of by key, a row that someone else changed while it was waited for would not be found again: it would be
+-- recorded as ended, and stay.
 with report as (
   select *
     from unnest($2::bigint[], $3::int[], $4::dogged.task_status[], $5::dogged.attempt_outcome[], $6::int[], $7::int[],
@@ -12,21 +14,21 @@ with report as (
            as r (id, attempt, to_status, outcome, retry_count, losses, started_us, finished_us, result, error_code,
                  error_message, error_details, policy, backoff_ms, delay_ms, retry_after_ms)
 ), held as materialized (
-  select t.ctid as row_at, t.queue, t.name, t.priority, t.args, t.enqueued_at, t.run_at, t.claimed_at, t.trace_context,
+  select t.queue, t.name, t.priority, t.args, t.enqueued_at, t.run_at, t.claimed_at, t.trace_context,
          dogged.moment_after(t.claimed_at, r.started_us) as started_at,
          dogged.moment_after(t.claimed_at, r.finished_us) as finished_at,
          dogged.moment_after(t.claimed_at, r.finished_us) + r.delay_ms * interval '1 millisecond' as next_retry_at,
          r.*
     from report r
    cross join lateral (
-     select *, live.ctid
+     select *
        from dogged.tasks_live live
       where live.id = r.id and live.attempt = r.attempt and live.status = 'running'
         and live.worker_id is not distinct from $1::bigint
         for update) t
 ), removed as (
   delete from dogged.tasks_live
-   where ctid = any (array(select row_at from held where to_status <> 'pending'))
+   where id = any (array(select id from held where to_status <> 'pending'))
 ), finished as (
   insert into dogged.tasks (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
                             worker_id, claimed_at, finished_at, result, error_code, error_message, trace_context)
@@ -40,7 +42,7 @@ with report as (
          error_code = coalesce(h.error_code, t.error_code), error_message = coalesce(h.error_message, t.error_message),
          next_retry_at = h.next_retry_at, deferred = h.delay_ms > 0
     from held h
-   where t.ctid = h.row_at and h.to_status = 'pending'
+   where t.id = any (array(select id from held where to_status = 'pending')) and t.id = h.id
 ), recorded as (
   insert into dogged.task_attempts (task_id, attempt, name, queue, outcome, worker_id, claimed_at, started_at,
                                     finished_at, error_code, error_message, error_details, will_retry, next_retry_at,

@@ -1,7 +1,7 @@
 // expect: dogged: the args of a task must convert to and from nlohmann::json
-#include <dogged/task.hpp>
-
 #include <string>
+
+#include <dogged/task.hpp>
 
 struct Delivery {
   std::string url;

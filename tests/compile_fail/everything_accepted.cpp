@@ -1,11 +1,11 @@
 // expect: accepted
 // The control: every policy, jitter and option in one file, each at a limit where it has one. If this does
 // not compile, the refusals beside it prove nothing.
-#include <dogged/worker.hpp>
-
 #include <map>
 #include <string>
 #include <vector>
+
+#include <dogged/worker.hpp>
 
 using namespace std::chrono_literals;
 
@@ -39,12 +39,11 @@ TASK_REGISTER(handle_delivery, deliver, .queue = "webhooks",
                                            .max_retries = 20,
                                            .max_delay = 24h,
                                            .jitter = dogged::Jitter::absolute(24h)},
-              .auto_retry_for = {"HTTP_429", "HTTP_503", "CONNECT_TIMEOUT"}, .timeout = 24h,
-              .retry_lost = false, .max_losses = 100);
+              .auto_retry_for = {"HTTP_429", "HTTP_503", "CONNECT_TIMEOUT"}, .timeout = 24h, .retry_lost = false,
+              .max_losses = 100);
 TASK_REGISTER(handle_number, by_default);
 TASK_REGISTER(handle_list, by_list,
-              .retry = dogged::Fixed{.intervals = {60s, 300s, 24h},
-                                     .jitter = dogged::Jitter::proportional(1)},
+              .retry = dogged::Fixed{.intervals = {60s, 300s, 24h}, .jitter = dogged::Jitter::proportional(1)},
               .auto_retry_for = {"*"});
 TASK_REGISTER(handle_json, by_interval,
               .retry = dogged::Fixed{

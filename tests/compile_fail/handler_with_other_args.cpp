@@ -1,7 +1,7 @@
 // expect: dogged: the handler must be callable as handler.dogged::Context&, const Args&.
-#include <dogged/worker.hpp>
-
 #include <string>
+
+#include <dogged/worker.hpp>
 
 constexpr dogged::Task<int> count{"count"};
 

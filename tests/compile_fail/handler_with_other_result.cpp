@@ -1,7 +1,7 @@
 // expect: dogged: the handler's return type must be the result type of its dogged::Task
-#include <dogged/worker.hpp>
-
 #include <string>
+
+#include <dogged/worker.hpp>
 
 constexpr dogged::Task<int, std::string> describe{"describe"};
 

@@ -3,5 +3,4 @@
 
 using namespace std::chrono_literals;
 
-static_assert(dogged::detail::accept_policy(dogged::Linear{
-    .initial = 1s, .increment = -1s, .max_retries = 5}));
+static_assert(dogged::detail::accept_policy(dogged::Linear{.initial = 1s, .increment = -1s, .max_retries = 5}));

@@ -3,5 +3,4 @@
 
 using namespace std::chrono_literals;
 
-static_assert(dogged::detail::accept_policy(dogged::Exponential{
-    .base = 1s, .max_retries = 5, .max_delay = 48h}));
+static_assert(dogged::detail::accept_policy(dogged::Exponential{.base = 1s, .max_retries = 5, .max_delay = 48h}));

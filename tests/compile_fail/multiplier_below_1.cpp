@@ -3,5 +3,4 @@
 
 using namespace std::chrono_literals;
 
-static_assert(dogged::detail::accept_policy(dogged::Exponential{
-    .base = 1s, .multiplier = 0.5, .max_retries = 5}));
+static_assert(dogged::detail::accept_policy(dogged::Exponential{.base = 1s, .multiplier = 0.5, .max_retries = 5}));

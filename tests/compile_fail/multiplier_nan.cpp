@@ -1,7 +1,7 @@
 // expect: multiplier_is_not_between_1_and_100
-#include <dogged/detail/policy_rules.hpp>
-
 #include <limits>
+
+#include <dogged/detail/policy_rules.hpp>
 
 using namespace std::chrono_literals;
 

@@ -7,5 +7,4 @@ constexpr dogged::Task<int> count{"count"};
 
 void handle(dogged::Context&, const int&) {}
 
-TASK_REGISTER(handle, count, .retry = dogged::Exponential{.base = 30s, .max_retries = 25},
-              .auto_retry_for = {"*"});
+TASK_REGISTER(handle, count, .retry = dogged::Exponential{.base = 30s, .max_retries = 25}, .auto_retry_for = {"*"});

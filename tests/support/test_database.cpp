@@ -41,15 +41,18 @@ std::string server_url() {
   const char* url = std::getenv("DOGGED_TEST_URL");
   if (url == nullptr) {
     throw std::runtime_error(
-        "DOGGED_TEST_URL is not set: run ctest, or `tests/support/cluster start /tmp/dogged-test` and set it to the "
+        "DOGGED_TEST_URL is not set: run ctest, or `tests/support/cluster start /tmp/dogged-test` and set it "
+        "to the "
         "text of /tmp/dogged-test/url");
   }
   return url;
 }
 
-TestDatabase::TestDatabase(Migrated migrated)
-    : settings_{server_url(), new_schema_name(), "dogged test"},
-      connection_(std::make_unique<db::Connection>(settings_)) {
+TestDatabase::TestDatabase(Migrated migrated) {
+  settings_.url = server_url();
+  settings_.schema = new_schema_name();
+  settings_.application_name = settings_.schema;  // so that a test finds its own connections in pg_stat_activity
+  connection_ = std::make_unique<db::Connection>(settings_);
   if (migrated == Migrated::yes) migrate::apply(*connection_);
 }
 
@@ -71,6 +74,54 @@ std::string TestDatabase::value(const std::string& sql, const db::Params& params
   return run(sql, params).one().maybe_text("value").value_or("null");
 }
 
+void TestDatabase::script(const std::string& sql) {
+  connection_->transaction([&] { connection_->run_script("test script", sql); });
+}
+
+std::string TestDatabase::status_of(TaskId id) {
+  return value("select coalesce(min(status::text), 'none') as value from dogged.tasks where id = $1::bigint",
+               db::Params{}.add(id));
+}
+
+std::int64_t TestDatabase::count_tasks() {
+  return run("select count(*) as value from dogged.tasks").one().number("value");
+}
+
+db::Rows TestDatabase::attempts_of(TaskId id) {
+  return run(
+      "select *, (extract(epoch from finished_at - started_at) * 1000000)::bigint as ran_us, "
+      "extract(epoch from next_retry_at - finished_at) * 1000 as until_retry_ms "
+      "from dogged.task_attempts where task_id = $1::bigint order by attempt",
+      db::Params{}.add(id));
+}
+
+std::string TestDatabase::history_of(TaskId id) {
+  return value(
+      "select coalesce(string_agg(attempt || ' ' || outcome || ' ' || will_retry, ', ' order by attempt), "
+      "'') as value "
+      "from dogged.task_attempts where task_id = $1::bigint",
+      db::Params{}.add(id));
+}
+
+void Gate::open() {
+  {
+    const std::scoped_lock lock{mutex_};
+    open_ = true;
+  }
+  opened_.notify_all();
+}
+
+void Gate::wait() {
+  std::unique_lock lock{mutex_};
+  ++arrived_;
+  opened_.wait_for(lock, std::chrono::seconds{20}, [this] { return open_; });
+}
+
+int Gate::arrived() const {
+  const std::scoped_lock lock{mutex_};
+  return arrived_;
+}
+
 bool eventually(const std::function<bool()>& condition) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{30};
   while (!condition()) {
@@ -78,6 +129,30 @@ bool eventually(const std::function<bool()>& condition) {
     std::this_thread::sleep_for(std::chrono::milliseconds{2});
   }
   return true;
+}
+
+bool worker_is_asleep(TestDatabase& database, std::int64_t worker_id) {
+  const bool upkeep_is_over = eventually([&] {
+    return database.value(
+               "select count(*) as value from pg_stat_activity where application_name = $1 and state = "
+               "'idle' and query "
+               "like '%make_partitions%'",
+               db::Params{}.add(database.schema() + " listener")) == "1";
+  });
+  return upkeep_is_over && eventually([&] {
+           return database.value("select asleep as value from dogged.workers where id = $1::bigint",
+                                 db::Params{}.add(worker_id)) == "t";
+         });
+}
+
+std::int64_t terminate_connection(TestDatabase& database, const std::string& service) {
+  return database
+      .run(
+          "select count(pg_terminate_backend(pid)) as value from pg_stat_activity where application_name = "
+          "$1",
+          db::Params{}.add(database.schema() + " " + service))
+      .one()
+      .number("value");
 }
 
 RunningWorker::RunningWorker(const TestDatabase& database, const std::vector<detail::RegisteredTask>& tasks,

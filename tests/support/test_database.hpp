@@ -1,12 +1,17 @@
-// A migrated schema of its own for each test, on the server that DOGGED_TEST_URL names, and a worker that runs in the
-// test's process.
+// A migrated schema of its own for each test, on the server that DOGGED_TEST_URL names, and a worker that
+// runs in the test's process.
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <dogged/client.hpp>
@@ -34,10 +39,22 @@ class TestDatabase {
   [[nodiscard]] db::Connection& connection() { return *connection_; }
   [[nodiscard]] Client client() const { return Client{settings_.url, {.schema = settings_.schema}}; }
 
-  /// Runs SQL that names the schema `dogged.`.
+  /// Runs one statement that names the schema `dogged.`.
   db::Rows run(const std::string& sql, const db::Params& params = {});
   /// The only value of the only row of `sql`, whose column is named `value`; "null" for null.
   [[nodiscard]] std::string value(const std::string& sql, const db::Params& params = {});
+  /// Runs several statements in one transaction.
+  void script(const std::string& sql);
+
+  /// `pending`, `succeeded` …; "none" if there is no such task.
+  [[nodiscard]] std::string status_of(TaskId id);
+  /// How many tasks there are, whatever became of them.
+  [[nodiscard]] std::int64_t count_tasks();
+  /// The attempts of a task in their order, with `ran_us` and `until_retry_ms` (from finished_at to
+  /// next_retry_at).
+  [[nodiscard]] db::Rows attempts_of(TaskId id);
+  /// `1 failed true, 2 succeeded false`: number, outcome and will_retry of every attempt of the task.
+  [[nodiscard]] std::string history_of(TaskId id);
 
  private:
   db::Settings settings_;
@@ -47,12 +64,51 @@ class TestDatabase {
 /// Asks until `condition` holds, for at most a generous 30 s; whether it held.
 [[nodiscard]] bool eventually(const std::function<bool()>& condition);
 
+/// The error of type E that `work` throws. Another one is passed on; none at all is a std::logic_error.
+template <class E, class Work>
+[[nodiscard]] E error_of(Work&& work) {
+  try {
+    std::forward<Work>(work)();
+  } catch (const E& error) {
+    return error;
+  }
+  throw std::logic_error("an error was expected, and none was thrown");
+}
+
+[[nodiscard]] inline bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+/// Holds handlers until the test lets them go on. Thread-safe.
+class Gate {
+ public:
+  void open();
+  /// Waits until it is open; 20 s at most, so that a test that fails ends all the same.
+  void wait();
+  /// How many have come to wait so far.
+  [[nodiscard]] int arrived() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable opened_;
+  bool open_ = false;
+  int arrived_ = 0;
+};
+
 /// What TASK_REGISTER makes, for a handler made in a test.
 template <class Args, class Result, class Handler>
 [[nodiscard]] detail::RegisteredTask registered(const Task<Args, Result>& task, Handler handler,
                                                 const TaskOptions& options = {}) {
   return {std::string{task.name()}, options, detail::erase_handler<Args, Result>(std::move(handler))};
 }
+
+/// Waits until a worker's row says that it sleeps, and until its first upkeep is over: from then on nothing
+/// but a notification, a due time or its poll interval makes it look.
+[[nodiscard]] bool worker_is_asleep(TestDatabase& database, std::int64_t worker_id);
+
+/// Ends the server's side of a worker's connection: `service` is claimer, completer or listener. How many
+/// there were.
+std::int64_t terminate_connection(TestDatabase& database, const std::string& service);
 
 /// A worker on a thread of the test.
 class RunningWorker {
@@ -62,7 +118,7 @@ class RunningWorker {
   ~RunningWorker();
 
   [[nodiscard]] std::int64_t id() const noexcept { return worker_.id(); }
-  /// As SIGTERM does.
+  /// As SIGTERM does, and waits until it has ended.
   runtime::ShutdownResult stop();
 
  private:

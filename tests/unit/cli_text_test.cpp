@@ -1,4 +1,8 @@
 // What the command line reads and writes: times, durations, columns, tables, delays, and lines of tasks.
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+
 #include "cli/delay_plot.hpp"
 #include "cli/json_object.hpp"
 #include "cli/moment.hpp"
@@ -6,10 +10,6 @@
 #include "cli/table.hpp"
 #include "cli/text.hpp"
 #include "support/catch.hpp"
-
-#include <algorithm>
-#include <cstdlib>
-#include <sstream>
 
 using namespace std::chrono_literals;
 using namespace dogged;
@@ -19,9 +19,7 @@ namespace {
 
 const Style plain{.width = 80, .unicode = true, .color = false, .zone = Zone::utc};
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 std::string message_of(const std::string& line) {
   try {
@@ -48,9 +46,8 @@ TEST_CASE("ISO 8601 times are read with every part that may be left out") {
 
 TEST_CASE("what is not a time is refused with an example") {
   for (const char* text :
-       {"", "now", "2026-13-01T00:00Z", "2026-02-30T00:00Z", "2026-11-21", "2026-11-21T24:00Z",
-        "2026-11-21T12:00:60Z", "2026-11-21T12:00Zz", "2026-11-21T12:00+1", "2026-11-21T12:00:00.Z",
-        "infinity", "2026-11-21T12:00+01:60"}) {
+       {"", "now", "2026-13-01T00:00Z", "2026-02-30T00:00Z", "2026-11-21", "2026-11-21T24:00Z", "2026-11-21T12:00:60Z",
+        "2026-11-21T12:00Zz", "2026-11-21T12:00+1", "2026-11-21T12:00:00.Z", "infinity", "2026-11-21T12:00+01:60"}) {
     INFO(text);
     CHECK_THROWS_AS(time_from_iso8601(text), InvalidInput);
   }

@@ -1,11 +1,11 @@
 // The drawing of `dogged tasks show`, and the words for where a task stands.
+#include <algorithm>
+#include <sstream>
+
 #include "cli/story.hpp"
 #include "cli/text.hpp"
 #include "cli/timeline.hpp"
 #include "support/catch.hpp"
-
-#include <algorithm>
-#include <sstream>
 
 using namespace std::chrono_literals;
 using namespace dogged;
@@ -66,9 +66,7 @@ class Story {
     return *this;
   }
 
-  [[nodiscard]] std::string drawn(const Style& style = plain) const {
-    return render_timeline(history, style);
-  }
+  [[nodiscard]] std::string drawn(const Style& style = plain) const { return render_timeline(history, style); }
 
   TaskHistory history;
 };
@@ -99,9 +97,7 @@ std::size_t count(const std::string& line, const std::string& glyph) {
   return found;
 }
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 
@@ -184,8 +180,7 @@ TEST_CASE("a dead letter says why it was not tried again") {
   SECTION("nothing is listed") {
     story.history.definition->auto_retry_for.clear();
     story.attempt(Outcome::failed, 0s, 1s, "HTTP_503");
-    CHECK(why_it_failed(story.ended(Status::failed).history) ==
-          "HTTP_503 is not retried: auto_retry_for is empty");
+    CHECK(why_it_failed(story.ended(Status::failed).history) == "HTTP_503 is not retried: auto_retry_for is empty");
   }
   SECTION("the code is never retried") {
     story.history.definition->auto_retry_for = {"*"};
@@ -195,8 +190,7 @@ TEST_CASE("a dead letter says why it was not tried again") {
   SECTION("it was lost too often") {
     story.attempt(Outcome::lost, 0s, 1s, "WORKER_LOST");
     story.history.task.losses = 3;
-    CHECK(
-        contains(why_it_failed(story.ended(Status::failed).history), "3 times; the limit (max_losses) is 3"));
+    CHECK(contains(why_it_failed(story.ended(Status::failed).history), "3 times; the limit (max_losses) is 3"));
   }
   SECTION("its definition is not known") {
     story.history.definition.reset();
@@ -243,8 +237,7 @@ TEST_CASE("no line is wider than the terminal") {
   story.ended(Status::failed);
   for (std::size_t width : {60U, 80U, 100U, 120U, 200U}) {
     for (bool unicode : {true, false}) {
-      for (const std::string& line :
-           lines_of(story.drawn({.width = width, .unicode = unicode, .zone = Zone::utc}))) {
+      for (const std::string& line : lines_of(story.drawn({.width = width, .unicode = unicode, .zone = Zone::utc}))) {
         INFO(line);
         CHECK(display_width(line) <= width);
       }

@@ -1,11 +1,11 @@
 // Durations to and from text.
 #include "retry/duration.hpp"
 
-#include "support/catch.hpp"
-
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "support/catch.hpp"
 
 using namespace std::chrono_literals;
 using namespace dogged;
@@ -26,14 +26,10 @@ TEST_CASE("a duration is written in the largest units that fit, hours at most") 
 
 TEST_CASE("a duration is read from the forms that people write") {
   const std::vector<std::pair<std::string, milliseconds>> forms{
-      {"250ms", 250ms},     {"30s", 30s},
-      {"5m", 5min},         {"1h", 1h},
-      {"7d", 7 * 24h},      {"1h30m", 90min},
-      {"90m", 90min},       {"1m30s", 90s},
-      {"1.5s", 1'500ms},    {"0.25h", 15min},
-      {"1s500ms", 1'500ms}, {"0s", 0ms},
-      {"007s", 7s},         {"1d1ms", 24h + 1ms},
-      {"0.001s", 1ms},      {"2562047788015h12m55s807ms", milliseconds::max()},
+      {"250ms", 250ms},  {"30s", 30s},         {"5m", 5min},         {"1h", 1h},
+      {"7d", 7 * 24h},   {"1h30m", 90min},     {"90m", 90min},       {"1m30s", 90s},
+      {"1.5s", 1'500ms}, {"0.25h", 15min},     {"1s500ms", 1'500ms}, {"0s", 0ms},
+      {"007s", 7s},      {"1d1ms", 24h + 1ms}, {"0.001s", 1ms},      {"2562047788015h12m55s807ms", milliseconds::max()},
   };
   for (const auto& [text, duration] : forms) {
     CAPTURE(text);
@@ -81,10 +77,9 @@ TEST_CASE("what is not a duration is refused, quoted, with the forms that are") 
     CAPTURE(text);
     CHECK_THROWS_AS(duration_from_text(text), InvalidInput);
   }
-  CHECK_THROWS_WITH(
-      duration_from_text("5"),
-      "\"5\" is not a duration; write whole milliseconds as numbers with the units d, h, m, s and ms, "
-      "the larger first, such as 250ms, 30s, 1.5s or 1h30m");
+  CHECK_THROWS_WITH(duration_from_text("5"),
+                    "\"5\" is not a duration; write whole milliseconds as numbers with the units d, h, m, s and ms, "
+                    "the larger first, such as 250ms, 30s, 1.5s or 1h30m");
 }
 
 TEST_CASE("a long or unprintable text is cut and masked in the message") {

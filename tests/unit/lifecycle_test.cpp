@@ -2,15 +2,15 @@
 // docs/lifecycle.md.
 #include "lifecycle/lifecycle.hpp"
 
-#include "support/catch.hpp"
-
-#include <dogged/detail/names.hpp>
-
 #include <array>
 #include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
+
+#include <dogged/detail/names.hpp>
+
+#include "support/catch.hpp"
 
 using namespace std::chrono_literals;
 using namespace dogged;
@@ -49,8 +49,7 @@ std::vector<Case> all_cases() {
           for (auto retry_after : {std::optional<milliseconds>{}, std::optional<milliseconds>{7s}})
             for (bool last_loss : {true, false})
               for (bool retry_lost : {true, false})
-                cases.push_back(
-                    {status, outcome, listing, has_retry_left, retry_after, last_loss, retry_lost});
+                cases.push_back({status, outcome, listing, has_retry_left, retry_after, last_loss, retry_lost});
   return cases;
 }
 
@@ -58,21 +57,17 @@ std::ostream& operator<<(std::ostream& out, const Case& one) {
   constexpr std::array listings{"listed", "*", "not listed"};
   return out << to_text(one.status) << ", " << to_text(one.outcome) << ", "
              << listings[static_cast<std::size_t>(one.listing)]
-             << (one.has_retry_left ? ", retries left" : ", no retry left")
-             << (one.retry_after ? ", retry_after" : "") << (one.last_loss ? ", last loss" : ", losses left")
-             << (one.retry_lost ? "" : ", retry_lost=false");
+             << (one.has_retry_left ? ", retries left" : ", no retry left") << (one.retry_after ? ", retry_after" : "")
+             << (one.last_loss ? ", last loss" : ", losses left") << (one.retry_lost ? "" : ", retry_lost=false");
 }
 
 TaskState task_of(const Case& one) {
-  return {.status = one.status,
-          .attempt = 5,
-          .retry_count = one.has_retry_left ? 2 : 3,
-          .losses = one.last_loss ? 2 : 1};
+  return {
+      .status = one.status, .attempt = 5, .retry_count = one.has_retry_left ? 2 : 3, .losses = one.last_loss ? 2 : 1};
 }
 
 Rules rules_of(const Case& one) {
-  Rules rules{
-      .policy = policy, .auto_retry_for = {"OTHER_CODE"}, .max_losses = 3, .retry_lost = one.retry_lost};
+  Rules rules{.policy = policy, .auto_retry_for = {"OTHER_CODE"}, .max_losses = 3, .retry_lost = one.retry_lost};
   if (one.listing == Listing::listed) rules.auto_retry_for = {"OTHER_CODE", "HTTP_503", "TIMEOUT"};
   if (one.listing == Listing::by_star) rules.auto_retry_for = {"*"};
   return rules;
@@ -200,9 +195,8 @@ TEST_CASE("retry_after is cut to 1 ms .. 24 h, not to max_delay, and is not jitt
                                                                 {milliseconds::min(), 1ms}};
   for (const auto& [asked, given] : cuts) {
     CAPTURE(asked.count());
-    const auto after =
-        after_failure(star_rules(short_policy),
-                      {.outcome = Outcome::failed, .error_code = "HTTP_429", .retry_after = asked});
+    const auto after = after_failure(star_rules(short_policy),
+                                     {.outcome = Outcome::failed, .error_code = "HTTP_429", .retry_after = asked});
     CHECK(after.next_run == NextRun{given, given, true, true});
   }
 }
@@ -215,8 +209,8 @@ TEST_CASE("retry_after does not make a failure retryable, nor extend the number 
 }
 
 TEST_CASE("a task whose policy was shortened under it has no retries left") {
-  CHECK(after_failure(star_rules(), {.outcome = Outcome::failed, .error_code = "X"}, {.retry_count = 9})
-            .status == Status::failed);
+  CHECK(after_failure(star_rules(), {.outcome = Outcome::failed, .error_code = "X"}, {.retry_count = 9}).status ==
+        Status::failed);
 }
 
 TEST_CASE("an attempt that fails without a code is an unhandled exception") {
@@ -229,8 +223,7 @@ TEST_CASE("what trying again cannot mend is never retried, whatever is listed") 
   for (std::string_view code : {codes::invalid_args, codes::invalid_result}) {
     CAPTURE(std::string{code});
     CHECK(after_failure(star_rules(), code).status == Status::failed);
-    CHECK(after_failure({.policy = policy, .auto_retry_for = {std::string{code}}}, code).status ==
-          Status::failed);
+    CHECK(after_failure({.policy = policy, .auto_retry_for = {std::string{code}}}, code).status == Status::failed);
   }
 }
 
@@ -281,6 +274,5 @@ TEST_CASE("statuses and outcomes are read back from their text, and nothing else
   for (std::string_view text : {"", "Pending", "running ", "lost", "unknown"}) {
     CHECK_FALSE(status_from_text(text).has_value());
   }
-  for (std::string_view text : {"", "pending", "timed out", "Lost"})
-    CHECK_FALSE(outcome_from_text(text).has_value());
+  for (std::string_view text : {"", "pending", "timed out", "Lost"}) CHECK_FALSE(outcome_from_text(text).has_value());
 }

@@ -1,9 +1,9 @@
 // The rules for names and error codes.
-#include "support/catch.hpp"
+#include <string>
 
 #include <dogged/detail/names.hpp>
 
-#include <string>
+#include "support/catch.hpp"
 
 using dogged::detail::is_valid_error_code;
 using dogged::detail::is_valid_name;

@@ -1,13 +1,13 @@
 // Policies as JSON.
-#include "support/catch.hpp"
-
-#include <dogged/retry.hpp>
-
-#include <nlohmann/json.hpp>
-
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include <dogged/retry.hpp>
+
+#include "support/catch.hpp"
 
 using namespace std::chrono_literals;
 using namespace dogged;
@@ -40,9 +40,8 @@ TEST_CASE("fields that have a default may be left out of the JSON") {
 
 TEST_CASE("JSON that is not a policy is refused with the key and what it takes") {
   const std::vector<std::pair<std::string, std::string>> refused{
-      {R"("none")",
-       R"(policy cannot be "none"; write an object such as {"policy":"exponential","base_ms":30000,)"
-       R"("max_retries":5})"},
+      {R"("none")", R"(policy cannot be "none"; write an object such as {"policy":"exponential","base_ms":30000,)"
+                    R"("max_retries":5})"},
       {"null", R"(policy cannot be null; write an object such as {"policy":"exponential","base_ms":30000,)"
                R"("max_retries":5})"},
       {"{}", "a retry policy needs policy"},
@@ -58,8 +57,7 @@ TEST_CASE("JSON that is not a policy is refused with the key and what it takes")
       {R"({"policy": "exponential", "max_retries": 5})", "exponential needs base_ms"},
       {R"({"policy": "exponential", "base_ms": 30000})", "exponential needs max_retries"},
       {R"({"policy": "linear", "initial_ms": 1, "max_retries": 5})", "linear needs increment_ms"},
-      {R"({"policy": "fixed"})",
-       "a fixed policy needs intervals, or interval with max_retries; it has neither"},
+      {R"({"policy": "fixed"})", "a fixed policy needs intervals, or interval with max_retries; it has neither"},
       {R"({"policy": "exponential", "base_ms": "30s", "max_retries": 5})",
        R"(base_ms cannot be "30s"; write whole milliseconds, up to 86400000 (24h))"},
       {R"({"policy": "exponential", "base_ms": 30000.0, "max_retries": 5})",

@@ -1,16 +1,16 @@
 // Policies without a database: their limits, their delays by the formulas, and the range that jitter may use.
-#include "support/catch.hpp"
-
-#include <dogged/detail/policy_rules.hpp>
-#include <dogged/retry.hpp>
-
-#include <nlohmann/json.hpp>
-
 #include <array>
 #include <cmath>
 #include <limits>
 #include <string>
 #include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include <dogged/detail/policy_rules.hpp>
+#include <dogged/retry.hpp>
+
+#include "support/catch.hpp"
 
 using namespace std::chrono_literals;
 using namespace dogged;
@@ -83,10 +83,8 @@ std::vector<Refused> refused_policies() {
       bad_amount(25h, "25h"),
       {Linear{.initial = 0s, .max_retries = 3}, "initial", "initial is 0ms; it must be 1ms to 24h"},
       {Linear{.initial = 25h, .max_retries = 3}, "initial", "initial is 25h; it must be 1ms to 24h"},
-      {Linear{.initial = 1s, .increment = -1s, .max_retries = 3}, "increment",
-       "increment is -1s; it must be 0 to 24h"},
-      {Linear{.initial = 1s, .increment = 25h, .max_retries = 3}, "increment",
-       "increment is 25h; it must be 0 to 24h"},
+      {Linear{.initial = 1s, .increment = -1s, .max_retries = 3}, "increment", "increment is -1s; it must be 0 to 24h"},
+      {Linear{.initial = 1s, .increment = 25h, .max_retries = 3}, "increment", "increment is 25h; it must be 0 to 24h"},
       {Linear{.initial = 1s, .max_retries = 0}, "max_retries", "max_retries is 0; it must be 1 to 20"},
       {Linear{.initial = 1s, .max_retries = 3, .max_delay = 0ms}, "max_delay",
        "max_delay is 0ms; it must be 1ms to 24h"},
@@ -126,8 +124,7 @@ std::vector<RetryPolicy> policies_at_their_limits() {
 
 std::vector<milliseconds> backoffs(const RetryPolicy& policy) {
   std::vector<milliseconds> all;
-  for (int retry = 1; retry <= max_retries(policy); ++retry)
-    all.push_back(delay_range(policy, retry)->backoff);
+  for (int retry = 1; retry <= max_retries(policy); ++retry) all.push_back(delay_range(policy, retry)->backoff);
   return all;
 }
 
@@ -169,9 +166,8 @@ TEST_CASE("every use of a policy out of its limits is refused") {
 TEST_CASE("the rules hold in constant expressions") {
   STATIC_REQUIRE(detail::accept_policy(NoRetry{}));
   STATIC_REQUIRE(detail::accept_policy(default_retry_policy));
-  STATIC_REQUIRE(
-      detail::find_mistake(Exponential{.base = 1s, .multiplier = not_a_number, .max_retries = 1})->rule ==
-      detail::PolicyRule::multiplier);
+  STATIC_REQUIRE(detail::find_mistake(Exponential{.base = 1s, .multiplier = not_a_number, .max_retries = 1})->rule ==
+                 detail::PolicyRule::multiplier);
   STATIC_REQUIRE(detail::find_mistake(Fixed{.intervals = {1s, 2s, 0s}})->index == 2);
 }
 
@@ -197,15 +193,13 @@ TEST_CASE("backoffs follow the formulas") {
 
 TEST_CASE("a backoff is rounded to the nearest millisecond") {
   using Delays = std::vector<milliseconds>;
-  CHECK(backoffs(Exponential{.base = 1ms, .multiplier = 1.5, .max_retries = 4}) ==
-        Delays{1ms, 2ms, 2ms, 3ms});
+  CHECK(backoffs(Exponential{.base = 1ms, .multiplier = 1.5, .max_retries = 4}) == Delays{1ms, 2ms, 2ms, 3ms});
   CHECK(backoffs(Exponential{.base = 1ms, .multiplier = 1.4, .max_retries = 3}) == Delays{1ms, 1ms, 2ms});
 }
 
 TEST_CASE("a backoff is cut at max_delay, from the first one on if that is longer") {
   using Delays = std::vector<milliseconds>;
-  CHECK(backoffs(Exponential{.base = 30s, .max_retries = 4, .max_delay = 100s}) ==
-        Delays{30s, 60s, 100s, 100s});
+  CHECK(backoffs(Exponential{.base = 30s, .max_retries = 4, .max_delay = 100s}) == Delays{30s, 60s, 100s, 100s});
   CHECK(backoffs(Linear{.initial = 30s, .increment = 30s, .max_retries = 3, .max_delay = 45s}) ==
         Delays{30s, 45s, 45s});
   CHECK(backoffs(Fixed{.intervals = {60s, 10s, 900s}, .max_delay = 30s}) == Delays{30s, 10s, 30s});
@@ -220,8 +214,7 @@ TEST_CASE("jitter ranges are as documented") {
   CHECK(first_range(once(30s, Jitter::full())) == DelayRange{1ms, 30s, 30s});
 }
 
-TEST_CASE(
-    "a jitter range is at least 1 ms, never above max_delay, and whole milliseconds inside the real bounds") {
+TEST_CASE("a jitter range is at least 1 ms, never above max_delay, and whole milliseconds inside the real bounds") {
   CHECK(first_range(once(20ms, Jitter::absolute(50ms))) == DelayRange{1ms, 20ms, 70ms});
   CHECK(first_range(once(30s, Jitter::proportional(0.25), 30s)) == DelayRange{22'500ms, 30s, 30s});
   CHECK(first_range(once(30s, Jitter::absolute(10s), 35s)) == DelayRange{20s, 30s, 35s});

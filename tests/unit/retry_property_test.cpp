@@ -1,19 +1,19 @@
 // What holds for every policy, not only for those that someone thought of. rapidcheck prints the policy that
 // breaks a property, made small, and a seed to repeat it (RC_PARAMS="seed=…").
-#include "retry/duration.hpp"
-#include "support/catch.hpp"
-
-#include <dogged/retry.hpp>
-
-#include <nlohmann/json.hpp>
-#include <rapidcheck.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <ostream>
 #include <string>
+
+#include <nlohmann/json.hpp>
+#include <rapidcheck.h>
+
+#include <dogged/retry.hpp>
+
+#include "retry/duration.hpp"
+#include "support/catch.hpp"
 
 using namespace std::chrono_literals;
 using namespace dogged;
@@ -87,9 +87,7 @@ rc::Gen<RetryPolicy> any_linear() {
   });
 }
 
-rc::Gen<RetryPolicy> any_retrying_policy() {
-  return rc::gen::oneOf(any_fixed(), any_exponential(), any_linear());
-}
+rc::Gen<RetryPolicy> any_retrying_policy() { return rc::gen::oneOf(any_fixed(), any_exponential(), any_linear()); }
 
 rc::Gen<RetryPolicy> any_policy() {
   return rc::gen::oneOf(rc::gen::just<RetryPolicy>(NoRetry{}), any_retrying_policy());
@@ -266,8 +264,8 @@ TEST_CASE("properties of every valid policy") {
   }
 
   SECTION("text reads back as the same policy") {
-    REQUIRE(rc::check(
-        [](const RetryPolicy& policy) { RC_ASSERT(policy_from_text(policy_to_text(policy)) == policy); }));
+    REQUIRE(
+        rc::check([](const RetryPolicy& policy) { RC_ASSERT(policy_from_text(policy_to_text(policy)) == policy); }));
   }
 
   SECTION("JSON reads back as the same policy, through its text as well") {
@@ -305,9 +303,9 @@ TEST_CASE("properties of every bad policy") {
       nlohmann::json json = policy_to_json(policy).flatten();
       auto replaced = json.begin();
       std::advance(replaced, *rc::gen::inRange<std::ptrdiff_t>(0, static_cast<std::ptrdiff_t>(json.size())));
-      *replaced = *rc::gen::oneOf(rc::gen::map<std::int64_t>(json_of<std::int64_t>),
-                                  rc::gen::map<double>(json_of<double>), rc::gen::map<bool>(json_of<bool>),
-                                  rc::gen::map<std::string>(json_of<std::string>));
+      *replaced =
+          *rc::gen::oneOf(rc::gen::map<std::int64_t>(json_of<std::int64_t>), rc::gen::map<double>(json_of<double>),
+                          rc::gen::map<bool>(json_of<bool>), rc::gen::map<std::string>(json_of<std::string>));
       json = json.unflatten();
       try {
         RC_ASSERT(policy_to_json(policy_from_json(json)).is_object());

@@ -1,11 +1,11 @@
 // Policies as one line of text.
-#include "support/catch.hpp"
-
-#include <dogged/retry.hpp>
-
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <dogged/retry.hpp>
+
+#include "support/catch.hpp"
 
 using namespace std::chrono_literals;
 using namespace dogged;
@@ -17,8 +17,7 @@ TEST_CASE("a policy is written with its jitter, and otherwise without what is at
         "fixed interval=1m max_retries=5 jitter=none");
   CHECK(policy_to_text(Exponential{.base = 30s, .max_retries = 5, .max_delay = 1h}) ==
         "exponential base=30s max_retries=5 max_delay=1h jitter=25%");
-  CHECK(policy_to_text(
-            Exponential{.base = 1s, .multiplier = 1.5, .max_retries = 5, .jitter = Jitter::full()}) ==
+  CHECK(policy_to_text(Exponential{.base = 1s, .multiplier = 1.5, .max_retries = 5, .jitter = Jitter::full()}) ==
         "exponential base=1s multiplier=1.5 max_retries=5 jitter=full");
   CHECK(policy_to_text(Linear{.initial = 1s, .max_retries = 4, .jitter = Jitter::absolute(50ms)}) ==
         "linear initial=1s increment=0ms max_retries=4 jitter=50ms");
@@ -31,8 +30,7 @@ TEST_CASE("a policy is written with its jitter, and otherwise without what is at
 TEST_CASE("a policy is read from what people write") {
   CHECK(policy_from_text("none") == RetryPolicy{NoRetry{}});
   CHECK(policy_from_text("fixed intervals=60s,300s,900s") == RetryPolicy{default_retry_policy});
-  CHECK(policy_from_text("fixed interval=60s max_retries=5") ==
-        RetryPolicy{Fixed{.interval = 60s, .max_retries = 5}});
+  CHECK(policy_from_text("fixed interval=60s max_retries=5") == RetryPolicy{Fixed{.interval = 60s, .max_retries = 5}});
   CHECK(policy_from_text("  exponential\tmax_retries=5  base=30s\n") ==
         RetryPolicy{Exponential{.base = 30s, .max_retries = 5}});
   CHECK(policy_from_text("exponential base=1.5s multiplier=1e1 max_retries=5 max_delay=1h30m jitter=12.5%") ==
@@ -42,8 +40,7 @@ TEST_CASE("a policy is read from what people write") {
                                 .max_delay = 90min,
                                 .jitter = Jitter::proportional(0.125)}});
   CHECK(policy_from_text("linear initial=1s increment=5s max_retries=4 jitter=50ms") ==
-        RetryPolicy{
-            Linear{.initial = 1s, .increment = 5s, .max_retries = 4, .jitter = Jitter::absolute(50ms)}});
+        RetryPolicy{Linear{.initial = 1s, .increment = 5s, .max_retries = 4, .jitter = Jitter::absolute(50ms)}});
 }
 
 TEST_CASE("a text that is not a policy is refused with the word and what could stand there") {
@@ -58,8 +55,7 @@ TEST_CASE("a text that is not a policy is refused with the word and what could s
        "\"exponentail\" is not a policy (did you mean \"exponential\"?); write none, fixed, "
        "exponential or linear"},
       {"quadratic", "\"quadratic\" is not a policy; write none, fixed, exponential or linear"},
-      {"Fixed",
-       "\"Fixed\" is not a policy (did you mean \"fixed\"?); write none, fixed, exponential or linear"},
+      {"Fixed", "\"Fixed\" is not a policy (did you mean \"fixed\"?); write none, fixed, exponential or linear"},
       {"none jitter=full", "\"jitter\" is not a field of none, but of fixed; none has no fields"},
       {"none please", "\"please\" is not a field of none; none has no fields"},
       {"exponential bas=30s max_retries=5",
@@ -88,18 +84,14 @@ TEST_CASE("a text that is not a policy is refused with the word and what could s
        "intervals: \"\" is not a duration; write whole milliseconds as numbers with the units d, h, m, s and "
        "ms, "
        "the larger first, such as 250ms, 30s, 1.5s or 1h30m"},
-      {"exponential base=30s max_retries=five",
-       "max_retries cannot be \"five\"; write a whole number, 1 to 20"},
-      {"exponential base=30s max_retries=5.0",
-       "max_retries cannot be \"5.0\"; write a whole number, 1 to 20"},
+      {"exponential base=30s max_retries=five", "max_retries cannot be \"five\"; write a whole number, 1 to 20"},
+      {"exponential base=30s max_retries=5.0", "max_retries cannot be \"5.0\"; write a whole number, 1 to 20"},
       {"exponential base=30s max_retries=25", "max_retries is 25; it must be 1 to 20"},
       {"exponential base=30s max_retries=4294967301", "max_retries is 4294967301; it must be 1 to 20"},
       {"exponential base=30s max_retries=99999999999999999999",
        "max_retries cannot be \"99999999999999999999\"; write a whole number, 1 to 20"},
-      {"exponential base=30s max_retries=5 multiplier=two",
-       "multiplier cannot be \"two\"; write a number, 1 to 100"},
-      {"exponential base=30s max_retries=5 multiplier=2x",
-       "multiplier cannot be \"2x\"; write a number, 1 to 100"},
+      {"exponential base=30s max_retries=5 multiplier=two", "multiplier cannot be \"two\"; write a number, 1 to 100"},
+      {"exponential base=30s max_retries=5 multiplier=2x", "multiplier cannot be \"2x\"; write a number, 1 to 100"},
       {"exponential base=30s max_retries=5 multiplier=nan", "multiplier is nan; it must be 1 to 100"},
       {"exponential base=30s max_retries=5 multiplier=1e999",
        "multiplier cannot be \"1e999\"; write a number, 1 to 100"},
@@ -109,8 +101,7 @@ TEST_CASE("a text that is not a policy is refused with the word and what could s
        "jitter cannot be \"%\"; write none, full, a percentage such as 25%, or a duration such as 50ms"},
       {"fixed intervals=60s jitter=nan%",
        "jitter cannot be \"nan%\"; write none, full, a percentage such as 25%, or a duration such as 50ms"},
-      {"fixed intervals=60s jitter=150%",
-       "jitter has the proportion 1.5; it must be above 0 and up to 1 (100%)"},
+      {"fixed intervals=60s jitter=150%", "jitter has the proportion 1.5; it must be above 0 and up to 1 (100%)"},
       {"fixed intervals=60s jitter=0ms", "jitter has the amount 0ms; it must be 1ms to 24h"},
       {"fixed intervals=60s max_delay=25h", "max_delay is 25h; it must be 1ms to 24h"},
   };

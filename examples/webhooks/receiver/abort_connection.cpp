@@ -2,12 +2,12 @@
 // among the process's own.
 #include "abort_connection.hpp"
 
+#include <filesystem>
+#include <stdexcept>
+
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-
-#include <filesystem>
-#include <stdexcept>
 
 namespace webhooks {
 namespace {
@@ -43,12 +43,11 @@ void abort_connection(int local_port, const std::string& remote_address, int rem
   for (const auto& entry : std::filesystem::directory_iterator{"/proc/self/fd"}) {
     const int descriptor = std::stoi(entry.path().filename());
     if (!is_connection(descriptor, local_port, remote_address, remote_port)) continue;
-    const sockaddr nobody{.sa_family = AF_UNSPEC,
-                          .sa_data = {}};  // "disconnect": the kernel sends the reset at once
+    const sockaddr nobody{.sa_family = AF_UNSPEC, .sa_data = {}};  // "disconnect": the kernel sends the reset at once
     if (connect(descriptor, &nobody, sizeof nobody) == 0) return;
   }
-  throw std::runtime_error{"there is no connection with " + remote_address + ":" +
-                           std::to_string(remote_port) + " to reset"};
+  throw std::runtime_error{"there is no connection with " + remote_address + ":" + std::to_string(remote_port) +
+                           " to reset"};
 }
 
 }  // namespace webhooks

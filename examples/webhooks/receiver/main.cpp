@@ -1,11 +1,4 @@
 // webhook_receiver: the receiver as a program, which prints a line for each request until SIGTERM or SIGINT.
-#include "receiver.hpp"
-#include "story.hpp"
-
-#include <CLI/CLI.hpp>
-#include <signal.h>
-#include <unistd.h>
-
 #include <charconv>
 #include <chrono>
 #include <cmath>
@@ -20,6 +13,13 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+
+#include <CLI/CLI.hpp>
+#include <signal.h>
+#include <unistd.h>
+
+#include "receiver.hpp"
+#include "story.hpp"
 
 namespace {
 
@@ -36,10 +36,9 @@ Address parse_address(const std::string& option, const std::string& text) {
   const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), address.port);
   if (address.host.empty() || parsed.ec != std::errc{} || parsed.ptr != digits.data() + digits.size() ||
       address.port < 0 || address.port > 65535) {
-    throw std::invalid_argument{
-        option + " \"" + text +
-        "\" is not ADDRESS:PORT with a port from 0 (any that is free) to 65535, such as "
-        "127.0.0.1:8080"};
+    throw std::invalid_argument{option + " \"" + text +
+                                "\" is not ADDRESS:PORT with a port from 0 (any that is free) to 65535, such as "
+                                "127.0.0.1:8080"};
   }
   if (address.host.front() == '[' && address.host.back() == ']') {
     address.host = address.host.substr(1, address.host.size() - 2);
@@ -58,8 +57,7 @@ struct Options {
 void declare(CLI::App& app, Options& options) {
   app.description("Receives webhooks and misbehaves on a script.\n\nPOST to " + webhooks::story_paths() +
                   "; GET /stats counts what was received.");
-  app.add_option("--listen", options.listen, "ADDRESS:PORT to serve; port 0: any that is free")
-      ->capture_default_str();
+  app.add_option("--listen", options.listen, "ADDRESS:PORT to serve; port 0: any that is free")->capture_default_str();
   app.add_option("--listen-late", options.listen_late, "ADDRESS:PORT that refuses connections at first");
   app.add_option("--outage", options.outage_seconds, "how many seconds --listen-late refuses them, 0 to 3600")
       ->capture_default_str();
@@ -79,8 +77,7 @@ void write_port_file(const std::string& path, const std::string& ports) {
   const std::string unfinished = path + ".unfinished";
   std::ofstream file{unfinished};
   file << ports << std::flush;
-  if (!file)
-    throw std::runtime_error{"cannot write --port-file " + path + ": is its directory there and writable?"};
+  if (!file) throw std::runtime_error{"cannot write --port-file " + path + ": is its directory there and writable?"};
   std::filesystem::rename(unfinished, path);
 }
 
@@ -89,8 +86,8 @@ void print_request(const webhooks::ReceivedRequest& request) {
   const bool accepted = request.status == 200;
   const char* const begin = !colour ? "" : accepted ? "\033[32m" : "\033[31m";
   const std::string status = request.status == 0 ? "reset" : std::to_string(request.status);
-  std::printf("%s%-5s%s  attempt %d  %-14s  POST %s\n", begin, status.c_str(), colour ? "\033[0m" : "",
-              request.attempt, request.delivery.c_str(), request.target.c_str());
+  std::printf("%s%-5s%s  attempt %d  %-14s  POST %s\n", begin, status.c_str(), colour ? "\033[0m" : "", request.attempt,
+              request.delivery.c_str(), request.target.c_str());
   std::fflush(stdout);
 }
 

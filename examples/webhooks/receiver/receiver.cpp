@@ -1,16 +1,6 @@
 // The server around the stories: cpp-httplib, one httplib::Server for each address, one book for all.
 #include "receiver.hpp"
 
-#include "abort_connection.hpp"
-#include "story.hpp"
-
-#include <httplib.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <nlohmann/json.hpp>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <condition_variable>
 #include <cstddef>
 #include <ctime>
@@ -22,6 +12,16 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include <httplib.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <nlohmann/json.hpp>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "abort_connection.hpp"
+#include "story.hpp"
 
 namespace webhooks {
 namespace {
@@ -51,8 +51,7 @@ class HeldPort {
     addrinfo hints{};
     hints.ai_socktype = SOCK_STREAM;
     addrinfo* found = nullptr;
-    if (getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) != 0)
-      throw cannot_listen(host, port);
+    if (getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) throw cannot_listen(host, port);
     const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> address{found, &freeaddrinfo};
     descriptor_ = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     reuse_address(descriptor_);
@@ -160,15 +159,13 @@ void ask_to_wait(const Story& story, httplib::Response& response) {
   if (!story.wait) return;
   const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   response.set_header("Date", http_date(now));
-  response.set_header("Retry-After", story.form == RetryAfterForm::date
-                                         ? http_date(now + story.wait->count())
-                                         : std::to_string(story.wait->count()));
+  response.set_header("Retry-After", story.form == RetryAfterForm::date ? http_date(now + story.wait->count())
+                                                                        : std::to_string(story.wait->count()));
 }
 
 void answer(httplib::Response& response, int status, const nlohmann::json& body) {
   response.status = status;
-  response.set_content(body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n",
-                       "application/json");
+  response.set_content(body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n", "application/json");
 }
 
 QueryParameter query_of(const httplib::Request& request) {
@@ -235,12 +232,10 @@ class Receiver::Impl {
     server.set_keep_alive_timeout(1);  // seconds; how long a stop may take
     server.set_keep_alive_max_count(1000);
     server.set_payload_max_length(request_bytes_max);
-    server.Get("/stats", [this](const httplib::Request&, httplib::Response& response) {
-      answer(response, 200, stats());
-    });
-    server.Post("/.*", [this](const httplib::Request& request, httplib::Response& response) {
-      receive(request, response);
-    });
+    server.Get("/stats",
+               [this](const httplib::Request&, httplib::Response& response) { answer(response, 200, stats()); });
+    server.Post("/.*",
+                [this](const httplib::Request& request, httplib::Response& response) { receive(request, response); });
     return listener;
   }
 
@@ -248,8 +243,7 @@ class Receiver::Impl {
     try {
       const auto story = find_story(request.path, query_of(request));
       if (story) return play(*story, request, response);
-      answer(response, 404,
-             {{"error", "there is no story " + request.path + "; there are " + story_paths()}});
+      answer(response, 404, {{"error", "there is no story " + request.path + "; there are " + story_paths()}});
     } catch (const BadStory& bad) {
       answer(response, 400, {{"error", bad.what()}});
     }
@@ -259,27 +253,26 @@ class Receiver::Impl {
     const std::string key = request.get_header_value("Idempotency-Key");
     ReceivedRequest received{.target = request.target, .delivery = key.empty() ? request.target : key};
     received.attempt = book_.begin_attempt(request.path, received.delivery);
-    if (!story.is_bad(received.attempt)) {
-      received.status = 200;
-      answer(response, 200, {{"accepted", received.delivery}, {"attempt", received.attempt}});
+    const bool is_bad = story.is_bad(received.attempt);
+    if (is_bad) waiter_.wait_for(story.delay);
+    received.status = !is_bad ? 200 : story.reset ? 0 : story.status;
+    book_.end_attempt(request.path, received);  // before the client can see how it ended
+    if (is_bad) {
+      misbehave(story, request, response);
     } else {
-      waiter_.wait_for(story.delay);
-      received.status = misbehave(story, request, response);
+      answer(response, 200, {{"accepted", received.delivery}, {"attempt", received.attempt}});
     }
-    book_.end_attempt(request.path, received);
   }
 
-  /// The status that was answered, 0 for none.
-  static int misbehave(const Story& story, const httplib::Request& request, httplib::Response& response) {
+  static void misbehave(const Story& story, const httplib::Request& request, httplib::Response& response) {
     if (story.reset) {
       abort_connection(request.local_port, request.remote_addr, request.remote_port);
-      return 0;
+      return;
     }
     nlohmann::json body = {{"story", "as scripted"}};
     if (story.body_bytes > 0) body["filler"] = std::string(story.body_bytes, '.');
     ask_to_wait(story, response);
     answer(response, story.status, body);
-    return story.status;
   }
 
   Book book_;

@@ -34,8 +34,7 @@ Number number_between(const std::string& name, const std::string& text, Number m
   const auto parsed = std::from_chars(text.data(), end, number);
   // Written so that NaN is refused.
   if (parsed.ec != std::errc{} || parsed.ptr != end || !(number >= min && number <= max)) {
-    throw BadStory{name + "=" + text + " is not a number from " + std::to_string(min) + " to " +
-                   std::to_string(max)};
+    throw BadStory{name + "=" + text + " is not a number from " + std::to_string(min) + " to " + std::to_string(max)};
   }
   return number;
 }
@@ -49,8 +48,7 @@ void change(Story& story, const QueryParameter& query) {
     story.wait = std::chrono::seconds{number_between("retry_after", *text, 0, 86'400)};
   }
   if (const auto text = query("form")) {
-    if (*text != "seconds" && *text != "date")
-      throw BadStory{"form=" + *text + " is neither seconds nor date"};
+    if (*text != "seconds" && *text != "date") throw BadStory{"form=" + *text + " is neither seconds nor date"};
     story.form = *text == "date" ? RetryAfterForm::date : RetryAfterForm::seconds;
   }
   if (const auto text = query("seconds")) {
@@ -64,8 +62,8 @@ void change(Story& story, const QueryParameter& query) {
 }  // namespace
 
 std::optional<Story> find_story(std::string_view path, const QueryParameter& query) {
-  const auto* const found = std::find_if(std::begin(stories), std::end(stories),
-                                         [&](const NamedStory& named) { return named.path == path; });
+  const auto* const found =
+      std::find_if(std::begin(stories), std::end(stories), [&](const NamedStory& named) { return named.path == path; });
   if (found == std::end(stories)) return std::nullopt;
   Story story = found->story;
   change(story, query);

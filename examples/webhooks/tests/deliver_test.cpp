@@ -1,18 +1,18 @@
 // The handler: what it makes of a context and of an answer, against the real receiver.
 #include "deliver.hpp"
 
-#include "receiver.hpp"
-#include "support/catch.hpp"
-
-#include <spdlog/sinks/null_sink.h>
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
+
+#include <spdlog/sinks/null_sink.h>
+#include <spdlog/spdlog.h>
+
+#include "receiver.hpp"
+#include "support/catch.hpp"
 
 using namespace std::chrono_literals;
 

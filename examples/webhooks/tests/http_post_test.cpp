@@ -1,17 +1,17 @@
 // Each error code of http_post.hpp, met over real connections on 127.0.0.1.
 #include "http_post.hpp"
 
-#include "loopback.hpp"
-#include "receiver.hpp"
-#include "support/catch.hpp"
-
-#include <nlohmann/json.hpp>
-
 #include <cerrno>
 #include <chrono>
 #include <stop_token>
 #include <string>
 #include <thread>
+
+#include <nlohmann/json.hpp>
+
+#include "loopback.hpp"
+#include "receiver.hpp"
+#include "support/catch.hpp"
 
 using namespace std::chrono_literals;
 using Catch::Matchers::Contains;
@@ -22,8 +22,7 @@ using webhooks::PostResult;
 namespace {
 
 PostRequest request_to(const std::string& url) {
-  return {
-      .url = url, .json = R"({"n":1})", .idempotency_key = "test-1", .connect_timeout = 5s, .timeout = 10s};
+  return {.url = url, .json = R"({"n":1})", .idempotency_key = "test-1", .connect_timeout = 5s, .timeout = 10s};
 }
 
 PostResult post(const std::string& url) { return post_json(request_to(url), {}); }
@@ -156,8 +155,8 @@ TEST_CASE("What is not HTTP is BAD_RESPONSE") {
 
 TEST_CASE("A URL that cannot be used is INVALID_URL") {
   const auto* const url =
-      GENERATE("", "not a url", "http://", "http://127.0.0.1:99999/", "127.0.0.1:1/no-scheme",
-               "example.com/no-scheme", "ftp://127.0.0.1/", "file:///etc/hostname", "gopher://127.0.0.1/");
+      GENERATE("", "not a url", "http://", "http://127.0.0.1:99999/", "127.0.0.1:1/no-scheme", "example.com/no-scheme",
+               "ftp://127.0.0.1/", "file:///etc/hostname", "gopher://127.0.0.1/");
   CAPTURE(url);
   CHECK(post(url).error_code == "INVALID_URL");
 }

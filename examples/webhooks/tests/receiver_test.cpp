@@ -1,14 +1,14 @@
 // The receiver keeps to its script: the demo and the other tests rely on it.
 #include "receiver.hpp"
 
-#include "http_post.hpp"
-#include "support/catch.hpp"
-
-#include <nlohmann/json.hpp>
-
 #include <chrono>
 #include <string>
 #include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "http_post.hpp"
+#include "support/catch.hpp"
 
 using namespace std::chrono_literals;
 using Catch::Matchers::Contains;
@@ -74,8 +74,7 @@ TEST_CASE("A late address refuses connections until its outage is over") {
   const int back = receiver.listen_late("127.0.0.1", 0, 0ms);
   const auto deadline = std::chrono::steady_clock::now() + 20s;
   std::string code = "not asked";
-  while (!code.empty() && std::chrono::steady_clock::now() < deadline)
-    code = post(back, "/ok", "key").error_code;
+  while (!code.empty() && std::chrono::steady_clock::now() < deadline) code = post(back, "/ok", "key").error_code;
   CHECK(code.empty());
 }
 
@@ -83,8 +82,7 @@ TEST_CASE("A port that is taken is refused, not shared") {
   webhooks::Receiver receiver;
   const int port = receiver.listen("127.0.0.1", 0);
   webhooks::Receiver other;
-  CHECK_THROWS_WITH(other.listen("127.0.0.1", port),
-                    Contains("cannot listen on 127.0.0.1:" + std::to_string(port)));
+  CHECK_THROWS_WITH(other.listen("127.0.0.1", port), Contains("cannot listen on 127.0.0.1:" + std::to_string(port)));
   CHECK_THROWS_WITH(other.listen_late("127.0.0.1", port, 1h), Contains("cannot listen on 127.0.0.1:"));
 }
 
@@ -92,8 +90,8 @@ TEST_CASE("A script that cannot be read is answered with 400 and the reason") {
   webhooks::Receiver receiver;
   const int port = receiver.listen("127.0.0.1", 0);
   for (const std::string query :
-       {"fail=-1", "fail=1001", "fail=x", "fail=", "status=600", "status=199", "retry_after=86401",
-        "form=later", "seconds=61", "seconds=nan", "seconds=1x", "bytes=-1", "bytes=99999999"}) {
+       {"fail=-1", "fail=1001", "fail=x", "fail=", "status=600", "status=199", "retry_after=86401", "form=later",
+        "seconds=61", "seconds=nan", "seconds=1x", "bytes=-1", "bytes=99999999"}) {
     CAPTURE(query);
     const webhooks::PostResult result = post(port, "/flaky?" + query, "key");
     CHECK(result.status == 400);

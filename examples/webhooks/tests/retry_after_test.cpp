@@ -1,11 +1,11 @@
 // Retry-After: both forms, whose clock counts, and what cannot be read.
 #include "retry_after.hpp"
 
-#include "support/catch.hpp"
-
 #include <chrono>
 #include <optional>
 #include <string>
+
+#include "support/catch.hpp"
 
 using namespace std::chrono_literals;
 using webhooks::parse_retry_after;
@@ -15,8 +15,7 @@ namespace {
 using Wait = std::optional<std::chrono::seconds>;
 
 // Sun, 06 Nov 1994 08:49:37 GMT, the example of RFC 9110, and 640 ms.
-const std::chrono::system_clock::time_point now =
-    std::chrono::sys_days{1994y / 11 / 6} + 8h + 49min + 37s + 640ms;
+const std::chrono::system_clock::time_point now = std::chrono::sys_days{1994y / 11 / 6} + 8h + 49min + 37s + 640ms;
 const std::optional<std::string> no_date;
 
 }  // namespace
@@ -56,8 +55,7 @@ TEST_CASE("An absurd Retry-After is cut to 24 hours") {
 }
 
 TEST_CASE("A two-digit year is the one that is at most 50 years ahead") {
-  const std::chrono::system_clock::time_point end_of_1999 =
-      std::chrono::sys_days{1999y / 12 / 31} + 23h + 59min + 59s;
+  const std::chrono::system_clock::time_point end_of_1999 = std::chrono::sys_days{1999y / 12 / 31} + 23h + 59min + 59s;
   CHECK(parse_retry_after("Saturday, 01-Jan-00 00:00:09 GMT", no_date, end_of_1999) == Wait{10s});  // 2000
   const std::chrono::system_clock::time_point in_2026 = std::chrono::sys_days{2026y / 11 / 21};
   CHECK(parse_retry_after("Saturday, 21-Nov-26 00:00:09 GMT", no_date, in_2026) == Wait{9s});
@@ -66,11 +64,11 @@ TEST_CASE("A two-digit year is the one that is at most 50 years ahead") {
 }
 
 TEST_CASE("A Retry-After that cannot be read is nothing") {
-  const auto* const text = GENERATE(
-      "", " ", "soon", "1.5", "1e3", "10s", "+5", "--5", "-", "0x10", "5 5", "Sun, 06 Nov 1994 08:49:37",
-      "Sun, 06 Nov 1994 08:49:37 GMT+1", "Sun, 31 Feb 1994 08:49:37 GMT", "Sun, 06 Nox 1994 08:49:37 GMT",
-      "Sun, 06 Nov 1994 24:00:00 GMT", "Sun, 06 Nov 1994 08:60:00 GMT", "Sun, -6 Nov 1994 08:49:37 GMT",
-      "Sun, 06 Nov 1994 08:49:-7 GMT", "12:00");
+  const auto* const text =
+      GENERATE("", " ", "soon", "1.5", "1e3", "10s", "+5", "--5", "-", "0x10", "5 5", "Sun, 06 Nov 1994 08:49:37",
+               "Sun, 06 Nov 1994 08:49:37 GMT+1", "Sun, 31 Feb 1994 08:49:37 GMT", "Sun, 06 Nox 1994 08:49:37 GMT",
+               "Sun, 06 Nov 1994 24:00:00 GMT", "Sun, 06 Nov 1994 08:60:00 GMT", "Sun, -6 Nov 1994 08:49:37 GMT",
+               "Sun, 06 Nov 1994 08:49:-7 GMT", "12:00");
   CAPTURE(text);
   CHECK(parse_retry_after(text, no_date, now) == std::nullopt);
 }

@@ -10,10 +10,6 @@
 // random draw is an argument, so that tests are exact.
 #pragma once
 
-#include <dogged/error.hpp>
-
-#include <nlohmann/json_fwd.hpp>
-
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -23,6 +19,10 @@
 #include <string_view>
 #include <utility>
 #include <variant>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <dogged/error.hpp>
 
 namespace dogged {
 
@@ -147,8 +147,7 @@ inline constexpr Fixed default_retry_policy{
 /// A field of a policy that is out of its limits. `what()`: the field, the value, the limit.
 class InvalidPolicy : public InvalidInput {
  public:
-  InvalidPolicy(std::string field, const std::string& message)
-      : InvalidInput(message), field_(std::move(field)) {}
+  InvalidPolicy(std::string field, const std::string& message) : InvalidInput(message), field_(std::move(field)) {}
   [[nodiscard]] const std::string& field() const noexcept { return field_; }
 
  private:

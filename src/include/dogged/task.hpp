@@ -34,8 +34,7 @@ using TaskId = std::int64_t;
 
 namespace mistake {
 /// Named after what went wrong, so that the compiler's "call to non-constexpr function" says it.
-[[noreturn]] inline void a_name_is_1_to_128_of_letters_digits_dot_underscore_colon_slash_dash(
-    std::string_view name) {
+[[noreturn]] inline void a_name_is_1_to_128_of_letters_digits_dot_underscore_colon_slash_dash(std::string_view name) {
   throw InvalidInput("the name \"" + std::string{name.substr(0, limits::name_bytes)} +
                      "\" is not 1 to 128 of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit");
 }
@@ -43,10 +42,13 @@ namespace mistake {
 
 namespace detail {
 template <class T>
-concept FromJson = std::is_same_v<T, nlohmann::json> ||
-                   requires(const nlohmann::json& json) { json.template get<T>(); };
+concept FromJson = std::is_same_v<T, nlohmann::json> || requires(const nlohmann::json& json) {
+  json.template get<T>();
+};
 template <class T>
-concept ToJson = std::is_same_v<T, nlohmann::json> || requires(const T& value) { nlohmann::json(value); };
+concept ToJson = std::is_same_v<T, nlohmann::json> || requires(const T& value) {
+  nlohmann::json(value);
+};
 }  // namespace detail
 
 /// The key of a task: its name and the types of its args and its result. A constant in a header that producers and
@@ -129,11 +131,12 @@ class TaskError : public std::runtime_error {
  public:
   /// `code` is UPPER_SNAKE, 1 to 64 bytes; another one throws std::invalid_argument, which fails the attempt with
   /// UNHANDLED_EXCEPTION and says both. `message` is kept up to 64 KiB.
-  TaskError(std::string code, const std::string& message) : std::runtime_error(message), code_(std::move(code)) {
+  TaskError(std::string code, std::string message)
+      : std::runtime_error(message), code_(std::move(code)), message_(std::move(message)) {
     if (!detail::is_valid_error_code(code_)) {
-      throw std::invalid_argument("the error code \"" + code_.substr(0, limits::error_code_bytes) +
-                                  "\" is not 1 to 64 of A-Z 0-9 _ beginning with a letter; its message was: " +
-                                  message);
+      throw std::invalid_argument(
+          "the error code \"" + code_.substr(0, limits::error_code_bytes) +
+          "\" is not 1 to 64 of A-Z 0-9 _ beginning with a letter; its message was: " + message_);
     }
   }
 
@@ -153,12 +156,15 @@ class TaskError : public std::runtime_error {
   TaskError&& details(const nlohmann::json& json) && { return std::move(details(json)); }
 
   [[nodiscard]] const std::string& code() const noexcept { return code_; }
+  /// The whole message; what() ends at its first NUL.
+  [[nodiscard]] const std::string& message() const noexcept { return message_; }
   [[nodiscard]] std::optional<milliseconds> retry_after() const noexcept { return retry_after_; }
   /// JSON text; empty if there are none.
   [[nodiscard]] const std::string& details_json() const noexcept { return details_; }
 
  private:
   std::string code_;
+  std::string message_;
   std::optional<milliseconds> retry_after_;
   std::string details_;
 };

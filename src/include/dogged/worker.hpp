@@ -41,12 +41,12 @@ int worker_main(int argc, char** argv);
   DOGGED_TASK_REGISTER_PASTED_(number, handler, task __VA_OPT__(, ) __VA_ARGS__)
 #define DOGGED_TASK_REGISTER_PASTED_(number, handler, task, ...) \
   DOGGED_TASK_REGISTER_IN_(dogged_registration_##number##_, handler, task __VA_OPT__(, ) __VA_ARGS__)
-#define DOGGED_TASK_REGISTER_IN_(scope, handler, task, ...)                                        \
-  namespace {                                                                                      \
-  namespace scope {                                                                                \
-  constexpr ::dogged::TaskOptions dogged_options_{__VA_ARGS__};                                    \
-  static_assert(::dogged::detail::accept_options(dogged_options_));                                \
-  const ::dogged::detail::Registration dogged_entry_{handler, task, dogged_options_};              \
-  }                                                                                                \
-  }                                                                                                \
+#define DOGGED_TASK_REGISTER_IN_(scope, handler, task, ...)                           \
+  namespace {                                                                         \
+  namespace scope {                                                                   \
+  constexpr ::dogged::TaskOptions dogged_options_{__VA_ARGS__};                       \
+  static_assert(::dogged::detail::accept_options(dogged_options_));                   \
+  const ::dogged::detail::Registration dogged_entry_{handler, task, dogged_options_}; \
+  }                                                                                   \
+  }                                                                                   \
   static_assert(true, "a semicolon belongs after TASK_REGISTER(...)")

@@ -16,8 +16,7 @@ ChargeReceipt charge(dogged::Context& ctx, const Charge& charge) {
   ctx.log().info("charged {} cents", charge.cents);
   return {.tries = ctx.attempt()};
 }
-TASK_REGISTER(charge, charge_card, .queue = "payments",
-              .retry = dogged::Fixed{.interval = 100ms, .max_retries = 3}, .auto_retry_for = {"CARD_BUSY"},
-              .timeout = 10s);
+TASK_REGISTER(charge, charge_card, .queue = "payments", .retry = dogged::Fixed{.interval = 100ms, .max_retries = 3},
+              .auto_retry_for = {"CARD_BUSY"}, .timeout = 10s);
 
 }  // namespace shop

@@ -5,9 +5,7 @@
 
 namespace {
 
-void send(dogged::Context& ctx, const shop::Report& report) {
-  ctx.log().info("sent {} copies", report.copies);
-}
+void send(dogged::Context& ctx, const shop::Report& report) { ctx.log().info("sent {} copies", report.copies); }
 TASK_REGISTER(send, shop::send_report);
 
 }  // namespace

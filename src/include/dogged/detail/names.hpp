@@ -7,7 +7,7 @@
 namespace dogged {
 
 namespace limits {
-inline constexpr std::size_t name_bytes = 128;        ///< task names and queue names
+inline constexpr std::size_t name_bytes = 128;  ///< task names and queue names
 inline constexpr std::size_t error_code_bytes = 64;
 }  // namespace limits
 
@@ -16,8 +16,8 @@ namespace codes {
 inline constexpr std::string_view unhandled_exception = "UNHANDLED_EXCEPTION";  ///< not a TaskError
 inline constexpr std::string_view timeout = "TIMEOUT";                          ///< past its deadline
 inline constexpr std::string_view worker_lost = "WORKER_LOST";                  ///< its worker died
-inline constexpr std::string_view invalid_args = "INVALID_ARGS";      ///< args do not fit the payload type
-inline constexpr std::string_view invalid_result = "INVALID_RESULT";  ///< the result cannot be stored as JSON
+inline constexpr std::string_view invalid_args = "INVALID_ARGS";                ///< args do not fit the payload type
+inline constexpr std::string_view invalid_result = "INVALID_RESULT";            ///< the result cannot be stored as JSON
 inline constexpr std::string_view cancelled = "CANCELLED";
 inline constexpr std::string_view expired = "EXPIRED";
 inline constexpr std::string_view any = "*";  ///< in auto_retry_for: every code

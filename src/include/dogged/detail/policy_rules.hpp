@@ -2,14 +2,14 @@
 // require_valid makes InvalidPolicy's message of the same PolicyMistake.
 #pragma once
 
-#include <dogged/retry.hpp>
-
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <string_view>
 #include <variant>
+
+#include <dogged/retry.hpp>
 
 namespace dogged {
 
@@ -110,8 +110,7 @@ constexpr MaybeMistake check_jitter(const Jitter& jitter) {
 
 constexpr MaybeMistake check_intervals(const Intervals& intervals) {
   if (intervals.size() > static_cast<std::size_t>(limits::max_retries)) {
-    return PolicyMistake{PolicyRule::intervals_size, "intervals",
-                         static_cast<std::int64_t>(intervals.size())};
+    return PolicyMistake{PolicyRule::intervals_size, "intervals", static_cast<std::int64_t>(intervals.size())};
   }
   for (std::size_t i = 0; i < intervals.size(); ++i) {
     if (auto mistake = check_delay(PolicyRule::intervals_entry, "intervals", intervals[i])) {
@@ -130,8 +129,8 @@ constexpr MaybeMistake check_form(const Fixed& policy) {
   }
   if (has_list) return check_intervals(policy.intervals);
   if (has_one) {
-    return first_of({check_delay(PolicyRule::interval, "interval", policy.interval),
-                     check_max_retries(policy.max_retries)});
+    return first_of(
+        {check_delay(PolicyRule::interval, "interval", policy.interval), check_max_retries(policy.max_retries)});
   }
   return PolicyMistake{PolicyRule::fixed_has_no_form, "intervals", std::int64_t{0}};
 }
@@ -142,8 +141,8 @@ constexpr MaybeMistake check_form(const Exponential& policy) {
 }
 
 constexpr MaybeMistake check_form(const Linear& policy) {
-  return first_of({check_delay(PolicyRule::initial, "initial", policy.initial),
-                   check_increment(policy.increment), check_max_retries(policy.max_retries)});
+  return first_of({check_delay(PolicyRule::initial, "initial", policy.initial), check_increment(policy.increment),
+                   check_max_retries(policy.max_retries)});
 }
 
 constexpr MaybeMistake find_mistake_in(const NoRetry&) { return std::nullopt; }

@@ -131,9 +131,9 @@ class Registration {
                   "args type of its dogged::Task");
     if constexpr (takes_args) {
       using Returned = std::invoke_result_t<Handler&, Context&, const Args&>;
-      constexpr bool gives_result =
-          std::is_void_v<Result> ? std::is_void_v<Returned>
-                                 : !std::is_void_v<Returned> && std::is_convertible_v<Returned, Result>;
+      constexpr bool gives_result = std::is_void_v<Result>
+                                        ? std::is_void_v<Returned>
+                                        : !std::is_void_v<Returned> && std::is_convertible_v<Returned, Result>;
       static_assert(gives_result,
                     "dogged: the handler's return type must be the result type of its dogged::Task (void if it has "
                     "none)");

@@ -1,0 +1,668 @@
+-- Made by scripts/structure on PostgreSQL 15 from migrations/ and schema/; edit those and run it again.
+
+CREATE SCHEMA dogged;
+
+CREATE TYPE dogged.attempt_outcome AS ENUM (
+    'succeeded',
+    'failed',
+    'timed_out',
+    'cancelled',
+    'lost',
+    'interrupted'
+);
+
+CREATE TYPE dogged.task_status AS ENUM (
+    'pending',
+    'running',
+    'succeeded',
+    'failed',
+    'cancelled',
+    'expired'
+);
+
+CREATE FUNCTION dogged.create_queue(name text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+begin
+  if coalesce(octet_length(create_queue.name) > 128 or create_queue.name !~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$', true) then
+    raise exception 'the queue name "%" is not 1 to 128 of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit',
+      left(create_queue.name, 128) using errcode = 'invalid_parameter_value';
+  end if;
+  insert into dogged.queues (name) values (create_queue.name) on conflict do nothing;
+end $_$;
+
+COMMENT ON FUNCTION dogged.create_queue(name text) IS 'Makes a queue, so that tasks can be enqueued to it; harmless if it is there.';
+
+CREATE FUNCTION dogged.enqueue(name text, args jsonb DEFAULT '{}'::jsonb, queue text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, priority integer DEFAULT 0, trace_context text DEFAULT NULL::text) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  return dogged.enqueue_many(array[enqueue.name], array[enqueue.args], array[enqueue.queue], array[enqueue.run_at],
+                             array[enqueue.priority], array[enqueue.trace_context]);
+end $$;
+
+COMMENT ON FUNCTION dogged.enqueue(name text, args jsonb, queue text, run_at timestamp with time zone, priority integer, trace_context text) IS 'Enqueues one task in the caller''s transaction and gives its id. queue: the one that the task''s definition names, or default. run_at: at once. priority: lower runs first. Errors say what to change; nothing is enqueued then.';
+
+CREATE FUNCTION dogged.enqueue_many(names text[], args jsonb[], queues text[] DEFAULT NULL::text[], run_ats timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], priorities integer[] DEFAULT NULL::integer[], trace_contexts text[] DEFAULT NULL::text[]) RETURNS SETOF bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+#variable_conflict use_column
+declare
+  max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
+  bad record;
+  queues_used text[];
+begin
+  if cardinality(names) is distinct from cardinality(args) then
+    raise exception 'there are % names and % args; give one of each for a task',
+      coalesce(cardinality(names), 0), coalesce(cardinality(args), 0) using errcode = 'invalid_parameter_value';
+  end if;
+
+  select t.*, coalesce(t.queue, d.queue, 'default') as queue_used into bad
+    from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts)
+           as t (name, args, queue, run_at, priority, trace_context)
+    left join dogged.task_definitions d on d.name = t.name
+    left join dogged.queues q on q.name = coalesce(t.queue, d.queue, 'default')
+   where (t.name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$' and octet_length(t.name) <= 128
+          and octet_length(t.args::text) <= max_args_bytes
+          and q.name is not null
+          and coalesce(t.run_at between now() - interval '5 minutes' and now() + interval '10 years', true)
+          and coalesce(t.priority between -32768 and 32767, true)
+          and coalesce(octet_length(t.trace_context) <= 512, true)) is not true
+   limit 1;
+  if found then
+    perform dogged.refuse_task(bad.name, bad.args, bad.queue_used, bad.run_at, coalesce(bad.priority, 0), bad.trace_context);
+  end if;
+
+  return query
+    insert into dogged.tasks_live (queue, name, args, run_at, deferred, priority, trace_context)
+    select coalesce(t.queue, d.queue, 'default'), t.name, t.args, coalesce(t.run_at, now()),
+           coalesce(t.run_at > now(), false), coalesce(t.priority, 0), t.trace_context
+      from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts)
+             with ordinality as t (name, args, queue, run_at, priority, trace_context, position)
+      left join dogged.task_definitions d on d.name = t.name
+     order by t.position
+    returning id;
+
+  -- After the insert, with a snapshot of its own: a worker that falls asleep meanwhile either sees the rows or waits for
+  -- this transaction to end (fall_asleep.sql). An older snapshot cannot tell, so it wakes them in any case.
+  select array_agg(distinct coalesce(t.queue, d.queue, 'default')) into queues_used
+    from unnest(names, queues) as t (name, queue) left join dogged.task_definitions d on d.name = t.name;
+  if current_setting('transaction_isolation') <> 'read committed'
+     or exists (select from dogged.workers w where w.asleep and w.queues ?| queues_used) then
+    perform pg_notify('dogged.wake', case when cardinality(queues_used) = 1 then queues_used[1] else '' end);
+  end if;
+end $_$;
+
+COMMENT ON FUNCTION dogged.enqueue_many(names text[], args jsonb[], queues text[], run_ats timestamp with time zone[], priorities integer[], trace_contexts text[]) IS 'Enqueues tasks in the caller''s transaction, all or none, and gives their ids in order. Element i of each array belongs to task i; an array or an element that is null means its default (see dogged.enqueue).';
+
+CREATE FUNCTION dogged.make_partition(parent text, day date) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET lock_timeout TO '500ms'
+    AS $$
+declare
+  partition_name constant text := format('%s_%s', parent, to_char(day, 'YYYYMMDD'));
+  from_time constant timestamptz := day::timestamp at time zone 'UTC';
+  to_time constant timestamptz := (day + 1)::timestamp at time zone 'UTC';
+begin
+  if to_regclass('dogged.' || partition_name) is not null then
+    return false;
+  end if;
+  -- A table of its own first, then attached: CREATE TABLE … PARTITION OF would lock the parent against everyone.
+  execute format('create table dogged.%I (like dogged.%I including defaults including constraints including storage)',
+                 partition_name, parent);
+  execute format('lock table dogged.%I in access exclusive mode', parent || '_default');
+  execute format('alter table dogged.%I disable trigger user', parent || '_default');
+  execute format('with moved as (delete from dogged.%I where finished_at >= %L and finished_at < %L returning *)
+                  insert into dogged.%I select * from moved',
+                 parent || '_default', from_time, to_time, partition_name);
+  execute format('alter table dogged.%I enable trigger user', parent || '_default');
+  execute format('alter table dogged.%I attach partition dogged.%I for values from (%L) to (%L)',
+                 parent, partition_name, from_time, to_time);
+  if parent = 'task_attempts' then
+    execute format('create trigger refuse_truncate before truncate on dogged.%I
+                    execute function dogged.refuse_change_of_history()', partition_name);
+  end if;
+  return true;
+end $$;
+
+COMMENT ON FUNCTION dogged.make_partition(parent text, day date) IS 'Makes one day''s partition of task_attempts or tasks_done; false if it is there. Error lock_not_available if the default partition is in use for longer than 500 ms.';
+
+CREATE FUNCTION dogged.make_partitions() RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  today constant date := (clock_timestamp() at time zone 'UTC')::date;
+  made integer := 0;
+  made_of_parent integer;
+  parent text;
+  offset_days integer;
+begin
+  if not pg_try_advisory_xact_lock(hashtextextended('dogged.make_partitions', 0)) then
+    return 0;  -- another worker is at it
+  end if;
+  foreach parent in array array['task_attempts', 'tasks_done'] loop
+    begin
+      made_of_parent := 0;
+      for offset_days in select generate_series(-1, partition_days_ahead) from dogged.settings loop
+        made_of_parent := made_of_parent + dogged.make_partition(parent, today + offset_days)::integer;
+      end loop;
+      made := made + made_of_parent;
+    exception when lock_not_available then
+      null;  -- a reader is at work; every day of this table needs the same lock, so the next call makes them
+    end;
+  end loop;
+  return made;
+end $$;
+
+COMMENT ON FUNCTION dogged.make_partitions() IS 'Makes the partitions of the coming days that are missing, and gives their number; 0 while another call is at it. Safe to call at any time.';
+
+CREATE FUNCTION dogged.moment_after(claimed_at timestamp with time zone, microseconds bigint) RETURNS timestamp with time zone
+    LANGUAGE sql STABLE
+    RETURN LEAST(now(), (claimed_at + ((microseconds)::double precision * '00:00:00.000001'::interval)));
+
+COMMENT ON FUNCTION dogged.moment_after(claimed_at timestamp with time zone, microseconds bigint) IS 'claimed_at plus microseconds, but not later than now(): when something happened that a worker timed from its claim.';
+
+CREATE FUNCTION dogged.refuse_change_of_history() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+begin
+  raise exception '% of % is refused: attempts are history and never change', tg_op, tg_relid::regclass
+    using errcode = 'restrict_violation', hint = 'Retention drops partitions of whole days.';
+end $$;
+
+CREATE FUNCTION dogged.refuse_task(name text, args jsonb, queue text, run_at timestamp with time zone, priority integer, trace_context text) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+declare
+  max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
+  what constant text := format('task "%s"', left(refuse_task.name, 128));
+  mistake text;
+  remedy text := 'Nothing was enqueued.';
+begin
+  if refuse_task.name is null or refuse_task.name = '' then
+    mistake := 'a task needs a name, and it is ' || case when refuse_task.name is null then 'null' else 'empty' end;
+  elsif octet_length(refuse_task.name) > 128 then
+    mistake := format('the task name "%s…" has %s bytes; the limit is 128', left(refuse_task.name, 40),
+                      octet_length(refuse_task.name));
+  elsif refuse_task.name !~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$' then
+    mistake := format('the task name "%s" is not made of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit',
+                      refuse_task.name);
+  elsif refuse_task.args is null then
+    mistake := what || ': args is null';
+    remedy := 'Leave args out for {}, or give ''null''::jsonb for a JSON null.';
+  elsif octet_length(refuse_task.args::text) > max_args_bytes then
+    mistake := format('%s: its args have %s bytes as JSON; the limit is %s', what,
+                      octet_length(refuse_task.args::text), max_args_bytes);
+    remedy := 'Keep large data elsewhere and pass a reference, or raise dogged.settings.max_args_bytes.';
+  elsif not exists (select from dogged.queues q where q.name = refuse_task.queue) then
+    mistake := format('%s: the queue "%s" does not exist', what, left(refuse_task.queue, 128));
+    remedy := format('There are: %s. A worker creates the queues that it serves; dogged.create_queue(name) creates one now.',
+                     (select string_agg(q.name, ', ' order by q.name)
+                        from (select * from dogged.queues order by name limit 20) q));
+  elsif not isfinite(refuse_task.run_at) then
+    mistake := format('%s: run_at is %s', what, refuse_task.run_at);
+    remedy := 'Give a time, or leave run_at out to run at once.';
+  elsif refuse_task.run_at < now() - interval '5 minutes' then
+    mistake := format('%s: run_at %s is in the past (it is %s)', what, refuse_task.run_at, now());
+    remedy := 'Leave run_at out to run at once; up to 5 minutes past is taken as now, for clocks that differ.';
+  elsif refuse_task.run_at > now() + interval '10 years' then
+    mistake := format('%s: run_at %s is more than 10 years ahead', what, refuse_task.run_at);
+    remedy := 'Check its unit: milliseconds taken for seconds look like this.';
+  elsif refuse_task.priority not between -32768 and 32767 then
+    mistake := format('%s: priority %s is not between -32768 and 32767', what, refuse_task.priority);
+  elsif octet_length(refuse_task.trace_context) > 512 then
+    mistake := format('%s: trace_context has %s bytes; the limit is 512', what, octet_length(refuse_task.trace_context));
+  else
+    raise exception 'dogged.enqueue_many and dogged.refuse_task disagree about %', what using errcode = 'internal_error';
+  end if;
+  raise exception using message = mistake, hint = remedy, errcode = 'invalid_parameter_value';
+end $_$;
+
+COMMENT ON FUNCTION dogged.refuse_task(name text, args jsonb, queue text, run_at timestamp with time zone, priority integer, trace_context text) IS 'Raises the error that says what is wrong with a task that enqueue refuses.';
+
+CREATE TABLE dogged.tasks (
+    id bigint NOT NULL,
+    status dogged.task_status DEFAULT 'pending'::dogged.task_status NOT NULL,
+    queue text NOT NULL,
+    name text NOT NULL,
+    priority smallint DEFAULT 0 NOT NULL,
+    args jsonb NOT NULL,
+    enqueued_at timestamp with time zone DEFAULT now() NOT NULL,
+    run_at timestamp with time zone DEFAULT now() NOT NULL,
+    deferred boolean DEFAULT false NOT NULL,
+    next_retry_at timestamp with time zone,
+    attempt integer DEFAULT 0 NOT NULL,
+    retry_count integer DEFAULT 0 NOT NULL,
+    losses integer DEFAULT 0 NOT NULL,
+    worker_id bigint,
+    claimed_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    result jsonb,
+    error_code text,
+    error_message text,
+    trace_context text
+)
+PARTITION BY LIST (status);
+
+COMMENT ON TABLE dogged.tasks IS 'Every task, from enqueue to its end.';
+
+COMMENT ON COLUMN dogged.tasks.priority IS 'Lower runs first; then by id.';
+
+COMMENT ON COLUMN dogged.tasks.run_at IS 'Not before this time for the first run.';
+
+COMMENT ON COLUMN dogged.tasks.deferred IS 'True while a pending task waits for run_at or next_retry_at: it then stands in the index of waiting tasks and not in the ready one. A worker makes it false when the time has come.';
+
+COMMENT ON COLUMN dogged.tasks.next_retry_at IS 'Not before this time for the next run; null unless a retry is waiting.';
+
+COMMENT ON COLUMN dogged.tasks.attempt IS 'Attempts begun. While running, the number of the current one.';
+
+COMMENT ON COLUMN dogged.tasks.retry_count IS 'Retries spent; a lost or interrupted attempt spends none.';
+
+COMMENT ON COLUMN dogged.tasks.losses IS 'Attempts that ended because their worker died.';
+
+COMMENT ON COLUMN dogged.tasks.worker_id IS 'Who holds it while it runs, and who ran it last: workers.id.';
+
+COMMENT ON COLUMN dogged.tasks.error_code IS 'Of the last attempt that failed.';
+
+COMMENT ON COLUMN dogged.tasks.trace_context IS 'As the producer gave it, copied to every attempt.';
+
+CREATE SEQUENCE dogged.tasks_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+ALTER SEQUENCE dogged.tasks_id_seq OWNED BY dogged.tasks.id;
+
+CREATE TABLE dogged.tasks_failed (
+    id bigint DEFAULT nextval('dogged.tasks_id_seq'::regclass) NOT NULL,
+    status dogged.task_status DEFAULT 'pending'::dogged.task_status NOT NULL,
+    queue text NOT NULL,
+    name text NOT NULL,
+    priority smallint DEFAULT 0 NOT NULL,
+    args jsonb NOT NULL,
+    enqueued_at timestamp with time zone DEFAULT now() NOT NULL,
+    run_at timestamp with time zone DEFAULT now() NOT NULL,
+    deferred boolean DEFAULT false NOT NULL,
+    next_retry_at timestamp with time zone,
+    attempt integer DEFAULT 0 NOT NULL,
+    retry_count integer DEFAULT 0 NOT NULL,
+    losses integer DEFAULT 0 NOT NULL,
+    worker_id bigint,
+    claimed_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    result jsonb,
+    error_code text,
+    error_message text,
+    trace_context text
+);
+
+CREATE VIEW dogged.dead_letters AS
+ SELECT tasks_failed.id,
+    tasks_failed.name,
+    tasks_failed.queue,
+    tasks_failed.error_code,
+    tasks_failed.error_message,
+    tasks_failed.attempt AS attempts,
+    tasks_failed.retry_count,
+    tasks_failed.losses,
+    tasks_failed.enqueued_at,
+    tasks_failed.finished_at AS failed_at,
+    tasks_failed.args,
+    tasks_failed.trace_context
+   FROM dogged.tasks_failed;
+
+COMMENT ON VIEW dogged.dead_letters IS 'Tasks that ended failed: what went wrong last, and how often they were tried.';
+
+CREATE TABLE dogged.queues (
+    name text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT queues_name_check CHECK (((octet_length(name) <= 128) AND (name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$'::text)))
+);
+
+COMMENT ON TABLE dogged.queues IS 'The queues that tasks may be enqueued to, so that a misspelt name is an error and not a task that nobody runs. Workers add those that they serve.';
+
+CREATE TABLE dogged.schema_files (
+    name text NOT NULL,
+    checksum text NOT NULL,
+    applied_at timestamp with time zone DEFAULT now() NOT NULL,
+    applied_by text NOT NULL
+);
+
+CREATE TABLE dogged.schema_migrations (
+    version integer NOT NULL,
+    name text NOT NULL,
+    checksum text NOT NULL,
+    applied_at timestamp with time zone DEFAULT now() NOT NULL,
+    applied_by text NOT NULL
+);
+
+CREATE TABLE dogged.settings (
+    only_row boolean DEFAULT true NOT NULL,
+    max_args_bytes integer DEFAULT 1048576 NOT NULL,
+    max_result_bytes integer DEFAULT 1048576 NOT NULL,
+    max_error_message_bytes integer DEFAULT 65536 NOT NULL,
+    partition_days_ahead integer DEFAULT 7 NOT NULL,
+    CONSTRAINT settings_max_args_bytes_check CHECK (((max_args_bytes >= 1) AND (max_args_bytes <= 104857600))),
+    CONSTRAINT settings_max_error_message_bytes_check CHECK (((max_error_message_bytes >= 256) AND (max_error_message_bytes <= 1048576))),
+    CONSTRAINT settings_max_result_bytes_check CHECK (((max_result_bytes >= 1) AND (max_result_bytes <= 104857600))),
+    CONSTRAINT settings_only_row_check CHECK (only_row),
+    CONSTRAINT settings_partition_days_ahead_check CHECK (((partition_days_ahead >= 1) AND (partition_days_ahead <= 60)))
+);
+
+COMMENT ON TABLE dogged.settings IS 'Limits of this queue, one row; update it to change them. Workers read it when they start.';
+
+COMMENT ON COLUMN dogged.settings.max_args_bytes IS 'Tasks whose args are longer, as JSON text, are refused at enqueue.';
+
+COMMENT ON COLUMN dogged.settings.max_result_bytes IS 'A result that is longer, as JSON text, ends its task as failed with INVALID_RESULT.';
+
+COMMENT ON COLUMN dogged.settings.max_error_message_bytes IS 'Longer error messages are cut, and say so.';
+
+COMMENT ON COLUMN dogged.settings.partition_days_ahead IS 'For how many coming days partitions are kept ready.';
+
+CREATE TABLE dogged.task_attempts (
+    task_id bigint NOT NULL,
+    attempt integer NOT NULL,
+    name text NOT NULL,
+    queue text NOT NULL,
+    outcome dogged.attempt_outcome NOT NULL,
+    worker_id bigint NOT NULL,
+    claimed_at timestamp with time zone NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    error_code text,
+    error_message text,
+    error_details jsonb,
+    will_retry boolean NOT NULL,
+    next_retry_at timestamp with time zone,
+    policy text,
+    backoff_ms bigint,
+    delay_ms bigint,
+    retry_after_ms bigint,
+    trace_context text
+)
+PARTITION BY RANGE (finished_at);
+
+COMMENT ON TABLE dogged.task_attempts IS 'One row for each attempt that ended: append-only. UPDATE, DELETE and TRUNCATE are refused; retention drops partitions of whole days.';
+
+COMMENT ON COLUMN dogged.task_attempts.attempt IS '1, 2, 3 … for the whole life of the task, without a gap.';
+
+COMMENT ON COLUMN dogged.task_attempts.name IS 'Of the task, so that questions about many attempts need no join.';
+
+COMMENT ON COLUMN dogged.task_attempts.worker_id IS 'Who ran it: workers.id.';
+
+COMMENT ON COLUMN dogged.task_attempts.claimed_at IS 'When its worker took the task.';
+
+COMMENT ON COLUMN dogged.task_attempts.started_at IS 'When its handler began.';
+
+COMMENT ON COLUMN dogged.task_attempts.finished_at IS 'When its handler ended.';
+
+COMMENT ON COLUMN dogged.task_attempts.error_code IS 'Null unless the outcome is failed, timed_out, cancelled or lost.';
+
+COMMENT ON COLUMN dogged.task_attempts.will_retry IS 'Whether another attempt was scheduled when this one ended.';
+
+COMMENT ON COLUMN dogged.task_attempts.next_retry_at IS 'finished_at + delay_ms where will_retry.';
+
+COMMENT ON COLUMN dogged.task_attempts.policy IS 'The retry policy that was applied, as `dogged policy show` reads it; null where no retry was decided by one.';
+
+COMMENT ON COLUMN dogged.task_attempts.backoff_ms IS 'The delay by the policy, before jitter.';
+
+COMMENT ON COLUMN dogged.task_attempts.delay_ms IS 'The delay after jitter.';
+
+COMMENT ON COLUMN dogged.task_attempts.retry_after_ms IS 'Given by the error, in place of the policy''s delay.';
+
+CREATE TABLE dogged.task_attempts_default (
+    task_id bigint NOT NULL,
+    attempt integer NOT NULL,
+    name text NOT NULL,
+    queue text NOT NULL,
+    outcome dogged.attempt_outcome NOT NULL,
+    worker_id bigint NOT NULL,
+    claimed_at timestamp with time zone NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    error_code text,
+    error_message text,
+    error_details jsonb,
+    will_retry boolean NOT NULL,
+    next_retry_at timestamp with time zone,
+    policy text,
+    backoff_ms bigint,
+    delay_ms bigint,
+    retry_after_ms bigint,
+    trace_context text
+);
+
+CREATE TABLE dogged.task_definitions (
+    name text NOT NULL,
+    queue text NOT NULL,
+    retry_policy jsonb NOT NULL,
+    auto_retry_for text[] NOT NULL,
+    timeout_ms bigint,
+    retry_lost boolean NOT NULL,
+    max_losses integer NOT NULL,
+    version text NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+COMMENT ON TABLE dogged.task_definitions IS 'What workers declared with TASK_REGISTER, published when they start; the last one wins.';
+
+COMMENT ON COLUMN dogged.task_definitions.queue IS 'Where enqueue puts the task if the caller names no queue.';
+
+COMMENT ON COLUMN dogged.task_definitions.retry_policy IS 'As `dogged policy show` and dogged::policy_from_json read it.';
+
+COMMENT ON COLUMN dogged.task_definitions.auto_retry_for IS 'Error codes that are retried; * lists all.';
+
+COMMENT ON COLUMN dogged.task_definitions.timeout_ms IS 'How long an attempt may take; null: no deadline.';
+
+COMMENT ON COLUMN dogged.task_definitions.retry_lost IS 'Whether it runs again after its worker died.';
+
+COMMENT ON COLUMN dogged.task_definitions.max_losses IS 'The loss with this number dead-letters it.';
+
+COMMENT ON COLUMN dogged.task_definitions.version IS 'Of the worker that published it.';
+
+CREATE TABLE dogged.workers (
+    id bigint NOT NULL,
+    name text NOT NULL,
+    host text NOT NULL,
+    pid integer NOT NULL,
+    version text NOT NULL,
+    queues jsonb NOT NULL,
+    task_names text[] NOT NULL,
+    started_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    heartbeat_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    stopped_at timestamp with time zone,
+    asleep boolean DEFAULT false NOT NULL,
+    CONSTRAINT workers_name_check CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 128)))
+);
+
+COMMENT ON TABLE dogged.workers IS 'A row for each run of a worker process. Its id is the lease under which the worker holds tasks: what a worker reports is taken only where the task still names that id.';
+
+COMMENT ON COLUMN dogged.workers.queues IS 'Concurrency by queue name.';
+
+COMMENT ON COLUMN dogged.workers.task_names IS 'The tasks that it knows; it never claims others.';
+
+COMMENT ON COLUMN dogged.workers.heartbeat_at IS 'When the worker last said that it lives. Set when it starts.';
+
+COMMENT ON COLUMN dogged.workers.stopped_at IS 'When it ended in order; null while it runs, or if it died.';
+
+COMMENT ON COLUMN dogged.workers.asleep IS 'It waits for a notification: enqueue sends one only where this is true.';
+
+CREATE VIEW dogged.task_timeline AS
+ SELECT a.task_id,
+    a.attempt,
+    a.name,
+    a.queue,
+    a.outcome,
+    (a.started_at - COALESCE(lag(a.next_retry_at) OVER of_task, t.run_at)) AS waited,
+    a.started_at,
+    a.finished_at,
+    (a.finished_at - a.started_at) AS ran,
+    a.error_code,
+    a.error_message,
+    a.error_details,
+    a.will_retry,
+    a.next_retry_at,
+    a.policy,
+    a.backoff_ms,
+    a.delay_ms,
+    a.retry_after_ms,
+    w.name AS worker,
+    a.trace_context
+   FROM ((dogged.task_attempts a
+     LEFT JOIN dogged.tasks t ON ((t.id = a.task_id)))
+     LEFT JOIN dogged.workers w ON ((w.id = a.worker_id)))
+  WINDOW of_task AS (PARTITION BY a.task_id ORDER BY a.attempt);
+
+COMMENT ON VIEW dogged.task_timeline IS 'One row for each attempt. waited: from the time it was due to its start. ran: how long its handler took.';
+
+CREATE TABLE dogged.tasks_done (
+    id bigint DEFAULT nextval('dogged.tasks_id_seq'::regclass) NOT NULL,
+    status dogged.task_status DEFAULT 'pending'::dogged.task_status NOT NULL,
+    queue text NOT NULL,
+    name text NOT NULL,
+    priority smallint DEFAULT 0 NOT NULL,
+    args jsonb NOT NULL,
+    enqueued_at timestamp with time zone DEFAULT now() NOT NULL,
+    run_at timestamp with time zone DEFAULT now() NOT NULL,
+    deferred boolean DEFAULT false NOT NULL,
+    next_retry_at timestamp with time zone,
+    attempt integer DEFAULT 0 NOT NULL,
+    retry_count integer DEFAULT 0 NOT NULL,
+    losses integer DEFAULT 0 NOT NULL,
+    worker_id bigint,
+    claimed_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    result jsonb,
+    error_code text,
+    error_message text,
+    trace_context text
+)
+PARTITION BY RANGE (finished_at);
+
+CREATE TABLE dogged.tasks_done_default (
+    id bigint DEFAULT nextval('dogged.tasks_id_seq'::regclass) NOT NULL,
+    status dogged.task_status DEFAULT 'pending'::dogged.task_status NOT NULL,
+    queue text NOT NULL,
+    name text NOT NULL,
+    priority smallint DEFAULT 0 NOT NULL,
+    args jsonb NOT NULL,
+    enqueued_at timestamp with time zone DEFAULT now() NOT NULL,
+    run_at timestamp with time zone DEFAULT now() NOT NULL,
+    deferred boolean DEFAULT false NOT NULL,
+    next_retry_at timestamp with time zone,
+    attempt integer DEFAULT 0 NOT NULL,
+    retry_count integer DEFAULT 0 NOT NULL,
+    losses integer DEFAULT 0 NOT NULL,
+    worker_id bigint,
+    claimed_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    result jsonb,
+    error_code text,
+    error_message text,
+    trace_context text
+);
+
+CREATE TABLE dogged.tasks_live (
+    id bigint DEFAULT nextval('dogged.tasks_id_seq'::regclass) NOT NULL,
+    status dogged.task_status DEFAULT 'pending'::dogged.task_status NOT NULL,
+    queue text NOT NULL,
+    name text NOT NULL,
+    priority smallint DEFAULT 0 NOT NULL,
+    args jsonb NOT NULL,
+    enqueued_at timestamp with time zone DEFAULT now() NOT NULL,
+    run_at timestamp with time zone DEFAULT now() NOT NULL,
+    deferred boolean DEFAULT false NOT NULL,
+    next_retry_at timestamp with time zone,
+    attempt integer DEFAULT 0 NOT NULL,
+    retry_count integer DEFAULT 0 NOT NULL,
+    losses integer DEFAULT 0 NOT NULL,
+    worker_id bigint,
+    claimed_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    result jsonb,
+    error_code text,
+    error_message text,
+    trace_context text
+)
+WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_cost_delay='0');
+
+ALTER TABLE dogged.workers ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME dogged.workers_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+ALTER TABLE ONLY dogged.task_attempts ATTACH PARTITION dogged.task_attempts_default DEFAULT;
+
+ALTER TABLE ONLY dogged.tasks ATTACH PARTITION dogged.tasks_done FOR VALUES IN ('succeeded', 'cancelled', 'expired');
+
+ALTER TABLE ONLY dogged.tasks_done ATTACH PARTITION dogged.tasks_done_default DEFAULT;
+
+ALTER TABLE ONLY dogged.tasks ATTACH PARTITION dogged.tasks_failed FOR VALUES IN ('failed');
+
+ALTER TABLE ONLY dogged.tasks ATTACH PARTITION dogged.tasks_live FOR VALUES IN ('pending', 'running');
+
+ALTER TABLE ONLY dogged.tasks ALTER COLUMN id SET DEFAULT nextval('dogged.tasks_id_seq'::regclass);
+
+ALTER TABLE ONLY dogged.queues
+    ADD CONSTRAINT queues_pkey PRIMARY KEY (name);
+
+ALTER TABLE ONLY dogged.schema_files
+    ADD CONSTRAINT schema_files_pkey PRIMARY KEY (name);
+
+ALTER TABLE ONLY dogged.schema_migrations
+    ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (version);
+
+ALTER TABLE ONLY dogged.settings
+    ADD CONSTRAINT settings_pkey PRIMARY KEY (only_row);
+
+ALTER TABLE ONLY dogged.task_definitions
+    ADD CONSTRAINT task_definitions_pkey PRIMARY KEY (name);
+
+ALTER TABLE ONLY dogged.tasks_failed
+    ADD CONSTRAINT tasks_failed_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY dogged.tasks_live
+    ADD CONSTRAINT tasks_live_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY dogged.workers
+    ADD CONSTRAINT workers_pkey PRIMARY KEY (id);
+
+CREATE INDEX task_attempts_task ON ONLY dogged.task_attempts USING btree (task_id, attempt);
+
+CREATE INDEX task_attempts_default_task_id_attempt_idx ON dogged.task_attempts_default USING btree (task_id, attempt);
+
+CREATE INDEX tasks_done_id ON ONLY dogged.tasks_done USING btree (id);
+
+CREATE INDEX tasks_done_default_id_idx ON dogged.tasks_done_default USING btree (id);
+
+CREATE INDEX tasks_failed_finished_at ON dogged.tasks_failed USING btree (finished_at);
+
+CREATE INDEX tasks_live_ready ON dogged.tasks_live USING btree (queue, priority, id) WHERE ((status = 'pending'::dogged.task_status) AND (NOT deferred));
+
+CREATE INDEX tasks_live_running ON dogged.tasks_live USING btree (worker_id) WHERE (status = 'running'::dogged.task_status);
+
+CREATE INDEX tasks_live_waiting ON dogged.tasks_live USING btree (queue, COALESCE(next_retry_at, run_at)) WHERE ((status = 'pending'::dogged.task_status) AND deferred);
+
+CREATE INDEX workers_asleep ON dogged.workers USING btree (id) WHERE asleep;
+
+ALTER INDEX dogged.task_attempts_task ATTACH PARTITION dogged.task_attempts_default_task_id_attempt_idx;
+
+ALTER INDEX dogged.tasks_done_id ATTACH PARTITION dogged.tasks_done_default_id_idx;
+
+CREATE TRIGGER refuse_change BEFORE DELETE OR UPDATE ON dogged.task_attempts FOR EACH ROW EXECUTE FUNCTION dogged.refuse_change_of_history();
+
+CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON dogged.task_attempts FOR EACH STATEMENT EXECUTE FUNCTION dogged.refuse_change_of_history();
+
+CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON dogged.task_attempts_default FOR EACH STATEMENT EXECUTE FUNCTION dogged.refuse_change_of_history();

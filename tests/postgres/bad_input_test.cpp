@@ -1,0 +1,286 @@
+// What enqueue refuses: each mistake has an error that names the thing, the value and the limit, and nothing
+// is enqueued.
+#include <chrono>
+#include <limits>
+
+#include "support/catch.hpp"
+#include "support/test_database.hpp"
+
+using namespace dogged;
+using namespace std::chrono_literals;
+using test::contains;
+using test::error_of;
+using test::TestDatabase;
+
+namespace {
+
+constexpr Task<nlohmann::json> work{"work"};
+const nlohmann::json no_args = nlohmann::json::object();
+
+/// The error of enqueueing a good task and `bad` together; neither may be there afterwards.
+InvalidInput refused(TestDatabase& database, const NewTask& bad) {
+  Client client = database.client();
+  const auto error = error_of<InvalidInput>([&] {
+    client.enqueue_many({NewTask{"good", R"({"fine": true})", {}}, bad});
+  });
+  CHECK(database.count_tasks() == 0);
+  client.enqueue(NewTask{"good", "{}", {}});  // the connection is as good as before
+  CHECK(database.count_tasks() == 1);
+  return error;
+}
+
+InvalidInput refused_in_sql(TestDatabase& database, const std::string& sql) {
+  const auto error = error_of<InvalidInput>([&] { database.run(sql); });
+  CHECK(database.count_tasks() == 0);
+  return error;
+}
+
+void check_says(const Error& error, const std::vector<std::string>& parts, const std::string& hint_part = "") {
+  for (const std::string& part : parts) {
+    INFO("message: " << error.message().substr(0, 500) << "\nlooked for: " << part);
+    CHECK(contains(error.message(), part));
+  }
+  INFO("hint: " << error.hint());
+  CHECK(contains(error.hint(), hint_part));
+  CHECK(error.message().size() < 1500);
+}
+
+nlohmann::json nested(int levels) {
+  nlohmann::json json = 1;
+  for (int i = 0; i < levels; ++i) json = nlohmann::json::array({std::move(json)});
+  return json;
+}
+
+}  // namespace
+
+TEST_CASE("malformed JSON args are refused, with the task and the place of the mistake") {
+  TestDatabase database;
+  check_says(refused(database, {"mail.send", "{\"to\": \"a\",\n \"cc\": }", {}}),
+             {"task \"mail.send\"", "args", "line 2, column 8"}, "Nothing was enqueued");
+}
+
+TEST_CASE("empty args text is refused as malformed JSON") {
+  TestDatabase database;
+  check_says(refused(database, {"mail.send", "", {}}), {"task \"mail.send\"", "args", "line 1"},
+             "Nothing was enqueued");
+}
+
+TEST_CASE("of many malformed args the task that has them is named, not its neighbours") {
+  TestDatabase database;
+  Client client = database.client();
+  const auto error = error_of<InvalidInput>([&] {
+    client.enqueue_many(
+        {NewTask{"first", "{}", {}}, NewTask{"second", "{'single': 1}", {}}, NewTask{"third", "[]", {}}});
+  });
+  check_says(error, {"task \"second\"", "line 1, column 2"});
+  CHECK_FALSE(contains(error.message(), "first"));
+  CHECK(database.count_tasks() == 0);
+}
+
+TEST_CASE("an escaped NUL in untyped args is refused, with the task and the JSON pointer") {
+  TestDatabase database;
+  check_says(refused(database, {"mail.send", R"({"to": ["a", "b\u0000c"]})", {}}),
+             {"task \"mail.send\"", "/to/1", "NUL"}, "Nothing was enqueued");
+}
+
+TEST_CASE("a NUL byte in untyped args is refused, with the task") {
+  TestDatabase database;
+  check_says(refused(database, {"mail.send", std::string{"{\"to\": \"a\0b\"}", 13}, {}}),
+             {"task \"mail.send\"", "NUL"});
+}
+
+TEST_CASE("invalid UTF-8 in untyped args is refused, with the task and its place") {
+  TestDatabase database;
+  check_says(refused(database, {"mail.send", "{\"to\": \"caf\xE9\"}", {}}),
+             {"task \"mail.send\"", "UTF-8", "line 1, column 13"}, "Nothing was enqueued");
+}
+
+TEST_CASE("200,000 opening brackets are refused, not recursed into") {
+  TestDatabase database;
+  check_says(refused(database, {"deep", std::string(200'000, '['), {}}), {"task \"deep\"", "args"},
+             "Nothing was enqueued");
+  CHECK(database.count_tasks() == 1);
+}
+
+TEST_CASE("200,000 levels of arrays are refused, with the limit") {
+  TestDatabase database;
+  check_says(refused(database, {"deep", std::string(200'000, '[') + std::string(200'000, ']'), {}}),
+             {"task \"deep\"", "nested more than 500 levels"}, "Nothing was enqueued");
+}
+
+TEST_CASE("typed args nested more than 500 levels are refused, with the limit") {
+  TestDatabase database;
+  Client client = database.client();
+  check_says(error_of<InvalidInput>([&] { client.enqueue(work, nested(501)); }), {"task \"work\"", "500 levels"});
+  CHECK(database.count_tasks() == 0);
+  client.enqueue(work, nested(500));
+  CHECK(database.count_tasks() == 1);
+}
+
+TEST_CASE("args over the size limit are refused, with their size, the limit and the setting") {
+  TestDatabase database;
+  check_says(refused(database, {"big", "\"" + std::string(1'048'575, 'x') + "\"", {}}),
+             {"task \"big\"", "1048577 bytes", "1048576"}, "settings.max_args_bytes");
+}
+
+TEST_CASE("args of exactly the limit are taken, and raising the setting raises the limit") {
+  TestDatabase database;
+  Client client = database.client();
+  client.enqueue(NewTask{"big", "\"" + std::string(1'048'574, 'x') + "\"", {}});
+  database.run("update dogged.settings set max_args_bytes = 2000000");
+  client.enqueue(NewTask{"big", "\"" + std::string(1'999'998, 'x') + "\"", {}});
+  CHECK(database.count_tasks() == 2);
+}
+
+TEST_CASE("an empty task name is refused") {
+  TestDatabase database;
+  check_says(refused(database, {"", "{}", {}}), {"name", "empty"}, "Nothing was enqueued");
+}
+
+TEST_CASE("a task name over 128 bytes is refused, with its length and the limit") {
+  TestDatabase database;
+  check_says(refused(database, {std::string(129, 'n'), "{}", {}}), {"nnnn", "129 bytes", "128"},
+             "Nothing was enqueued");
+}
+
+TEST_CASE("a task name of other characters is refused, with what may stand there") {
+  TestDatabase database;
+  check_says(refused(database, {"send mail", "{}", {}}), {"\"send mail\"", "A-Z a-z 0-9"}, "Nothing was enqueued");
+}
+
+TEST_CASE("a queue that does not exist is refused, with those that do and how to make it") {
+  TestDatabase database;
+  check_says(refused(database, {"work", "{}", {.queue = "mial"}}), {"task \"work\"", "\"mial\"", "does not exist"},
+             "There are: default.");
+}
+
+TEST_CASE("a run_at in the past is refused, with both times") {
+  TestDatabase database;
+  const auto yesterday = std::chrono::system_clock::now() - 24h;
+  check_says(refused(database, {"work", "{}", {.run_at = yesterday}}), {"task \"work\"", "run_at 20", "in the past"},
+             "Leave run_at out");
+}
+
+TEST_CASE("a run_at at the end of time is refused") {
+  TestDatabase database;
+  check_says(refused(database, {"work", "{}", {.run_at = std::chrono::system_clock::time_point::max()}}),
+             {"task \"work\"", "run_at 2262", "more than 10 years ahead"}, "unit");
+  check_says(error_of<InvalidInput>([&] {
+               database.client().enqueue(work, no_args, {.run_at = std::chrono::system_clock::time_point::min()});
+             }),
+             {"run_at", "in the past"});
+}
+
+TEST_CASE("an infinite run_at is refused in SQL, in both directions") {
+  TestDatabase database;
+  check_says(refused_in_sql(database, "select dogged.enqueue('work', run_at => 'infinity')"),
+             {"task \"work\"", "run_at is infinity"}, "Give a time");
+  check_says(refused_in_sql(database, "select dogged.enqueue('work', run_at => '-infinity')"),
+             {"task \"work\"", "run_at is -infinity"}, "Give a time");
+}
+
+TEST_CASE("a delay that is negative or over 10 years is refused, with the limits") {
+  TestDatabase database;
+  check_says(refused(database, {"work", "{}", {.delay = -1ms}}), {"task \"work\"", "delay is -1 ms", "0 to 10 years"});
+  check_says(error_of<InvalidInput>([&] { database.client().enqueue(work, no_args, {.delay = milliseconds::max()}); }),
+             {"delay is 9223372036854775807 ms"});
+}
+
+TEST_CASE("run_at and delay together are refused") {
+  TestDatabase database;
+  check_says(refused(database, {"work", "{}", {.run_at = std::chrono::system_clock::now(), .delay = 1s}}),
+             {"task \"work\"", "either run_at or delay"});
+}
+
+TEST_CASE("a priority out of range is refused, with the range") {
+  TestDatabase database;
+  check_says(refused(database, {"work", "{}", {.priority = 32768}}),
+             {"task \"work\"", "priority 32768", "-32768 and 32767"}, "Nothing was enqueued");
+  check_says(error_of<InvalidInput>(
+                 [&] { database.client().enqueue(work, no_args, {.priority = std::numeric_limits<int>::min()}); }),
+             {"priority -2147483648"});
+}
+
+TEST_CASE("a trace context over 512 bytes is refused, with its length and the limit") {
+  TestDatabase database;
+  check_says(refused(database, {"work", "{}", {.trace_context = std::string(513, 't')}}),
+             {"task \"work\"", "trace_context has 513 bytes", "512"}, "Nothing was enqueued");
+}
+
+TEST_CASE("NaN and infinity in typed args are refused, with the JSON pointer") {
+  TestDatabase database;
+  Client client = database.client();
+  const nlohmann::json args = {{"prices", {1.5, std::numeric_limits<double>::quiet_NaN()}}};
+  check_says(error_of<InvalidInput>([&] { client.enqueue(work, args); }), {"task \"work\"", "/prices/1", "NaN"});
+  const nlohmann::json infinite = {{"a/b", std::numeric_limits<double>::infinity()}};
+  check_says(error_of<InvalidInput>([&] { client.enqueue(work, infinite); }), {"/a~1b", "infinite"});
+  CHECK(database.count_tasks() == 0);
+}
+
+TEST_CASE("a NUL in a string or a key of typed args is refused, with the JSON pointer") {
+  TestDatabase database;
+  Client client = database.client();
+  const std::string with_nul{"a\0b", 3};
+  check_says(error_of<InvalidInput>([&] {
+               client.enqueue(work, {{"to", {{"name", with_nul}}}});
+             }),
+             {"task \"work\"", "/to/name", "NUL"});
+  check_says(error_of<InvalidInput>([&] { client.enqueue(work, {{"to", {{with_nul, 1}}}}); }), {"/to", "NUL"});
+  CHECK(database.count_tasks() == 0);
+}
+
+TEST_CASE("invalid UTF-8 in typed args is refused, with the task") {
+  TestDatabase database;
+  Client client = database.client();
+  check_says(error_of<InvalidInput>([&] {
+               client.enqueue(work, {{"name", "caf\xE9"}});
+             }),
+             {"task \"work\"", "UTF-8", "0xE9"});
+  CHECK(database.count_tasks() == 0);
+}
+
+TEST_CASE("a NUL in a name, a queue or a trace context is refused") {
+  TestDatabase database;
+  const std::string with_nul{"a\0b", 3};
+  check_says(refused(database, {with_nul, "{}", {}}), {"NUL"});
+  Client client = database.client();
+  CHECK_THROWS_AS(client.enqueue(work, no_args, {.queue = with_nul}), InvalidInput);
+  CHECK_THROWS_AS(client.enqueue(work, no_args, {.trace_context = with_nul}), InvalidInput);
+}
+
+TEST_CASE("invalid UTF-8 in a name, a queue or a trace context is refused, and said where") {
+  TestDatabase database;
+  check_says(refused(database, {"caf\xE9", "{}", {}}), {"name", "UTF-8"});
+  Client client = database.client();
+  check_says(error_of<InvalidInput>([&] { client.enqueue(work, no_args, {.queue = "caf\xE9"}); }),
+             {"task \"work\"", "queue", "UTF-8"});
+  check_says(error_of<InvalidInput>([&] { client.enqueue(work, no_args, {.trace_context = "caf\xE9"}); }),
+             {"task \"work\"", "trace_context", "UTF-8"});
+}
+
+TEST_CASE("null args are refused in SQL, with what to write for a JSON null") {
+  TestDatabase database;
+  check_says(refused_in_sql(database, "select dogged.enqueue('work', null)"), {"task \"work\"", "args is null"},
+             "'null'::jsonb");
+  database.run("select dogged.enqueue('work', 'null')");
+  CHECK(database.count_tasks() == 1);
+}
+
+TEST_CASE("a null name is refused in SQL") {
+  TestDatabase database;
+  check_says(refused_in_sql(database, "select dogged.enqueue(null)"), {"name", "null"}, "Nothing was enqueued");
+}
+
+TEST_CASE("as many args as names are needed in SQL") {
+  TestDatabase database;
+  check_says(refused_in_sql(database, "select dogged.enqueue_many(array['a', 'b'], array['{}']::jsonb[])"),
+             {"2 names", "1 args"});
+  check_says(refused_in_sql(database, "select dogged.enqueue_many(array['a'], null)"), {"1 names", "0 args"});
+}
+
+TEST_CASE("a queue cannot be created under a name that tasks could not be enqueued to") {
+  TestDatabase database;
+  check_says(refused_in_sql(database, "select dogged.create_queue('my queue')"), {"\"my queue\"", "1 to 128"});
+  check_says(refused_in_sql(database, "select dogged.create_queue('')"), {"\"\"", "1 to 128"});
+  CHECK_THROWS_AS(database.run("select dogged.create_queue(null)"), InvalidInput);
+}

@@ -1,0 +1,294 @@
+// What enqueue promises: one path for C++ and SQL, in the caller's transaction, in order, when it is due,
+// unchanged.
+#include <chrono>
+#include <mutex>
+
+#include "support/catch.hpp"
+#include "support/test_database.hpp"
+
+using namespace dogged;
+using namespace std::chrono_literals;
+using test::eventually;
+using test::registered;
+using test::RunningWorker;
+using test::TestDatabase;
+
+namespace {
+
+constexpr Task<nlohmann::json> work{"work"};
+constexpr Task<nlohmann::json, nlohmann::json> echo{"echo"};
+
+detail::RegisteredTask does_nothing(const TaskOptions& options = {}) {
+  return registered(
+      work, [](Context&, const nlohmann::json&) {}, options);
+}
+
+detail::RegisteredTask echo_handler() {
+  return registered(echo, [](Context&, const nlohmann::json& args) { return args; });
+}
+
+const nlohmann::json no_args = nlohmann::json::object();
+
+}  // namespace
+
+TEST_CASE("many tasks are enqueued at once, with ids in the order of their args") {
+  TestDatabase database;
+  std::vector<nlohmann::json> args;
+  for (int i = 0; i < 1000; ++i) args.push_back({{"n", i}});
+  const std::vector<TaskId> ids = database.client().enqueue_many(work, args);
+
+  REQUIRE(ids.size() == 1000);
+  CHECK(std::is_sorted(ids.begin(), ids.end()));
+  CHECK(database.value("select count(*) as value from unnest($1::bigint[]) with ordinality as given (id, position) "
+                       "join dogged.tasks t using (id) where (t.args->>'n')::int = position - 1",
+                       db::Params{}.add(ids)) == "1000");
+}
+
+TEST_CASE("enqueueing no tasks gives no ids") {
+  TestDatabase database;
+  CHECK(database.client().enqueue_many(std::vector<NewTask>{}).empty());
+}
+
+TEST_CASE("what a task is enqueued with stands in its row, from C++ and from SQL alike") {
+  TestDatabase database;
+  database.run("select dogged.create_queue('mail')");
+  database.client().enqueue(work, {{"n", 1}},
+                            {.queue = "mail", .delay = 1h, .priority = -5, .trace_context = "00-ab-cd-01"});
+  database.run(
+      "select dogged.enqueue('work', '{\"n\": 1}', queue => 'mail', run_at => now() + interval '1 hour', "
+      "priority => -5, "
+      "trace_context => '00-ab-cd-01')");
+  CHECK(database.value("select count(*) as value from dogged.tasks where name = 'work' and args = '{\"n\": 1}' and "
+                       "queue = 'mail' and "
+                       "deferred and run_at - enqueued_at = interval '1 hour' and priority = -5 and trace_context = "
+                       "'00-ab-cd-01' "
+                       "and status = 'pending' and attempt = 0 and retry_count = 0 and next_retry_at is null") == "2");
+}
+
+TEST_CASE("what is left out has its default, from C++ and from SQL alike") {
+  TestDatabase database;
+  database.client().enqueue(NewTask{"work", "{}", {}});
+  database.run("select dogged.enqueue('work')");
+  CHECK(database.value("select count(*) as value from dogged.tasks where args = '{}' and queue = 'default' "
+                       "and not deferred "
+                       "and run_at = enqueued_at and priority = 0 and trace_context is null") == "2");
+}
+
+TEST_CASE("SQL enqueues many by position, and null elements mean their defaults") {
+  TestDatabase database;
+  CHECK(database.value("select string_agg(id::text, ',') as value from dogged.enqueue_many(array['a', 'b'], "
+                       "array['1', '2']::jsonb[], priorities => array[7, null]) as id") == "1,2");
+  CHECK(database.value("select string_agg(name || args || priority, ' ' order by id) as value from dogged.tasks") ==
+        "a17 b20");
+}
+
+TEST_CASE("a trigger on a user's table enqueues") {
+  TestDatabase database;
+  database.script(R"(
+    create table dogged.orders (id integer);
+    create function dogged.order_placed() returns trigger language plpgsql as $$
+    begin
+      perform dogged.enqueue('echo', jsonb_build_object('order', new.id));
+      return null;
+    end $$;
+    create trigger order_placed after insert on dogged.orders for each row execute function dogged.order_placed())");
+  RunningWorker worker{database, {echo_handler()}};
+  database.run("insert into dogged.orders select generate_series(1, 10)");
+  REQUIRE(eventually([&] {
+    return database.value(
+               "select count(distinct result->>'order') as value from dogged.tasks where status = "
+               "'succeeded'") == "10";
+  }));
+}
+
+TEST_CASE("a task whose transaction is rolled back was never there") {
+  TestDatabase database;
+  std::atomic<int> runs{0};
+  RunningWorker worker{database, {registered(work, [&](Context&, const nlohmann::json&) { ++runs; })}};
+  db::Connection producer{database.settings()};
+  struct Rollback {};
+  try {
+    producer.transaction([&] {
+      producer.run({"enqueue", "select dogged.enqueue('work')"});
+      throw Rollback{};
+    });
+  } catch (const Rollback&) {
+  }
+  const TaskId after = database.client().enqueue(work, no_args);
+  REQUIRE(eventually([&] { return database.status_of(after) == "succeeded"; }));
+  CHECK(runs == 1);
+  CHECK(database.count_tasks() == 1);
+}
+
+TEST_CASE("a task is seen and run once its transaction commits, and not before") {
+  TestDatabase database;
+  std::atomic<int> runs{0};
+  RunningWorker worker{database, {registered(work, [&](Context&, const nlohmann::json&) { ++runs; })}};
+  db::Connection producer{database.settings()};
+  producer.transaction([&] {
+    producer.run({"enqueue", "select dogged.enqueue('work')"});
+    const TaskId other = database.client().enqueue(work, no_args);
+    CHECK(eventually([&] { return database.status_of(other) == "succeeded"; }));
+    CHECK(runs == 1);
+  });
+  CHECK(eventually([&] { return runs == 2; }));
+}
+
+TEST_CASE("enqueue works under every isolation level") {
+  TestDatabase database;
+  RunningWorker worker{database, {does_nothing()}};
+  for (const std::string level : {"read committed", "repeatable read", "serializable"}) {
+    INFO(level);
+    db::Connection producer{database.settings()};
+    TaskId id = 0;
+    producer.transaction([&] {
+      producer.run({"isolation", "set transaction isolation level " + level});
+      id = producer.run({"enqueue", "select dogged.enqueue('work') as id"}).one().number("id");
+    });
+    CHECK(eventually([&] { return database.status_of(id) == "succeeded"; }));
+  }
+}
+
+TEST_CASE("a task goes to the queue that its definition names, unless the caller names another") {
+  TestDatabase database;
+  { RunningWorker worker{database, {does_nothing({.queue = "reports"})}}; }  // declares, and is gone
+  Client client = database.client();
+  client.enqueue(work, no_args);
+  client.enqueue(work, no_args, {.queue = "default"});
+  client.enqueue(NewTask{"unheard.of", "{}", {}});
+  CHECK(database.value("select string_agg(queue, ' ' order by id) as value from dogged.tasks") ==
+        "reports default default");
+}
+
+TEST_CASE("lower priorities run first, and tasks of one priority in the order of their ids") {
+  TestDatabase database;
+  Client client = database.client();
+  for (const int priority : {5, 0, -3, 5, 0, -3, 32767, -32768}) {
+    client.enqueue(work, {{"priority", priority}}, {.priority = priority});
+  }
+  std::mutex mutex;
+  std::vector<TaskId> ran;
+  RunningWorker worker{database,
+                       {registered(work,
+                                   [&](Context& context, const nlohmann::json&) {
+                                     const std::scoped_lock lock{mutex};
+                                     ran.push_back(context.task_id());
+                                   })},
+                       {.queues = {{"default", 1}}}};
+  REQUIRE(eventually([&] {
+    const std::scoped_lock lock{mutex};
+    return ran.size() == 8;
+  }));
+  CHECK(ran == std::vector<TaskId>{8, 3, 6, 2, 5, 1, 4, 7});
+}
+
+TEST_CASE("a task with a run_at or a delay does not start before it is due, and then does") {
+  TestDatabase database;
+  RunningWorker worker{database, {does_nothing()}, {.poll_interval = 10min}};
+  Client client = database.client();
+  const TaskId by_time = client.enqueue(work, no_args, {.run_at = std::chrono::system_clock::now() + 400ms});
+  const TaskId by_delay = client.enqueue(work, no_args, {.delay = 300ms});
+  const TaskId at_once = client.enqueue(work, no_args);
+  for (const TaskId id : {by_time, by_delay, at_once}) {
+    REQUIRE(eventually([&] { return database.status_of(id) == "succeeded"; }));
+  }
+  CHECK(database.value("select count(*) as value from dogged.task_attempts a join dogged.tasks t on t.id = a.task_id "
+                       "where a.started_at >= t.run_at") == "3");
+  CHECK(database.value("select (run_at - enqueued_at)::text as value from dogged.tasks where id = $1::bigint",
+                       db::Params{}.add(by_delay)) == "00:00:00.3");
+}
+
+TEST_CASE("the times given are kept to the microsecond") {
+  TestDatabase database;
+  const auto run_at = std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now()) + 1h;
+  database.client().enqueue(work, no_args, {.run_at = run_at});
+  CHECK(database.value("select (extract(epoch from run_at) * 1000000)::bigint as value from dogged.tasks") ==
+        std::to_string(run_at.time_since_epoch().count()));
+}
+
+TEST_CASE("a run_at a little in the past, as of a clock that is slow, runs at once") {
+  TestDatabase database;
+  RunningWorker worker{database, {does_nothing()}};
+  const TaskId id = database.client().enqueue(work, no_args, {.run_at = std::chrono::system_clock::now() - 4min});
+  CHECK(eventually([&] { return database.status_of(id) == "succeeded"; }));
+}
+
+TEST_CASE("the trace context reaches the handler and every attempt") {
+  TestDatabase database;
+  const std::string trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+  std::atomic<int> seen{0};
+  RunningWorker worker{database,
+                       {registered(work,
+                                   [&](Context& context, const nlohmann::json&) {
+                                     if (context.trace_context() == trace) ++seen;
+                                     if (context.attempt() == 1) throw TaskError{"AGAIN", "once more"};
+                                   },
+                                   {.retry = Fixed{.intervals = {1ms}}, .auto_retry_for = {"AGAIN"}})}};
+  const TaskId id = database.client().enqueue(work, no_args, {.trace_context = trace});
+  REQUIRE(eventually([&] { return database.status_of(id) == "succeeded"; }));
+  CHECK(seen == 2);
+  CHECK(database.value("select count(*) as value from dogged.task_attempts where trace_context = $1",
+                       db::Params{}.add(trace)) == "2");
+}
+
+TEST_CASE("args come to the handler and results to the database as they were given") {
+  TestDatabase database;
+  RunningWorker worker{database, {echo_handler()}};
+  const nlohmann::json args = {
+      {"quotes", R"(' " \ \\ '' "" $$ {a,b} NULL null \u0041)"},
+      {"unicode", "Grüße, 世界 🐕 \u0001\u001f\u007f\ufffd \u2028"},
+      {"key with \"quotes\", {braces} and ünïcode", nlohmann::json::array({nullptr, true, false, "", 0, -1, "NULL"})},
+      {"numbers", {9007199254740993, -9223372036854775807, 0.1, 1e-300, 1.5e300}},
+      {"empty", {{"object", nlohmann::json::object()}, {"array", nlohmann::json::array()}}},
+      {"lines", "a\nb\r\n\tc"},
+  };
+  const TaskId id = database.client().enqueue(echo, args);
+  REQUIRE(eventually([&] { return database.status_of(id) == "succeeded"; }));
+  CHECK(nlohmann::json::parse(database.value("select args::text as value from dogged.tasks")) == args);
+  CHECK(nlohmann::json::parse(database.value("select result::text as value from dogged.tasks")) == args);
+}
+
+TEST_CASE("args that are no object are args as well") {
+  TestDatabase database;
+  RunningWorker worker{database, {echo_handler()}};
+  Client client = database.client();
+  for (const nlohmann::json& args : {nlohmann::json(nullptr), nlohmann::json(7), nlohmann::json("text"),
+                                     nlohmann::json::array({1, 2}), nlohmann::json(true)}) {
+    INFO(args.dump());
+    const TaskId id = client.enqueue(echo, args);
+    REQUIRE(eventually([&] { return database.status_of(id) == "succeeded"; }));
+    CHECK(
+        database.value("select result::text as value from dogged.tasks where id = $1::bigint", db::Params{}.add(id)) ==
+        database.value("select $1::jsonb::text as value", db::Params{}.add(args.dump())));
+  }
+}
+
+TEST_CASE("one client may be used by several threads") {
+  TestDatabase database;
+  Client client = database.client();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int n = 0; n < 25; ++n) client.enqueue(work, no_args);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(database.count_tasks() == 100);
+}
+
+TEST_CASE("a client whose connection broke says so once, and the next call connects again") {
+  TestDatabase database;
+  Client client = database.client();
+  client.enqueue(work, no_args);
+  // The client's application name is its own; its backend is the one that last ran enqueue_many in this
+  // schema.
+  const std::string ended = database.value(
+      "select count(pg_terminate_backend(pid)) as value from pg_stat_activity where application_name = "
+      "'dogged client' and "
+      "query like '%' || $1 || '%'",
+      db::Params{}.add(database.schema() + ".enqueue_many"));
+  REQUIRE(ended == "1");
+  CHECK_THROWS_AS(client.enqueue(work, no_args), ConnectionError);
+  client.enqueue(work, no_args);
+  CHECK(database.count_tasks() == 2);
+}

@@ -1,0 +1,224 @@
+// What a worker promises while the database is in trouble: it goes on, and every task ends once, whatever
+// broke meanwhile.
+#include <atomic>
+#include <chrono>
+
+#include "support/catch.hpp"
+#include "support/test_database.hpp"
+
+using namespace dogged;
+using namespace std::chrono_literals;
+using test::contains;
+using test::eventually;
+using test::Gate;
+using test::registered;
+using test::RunningWorker;
+using test::terminate_connection;
+using test::TestDatabase;
+using test::worker_is_asleep;
+
+namespace {
+
+constexpr Task<nlohmann::json> work{"work"};
+const nlohmann::json no_args = nlohmann::json::object();
+
+/// Makes every insert of an attempt for which `condition` holds fail with `sqlstate`, and counts how often.
+void refuse_attempts(TestDatabase& database, const std::string& sqlstate, const std::string& condition) {
+  database.script(
+      "create sequence dogged.refused; create function dogged.refuse() returns trigger language plpgsql as "
+      "$$ begin if " +
+      condition +
+      " then perform nextval('dogged.refused'); raise exception 'could not extend "
+      "file' using errcode = '" +
+      sqlstate +
+      "'; end if; return new; end $$; "
+      "create trigger refuse before insert on dogged.task_attempts for each row execute function "
+      "dogged.refuse()");
+}
+
+int count_refused(TestDatabase& database) {
+  return std::stoi(
+      database.value("select case when is_called then last_value else 0 end as value from dogged.refused"));
+}
+
+bool was_refused(TestDatabase& database, int times) {
+  return eventually([&] { return count_refused(database) >= times; });
+}
+
+/// Every task ended once, with attempts 1 … n of which all but the last are retried.
+void check_history(TestDatabase& database, int tasks) {
+  CHECK(database.value("select count(*) as value from dogged.tasks where status in ('succeeded', 'failed')") ==
+        std::to_string(tasks));
+  CHECK(database.value("select count(*) as value from dogged.tasks t where (select array_agg(attempt order by attempt) "
+                       "from "
+                       "dogged.task_attempts a where a.task_id = t.id) is distinct from (select array_agg(n) from "
+                       "generate_series(1, t.attempt) n)") == "0");
+  CHECK(database.value("select count(*) as value from dogged.tasks t join dogged.task_attempts a on "
+                       "a.task_id = t.id where "
+                       "a.will_retry is distinct from (a.attempt < t.attempt)") == "0");
+}
+
+void check_survives_loss_of(const std::string& service) {
+  constexpr int tasks = 1000;
+  TestDatabase database;
+  std::atomic<int> runs{0};
+  RunningWorker worker{database,
+                       {registered(work,
+                                   [&](Context& context, const nlohmann::json& args) {
+                                     ++runs;
+                                     std::this_thread::sleep_for(1ms);
+                                     if (context.retry_count() < args.at("failures"))
+                                       throw TaskError{"BUSY", "not now"};
+                                   },
+                                   {.retry = Fixed{.interval = 5ms, .max_retries = 2}, .auto_retry_for = {"BUSY"}})},
+                       {.queues = {{"default", 4}}}};
+  std::vector<nlohmann::json> args;
+  for (int i = 0; i < tasks; ++i) args.push_back({{"failures", i % 4}});  // every fourth spends its two retries
+  database.client().enqueue_many(work, args);
+  for (int times = 1; times <= 3; ++times) {
+    REQUIRE(eventually([&] { return runs >= times * tasks / 4; }));  // while they flow
+    REQUIRE(eventually([&] { return terminate_connection(database, service) == 1; }));
+  }
+  REQUIRE(eventually([&] {
+    return database.value("select count(*) as value from dogged.tasks where status in ('pending', 'running')") == "0";
+  }));
+  check_history(database, tasks);
+  CHECK(database.value("select count(*) as value from dogged.tasks where status = 'failed'") ==
+        std::to_string(tasks / 4));
+}
+
+}  // namespace
+
+TEST_CASE("every task ends once although the claimer's connection is cut again and again") {
+  check_survives_loss_of("claimer");
+}
+
+TEST_CASE("every task ends once although the completer's connection is cut again and again") {
+  check_survives_loss_of("completer");
+}
+
+TEST_CASE("every task ends once although the listener's connection is cut again and again") {
+  check_survives_loss_of("listener");
+}
+
+TEST_CASE("a task that was enqueued while the listener was away is picked up once it is back") {
+  TestDatabase database;
+  RunningWorker worker{database, {registered(work, [](Context&, const nlohmann::json&) {})}, {.poll_interval = 10min}};
+  Client client = database.client();
+  REQUIRE(worker_is_asleep(database, worker.id()));
+  for (int i = 0; i < 5; ++i) {
+    REQUIRE(eventually([&] { return terminate_connection(database, "listener") == 1; }));
+    const TaskId id = client.enqueue(work, no_args);
+    REQUIRE(eventually([&] { return database.status_of(id) == "succeeded"; }));
+  }
+}
+
+TEST_CASE("a task whose claim was committed but never answered is given back and run, as its first attempt") {
+  TestDatabase database;
+  RunningWorker worker{database, {registered(work, [](Context&, const nlohmann::json&) {})}, {.poll_interval = 10min}};
+  Client client = database.client();
+  REQUIRE(worker_is_asleep(database, worker.id()));
+  const TaskId unanswered = client.enqueue(work, no_args, {.delay = 1h});
+  database.run(
+      "update dogged.tasks_live set status = 'running', deferred = false, attempt = 1, worker_id = "
+      "$1::bigint, "
+      "claimed_at = now()",
+      db::Params{}.add(worker.id()));
+  REQUIRE(worker_is_asleep(database, worker.id()));
+  REQUIRE(terminate_connection(database, "claimer") == 1);
+  const TaskId next = client.enqueue(work, no_args);  // makes the claimer use its connection
+  for (const TaskId id : {unanswered, next}) {
+    REQUIRE(eventually([&] { return database.status_of(id) == "succeeded"; }));
+    CHECK(database.history_of(id) == "1 succeeded false");
+  }
+}
+
+TEST_CASE("tasks that run are not given back when the claimer's connection is lost") {
+  TestDatabase database;
+  Gate gate;
+  std::atomic<int> runs{0};
+  RunningWorker worker{database, {registered(work, [&](Context&, const nlohmann::json& args) {
+                         if (!args.contains("hold")) return;
+                         ++runs;
+                         gate.wait();
+                       })}};
+  Client client = database.client();
+  const TaskId held = client.enqueue(work, {{"hold", true}});
+  REQUIRE(eventually([&] { return gate.arrived() == 1; }));
+  REQUIRE(terminate_connection(database, "claimer") == 1);
+  const TaskId next = client.enqueue(work, no_args);
+  REQUIRE(eventually([&] { return database.status_of(next) == "succeeded"; }));
+  gate.open();
+  REQUIRE(eventually([&] { return database.status_of(held) == "succeeded"; }));
+  CHECK(runs == 1);
+  CHECK(database.history_of(held) == "1 succeeded false");
+}
+
+TEST_CASE("while the server's disk is full a worker keeps its reports, and writes them once there is room") {
+  TestDatabase database;
+  refuse_attempts(database, "53100", "true");
+  std::atomic<int> runs{0};
+  RunningWorker worker{database, {registered(work, [&](Context&, const nlohmann::json&) { ++runs; })}};
+  database.client().enqueue_many(work, std::vector<nlohmann::json>(50, no_args));
+  REQUIRE(was_refused(database, 2));
+  CHECK(database.value("select count(*) as value from dogged.task_attempts") == "0");
+
+  database.run("drop trigger refuse on dogged.task_attempts");
+  REQUIRE(eventually(
+      [&] { return database.value("select count(*) as value from dogged.tasks where status = 'succeeded'") == "50"; }));
+  CHECK(runs == 50);
+  check_history(database, 50);
+}
+
+TEST_CASE("a full disk's error names the remedy to the producer, and nothing is enqueued") {
+  TestDatabase database;
+  Client client = database.client();
+  database.script(
+      "create function dogged.full() returns trigger language plpgsql as $$ begin raise exception 'could not "
+      "extend file' "
+      "using errcode = '53100'; end $$; create trigger disk_is_full before insert on dogged.tasks_live "
+      "execute function "
+      "dogged.full()");
+  const auto error = test::error_of<DatabaseError>([&] { client.enqueue(work, no_args); });
+  INFO(error.what());
+  CHECK(error.sqlstate() == "53100");
+  CHECK(contains(error.message(), "could not extend file"));
+  CHECK(contains(error.hint(), "disk is full"));
+  CHECK(database.count_tasks() == 0);
+}
+
+TEST_CASE(
+    "a report that PostgreSQL refuses does not hold up those of its batch, and is written without its "
+    "extras") {
+  TestDatabase database;
+  refuse_attempts(database, "22P02", "new.error_message = 'poison'");
+  RunningWorker worker{database, {registered(work, [](Context&, const nlohmann::json& args) {
+                         if (args.contains("poison")) throw TaskError{"ODD", "poison"}.details({{"x", 1}});
+                       })}};
+  std::vector<nlohmann::json> args(40, no_args);
+  args[17] = {{"poison", true}};
+  const std::vector<TaskId> ids = database.client().enqueue_many(work, args);
+  REQUIRE(eventually([&] {
+    return database.value("select count(*) as value from dogged.tasks where status in ('succeeded', 'failed')") == "40";
+  }));
+  check_history(database, 40);
+  const db::Rows rows = database.attempts_of(ids[17]);
+  CHECK(rows.one().text("error_code") == "ODD");
+  CHECK(rows.one().is_null("error_details"));
+  CHECK(contains(rows.one().text("error_message"), "could not extend file"));
+}
+
+TEST_CASE("a report that PostgreSQL refuses even without its extras is kept, and written once that is over") {
+  TestDatabase database;
+  refuse_attempts(database, "23514", "true");
+  RunningWorker worker{database, {registered(work, [](Context&, const nlohmann::json&) {})}};
+  database.client().enqueue_many(work, std::vector<nlohmann::json>(5, no_args));
+  REQUIRE(was_refused(database, 4));
+  const int refused = count_refused(database);
+  std::this_thread::sleep_for(300ms);
+  CHECK(count_refused(database) < refused + 10);  // it waits longer and longer instead of hammering
+  database.run("drop trigger refuse on dogged.task_attempts");
+  REQUIRE(eventually(
+      [&] { return database.value("select count(*) as value from dogged.tasks where status = 'succeeded'") == "5"; }));
+  check_history(database, 5);
+}

@@ -1,0 +1,265 @@
+// What wakes a worker: with a poll interval of ten minutes, what these tests wait for comes by being woken or
+// not at all.
+#include <atomic>
+#include <chrono>
+
+#include "support/catch.hpp"
+#include "support/test_database.hpp"
+
+using namespace dogged;
+using namespace std::chrono_literals;
+using test::eventually;
+using test::Gate;
+using test::registered;
+using test::RunningWorker;
+using test::TestDatabase;
+using test::worker_is_asleep;
+
+namespace {
+
+constexpr Task<nlohmann::json> work{"work"};
+const nlohmann::json no_args = nlohmann::json::object();
+
+detail::RegisteredTask does_nothing(const TaskOptions& options = {}) {
+  return registered(
+      work, [](Context&, const nlohmann::json&) {}, options);
+}
+
+runtime::WorkerSettings no_polling() { return {.poll_interval = 10min}; }
+
+/// Counts notifications of a schema, on a connection of its own.
+class Listening {
+ public:
+  explicit Listening(TestDatabase& database) : connection_(database.settings()) { connection_.listen("wake"); }
+
+  /// What arrived since the last call. Notifications come in the order of their commits, so that all of what
+  /// was committed before stands ahead of the one that this sends.
+  std::vector<std::string> payloads() {
+    connection_.run({"mark", "select pg_notify('dogged.wake', 'mark')"});
+    std::vector<std::string> payloads;
+    while (true) {
+      for (const db::Notification& notification : connection_.wait(20s, never_.fd())) {
+        if (notification.payload == "mark") return payloads;
+        payloads.push_back(notification.payload);
+      }
+    }
+  }
+
+ private:
+  db::Connection connection_;
+  runtime::WakeFd never_;
+};
+
+using Payloads = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("a sleeping worker picks up a task at once") {
+  TestDatabase database;
+  RunningWorker worker{database, {does_nothing()}, no_polling()};
+  Client client = database.client();
+  for (int i = 0; i < 20; ++i) {
+    REQUIRE(worker_is_asleep(database, worker.id()));
+    const TaskId id = client.enqueue(work, no_args);
+    REQUIRE(eventually([&] { return database.status_of(id) == "succeeded"; }));
+  }
+}
+
+TEST_CASE("a sleeping worker picks up a task that falls due") {
+  TestDatabase database;
+  RunningWorker worker{database, {does_nothing()}, no_polling()};
+  REQUIRE(worker_is_asleep(database, worker.id()));
+  const TaskId id = database.client().enqueue(work, no_args, {.delay = 200ms});
+  CHECK(eventually([&] { return database.status_of(id) == "succeeded"; }));
+}
+
+TEST_CASE("a worker that starts picks up a task that falls due later") {
+  TestDatabase database;
+  const TaskId id = database.client().enqueue(work, no_args, {.delay = 500ms});
+  RunningWorker worker{database, {does_nothing()}, no_polling()};
+  CHECK(eventually([&] { return database.status_of(id) == "succeeded"; }));
+}
+
+TEST_CASE("a sleeping worker picks up a task that falls due before the one that it waits for") {
+  TestDatabase database;
+  RunningWorker worker{database, {does_nothing()}, no_polling()};
+  Client client = database.client();
+  client.enqueue(work, no_args, {.delay = 1h});
+  REQUIRE(worker_is_asleep(database, worker.id()));
+  const TaskId sooner = client.enqueue(work, no_args, {.delay = 200ms});
+  CHECK(eventually([&] { return database.status_of(sooner) == "succeeded"; }));
+}
+
+TEST_CASE("a sleeping worker picks up its retries when they are due") {
+  TestDatabase database;
+  RunningWorker worker{database,
+                       {registered(work,
+                                   [](Context& context, const nlohmann::json&) {
+                                     if (context.attempt() < 4) throw TaskError{"BUSY", "not now"};
+                                   },
+                                   {.retry = Fixed{.interval = 100ms, .max_retries = 3}, .auto_retry_for = {"BUSY"}})},
+                       no_polling()};
+  REQUIRE(worker_is_asleep(database, worker.id()));
+  const TaskId id = database.client().enqueue(work, no_args);
+  REQUIRE(eventually([&] { return database.status_of(id) == "succeeded"; }));
+  CHECK(database.history_of(id) == "1 failed true, 2 failed true, 3 failed true, 4 succeeded false");
+}
+
+TEST_CASE("more tasks than fit into one batch fall due together, and all run") {
+  TestDatabase database;
+  RunningWorker worker{database, {does_nothing()}, no_polling()};
+  database.client().enqueue_many(work, std::vector<nlohmann::json>(2500, no_args), {.delay = 300ms});
+  CHECK(eventually([&] {
+    return database.value("select count(*) as value from dogged.tasks where status = 'succeeded'") == "2500";
+  }));
+}
+
+TEST_CASE("a task whose transaction was open when the worker fell asleep is picked up after its commit") {
+  TestDatabase database;
+  std::unique_ptr<RunningWorker> worker;
+  Listening listening{database};
+  db::Connection producer{database.settings()};
+  TaskId id = 0;
+  producer.transaction([&] {
+    id =
+        producer.run({"enqueue", "select dogged.enqueue('work') as id"}).one().number("id");  // sees no sleeping worker
+    worker = std::make_unique<RunningWorker>(database, std::vector{does_nothing()}, no_polling());
+    REQUIRE(worker_is_asleep(database, worker->id()));
+  });
+  CHECK(eventually([&] { return database.status_of(id) == "succeeded"; }));
+  CHECK(listening.payloads().empty());  // it was not a notification that woke it
+}
+
+TEST_CASE("a task of a savepoint of a transaction that was open when the worker fell asleep is picked up") {
+  TestDatabase database;
+  std::unique_ptr<RunningWorker> worker;
+  db::Connection producer{database.settings()};
+  TaskId id = 0;
+  producer.transaction([&] {
+    producer.run({"savepoint", "savepoint inner_one"});
+    id = producer.run({"enqueue", "select dogged.enqueue('work') as id"}).one().number("id");
+    producer.run({"release", "release savepoint inner_one"});
+    worker = std::make_unique<RunningWorker>(database, std::vector{does_nothing()}, no_polling());
+    REQUIRE(worker_is_asleep(database, worker->id()));
+  });
+  CHECK(eventually([&] { return database.status_of(id) == "succeeded"; }));
+}
+
+TEST_CASE("enqueue sends no notification where no worker is") {
+  TestDatabase database;
+  Listening listening{database};
+  database.client().enqueue(work, no_args);
+  CHECK(listening.payloads().empty());
+}
+
+TEST_CASE("enqueue sends one notification for all of its tasks where a worker of the queue sleeps") {
+  TestDatabase database;
+  Listening listening{database};
+  RunningWorker worker{database, {does_nothing()}, no_polling()};
+  REQUIRE(worker_is_asleep(database, worker.id()));
+  (void)listening.payloads();
+  database.client().enqueue_many(work, std::vector<nlohmann::json>(100, no_args));
+  CHECK(listening.payloads() == Payloads{"default"});
+}
+
+TEST_CASE("a transaction that enqueues often sends one notification") {
+  TestDatabase database;
+  Listening listening{database};
+  RunningWorker worker{database, {does_nothing()}, no_polling()};
+  REQUIRE(worker_is_asleep(database, worker.id()));
+  database.connection().transaction([&] {
+    for (int i = 0; i < 10; ++i) database.run("select dogged.enqueue('work')");
+  });
+  CHECK(listening.payloads() == Payloads{"default"});
+}
+
+TEST_CASE("enqueue sends no notification where only workers of other queues sleep") {
+  TestDatabase database;
+  Listening listening{database};
+  RunningWorker worker{database, {does_nothing({.queue = "mail"})}, no_polling()};
+  REQUIRE(worker_is_asleep(database, worker.id()));
+  database.client().enqueue(work, no_args, {.queue = "default"});
+  CHECK(listening.payloads().empty());
+}
+
+TEST_CASE("enqueue sends no notification where the worker has more than it can take") {
+  TestDatabase database;
+  Gate gate;
+  Listening listening{database};
+  RunningWorker worker{database,
+                       {registered(work, [&](Context&, const nlohmann::json&) { gate.wait(); })},
+                       {.queues = {{"default", 2}}, .poll_interval = 10min}};
+  Client client = database.client();
+  client.enqueue_many(work, std::vector<nlohmann::json>(5, no_args));
+  REQUIRE(eventually([&] { return gate.arrived() == 2; }));
+  REQUIRE(eventually([&] { return database.value("select asleep as value from dogged.workers") == "f"; }));
+  (void)listening.payloads();
+  client.enqueue(work, no_args);
+  CHECK(listening.payloads().empty());
+  gate.open();
+  CHECK(eventually(
+      [&] { return database.value("select count(*) as value from dogged.tasks where status = 'succeeded'") == "6"; }));
+}
+
+TEST_CASE("enqueue with an older snapshot, which cannot tell who sleeps, notifies in any case") {
+  TestDatabase database;
+  Listening listening{database};
+  for (const std::string level : {"repeatable read", "serializable"}) {
+    INFO(level);
+    database.connection().transaction([&] {
+      database.run("set transaction isolation level " + level);
+      database.run("select dogged.enqueue('work')");
+    });
+    CHECK(listening.payloads() == Payloads{"default"});
+  }
+}
+
+TEST_CASE("an older snapshot that was taken before the worker fell asleep wakes it") {
+  TestDatabase database;
+  RunningWorker worker{database, {does_nothing()}, no_polling()};
+  TaskId id = 0;
+  database.connection().transaction([&] {
+    database.run("set transaction isolation level repeatable read");
+    database.run("select count(*) from dogged.workers");  // takes the snapshot
+    db::Connection watch{database.settings()};
+    REQUIRE(eventually([&] {
+      return watch.run({"asleep", "select asleep from dogged.workers"}).one().boolean("asleep");
+    }));
+    id = database.run("select dogged.enqueue('work') as id").one().number("id");
+  });
+  CHECK(eventually([&] { return database.status_of(id) == "succeeded"; }));
+}
+
+TEST_CASE("tasks that a stopping worker gives back are taken by one that sleeps") {
+  TestDatabase database;
+  Gate gate;
+  std::atomic<int> held{0};
+  const auto hold_one = [&](Context&, const nlohmann::json& args) {
+    if (args.contains("hold") && ++held == 1) gate.wait();
+  };
+  auto stopping =
+      std::make_unique<RunningWorker>(database, std::vector{registered(work, hold_one)},
+                                      runtime::WorkerSettings{.queues = {{"default", 1}}, .poll_interval = 10min});
+  Client client = database.client();
+  client.enqueue_many(work, std::vector<nlohmann::json>(50, no_args));  // quick ones, so that it takes several at once
+  REQUIRE(eventually([&] { return database.value("select count(*) as value from dogged.task_attempts") == "50"; }));
+  client.enqueue_many(work, std::vector<nlohmann::json>(20, {{"hold", true}}));
+  REQUIRE(eventually([&] {
+    return gate.arrived() == 1 &&
+           database.value("select count(*) as value from dogged.tasks where status = 'running'") == "20";
+  }));
+  RunningWorker sleeping{database, {registered(work, hold_one)}, no_polling()};
+  REQUIRE(eventually([&] {
+    return database.value("select asleep as value from dogged.workers where id = $1::bigint",
+                          db::Params{}.add(sleeping.id())) == "t";
+  }));
+
+  std::thread stop{[&] { stopping->stop(); }};
+  CHECK(eventually([&] {
+    return database.value("select count(*) as value from dogged.task_attempts where worker_id = $1::bigint",
+                          db::Params{}.add(sleeping.id())) == "19";
+  }));
+  gate.open();
+  stop.join();
+  CHECK(database.value("select max(attempt) as value from dogged.task_attempts") == "1");
+}
