@@ -12,6 +12,7 @@ namespace {
 constexpr std::size_t max_backlog = 2000;  // reports to be written; more are not added to by claiming
 constexpr milliseconds ask_due_while_busy{1000};
 constexpr milliseconds first_settle_wait{2};
+constexpr milliseconds while_others_promote{50};  // what is due is locked by someone else
 
 }  // namespace
 
@@ -239,10 +240,14 @@ bool Claimer::promote_due() {
   }
   {
     const std::scoped_lock lock{mutex_};
-    due_unknown_ = true;  // there may be more than one batch
     for (Queue& queue : queues_) queue.drained = false;
+    if (promoted.affected() > 0) {
+      due_unknown_ = true;  // there may be more than one batch
+    } else {
+      due_at_ = std::min(due_at_, SteadyClock::now() + while_others_promote);
+    }
   }
-  return promoted.affected() > 0;
+  return true;
 }
 
 void Claimer::wait() {

@@ -145,6 +145,35 @@ TEST_CASE("a task of a savepoint of a transaction that was open when the worker 
   CHECK(eventually([&] { return database.status_of(id) == "succeeded"; }));
 }
 
+TEST_CASE("a sleeping worker leaves the database alone") {
+  TestDatabase database;
+  RunningWorker worker{database, {does_nothing()}, no_polling()};
+  REQUIRE(worker_is_asleep(database, worker.id()));
+  const auto last_statement = [&] {
+    return database.value("select max(state_change)::text as value from pg_stat_activity where application_name = $1",
+                          db::Params{}.add(database.schema() + " claimer"));
+  };
+  CHECK(eventually([&] {  // once those have ended that could have missed that it sleeps
+    const std::string before = last_statement();
+    std::this_thread::sleep_for(300ms);
+    return last_statement() == before;
+  }));
+}
+
+TEST_CASE("a task that falls due while its row is locked is picked up once it is unlocked") {
+  TestDatabase database;
+  RunningWorker worker{database, {does_nothing()}, no_polling()};
+  db::Connection user{database.settings()};
+  const TaskId id = database.client().enqueue(work, no_args, {.delay = 300ms});
+  user.transaction([&] {
+    user.run({"lock", "select 1 from dogged.tasks_live for update"});
+    REQUIRE(eventually([&] {
+      return database.value("select run_at < clock_timestamp() - interval '100 ms' as value from dogged.tasks") == "t";
+    }));
+  });
+  CHECK(eventually([&] { return database.status_of(id) == "succeeded"; }));
+}
+
 TEST_CASE("enqueue sends no notification where no worker is") {
   TestDatabase database;
   Listening listening{database};
