@@ -161,11 +161,11 @@ end $$;
 
 COMMENT ON FUNCTION dogged.make_partitions() IS 'Makes the partitions of the coming days that are missing, and gives their number; 0 while another call is at it. Safe to call at any time.';
 
-CREATE FUNCTION dogged.moment_after(claimed_at timestamp with time zone, microseconds bigint) RETURNS timestamp with time zone
+CREATE FUNCTION dogged.moment_ago(claimed_at timestamp with time zone, microseconds bigint) RETURNS timestamp with time zone
     LANGUAGE sql STABLE
-    RETURN LEAST(now(), (claimed_at + ((microseconds)::double precision * '00:00:00.000001'::interval)));
+    RETURN GREATEST(claimed_at, (now() - ((microseconds)::double precision * '00:00:00.000001'::interval)));
 
-COMMENT ON FUNCTION dogged.moment_after(claimed_at timestamp with time zone, microseconds bigint) IS 'claimed_at plus microseconds, but not later than now(): when something happened that a worker timed from its claim.';
+COMMENT ON FUNCTION dogged.moment_ago(claimed_at timestamp with time zone, microseconds bigint) IS 'now() less microseconds, but not before claimed_at: when something happened that a worker timed after its claim.';
 
 CREATE FUNCTION dogged.refuse_change_of_history() RETURNS trigger
     LANGUAGE plpgsql

@@ -73,8 +73,14 @@ HandlerEnd failed_with(std::string_view code, std::string message, std::string d
   return end;
 }
 
-std::string exception_details(const std::string& type) {
-  return nlohmann::json{{"exception", type}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+std::string details_json(const char* key, const std::string& value) {
+  return nlohmann::json{{key, value}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+/// what() of an exception that somebody else wrote.
+std::string message_of(const std::exception& error) {
+  const char* message = error.what();
+  return message != nullptr ? message : "";
 }
 
 /// The exception in flight, as the end of an attempt.
@@ -86,15 +92,16 @@ HandlerEnd end_of_current_exception() {
     end.retry_after = error.retry_after();
     return end;
   } catch (const detail::InvalidArgs& error) {
-    return failed_with(codes::invalid_args, error.what(), nlohmann::json{{"path", error.pointer()}}.dump());
+    return failed_with(codes::invalid_args, error.what(), details_json("path", error.pointer()));
   } catch (const detail::InvalidResult& error) {
     return failed_with(codes::invalid_result, error.what());
   } catch (const std::exception& error) {
-    return failed_with(codes::unhandled_exception, error.what(), exception_details(demangled(&typeid(error))));
+    return failed_with(codes::unhandled_exception, message_of(error),
+                       details_json("exception", demangled(&typeid(error))));
   } catch (...) {
     const std::string type = demangled(abi::__cxa_current_exception_type());
     return failed_with(codes::unhandled_exception, "an exception that is not a std::exception, of type " + type,
-                       exception_details(type));
+                       details_json("exception", type));
   }
 }
 
@@ -105,7 +112,7 @@ HandlerEnd run_handler(const ClaimedTask& task, AttemptContext& context, const A
     if (end.result_json.size() > limits.max_result_bytes) {
       return failed_with(codes::invalid_result,
                          "the result has " + std::to_string(end.result_json.size()) + " bytes as JSON; the limit is " +
-                             std::to_string(limits.max_result_bytes) + " (dogged.settings.max_result_bytes)");
+                             std::to_string(limits.max_result_bytes) + " (max_result_bytes in the table settings)");
     }
     return end;
   } catch (const abi::__forced_unwind&) {
@@ -113,10 +120,6 @@ HandlerEnd run_handler(const ClaimedTask& task, AttemptContext& context, const A
   } catch (...) {
     return end_of_current_exception();
   }
-}
-
-std::chrono::microseconds since_claim(const ClaimedTask& task, SteadyClock::time_point time) {
-  return std::chrono::duration_cast<std::chrono::microseconds>(time - task.claimed_at);
 }
 
 Report make_report(const ClaimedTask& task, SteadyClock::time_point started_at, SteadyClock::time_point finished_at,
@@ -127,8 +130,8 @@ Report make_report(const ClaimedTask& task, SteadyClock::time_point started_at, 
   report.id = task.id;
   report.attempt = task.attempt;
   report.transition = lifecycle::after_attempt(state, task.definition->rules, ending, draw).value();
-  report.started_after = since_claim(task, started_at);
-  report.finished_after = since_claim(task, finished_at);
+  report.started_at = started_at;
+  report.finished_at = finished_at;
   const auto& next = report.transition.next_run;
   if (next && next->spends_retry) report.policy = task.definition->policy_text;
   if (next && next->from_retry_after) report.retry_after = next->delay;

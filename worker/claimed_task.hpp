@@ -23,7 +23,7 @@ struct ClaimedTask {
   std::string queue;
   std::string args_json;
   std::string trace_context;
-  SteadyClock::time_point claimed_at;  ///< when the claim's answer was here; the database's claimed_at is a bit earlier
+  SteadyClock::time_point claimed_at;  ///< when the claim's answer was here
 };
 
 /// How an attempt ended and what becomes of the task: one element of the batch that complete.sql takes.
@@ -31,9 +31,9 @@ struct Report {
   TaskId id = 0;
   int attempt = 0;
   lifecycle::Transition transition;
-  std::chrono::microseconds started_after{0};   ///< from the claim to the handler's start
-  std::chrono::microseconds finished_after{0};  ///< from the claim to its end
-  std::string policy;                           ///< as applied; empty where no policy decided
+  SteadyClock::time_point started_at;  ///< of the handler; sent as how long ago that was
+  SteadyClock::time_point finished_at;
+  std::string policy;  ///< as applied; empty where no policy decided
   std::optional<milliseconds> retry_after;
   std::string result_json;  ///< empty for none
   std::string error_message;

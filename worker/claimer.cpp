@@ -2,6 +2,8 @@
 #include "claimer.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <utility>
 
 #include "sql_statements.hpp"
@@ -13,6 +15,11 @@ constexpr std::size_t max_backlog = 2000;  // reports to be written; more are no
 constexpr milliseconds ask_due_while_busy{1000};
 constexpr milliseconds first_settle_wait{2};
 constexpr milliseconds while_others_promote{50};  // what is due is locked by someone else
+constexpr milliseconds watermark_life{1000};
+constexpr milliseconds longest_wait_for_thread{1000};  // then a prefetched task is for others
+// A server may commit a claim after its connection broke and was made again: what runs unknown is asked for twice.
+constexpr int asks_after_doubt = 2;
+constexpr std::chrono::seconds between_asks{60};
 
 }  // namespace
 
@@ -35,11 +42,11 @@ void Claimer::start(const std::vector<std::unique_ptr<Executor>>& executors, con
   {
     const std::scoped_lock lock{mutex_};  // completer and listener may have something to say already
     for (const auto& executor : executors) {
-      queues_.push_back({executor.get(), false});
+      queues_.push_back({.executor = executor.get(), .drained = false, .watermark = {}, .from_beginning_at = {}});
       queue_names_.push_back(executor->queue());
     }
   }
-  thread_ = std::thread{[this] { run(); }};
+  thread_.start([this] { run(); });
 }
 
 void Claimer::ring(std::string_view queue) {
@@ -47,7 +54,7 @@ void Claimer::ring(std::string_view queue) {
     const std::scoped_lock lock{mutex_};
     for (Queue& known : queues_) {
       if (!queue.empty() && known.executor->queue() != queue) continue;
-      known.drained = false;
+      known.look_again();
       due_unknown_ = true;
       woken_ = true;
     }
@@ -79,7 +86,7 @@ void Claimer::stop() {
     const std::scoped_lock lock{mutex_};  // so that a wait that has just looked at stop_ hears the notification
   }
   changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
+  thread_.join(session_, std::chrono::seconds{1});
 }
 
 void Claimer::run() {
@@ -88,10 +95,9 @@ void Claimer::run() {
     try {
       step();
       session_.succeeded();
-    } catch (const ConnectionError& error) {
-      claim_in_doubt_ = true;
-      session_.recover_from(error, stop);
-    } catch (const DatabaseError& error) {
+    } catch (const std::exception& error) {  // of whatever kind: tasks that a claim took must not be forgotten
+      claims_in_doubt_ = asks_after_doubt;
+      ask_unknown_at_ = SteadyClock::now();
       look_everywhere();
       session_.recover_from(error, stop);
     }
@@ -99,7 +105,8 @@ void Claimer::run() {
 }
 
 void Claimer::step() {
-  if (claim_in_doubt_) give_back_unknown();
+  if (claims_in_doubt_ > 0 && SteadyClock::now() >= ask_unknown_at_) give_back_unknown();
+  if (SteadyClock::now() >= look_for_stale_at_) give_back_stale();
   if (SteadyClock::now() >= look_at_) look_everywhere();
   // Before claiming, since a claimer that always finds work never comes to wait; but what was only rung for can wait
   // until the claim is made.
@@ -120,33 +127,63 @@ void Claimer::give_back_unknown() {
   const db::Rows given_back =
       session_.connection().run(sql::release_unknown, db::Params{}.add(settings_.worker_id).add(held));
   if (given_back.affected() > 0) log_->warn("gave back {} tasks whose claim was in doubt", given_back.affected());
-  claim_in_doubt_ = false;
+  --claims_in_doubt_;
+  ask_unknown_at_ = SteadyClock::now() + between_asks;
   look_everywhere();
+}
+
+/// Tasks that were claimed ahead, for threads that are busy for longer than was foreseen.
+void Claimer::give_back_stale() {
+  look_for_stale_at_ = SteadyClock::now() + longest_wait_for_thread;
+  std::vector<ClaimedTask> stale;
+  for (const Queue& queue : queues_) {
+    for (ClaimedTask& task : queue.executor->take_back_older_than(longest_wait_for_thread)) {
+      stale.push_back(std::move(task));
+    }
+  }
+  if (!stale.empty()) release(stale);
 }
 
 /// Claims what the executors can take from queues that are not drained; false if there was nothing to ask for.
 bool Claimer::claim() {
-  std::vector<std::string> names;
-  std::vector<std::int64_t> how_many;
-  std::vector<Queue*> asked;
-  if (completer_->backlog() < max_backlog) {
-    const std::scoped_lock lock{mutex_};
-    for (Queue& queue : queues_) {
-      const std::size_t demand = queue.drained ? 0 : queue.executor->demand();
-      if (demand == 0) continue;
-      names.push_back(queue.executor->queue());
-      how_many.push_back(static_cast<std::int64_t>(demand));
-      asked.push_back(&queue);
-      queue.drained = true;  // unless the answer is full, or someone rings meanwhile
-    }
+  const std::vector<Wanted> wanted = what_is_wanted();
+  if (wanted.empty()) return false;
+  std::vector<std::string> queues;
+  std::vector<std::int64_t> how_many, after_priorities, after_ids;
+  for (const Wanted& one : wanted) {
+    queues.push_back(one.queue->executor->queue());
+    how_many.push_back(static_cast<std::int64_t>(one.how_many));
+    after_priorities.push_back(one.after.priority);
+    after_ids.push_back(one.after.id);
   }
-  if (asked.empty()) return false;
+  db::Params params;
+  params.add(settings_.worker_id).add(queues).add(how_many).add(names_).add(after_priorities).add(after_ids);
+  hand_out(wanted, session_.connection().run(sql::claim, params));
+  return true;
+}
 
-  const db::Rows rows =
-      session_.connection().run(sql::claim, db::Params{}.add(settings_.worker_id).add(names).add(how_many).add(names_));
+std::vector<Claimer::Wanted> Claimer::what_is_wanted() {
+  std::vector<Wanted> wanted;
+  if (completer_->backlog() >= max_backlog) return wanted;
+  const std::scoped_lock lock{mutex_};
+  const auto now = SteadyClock::now();
+  for (Queue& queue : queues_) {
+    const std::size_t demand = queue.drained ? 0 : queue.executor->demand();
+    if (demand == 0) continue;
+    if (now >= queue.from_beginning_at) {
+      queue.watermark = {};
+      queue.from_beginning_at = now + watermark_life;
+    }
+    wanted.push_back({&queue, demand, queue.watermark});
+    queue.drained = true;  // unless the answer says otherwise, or someone rings meanwhile
+  }
+  return wanted;
+}
+
+/// Gives claimed tasks to their executors in order (RETURNING has none), and notes how far each queue was emptied.
+void Claimer::hand_out(const std::vector<Wanted>& wanted, const db::Rows& rows) {
   const auto claimed_at = SteadyClock::now();
-  std::vector<std::vector<ClaimedTask>> by_queue(asked.size());
-  std::vector<std::pair<std::int64_t, ClaimedTask>> tasks;
+  std::map<std::string, std::vector<std::pair<Watermark, ClaimedTask>>, std::less<>> by_queue;
   for (const db::Row& row : rows) {
     ClaimedTask task;
     task.id = row.number("id");
@@ -158,24 +195,25 @@ bool Claimer::claim() {
     task.args_json = row.text("args");
     task.trace_context = row.maybe_text("trace_context").value_or("");
     task.claimed_at = claimed_at;
-    tasks.emplace_back(row.number("priority"), std::move(task));
+    const Watermark place{row.number("priority"), task.id};
+    by_queue[task.queue].emplace_back(place, std::move(task));
   }
-  // RETURNING has no order.
-  std::sort(tasks.begin(), tasks.end(), [](const auto& a, const auto& b) {
-    return std::pair{a.first, a.second.id} < std::pair{b.first, b.second.id};
-  });
-  for (auto& [priority, task] : tasks) {
-    const auto queue = std::find(names.begin(), names.end(), task.queue) - names.begin();
-    by_queue[static_cast<std::size_t>(queue)].push_back(std::move(task));
-  }
-  for (std::size_t i = 0; i < asked.size(); ++i) {
-    if (by_queue[i].size() >= static_cast<std::size_t>(how_many[i])) {
+  for (const Wanted& one : wanted) {
+    auto& claimed = by_queue[one.queue->executor->queue()];
+    std::sort(claimed.begin(), claimed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    {
       const std::scoped_lock lock{mutex_};
-      asked[i]->drained = false;
+      if (claimed.size() >= one.how_many) {
+        one.queue->drained = false;
+        one.queue->watermark = claimed.back().first;
+      } else if (one.after != Watermark{}) {
+        one.queue->look_again();  // nothing more after the watermark; before it there may be
+      }
     }
-    if (!by_queue[i].empty()) asked[i]->executor->submit(std::move(by_queue[i]));
+    std::vector<ClaimedTask> tasks;
+    for (auto& [place, task] : claimed) tasks.push_back(std::move(task));
+    if (!tasks.empty()) one.queue->executor->submit(std::move(tasks));
   }
-  return true;
 }
 
 /// Nothing can be claimed now: sees to it that what changes that will be heard of. False if there is reason to look
@@ -240,7 +278,7 @@ bool Claimer::promote_due() {
   }
   {
     const std::scoped_lock lock{mutex_};
-    for (Queue& queue : queues_) queue.drained = false;
+    for (Queue& queue : queues_) queue.look_again();
     if (promoted.affected() > 0) {
       due_unknown_ = true;  // there may be more than one batch
     } else {
@@ -252,7 +290,11 @@ bool Claimer::promote_due() {
 
 void Claimer::wait() {
   std::unique_lock lock{mutex_};
-  const auto until = std::min({look_at_, due_at_, ask_due_at_});
+  auto until = std::min({look_at_, due_at_, ask_due_at_});
+  if (claims_in_doubt_ > 0) until = std::min(until, ask_unknown_at_);
+  const bool holds_waiting =
+      std::any_of(queues_.begin(), queues_.end(), [](const Queue& queue) { return queue.executor->has_waiting(); });
+  if (holds_waiting) until = std::min(until, look_for_stale_at_);
   changed_.wait_until(lock, until, [this] { return woken_ || due_unknown_ || stop_.stop_requested(); });
   woken_ = false;
 }
@@ -264,23 +306,29 @@ bool Claimer::some_queue_is_drained() const {
 
 void Claimer::look_everywhere() {
   const std::scoped_lock lock{mutex_};
-  for (Queue& queue : queues_) queue.drained = false;
+  for (Queue& queue : queues_) queue.look_again();
+  due_unknown_ = true;  // nobody notifies of a delayed task while this worker is awake
   look_at_ = SteadyClock::now() + settings_.poll_interval;
 }
 
-bool Claimer::give_back(const std::vector<ClaimedTask>& tasks, SteadyClock::time_point until) {
-  if (tasks.empty()) return true;
+void Claimer::release(const std::vector<ClaimedTask>& tasks) {
   std::vector<std::int64_t> ids, attempts;
   for (const ClaimedTask& task : tasks) {
     ids.push_back(task.id);
     attempts.push_back(task.attempt);
   }
+  session_.connection().run(sql::release, db::Params{}.add(settings_.worker_id).add(ids).add(attempts));
+  session_.connection().run(sql::wake_others, db::Params{}.add(settings_.worker_id).add(queue_names_));
+}
+
+bool Claimer::give_back(const std::vector<ClaimedTask>& tasks, SteadyClock::time_point until) {
+  if (tasks.empty() && claims_in_doubt_ == 0) return true;
   while (SteadyClock::now() < until) {
     try {
-      session_.connection().run(sql::release, db::Params{}.add(settings_.worker_id).add(ids).add(attempts));
-      session_.connection().run(sql::wake_others, db::Params{}.add(settings_.worker_id).add(queue_names_));
+      if (claims_in_doubt_ > 0) give_back_unknown();
+      if (!tasks.empty()) release(tasks);
       return true;
-    } catch (const DatabaseError& error) {
+    } catch (const std::exception& error) {
       session_.recover_from(error, {});
     }
   }

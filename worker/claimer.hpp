@@ -5,11 +5,15 @@
 // claimer waits, the worker's row says `asleep`, and enqueue notifies. A worker that finds more than it can take clears
 // the flag, so that a busy system sends no notifications.
 //
+// While a queue has more than can be taken, each claim begins where the last one ended (its watermark), and a second
+// later at the beginning again: for what was committed late, has fallen due, or is more urgent.
+//
 // No wake-up is missed: an enqueue whose transaction looked before the flag was set did not notify. After setting it,
 // the claimer therefore looks again until every transaction that was open then has ended (fall_asleep), and only then
 // waits for long.
 #pragma once
 
+#include <compare>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -18,7 +22,6 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include <spdlog/logger.h>
@@ -26,6 +29,7 @@
 #include "claimed_task.hpp"
 #include "completer.hpp"
 #include "executor.hpp"
+#include "service_thread.hpp"
 #include "session.hpp"
 
 namespace dogged::runtime {
@@ -60,15 +64,41 @@ class Claimer {
   bool give_back(const std::vector<ClaimedTask>& tasks, SteadyClock::time_point until);
 
  private:
+  /// A task's place in the order of claims; the default stands before all.
+  struct Watermark {
+    std::int64_t priority = -32768;
+    TaskId id = 0;
+
+    friend auto operator<=>(const Watermark&, const Watermark&) = default;
+  };
+
   struct Queue {
     Executor* executor = nullptr;
     bool drained = false;
+    Watermark watermark;
+    SteadyClock::time_point from_beginning_at;  ///< when the watermark is due to be forgotten
+
+    void look_again() {
+      drained = false;
+      watermark = {};
+    }
+  };
+
+  /// What a claim asks of one queue.
+  struct Wanted {
+    Queue* queue = nullptr;
+    std::size_t how_many = 0;
+    Watermark after;
   };
 
   void run();
   void step();
   void give_back_unknown();
+  void give_back_stale();
+  void release(const std::vector<ClaimedTask>& tasks);
   [[nodiscard]] bool claim();
+  [[nodiscard]] std::vector<Wanted> what_is_wanted();
+  void hand_out(const std::vector<Wanted>& wanted, const db::Rows& rows);
   [[nodiscard]] bool prepare_to_wait();
   void fall_asleep();
   [[nodiscard]] bool due_time_has_come() const;
@@ -91,7 +121,9 @@ class Claimer {
   bool settled_ = false;  // no transaction is left that could have missed it
   std::int64_t asleep_since_transaction_ = 0;
   milliseconds settle_wait_{0};
-  bool claim_in_doubt_ = false;         // a claim's answer was lost with its connection
+  int claims_in_doubt_ = 0;  // an answer may have been lost: how often still to ask for what runs here unknown
+  SteadyClock::time_point ask_unknown_at_;
+  SteadyClock::time_point look_for_stale_at_;
   SteadyClock::time_point look_at_;     // when the poll interval is over
   SteadyClock::time_point ask_due_at_;  // when the earliest waiting task must be asked for again
 
@@ -102,7 +134,7 @@ class Claimer {
   bool due_unknown_ = true;         // an earlier one may have been enqueued
   bool woken_ = false;              // something changed since the last wait
   std::stop_source stop_;
-  std::thread thread_;  // last: it uses all of the above
+  ServiceThread thread_;  // last: it uses all of the above
 };
 
 }  // namespace dogged::runtime

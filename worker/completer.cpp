@@ -13,6 +13,7 @@ namespace dogged::runtime {
 namespace {
 
 constexpr std::size_t max_batch = 1000;
+constexpr std::size_t max_batch_bytes = 16u << 20;  // of what handlers gave; PostgreSQL takes less than 1 GB at once
 
 std::optional<std::string> given(const std::string& text) { return text.empty() ? std::nullopt : std::optional{text}; }
 
@@ -21,9 +22,30 @@ bool has_extras(const Report& report) {
   return !report.result_json.empty() || !report.error_message.empty() || !report.error_details_json.empty();
 }
 
-/// The parameters of complete.sql: a column of each field of the reports.
+std::size_t bytes_of(const Report& report) {
+  return report.result_json.size() + report.error_message.size() + report.error_details_json.size();
+}
+
+/// How many of `waiting` go into the next batch: at least one.
+std::size_t batch_size(const std::vector<Report>& waiting) {
+  std::size_t bytes = 0;
+  std::size_t count = 0;
+  while (count < std::min(waiting.size(), max_batch)) {
+    bytes += bytes_of(waiting[count]);
+    if (count > 0 && bytes > max_batch_bytes) break;
+    ++count;
+  }
+  return count;
+}
+
+/// The parameters of complete.sql: a column of each field of the reports. Times are sent as how long ago they were when
+/// the statement goes out, so that what it says is never earlier than what was.
 db::Params completion_params(std::int64_t worker_id, const std::vector<Report>& reports) {
-  std::vector<std::int64_t> ids, attempts, retry_counts, losses, started_us, finished_us;
+  const auto now = SteadyClock::now();
+  const auto microseconds_ago = [now](SteadyClock::time_point time) {
+    return std::int64_t{std::chrono::duration_cast<std::chrono::microseconds>(now - time).count()};
+  };
+  std::vector<std::int64_t> ids, attempts, retry_counts, losses, started_us_ago, finished_us_ago;
   std::vector<std::string> statuses, outcomes;
   std::vector<std::optional<std::string>> results, codes, messages, details, policies;
   std::vector<std::optional<std::int64_t>> backoffs_ms, delays_ms, retry_afters_ms;
@@ -35,8 +57,8 @@ db::Params completion_params(std::int64_t worker_id, const std::vector<Report>& 
     outcomes.emplace_back(lifecycle::to_text(to.outcome));
     retry_counts.push_back(to.retry_count);
     losses.push_back(to.losses);
-    started_us.push_back(report.started_after.count());
-    finished_us.push_back(report.finished_after.count());
+    started_us_ago.push_back(microseconds_ago(report.started_at));
+    finished_us_ago.push_back(microseconds_ago(report.finished_at));
     results.push_back(given(report.result_json));
     codes.push_back(given(to.error_code));
     messages.push_back(given(report.error_message));
@@ -49,7 +71,7 @@ db::Params completion_params(std::int64_t worker_id, const std::vector<Report>& 
   }
   db::Params params;
   params.add(worker_id).add(ids).add(attempts).add(statuses).add(outcomes).add(retry_counts).add(losses);
-  params.add(started_us).add(finished_us).add(results).add(codes).add(messages).add(details).add(policies);
+  params.add(started_us_ago).add(finished_us_ago).add(results).add(codes).add(messages).add(details).add(policies);
   params.add(backoffs_ms).add(delays_ms).add(retry_afters_ms);
   return params;
 }
@@ -57,11 +79,9 @@ db::Params completion_params(std::int64_t worker_id, const std::vector<Report>& 
 }  // namespace
 
 Completer::Completer(Session session, std::int64_t worker_id, Callbacks callbacks, std::shared_ptr<spdlog::logger> log)
-    : session_(std::move(session)),
-      worker_id_(worker_id),
-      callbacks_(std::move(callbacks)),
-      log_(std::move(log)),
-      thread_([this] { run(); }) {}
+    : session_(std::move(session)), worker_id_(worker_id), callbacks_(std::move(callbacks)), log_(std::move(log)) {
+  thread_.start([this] { run(); });
+}
 
 Completer::~Completer() { finish(SteadyClock::now()); }
 
@@ -87,16 +107,21 @@ std::vector<TaskId> Completer::held() const {
   return ids;
 }
 
+bool Completer::wait_written(SteadyClock::time_point until) {
+  std::unique_lock lock{mutex_};
+  return changed_.wait_until(lock, until, [&] { return waiting_.empty() && in_flight_.empty(); });
+}
+
 std::size_t Completer::finish(SteadyClock::time_point until) {
-  if (!thread_.joinable()) return 0;
+  if (!thread_.is_joinable()) return 0;
+  (void)wait_written(until);
   {
-    std::unique_lock lock{mutex_};
-    changed_.wait_until(lock, until, [&] { return waiting_.empty() && in_flight_.empty(); });
+    const std::scoped_lock lock{mutex_};
     finishing_ = true;
   }
   changed_.notify_all();
   stop_.request_stop();
-  thread_.join();
+  thread_.join(session_, milliseconds{100});
   const std::scoped_lock lock{mutex_};
   return waiting_.size() + in_flight_.size();
 }
@@ -106,7 +131,7 @@ void Completer::run() {
   while (true) {
     changed_.wait(lock, [&] { return finishing_ || !waiting_.empty(); });
     if (finishing_) return;
-    const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(std::min(waiting_.size(), max_batch));
+    const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(batch_size(waiting_));
     in_flight_.assign(std::make_move_iterator(waiting_.begin()), std::make_move_iterator(end));
     waiting_.erase(waiting_.begin(), end);
     lock.unlock();
@@ -133,12 +158,11 @@ bool Completer::write(const std::vector<Report>& reports) {
     } catch (const ConnectionError& error) {
       outcome_in_doubt_ = true;
       session_.recover_from(error, stop);
-    } catch (const DatabaseError& error) {
-      session_.recover_from(error, stop);
     } catch (const InvalidInput& error) {
       if (reports.size() > 1 || has_extras(reports.front())) return write_apart(reports, error);
-      session_.recover_from(DatabaseError{error.message(), error.hint(), ""},
-                            stop);  // it is not the report's doing
+      session_.recover_from(error, stop);  // it is not the report's doing
+    } catch (const std::exception& error) {
+      session_.recover_from(error, stop);
     }
     if (stop.stop_requested()) return false;
   }
@@ -154,10 +178,10 @@ bool Completer::write_apart(const std::vector<Report>& reports, const InvalidInp
   Report bare = reports.front();
   log_->error("task {} attempt {}: PostgreSQL refuses its result, message or details ({}); they are left out", bare.id,
               bare.attempt, reason.message());
-  const bool has_extras = !bare.result_json.empty() || !bare.error_details_json.empty();
+  const bool has_more_than_message = !bare.result_json.empty() || !bare.error_details_json.empty();
   bare.result_json.clear();
   bare.error_details_json.clear();
-  bare.error_message = has_extras ? "left out, because PostgreSQL refused it: " + reason.message() : "";
+  bare.error_message = has_more_than_message ? "left out, because PostgreSQL refused it: " + reason.message() : "";
   return write({bare});
 }
 
@@ -166,14 +190,11 @@ void Completer::send(const std::vector<Report>& reports) {
   std::unordered_set<TaskId> taken_ids;
   for (const db::Row& row : taken) taken_ids.insert(row.number("id"));
   for (const Report& report : reports) {
-    if (!taken_ids.contains(report.id)) {
-      if (!outcome_in_doubt_) {
-        log_->warn("task {} attempt {}: worker {} does not hold it any more; its report changed nothing", report.id,
-                   report.attempt, worker_id_);
-      }
-    } else if (report.transition.next_run) {
-      callbacks_.on_retry(report.transition.next_run->delay);
-    }
+    // Also where an earlier send was not answered and this one found nothing left to do: a needless look is harmless.
+    if (report.transition.next_run) callbacks_.on_retry(report.transition.next_run->delay);
+    if (taken_ids.contains(report.id) || outcome_in_doubt_) continue;
+    log_->warn("task {} attempt {}: worker {} does not hold it any more; its report changed nothing", report.id,
+               report.attempt, worker_id_);
   }
 }
 

@@ -9,12 +9,12 @@
 #include <memory>
 #include <mutex>
 #include <stop_token>
-#include <thread>
 #include <vector>
 
 #include <spdlog/logger.h>
 
 #include "claimed_task.hpp"
+#include "service_thread.hpp"
 #include "session.hpp"
 
 namespace dogged::runtime {
@@ -37,7 +37,10 @@ class Completer {
   [[nodiscard]] std::size_t backlog() const;
   /// Ids of the reports that are not written yet.
   [[nodiscard]] std::vector<TaskId> held() const;
-  /// Waits until all is written, or the time has come; gives how many reports could not be written. Ends the thread.
+  /// Waits until all is written, or the time has come; true if all is.
+  bool wait_written(SteadyClock::time_point until);
+  /// The same, and ends the thread, giving up the statement under way if need be; gives how many reports could not be
+  /// written.
   std::size_t finish(SteadyClock::time_point until);
 
  private:
@@ -58,7 +61,7 @@ class Completer {
   bool finishing_ = false;
   bool outcome_in_doubt_ = false;  // the last send may have taken effect before the connection broke
   std::stop_source stop_;
-  std::thread thread_;  // last: it uses all of the above
+  ServiceThread thread_;  // last: it uses all of the above
 };
 
 }  // namespace dogged::runtime

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <random>
+#include <system_error>
 #include <utility>
 
 #include "prefetch.hpp"
@@ -46,6 +47,7 @@ struct Executor::State {
   std::deque<ClaimedTask> waiting;
   std::vector<Slot> slots;
   std::size_t running = 0;
+  std::size_t reporting = 0;                // of those that run: their handler has ended
   std::chrono::nanoseconds average_run{0};  // exponentially weighted, 1/16 for the latest
   bool ended = false;
 
@@ -58,12 +60,21 @@ struct Executor::State {
 Executor::Executor(Settings settings, std::shared_ptr<spdlog::logger> log, std::function<void(Report)> on_report)
     : settings_(std::move(settings)), state_(std::make_shared<State>(settings_, std::move(log), std::move(on_report))) {
   threads_.reserve(settings_.concurrency);
-  for (std::size_t slot = 0; slot < settings_.concurrency; ++slot) {
-    threads_.emplace_back([state = state_, slot] { run_thread(state, slot); });
+  try {
+    for (std::size_t slot = 0; slot < settings_.concurrency; ++slot) {
+      threads_.emplace_back([state = state_, slot] { run_thread(state, slot); });
+    }
+  } catch (const std::system_error& error) {
+    end_threads();
+    throw Error("cannot start " + std::to_string(settings_.concurrency) + " threads for queue " + settings_.queue +
+                    ": " + error.what(),
+                "lower its concurrency (--queues), or raise the limit of processes (ulimit -u, pids.max)");
   }
 }
 
-Executor::~Executor() {
+Executor::~Executor() { end_threads(); }
+
+void Executor::end_threads() {
   {
     const std::scoped_lock lock{state_->mutex};
     state_->ended = true;
@@ -94,12 +105,14 @@ void Executor::run_thread(const std::shared_ptr<State>& state, std::size_t slot_
     lock.lock();
 
     if (slot.abandoned) return;  // it was reported as interrupted; this thread is not waited for any more
-    state->note_run(report.finished_after - report.started_after);
+    state->note_run(report.finished_at - report.started_at);
     slot.reported = true;
+    ++state->reporting;
     lock.unlock();
     state->on_report(std::move(report));  // before the task leaves the slot: held() must not miss it in between
     lock.lock();
     slot.task.reset();
+    --state->reporting;
     --state->running;
     if (state->running == 0) state->idle.notify_all();
   }
@@ -121,10 +134,16 @@ std::size_t Executor::demand() const {
   const std::scoped_lock lock{state_->mutex};
   const std::size_t ahead = prefetch(settings_.concurrency, state_->average_run);
   const std::size_t target = settings_.concurrency + ahead;
-  const std::size_t held_now = state_->waiting.size() + state_->running;
+  // A thread that is reporting is as good as free: its report may be what makes the claimer ask.
+  const std::size_t held_now = state_->waiting.size() + state_->running - state_->reporting;
   // With tasks ahead there is time to gather a batch; without, every free thread counts.
   const std::size_t refill_below = ahead > 0 ? settings_.concurrency + ahead / 2 : target;
   return held_now < refill_below ? target - held_now : 0;
+}
+
+bool Executor::has_waiting() const {
+  const std::scoped_lock lock{state_->mutex};
+  return !state_->waiting.empty();
 }
 
 std::vector<TaskId> Executor::held() const {
@@ -145,6 +164,15 @@ std::vector<ClaimedTask> Executor::take_back() {
   return tasks;
 }
 
+std::vector<ClaimedTask> Executor::take_back_older_than(milliseconds age) {
+  {
+    const std::scoped_lock lock{state_->mutex};
+    if (state_->waiting.empty() || SteadyClock::now() - state_->waiting.front().claimed_at < age) return {};
+    state_->average_run = std::max<std::chrono::nanoseconds>(state_->average_run, age);  // what runs takes that long
+  }
+  return take_back();
+}
+
 bool Executor::wait_idle(SteadyClock::time_point until) {
   std::unique_lock lock{state_->mutex};
   return state_->idle.wait_until(lock, until, [&] { return state_->running == 0 && state_->waiting.empty(); });
@@ -159,14 +187,16 @@ void Executor::request_stop() {
 
 std::vector<Report> Executor::abandon() {
   std::vector<Report> reports;
-  const std::scoped_lock lock{state_->mutex};
+  std::unique_lock lock{state_->mutex};
   for (std::size_t i = 0; i < state_->slots.size(); ++i) {
     State::Slot& slot = state_->slots[i];
     if (!slot.task || slot.reported) continue;  // one that was reported is about to end
     slot.abandoned = true;
     threads_[i].detach();
+    --state_->running;
     reports.push_back(interrupted_report(*slot.task, slot.started_at));
   }
+  state_->idle.wait(lock, [&] { return state_->running == 0; });
   return reports;
 }
 

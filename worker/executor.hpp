@@ -42,11 +42,18 @@ class Executor {
   /// How many more tasks should be claimed now: 0, or a batch that is worth a statement.
   [[nodiscard]] std::size_t demand() const;
 
+  /// Whether a task waits for a thread.
+  [[nodiscard]] bool has_waiting() const;
+
   /// Ids of all tasks that wait or run here.
   [[nodiscard]] std::vector<TaskId> held() const;
 
-  /// Tasks that wait for a thread; they leave the executor. Nothing may be submitted afterwards.
+  /// Tasks that wait for a thread; they leave the executor.
   [[nodiscard]] std::vector<ClaimedTask> take_back();
+
+  /// The same if one of them has waited for longer than `age`, so that others may run what this worker, busier than it
+  /// foresaw, cannot; else nothing.
+  [[nodiscard]] std::vector<ClaimedTask> take_back_older_than(milliseconds age);
 
   /// Waits until nothing runs or the time has come; true if nothing runs.
   bool wait_idle(SteadyClock::time_point until);
@@ -55,10 +62,12 @@ class Executor {
   void request_stop();
 
   /// Gives up on what still runs: its reports are returned (interrupted), later ones of its handlers are dropped, and
-  /// its threads are detached. The process must end soon.
+  /// its threads are detached. Every other report has been handed on when this returns. The process must end soon.
   [[nodiscard]] std::vector<Report> abandon();
 
  private:
+  void end_threads();
+
   struct State;  // shared with the threads, which may outlive an abandoned executor
 
   static void run_thread(const std::shared_ptr<State>& state, std::size_t slot);

@@ -5,18 +5,19 @@
 #include <memory>
 #include <stop_token>
 #include <string_view>
-#include <thread>
 
 #include <spdlog/logger.h>
 
 #include "claimed_task.hpp"
+#include "service_thread.hpp"
 #include "session.hpp"
 #include "wake_fd.hpp"
 
 namespace dogged::runtime {
 
 /// Listens on `dogged.wake` and keeps the partitions of the coming days ready. The heartbeat that keeps this worker's
-/// lease, and the rescue of tasks whose worker's lease has lapsed, belong on this thread as well.
+/// lease, and the rescue of tasks whose worker's lease has lapsed, belong on this thread as well; a lapsed lease ends
+/// `workers.asleep` too, which now stays true after a crash and makes every enqueue to its queues notify.
 class Listener {
  public:
   /// `on_wake` is told the queue of each notification, empty for any, and is called after each (re)connect, when
@@ -38,7 +39,7 @@ class Listener {
   bool listening_ = false;
   WakeFd wake_;
   std::stop_source stop_;
-  std::thread thread_;  // last: it uses all of the above
+  ServiceThread thread_;  // last: it uses all of the above
 };
 
 }  // namespace dogged::runtime

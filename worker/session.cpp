@@ -28,13 +28,25 @@ Session::Session(db::Settings settings, std::string service, std::shared_ptr<spd
 }
 
 db::Connection& Session::connection() {
-  if (!connection_) connection_.emplace(settings_);
+  if (!connection_) {
+    db::Connection made{settings_};
+    const std::scoped_lock lock{*connection_mutex_};
+    connection_.emplace(std::move(made));
+  }
   return *connection_;
 }
 
-void Session::recover_from(const DatabaseError& error, const std::stop_token& stop) {
-  if (dynamic_cast<const ConnectionError*>(&error) != nullptr) connection_.reset();
-  if (failures_ == 0) log_->warn("{}: {}; trying again until it works", service_, error.message());
+void Session::cancel() noexcept {
+  const std::scoped_lock lock{*connection_mutex_};
+  if (connection_) connection_->cancel();
+}
+
+void Session::recover_from(const std::exception& error, const std::stop_token& stop) {
+  if (dynamic_cast<const ConnectionError*>(&error) != nullptr) {
+    const std::scoped_lock lock{*connection_mutex_};
+    connection_.reset();
+  }
+  if (failures_ == 0) log_->warn("{}: {}; trying again until it works", service_, error.what());
   failures_ = std::min(failures_ + 1, longest_backoff);
   const double draw = std::uniform_real_distribution<double>{0.0, 1.0}(generator_);
   wait_for(next_delay(reconnect_policy, failures_, draw)->delay, stop);

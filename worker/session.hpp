@@ -1,8 +1,10 @@
 // A connection that comes back: what every service of the worker talks to PostgreSQL through.
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <random>
 #include <stop_token>
@@ -16,7 +18,7 @@
 
 namespace dogged::runtime {
 
-/// Not thread-safe: it belongs to one service's thread.
+/// Not thread-safe, but for cancel(): it belongs to one service's thread.
 class Session {
  public:
   /// `service` stands in log lines and in pg_stat_activity.
@@ -25,19 +27,24 @@ class Session {
   /// The connection; connects if there is none. Throws ConnectionError.
   [[nodiscard]] db::Connection& connection();
 
-  /// After an error: drops the connection if it is gone, and waits by backoff with jitter (100 ms, doubling to 5 s)
-  /// until it is time to try again or `stop` is requested. Logs each change between "lost" and "back" once.
-  void recover_from(const DatabaseError& error, const std::stop_token& stop);
+  /// After an error, of whatever kind: drops the connection if it is gone, and waits by backoff with jitter (100 ms,
+  /// doubling to 5 s) until it is time to try again or `stop` is requested. Logs each change between "lost" and "back"
+  /// once.
+  void recover_from(const std::exception& error, const std::stop_token& stop);
 
   /// After work was done: forgets earlier errors.
   void succeeded();
 
   [[nodiscard]] bool is_connected() const noexcept { return connection_.has_value(); }
 
+  /// From any thread: asks the server to give up the statement under way, which then throws.
+  void cancel() noexcept;
+
  private:
   db::Settings settings_;
   std::string service_;
   std::shared_ptr<spdlog::logger> log_;
+  std::unique_ptr<std::mutex> connection_mutex_ = std::make_unique<std::mutex>();  // guards its coming and going
   std::optional<db::Connection> connection_;
   int failures_ = 0;  // in a row
   std::mt19937_64 generator_{std::random_device{}()};

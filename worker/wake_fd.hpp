@@ -1,6 +1,7 @@
 // An eventfd: wakes a thread that waits in poll(), also from a signal handler.
 #pragma once
 
+#include <cerrno>
 #include <cstdint>
 #include <system_error>
 

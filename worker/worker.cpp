@@ -1,6 +1,7 @@
 // See worker.hpp.
 #include "worker.hpp"
 
+#include <cerrno>
 #include <set>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "executor.hpp"
 #include "listener.hpp"
 #include "migrate/migrate.hpp"
+#include "retry/duration.hpp"
 #include "session.hpp"
 #include "sql_statements.hpp"
 
@@ -107,7 +109,12 @@ void Worker::register_itself(db::Connection& connection) {
   connection.run(sql::make_partitions);
 }
 
-Session Worker::session(const std::string& service) const { return {settings_.database, service, log_}; }
+Session Worker::session(const std::string& service) const {
+  db::Settings settings = settings_.database;
+  // Making partitions may have to move a day's rows; whoever listens waits for nothing else.
+  if (service != "listener") settings.statement_timeout = settings_.statement_timeout;
+  return {std::move(settings), service, log_};
+}
 
 /// The services of a running worker, in the order in which they may refer to each other. Destroyed from the last to the
 /// first, after the claimer has stopped to use the executors.
@@ -137,19 +144,22 @@ struct Worker::Services {
 };
 
 ShutdownResult Worker::run(const WakeFd& stop) {
-  Services services{*this};
-  log_->info("worker {} ({}) ready: {} tasks, queues {}", id_, settings_.name, definitions_.size(), queues_text());
-  wait_readable(stop.fd());
-
-  const ShutdownResult result = shut_down(services);
-  sign_off();
-  log_->info("worker {} stopped: {} given back, {} interrupted, {} not written", id_, result.given_back,
-             result.interrupted, result.not_written);
-  return result;
+  try {
+    Services services{*this};
+    log_->info("worker {} ({}) ready: {} tasks, queues {}", id_, settings_.name, definitions_.size(), queues_text());
+    wait_readable(stop.fd());
+    const ShutdownResult result = shut_down(services);
+    log_->info("worker {} stopped: {} given back, {} interrupted, {} left to be rescued", id_, result.given_back,
+               result.interrupted, result.left_behind);
+    return result;
+  } catch (...) {  // its services could not be started
+    sign_off();
+    throw;
+  }
 }
 
 ShutdownResult Worker::shut_down(Services& services) {
-  log_->info("stopping: what runs has {} ms to finish", settings_.grace.count());
+  log_->info("stopping: what runs has {} to finish", duration_to_text(settings_.grace));
   ShutdownResult result;
   services.listener.stop();
   services.claimer.stop();
@@ -157,30 +167,59 @@ ShutdownResult Worker::shut_down(Services& services) {
   for (const auto& executor : services.executors) {
     for (ClaimedTask& task : executor->take_back()) unstarted.push_back(std::move(task));
   }
-  if (services.claimer.give_back(unstarted, SteadyClock::now() + time_to_write)) result.given_back = unstarted.size();
+  if (services.claimer.give_back(unstarted, SteadyClock::now() + time_to_write)) {
+    result.given_back = unstarted.size();
+  } else {
+    log_->error("{} claimed tasks could not be given back", unstarted.size());
+    result.left_behind += unstarted.size();
+  }
 
   if (!wait_idle(services.executors, settings_.grace)) {
     log_->warn("the grace period is over: stop tokens are set");
     for (const auto& executor : services.executors) executor->request_stop();
     wait_idle(services.executors, settings_.after_stop_token);
   }
-  for (const auto& executor : services.executors) {
-    for (Report& report : executor->abandon()) {
-      log_->warn("task {} attempt {} still runs; it is recorded as interrupted and runs again elsewhere", report.id,
-                 report.attempt);
-      services.completer.add(std::move(report));
-      ++result.interrupted;
-    }
-  }
-  result.not_written = services.completer.finish(SteadyClock::now() + time_to_write);
+  interrupt_what_runs(services, result);
+  const std::size_t not_written = services.completer.finish(SteadyClock::now() + time_to_write);
+  if (not_written > 0) log_->error("{} reports could not be written", not_written);
+  result.left_behind += not_written;
+  if (result.interrupted > 0) wake_others();
   return result;
 }
 
-void Worker::sign_off() {
+/// Everything else is written, and this worker has signed off, before what still runs is declared interrupted: another
+/// worker may begin it the moment that is written, and this process ends right after.
+void Worker::interrupt_what_runs(Services& services, ShutdownResult& result) {
+  std::vector<Report> interrupted;
+  for (const auto& executor : services.executors) {
+    for (Report& report : executor->abandon()) interrupted.push_back(std::move(report));
+  }
+  services.completer.wait_written(SteadyClock::now() + time_to_write);
+  sign_off();
+  for (Report& report : interrupted) {
+    log_->warn("task {} attempt {} still runs; it is recorded as interrupted and runs again elsewhere", report.id,
+               report.attempt);
+    services.completer.add(std::move(report));
+    ++result.interrupted;
+  }
+}
+
+void Worker::sign_off() noexcept {
   try {
     session("shutdown").connection().run(sql::stop_worker, db::Params{}.add(id_));
-  } catch (const DatabaseError& error) {
-    log_->warn("could not sign off: {}", error.message());
+  } catch (const std::exception& error) {
+    log_->warn("could not sign off: {}", error.what());
+  }
+}
+
+/// For the interrupted tasks: workers that sleep are told of them.
+void Worker::wake_others() noexcept {
+  try {
+    std::vector<std::string> queues;
+    for (const auto& [queue, concurrency] : settings_.queues) queues.push_back(queue);
+    session("shutdown").connection().run(sql::wake_others, db::Params{}.add(id_).add(queues));
+  } catch (const std::exception& error) {
+    log_->warn("could not wake other workers: {}", error.what());
   }
 }
 

@@ -28,6 +28,7 @@ struct WorkerSettings {
   int default_concurrency = 10;            ///< of each queue where `queues` is empty
   milliseconds grace{30'000};              ///< after a stop: how long what runs may go on
   milliseconds after_stop_token{5'000};    ///< then its stop tokens are set, and it may go on this long
+  milliseconds statement_timeout{30'000};  ///< for a claim or a completion that waits, say, for a locked table
   milliseconds poll_interval{5'000};       ///< how long the claimer waits at most without a notification
 };
 
@@ -35,7 +36,7 @@ struct WorkerSettings {
 struct ShutdownResult {
   std::size_t given_back = 0;   ///< claimed, not started: no attempt spent
   std::size_t interrupted = 0;  ///< still ran at the end: no retry spent, run again elsewhere
-  std::size_t not_written = 0;  ///< ended, but the database could not be told: left to be rescued
+  std::size_t left_behind = 0;  ///< could not be given back or written: `running` until the task is rescued
 };
 
 class Worker {
@@ -58,8 +59,10 @@ class Worker {
 
   [[nodiscard]] Session session(const std::string& service) const;
   void register_itself(db::Connection& connection);
-  void sign_off();
+  void sign_off() noexcept;
+  void wake_others() noexcept;
   [[nodiscard]] ShutdownResult shut_down(Services& services);
+  void interrupt_what_runs(Services& services, ShutdownResult& result);
   [[nodiscard]] std::string queues_text() const;
 
   WorkerSettings settings_;

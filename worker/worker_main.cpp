@@ -1,4 +1,5 @@
 // worker_main: from the command line to a running worker, and signals.
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
@@ -24,6 +25,8 @@ runtime::WakeFd* stop_fd = nullptr;  // for the signal handler; set before it is
 
 extern "C" void request_stop(int) {
   const int saved = errno;
+  std::signal(SIGTERM, SIG_DFL);  // whichever comes second ends the process
+  std::signal(SIGINT, SIG_DFL);
   stop_fd->wake();
   errno = saved;
 }
@@ -34,7 +37,7 @@ void handle_signals(runtime::WakeFd& stop) {
   stop_fd = &stop;
   struct sigaction action {};
   action.sa_handler = request_stop;
-  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
+  action.sa_flags = SA_RESTART;
   ::sigaction(SIGTERM, &action, nullptr);
   ::sigaction(SIGINT, &action, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
@@ -84,9 +87,6 @@ int run(int argc, char** argv) {
 int worker_main(int argc, char** argv) {
   try {
     return run(argc, argv);
-  } catch (const Error& error) {
-    std::cerr << argv[0] << ": " << error.what() << "\n";
-    return static_cast<int>(exit_code_for(error));
   } catch (const std::exception& error) {
     std::cerr << argv[0] << ": " << error.what() << "\n";
     return static_cast<int>(exit_code_for(error));

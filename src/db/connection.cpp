@@ -110,7 +110,9 @@ std::string connection_string(const Settings& settings) {
     PQfreemem(complaint);
     throw connect_error("invalid database URL: " + message);
   }
-  std::string result = "fallback_application_name=" + quoted_value(settings.application_name);
+  // First, so that the caller's own words overrule them: a peer that does not answer is given up after 30 s.
+  std::string result = "fallback_application_name=" + quoted_value(settings.application_name) +
+                       " tcp_user_timeout=30000 keepalives_idle=30 keepalives_interval=10 keepalives_count=3";
   bool has_timeout = std::getenv("PGCONNECT_TIMEOUT") != nullptr;
   for (const PQconninfoOption* option = options; option->keyword != nullptr; ++option) {
     const std::string_view keyword = option->keyword;
@@ -148,6 +150,10 @@ class Connection::Impl {
   explicit Impl(Settings with)
       : settings((require_schema_name(with.schema), std::move(with))), connection(connect(settings)) {
     forbid_reconnecting(*connection);
+    if (settings.statement_timeout.count() > 0) {
+      pqxx::nontransaction transaction{*connection};
+      transaction.exec("set statement_timeout = " + std::to_string(settings.statement_timeout.count()));
+    }
   }
 
   static std::unique_ptr<pqxx::connection> connect(const Settings& settings) {
@@ -232,6 +238,14 @@ std::vector<Notification> Connection::wait(std::chrono::milliseconds timeout, in
     }
     return std::exchange(impl_->arrived, {});
   });
+}
+
+void Connection::cancel() noexcept {
+  try {
+    impl_->connection->cancel_query();
+  } catch (const std::exception&) {
+    // The connection is gone or the server too busy: then whoever waits for the statement learns it soon.
+  }
 }
 
 const Settings& Connection::settings() const noexcept { return impl_->settings; }

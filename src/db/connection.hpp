@@ -30,6 +30,7 @@ struct Settings {
   std::string url;  ///< a libpq connection string or URI; empty: libpq's PG* variables
   std::string schema = "dogged";
   std::string application_name = "dogged";
+  std::chrono::milliseconds statement_timeout{0};  ///< a statement that takes longer is cancelled (57014); 0: never
 };
 
 /// Throws InvalidInput unless `schema` is 1 to 48 of a-z 0-9 _ beginning with a letter or _: such a name needs no
@@ -167,6 +168,9 @@ class Connection {
   void listen(const std::string& name);
   /// Waits until a notification arrives, `wake_fd` (an eventfd) is readable, or the time is over; gives what arrived.
   std::vector<Notification> wait(std::chrono::milliseconds timeout, int wake_fd);
+
+  /// From any thread, while the connection lives: asks the server to give up the statement under way. Best effort.
+  void cancel() noexcept;
 
   [[nodiscard]] const Settings& settings() const noexcept;
   /// PostgreSQL's major version, for example 15.

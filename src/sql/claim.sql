@@ -1,4 +1,6 @@
 -- Takes up to $3[i] ready tasks of queue $2[i], for worker $1 that knows the names $4, most urgent first.
+-- The search begins after the priority $5[i] and the id $6[i], where the worker's last claim ended: before that stand the
+-- index entries of tasks that were claimed, dead but not yet removed while an old snapshot is held.
 -- The array of ctids pins the plan: a join with a LIMIT parameter became a hash join over the whole table.
 -- A task with a name that is not in $4 is left for a worker that knows it.
 update dogged.tasks_live t
@@ -6,11 +8,13 @@ update dogged.tasks_live t
        next_retry_at = null
  where t.ctid = any (array(
          select ready.ctid
-           from unnest($2::text[], $3::int[]) as wanted (queue, how_many)
+           from unnest($2::text[], $3::int[], $5::smallint[], $6::bigint[])
+                  as wanted (queue, how_many, after_priority, after_id)
           cross join lateral (
             select c.ctid
               from dogged.tasks_live c
-             where c.status = 'pending' and not c.deferred and c.queue = wanted.queue and c.name = any ($4::text[])
+             where c.status = 'pending' and not c.deferred and c.queue = wanted.queue
+               and (c.priority, c.id) > (wanted.after_priority, wanted.after_id) and c.name = any ($4::text[])
              order by c.priority, c.id
              limit wanted.how_many
                for update skip locked) ready))

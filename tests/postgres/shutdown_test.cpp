@@ -60,7 +60,7 @@ TEST_CASE("a worker that stops signs off") {
   TestDatabase database;
   RunningWorker worker{database, {registered(work, [](Context&, const nlohmann::json&) {})}};
   const runtime::ShutdownResult result = worker.stop();
-  CHECK(result.given_back + result.interrupted + result.not_written == 0);
+  CHECK(result.given_back + result.interrupted + result.left_behind == 0);
   CHECK(database.value("select count(*) as value from dogged.workers where stopped_at >= started_at and not asleep") ==
         "1");
 }
@@ -80,7 +80,7 @@ TEST_CASE("what runs when a worker is told to stop may finish, and is recorded")
   CHECK(stopped.wait_for(50ms) == std::future_status::timeout);
   gate.open();
   const runtime::ShutdownResult result = stopped.get();
-  CHECK(result.interrupted + result.not_written == 0);
+  CHECK(result.interrupted + result.left_behind == 0);
   CHECK(asked_to_stop == 0);
   for (const TaskId id : ids) CHECK(database.history_of(id) == "1 succeeded false");
   CHECK(database.attempts_of(late).size() <= 1);  // it came before or after the stop: not half
@@ -192,4 +192,27 @@ TEST_CASE("a failure within the grace period is a failure, not an interruption")
   gate.open();
   CHECK(stopped.get().interrupted == 0);
   CHECK(database.history_of(id) == "1 failed false");
+}
+
+TEST_CASE("a table that somebody keeps locked does not hold up a shutdown") {
+  TestDatabase database;
+  RunningWorker worker{database,
+                       {registered(work, [](Context&, const nlohmann::json&) {}, {})},
+                       {.statement_timeout = 200ms, .poll_interval = 10min}};
+  REQUIRE(worker_is_asleep(database, worker.id()));
+  db::Connection user{database.settings()};
+  user.transaction([&] {
+    user.run({"lock", "lock table dogged.tasks_live in access exclusive mode"});
+    user.run({"ring", "select pg_notify('dogged.wake', '')"});
+    db::Connection other{database.settings()};
+    other.run({"ring", "select pg_notify('dogged.wake', '')"});
+    REQUIRE(eventually([&] {
+      return database.value(
+                 "select count(*) > 0 as value from pg_stat_activity where wait_event_type = 'Lock' and "
+                 "application_name = $1",
+                 db::Params{}.add(database.schema() + " claimer")) == "t";
+    }));
+    worker.stop();  // returns while the table is locked
+  });
+  CHECK(database.value("select stopped_at is not null as value from dogged.workers") == "t");
 }

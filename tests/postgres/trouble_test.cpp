@@ -222,3 +222,17 @@ TEST_CASE("a report that PostgreSQL refuses even without its extras is kept, and
       [&] { return database.value("select count(*) as value from dogged.tasks where status = 'succeeded'") == "5"; }));
   check_history(database, 5);
 }
+
+TEST_CASE("a claim that the database refuses, for whatever reason, is tried again until it works") {
+  TestDatabase database;
+  database.script(
+      "create sequence dogged.refused; create function dogged.refuse() returns trigger language plpgsql as $$ begin "
+      "perform nextval('dogged.refused'); raise exception 'too much' using errcode = '54000'; end $$; "
+      "create trigger refuse before update on dogged.tasks_live for each row execute function dogged.refuse()");
+  RunningWorker worker{database, {registered(work, [](Context&, const nlohmann::json&) {}, {})}};
+  const TaskId id = database.client().enqueue(work, no_args);
+  REQUIRE(was_refused(database, 2));
+  database.script("drop trigger refuse on dogged.tasks_live");
+  CHECK(eventually([&] { return database.status_of(id) == "succeeded"; }));
+  check_history(database, 1);
+}

@@ -145,6 +145,21 @@ TEST_CASE("a task of a savepoint of a transaction that was open when the worker 
   CHECK(eventually([&] { return database.status_of(id) == "succeeded"; }));
 }
 
+TEST_CASE("a delayed task whose transaction was open when the worker fell asleep runs when it is due") {
+  TestDatabase database;
+  std::unique_ptr<RunningWorker> worker;
+  db::Connection producer{database.settings()};
+  TaskId id = 0;
+  producer.transaction([&] {
+    id = producer.run({"enqueue", "select dogged.enqueue('work', run_at => clock_timestamp() + interval '2 s') as id"})
+             .one()
+             .number("id");
+    worker = std::make_unique<RunningWorker>(database, std::vector{does_nothing()}, no_polling());
+    REQUIRE(worker_is_asleep(database, worker->id()));
+  });
+  CHECK(eventually([&] { return database.status_of(id) == "succeeded"; }));
+}
+
 TEST_CASE("a sleeping worker leaves the database alone") {
   TestDatabase database;
   RunningWorker worker{database, {does_nothing()}, no_polling()};

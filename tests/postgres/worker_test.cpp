@@ -46,7 +46,7 @@ void check_report_is_fenced(const std::string& change) {
     const TaskId next = client.enqueue(work, no_args);
     REQUIRE(eventually([&] { return database.status_of(next) == "succeeded"; }));
   }
-  CHECK(worker.stop().not_written == 0);
+  CHECK(worker.stop().left_behind == 0);
   CHECK(row_of(database, id) == changed);
   CHECK(database.attempts_of(id).empty());
   CHECK(database.count_tasks() == 3);
@@ -241,7 +241,7 @@ TEST_CASE("a retry of a task that was taken over is not scheduled by the first w
   database.run("update dogged.tasks_live set worker_id = worker_id + 1");
   const std::string changed = row_of(database, id);
   gate.open();
-  CHECK(worker.stop().not_written == 0);
+  CHECK(worker.stop().left_behind == 0);
   CHECK(row_of(database, id) == changed);
   CHECK(database.attempts_of(id).empty());
 }

@@ -18,7 +18,7 @@
 namespace dogged {
 
 struct ClientOptions {
-  /// The PostgreSQL schema that holds the queue; a lower-case identifier.
+  /// The PostgreSQL schema that holds the queue: 1 to 48 of a-z 0-9 _, not beginning with a digit or pg_.
   std::string schema = "dogged";
   /// Shown in pg_stat_activity.
   std::string application_name = "dogged client";
@@ -56,11 +56,12 @@ class Client {
   /// Throws ConnectionError, SchemaMismatch, InvalidInput (the schema's name).
   explicit Client(const std::string& url, ClientOptions options = {});
   ~Client();
-  Client(Client&&) noexcept;
+  Client(Client&&) noexcept;  ///< a client that was moved from may only be destroyed or assigned to
   Client& operator=(Client&&) noexcept;
 
   /// Enqueues one task. Throws InvalidInput (args that JSON cannot carry: NaN, NUL, invalid UTF-8; args over the
-  /// limit of 1 MiB; a queue that does not exist; a run_at out of range) and DatabaseError.
+  /// limit of 1 MiB; a queue that does not exist; a run_at out of range), DatabaseError, and ConnectionError, after
+  /// which the task may have been enqueued.
   template <class Args, class Result>
   TaskId enqueue(const Task<Args, Result>& task, const std::type_identity_t<Args>& args,
                  const EnqueueOptions& options = {}) {
@@ -79,6 +80,8 @@ class Client {
     return enqueue_many(tasks);
   }
 
+  /// The same by name and JSON text. Throws as above, and InvalidInput for a bad name or args that are no JSON. All
+  /// tasks of a call travel in one statement: keep a call under some 100 MB, as batches of 1000 or 10,000.
   TaskId enqueue(const NewTask& task);
   std::vector<TaskId> enqueue_many(const std::vector<NewTask>& tasks);
 

@@ -192,7 +192,9 @@ class Context {
   /// calls you make.
   [[nodiscard]] virtual Clock::time_point deadline() const noexcept = 0;
   /// Asked to stop when the worker shuts down and its grace period is over. A handler that returns then gives its
-  /// result; one that does not is recorded as interrupted and the task runs again elsewhere.
+  /// result. One that throws then, whatever it throws, is recorded as interrupted: no retry is spent, and the task runs
+  /// again at once. So is one that does neither within 5 s: its later result is dropped, and its process ends, perhaps
+  /// an instant after the task has begun again elsewhere.
   [[nodiscard]] virtual std::stop_token stop_token() const noexcept = 0;
   /// A logger whose lines carry the task's id, name and attempt. Include <spdlog/spdlog.h> to use it
   /// (<dogged/worker.hpp> does).

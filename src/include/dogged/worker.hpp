@@ -25,7 +25,7 @@ namespace dogged {
 ///
 /// Returns 0 after a shutdown on request, and otherwise what `dogged --help` lists under "Exit codes": 2 for a
 /// mistake on the command line or in a registration, 3 for a database that cannot be reached, 4 for a schema that is
-/// missing or does not fit.
+/// missing or does not fit, 5 for another error of the database, 1 for anything else.
 int worker_main(int argc, char** argv);
 
 }  // namespace dogged

@@ -99,12 +99,13 @@ inline constexpr std::size_t max_details_bytes = 65536;
 /// JSON text of an error's details. Never throws over their content: losing the error would be worse.
 template <class Json>
 [[nodiscard]] std::string details_to_json_text(const Json& details) {
+  const auto text_of = [](const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); };
   if (auto found = find_unstorable(details)) {
-    return Json{{"unstorable", (found->pointer.empty() ? "the value" : found->pointer) + " " + found->reason}}.dump();
+    return text_of({{"unstorable", (found->pointer.empty() ? "the value" : found->pointer) + " " + found->reason}});
   }
-  std::string text = details.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text = text_of(details);
   if (text.size() <= max_details_bytes) return text;
-  return Json{{"unstorable", "has " + std::to_string(text.size()) + " bytes; the limit is 65536"}}.dump();
+  return text_of({{"unstorable", "has " + std::to_string(text.size()) + " bytes; the limit is 65536"}});
 }
 
 }  // namespace dogged::detail

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <new>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -83,6 +84,8 @@ template <class Args>
     throw describe_invalid_args(error.what());
   } catch (const TaskError&) {
     throw;
+  } catch (const std::bad_alloc&) {
+    throw;                                 // not the args' fault: another attempt may have the memory
   } catch (const std::exception& error) {  // a from_json that checks more than types
     throw InvalidArgs("", error.what());
   }

@@ -1,0 +1,43 @@
+// The thread of a service, which can be waited for without waiting for whatever its statement waits for.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <future>
+#include <thread>
+#include <utility>
+
+#include "session.hpp"
+
+namespace dogged::runtime {
+
+/// Not thread-safe. join() must have been called before it is destroyed, if it was started.
+class ServiceThread {
+ public:
+  void start(std::function<void()> run) {
+    thread_ = std::thread{[this, run = std::move(run)] {
+      run();
+      ended_.set_value();
+    }};
+  }
+
+  [[nodiscard]] bool is_joinable() const noexcept { return thread_.joinable(); }
+
+  /// Waits for the thread, which has been asked to end. After `patience`, what `session` has the server do is
+  /// cancelled, again and again, until it has ended: a lock that somebody holds must not hold up a shutdown.
+  void join(Session& session, milliseconds patience) {
+    if (!thread_.joinable()) return;
+    const std::future<void> ended = ended_.get_future();
+    while (ended.wait_for(patience) != std::future_status::ready) {
+      session.cancel();
+      patience = milliseconds{200};
+    }
+    thread_.join();
+  }
+
+ private:
+  std::promise<void> ended_;
+  std::thread thread_;
+};
+
+}  // namespace dogged::runtime
