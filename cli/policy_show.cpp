@@ -26,18 +26,9 @@ std::string joined(const std::vector<std::string>& words, const std::string& bet
   return text;
 }
 
-RetryPolicy policy_from_json_text(const std::string& text) {
-  try {
-    return policy_from_json(nlohmann::json::parse(text));
-  } catch (const nlohmann::json::parse_error& error) {
-    throw InvalidInput("the policy is not JSON: at byte " + std::to_string(error.byte) + " of " +
-                       std::to_string(text.size()));
-  }
-}
-
 RetryPolicy read_policy(const std::string& text) {
   const auto first = text.find_first_not_of(" \t\n");
-  return first != std::string::npos && text[first] == '{' ? policy_from_json_text(text) : policy_from_text(text);
+  return first != std::string::npos && text[first] == '{' ? policy_from_json(text) : policy_from_text(text);
 }
 
 DefinitionView read_definition(const Invocation& invocation, const std::string& name) {
@@ -66,7 +57,7 @@ std::string to_json(const RetryPolicy& policy, const std::optional<DefinitionVie
   }
   JsonObject json;
   json.add("text", policy_to_text(policy))
-      .add_json("policy", policy_to_json(policy).dump())
+      .add_json("policy", policy_to_json(policy))
       .add("max_retries", max_retries(policy))
       .add_json("delays", json_array(each))
       .add_json("total", range_json(total_of(delays)));

@@ -114,7 +114,7 @@ DefinitionView definition_of(const db::Row& row) {
   DefinitionView definition;
   definition.name = owned(row, "name");
   definition.queue = owned(row, "queue");
-  definition.policy = policy_from_json(nlohmann::json::parse(row.text("retry_policy")));
+  definition.policy = policy_from_json(row.text("retry_policy"));
   nlohmann::json::parse(row.text("auto_retry_for")).get_to(definition.auto_retry_for);
   definition.timeout_ms = row.maybe_number("timeout_ms");
   definition.retry_lost = row.boolean("retry_lost");

@@ -43,7 +43,7 @@ db::Params definition_params(const Definitions& definitions) {
   for (const auto& [name, definition] : definitions) {
     names.push_back(name);
     queues.push_back(definition.queue);
-    policies.push_back(policy_to_json(definition.rules.policy).dump());
+    policies.push_back(policy_to_json(definition.rules.policy));
     codes.push_back(nlohmann::json(definition.rules.auto_retry_for).dump());
     timeouts_ms.push_back(definition.timeout.count() > 0 ? std::optional{std::int64_t{definition.timeout.count()}}
                                                          : std::nullopt);

@@ -130,9 +130,18 @@ void read_fields(const json& object, Policy& policy) {
   });
 }
 
+json parsed(std::string_view text) {
+  try {
+    return json::parse(text);
+  } catch (const json::parse_error& error) {
+    throw InvalidPolicy("policy", "the policy is not JSON: at byte " + std::to_string(error.byte) + " of " +
+                                      std::to_string(text.size()));
+  }
+}
+
 }  // namespace
 
-json policy_to_json(const RetryPolicy& policy) {
+std::string policy_to_json(const RetryPolicy& policy) {
   require_valid(policy);
   json object{{policy_key, name_of(policy)}};
   std::visit(
@@ -143,10 +152,11 @@ json policy_to_json(const RetryPolicy& policy) {
         });
       },
       policy);
-  return object;
+  return object.dump();
 }
 
-RetryPolicy policy_from_json(const json& object) {
+RetryPolicy policy_from_json(std::string_view text) {
+  const json object = parsed(text);
   if (!object.is_object()) {
     refuse("policy", object,
            "write an object such as {\"policy\":\"exponential\",\"base_ms\":30000,\"max_retries\":5}");

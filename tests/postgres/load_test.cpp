@@ -37,6 +37,12 @@ class WorkerProcess {
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
+  [[nodiscard]] bool runs() const {
+    siginfo_t ended{};
+    ::waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT);
+    return ended.si_pid == 0;
+  }
+
   /// Its exit code; -1 if a signal ended it.
   int stop() {
     ::kill(pid_, SIGTERM);
@@ -123,7 +129,8 @@ TEST_CASE("thousands of tasks on two worker processes: every promise is kept") {
   for (int left = count; left > 0; left -= 1000) client.enqueue_many(random_tasks(std::min(left, 1000), generator));
 
   std::string unfinished;
-  for (int rounds = 0; rounds < 20 && unfinished != "0"; ++rounds) {  // each up to 30 s
+  for (int rounds = 0; rounds < 20 && unfinished != "0" && first.runs() && second.runs();
+       ++rounds) {  // each up to 30 s
     (void)test::eventually([&] {
       unfinished = database.value("select count(*) as value from dogged.tasks_live");
       return unfinished == "0";

@@ -3,15 +3,15 @@
 
 #include <dogged/worker.hpp>
 
-namespace {
-
-using namespace std::chrono_literals;
-
 struct Plan {
   int failures = 0;  ///< how many attempts fail
   std::string code;  ///< with this
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Plan, failures, code)
+
+namespace {
+
+using namespace std::chrono_literals;
 
 constexpr dogged::Task<Plan> load{"load"};
 

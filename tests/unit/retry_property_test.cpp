@@ -268,11 +268,9 @@ TEST_CASE("properties of every valid policy") {
         rc::check([](const RetryPolicy& policy) { RC_ASSERT(policy_from_text(policy_to_text(policy)) == policy); }));
   }
 
-  SECTION("JSON reads back as the same policy, through its text as well") {
-    REQUIRE(rc::check([](const RetryPolicy& policy) {
-      RC_ASSERT(policy_from_json(policy_to_json(policy)) == policy);
-      RC_ASSERT(policy_from_json(nlohmann::json::parse(policy_to_json(policy).dump())) == policy);
-    }));
+  SECTION("JSON reads back as the same policy") {
+    REQUIRE(
+        rc::check([](const RetryPolicy& policy) { RC_ASSERT(policy_from_json(policy_to_json(policy)) == policy); }));
   }
 
   SECTION("any duration reads back as the same duration") {
@@ -300,7 +298,7 @@ TEST_CASE("properties of every bad policy") {
 
   SECTION("JSON with any value in place of one of its own is a policy or InvalidPolicy, nothing else") {
     REQUIRE(rc::check([](const RetryPolicy& policy) {
-      nlohmann::json json = policy_to_json(policy).flatten();
+      nlohmann::json json = nlohmann::json::parse(policy_to_json(policy)).flatten();
       auto replaced = json.begin();
       std::advance(replaced, *rc::gen::inRange<std::ptrdiff_t>(0, static_cast<std::ptrdiff_t>(json.size())));
       *replaced =
@@ -308,7 +306,8 @@ TEST_CASE("properties of every bad policy") {
                           rc::gen::map<bool>(json_of<bool>), rc::gen::map<std::string>(json_of<std::string>));
       json = json.unflatten();
       try {
-        RC_ASSERT(policy_to_json(policy_from_json(json)).is_object());
+        RC_ASSERT(!policy_to_json(policy_from_json(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)))
+                       .empty());
       } catch (const InvalidPolicy& error) {
         RC_ASSERT(std::string{error.what()}.size() > 10U);
       }
