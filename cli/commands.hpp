@@ -10,6 +10,7 @@ void add_migrate(CLI::App& app, Invocation& invocation);
 void add_enqueue(CLI::App& app, Invocation& invocation);
 void add_tasks_list(CLI::App& tasks, Invocation& invocation);
 void add_tasks_show(CLI::App& tasks, Invocation& invocation);
+void add_tasks_cancel(CLI::App& tasks, Invocation& invocation);
 void add_attempts(CLI::App& app, Invocation& invocation);
 void add_queues(CLI::App& app, Invocation& invocation);
 void add_workers(CLI::App& app, Invocation& invocation);

@@ -1,7 +1,6 @@
 // `dogged enqueue`: one task from the command line, or many from lines of JSON.
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <iostream>
 #include <iterator>
 #include <memory>
@@ -13,6 +12,7 @@
 #include <dogged/client.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/interrupt.hpp"
 #include "cli/json_object.hpp"
 #include "cli/line_reader.hpp"
 #include "cli/new_tasks.hpp"
@@ -50,7 +50,7 @@ NewTask task_of(const EnqueueArguments& arguments) {
   task.args_json = arguments.args == "-" ? read_all(std::cin) : arguments.args;
   require_json("ARGS", task.args_json);
   task.options.queue = arguments.queue;
-  if (!arguments.run_at.empty()) task.options.run_at = time_from_iso8601(arguments.run_at);
+  if (!arguments.run_at.empty()) task.options.run_at = run_at_from_text(arguments.run_at);
   if (!arguments.delay.empty()) task.options.delay = duration_from_text(arguments.delay);
   task.options.priority = priority_from_number(arguments.priority);
   task.options.trace_context = arguments.trace_context;
@@ -88,16 +88,6 @@ ExitCode enqueue_one(const Invocation& invocation, const EnqueueArguments& argum
 // --- many
 // -------------------------------------------------------------------------------------------------------------
 
-volatile std::sig_atomic_t interrupted = 0;
-
-/// Ctrl-C ends it between batches; while a line is awaited, at once. A second one ends the program.
-void stop_on_interrupt() {
-  struct sigaction action {};
-  action.sa_handler = [](int) { interrupted = 1; };
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
-  sigaction(SIGINT, &action, nullptr);
-}
-
 /// What was done, which errors have to say as well.
 struct Progress {
   std::int64_t lines_read = 0;
@@ -129,7 +119,7 @@ std::vector<NewTask> read_batch(LineReader& lines, Progress& progress) {
   std::vector<NewTask> batch;
   std::size_t bytes = 0;
   std::string line;
-  while (batch.size() < batch_lines && bytes < batch_bytes && interrupted == 0 && lines.next(line)) {
+  while (batch.size() < batch_lines && bytes < batch_bytes && !was_interrupted() && lines.next(line)) {
     ++progress.lines_read;
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     try {
@@ -180,10 +170,10 @@ class Ticker {
 
 void enqueue_lines(const Invocation& invocation, LineReader lines, Client& client, Progress& progress) {
   Ticker ticker;
-  while (interrupted == 0) {
+  while (!was_interrupted()) {
     const std::int64_t first_line = progress.lines_read + 1;
     const std::vector<NewTask> batch = read_batch(lines, progress);
-    if (interrupted != 0 || batch.empty()) break;
+    if (was_interrupted() || batch.empty()) break;
     std::vector<TaskId> ids;
     try {
       ids = client.enqueue_many(batch);
@@ -195,7 +185,7 @@ void enqueue_lines(const Invocation& invocation, LineReader lines, Client& clien
     progress.enqueued += std::ssize(ids);
     ticker.show(progress);
   }
-  if (interrupted != 0) throw Failure(ExitCode::interrupted, "interrupted: " + progress.text(), progress.hint());
+  if (was_interrupted()) throw Failure(ExitCode::interrupted, "interrupted: " + progress.text(), progress.hint());
 }
 
 /// A JSON array is closed however reading ended, so that it can be read as far as it goes.

@@ -176,10 +176,11 @@ int run(int argc, char** argv) {
   add_dev(app, invocation);
   add_migrate(app, invocation);
   add_enqueue(app, invocation);
-  CLI::App* tasks = app.add_subcommand("tasks", "Look at tasks");
+  CLI::App* tasks = app.add_subcommand("tasks", "Look at tasks, or cancel them");
   tasks->require_subcommand(1);
   add_tasks_list(*tasks, invocation);
   add_tasks_show(*tasks, invocation);
+  add_tasks_cancel(*tasks, invocation);
   add_attempts(app, invocation);
   add_queues(app, invocation);
   add_workers(app, invocation);

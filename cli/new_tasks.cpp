@@ -2,6 +2,8 @@
 #include "cli/new_tasks.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -36,9 +38,11 @@ class Checker : public nlohmann::json_sax<json> {
   bool start_array(std::size_t) override { return true; }
   bool end_array() override { return true; }
   bool parse_error(std::size_t position, const std::string&, const json::exception& error) override {
-    const std::string_view text{error.what()};
+    // Behind "last read" stands the text itself, which may be long and no UTF-8.
+    const std::string what = error.what();
+    const std::string text = what.substr(0, what.find("; last read"));
     const auto reason = text.rfind(" - ");
-    reason_ = reason == std::string_view::npos ? std::string{text} : std::string{text.substr(reason + 3)};
+    reason_ = reason == std::string::npos ? text : text.substr(reason + 3);
     position_ = position;
     return false;
   }
@@ -119,11 +123,12 @@ std::string text_of(const std::string& key, std::string_view value) {
 }
 
 std::int64_t number_of(const std::string& key, std::string_view value) {
-  const json number = value.front() == '{' || value.front() == '[' ? json{} : json::parse(value);
-  if (!number.is_number_integer()) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (error != std::errc{} || end != value.data() + value.size()) {
     throw InvalidInput("\"" + key + "\" is " + in_quotes(value) + ", and must be a whole number");
   }
-  return number.get<std::int64_t>();
+  return number;
 }
 
 void set_member(NewTask& task, const std::string& key, std::string_view value) {
@@ -134,7 +139,7 @@ void set_member(NewTask& task, const std::string& key, std::string_view value) {
   } else if (key == "queue") {
     task.options.queue = text_of(key, value);
   } else if (key == "run_at") {
-    task.options.run_at = time_from_iso8601(text_of(key, value));
+    task.options.run_at = run_at_from_text(text_of(key, value));
   } else if (key == "delay") {
     task.options.delay = duration_from_text(text_of(key, value));
   } else if (key == "priority") {
@@ -157,6 +162,16 @@ void require_json(const std::string& what, std::string_view text) {
   if (json::sax_parse(text, &checker)) return;
   throw InvalidInput(what + " is not JSON: " + place_of(text, checker.position()) + ": " + checker.reason(),
                      "in a shell, single quotes keep JSON whole: '{\"url\": \"http://…\"}'");
+}
+
+std::chrono::system_clock::time_point run_at_from_text(std::string_view text) {
+  using Clock = std::chrono::system_clock;
+  // In microseconds, of which there are enough for every year: as nanoseconds, 2611 would be 2026 again.
+  constexpr Time first{std::chrono::duration_cast<microseconds>(Clock::duration::min())};
+  constexpr Time last{std::chrono::duration_cast<microseconds>(Clock::duration::max())};
+  const Time time = time_from_iso8601(text);
+  if (time >= first && time <= last) return time;
+  throw InvalidInput(in_quotes(text) + " is out of range; a task may run at most 10 years from now");
 }
 
 int priority_from_number(std::int64_t number) {

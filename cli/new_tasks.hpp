@@ -1,6 +1,7 @@
 // Tasks as people write them for `dogged enqueue`: checked as far as that is possible without the database.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -18,6 +19,9 @@ void require_json(const std::string& what, std::string_view text);
 ///   "priority": -10, "trace_context": "…"}`; only name is needed. Throws InvalidInput, without the line's
 ///   number.
 [[nodiscard]] NewTask task_from_json_line(std::string_view line);
+
+/// Reads a time for EnqueueOptions::run_at. Throws InvalidInput, also for years that the system's clock does not reach.
+[[nodiscard]] std::chrono::system_clock::time_point run_at_from_text(std::string_view text);
 
 /// Reads a priority from -32768 to 32767. Throws InvalidInput.
 [[nodiscard]] int priority_from_number(std::int64_t number);

@@ -18,6 +18,25 @@ std::string why_lost(const TaskHistory& history) {
   return lost + "; the limit (max_losses) is " + std::to_string(history.definition->max_losses);
 }
 
+bool last_failure_spent_retry(const TaskHistory& history) {
+  if (history.attempts.empty()) return false;
+  const Outcome last = history.attempts.back().outcome;
+  return last == Outcome::failed || last == Outcome::timed_out;
+}
+
+/// With its day where that is another than the day of `context`.
+std::string moment_text(Time time, Time context, Zone zone) {
+  const bool same_day = date_text(time, zone) == date_text(context, zone);
+  return same_day ? clock_text(time, zone) : date_and_clock_text(time, zone);
+}
+
+/// Its definition of today may name another timeout than the one that was over.
+std::string timeout_text(const TaskHistory& history, const AttemptView& attempt) {
+  const auto timeout_ms = history.definition ? history.definition->timeout_ms : std::nullopt;
+  if (!timeout_ms || milliseconds{*timeout_ms} > attempt.finished_at - attempt.started_at) return "its timeout";
+  return "its timeout of " + readable(milliseconds{*timeout_ms});
+}
+
 std::string why_not_retryable(const DefinitionView& definition, const std::string& code) {
   if (code == codes::invalid_args) return "INVALID_ARGS is never retried: the same args would fail again";
   if (code == codes::invalid_result) return "INVALID_RESULT is never retried: the handler did its work";
@@ -46,9 +65,7 @@ std::optional<int> max_retries_of(const TaskHistory& history) {
 }
 
 bool waits_for_retry(const TaskHistory& history) {
-  if (history.task.status != Status::pending || history.attempts.empty()) return false;
-  const Outcome last = history.attempts.back().outcome;
-  return last == Outcome::failed || last == Outcome::timed_out;
+  return history.task.status == Status::pending && last_failure_spent_retry(history);
 }
 
 std::string retry_text(const TaskHistory& history, int retry) {
@@ -72,6 +89,42 @@ std::string why_it_failed(const TaskHistory& history) {
     return most == 1 ? "its one retry is spent" : "all " + std::to_string(most) + " retries are spent";
   }
   return "its definition was changed after it ended: by today's, it would be retried";
+}
+
+std::string how_it_was_cancelled(const TaskHistory& history) {
+  if (history.task.status != Status::cancelled) return {};
+  if (history.attempts.empty()) return "before its first attempt";
+  const AttemptView& last = history.attempts.back();
+  const std::string ran = "while attempt " + std::to_string(last.attempt) + " ran";
+  if (last.outcome == Outcome::cancelled) return ran;
+  if (last.outcome == Outcome::lost && !last.will_retry) return ran + ", which was lost with its worker";
+  const bool waited_for_retry = last.will_retry && last_failure_spent_retry(history);
+  return "while it waited for " +
+         (waited_for_retry ? retry_text(history, history.task.retry_count) : "its next attempt");
+}
+
+bool waits_for_rescue(const TaskHistory& history) {
+  return history.task.status == Status::running && history.lease_until && *history.lease_until <= history.task.now;
+}
+
+std::string why_it_was_cut_short(const TaskHistory& history, const AttemptView& attempt, Zone zone) {
+  const auto at = [&](Time time) { return " at " + moment_text(time, attempt.finished_at, zone); };
+  switch (attempt.outcome) {
+    case Outcome::lost:
+      return attempt.worker + " was lost: its lease ended" +
+             (attempt.lease_ended_at ? at(*attempt.lease_ended_at) : "");
+    case Outcome::timed_out:
+      return "it did not end within " + timeout_text(history, attempt);
+    case Outcome::cancelled:
+      return "it was asked to stop: the task was cancelled" +
+             (history.task.cancel_requested_at ? at(*history.task.cancel_requested_at) : "");
+    case Outcome::interrupted:
+      return attempt.worker + " shut down, or lost its lease, before it ended: no retry is spent";
+    case Outcome::succeeded:
+    case Outcome::failed:
+      break;
+  }
+  return {};
 }
 
 microseconds time_running(const TaskHistory& history) {

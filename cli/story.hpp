@@ -26,6 +26,16 @@ namespace dogged::cli {
 /// otherwise.
 [[nodiscard]] std::string why_it_failed(const TaskHistory& history);
 
+/// When a cancelled task was cancelled, by what it did then: `while attempt 2 ran`; empty otherwise.
+[[nodiscard]] std::string how_it_was_cancelled(const TaskHistory& history);
+
+/// Whether nothing but a rescue will end the running attempt: its worker did not renew its lease.
+[[nodiscard]] bool waits_for_rescue(const TaskHistory& history);
+
+/// One sentence on an attempt whose end was not its handler's own doing (lost, timed_out, cancelled, interrupted);
+/// empty for the others.
+[[nodiscard]] std::string why_it_was_cut_short(const TaskHistory& history, const AttemptView& attempt, Zone zone);
+
 /// How long its handlers ran, all attempts together.
 [[nodiscard]] microseconds time_running(const TaskHistory& history);
 

@@ -42,6 +42,7 @@ JsonObject members_of(const TaskView& task) {
       .add("worker_id", task.worker_id)
       .add("worker", task.worker)
       .add("claimed_at", task.claimed_at)
+      .add("cancel_requested_at", task.cancel_requested_at)
       .add("finished_at", task.finished_at);
   add_document(json, "result", task.result);
   json.add("error_code", task.error_code)
@@ -59,10 +60,14 @@ std::optional<Time> maybe_time_of(const db::Row& row, const char* column) {
   return microseconds_since_1970 ? std::optional{time_from_microseconds(*microseconds_since_1970)} : std::nullopt;
 }
 
+lifecycle::Status status_of(const db::Row& row) {
+  return known(lifecycle::status_from_text(row.text("status")), row.text("status"));
+}
+
 TaskView task_of(const db::Row& row) {
   TaskView task;
   task.id = row.number("id");
-  task.status = known(lifecycle::status_from_text(row.text("status")), row.text("status"));
+  task.status = status_of(row);
   task.queue = owned(row, "queue");
   task.name = owned(row, "name");
   task.priority = small_number(row, "priority");
@@ -76,6 +81,7 @@ TaskView task_of(const db::Row& row) {
   task.worker_id = row.maybe_number("worker_id");
   task.worker = row.maybe_text("worker");
   task.claimed_at = maybe_time_of(row, "claimed_at_us");
+  task.cancel_requested_at = maybe_time_of(row, "cancel_requested_at_us");
   task.finished_at = maybe_time_of(row, "finished_at_us");
   task.result = row.maybe_text("result");
   task.error_code = row.maybe_text("error_code");
@@ -178,7 +184,7 @@ std::string to_json(const TaskHistory& history) {
   } else {
     json.add_null("due_in_ms");
   }
-  json.add("is_served", history.is_served);
+  json.add("is_served", history.is_served).add("lease_until", history.lease_until);
   json.add("running_ms", count_ms(time_running(history)));
   const std::string why = why_it_failed(history);
   if (why.empty()) {

@@ -14,6 +14,8 @@ namespace dogged::cli {
 [[nodiscard]] Time time_of(const db::Row& row, const char* column);
 [[nodiscard]] std::optional<Time> maybe_time_of(const db::Row& row, const char* column);
 
+/// The column `status`.
+[[nodiscard]] lifecycle::Status status_of(const db::Row& row);
 /// Of show_task.sql and list_tasks.sql.
 [[nodiscard]] TaskView task_of(const db::Row& row);
 /// Of task_attempts.sql and list_attempts.sql.

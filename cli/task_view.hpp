@@ -25,6 +25,7 @@ struct AttemptView {
   Time claimed_at;
   Time started_at;
   Time finished_at;
+  std::optional<Time> lease_ended_at;  ///< of the worker that ran it, if it was lost; for one task's history only
   std::optional<std::string> error_code;
   std::optional<std::string> error_message;
   std::optional<std::string> error_details;  ///< JSON text
@@ -65,6 +66,7 @@ struct TaskView {
   std::optional<std::int64_t> worker_id;
   std::optional<std::string> worker;
   std::optional<Time> claimed_at;
+  std::optional<Time> cancel_requested_at;
   std::optional<Time> finished_at;
   std::optional<std::string> result;  ///< JSON text
   std::optional<std::string> error_code;
@@ -82,6 +84,7 @@ struct TaskHistory {
   std::optional<DefinitionView> definition;
   std::vector<AttemptView> attempts;  ///< in their order
   bool is_served = false;             ///< a worker runs that would take it
+  std::optional<Time> lease_until;    ///< of the worker that holds it, while it runs
 };
 
 }  // namespace dogged::cli

@@ -44,7 +44,10 @@ std::string when(const TaskView& task) {
   if (task.status == Status::pending) {
     return (task.next_retry_at ? "retry " : "due ") + relative(task.due_at(), task.now);
   }
-  if (task.status == Status::running) return "since " + readable(task.now - task.claimed_at.value_or(task.now));
+  if (task.status == Status::running) {
+    return "since " + readable(task.now - task.claimed_at.value_or(task.now)) +
+           (task.cancel_requested_at ? ", to be cancelled" : "");
+  }
   return task.finished_at ? relative(*task.finished_at, task.now) : "";
 }
 

@@ -33,8 +33,12 @@ std::optional<TaskHistory> read_history(db::Connection& connection, std::int64_t
     history.emplace();
     history->task = task_of(task);
     history->is_served = task.boolean("is_served");
+    history->lease_until = maybe_time_of(task, "lease_until_us");
     history->definition = read_definition(connection, history->task.name);
-    for (const db::Row& row : attempts) history->attempts.push_back(attempt_of(row));
+    for (const db::Row& row : attempts) {
+      history->attempts.push_back(attempt_of(row));
+      history->attempts.back().lease_ended_at = maybe_time_of(row, "lease_ended_at_us");
+    }
   });
   return history;
 }

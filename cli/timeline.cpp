@@ -22,6 +22,7 @@ constexpr std::size_t narrowest = 60;
 constexpr std::size_t gap = 2;
 constexpr std::size_t detail_indent = 2;
 constexpr std::size_t detail_key = 11;
+constexpr std::size_t least_label = 16;
 // Of a task with very many attempts the first and the last ones are drawn.
 constexpr std::size_t most_attempts = 60;
 constexpr std::size_t first_attempts = 10;
@@ -112,6 +113,11 @@ class Timeline {
   // -----------------------------------------------------------------------------------
 
   [[nodiscard]] bool is_running() const { return task_.status == Status::running && task_.claimed_at; }
+  /// After an attempt that was to be followed by another.
+  [[nodiscard]] bool was_cancelled_waiting() const {
+    return task_.status == Status::cancelled && task_.finished_at && !history_.attempts.empty() &&
+           history_.attempts.back().will_retry;
+  }
   [[nodiscard]] bool has_track() const { return !history_.attempts.empty() || is_running(); }
 
   [[nodiscard]] std::string code_or_outcome(const AttemptView& attempt) const {
@@ -131,8 +137,9 @@ class Timeline {
       label = std::max(label, display_width(code_or_outcome(attempt)));
       ran_width_ = std::max(ran_width_, readable(attempt.finished_at - attempt.started_at).size());
     }
+    if (is_running()) ran_width_ = std::max(ran_width_, readable(task_.now - *task_.claimed_at).size());
     // Wide enough for the lines between attempts, and never more than a part of the whole.
-    label_width_ = std::clamp(label + 2, std::size_t{16}, style_.width / 4);
+    label_width_ = std::clamp(label + 2, least_label, std::max(least_label, style_.width / 4));
     return number_width_ + clock_width_ + label_width_ + ran_width_ + 4 * gap;
   }
 
@@ -155,6 +162,7 @@ class Timeline {
     if (!history_.attempts.empty()) end = std::max(end, history_.attempts.back().finished_at);
     if (task_.status == Status::pending) end = std::max(end, std::max(task_.due_at(), task_.now));
     if (is_running()) end = std::max(end, task_.now);
+    if (was_cancelled_waiting()) end = std::max(end, *task_.finished_at);
     return end;
   }
 
@@ -198,6 +206,17 @@ class Timeline {
                 track.text());
   }
 
+  /// Sentences below a line of the chart.
+  void add_note(std::string_view mark, const std::string& text, Color color) {
+    const std::string indent(number_width_ + gap, ' ');
+    const std::size_t width = style_.width - indent.size() - display_width(mark);
+    std::string begin{mark};
+    for (const std::string& line : wrapped(harmless(text, style_.unicode), width, style_.unicode)) {
+      add(indent + style_.paint(color, begin + line));
+      begin = std::string(display_width(mark), ' ');
+    }
+  }
+
   void add_row(int number, Time start, Look look, const std::string& label, const std::string& ran,
                const Track& track) {
     add_day(start);
@@ -238,6 +257,8 @@ class Timeline {
   [[nodiscard]] std::string pending_text() const;
   [[nodiscard]] std::string what_comes_next() const;
   [[nodiscard]] std::string totals() const;
+  [[nodiscard]] std::string cancelled_text() const;
+  [[nodiscard]] std::string cancel_request_text() const;
   [[nodiscard]] std::string delay_text(const AttemptView& attempt) const;
   [[nodiscard]] std::string workers_text() const;
   [[nodiscard]] std::string retried_codes() const;
@@ -273,9 +294,10 @@ std::string Timeline::standing() const {
       return "attempt " + std::to_string(task_.attempt) +
              (task_.retry_count > 0 ? ", " + retry_text(history_, task_.retry_count) + "," : "") + " since " +
              readable(task_.now - task_.claimed_at.value_or(task_.now));
+    case Status::cancelled:
+      return cancelled_text();
     case Status::failed:
     case Status::succeeded:
-    case Status::cancelled:
     case Status::expired:
       return totals();
   }
@@ -304,6 +326,19 @@ std::string Timeline::totals() const {
   const microseconds whole = *task_.finished_at - std::min(task_.run_at, history_.attempts.front().started_at);
   text += ", " + readable(whole) + " from due to end, " + readable(time_running(history_)) + " of it running";
   return text;
+}
+
+std::string Timeline::cancelled_text() const {
+  const std::string text = how_it_was_cancelled(history_) + ", ";
+  if (!history_.attempts.empty() || !task_.finished_at) return text + totals();
+  return text + readable(*task_.finished_at - task_.enqueued_at) + " after it was enqueued";
+}
+
+std::string Timeline::cancel_request_text() const {
+  if (!task_.cancel_requested_at) return {};
+  const std::string requested = "requested " + date_and_clock_text(*task_.cancel_requested_at, style_.zone);
+  if (task_.status == Status::running) return requested + "; cancelled unless it succeeds";
+  return task_.status == Status::succeeded ? requested + "; it succeeded all the same" : requested;
 }
 
 std::string Timeline::workers_text() const {
@@ -352,6 +387,11 @@ void Timeline::add_details() {
   add_detail("policy", policy.empty() ? "not known: no worker has declared this task" : policy);
   add_detail("retries", retried_codes());
   add_detail("worker", workers_text());
+  if (waits_for_rescue(history_)) {
+    add_detail("lease", "ended " + relative(*history_.lease_until, task_.now) + ": another worker will rescue the task",
+               Color::magenta);
+  }
+  add_detail("cancel", cancel_request_text(), Color::yellow);
   add_detail("trace", task_.trace_context.value_or(""));
   add_document("args", task_.args);
   if (task_.result) add_document("result", *task_.result);
@@ -392,10 +432,14 @@ void Timeline::add_attempt(std::size_t index) {
   add_row(attempt.attempt, attempt.started_at, look, code_or_outcome(attempt),
           readable(attempt.finished_at - attempt.started_at),
           Track{scale_, style_}.bar(attempt.started_at, attempt.finished_at, look.color));
+  const std::string why = why_it_was_cut_short(history_, attempt, style_.zone);
+  if (!why.empty()) add_note("", why, Color::dim);
   if (index + 1 < history_.attempts.size()) {
     add_wait(attempt, history_.attempts[index + 1].started_at);
   } else if (is_running()) {
     add_wait(attempt, task_.claimed_at);
+  } else if (was_cancelled_waiting()) {
+    add_wait(attempt, task_.finished_at);
   }
 }
 
@@ -465,14 +509,14 @@ void Timeline::add_next() {
 }
 
 void Timeline::add_end() {
-  if (task_.status != Status::failed) return;
-  const std::string why = why_it_failed(history_);
-  const std::string indent(number_width_ + gap, ' ');
-  std::string_view mark = style_.pick("■ ", "= ");
-  for (const std::string& line :
-       wrapped("will not retry: " + harmless(why, style_.unicode), style_.width - indent.size() - 2, style_.unicode)) {
-    add(indent + style_.paint(Color::red, std::string{mark} + line));
-    mark = "  ";
+  if (task_.status == Status::failed) {
+    add_note(style_.pick("■ ", "= "), "will not retry: " + why_it_failed(history_), Color::red);
+  }
+  if (was_cancelled_waiting()) {
+    const Time end = *task_.finished_at;
+    add_day(end);
+    add_between(clock(end) + "  cancelled", Color::yellow,
+                Track{scale_, style_}.mark(end, style_.pick("⊘", "/"), Color::yellow));
   }
 }
 

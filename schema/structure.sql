@@ -20,6 +20,87 @@ CREATE TYPE dogged.task_status AS ENUM (
     'expired'
 );
 
+CREATE FUNCTION dogged.cancel(id bigint) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  task record;
+begin
+  if cancel.id is null then
+    raise exception 'the id of the task to cancel is null'
+      using hint = 'Give the id that enqueue gave. Nothing was cancelled.', errcode = 'invalid_parameter_value';
+  end if;
+
+  -- Waits for a claim or a completion under way: then the task runs, or has left the live table. Each statement below has
+  -- a snapshot of its own, which shows what was waited for. Where it has not (REPEATABLE READ, SERIALIZABLE), PostgreSQL
+  -- refuses the lock (40001).
+  select t.status, t.worker_id into task from dogged.tasks_live t where t.id = cancel.id for update;
+
+  if not found then
+    return case when exists (select from dogged.tasks t where t.id = cancel.id) then 'ended' else 'not_found' end;
+  end if;
+
+  if task.status = 'running' then
+    update dogged.tasks_live t set cancel_requested_at = clock_timestamp()
+     where t.id = cancel.id and t.cancel_requested_at is null;
+    -- Also when it was requested before: a second call is how one insists where a notification was lost.
+    perform pg_notify('dogged.cancel', task.worker_id::text);
+    return 'requested';
+  end if;
+
+  -- error_code and error_message stay those of the last attempt that failed: a retry that will not be is no error.
+  with removed as (
+    delete from dogged.tasks_live t where t.id = cancel.id returning t.*
+  )
+  insert into dogged.tasks (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
+                            worker_id, claimed_at, finished_at, error_code, error_message, trace_context,
+                            cancel_requested_at)
+  select r.id, 'cancelled', r.queue, r.name, r.priority, r.args, r.enqueued_at, r.run_at, r.attempt, r.retry_count, r.losses,
+         r.worker_id, r.claimed_at, clock_timestamp(), r.error_code, r.error_message, r.trace_context,
+         r.cancel_requested_at
+    from removed r;
+  return 'cancelled';
+end $$;
+
+COMMENT ON FUNCTION dogged.cancel(id bigint) IS 'Cancels a task, in the caller''s transaction. Gives cancelled: it was pending and has ended; requested: it runs, its handler is asked to stop once this transaction commits, and unless it succeeds the task ends as cancelled; ended: it had ended before, nothing has changed; not_found: there is no such task, or no longer.';
+
+CREATE FUNCTION dogged.complete_in(task_id bigint, attempt integer, worker_id bigint, result jsonb, ran_us bigint) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+declare
+  -- Not now(), as elsewhere: the caller's transaction may have begun long before the handler ended.
+  ended_at constant timestamptz := clock_timestamp();
+  began_at constant timestamptz := ended_at - ran_us * interval '1 microsecond';
+begin
+  with held as (
+    delete from dogged.tasks_live live
+     where live.id = complete_in.task_id and live.attempt = complete_in.attempt
+       and live.status is not distinct from 'running'
+       and live.worker_id is not distinct from complete_in.worker_id  -- no index but the key may serve
+    returning *
+  ), finished as (
+    insert into dogged.tasks (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
+                              worker_id, claimed_at, finished_at, result, error_code, error_message, trace_context,
+                              cancel_requested_at)
+    select id, 'succeeded', queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses, worker_id,
+           claimed_at, ended_at, complete_in.result, null, null, trace_context, cancel_requested_at
+      from held
+  )
+  insert into dogged.task_attempts (task_id, attempt, name, queue, outcome, worker_id, claimed_at, started_at,
+                                    finished_at, will_retry, trace_context)
+  select id, attempt, name, queue, 'succeeded', worker_id, claimed_at, greatest(claimed_at, began_at),
+         ended_at, false, trace_context
+    from held;
+  if not found then
+    perform dogged.refuse_completion(complete_in.task_id, complete_in.attempt, complete_in.worker_id);
+  end if;
+end $$;
+
+COMMENT ON FUNCTION dogged.complete_in(task_id bigint, attempt integer, worker_id bigint, result jsonb, ran_us bigint) IS 'Ends a running attempt as succeeded in the caller''s transaction; ran_us: for how long its handler has run. Raises LE001 where the task is not held under this attempt and worker any more: then nothing of the transaction commits.';
+
 CREATE FUNCTION dogged.create_queue(name text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -175,6 +256,39 @@ begin
     using errcode = 'restrict_violation', hint = 'Retention drops partitions of whole days.';
 end $$;
 
+CREATE FUNCTION dogged.refuse_completion(task_id bigint, attempt integer, worker_id bigint) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  mine constant text := format('attempt %s of task %s', refuse_completion.attempt, refuse_completion.task_id);
+  now_is record;
+  mistake text;
+  remedy text := 'Let the transaction roll back: PostgreSQL commits nothing of it.';
+  code text := 'LE001';
+begin
+  select t.status, t.attempt, t.worker_id into now_is from dogged.tasks t where t.id = refuse_completion.task_id;
+  if not found then
+    mistake := format('%s cannot be completed: there is no such task in dogged.tasks of the database "%s"', mine,
+                      current_database());
+    remedy := 'complete_in needs a transaction on the database that the worker took the task from.';
+  elsif now_is.status = 'succeeded' and now_is.attempt = refuse_completion.attempt
+        and now_is.worker_id = refuse_completion.worker_id then
+    mistake := mine || ' has succeeded already';
+    remedy := 'Call complete_in once. What this transaction wrote besides is rolled back.';
+    code := 'invalid_parameter_value';
+  else
+    mistake := format('%s is not held by worker %s any more: ', mine, refuse_completion.worker_id) ||
+      case when now_is.status = 'running' then
+             format('the task is running as attempt %s under worker %s', now_is.attempt, now_is.worker_id)
+           when now_is.status = 'pending' then format('the task is pending, after attempt %s', now_is.attempt)
+           else format('the task has ended as %s, in attempt %s', now_is.status, now_is.attempt) end;
+  end if;
+  raise exception using message = mistake, hint = remedy, errcode = code;
+end $$;
+
+COMMENT ON FUNCTION dogged.refuse_completion(task_id bigint, attempt integer, worker_id bigint) IS 'Raises the error that says what has become of an attempt that complete_in cannot end.';
+
 CREATE FUNCTION dogged.refuse_task(name text, args jsonb, queue text, run_at timestamp with time zone, priority integer, trace_context text) RETURNS void
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -246,7 +360,8 @@ CREATE TABLE dogged.tasks (
     result jsonb,
     error_code text,
     error_message text,
-    trace_context text
+    trace_context text,
+    cancel_requested_at timestamp with time zone
 )
 PARTITION BY LIST (status);
 
@@ -271,6 +386,8 @@ COMMENT ON COLUMN dogged.tasks.worker_id IS 'Who holds it while it runs, and who
 COMMENT ON COLUMN dogged.tasks.error_code IS 'Of the last attempt that failed.';
 
 COMMENT ON COLUMN dogged.tasks.trace_context IS 'As the producer gave it, copied to every attempt.';
+
+COMMENT ON COLUMN dogged.tasks.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. Its handler is asked to stop; unless it succeeds all the same, the task ends as cancelled.';
 
 CREATE SEQUENCE dogged.tasks_id_seq
     START WITH 1
@@ -301,7 +418,8 @@ CREATE TABLE dogged.tasks_failed (
     result jsonb,
     error_code text,
     error_message text,
-    trace_context text
+    trace_context text,
+    cancel_requested_at timestamp with time zone
 );
 
 CREATE VIEW dogged.dead_letters AS
@@ -480,6 +598,14 @@ CREATE TABLE dogged.workers (
     heartbeat_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     stopped_at timestamp with time zone,
     asleep boolean DEFAULT false NOT NULL,
+    lease_ms bigint DEFAULT 30000 NOT NULL,
+    lease_until timestamp with time zone NOT NULL,
+    lease_ended_at timestamp with time zone,
+    rescued_at timestamp with time zone,
+    claim_session bigint DEFAULT 0 NOT NULL,
+    fenced bigint DEFAULT 0 NOT NULL,
+    abandoned_threads integer DEFAULT 0 NOT NULL,
+    CONSTRAINT workers_lease_ms_check CHECK ((lease_ms > 0)),
     CONSTRAINT workers_name_check CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 128)))
 );
 
@@ -489,11 +615,25 @@ COMMENT ON COLUMN dogged.workers.queues IS 'Concurrency by queue name.';
 
 COMMENT ON COLUMN dogged.workers.task_names IS 'The tasks that it knows; it never claims others.';
 
-COMMENT ON COLUMN dogged.workers.heartbeat_at IS 'When the worker last said that it lives. Set when it starts.';
+COMMENT ON COLUMN dogged.workers.heartbeat_at IS 'When the worker last renewed its lease.';
 
 COMMENT ON COLUMN dogged.workers.stopped_at IS 'When it ended in order; null while it runs, or if it died.';
 
 COMMENT ON COLUMN dogged.workers.asleep IS 'It waits for a notification: enqueue sends one only where this is true.';
+
+COMMENT ON COLUMN dogged.workers.lease_ms IS 'How long a renewal lasts: the worker''s setting --lease.';
+
+COMMENT ON COLUMN dogged.workers.lease_until IS 'Until when nobody may end the lease, unless it is renewed before.';
+
+COMMENT ON COLUMN dogged.workers.lease_ended_at IS 'When another worker ended the lease, because it had lapsed. From then on this run can neither renew it nor claim, and its tasks are rescued.';
+
+COMMENT ON COLUMN dogged.workers.rescued_at IS 'When nothing was left that was held under the ended lease.';
+
+COMMENT ON COLUMN dogged.workers.claim_session IS 'Raised by the worker when the answer to a claim or a release was lost: a statement of an earlier session that arrives late changes nothing.';
+
+COMMENT ON COLUMN dogged.workers.fenced IS 'Reports of this process, over all of its runs, that changed nothing because it did not hold the task any more.';
+
+COMMENT ON COLUMN dogged.workers.abandoned_threads IS 'Threads whose handler did not end after its stop token was set; its attempt was ended without it.';
 
 CREATE VIEW dogged.task_timeline AS
  SELECT a.task_id,
@@ -543,7 +683,8 @@ CREATE TABLE dogged.tasks_done (
     result jsonb,
     error_code text,
     error_message text,
-    trace_context text
+    trace_context text,
+    cancel_requested_at timestamp with time zone
 )
 PARTITION BY RANGE (finished_at);
 
@@ -567,7 +708,8 @@ CREATE TABLE dogged.tasks_done_default (
     result jsonb,
     error_code text,
     error_message text,
-    trace_context text
+    trace_context text,
+    cancel_requested_at timestamp with time zone
 );
 
 CREATE TABLE dogged.tasks_live (
@@ -590,7 +732,8 @@ CREATE TABLE dogged.tasks_live (
     result jsonb,
     error_code text,
     error_message text,
-    trace_context text
+    trace_context text,
+    cancel_requested_at timestamp with time zone
 )
 WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_cost_delay='0');
 
@@ -649,6 +792,8 @@ CREATE INDEX tasks_done_default_id_idx ON dogged.tasks_done_default USING btree 
 
 CREATE INDEX tasks_failed_finished_at ON dogged.tasks_failed USING btree (finished_at);
 
+CREATE INDEX tasks_live_cancelling ON dogged.tasks_live USING btree (worker_id) WHERE ((status = 'running'::dogged.task_status) AND (cancel_requested_at IS NOT NULL));
+
 CREATE INDEX tasks_live_ready ON dogged.tasks_live USING btree (queue, priority, id) WHERE ((status = 'pending'::dogged.task_status) AND (NOT deferred));
 
 CREATE INDEX tasks_live_running ON dogged.tasks_live USING btree (worker_id) WHERE (status = 'running'::dogged.task_status);
@@ -656,6 +801,12 @@ CREATE INDEX tasks_live_running ON dogged.tasks_live USING btree (worker_id) WHE
 CREATE INDEX tasks_live_waiting ON dogged.tasks_live USING btree (queue, COALESCE(next_retry_at, run_at)) WHERE ((status = 'pending'::dogged.task_status) AND deferred);
 
 CREATE INDEX workers_asleep ON dogged.workers USING btree (id) WHERE asleep;
+
+CREATE INDEX workers_lease ON dogged.workers USING btree (lease_until) WHERE (lease_ended_at IS NULL);
+
+CREATE UNIQUE INDEX workers_name ON dogged.workers USING btree (name) WHERE ((lease_ended_at IS NULL) AND (stopped_at IS NULL));
+
+CREATE INDEX workers_to_rescue ON dogged.workers USING btree (id) WHERE ((lease_ended_at IS NOT NULL) AND (rescued_at IS NULL));
 
 ALTER INDEX dogged.task_attempts_task ATTACH PARTITION dogged.task_attempts_default_task_id_attempt_idx;
 

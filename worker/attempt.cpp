@@ -1,6 +1,7 @@
 // See attempt.hpp.
 #include "attempt.hpp"
 
+#include <atomic>
 #include <cstdlib>
 #include <exception>
 #include <memory>
@@ -9,16 +10,17 @@
 #include <cxxabi.h>
 #include <spdlog/spdlog.h>
 
+#include "storable_text.hpp"
+
 namespace dogged::runtime {
 namespace {
 
 /// What the handler sees of its attempt.
 class AttemptContext final : public Context {
  public:
-  AttemptContext(const ClaimedTask& task, std::stop_token stop, SteadyClock::time_point started_at, spdlog::logger& log)
-      : task_(task), stop_(std::move(stop)), worker_log_(log), deadline_(SteadyClock::time_point::max()) {
-    if (task.definition->timeout.count() > 0) deadline_ = started_at + task.definition->timeout;
-  }
+  AttemptContext(const ClaimedTask& task, const StopSignal& stop, const AttemptSettings& settings,
+                 SteadyClock::time_point started_at, spdlog::logger& log)
+      : task_(task), stop_(stop), settings_(settings), started_at_(started_at), worker_log_(log) {}
 
   [[nodiscard]] TaskId task_id() const noexcept override { return task_.id; }
   [[nodiscard]] int attempt() const noexcept override { return task_.attempt; }
@@ -26,8 +28,9 @@ class AttemptContext final : public Context {
   [[nodiscard]] std::string_view task_name() const noexcept override { return task_.definition->name; }
   [[nodiscard]] std::string_view queue() const noexcept override { return task_.queue; }
   [[nodiscard]] std::string_view trace_context() const noexcept override { return task_.trace_context; }
-  [[nodiscard]] Clock::time_point deadline() const noexcept override { return deadline_; }
-  [[nodiscard]] std::stop_token stop_token() const noexcept override { return stop_; }
+  [[nodiscard]] Clock::time_point deadline() const noexcept override { return deadline_of(task_, started_at_); }
+  [[nodiscard]] std::stop_token stop_token() const noexcept override { return stop_.token(); }
+  [[nodiscard]] StopReason stop_reason() const noexcept override { return stop_.reason(); }
 
   [[nodiscard]] spdlog::logger& log() const override {
     std::call_once(log_made_, [this] {
@@ -37,11 +40,21 @@ class AttemptContext final : public Context {
     return *log_;
   }
 
+  [[nodiscard]] Completion begin_completion() override {
+    completion_begun_ = true;
+    const auto running_for = std::chrono::duration_cast<std::chrono::microseconds>(SteadyClock::now() - started_at_);
+    return {task_.id,         task_.attempt, settings_.worker_id,
+            settings_.schema, running_for,   settings_.limits.max_result_bytes};
+  }
+  [[nodiscard]] bool completion_begun() const noexcept { return completion_begun_; }
+
  private:
   const ClaimedTask& task_;
-  std::stop_token stop_;
+  const StopSignal& stop_;
+  const AttemptSettings& settings_;
+  const SteadyClock::time_point started_at_;
   spdlog::logger& worker_log_;
-  Clock::time_point deadline_;
+  std::atomic<bool> completion_begun_{false};
   mutable std::once_flag log_made_;
   mutable std::shared_ptr<spdlog::logger> log_;
 };
@@ -126,14 +139,15 @@ Report make_report(const ClaimedTask& task, SteadyClock::time_point started_at, 
                    HandlerEnd end, double draw) {
   const lifecycle::TaskState state{lifecycle::Status::running, task.attempt, task.retry_count, task.losses};
   const lifecycle::Ending ending{end.outcome, end.error_code, end.retry_after};
+  const Declaration& declaration = task.definition->in_force->current();
   Report report;
   report.id = task.id;
   report.attempt = task.attempt;
-  report.transition = lifecycle::after_attempt(state, task.definition->rules, ending, draw).value();
+  report.transition = lifecycle::after_attempt(state, declaration.rules, ending, draw).value();
   report.started_at = started_at;
   report.finished_at = finished_at;
   const auto& next = report.transition.next_run;
-  if (next && next->spends_retry) report.policy = task.definition->policy_text;
+  if (next && next->spends_retry) report.policy = declaration.policy_text;
   if (next && next->from_retry_after) report.retry_after = next->delay;
   report.result_json = std::move(end.result_json);
   report.error_message = std::move(end.error_message);
@@ -141,62 +155,84 @@ Report make_report(const ClaimedTask& task, SteadyClock::time_point started_at, 
   return report;
 }
 
-/// Length of the UTF-8 sequence that begins `text`; 0 if it is not a valid one (RFC 3629).
-std::size_t utf8_sequence(std::string_view text) {
-  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  if (first == 0) return 0;
-  if (first < 0x80) return 1;
-  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
+/// What a handler that threw after its stop token was set has come to.
+lifecycle::Outcome outcome_after(StopReason reason) {
+  switch (reason) {
+    case StopReason::timeout:
+      return lifecycle::Outcome::timed_out;
+    case StopReason::cancelled:
+      return lifecycle::Outcome::cancelled;
+    case StopReason::shutdown:
+    case StopReason::lease_lost:
+      return lifecycle::Outcome::interrupted;
+    case StopReason::none:
+      break;
   }
-  const bool overlong = (first == 0xE0 && byte(1) < 0xA0) || (first == 0xF0 && byte(1) < 0x90);
-  const bool surrogate = first == 0xED && byte(1) > 0x9F;
-  const bool too_large = first == 0xF4 && byte(1) > 0x8F;
-  return overlong || surrogate || too_large ? 0 : length;
+  return lifecycle::Outcome::failed;
+}
+
+std::string_view why_without_handler(StopReason reason) {
+  switch (reason) {
+    case StopReason::timeout:
+      return "the handler still ran when its timeout and the stop grace were over";
+    case StopReason::cancelled:
+      return "the handler still ran when the stop grace after the cancellation was over";
+    case StopReason::lease_lost:
+      return "the worker could not renew its lease in time while the handler ran";
+    case StopReason::shutdown:
+    case StopReason::none:
+      break;
+  }
+  return "the worker shut down while the handler still ran";
 }
 
 }  // namespace
 
-Report run_attempt(const ClaimedTask& task, const std::stop_token& stop, const AttemptLimits& limits,
+SteadyClock::time_point deadline_of(const ClaimedTask& task, SteadyClock::time_point started_at) {
+  const milliseconds timeout = task.definition->timeout;
+  return timeout.count() > 0 ? started_at + timeout : SteadyClock::time_point::max();
+}
+
+Report run_attempt(const ClaimedTask& task, const StopSignal& stop, const AttemptSettings& settings,
                    spdlog::logger& log, double draw) {
   const auto started_at = SteadyClock::now();
-  AttemptContext context{task, stop, started_at, log};
-  HandlerEnd end = run_handler(task, context, limits);
+  AttemptContext context{task, stop, settings, started_at, log};
+  HandlerEnd end = run_handler(task, context, settings.limits);
   const auto finished_at = SteadyClock::now();
 
-  const bool failed = end.outcome == lifecycle::Outcome::failed;
-  if (failed && stop.stop_requested()) {
-    end.outcome = lifecycle::Outcome::interrupted;
-    end.error_code.clear();
+  if (end.outcome == lifecycle::Outcome::succeeded && context.completion_begun()) {
+    end = failed_with(codes::not_committed,
+                      "the handler called complete_in and returned, but its transaction did not commit");
   }
-  if (failed) end.error_message = storable_text(end.error_message, limits.max_error_message_bytes);
-  return make_report(task, started_at, finished_at, std::move(end), draw);
+  if (end.outcome == lifecycle::Outcome::failed) {
+    end.outcome = outcome_after(stop.reason());
+    end.error_message = storable_text(end.error_message, settings.limits.max_error_message_bytes);
+  }
+  Report report = make_report(task, started_at, finished_at, std::move(end), draw);
+  report.may_be_committed = context.completion_begun();
+  return report;
 }
 
-Report interrupted_report(const ClaimedTask& task, SteadyClock::time_point started_at) {
+Report report_without_handler(const ClaimedTask& task, StopReason reason, SteadyClock::time_point started_at,
+                              double draw) {
   HandlerEnd end;
-  end.outcome = lifecycle::Outcome::interrupted;
-  end.error_message = "the worker shut down while the handler still ran";
-  return make_report(task, started_at, SteadyClock::now(), std::move(end), 0.0);
+  end.outcome = reason == StopReason::none ? lifecycle::Outcome::interrupted : outcome_after(reason);
+  end.error_message = why_without_handler(reason);
+  return make_report(task, started_at, SteadyClock::now(), std::move(end), draw);
 }
 
-std::string storable_text(std::string_view text, std::size_t max_bytes) {
-  constexpr std::string_view replacement = "\xEF\xBF\xBD";  // U+FFFD
-  const std::string mark = "… [cut: " + std::to_string(text.size()) + " bytes in all]";
-  const std::size_t room = max_bytes - mark.size();
-  std::string kept;
-  std::size_t kept_with_room_for_mark = 0;
-  for (std::string_view rest = text; !rest.empty();) {
-    const std::size_t length = utf8_sequence(rest);
-    kept += length > 0 ? rest.substr(0, length) : replacement;
-    rest.remove_prefix(std::max<std::size_t>(length, 1));
-    if (kept.size() <= room) kept_with_room_for_mark = kept.size();
-    if (kept.size() > max_bytes) return kept.substr(0, kept_with_room_for_mark) + mark;
-  }
-  return kept;
+Report report_not_begun(const ClaimedTask& task) {
+  HandlerEnd end;
+  end.outcome = lifecycle::Outcome::cancelled;
+  end.error_message = "cancelled before its handler began";
+  const auto now = SteadyClock::now();
+  return make_report(task, now, now, std::move(end), 0.0);
+}
+
+void put_under_cancel(Report& report) {
+  report.transition = lifecycle::under_cancel(std::move(report.transition));
+  report.policy.clear();
+  report.retry_after.reset();
 }
 
 }  // namespace dogged::runtime

@@ -14,6 +14,12 @@ namespace dogged::runtime {
 
 using SteadyClock = std::chrono::steady_clock;
 
+/// One attempt of one task.
+struct Attempt {
+  TaskId id = 0;
+  int number = 0;
+};
+
 struct ClaimedTask {
   TaskId id = 0;
   int attempt = 0;  ///< with the worker's id, the fence: what is reported under it counts only while the task names it
@@ -24,6 +30,7 @@ struct ClaimedTask {
   std::string args_json;
   std::string trace_context;
   SteadyClock::time_point claimed_at;  ///< when the claim's answer was here
+  bool cancelled = false;              ///< its cancellation was requested before its handler began
 };
 
 /// How an attempt ended and what becomes of the task: one element of the batch that complete.sql takes.
@@ -38,6 +45,7 @@ struct Report {
   std::string result_json;  ///< empty for none
   std::string error_message;
   std::string error_details_json;  ///< empty for none
+  bool may_be_committed = false;   ///< by complete_in: then the task is not held any more, as it should be
 };
 
 }  // namespace dogged::runtime

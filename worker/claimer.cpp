@@ -17,16 +17,14 @@ constexpr milliseconds first_settle_wait{2};
 constexpr milliseconds while_others_promote{50};  // what is due is locked by someone else
 constexpr milliseconds watermark_life{1000};
 constexpr milliseconds longest_wait_for_thread{1000};  // then a prefetched task is for others
-// A server may commit a claim after its connection broke and was made again: what runs unknown is asked for twice.
-constexpr int asks_after_doubt = 2;
-constexpr std::chrono::seconds between_asks{60};
 
 }  // namespace
 
-Claimer::Claimer(Session session, Settings settings, const Definitions& definitions,
+Claimer::Claimer(Session session, Settings settings, const Lease& lease, const Definitions& definitions,
                  std::shared_ptr<spdlog::logger> log)
     : session_(std::move(session)),
       settings_(settings),
+      lease_(lease),
       definitions_(definitions),
       log_(std::move(log)),
       look_at_(SteadyClock::now() + settings_.poll_interval),
@@ -91,13 +89,13 @@ void Claimer::stop() {
 
 void Claimer::run() {
   const std::stop_token stop = stop_.get_token();
-  while (!stop.stop_requested()) {
+  while (!stop.stop_requested() && lease_.state() == Lease::State::held) {
     try {
       step();
       session_.succeeded();
     } catch (const std::exception& error) {  // of whatever kind: tasks that a claim took must not be forgotten
-      claims_in_doubt_ = asks_after_doubt;
-      ask_unknown_at_ = SteadyClock::now();
+      answer_lost_ = true;
+      asleep_ = false;  // after a failover the row may say so
       look_everywhere();
       session_.recover_from(error, stop);
     }
@@ -105,7 +103,7 @@ void Claimer::run() {
 }
 
 void Claimer::step() {
-  if (claims_in_doubt_ > 0 && SteadyClock::now() >= ask_unknown_at_) give_back_unknown();
+  if (answer_lost_) give_back_unknown();
   if (SteadyClock::now() >= look_for_stale_at_) give_back_stale();
   if (SteadyClock::now() >= look_at_) look_everywhere();
   // Before claiming, since a claimer that always finds work never comes to wait; but what was only rung for can wait
@@ -115,20 +113,27 @@ void Claimer::step() {
   if (prepare_to_wait()) wait();
 }
 
+/// An answer was lost: in a new claim session, in which a claim or a release that arrives late changes nothing, gives
+/// back what runs under this worker without its knowing.
 void Claimer::give_back_unknown() {
-  std::vector<TaskId> held;
-  for (const Queue& queue : queues_) {
-    const std::vector<TaskId> ids = queue.executor->held();
-    held.insert(held.end(), ids.begin(), ids.end());
-  }
-  // After the executors: a task that moves on to the completer meanwhile is seen there.
-  const std::vector<TaskId> reported = completer_->held();
-  held.insert(held.end(), reported.begin(), reported.end());
-  const db::Rows given_back =
-      session_.connection().run(sql::release_unknown, db::Params{}.add(settings_.worker_id).add(held));
-  if (given_back.affected() > 0) log_->warn("gave back {} tasks whose claim was in doubt", given_back.affected());
-  --claims_in_doubt_;
-  ask_unknown_at_ = SteadyClock::now() + between_asks;
+  std::vector<std::int64_t> ids, attempts;
+  const auto note_held = [&](const std::vector<Attempt>& held) {
+    for (const Attempt& attempt : held) {
+      ids.push_back(attempt.id);
+      attempts.push_back(attempt.number);
+    }
+  };
+  for (const Queue& queue : queues_) note_held(queue.executor->held());
+  note_held(completer_->held());  // after the executors: a task that moves on meanwhile is seen there
+  ++claim_session_;
+  session_.connection().transaction([&] {
+    session_.connection().run(sql::begin_claim_session, db::Params{}.add(lease_.id()).add(claim_session_));
+    const db::Rows released =
+        session_.connection().run(sql::release_unknown, db::Params{}.add(lease_.id()).add(ids).add(attempts));
+    if (!released.empty()) log_->warn("gives back {} tasks whose claim was in doubt", released.size());
+    cancel_released(released);
+  });
+  answer_lost_ = false;
   look_everywhere();
 }
 
@@ -157,7 +162,8 @@ bool Claimer::claim() {
     after_ids.push_back(one.after.id);
   }
   db::Params params;
-  params.add(settings_.worker_id).add(queues).add(how_many).add(names_).add(after_priorities).add(after_ids);
+  params.add(lease_.id()).add(queues).add(how_many).add(names_).add(after_priorities).add(after_ids);
+  params.add(claim_session_);
   hand_out(wanted, session_.connection().run(sql::claim, params));
   return true;
 }
@@ -219,9 +225,11 @@ void Claimer::hand_out(const std::vector<Wanted>& wanted, const db::Rows& rows) 
 /// Nothing can be claimed now: sees to it that what changes that will be heard of. False if there is reason to look
 /// again at once.
 bool Claimer::prepare_to_wait() {
-  if (!some_queue_is_drained()) {
+  if (!settings_.sleeps) {
+    // Nothing to be heard of: the poll interval is what it waits.
+  } else if (!some_queue_is_drained()) {
     if (asleep_) {  // there is more than this worker can take: it needs no one to tell it
-      session_.connection().run(sql::wake_up, db::Params{}.add(settings_.worker_id));
+      session_.connection().run(sql::wake_up, db::Params{}.add(lease_.id()));
       asleep_ = false;
     }
   } else if (!asleep_) {
@@ -246,7 +254,7 @@ bool Claimer::due_is_unknown() const {
 }
 
 void Claimer::fall_asleep() {
-  session_.connection().run(sql::fall_asleep, db::Params{}.add(settings_.worker_id));
+  session_.connection().run(sql::fall_asleep, db::Params{}.add(lease_.id()));
   asleep_ = true;
   const db::Rows bounds = session_.connection().run(sql::snapshot_bounds);
   asleep_since_transaction_ = bounds.one().number("next");
@@ -274,7 +282,7 @@ bool Claimer::promote_due() {
   }
   const db::Rows promoted = session_.connection().run(sql::promote, db::Params{}.add(queue_names_));
   if (promoted.affected() > 0) {
-    session_.connection().run(sql::wake_others, db::Params{}.add(settings_.worker_id).add(queue_names_));
+    session_.connection().run(sql::wake_others, db::Params{}.add(lease_.id()).add(queue_names_));
   }
   {
     const std::scoped_lock lock{mutex_};
@@ -291,7 +299,6 @@ bool Claimer::promote_due() {
 void Claimer::wait() {
   std::unique_lock lock{mutex_};
   auto until = std::min({look_at_, due_at_, ask_due_at_});
-  if (claims_in_doubt_ > 0) until = std::min(until, ask_unknown_at_);
   const bool holds_waiting =
       std::any_of(queues_.begin(), queues_.end(), [](const Queue& queue) { return queue.executor->has_waiting(); });
   if (holds_waiting) until = std::min(until, look_for_stale_at_);
@@ -312,20 +319,34 @@ void Claimer::look_everywhere() {
 }
 
 void Claimer::release(const std::vector<ClaimedTask>& tasks) {
+  std::map<TaskId, int> in_order;  // of ids, as whoever else locks several rows
+  for (const ClaimedTask& task : tasks) in_order[task.id] = task.attempt;
   std::vector<std::int64_t> ids, attempts;
-  for (const ClaimedTask& task : tasks) {
-    ids.push_back(task.id);
-    attempts.push_back(task.attempt);
+  for (const auto& [id, attempt] : in_order) {
+    ids.push_back(id);
+    attempts.push_back(attempt);
   }
-  session_.connection().run(sql::release, db::Params{}.add(settings_.worker_id).add(ids).add(attempts));
-  session_.connection().run(sql::wake_others, db::Params{}.add(settings_.worker_id).add(queue_names_));
+  session_.connection().transaction([&] {
+    cancel_released(session_.connection().run(
+        sql::release, db::Params{}.add(lease_.id()).add(ids).add(attempts).add(claim_session_)));
+  });
+  session_.connection().run(sql::wake_others, db::Params{}.add(lease_.id()).add(queue_names_));
+}
+
+/// A task whose cancellation was requested after it was claimed is pending again, and can be cancelled at once.
+void Claimer::cancel_released(const db::Rows& released) {
+  std::vector<TaskId> ids;
+  for (const db::Row& row : released) {
+    if (row.boolean("cancel_requested")) ids.push_back(row.number("id"));
+  }
+  if (!ids.empty()) session_.connection().run(sql::cancel_tasks, db::Params{}.add(ids));
 }
 
 bool Claimer::give_back(const std::vector<ClaimedTask>& tasks, SteadyClock::time_point until) {
-  if (tasks.empty() && claims_in_doubt_ == 0) return true;
+  if (tasks.empty() && !answer_lost_) return true;
   while (SteadyClock::now() < until) {
     try {
-      if (claims_in_doubt_ > 0) give_back_unknown();
+      if (answer_lost_) give_back_unknown();
       if (!tasks.empty()) release(tasks);
       return true;
     } catch (const std::exception& error) {

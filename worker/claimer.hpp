@@ -29,6 +29,7 @@
 #include "claimed_task.hpp"
 #include "completer.hpp"
 #include "executor.hpp"
+#include "lease.hpp"
 #include "service_thread.hpp"
 #include "session.hpp"
 
@@ -38,12 +39,13 @@ namespace dogged::runtime {
 class Claimer {
  public:
   struct Settings {
-    std::int64_t worker_id = 0;
     milliseconds poll_interval{5000};  ///< the longest time without a look
+    bool sleeps = true;                ///< false: it hears no notifications, and asks for none
   };
 
-  /// `definitions` must outlive it.
-  Claimer(Session session, Settings settings, const Definitions& definitions, std::shared_ptr<spdlog::logger> log);
+  /// It claims while `lease` is held. `lease` and `definitions` must outlive it.
+  Claimer(Session session, Settings settings, const Lease& lease, const Definitions& definitions,
+          std::shared_ptr<spdlog::logger> log);
   ~Claimer();
 
   /// Begins to claim. `executors` and `completer` must be there until stop() has returned.
@@ -62,6 +64,9 @@ class Claimer {
   /// After stop(): gives back tasks that were not started, and wakes other workers for them. Tries until `until`; false
   /// if it could not.
   bool give_back(const std::vector<ClaimedTask>& tasks, SteadyClock::time_point until);
+
+  /// Breaks the connection if a statement on it has been waiting for its answer since before `time`.
+  void abort_if_busy_since(SteadyClock::time_point time) noexcept { session_.abort_if_busy_since(time); }
 
  private:
   /// A task's place in the order of claims; the default stands before all.
@@ -96,6 +101,7 @@ class Claimer {
   void give_back_unknown();
   void give_back_stale();
   void release(const std::vector<ClaimedTask>& tasks);
+  void cancel_released(const db::Rows& released);
   [[nodiscard]] bool claim();
   [[nodiscard]] std::vector<Wanted> what_is_wanted();
   void hand_out(const std::vector<Wanted>& wanted, const db::Rows& rows);
@@ -110,6 +116,7 @@ class Claimer {
 
   Session session_;
   const Settings settings_;
+  const Lease& lease_;
   const Definitions& definitions_;
   const Completer* completer_ = nullptr;
   const std::shared_ptr<spdlog::logger> log_;
@@ -121,8 +128,8 @@ class Claimer {
   bool settled_ = false;  // no transaction is left that could have missed it
   std::int64_t asleep_since_transaction_ = 0;
   milliseconds settle_wait_{0};
-  int claims_in_doubt_ = 0;  // an answer may have been lost: how often still to ask for what runs here unknown
-  SteadyClock::time_point ask_unknown_at_;
+  bool answer_lost_ = false;  // of a claim or a release: what runs here unknown is to be given back
+  std::int64_t claim_session_ = 0;
   SteadyClock::time_point look_for_stale_at_;
   SteadyClock::time_point look_at_;     // when the poll interval is over
   SteadyClock::time_point ask_due_at_;  // when the earliest waiting task must be asked for again

@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <iterator>
-#include <optional>
+#include <map>
+#include <string>
 #include <unordered_set>
 #include <utility>
 
+#include "attempt.hpp"
+#include "completion.hpp"
 #include "sql_statements.hpp"
 
 namespace dogged::runtime {
@@ -15,7 +18,23 @@ namespace {
 constexpr std::size_t max_batch = 1000;
 constexpr std::size_t max_batch_bytes = 16u << 20;  // of what handlers gave; PostgreSQL takes less than 1 GB at once
 
-std::optional<std::string> given(const std::string& text) { return text.empty() ? std::nullopt : std::optional{text}; }
+constexpr milliseconds while_locked{10};  // before a report is sent again whose task's row is locked
+
+/// Who has the task of a report that was not taken, by a row of who_holds.sql.
+std::string whose_it_is(const db::Row& row) {
+  const std::string recorded =
+      row.is_null("outcome") ? "" : "the attempt is on record as " + std::string{row.text("outcome")} + "; ";
+  if (row.is_null("status")) return recorded + "there is no such task";
+  const std::string attempt = std::to_string(row.number("task_attempt"));
+  if (row.text("status") != "running") {
+    return recorded + "the task is " + std::string{row.text("status")} + " after attempt " + attempt;
+  }
+  return recorded + "worker " + std::to_string(row.number("worker_id")) + " (" +
+         row.maybe_text("worker").value_or("unknown") + ") runs attempt " + attempt;
+}
+
+/// Whether the attempt was ended by somebody else than its handler.
+bool is_of_another(const db::Row& row) { return row.maybe_text("outcome") != "succeeded"; }
 
 /// Whether a report carries what the handler gave, which PostgreSQL might refuse.
 bool has_extras(const Report& report) {
@@ -38,48 +57,15 @@ std::size_t batch_size(const std::vector<Report>& waiting) {
   return count;
 }
 
-/// The parameters of complete.sql: a column of each field of the reports. Times are sent as how long ago they were when
-/// the statement goes out, so that what it says is never earlier than what was.
-db::Params completion_params(std::int64_t worker_id, const std::vector<Report>& reports) {
-  const auto now = SteadyClock::now();
-  const auto microseconds_ago = [now](SteadyClock::time_point time) {
-    return std::int64_t{std::chrono::duration_cast<std::chrono::microseconds>(now - time).count()};
-  };
-  std::vector<std::int64_t> ids, attempts, retry_counts, losses, started_us_ago, finished_us_ago;
-  std::vector<std::string> statuses, outcomes;
-  std::vector<std::optional<std::string>> results, codes, messages, details, policies;
-  std::vector<std::optional<std::int64_t>> backoffs_ms, delays_ms, retry_afters_ms;
-  for (const Report& report : reports) {
-    const lifecycle::Transition& to = report.transition;
-    ids.push_back(report.id);
-    attempts.push_back(report.attempt);
-    statuses.emplace_back(lifecycle::to_text(to.status));
-    outcomes.emplace_back(lifecycle::to_text(to.outcome));
-    retry_counts.push_back(to.retry_count);
-    losses.push_back(to.losses);
-    started_us_ago.push_back(microseconds_ago(report.started_at));
-    finished_us_ago.push_back(microseconds_ago(report.finished_at));
-    results.push_back(given(report.result_json));
-    codes.push_back(given(to.error_code));
-    messages.push_back(given(report.error_message));
-    details.push_back(given(report.error_details_json));
-    policies.push_back(given(report.policy));
-    backoffs_ms.push_back(to.next_run ? std::optional{std::int64_t{to.next_run->backoff.count()}} : std::nullopt);
-    delays_ms.push_back(to.next_run ? std::optional{std::int64_t{to.next_run->delay.count()}} : std::nullopt);
-    retry_afters_ms.push_back(report.retry_after ? std::optional{std::int64_t{report.retry_after->count()}}
-                                                 : std::nullopt);
-  }
-  db::Params params;
-  params.add(worker_id).add(ids).add(attempts).add(statuses).add(outcomes).add(retry_counts).add(losses);
-  params.add(started_us_ago).add(finished_us_ago).add(results).add(codes).add(messages).add(details).add(policies);
-  params.add(backoffs_ms).add(delays_ms).add(retry_afters_ms);
-  return params;
-}
-
 }  // namespace
 
-Completer::Completer(Session session, std::int64_t worker_id, Callbacks callbacks, std::shared_ptr<spdlog::logger> log)
-    : session_(std::move(session)), worker_id_(worker_id), callbacks_(std::move(callbacks)), log_(std::move(log)) {
+Completer::Completer(Session session, Lease& lease, Callbacks callbacks, std::shared_ptr<Tally> tally,
+                     std::shared_ptr<spdlog::logger> log)
+    : session_(std::move(session)),
+      lease_(lease),
+      callbacks_(std::move(callbacks)),
+      tally_(std::move(tally)),
+      log_(std::move(log)) {
   thread_.start([this] { run(); });
 }
 
@@ -98,13 +84,18 @@ std::size_t Completer::backlog() const {
   return waiting_.size() + in_flight_.size();
 }
 
-std::vector<TaskId> Completer::held() const {
+std::vector<Attempt> Completer::held() const {
   const std::scoped_lock lock{mutex_};
-  std::vector<TaskId> ids;
+  std::vector<Attempt> attempts;
   for (const auto* reports : {&waiting_, &in_flight_}) {
-    for (const Report& report : *reports) ids.push_back(report.id);
+    for (const Report& report : *reports) attempts.push_back({report.id, report.attempt});
   }
-  return ids;
+  return attempts;
+}
+
+void Completer::look_again() {
+  { const std::scoped_lock lock{mutex_}; }  // so that a wait that has just looked at the lease hears the notification
+  changed_.notify_all();
 }
 
 bool Completer::wait_written(SteadyClock::time_point until) {
@@ -129,37 +120,36 @@ std::size_t Completer::finish(SteadyClock::time_point until) {
 void Completer::run() {
   std::unique_lock lock{mutex_};
   while (true) {
-    changed_.wait(lock, [&] { return finishing_ || !waiting_.empty(); });
+    changed_.wait(lock, [&] { return finishing_ || (!waiting_.empty() && lease_.state() != Lease::State::lapsed); });
     if (finishing_) return;
     const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(batch_size(waiting_));
     in_flight_.assign(std::make_move_iterator(waiting_.begin()), std::make_move_iterator(end));
     waiting_.erase(waiting_.begin(), end);
     lock.unlock();
-    const bool written = write(in_flight_);
+    std::vector<Report> again;
+    const bool written = write(in_flight_, again);
     lock.lock();
     if (!written) return;  // finish() gave up: what is in flight stays counted
+    waiting_.insert(waiting_.begin(), std::make_move_iterator(again.begin()), std::make_move_iterator(again.end()));
     in_flight_.clear();
     changed_.notify_all();
     lock.unlock();
     callbacks_.on_room();
+    if (!again.empty()) session_.pause(while_locked, stop_.get_token());
     lock.lock();
   }
 }
 
-/// Writes until it worked; false if finish() gave up before.
-bool Completer::write(const std::vector<Report>& reports) {
+/// Writes until it worked; false if finish() gave up before. What has to be sent once more is put into `again`.
+bool Completer::write(const std::vector<Report>& reports, std::vector<Report>& again) {
   const std::stop_token stop = stop_.get_token();
   while (true) {
     try {
-      send(reports);
+      send(reports, again);
       session_.succeeded();
-      outcome_in_doubt_ = false;
       return true;
-    } catch (const ConnectionError& error) {
-      outcome_in_doubt_ = true;
-      session_.recover_from(error, stop);
     } catch (const InvalidInput& error) {
-      if (reports.size() > 1 || has_extras(reports.front())) return write_apart(reports, error);
+      if (reports.size() > 1 || has_extras(reports.front())) return write_apart(reports, again, error);
       session_.recover_from(error, stop);  // it is not the report's doing
     } catch (const std::exception& error) {
       session_.recover_from(error, stop);
@@ -170,10 +160,11 @@ bool Completer::write(const std::vector<Report>& reports) {
 
 /// PostgreSQL refuses something in the batch: halves it until the report is found, and writes that one
 /// without what the handler gave (message, details, result), so that it cannot hold up the others.
-bool Completer::write_apart(const std::vector<Report>& reports, const InvalidInput& reason) {
+bool Completer::write_apart(const std::vector<Report>& reports, std::vector<Report>& again,
+                            const InvalidInput& reason) {
   if (reports.size() > 1) {
     const auto middle = reports.begin() + static_cast<std::ptrdiff_t>(reports.size() / 2);
-    return write({reports.begin(), middle}) && write({middle, reports.end()});
+    return write({reports.begin(), middle}, again) && write({middle, reports.end()}, again);
   }
   Report bare = reports.front();
   log_->error("task {} attempt {}: PostgreSQL refuses its result, message or details ({}); they are left out", bare.id,
@@ -182,20 +173,54 @@ bool Completer::write_apart(const std::vector<Report>& reports, const InvalidInp
   bare.result_json.clear();
   bare.error_details_json.clear();
   bare.error_message = has_more_than_message ? "left out, because PostgreSQL refused it: " + reason.message() : "";
-  return write({bare});
+  return write({bare}, again);
 }
 
-void Completer::send(const std::vector<Report>& reports) {
-  const db::Rows taken = session_.connection().run(sql::complete, completion_params(worker_id_, reports));
+void Completer::send(const std::vector<Report>& reports, std::vector<Report>& again) {
+  const db::Rows taken = session_.connection().run(sql::complete, completion_params(lease_.id(), reports));
   std::unordered_set<TaskId> taken_ids;
   for (const db::Row& row : taken) taken_ids.insert(row.number("id"));
+  std::vector<Report> not_taken;
   for (const Report& report : reports) {
-    // Also where an earlier send was not answered and this one found nothing left to do: a needless look is harmless.
-    if (report.transition.next_run) callbacks_.on_retry(report.transition.next_run->delay);
-    if (taken_ids.contains(report.id) || outcome_in_doubt_) continue;
-    log_->warn("task {} attempt {}: worker {} does not hold it any more; its report changed nothing", report.id,
-               report.attempt, worker_id_);
+    if (taken_ids.contains(report.id)) {
+      if (report.transition.next_run) callbacks_.on_retry(report.transition.next_run->delay);
+    } else {
+      not_taken.push_back(report);
+    }
   }
+  if (!not_taken.empty()) explain(not_taken, again);
+}
+
+/// Why reports were not taken. The task is still held: its row was locked, or its cancellation was requested, and it is
+/// sent again. Or the report is on record: an earlier sending of it took effect without an answer. Or it is fenced.
+void Completer::explain(const std::vector<Report>& not_taken, std::vector<Report>& again) {
+  std::vector<std::int64_t> ids, attempts;
+  std::map<TaskId, const Report*> by_id;
+  for (const Report& report : not_taken) {
+    ids.push_back(report.id);
+    attempts.push_back(report.attempt);
+    by_id[report.id] = &report;
+  }
+  const db::Params params = db::Params{}.add(lease_.id()).add(ids).add(attempts);
+  for (const db::Row& row : session_.connection().run(sql::who_holds, params)) {
+    const Report& report = *by_id.at(row.number("id"));
+    if (row.boolean("is_mine")) {
+      again.push_back(report);
+      if (row.boolean("cancel_requested")) put_under_cancel(again.back());
+    } else if (is_on_record(report, row)) {
+      if (report.transition.next_run) callbacks_.on_retry(report.transition.next_run->delay);
+    } else if (!report.may_be_committed || is_of_another(row)) {
+      ++tally_->fenced;
+      log_->warn("task {} attempt {}: worker {} does not hold it any more, and its report ({}) changed nothing: {}",
+                 report.id, report.attempt, lease_.id(), lifecycle::to_text(report.transition.outcome),
+                 whose_it_is(row));
+    }
+  }
+}
+
+bool Completer::is_on_record(const Report& report, const db::Row& row) const {
+  return row.maybe_number("recorded_for") == lease_.id() &&
+         row.maybe_text("outcome") == lifecycle::to_text(report.transition.outcome);
 }
 
 }  // namespace dogged::runtime

@@ -14,12 +14,16 @@
 #include <spdlog/logger.h>
 
 #include "claimed_task.hpp"
+#include "lease.hpp"
 #include "service_thread.hpp"
 #include "session.hpp"
+#include "tally.hpp"
 
 namespace dogged::runtime {
 
-/// Thread-safe. A report that was given is written, however often the connection breaks, until finish() gives up.
+/// Thread-safe. A report that was given is written, however often the connection breaks, until finish() gives up: what
+/// is finished while the server is away is kept, and that is never more than the worker holds. A report on a task that
+/// the worker does not hold any more changes nothing; it is counted and logged.
 class Completer {
  public:
   /// `on_retry` is told the delay of each scheduled retry, so that this worker wakes when it is due; it and `on_room`,
@@ -29,29 +33,39 @@ class Completer {
     std::function<void()> on_room;
   };
 
-  Completer(Session session, std::int64_t worker_id, Callbacks callbacks, std::shared_ptr<spdlog::logger> log);
+  /// `lease` must outlive it.
+  Completer(Session session, Lease& lease, Callbacks callbacks, std::shared_ptr<Tally> tally,
+            std::shared_ptr<spdlog::logger> log);
   ~Completer();
 
   void add(Report report);
   /// Reports that are not written yet.
   [[nodiscard]] std::size_t backlog() const;
-  /// Ids of the reports that are not written yet.
-  [[nodiscard]] std::vector<TaskId> held() const;
+  /// The attempts whose reports are not written yet.
+  [[nodiscard]] std::vector<Attempt> held() const;
+  /// The lease is not lapsed any more: while it is, nothing is sent.
+  void look_again();
   /// Waits until all is written, or the time has come; true if all is.
   bool wait_written(SteadyClock::time_point until);
   /// The same, and ends the thread, giving up the statement under way if need be; gives how many reports could not be
   /// written.
   std::size_t finish(SteadyClock::time_point until);
 
+  /// Breaks the connection if a statement on it has been waiting for its answer since before `time`.
+  void abort_if_busy_since(SteadyClock::time_point time) noexcept { session_.abort_if_busy_since(time); }
+
  private:
   void run();
-  bool write(const std::vector<Report>& reports);
-  bool write_apart(const std::vector<Report>& reports, const InvalidInput& reason);
-  void send(const std::vector<Report>& reports);
+  bool write(const std::vector<Report>& reports, std::vector<Report>& again);
+  bool write_apart(const std::vector<Report>& reports, std::vector<Report>& again, const InvalidInput& reason);
+  void send(const std::vector<Report>& reports, std::vector<Report>& again);
+  void explain(const std::vector<Report>& not_taken, std::vector<Report>& again);
+  [[nodiscard]] bool is_on_record(const Report& report, const db::Row& row) const;
 
   Session session_;
-  const std::int64_t worker_id_;
+  Lease& lease_;
   const Callbacks callbacks_;
+  const std::shared_ptr<Tally> tally_;
   const std::shared_ptr<spdlog::logger> log_;
 
   mutable std::mutex mutex_;
@@ -59,7 +73,6 @@ class Completer {
   std::vector<Report> waiting_;
   std::vector<Report> in_flight_;
   bool finishing_ = false;
-  bool outcome_in_doubt_ = false;  // the last send may have taken effect before the connection broke
   std::stop_source stop_;
   ServiceThread thread_;  // last: it uses all of the above
 };

@@ -8,17 +8,24 @@ Definition definition_from(const detail::RegisteredTask& task) {
   Definition definition;
   definition.name = task.name;
   definition.queue = std::string{task.options.queue};
-  definition.rules.policy = task.options.retry;
-  for (std::string_view code : task.options.auto_retry_for) definition.rules.auto_retry_for.emplace_back(code);
-  definition.rules.max_losses = task.options.max_losses;
-  definition.rules.retry_lost = task.options.retry_lost;
-  definition.policy_text = policy_to_text(task.options.retry);
+  definition.declared.rules.policy = task.options.retry;
+  for (std::string_view code : task.options.auto_retry_for) definition.declared.rules.auto_retry_for.emplace_back(code);
+  definition.declared.rules.max_losses = task.options.max_losses;
+  definition.declared.rules.retry_lost = task.options.retry_lost;
+  definition.declared.policy_text = policy_to_text(task.options.retry);
+  definition.in_force = std::make_shared<InForce>(definition.declared);
   definition.timeout = task.options.timeout;
   definition.run = task.run;
   return definition;
 }
 
 }  // namespace
+
+void InForce::replace_by(Declaration declaration) {
+  const std::scoped_lock lock{mutex_};
+  all_.push_back(std::move(declaration));
+  current_ = &all_.back();
+}
 
 Definitions make_definitions(const std::vector<detail::RegisteredTask>& registered) {
   if (registered.empty()) {

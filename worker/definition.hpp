@@ -1,9 +1,14 @@
 // A registered task as the worker uses it.
 #pragma once
 
+#include <atomic>
+#include <deque>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <dogged/detail/registration.hpp>
@@ -12,12 +17,33 @@
 
 namespace dogged::runtime {
 
+/// What decides after an attempt.
+struct Declaration {
+  lifecycle::Rules rules;
+  std::string policy_text;  ///< of rules.policy, as attempts record it
+};
+
+/// The declaration that counts: this program's, or that of a worker that started later and declares the task
+/// differently. Thread-safe; what current() gave stays valid.
+class InForce {
+ public:
+  explicit InForce(Declaration declared) { replace_by(std::move(declared)); }
+
+  [[nodiscard]] const Declaration& current() const noexcept { return *current_; }
+  void replace_by(Declaration declaration);
+
+ private:
+  std::mutex mutex_;
+  std::deque<Declaration> all_;  // few: one for each deployment that changes a policy while this process runs
+  std::atomic<const Declaration*> current_{nullptr};
+};
+
 struct Definition {
   std::string name;
   std::string queue;
-  lifecycle::Rules rules;
-  std::string policy_text;  ///< of rules.policy, as attempts record it
-  milliseconds timeout{0};  ///< 0: none
+  Declaration declared;               ///< by this program
+  std::shared_ptr<InForce> in_force;  ///< what counts
+  milliseconds timeout{0};            ///< 0: none
   detail::ErasedHandler run;
 };
 

@@ -2,8 +2,13 @@
 #include "executor.hpp"
 
 #include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
 #include <random>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "prefetch.hpp"
@@ -24,45 +29,70 @@ double draw() {
 
 }  // namespace
 
-struct Executor::State {
-  /// What a thread is at.
-  struct Slot {
-    std::optional<ClaimedTask> task;
-    SteadyClock::time_point started_at;
-    std::stop_source stop;
-    bool reported = false;
-    bool abandoned = false;
-  };
+/// What a thread is at.
+struct Executor::Slot {
+  std::optional<ClaimedTask> task;
+  SteadyClock::time_point started_at;
+  SteadyClock::time_point deadline;
+  std::optional<StopSignal> stop;
+  std::optional<SteadyClock::time_point> stopped_at;  // when its stop token was set
+  bool reported = false;
+  bool given_up = false;
 
-  State(const Settings& with, std::shared_ptr<spdlog::logger> logger, std::function<void(Report)> report)
-      : settings(with), log(std::move(logger)), on_report(std::move(report)), slots(with.concurrency) {}
+  [[nodiscard]] bool runs() const { return task && !reported; }
+
+  void request_stop(StopReason reason, SteadyClock::time_point now) {
+    stop->request(reason);
+    if (!stopped_at) stopped_at = now;
+  }
+
+  /// Whether the stop grace ends the attempt. At a shutdown the worker ends all at once, when it has signed off.
+  [[nodiscard]] bool ends_with_grace() const {
+    return stopped_at && (stop->reason() == StopReason::timeout || stop->reason() == StopReason::cancelled);
+  }
+};
+
+struct Executor::State {
+  State(const Settings& with, Surroundings surrounded_by)
+      : settings(with), around(std::move(surrounded_by)), slots(with.concurrency), threads(with.concurrency) {}
 
   const Settings settings;
-  const std::shared_ptr<spdlog::logger> log;
-  const std::function<void(Report)> on_report;
+  const Surroundings around;
 
   std::mutex mutex;
   std::condition_variable work_or_end;
   std::condition_variable idle;
   std::deque<ClaimedTask> waiting;
-  std::vector<Slot> slots;
+  std::vector<std::shared_ptr<Slot>> slots;
+  std::vector<std::thread> threads;  // threads[i] works in slots[i]
   std::size_t running = 0;
   std::size_t reporting = 0;                // of those that run: their handler has ended
   std::chrono::nanoseconds average_run{0};  // exponentially weighted, 1/16 for the latest
+  bool closed = false;                      // nothing is begun any more
   bool ended = false;
 
   void note_run(std::chrono::nanoseconds run) {
     run = std::max(run, std::chrono::nanoseconds{1});
     average_run = average_run.count() == 0 ? run : average_run + (run - average_run) / 16;
   }
+
+  /// With the mutex held: lets the thread of a slot go, which works in it on its own from now on.
+  Report give_up(std::size_t index) {
+    Slot& slot = *slots[index];
+    slot.given_up = true;
+    --running;
+    ++around.tally->abandoned_threads;
+    threads[index].detach();
+    return report_without_handler(*slot.task, slot.stop->reason(), slot.started_at, draw());
+  }
 };
 
-Executor::Executor(Settings settings, std::shared_ptr<spdlog::logger> log, std::function<void(Report)> on_report)
-    : settings_(std::move(settings)), state_(std::make_shared<State>(settings_, std::move(log), std::move(on_report))) {
-  threads_.reserve(settings_.concurrency);
+Executor::Executor(Settings settings, Surroundings surroundings)
+    : settings_(std::move(settings)), state_(std::make_shared<State>(settings_, std::move(surroundings))) {
   try {
-    for (std::size_t slot = 0; slot < settings_.concurrency; ++slot) {
-      threads_.emplace_back([state = state_, slot] { run_thread(state, slot); });
+    for (std::size_t i = 0; i < settings_.concurrency; ++i) {
+      state_->slots[i] = std::make_shared<Slot>();
+      state_->threads[i] = std::thread{[state = state_, slot = state_->slots[i]] { run_thread(state, slot); }};
     }
   } catch (const std::system_error& error) {
     end_threads();
@@ -80,38 +110,46 @@ void Executor::end_threads() {
     state_->ended = true;
   }
   state_->work_or_end.notify_all();
-  for (std::thread& thread : threads_) {
+  for (std::thread& thread : state_->threads) {
     if (thread.joinable()) thread.join();
   }
 }
 
-void Executor::run_thread(const std::shared_ptr<State>& state, std::size_t slot_index) {
+void Executor::run_thread(const std::shared_ptr<State>& state, const std::shared_ptr<Slot>& slot) {
   std::unique_lock lock{state->mutex};
-  State::Slot& slot = state->slots[slot_index];
   while (true) {
-    state->work_or_end.wait(lock, [&] { return state->ended || !state->waiting.empty(); });
+    state->work_or_end.wait(lock, [&] { return state->ended || (!state->closed && !state->waiting.empty()); });
     if (state->ended) return;
-    slot.task = std::move(state->waiting.front());
+    slot->task = std::move(state->waiting.front());
     state->waiting.pop_front();
-    slot.stop = std::stop_source{};
-    slot.reported = false;
-    slot.started_at = SteadyClock::now();
+    slot->stop.emplace();
+    slot->stopped_at.reset();
+    slot->reported = false;
+    slot->started_at = SteadyClock::now();
+    slot->deadline = deadline_of(*slot->task, slot->started_at);
     ++state->running;
+    if (slot->deadline != SteadyClock::time_point::max()) state->around.on_deadline(slot->deadline);
 
-    const std::stop_token stop = slot.stop.get_token();
     const double jitter_draw = draw();
     lock.unlock();
-    Report report = run_attempt(*slot.task, stop, state->settings.limits, *state->log, jitter_draw);
+    Report report = slot->task->cancelled ? report_not_begun(*slot->task)
+                                          : run_attempt(*slot->task, *slot->stop, state->settings.attempts,
+                                                        *state->around.log, jitter_draw);
     lock.lock();
 
-    if (slot.abandoned) return;  // it was reported as interrupted; this thread is not waited for any more
+    if (slot->given_up) {
+      --state->around.tally->abandoned_threads;
+      state->around.log->info("task {} attempt {}: its handler, which was given up, has ended", report.id,
+                              report.attempt);
+      return;
+    }
     state->note_run(report.finished_at - report.started_at);
-    slot.reported = true;
+    slot->reported = true;
     ++state->reporting;
     lock.unlock();
-    state->on_report(std::move(report));  // before the task leaves the slot: held() must not miss it in between
+    state->around.on_report(std::move(report));  // before the task leaves the slot: held() must not miss it in between
     lock.lock();
-    slot.task.reset();
+    slot->task.reset();
     --state->reporting;
     --state->running;
     if (state->running == 0) state->idle.notify_all();
@@ -146,14 +184,14 @@ bool Executor::has_waiting() const {
   return !state_->waiting.empty();
 }
 
-std::vector<TaskId> Executor::held() const {
+std::vector<Attempt> Executor::held() const {
   const std::scoped_lock lock{state_->mutex};
-  std::vector<TaskId> ids;
-  for (const ClaimedTask& task : state_->waiting) ids.push_back(task.id);
-  for (const State::Slot& slot : state_->slots) {
-    if (slot.task) ids.push_back(slot.task->id);
+  std::vector<Attempt> attempts;
+  for (const ClaimedTask& task : state_->waiting) attempts.push_back({task.id, task.attempt});
+  for (const auto& slot : state_->slots) {
+    if (slot->task) attempts.push_back({slot->task->id, slot->task->attempt});
   }
-  return ids;
+  return attempts;
 }
 
 std::vector<ClaimedTask> Executor::take_back() {
@@ -178,25 +216,74 @@ bool Executor::wait_idle(SteadyClock::time_point until) {
   return state_->idle.wait_until(lock, until, [&] { return state_->running == 0 && state_->waiting.empty(); });
 }
 
-void Executor::request_stop() {
+void Executor::stop_all(StopReason reason) {
   const std::scoped_lock lock{state_->mutex};
-  for (State::Slot& slot : state_->slots) {
-    if (slot.task) slot.stop.request_stop();
+  state_->closed = true;
+  for (const auto& slot : state_->slots) {
+    if (slot->runs()) slot->request_stop(reason, SteadyClock::now());
   }
 }
 
-std::vector<Report> Executor::abandon() {
+void Executor::cancel(TaskId id, int attempt) {
+  const std::scoped_lock lock{state_->mutex};
+  for (ClaimedTask& task : state_->waiting) {
+    if (task.id == id && task.attempt == attempt) task.cancelled = true;
+  }
+  for (const auto& slot : state_->slots) {
+    if (slot->runs() && slot->task->id == id && slot->task->attempt == attempt) {
+      slot->request_stop(StopReason::cancelled, SteadyClock::now());
+    }
+  }
+}
+
+SteadyClock::time_point Executor::enforce_deadlines(SteadyClock::time_point now) {
+  auto next = SteadyClock::time_point::max();
+  const std::scoped_lock lock{state_->mutex};
+  for (std::size_t i = 0; i < state_->slots.size(); ++i) {
+    Slot& slot = *state_->slots[i];
+    if (!slot.runs()) continue;
+    if (!slot.stopped_at && now >= slot.deadline) slot.request_stop(StopReason::timeout, now);
+    if (!slot.stopped_at) {
+      next = std::min(next, slot.deadline);
+    } else if (slot.ends_with_grace()) {
+      const auto given_up_at = *slot.stopped_at + settings_.stop_grace;
+      if (now >= given_up_at) {
+        replace(i);
+      } else {
+        next = std::min(next, given_up_at);
+      }
+    }
+  }
+  return next;
+}
+
+/// With the mutex held: gives up the handler of a slot, and has another thread work in its place.
+void Executor::replace(std::size_t index) {
+  Report report = state_->give_up(index);
+  const auto& log = state_->around.log;
+  log->error(
+      "task {} attempt {}: its handler ignores its stop token; the attempt ends as {} without it, and this "
+      "process carries {} abandoned threads",
+      report.id, report.attempt, lifecycle::to_text(report.transition.outcome),
+      state_->around.tally->abandoned_threads.load());
+  state_->around.on_report(std::move(report));  // before the task leaves the slot, as in run_thread
+  state_->slots[index] = std::make_shared<Slot>();
+  try {
+    state_->threads[index] = std::thread{[state = state_, slot = state_->slots[index]] { run_thread(state, slot); }};
+  } catch (const std::system_error& error) {
+    log->error("queue {}: cannot replace its thread: {}", settings_.queue, error.what());
+  }
+  if (state_->running == 0) state_->idle.notify_all();
+}
+
+std::vector<Report> Executor::give_up_all() {
   std::vector<Report> reports;
   std::unique_lock lock{state_->mutex};
+  state_->closed = true;
   for (std::size_t i = 0; i < state_->slots.size(); ++i) {
-    State::Slot& slot = state_->slots[i];
-    if (!slot.task || slot.reported) continue;  // one that was reported is about to end
-    slot.abandoned = true;
-    threads_[i].detach();
-    --state_->running;
-    reports.push_back(interrupted_report(*slot.task, slot.started_at));
+    if (state_->slots[i]->runs()) reports.push_back(state_->give_up(i));
   }
-  state_->idle.wait(lock, [&] { return state_->running == 0; });
+  state_->idle.wait(lock, [&] { return state_->running == 0; });  // what was reported is about to be handed on
   return reports;
 }
 

@@ -1,37 +1,47 @@
 // The threads of one queue: they take claimed tasks in order, run them, and hand their reports on.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
-#include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
-#include <optional>
-#include <stop_token>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <spdlog/logger.h>
 
 #include "attempt.hpp"
 #include "claimed_task.hpp"
+#include "stop_signal.hpp"
+#include "tally.hpp"
 
 namespace dogged::runtime {
 
-/// Thread-safe. Its destructor waits for what runs, unless that was abandoned.
+/// Thread-safe. Its destructor waits for what runs, unless that was given up.
+///
+/// A handler that does not end after its stop token was set is given up when the stop grace is over: its attempt is
+/// reported without it, and its thread is abandoned, which means that it is detached, counted (Tally) until it ends,
+/// and replaced by a new one.
 class Executor {
  public:
   struct Settings {
     std::string queue;
     std::size_t concurrency = 1;  ///< threads, hence attempts at once; at least 1
-    AttemptLimits limits;
+    milliseconds stop_grace{5'000};
+    AttemptSettings attempts;
   };
 
-  /// `on_report` is called by the executor's threads, one report for each task given to submit, except those that
-  /// take_back and abandon return; it must not throw.
-  Executor(Settings settings, std::shared_ptr<spdlog::logger> log, std::function<void(Report)> on_report);
+  /// `on_report` is told how each task given to submit ended, except those that are taken back or given up by the
+  /// caller; `on_deadline` of each deadline that enforce() must be called at. Both are called by the executor's threads
+  /// and must not throw. What is given up uses `definitions` and `tally` even after this has been destroyed.
+  struct Surroundings {
+    std::shared_ptr<spdlog::logger> log;
+    std::shared_ptr<const Definitions> definitions;
+    std::shared_ptr<Tally> tally;
+    std::function<void(Report)> on_report;
+    std::function<void(SteadyClock::time_point)> on_deadline;
+  };
+
+  Executor(Settings settings, Surroundings surroundings);
   ~Executor();
 
   [[nodiscard]] const std::string& queue() const noexcept { return settings_.queue; }
@@ -45,8 +55,8 @@ class Executor {
   /// Whether a task waits for a thread.
   [[nodiscard]] bool has_waiting() const;
 
-  /// Ids of all tasks that wait or run here.
-  [[nodiscard]] std::vector<TaskId> held() const;
+  /// All attempts that wait or run here.
+  [[nodiscard]] std::vector<Attempt> held() const;
 
   /// Tasks that wait for a thread; they leave the executor.
   [[nodiscard]] std::vector<ClaimedTask> take_back();
@@ -58,23 +68,30 @@ class Executor {
   /// Waits until nothing runs or the time has come; true if nothing runs.
   bool wait_idle(SteadyClock::time_point until);
 
-  /// Sets the stop tokens of what runs.
-  void request_stop();
+  /// Sets the stop tokens of what runs, and begins nothing more.
+  void stop_all(StopReason reason);
 
-  /// Gives up on what still runs: its reports are returned (interrupted), later ones of its handlers are dropped, and
-  /// its threads are detached. Every other report has been handed on when this returns. The process must end soon.
-  [[nodiscard]] std::vector<Report> abandon();
+  /// Sets the stop token of one attempt, or, if it waits for a thread, sees to it that its handler never begins.
+  void cancel(TaskId id, int attempt);
+
+  /// Sets the stop tokens of attempts whose timeout is over, and gives up those that were stopped because of a timeout
+  /// or a cancellation and still run when the stop grace is over as well. When it wants to be called again.
+  SteadyClock::time_point enforce_deadlines(SteadyClock::time_point now);
+
+  /// Gives up what still runs, and returns its reports. Every other report has been handed on when this returns.
+  [[nodiscard]] std::vector<Report> give_up_all();
 
  private:
   void end_threads();
+  void replace(std::size_t index);
 
-  struct State;  // shared with the threads, which may outlive an abandoned executor
+  struct Slot;
+  struct State;  // shared with the threads, which may outlive the executor
 
-  static void run_thread(const std::shared_ptr<State>& state, std::size_t slot);
+  static void run_thread(const std::shared_ptr<State>& state, const std::shared_ptr<Slot>& slot);
 
   Settings settings_;
   std::shared_ptr<State> state_;
-  std::vector<std::thread> threads_;
 };
 
 }  // namespace dogged::runtime

@@ -23,13 +23,13 @@ class ServiceThread {
 
   [[nodiscard]] bool is_joinable() const noexcept { return thread_.joinable(); }
 
-  /// Waits for the thread, which has been asked to end. After `patience`, what `session` has the server do is
-  /// cancelled, again and again, until it has ended: a lock that somebody holds must not hold up a shutdown.
+  /// Waits for the thread, which has been asked to end. After `patience` the connection of `session` is broken, again
+  /// and again, until it has ended: neither a lock that somebody holds nor a dead network may hold up a shutdown.
   void join(Session& session, milliseconds patience) {
     if (!thread_.joinable()) return;
     const std::future<void> ended = ended_.get_future();
     while (ended.wait_for(patience) != std::future_status::ready) {
-      session.cancel();
+      session.abort();
       patience = milliseconds{200};
     }
     thread_.join();

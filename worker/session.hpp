@@ -14,6 +14,7 @@
 
 #include <dogged/retry.hpp>
 
+#include "claimed_task.hpp"
 #include "db/connection.hpp"
 
 namespace dogged::runtime {
@@ -22,14 +23,16 @@ namespace dogged::runtime {
 class Session {
  public:
   /// `service` stands in log lines and in pg_stat_activity.
-  Session(db::Settings settings, std::string service, std::shared_ptr<spdlog::logger> log);
+  /// `longest_backoff`: the most that it waits between two tries.
+  Session(db::Settings settings, std::string service, std::shared_ptr<spdlog::logger> log,
+          milliseconds longest_backoff = std::chrono::seconds{5});
 
   /// The connection; connects if there is none. Throws ConnectionError.
   [[nodiscard]] db::Connection& connection();
 
   /// After an error, of whatever kind: drops the connection if it is gone, and waits by backoff with jitter (100 ms,
-  /// doubling to 5 s) until it is time to try again or `stop` is requested. Logs each change between "lost" and "back"
-  /// once.
+  /// doubling to `longest_backoff`) until it is time to try again or `stop` is requested. Logs each change between
+  /// "lost" and "back" once.
   void recover_from(const std::exception& error, const std::stop_token& stop);
 
   /// After work was done: forgets earlier errors.
@@ -37,16 +40,24 @@ class Session {
 
   [[nodiscard]] bool is_connected() const noexcept { return connection_.has_value(); }
 
-  /// From any thread: asks the server to give up the statement under way, which then throws.
-  void cancel() noexcept;
+  /// Waits for `time`, or until `stop` is requested.
+  void pause(milliseconds time, const std::stop_token& stop) const;
+
+  /// From any thread: breaks the connection, so that the statement under way throws.
+  void abort() noexcept;
+  /// From any thread: the same if that statement has been waiting for its answer since before `time`. A peer that
+  /// vanished without a word would be waited for otherwise.
+  void abort_if_busy_since(SteadyClock::time_point time) noexcept;
 
  private:
   db::Settings settings_;
   std::string service_;
   std::shared_ptr<spdlog::logger> log_;
+  Exponential reconnect_policy_;
   std::unique_ptr<std::mutex> connection_mutex_ = std::make_unique<std::mutex>();  // guards its coming and going
   std::optional<db::Connection> connection_;
-  int failures_ = 0;  // in a row
+  bool gave_up_ = false;  // on an answer, since the last success; with the mutex held
+  int failures_ = 0;      // in a row
   std::mt19937_64 generator_{std::random_device{}()};
 };
 

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <system_error>
 
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -23,6 +25,15 @@ class WakeFd {
   void wake() const noexcept {
     const std::uint64_t one = 1;
     (void)!::write(fd_, &one, sizeof one);  // it fails only when the counter is full, and then it is readable anyway
+  }
+  void reset() const noexcept {
+    std::uint64_t count = 0;
+    (void)!::read(fd_, &count, sizeof count);
+  }
+  /// Waits until it is readable, or `time` is over; true if it is. It stays so: whoever asks next sees it as well.
+  [[nodiscard]] bool wait(std::chrono::milliseconds time) const noexcept {
+    pollfd waiting{fd_, POLLIN, 0};
+    return ::poll(&waiting, 1, static_cast<int>(time.count())) > 0;
   }
   [[nodiscard]] int fd() const noexcept { return fd_; }
 

@@ -1,33 +1,37 @@
 // See worker.hpp.
 #include "worker.hpp"
 
-#include <cerrno>
-#include <set>
+#include <algorithm>
+#include <array>
+#include <optional>
 #include <utility>
 
-#include <nlohmann/json.hpp>
 #include <poll.h>
-#include <unistd.h>
 
 #include "claimer.hpp"
 #include "completer.hpp"
 #include "executor.hpp"
-#include "listener.hpp"
+#include "lease_keeper.hpp"
 #include "migrate/migrate.hpp"
 #include "retry/duration.hpp"
-#include "session.hpp"
 #include "sql_statements.hpp"
+#include "upkeep.hpp"
+#include "watchdog.hpp"
 
 namespace dogged::runtime {
 namespace {
 
-constexpr milliseconds time_to_write{10'000};  // at the end, for the last reports
+constexpr milliseconds time_to_give_back{5'000};
+constexpr milliseconds time_to_write{5'000};  // at the end, for the last reports
+constexpr milliseconds longest_watch{1'000};  // between two looks of the watchdog
+constexpr milliseconds shortest_heartbeat_answer{200};
+constexpr milliseconds between_looks{100};  // while the lease is in doubt: whether a stop was asked for
 
-std::string host_name() {
-  std::string name(256, '\0');
-  if (::gethostname(name.data(), name.size() - 1) != 0) return "unknown";
-  return name.c_str();
-}
+// A statement that has waited for that long is given up by the server, and a little later by the worker.
+constexpr milliseconds shortest_statement_timeout{5'000};
+constexpr milliseconds longest_statement_timeout{30'000};
+constexpr milliseconds server_gives_up_within{5'000};
+constexpr milliseconds upkeep_statement_timeout{120'000};  // partitions may have to be filled
 
 std::map<std::string, int> queues_of(const Definitions& definitions, int concurrency) {
   std::map<std::string, int> queues;
@@ -35,30 +39,9 @@ std::map<std::string, int> queues_of(const Definitions& definitions, int concurr
   return queues;
 }
 
-db::Params definition_params(const Definitions& definitions) {
-  std::vector<std::string> names, queues, policies, codes;
-  std::vector<std::optional<std::int64_t>> timeouts_ms;
-  std::vector<std::string> retry_lost;
-  std::vector<std::int64_t> max_losses;
-  for (const auto& [name, definition] : definitions) {
-    names.push_back(name);
-    queues.push_back(definition.queue);
-    policies.push_back(policy_to_json(definition.rules.policy));
-    codes.push_back(nlohmann::json(definition.rules.auto_retry_for).dump());
-    timeouts_ms.push_back(definition.timeout.count() > 0 ? std::optional{std::int64_t{definition.timeout.count()}}
-                                                         : std::nullopt);
-    retry_lost.emplace_back(definition.rules.retry_lost ? "t" : "f");
-    max_losses.push_back(definition.rules.max_losses);
-  }
-  db::Params params;
-  params.add(names).add(queues).add(policies).add(codes).add(timeouts_ms).add(retry_lost).add(max_losses);
-  return params.add(DOGGED_VERSION);
-}
-
-void wait_readable(int fd) {
-  pollfd waiting{fd, POLLIN, 0};
-  while (::poll(&waiting, 1, -1) < 0 && errno == EINTR) {
-  }
+milliseconds statement_timeout(const WorkerSettings& settings, const std::string& service) {
+  if (service == "upkeep") return upkeep_statement_timeout;
+  return std::clamp(settings.lease, shortest_statement_timeout, longest_statement_timeout);
 }
 
 /// Waits until no executor runs anything, or `time` is over; true if nothing runs.
@@ -71,116 +54,251 @@ bool wait_idle(const std::vector<std::unique_ptr<Executor>>& executors, millisec
 
 }  // namespace
 
-Worker::Worker(WorkerSettings settings, Definitions definitions, std::shared_ptr<spdlog::logger> log)
-    : settings_(std::move(settings)), definitions_(std::move(definitions)), log_(std::move(log)) {
-  if (settings_.queues.empty()) settings_.queues = queues_of(definitions_, settings_.default_concurrency);
+void require_sound(const WorkerSettings& settings) {
+  const auto positive = [](const char* name, milliseconds value) {
+    if (value <= milliseconds{0})
+      throw InvalidInput(std::string{name} + " is " + duration_to_text(value) + "; it must be more than 0");
+  };
+  positive("the heartbeat", settings.heartbeat);
+  positive("the lease", settings.lease);
+  positive("the poll interval", settings.poll_interval);
+  if (settings.lease < 3 * settings.heartbeat) {
+    throw InvalidInput("the lease is " + duration_to_text(settings.lease) + " and the heartbeat " +
+                           duration_to_text(settings.heartbeat) + "; a lease must last at least three heartbeats (" +
+                           duration_to_text(3 * settings.heartbeat) + "), so that one that comes late does not lose it",
+                       "make --lease longer or --heartbeat shorter");
+  }
+}
+
+Worker::Worker(WorkerSettings settings, Definitions definitions, std::shared_ptr<spdlog::logger> log,
+               const WakeFd& stop)
+    : settings_(std::move(settings)),
+      definitions_(std::make_shared<const Definitions>(std::move(definitions))),
+      log_(std::move(log)),
+      stop_(stop) {
+  require_sound(settings_);
+  if (settings_.queues.empty()) settings_.queues = queues_of(*definitions_, settings_.default_concurrency);
   db::Connection connection{settings_.database};
   migrate::require_current(connection);
-  register_itself(connection);
+  const db::Rows limits = connection.run(sql::read_settings);
+  limits_.max_result_bytes = static_cast<std::size_t>(limits.one().number("max_result_bytes"));
+  limits_.max_error_message_bytes = static_cast<std::size_t>(limits.one().number("max_error_message_bytes"));
+  const std::string isolation{connection.run(sql::read_isolation).one().text("isolation")};
+  if (isolation != "read committed") {
+    throw InvalidInput(
+        "transactions of this role or database are \"" + isolation +
+            "\" unless said otherwise; a worker needs \"read committed\"",
+        "set default_transaction_isolation of its role: alter role … set default_transaction_isolation = "
+        "'read committed'");
+  }
+  connection.run(sql::make_partitions);
+
+  const auto asked_at = SteadyClock::now();
+  const auto id = register_worker(connection, row(), *definitions_, std::nullopt, stop_, *log_);
+  lease_ = std::make_shared<Lease>(id.value_or(0), settings_.lease, asked_at);
+  if (id) publish_definitions(connection, *definitions_, row(), *log_);
 }
 
 Worker::~Worker() = default;
 
-void Worker::register_itself(db::Connection& connection) {
-  const db::Rows limits = connection.run(sql::read_settings);
-  limits_.max_result_bytes = static_cast<std::size_t>(limits.one().number("max_result_bytes"));
-  limits_.max_error_message_bytes = static_cast<std::size_t>(limits.one().number("max_error_message_bytes"));
+std::int64_t Worker::id() const { return lease_->id(); }
 
-  std::set<std::string> served;
-  for (const auto& [queue, concurrency] : settings_.queues) served.insert(queue);
-  for (const auto& [name, definition] : definitions_) served.insert(definition.queue);
-  std::vector<std::string> names;
-  for (const auto& [name, definition] : definitions_) names.push_back(name);
-
-  connection.transaction([&] {
-    connection.run(sql::create_queues, db::Params{}.add(std::vector<std::string>{served.begin(), served.end()}));
-    connection.run(sql::publish_definitions, definition_params(definitions_));
-    id_ = connection
-              .run(sql::register_worker, db::Params{}
-                                             .add(settings_.name)
-                                             .add(host_name())
-                                             .add(static_cast<std::int64_t>(::getpid()))
-                                             .add(DOGGED_VERSION)
-                                             .add(nlohmann::json(settings_.queues).dump())
-                                             .add(names))
-              .one()
-              .number("id");
-  });
-  connection.run(sql::make_partitions);
-}
-
-Session Worker::session(const std::string& service) const {
+Session Worker::session(const std::string& service, milliseconds longest_backoff) const {
   db::Settings settings = settings_.database;
-  // Making partitions may have to move a day's rows; whoever listens waits for nothing else.
-  if (service != "listener") settings.statement_timeout = settings_.statement_timeout;
-  return {std::move(settings), service, log_};
+  if (!settings_.poll_only) settings.statement_timeout = statement_timeout(settings_, service);
+  return {std::move(settings), service, log_, longest_backoff};
 }
 
-/// The services of a running worker, in the order in which they may refer to each other. Destroyed from the last to the
-/// first, after the claimer has stopped to use the executors.
+/// The services of an incarnation.
 struct Worker::Services {
-  explicit Services(const Worker& worker)
-      : claimer(worker.session("claimer"), {worker.id_, worker.settings_.poll_interval}, worker.definitions_,
-                worker.log_),
-        completer(worker.session("completer"), worker.id_,
+  explicit Services(Worker& of_worker)
+      : worker(of_worker),
+        lease(worker.lease_),
+        claimer(worker.session("claimer"),
+                {.poll_interval = worker.settings_.poll_interval, .sleeps = !worker.settings_.poll_only}, *lease,
+                *worker.definitions_, worker.log_),
+        completer(worker.session("completer"), *lease,
                   {.on_retry = [this](milliseconds delay) { claimer.note_due(delay); },
                    .on_room = [this] { claimer.note_room(); }},
-                  worker.log_),
-        listener(
-            worker.session("listener"), [this](std::string_view queue) { claimer.ring(queue); }, worker.log_) {
-    for (const auto& [queue, concurrency] : worker.settings_.queues) {
-      executors.push_back(
-          std::make_unique<Executor>(Executor::Settings{queue, static_cast<std::size_t>(concurrency), worker.limits_},
-                                     worker.log_, [this](Report report) { completer.add(std::move(report)); }));
+                  worker.tally_, worker.log_),
+        watchdog(std::min<milliseconds>(worker.settings_.heartbeat / 2 + milliseconds{1}, longest_watch),
+                 [this](SteadyClock::time_point now) { return watch(now); }) {
+    const WorkerSettings& settings = worker.settings_;
+    for (const auto& [queue, concurrency] : settings.queues) {
+      executors.push_back(std::make_unique<Executor>(
+          Executor::Settings{queue, static_cast<std::size_t>(concurrency), settings.stop_grace,
+                             AttemptSettings{lease->id(), settings.database.schema, worker.limits_}},
+          Executor::Surroundings{.log = worker.log_,
+                                 .definitions = worker.definitions_,
+                                 .tally = worker.tally_,
+                                 .on_report = [this](Report report) { completer.add(std::move(report)); },
+                                 .on_deadline = [this](SteadyClock::time_point at) { watchdog.note_deadline(at); }}));
     }
+    upkeep.emplace(
+        worker.session("upkeep"), Upkeep::Settings{lease->id(), settings.heartbeat, worker.is_again_},
+        *worker.definitions_, [this] { claimer.ring(""); }, worker.log_);
+    keeper.emplace(worker.session("lease", std::min<milliseconds>(settings.heartbeat, std::chrono::seconds{5})),
+                   LeaseKeeper::Settings{settings.heartbeat, settings.poll_interval, !settings.poll_only}, *lease,
+                   LeaseKeeper::Callbacks{.on_wake = [this](std::string_view queue) { claimer.ring(queue); },
+                                          .on_worker = [this] { upkeep->look(); },
+                                          .on_cancel = [this](TaskId id, int attempt) { cancel(id, attempt); },
+                                          .on_decided = [this] { take_decision(); }},
+                   worker.tally_);
+    watchdog.start();
     claimer.start(executors, completer);
   }
-  ~Services() { claimer.stop(); }
 
+  ~Services() {
+    watchdog.stop();  // it looks after all the others
+    claimer.stop();   // it uses the executors
+  }
+
+  /// Of the watchdog: what is due at `now`, and when there is something to see to next.
+  SteadyClock::time_point watch(SteadyClock::time_point now) {
+    auto next = SteadyClock::time_point::max();
+    for (const auto& executor : executors) next = std::min(next, executor->enforce_deadlines(now));
+    if (lease->lapse_if_due(now)) doubt_lease();
+    if (const Lease::State state = lease->state(); state == Lease::State::held || state == Lease::State::regained) {
+      next = std::min(next, lease->held_until());
+    }
+    if (worker.carries_too_many()) worker.attention_.wake();
+    give_up_dead_connections(now);
+    return next;
+  }
+
+  /// A third of the lease for an answer to a heartbeat: then there is time for another connection.
+  void give_up_dead_connections(SteadyClock::time_point now) {
+    keeper->abort_if_busy_since(now - std::max(lease->length() / 3, shortest_heartbeat_answer));
+    const milliseconds patience = statement_timeout(worker.settings_, "") + server_gives_up_within;
+    claimer.abort_if_busy_since(now - patience);
+    completer.abort_if_busy_since(now - patience);
+    upkeep->abort_if_busy_since(now - upkeep_statement_timeout - server_gives_up_within);
+  }
+
+  /// The completer sends nothing while the lease is lapsed, and the executors begin nothing more.
+  void doubt_lease() {
+    worker.log_->error(
+        "worker {} could not renew its lease for {}: its handlers are asked to stop, and nothing is written until "
+        "PostgreSQL says whether the lease was ended",
+        lease->id(), duration_to_text(lease->length()));
+    for (const auto& executor : executors) executor->stop_all(StopReason::lease_lost);
+    worker.attention_.wake();
+  }
+
+  /// PostgreSQL has said whether the lease was ended. Whatever is reported now is fenced there, task by task.
+  void take_decision() {
+    if (lease->state() == Lease::State::ended) {
+      worker.log_->error("the lease of worker {} was ended by another worker, which rescues its tasks", lease->id());
+      for (const auto& executor : executors) executor->stop_all(StopReason::lease_lost);
+    } else {
+      worker.log_->info("nobody had ended the lease of worker {}: what has finished counts", lease->id());
+    }
+    completer.look_again();
+    worker.attention_.wake();
+  }
+
+  void cancel(TaskId id, int attempt) {
+    for (const auto& executor : executors) executor->cancel(id, attempt);
+  }
+
+  Worker& worker;
+  const std::shared_ptr<Lease> lease;
   Claimer claimer;
   Completer completer;
+  Watchdog watchdog;
   std::vector<std::unique_ptr<Executor>> executors;
-  Listener listener;
+  std::optional<Upkeep> upkeep;
+  std::optional<LeaseKeeper> keeper;
 };
 
-ShutdownResult Worker::run(const WakeFd& stop) {
-  try {
-    Services services{*this};
-    log_->info("worker {} ({}) ready: {} tasks, queues {}", id_, settings_.name, definitions_.size(), queues_text());
-    wait_readable(stop.fd());
-    const ShutdownResult result = shut_down(services);
-    log_->info("worker {} stopped: {} given back, {} interrupted, {} left to be rescued", id_, result.given_back,
+ShutdownResult Worker::run() {
+  ShutdownResult result;
+  if (id() == 0) return result;  // told to stop before it could register
+  bool goes_on = true;
+  while (goes_on) {
+    try {
+      Services services{*this};
+      log_->info("worker {} ({}) ready: {} tasks, queues {}", id(), settings_.name, definitions_->size(),
+                 queues_text());
+      const Event event = wait_for_event();
+      if (event == Event::lease_in_doubt) wait_until_decided();
+      goes_on = event == Event::lease_in_doubt;
+      result = shut_down(services, goes_on ? milliseconds{0} : settings_.grace);
+      result.restart = event == Event::too_many_abandoned;
+    } catch (...) {  // its services could not be started
+      sign_off();
+      throw;
+    }
+    log_->info("worker {} stopped: {} given back, {} interrupted, {} left to be rescued", id(), result.given_back,
                result.interrupted, result.left_behind);
-    return result;
-  } catch (...) {  // its services could not be started
-    sign_off();
-    throw;
+    goes_on = goes_on && register_again();
+  }
+  result.carries_threads = tally_->abandoned_threads > 0;
+  return result;
+}
+
+Worker::Event Worker::wait_for_event() {
+  while (true) {
+    std::array<pollfd, 2> fds{{{stop_.fd(), POLLIN, 0}, {attention_.fd(), POLLIN, 0}}};
+    if (::poll(fds.data(), fds.size(), -1) <= 0) continue;  // a signal
+    attention_.reset();
+    if (fds[0].revents != 0) return Event::stop;
+    if (lease_->state() != Lease::State::held) return Event::lease_in_doubt;
+    if (carries_too_many()) {
+      log_->error("this process carries {} threads whose handlers ignore their stop tokens, more than {}: it restarts",
+                  tally_->abandoned_threads.load(), settings_.max_abandoned_threads);
+      return Event::too_many_abandoned;
+    }
   }
 }
 
-ShutdownResult Worker::shut_down(Services& services) {
-  log_->info("stopping: what runs has {} to finish", duration_to_text(settings_.grace));
+void Worker::wait_until_decided() {
+  while (lease_->wait_while_lapsed(between_looks) == Lease::State::lapsed && !stop_.wait(milliseconds{0})) {
+  }
+}
+
+/// As a new incarnation, as soon as PostgreSQL answers; false if it was told to stop before.
+bool Worker::register_again() {
+  Session database = session("registration");
+  while (!stop_.wait(milliseconds{0})) {
+    try {
+      const auto asked_at = SteadyClock::now();
+      const auto id = register_worker(database.connection(), row(), *definitions_, lease_->id(), stop_, *log_);
+      if (!id) return false;
+      log_->warn("worker {} goes on as worker {}", lease_->id(), *id);
+      lease_ = std::make_shared<Lease>(*id, settings_.lease, asked_at);
+      is_again_ = true;
+      return true;
+    } catch (const DatabaseError& error) {
+      database.recover_from(error, {});
+    }
+  }
+  return false;
+}
+
+ShutdownResult Worker::shut_down(Services& services, milliseconds grace) {
+  if (grace > milliseconds{0}) log_->info("stopping: what runs has {} to finish", duration_to_text(grace));
   ShutdownResult result;
-  services.listener.stop();
   services.claimer.stop();
   std::vector<ClaimedTask> unstarted;
   for (const auto& executor : services.executors) {
     for (ClaimedTask& task : executor->take_back()) unstarted.push_back(std::move(task));
   }
-  if (services.claimer.give_back(unstarted, SteadyClock::now() + time_to_write)) {
+  if (services.claimer.give_back(unstarted, SteadyClock::now() + time_to_give_back)) {
     result.given_back = unstarted.size();
   } else {
     log_->error("{} claimed tasks could not be given back", unstarted.size());
     result.left_behind += unstarted.size();
   }
 
-  if (!wait_idle(services.executors, settings_.grace)) {
-    log_->warn("the grace period is over: stop tokens are set");
-    for (const auto& executor : services.executors) executor->request_stop();
-    wait_idle(services.executors, settings_.after_stop_token);
+  if (!wait_idle(services.executors, grace)) {
+    if (grace > milliseconds{0}) log_->warn("the grace period is over: stop tokens are set");
+    for (const auto& executor : services.executors) executor->stop_all(StopReason::shutdown);
+    wait_idle(services.executors, settings_.stop_grace);
   }
-  interrupt_what_runs(services, result);
-  const std::size_t not_written = services.completer.finish(SteadyClock::now() + time_to_write);
+  const auto until = SteadyClock::now() + time_to_write;
+  interrupt_what_runs(services, result, until);
+  const std::size_t not_written = services.completer.finish(until);
   if (not_written > 0) log_->error("{} reports could not be written", not_written);
   result.left_behind += not_written;
   if (result.interrupted > 0) wake_others();
@@ -188,17 +306,17 @@ ShutdownResult Worker::shut_down(Services& services) {
 }
 
 /// Everything else is written, and this worker has signed off, before what still runs is declared interrupted: another
-/// worker may begin it the moment that is written, and this process ends right after.
-void Worker::interrupt_what_runs(Services& services, ShutdownResult& result) {
+/// worker may begin it the moment that is written.
+void Worker::interrupt_what_runs(Services& services, ShutdownResult& result, SteadyClock::time_point until) {
   std::vector<Report> interrupted;
   for (const auto& executor : services.executors) {
-    for (Report& report : executor->abandon()) interrupted.push_back(std::move(report));
+    for (Report& report : executor->give_up_all()) interrupted.push_back(std::move(report));
   }
-  services.completer.wait_written(SteadyClock::now() + time_to_write);
+  services.completer.wait_written(until);
   sign_off();
   for (Report& report : interrupted) {
-    log_->warn("task {} attempt {} still runs; it is recorded as interrupted and runs again elsewhere", report.id,
-               report.attempt);
+    log_->warn("task {} attempt {} still runs; it is recorded as {}", report.id, report.attempt,
+               lifecycle::to_text(report.transition.outcome));
     services.completer.add(std::move(report));
     ++result.interrupted;
   }
@@ -206,7 +324,7 @@ void Worker::interrupt_what_runs(Services& services, ShutdownResult& result) {
 
 void Worker::sign_off() noexcept {
   try {
-    session("shutdown").connection().run(sql::stop_worker, db::Params{}.add(id_));
+    session("shutdown").connection().run(sql::stop_worker, db::Params{}.add(id()));
   } catch (const std::exception& error) {
     log_->warn("could not sign off: {}", error.what());
   }
@@ -217,11 +335,13 @@ void Worker::wake_others() noexcept {
   try {
     std::vector<std::string> queues;
     for (const auto& [queue, concurrency] : settings_.queues) queues.push_back(queue);
-    session("shutdown").connection().run(sql::wake_others, db::Params{}.add(id_).add(queues));
+    session("shutdown").connection().run(sql::wake_others, db::Params{}.add(id()).add(queues));
   } catch (const std::exception& error) {
     log_->warn("could not wake other workers: {}", error.what());
   }
 }
+
+bool Worker::carries_too_many() const noexcept { return tally_->abandoned_threads > settings_.max_abandoned_threads; }
 
 std::string Worker::queues_text() const {
   std::string text;

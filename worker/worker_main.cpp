@@ -2,9 +2,11 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <iostream>
 
 #include <CLI/CLI.hpp>
+#include <linux/close_range.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
@@ -52,12 +54,22 @@ std::shared_ptr<spdlog::logger> make_log(const std::string& level) {
 
 void print_tasks(const runtime::Definitions& definitions) {
   for (const auto& [name, definition] : definitions) {
-    std::cout << name << "\n  queue " << definition.queue << "\n  retry " << definition.policy_text
+    std::cout << name << "\n  queue " << definition.queue << "\n  retry " << definition.declared.policy_text
               << "\n  auto_retry_for";
-    for (const std::string& code : definition.rules.auto_retry_for) std::cout << " " << code;
-    if (definition.rules.auto_retry_for.empty()) std::cout << " (none: no failure is retried)";
+    for (const std::string& code : definition.declared.rules.auto_retry_for) std::cout << " " << code;
+    if (definition.declared.rules.auto_retry_for.empty()) std::cout << " (none: no failure is retried)";
     std::cout << "\n";
   }
+}
+
+/// Replaces this process by a new one of the same program, arguments and process id, which ends the threads that
+/// nothing else can end. Whatever files and connections handlers left open are closed.
+void start_anew(char** argv, spdlog::logger& log) {
+  log.warn("starting anew");
+  log.flush();
+  (void)::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
+  ::execv("/proc/self/exe", argv);
+  log.error("cannot start anew: {}; ending instead", std::strerror(errno));
 }
 
 int run(int argc, char** argv) {
@@ -73,9 +85,10 @@ int run(int argc, char** argv) {
   runtime::WakeFd stop;
   handle_signals(stop);
   const auto log = make_log(options.log_level);
-  runtime::Worker worker{std::move(options.settings), std::move(definitions), log};
-  const runtime::ShutdownResult result = worker.run(stop);
-  if (result.interrupted > 0) {
+  runtime::Worker worker{std::move(options.settings), std::move(definitions), log, stop};
+  const runtime::ShutdownResult result = worker.run();
+  if (result.restart && !stop.wait(std::chrono::milliseconds{0})) start_anew(argv, *log);
+  if (result.carries_threads) {
     log->flush();
     std::_Exit(static_cast<int>(ExitCode::ok));  // handlers still run: destructors would take away what they use
   }

@@ -1,8 +1,6 @@
 // See worker_options.hpp.
 #include "worker_options.hpp"
 
-#include <algorithm>
-#include <charconv>
 #include <iostream>
 
 #include <CLI/CLI.hpp>
@@ -12,15 +10,18 @@
 
 #include "client/database_url.hpp"
 #include "client/exit_codes.hpp"
+#include "queues_text.hpp"
 #include "retry/duration.hpp"
 
 namespace dogged::runtime {
 namespace {
 
-constexpr int max_concurrency = 1000;
 constexpr milliseconds max_grace = std::chrono::hours{24};
 constexpr milliseconds min_poll_interval{10};
 constexpr milliseconds max_poll_interval = std::chrono::minutes{10};
+constexpr milliseconds min_heartbeat{10};
+constexpr milliseconds max_lease = std::chrono::hours{1};
+constexpr int most_abandoned_threads = 10'000;
 
 constexpr const char* footer =
     "Examples:\n"
@@ -28,9 +29,11 @@ constexpr const char* footer =
     "  DATABASE_URL=postgresql://app@db/app worker --grace 2m\n"
     "\n"
     "SIGTERM or Ctrl-C: claims no more, gives back what has not started, lets what runs finish within --grace, then "
-    "sets "
-    "stop tokens, and records as interrupted (no retry spent) what still runs 5 s later. A second signal ends it at "
-    "once.\n"
+    "sets stop tokens, and records as interrupted (no retry spent) what still runs when --stop-grace is over too. A "
+    "second "
+    "signal ends it at once; other workers then rescue its tasks when its lease has lapsed.\n"
+    "\n"
+    "A worker that dies without a word loses its lease: within --lease + 1s its tasks run again elsewhere.\n"
     "\n"
     "Exit codes: 0 stopped on request, 2 a mistake on the command line or in a TASK_REGISTER, 3 the database cannot be "
     "reached, 4 the schema is missing, older or newer, 5 the database refused.";
@@ -55,36 +58,12 @@ std::string default_worker_name() {
 
 }  // namespace
 
-std::map<std::string, int> queues_from_text(std::string_view text) {
-  const std::string form = "write name:concurrency, separated by commas, for example webhooks:10,default:5";
-  std::map<std::string, int> queues;
-  while (true) {
-    const std::string_view entry = text.substr(0, text.find(','));
-    const auto colon = entry.rfind(':');
-    const std::string name{entry.substr(0, colon)};
-    if (colon == std::string_view::npos || !detail::is_valid_name(name)) {
-      throw InvalidInput("--queues: \"" + std::string{entry} + "\" is not a queue's name and its concurrency", form);
-    }
-    const std::string_view number = entry.substr(colon + 1);
-    int concurrency = 0;
-    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), concurrency);
-    const bool is_number = error == std::errc{} && end == number.data() + number.size();
-    if (!is_number || concurrency < 1 || concurrency > max_concurrency) {
-      throw InvalidInput(
-          "--queues: the concurrency of " + name + " is \"" + std::string{number} + "\"; it must be 1 to 1000", form);
-    }
-    if (!queues.emplace(name, concurrency).second) throw InvalidInput("--queues names " + name + " twice", form);
-    if (entry.size() == text.size()) return queues;
-    text.remove_prefix(entry.size() + 1);
-  }
-}
-
 std::optional<int> parse_worker_options(int argc, char** argv, WorkerOptions& options) {
   CLI::App app{"A dogged worker: runs the tasks that this program registers."};
   app.footer(footer);
   app.set_version_flag("--version", std::string{"dogged "} + DOGGED_VERSION);
   std::string database_url, queues;
-  std::string grace = "30s", poll_interval = "5s";
+  std::string heartbeat = "5s", lease = "30s", grace = "30s", stop_grace = "5s", poll_interval = "5s";
   WorkerSettings& settings = options.settings;
   settings.name = default_worker_name();
   app.add_option("--database-url", database_url,
@@ -98,10 +77,34 @@ std::optional<int> parse_worker_options(int argc, char** argv, WorkerOptions& op
                  "Which queues to serve, and how many tasks of each at once; otherwise every queue that a registered "
                  "task names, 10 each")
       ->type_name("NAME:CONCURRENCY,…");
-  app.add_option("--name", settings.name, "What `dogged workers` shows; default: host:pid")->type_name("NAME");
+  app.add_option("--name", settings.name,
+                 "What `dogged workers` shows; no two workers that live can have the same; default: host:pid")
+      ->type_name("NAME");
+  app.add_option("--heartbeat", heartbeat, "How often the lease on its tasks is renewed, 10ms to 20m")
+      ->type_name("DURATION")
+      ->capture_default_str();
+  app.add_option("--lease", lease,
+                 "How long its tasks stay its own without a heartbeat: at least three heartbeats, at most 1h")
+      ->type_name("DURATION")
+      ->capture_default_str();
   app.add_option("--grace", grace, "How long what runs may go on after SIGTERM, 0s to 24h")
       ->type_name("DURATION")
       ->capture_default_str();
+  app.add_option(
+         "--stop-grace", stop_grace,
+         "How long a handler may go on after its stop token was set (timeout, cancellation, end of --grace), 0s to "
+         "24h; then its attempt ends without it")
+      ->type_name("DURATION")
+      ->capture_default_str();
+  app.add_option(
+         "--max-abandoned-threads", settings.max_abandoned_threads,
+         "Threads that may be lost to handlers that ignore their stop tokens; with more, the worker shuts down in "
+         "order and starts itself anew, 0 to 10000")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_flag("--poll-only", settings.poll_only,
+               "For a transaction pooler such as PgBouncer in between: no LISTEN and nothing else that is bound to a "
+               "session; new tasks are found by polling (--poll-interval, then 1s unless said)");
   app.add_option("--poll-interval", poll_interval,
                  "How long to wait at most without a notification before looking again, 10ms to 10m")
       ->type_name("DURATION")
@@ -117,11 +120,20 @@ std::optional<int> parse_worker_options(int argc, char** argv, WorkerOptions& op
   }
 
   if (app.count("--queues") > 0) settings.queues = queues_from_text(queues);
+  settings.heartbeat = duration_option("--heartbeat", heartbeat, min_heartbeat, max_lease / 3);
+  settings.lease = duration_option("--lease", lease, 3 * min_heartbeat, max_lease);
   settings.grace = duration_option("--grace", grace, milliseconds{0}, max_grace);
+  settings.stop_grace = duration_option("--stop-grace", stop_grace, milliseconds{0}, max_grace);
+  if (settings.poll_only && app.count("--poll-interval") == 0) poll_interval = "1s";
   settings.poll_interval = duration_option("--poll-interval", poll_interval, min_poll_interval, max_poll_interval);
   if (settings.name.empty() || settings.name.size() > limits::name_bytes) {
     throw InvalidInput("--name has " + std::to_string(settings.name.size()) + " bytes; it must be 1 to 128");
   }
+  if (settings.max_abandoned_threads < 0 || settings.max_abandoned_threads > most_abandoned_threads) {
+    throw InvalidInput("--max-abandoned-threads is " + std::to_string(settings.max_abandoned_threads) +
+                       "; it must be 0 to 10000");
+  }
+  require_sound(settings);
   db::require_schema_name(settings.database.schema);
   settings.database.application_name = "dogged worker";
   if (!options.list_tasks) settings.database.url = find_database_url(database_url).url;

@@ -1,10 +1,8 @@
 // The command line of worker binaries.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "worker.hpp"
 
@@ -19,8 +17,5 @@ struct WorkerOptions {
 /// Reads argv and the environment. Gives an exit code where the process should end at once: 0 after --help, 2 after a
 /// mistake, which it has printed. Throws InvalidInput where no database is named.
 [[nodiscard]] std::optional<int> parse_worker_options(int argc, char** argv, WorkerOptions& options);
-
-/// `webhooks:10,default:5`. Throws InvalidInput: an empty or bad name, a concurrency out of 1 to 1000, a queue twice.
-[[nodiscard]] std::map<std::string, int> queues_from_text(std::string_view text);
 
 }  // namespace dogged::runtime

@@ -1,87 +1,16 @@
 // dogged::Client: one connection behind a mutex.
-#include <algorithm>
 #include <mutex>
 #include <optional>
 #include <utility>
 
 #include <dogged/client.hpp>
 
+#include "client/enqueue_params.hpp"
 #include "db/connection.hpp"
 #include "migrate/migrate.hpp"
 #include "sql_statements.hpp"
 
 namespace dogged {
-namespace {
-
-constexpr milliseconds max_enqueue_delay = std::chrono::hours{24} * 3650;
-
-std::optional<std::string> given(const std::string& text) { return text.empty() ? std::nullopt : std::optional{text}; }
-
-/// What PostgreSQL could only refuse with a less helpful message.
-void require_sound(const NewTask& task) {
-  const std::string what = "task \"" + task.name.substr(0, limits::name_bytes) + "\": ";
-  const EnqueueOptions& options = task.options;
-  if (options.run_at && options.delay) throw InvalidInput(what + "give either run_at or delay, not both");
-  if (options.delay && (*options.delay < milliseconds{0} || *options.delay > max_enqueue_delay)) {
-    throw InvalidInput(what + "delay is " + std::to_string(options.delay->count()) +
-                       " ms; it must be 0 to 10 years (315360000000 ms)");
-  }
-  for (const std::string* text : {&task.name, &options.queue, &options.trace_context}) {
-    if (text->find('\0') != std::string::npos) {
-      throw InvalidInput(what + "its name, queue or trace_context contains a NUL byte");
-    }
-  }
-  if (task.args_json.find('\0') != std::string::npos) throw InvalidInput(what + "its args contain a NUL byte");
-}
-
-bool is_utf8(const std::string& text) {
-  try {
-    (void)nlohmann::json(text).dump();
-    return true;
-  } catch (const nlohmann::json::type_error&) {
-    return false;
-  }
-}
-
-/// What in JSON text jsonb cannot hold, and where; empty if nothing.
-std::string mistake_in_json(const std::string& text) {
-  try {
-    const auto found = detail::find_unstorable(nlohmann::json::parse(text));
-    if (!found) return {};
-    return ": " + (found->pointer.empty() ? "the value" : found->pointer) + " " + found->reason;
-  } catch (const nlohmann::json::exception& error) {
-    std::string_view what = error.what();  // [json.exception.parse_error.101] parse error at line 1, column 2: …
-    what.remove_prefix(std::min(what.find(' '), what.size()));
-    return " are not JSON:" + std::string{what.substr(0, what.find("; last read"))};  // which may be long, or no UTF-8
-  }
-}
-
-/// What in `task` PostgreSQL cannot read; empty if nothing. Its own error names neither the task nor, often,
-/// the place.
-std::string mistake_in(const NewTask& task) {
-  if (!is_utf8(task.name)) return "a task's name is not valid UTF-8";
-  const std::string what = "task \"" + task.name + "\": its ";
-  if (!is_utf8(task.options.queue)) return what + "queue's name is not valid UTF-8";
-  if (!is_utf8(task.options.trace_context)) return what + "trace_context is not valid UTF-8";
-  const std::string in_args = mistake_in_json(task.args_json);
-  return in_args.empty() ? "" : what + "args" + in_args;
-}
-
-/// Throws an error that is more helpful than the one that PostgreSQL gave, if there is one.
-void explain_refusal(const std::vector<NewTask>& tasks) {
-  for (const NewTask& task : tasks) {
-    if (const std::string mistake = mistake_in(task); !mistake.empty()) {
-      throw InvalidInput(mistake, "Nothing was enqueued.");
-    }
-  }
-}
-
-std::optional<std::int64_t> microseconds_since_1970(const std::optional<std::chrono::system_clock::time_point>& time) {
-  if (!time) return std::nullopt;
-  return std::chrono::duration_cast<std::chrono::microseconds>(time->time_since_epoch()).count();
-}
-
-}  // namespace
 
 class Client::Impl {
  public:
@@ -92,23 +21,7 @@ class Client::Impl {
 
   std::vector<TaskId> enqueue_many(const std::vector<NewTask>& tasks) {
     if (tasks.empty()) return {};
-    std::vector<std::string> names, args;
-    std::vector<std::optional<std::string>> queues, trace_contexts;
-    std::vector<std::optional<std::int64_t>> run_ats_us, delays_ms;
-    std::vector<std::int64_t> priorities;
-    for (const NewTask& task : tasks) {
-      require_sound(task);
-      names.push_back(task.name);
-      args.push_back(task.args_json);
-      queues.push_back(given(task.options.queue));
-      run_ats_us.push_back(microseconds_since_1970(task.options.run_at));
-      delays_ms.push_back(task.options.delay ? std::optional{std::int64_t{task.options.delay->count()}} : std::nullopt);
-      priorities.push_back(task.options.priority);
-      trace_contexts.push_back(given(task.options.trace_context));
-    }
-    db::Params params;
-    params.add(names).add(args).add(queues).add(run_ats_us).add(delays_ms).add(priorities).add(trace_contexts);
-
+    const db::Params params = enqueue_params(tasks);
     std::vector<TaskId> ids;
     ids.reserve(tasks.size());
     try {
@@ -116,7 +29,7 @@ class Client::Impl {
       for (const db::Row& row : rows) ids.push_back(row.number("id"));
       return ids;
     } catch (const InvalidInput&) {
-      explain_refusal(tasks);
+      explain_refused(tasks);
       throw;
     }
   }

@@ -3,14 +3,17 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <stdexcept>
 #include <unordered_map>
 #include <utility>
 
+#include <fcntl.h>
 #include <libpq-fe.h>
 #include <poll.h>
 #include <pqxx/pqxx>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "db/errors.hpp"
@@ -136,6 +139,10 @@ decltype(auto) translated(std::string_view doing, const pqxx::connection& connec
                           "", "");
   } catch (const pqxx::sql_error& error) {
     throw_statement_error(doing, error.what(), error.sqlstate(), connection.is_open());
+  } catch (const pqxx::serialization_failure& error) {  // no sql_errors in libpqxx 6, and without their codes
+    throw_statement_error(doing, error.what(), "40001", connection.is_open());
+  } catch (const pqxx::deadlock_detected& error) {
+    throw_statement_error(doing, error.what(), "40P01", connection.is_open());
   } catch (const pqxx::broken_connection& error) {
     throw_statement_error(doing, error.what(), "", false);
   } catch (const pqxx::failure& error) {
@@ -150,11 +157,34 @@ class Connection::Impl {
   explicit Impl(Settings with)
       : settings((require_schema_name(with.schema), std::move(with))), connection(connect(settings)) {
     forbid_reconnecting(*connection);
+    socket = ::fcntl(connection->sock(), F_DUPFD_CLOEXEC, 0);
     if (settings.statement_timeout.count() > 0) {
       pqxx::nontransaction transaction{*connection};
-      transaction.exec("set statement_timeout = " + std::to_string(settings.statement_timeout.count()));
+      // The second: a process that is frozen in a transaction, between two statements that follow each other at once,
+      // does not keep its locks from others. The third: the server notices within a second when this end was cut off in
+      // the middle of a statement.
+      transaction.exec("set statement_timeout = " + std::to_string(settings.statement_timeout.count()) +
+                       "; set idle_in_transaction_session_timeout = 1000; set client_connection_check_interval = 1000");
     }
   }
+
+  /// Says that an answer is waited for, while it lives.
+  class Busy {
+   public:
+    explicit Busy(Impl& impl) : impl_(impl) { impl_.busy_since = std::chrono::steady_clock::now().time_since_epoch(); }
+    ~Busy() { impl_.busy_since = not_busy; }
+    Busy(const Busy&) = delete;
+    Busy& operator=(const Busy&) = delete;
+
+   private:
+    Impl& impl_;
+  };
+
+  ~Impl() {
+    if (socket >= 0) ::close(socket);
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
 
   static std::unique_ptr<pqxx::connection> connect(const Settings& settings) {
     try {
@@ -172,8 +202,12 @@ class Connection::Impl {
     return entry->second;
   }
 
+  static constexpr std::chrono::steady_clock::duration not_busy{0};
+
   Settings settings;
+  std::atomic<std::chrono::steady_clock::duration> busy_since{not_busy};
   std::vector<Notification> arrived;
+  int socket = -1;  // for abort(): libpq may close its own at any time, and the number may be another's then
   std::unique_ptr<pqxx::connection> connection;
   std::unordered_map<std::string, std::string> texts;  // by statement name, with this schema
   std::unique_ptr<pqxx::work> open_transaction;
@@ -186,6 +220,7 @@ Connection::Connection(Connection&&) noexcept = default;
 Connection& Connection::operator=(Connection&&) noexcept = default;
 
 Rows Connection::run(const Statement& statement, const Params& params) {
+  const Impl::Busy busy{*impl_};
   return translated(statement.name, *impl_->connection, [&] {
     const std::string& text = impl_->text_of(statement);
     if (impl_->open_transaction) {
@@ -197,25 +232,30 @@ Rows Connection::run(const Statement& statement, const Params& params) {
 }
 
 void Connection::run_script(std::string_view name, std::string_view text) {
+  const Impl::Busy busy{*impl_};
   translated(name, *impl_->connection,
              [&] { impl_->open_transaction->exec(with_schema(text, impl_->settings.schema)); });
 }
 
 void Connection::begin() {
+  const Impl::Busy busy{*impl_};
   translated("begin", *impl_->connection,
              [&] { impl_->open_transaction = std::make_unique<pqxx::work>(*impl_->connection); });
 }
 
 void Connection::commit() {
+  const Impl::Busy busy{*impl_};
   const auto transaction = std::move(impl_->open_transaction);
   translated("commit", *impl_->connection, [&] { transaction->commit(); });
 }
 
 void Connection::rollback() noexcept {
+  const Impl::Busy busy{*impl_};
   impl_->open_transaction.reset();  // an unfinished pqxx::work rolls back, or the server did when the connection broke
 }
 
 void Connection::listen(const std::string& name) {
+  const Impl::Busy busy{*impl_};
   translated("listen", *impl_->connection, [&] {
     impl_->subscriptions.push_back(
         std::make_unique<Subscription>(*impl_->connection, impl_->settings.schema + "." + name, impl_->arrived));
@@ -240,12 +280,12 @@ std::vector<Notification> Connection::wait(std::chrono::milliseconds timeout, in
   });
 }
 
-void Connection::cancel() noexcept {
-  try {
-    impl_->connection->cancel_query();
-  } catch (const std::exception&) {
-    // The connection is gone or the server too busy: then whoever waits for the statement learns it soon.
-  }
+void Connection::abort() noexcept { (void)::shutdown(impl_->socket, SHUT_RDWR); }
+
+std::optional<std::chrono::steady_clock::time_point> Connection::busy_since() const noexcept {
+  const std::chrono::steady_clock::duration since = impl_->busy_since;
+  if (since == Impl::not_busy) return std::nullopt;
+  return std::chrono::steady_clock::time_point{since};
 }
 
 const Settings& Connection::settings() const noexcept { return impl_->settings; }

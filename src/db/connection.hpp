@@ -30,7 +30,10 @@ struct Settings {
   std::string url;  ///< a libpq connection string or URI; empty: libpq's PG* variables
   std::string schema = "dogged";
   std::string application_name = "dogged";
-  std::chrono::milliseconds statement_timeout{0};  ///< a statement that takes longer is cancelled (57014); 0: never
+  /// A statement that takes longer is cancelled (57014), and a transaction in which nothing was asked for a second ends
+  /// with its connection; 0: neither, and nothing of the session's state is set, so that a transaction pooler may stand
+  /// in between.
+  std::chrono::milliseconds statement_timeout{0};
 };
 
 /// Throws InvalidInput unless `schema` is 1 to 48 of a-z 0-9 _ beginning with a letter or _: such a name needs no
@@ -169,8 +172,12 @@ class Connection {
   /// Waits until a notification arrives, `wake_fd` (an eventfd) is readable, or the time is over; gives what arrived.
   std::vector<Notification> wait(std::chrono::milliseconds timeout, int wake_fd);
 
-  /// From any thread, while the connection lives: asks the server to give up the statement under way. Best effort.
-  void cancel() noexcept;
+  /// From any thread, while the connection lives: breaks it, so that whoever waits for an answer gets ConnectionError.
+  /// The server gives up the statement within a second if `statement_timeout` is set, else when it has an answer to
+  /// send.
+  void abort() noexcept;
+  /// From any thread: since when a statement has been waiting for its answer; nothing while none is.
+  [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> busy_since() const noexcept;
 
   [[nodiscard]] const Settings& settings() const noexcept;
   /// PostgreSQL's major version, for example 15.

@@ -18,7 +18,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 8> connect_h
     {"password authentication failed", "check the user and the password in the database URL"},
     {"no password supplied", "put the password into the database URL, PGPASSWORD or ~/.pgpass"},
     {"no pg_hba.conf entry", "the server's pg_hba.conf does not let this host, user or database in"},
-    {"too many clients", "the server's max_connections is used up: a worker needs three, a client one"},
+    {"too many clients", "the server's max_connections is used up: a worker needs four, a client one"},
     {"database \"", "create the database (createdb NAME) or name another one in the database URL"},
     {"role \"", "create the role (createuser NAME) or name another one in the database URL"},
     {"could not translate host name", "check the host in the database URL"},
@@ -48,7 +48,8 @@ bool is_callers_mistake(std::string_view sqlstate) noexcept {
 }
 
 bool is_connection_gone(std::string_view sqlstate) noexcept {
-  return sqlstate.starts_with("08") || sqlstate == "57P01" || sqlstate == "57P02" || sqlstate == "57P03";
+  return sqlstate.starts_with("08") || sqlstate == "57P01" || sqlstate == "57P02" || sqlstate == "57P03" ||
+         sqlstate == "25006";
 }
 
 ConnectionError connect_error(const std::string& libpq_message) {
@@ -65,6 +66,12 @@ ConnectionError connect_error(const std::string& libpq_message) {
 void throw_statement_error(std::string_view doing, const std::string& text, const std::string& sqlstate,
                            bool connection_is_open) {
   ServerMessage parts = parse_server_message(text);
+  if (sqlstate == "25006") {
+    throw ConnectionError("the server is read-only (" + std::string{doing} + ": " + parts.message + ")",
+                          "name all hosts in the database URL and add target_session_attrs=read-write: then the one "
+                          "that can be written is found",
+                          sqlstate);
+  }
   if (is_connection_gone(sqlstate) || !connection_is_open) {
     throw ConnectionError("the connection to PostgreSQL was lost in " + std::string{doing} + ": " + parts.message, "",
                           sqlstate);

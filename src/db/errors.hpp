@@ -18,7 +18,8 @@ struct ServerMessage {
 /// Classes 22 (data), 23 (constraints) and 54 (limits) complain of what the caller gave.
 [[nodiscard]] bool is_callers_mistake(std::string_view sqlstate) noexcept;
 
-/// Class 08 and 57P01 to 57P03 (shutdown): nothing more will come through this connection.
+/// Class 08 and 57P01 to 57P03 (shutdown): nothing more will come through this connection. Nor is it of use where the
+/// server has become read-only (25006): after a failover another host of the URL may be writable.
 [[nodiscard]] bool is_connection_gone(std::string_view sqlstate) noexcept;
 
 /// Why a connection could not be made, with what to check.

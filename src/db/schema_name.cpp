@@ -1,5 +1,6 @@
 // The schema's name, which replaces `dogged.` in SQL text.
 #include "db/connection.hpp"
+#include "retry/message.hpp"
 
 namespace dogged::db {
 namespace {
@@ -18,8 +19,8 @@ void require_schema_name(std::string_view schema) {
   bool valid = !schema.empty() && schema.size() <= max_bytes && (schema.front() < '0' || schema.front() > '9');
   for (char c : schema) valid = valid && ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_');
   if (!valid || schema.starts_with("pg_")) {
-    throw InvalidInput("the schema name \"" + std::string{schema.substr(0, 64)} +
-                       "\" is not 1 to 48 of a-z 0-9 _ beginning with a letter or _ (and not with pg_)");
+    throw InvalidInput("the schema name " + in_quotes(schema) +
+                       " is not 1 to 48 of a-z 0-9 _ beginning with a letter or _ (and not with pg_)");
   }
 }
 

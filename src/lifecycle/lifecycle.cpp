@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <stdexcept>
+#include <utility>
 
 #include <dogged/detail/names.hpp>
 
@@ -68,6 +70,26 @@ Transition after_loss(const TaskState& task, const Rules& rules) {
   return run_again(std::move(transition), NextRun{});
 }
 
+/// As if nobody had asked to cancel the task.
+Transition without_cancel(const TaskState& task, const Rules& rules, const Ending& ending, double draw) {
+  switch (ending.outcome) {
+    case Outcome::succeeded:
+      return ended(task, Outcome::succeeded, Status::succeeded, "");
+    case Outcome::failed:
+      return after_failure(task, rules, ending,
+                           ending.error_code.empty() ? codes::unhandled_exception : ending.error_code, draw);
+    case Outcome::timed_out:
+      return after_failure(task, rules, ending, codes::timeout, draw);
+    case Outcome::cancelled:
+      return ended(task, Outcome::cancelled, Status::cancelled, codes::cancelled);
+    case Outcome::lost:
+      return after_loss(task, rules);
+    case Outcome::interrupted:  // the worker's doing, not the task's: nothing is counted against it
+      return run_again(ended(task, Outcome::interrupted, Status::pending, ""), NextRun{});
+  }
+  throw std::logic_error("an outcome that is none");
+}
+
 }  // namespace
 
 std::string_view to_text(Status status) noexcept { return status_names[static_cast<std::size_t>(status)]; }
@@ -86,24 +108,21 @@ bool is_retryable(const Rules& rules, std::string_view error_code) noexcept {
                      [error_code](std::string_view listed) { return listed == error_code || listed == codes::any; });
 }
 
+Transition under_cancel(Transition decided) {
+  if (decided.status == Status::succeeded || decided.status == Status::cancelled) return decided;
+  if (decided.next_run && decided.next_run->spends_retry) --decided.retry_count;
+  decided.next_run.reset();
+  decided.status = Status::cancelled;
+  if (decided.outcome == Outcome::lost) return decided;  // what happened to the attempt stays true
+  decided.outcome = Outcome::cancelled;
+  decided.error_code = codes::cancelled;
+  return decided;
+}
+
 std::optional<Transition> after_attempt(const TaskState& task, const Rules& rules, const Ending& ending, double draw) {
   if (task.status != Status::running) return std::nullopt;
-  switch (ending.outcome) {
-    case Outcome::succeeded:
-      return ended(task, Outcome::succeeded, Status::succeeded, "");
-    case Outcome::failed:
-      return after_failure(task, rules, ending,
-                           ending.error_code.empty() ? codes::unhandled_exception : ending.error_code, draw);
-    case Outcome::timed_out:
-      return after_failure(task, rules, ending, codes::timeout, draw);
-    case Outcome::cancelled:
-      return ended(task, Outcome::cancelled, Status::cancelled, codes::cancelled);
-    case Outcome::lost:
-      return after_loss(task, rules);
-    case Outcome::interrupted:  // the worker's doing, not the task's: nothing is counted against it
-      return run_again(ended(task, Outcome::interrupted, Status::pending, ""), NextRun{});
-  }
-  return std::nullopt;
+  Transition decided = without_cancel(task, rules, ending, draw);
+  return task.cancel_requested ? under_cancel(std::move(decided)) : decided;
 }
 
 }  // namespace dogged::lifecycle

@@ -26,6 +26,7 @@ struct TaskState {
   int attempt = 1;      ///< number of the attempt that ended, from 1
   int retry_count = 0;  ///< retries spent before it
   int losses = 0;       ///< attempts lost before it
+  bool cancel_requested = false;
 
   friend bool operator==(const TaskState&, const TaskState&) = default;
 };
@@ -75,6 +76,11 @@ struct Transition {
 /// Throws InvalidPolicy where a delay is asked of a policy that is out of its limits. Thread-safe.
 [[nodiscard]] std::optional<Transition> after_attempt(const TaskState& task, const Rules& rules, const Ending& ending,
                                                       double draw);
+
+/// What becomes of a transition when it turns out, before it is carried out, that the task's cancellation was
+/// requested. Success stands: the work is done. Whatever else happened, the task ends as cancelled and gives back a
+/// retry that it would have spent; the attempt's outcome is `cancelled`, but a lost one stays `lost`. Thread-safe.
+[[nodiscard]] Transition under_cancel(Transition decided);
 
 /// Whether a failure with this code is retried while retries are left: it is listed, or "*" is.
 /// INVALID_ARGS and INVALID_RESULT never are, even if they are listed: the same args would meet the same code

@@ -43,7 +43,9 @@ json value_to_json(const Jitter& value) {
 }
 
 [[noreturn]] void refuse(const std::string& key, const json& value, const std::string& remedy) {
-  const std::string written = value.dump(-1, ' ', true, json::error_handler_t::replace);
+  // dump() calls itself for what is nested, and would overflow the stack where that is deep.
+  const std::string written = value.is_structured() ? std::string{"an "} + value.type_name()
+                                                    : value.dump(-1, ' ', true, json::error_handler_t::replace);
   throw InvalidPolicy(key, key + " cannot be " + printable(written) + "; " + remedy);
 }
 
@@ -136,6 +138,8 @@ json parsed(std::string_view text) {
   } catch (const json::parse_error& error) {
     throw InvalidPolicy("policy", "the policy is not JSON: at byte " + std::to_string(error.byte) + " of " +
                                       std::to_string(text.size()));
+  } catch (const json::out_of_range&) {  // a number; the parser reads it before it is known whose it is
+    throw InvalidPolicy("policy", "the policy has a number that is too large; no limit of a policy is above 86400000");
   }
 }
 

@@ -3,6 +3,13 @@
 -- index entries of tasks that were claimed, dead but not yet removed while an old snapshot is held.
 -- The array of ctids pins the plan: a join with a LIMIT parameter became a hash join over the whole table.
 -- A task with a name that is not in $4 is left for a worker that knows it.
+-- Fenced: nothing is claimed under a lease that was ended, nor can it be ended (end_leases) while this statement runs. Nor
+-- does a claim count that arrives when the worker has begun another session ($7) because it was not answered.
+with lease as materialized (
+  select from dogged.workers
+   where id = $1::bigint and claim_session = $7::bigint and lease_ended_at is null and stopped_at is null
+     for key share
+)
 update dogged.tasks_live t
    set status = 'running', attempt = t.attempt + 1, worker_id = $1::bigint, claimed_at = clock_timestamp(),
        next_retry_at = null
@@ -17,5 +24,6 @@ update dogged.tasks_live t
                and (c.priority, c.id) > (wanted.after_priority, wanted.after_id) and c.name = any ($4::text[])
              order by c.priority, c.id
              limit wanted.how_many
-               for update skip locked) ready))
+               for update skip locked) ready
+          where exists (select from lease)))
 returning t.id, t.name, t.queue, t.priority, t.args::text as args, t.attempt, t.retry_count, t.losses, t.trace_context

@@ -1,5 +1,7 @@
 -- Ends attempts in one statement: moves finished tasks to their partition, schedules retries, writes the attempt rows.
 -- Fenced: a report counts only where the task still runs under this worker and this attempt. Gives the ids that counted.
+-- Where cancelling was requested meanwhile only success and cancellation count: the worker decides again.
+-- A locked row is left for the next batch: a handler's own transaction may hold it, and the others do not wait for that.
 -- Times are the database's: the worker reports how long ago the handler began and ended.
 --
 -- `held` looks each task up by its key and locks it, and arrays of keys pin the rest to the same index. Joins of report
@@ -15,6 +17,7 @@ with report as (
                  error_message, error_details, policy, backoff_ms, delay_ms, retry_after_ms)
 ), held as materialized (
   select t.queue, t.name, t.priority, t.args, t.enqueued_at, t.run_at, t.claimed_at, t.trace_context,
+         t.cancel_requested_at,
          dogged.moment_ago(t.claimed_at, r.started_us_ago) as started_at,
          dogged.moment_ago(t.claimed_at, r.finished_us_ago) as finished_at,
          dogged.moment_ago(t.claimed_at, r.finished_us_ago) + r.delay_ms * interval '1 millisecond' as next_retry_at,
@@ -25,15 +28,17 @@ with report as (
        from dogged.tasks_live live
       where live.id = r.id and live.attempt = r.attempt and live.status is not distinct from 'running'
         and live.worker_id is not distinct from $1::bigint  -- no index but the key may serve: see docs/decisions/0001
-        for update) t
+        and (live.cancel_requested_at is null or r.to_status in ('succeeded', 'cancelled'))
+        for update skip locked) t
 ), removed as (
   delete from dogged.tasks_live
    where id = any (array(select id from held where to_status <> 'pending'))
 ), finished as (
   insert into dogged.tasks (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
-                            worker_id, claimed_at, finished_at, result, error_code, error_message, trace_context)
+                            worker_id, claimed_at, finished_at, result, error_code, error_message, trace_context,
+                            cancel_requested_at)
   select id, to_status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses, $1::bigint,
-         claimed_at, finished_at, result, error_code, error_message, trace_context
+         claimed_at, finished_at, result, error_code, error_message, trace_context, cancel_requested_at
     from held
    where to_status <> 'pending'
 ), rescheduled as (

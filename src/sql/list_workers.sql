@@ -1,12 +1,21 @@
--- Workers, the newest first: those that have not stopped, or, with $1, all; at most $2.
+-- Workers, the newest first: those that neither stopped nor were lost more than an hour ago, or, with $1, all; at most $2.
+-- A worker that stopped in order is not lost, though its lease ends later as any other does.
 select w.id, w.name, w.host, w.pid, w.version, w.queues::text as queues, array_to_json(w.task_names)::text as task_names,
-       w.stopped_at is null as running, w.asleep,
+       case when w.stopped_at is not null then 'stopped'
+            when w.lease_ended_at is not null then 'lost'
+            when w.lease_until < clock_timestamp() then 'lapsed'
+            else 'live' end as state,
+       w.asleep, w.lease_ms, w.fenced, w.abandoned_threads,
        (select count(*) from dogged.tasks_live t where t.worker_id = w.id and t.status = 'running') as running_tasks,
        (extract(epoch from w.started_at) * 1000000)::bigint as started_at_us,
        (extract(epoch from w.heartbeat_at) * 1000000)::bigint as heartbeat_at_us,
+       (extract(epoch from w.lease_until) * 1000000)::bigint as lease_until_us,
+       (extract(epoch from w.lease_ended_at) * 1000000)::bigint as lease_ended_at_us,
+       (extract(epoch from w.rescued_at) * 1000000)::bigint as rescued_at_us,
        (extract(epoch from w.stopped_at) * 1000000)::bigint as stopped_at_us,
        (extract(epoch from clock_timestamp()) * 1000000)::bigint as now_us
   from dogged.workers w
- where $1::boolean or w.stopped_at is null
+ where $1::boolean
+    or w.stopped_at is null and (w.lease_ended_at is null or w.lease_ended_at > now() - interval '1 hour')
  order by w.id desc
  limit $2::bigint

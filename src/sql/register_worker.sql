@@ -1,4 +1,5 @@
--- A new worker: its row, whose id is its lease.
-insert into dogged.workers (name, host, pid, version, queues, task_names)
-values ($1, $2, $3::int, $4, $5::jsonb, $6::text[])
+-- A new run of a worker: its row, whose id is its lease. No row where another worker that may live has the name.
+insert into dogged.workers (name, host, pid, version, queues, task_names, lease_ms, lease_until)
+values ($1, $2, $3::int, $4, $5::jsonb, $6::text[], $7::bigint, clock_timestamp() + $7::bigint * interval '1 millisecond')
+    on conflict do nothing
 returning id

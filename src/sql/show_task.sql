@@ -5,10 +5,13 @@ select t.id, t.status, t.queue, t.name, t.priority, t.args::text as args, t.atte
        (extract(epoch from t.run_at) * 1000000)::bigint as run_at_us,
        (extract(epoch from t.next_retry_at) * 1000000)::bigint as next_retry_at_us,
        (extract(epoch from t.claimed_at) * 1000000)::bigint as claimed_at_us,
+       (extract(epoch from t.cancel_requested_at) * 1000000)::bigint as cancel_requested_at_us,
        (extract(epoch from t.finished_at) * 1000000)::bigint as finished_at_us,
        (extract(epoch from clock_timestamp()) * 1000000)::bigint as now_us,
+       case when t.status = 'running' then (extract(epoch from w.lease_until) * 1000000)::bigint end as lease_until_us,
        exists (select from dogged.workers s
-                where s.stopped_at is null and s.queues ? t.queue and t.name = any (s.task_names)) as is_served
+                where s.stopped_at is null and s.lease_ended_at is null and s.lease_until > clock_timestamp()
+                  and s.queues ? t.queue and t.name = any (s.task_names)) as is_served
   from dogged.tasks t
   left join dogged.workers w on w.id = t.worker_id
  where t.id = $1::bigint

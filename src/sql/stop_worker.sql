@@ -1,2 +1,5 @@
--- Worker $1 ended in order.
-update dogged.workers set stopped_at = clock_timestamp(), asleep = false where id = $1::bigint
+-- Worker $1 ends in order: it claims nothing more. A claim under way is waited for.
+with held as (
+  select id from dogged.workers where id = $1::bigint and lease_ended_at is null for update
+)
+update dogged.workers w set stopped_at = clock_timestamp(), asleep = false from held where w.id = held.id

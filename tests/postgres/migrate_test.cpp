@@ -239,7 +239,7 @@ TEST_CASE("a schema of another name works from end to end, and nothing in it ref
 TEST_CASE("a schema name that would need quotes or is PostgreSQL's own is refused") {
   for (const std::string& name :
        {std::string{}, std::string{"Upper"}, std::string{"1st"}, std::string{"with-dash"}, std::string{"with space"},
-        std::string{"quote\"d"}, std::string{"pg_mine"}, std::string{"caf\xC3\xA9"}, std::string(49, 'a')}) {
+        std::string{"quote\"d"}, std::string{"pg_mine"}, std::string{"caf?"}, std::string(49, 'a')}) {
     INFO(name);
     const auto error = error_of<InvalidInput>([&] { (void)Client{test::server_url(), {.schema = name}}; });
     CHECK(contains(error.message(), "\"" + name + "\""));

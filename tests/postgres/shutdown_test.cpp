@@ -21,8 +21,8 @@ namespace {
 constexpr Task<nlohmann::json> work{"work"};
 const nlohmann::json no_args = nlohmann::json::object();
 
-runtime::WorkerSettings hasty() { return {.grace = 20ms, .after_stop_token = 20ms}; }
-runtime::WorkerSettings stops_by_token() { return {.grace = 20ms, .after_stop_token = 20s}; }
+runtime::WorkerSettings hasty() { return {.grace = 20ms, .stop_grace = 20ms}; }
+runtime::WorkerSettings stops_by_token() { return {.grace = 20ms, .stop_grace = 20s}; }
 
 /// Until the shutdown asks for it by the stop token, at most 20 s.
 bool wait_for_stop_token(Context& context) {
@@ -196,9 +196,8 @@ TEST_CASE("a failure within the grace period is a failure, not an interruption")
 
 TEST_CASE("a table that somebody keeps locked does not hold up a shutdown") {
   TestDatabase database;
-  RunningWorker worker{database,
-                       {registered(work, [](Context&, const nlohmann::json&) {}, {})},
-                       {.statement_timeout = 200ms, .poll_interval = 10min}};
+  RunningWorker worker{
+      database, {registered(work, [](Context&, const nlohmann::json&) {}, {})}, {.poll_interval = 10min}};
   REQUIRE(worker_is_asleep(database, worker.id()));
   db::Connection user{database.settings()};
   user.transaction([&] {

@@ -55,8 +55,9 @@ TEST_CASE("a worker whose server is down does not start") {
   runtime::WorkerSettings settings;
   settings.database.url = "postgresql://someone@/some?host=/tmp/no-such-directory-of-dogged";
   settings.name = "test worker";
+  const runtime::WakeFd stop;
   CHECK_THROWS_AS(
-      (runtime::Worker{settings, runtime::make_definitions({does_nothing(work)}), spdlog::default_logger()}),
+      (runtime::Worker{settings, runtime::make_definitions({does_nothing(work)}), spdlog::default_logger(), stop}),
       ConnectionError);
 }
 

@@ -97,17 +97,17 @@ TEST_CASE("every task ends once although the completer's connection is cut again
   check_survives_loss_of("completer");
 }
 
-TEST_CASE("every task ends once although the listener's connection is cut again and again") {
-  check_survives_loss_of("listener");
+TEST_CASE("every task ends once although the lease keeper's connection is cut again and again") {
+  check_survives_loss_of("lease");
 }
 
-TEST_CASE("a task that was enqueued while the listener was away is picked up once it is back") {
+TEST_CASE("a task that was enqueued while nobody listened is picked up once it is back") {
   TestDatabase database;
   RunningWorker worker{database, {registered(work, [](Context&, const nlohmann::json&) {})}, {.poll_interval = 10min}};
   Client client = database.client();
   REQUIRE(worker_is_asleep(database, worker.id()));
   for (int i = 0; i < 5; ++i) {
-    REQUIRE(eventually([&] { return terminate_connection(database, "listener") == 1; }));
+    REQUIRE(eventually([&] { return terminate_connection(database, "lease") == 1; }));
     const TaskId id = client.enqueue(work, no_args);
     REQUIRE(eventually([&] { return database.status_of(id) == "succeeded"; }));
   }

@@ -31,7 +31,8 @@ std::shared_ptr<spdlog::logger> make_log() {
 
 runtime::WorkerSettings with_database(runtime::WorkerSettings settings, const TestDatabase& database) {
   settings.database = database.settings();
-  if (settings.name.empty()) settings.name = "test worker";
+  static std::atomic<int> count{0};
+  if (settings.name.empty()) settings.name = "test worker " + std::to_string(++count);
   return settings;
 }
 
@@ -132,14 +133,14 @@ bool eventually(const std::function<bool()>& condition) {
 }
 
 bool worker_is_asleep(TestDatabase& database, std::int64_t worker_id) {
-  const bool upkeep_is_over = eventually([&] {
+  const bool listens = eventually([&] {  // what it asks after LISTEN; later on it may have renewed its lease
     return database.value(
-               "select count(*) as value from pg_stat_activity where application_name = $1 and state = "
-               "'idle' and query "
-               "like '%make_partitions%'",
-               db::Params{}.add(database.schema() + " listener")) == "1";
+               "select count(*) as value from pg_stat_activity a, dogged.workers w where a.application_name = $1 and "
+               "a.state = 'idle' and w.id = $2::bigint and (a.query like '-- The tasks that run under%' or "
+               "w.heartbeat_at > w.started_at + interval '1 second')",
+               db::Params{}.add(database.schema() + " lease").add(worker_id)) != "0";
   });
-  return upkeep_is_over && eventually([&] {
+  return listens && eventually([&] {
            return database.value("select asleep as value from dogged.workers where id = $1::bigint",
                                  db::Params{}.add(worker_id)) == "t";
          });
@@ -157,13 +158,17 @@ std::int64_t terminate_connection(TestDatabase& database, const std::string& ser
 
 RunningWorker::RunningWorker(const TestDatabase& database, const std::vector<detail::RegisteredTask>& tasks,
                              runtime::WorkerSettings settings)
-    : worker_(with_database(std::move(settings), database), runtime::make_definitions(tasks), make_log()),
-      thread_([this] { result_ = worker_.run(stop_); }) {}
+    : worker_(with_database(std::move(settings), database), runtime::make_definitions(tasks), make_log(), stop_),
+      thread_([this] { result_ = worker_.run(); }) {}
 
 RunningWorker::~RunningWorker() { stop(); }
 
 runtime::ShutdownResult RunningWorker::stop() {
   stop_.wake();
+  return wait();
+}
+
+runtime::ShutdownResult RunningWorker::wait() {
   if (thread_.joinable()) thread_.join();
   return result_;
 }

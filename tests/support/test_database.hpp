@@ -102,11 +102,11 @@ template <class Args, class Result, class Handler>
   return {std::string{task.name()}, options, detail::erase_handler<Args, Result>(std::move(handler))};
 }
 
-/// Waits until a worker's row says that it sleeps, and until its first upkeep is over: from then on nothing
-/// but a notification, a due time or its poll interval makes it look.
+/// Waits until a worker's row says that it sleeps, and until it listens: from then on nothing but a notification, a due
+/// time or its poll interval makes it look.
 [[nodiscard]] bool worker_is_asleep(TestDatabase& database, std::int64_t worker_id);
 
-/// Ends the server's side of a worker's connection: `service` is claimer, completer or listener. How many
+/// Ends the server's side of a worker's connection: `service` is claimer, completer, lease or upkeep. How many
 /// there were.
 std::int64_t terminate_connection(TestDatabase& database, const std::string& service);
 
@@ -120,10 +120,12 @@ class RunningWorker {
   [[nodiscard]] std::int64_t id() const noexcept { return worker_.id(); }
   /// As SIGTERM does, and waits until it has ended.
   runtime::ShutdownResult stop();
+  /// Waits until it has ended of its own.
+  runtime::ShutdownResult wait();
 
  private:
-  runtime::Worker worker_;
   runtime::WakeFd stop_;
+  runtime::Worker worker_;
   runtime::ShutdownResult result_;
   std::thread thread_;
 };

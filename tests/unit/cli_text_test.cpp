@@ -158,10 +158,14 @@ TEST_CASE("mistakes in a line are named") {
   CHECK(contains(message_of(R"({"name":"a","priority":1.5})"), "whole number"));
   CHECK(contains(message_of(R"({"name":"a","priority":[1]})"), "whole number"));
   CHECK(contains(message_of(R"({"name":"a","priority":40000})"), "not between -32768 and 32767"));
+  CHECK(contains(message_of(R"({"name":"a","priority":18446744073709551615})"), "whole number"));
+  CHECK(contains(message_of(R"({"name":"a","run_at":"2611-06-13T12:00Z"})"), "at most 10 years from now"));
   CHECK(contains(message_of(R"({"name":"a","delay":"soon"})"), "is not a duration"));
   CHECK(contains(message_of(R"({"name":"a","delay":"1s","run_at":"2026-11-21T12:00Z"})"), "not both"));
   CHECK(contains(message_of(R"({"name":"a",)"), "is not JSON: column"));
   CHECK(contains(message_of("{} {}"), "is not JSON"));
+  CHECK(message_of("{\"name\":\"a - \xFF\"}") ==
+        "the line is not JSON: column 14: invalid string: ill-formed UTF-8 byte");
   CHECK(contains(message_of(""), "is empty"));
 }
 

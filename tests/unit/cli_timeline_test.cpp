@@ -59,6 +59,14 @@ class Story {
     return *this;
   }
 
+  Story& running(microseconds since, microseconds now) {
+    history.task.status = Status::running;
+    ++history.task.attempt;
+    history.task.claimed_at = noon + since;
+    history.task.now = noon + now;
+    return *this;
+  }
+
   Story& ended(Status status) {
     history.task.status = status;
     history.task.next_retry_at.reset();
@@ -209,13 +217,98 @@ TEST_CASE("a task that ended has its totals") {
 
 TEST_CASE("a running task has a bar up to now") {
   Story story;
-  story.history.task.status = Status::running;
-  story.history.task.attempt = 1;
-  story.history.task.claimed_at = noon + 1s;
-  story.history.task.now = noon + 21s;
+  story.running(1s, 21s);
   const std::string text = story.drawn();
   CHECK(contains(line_with(text, "running"), "attempt 1 since 20 s"));
   CHECK(count(line_with(text, "●"), "█") > 30);
+}
+
+TEST_CASE("a running task that is to be cancelled says when that was requested") {
+  Story story;
+  story.running(1s, 21s);
+  CHECK_FALSE(contains(story.drawn(), "cancel "));
+  story.history.task.cancel_requested_at = noon + 5s;
+  CHECK(contains(story.drawn(), "cancel     requested 2026-11-21 12:00:05; cancelled unless it succeeds"));
+}
+
+TEST_CASE("a task that succeeded after it was to be cancelled says both") {
+  Story story;
+  story.attempt(Outcome::succeeded, 0s, 5s);
+  story.history.task.cancel_requested_at = noon + 3s;
+  CHECK(contains(story.ended(Status::succeeded).drawn(), "requested 2026-11-21 12:00:03; it succeeded all the same"));
+}
+
+TEST_CASE("a running task whose worker did not renew its lease says that it will be rescued") {
+  Story story;
+  story.running(1s, 60s);
+  story.history.lease_until = noon + 61s;
+  CHECK_FALSE(contains(story.drawn(), "rescue"));
+  story.history.lease_until = noon + 48s;
+  CHECK(contains(story.drawn(), "lease      ended 12 s ago: another worker will rescue the task"));
+}
+
+TEST_CASE("an attempt that its handler did not end says in one sentence why it ended") {
+  Story story;
+  SECTION("its worker was lost") {
+    story.attempt(Outcome::lost, 0s, 30s, "WORKER_LOST").will_retry = true;
+    CHECK(contains(story.drawn(), "    app-1 was lost: its lease ended\n"));
+    story.history.attempts.back().lease_ended_at = noon + 30s;
+    CHECK(contains(story.drawn(), "    app-1 was lost: its lease ended at 12:00:30\n"));
+  }
+  SECTION("it timed out") {
+    story.attempt(Outcome::timed_out, 0s, 10s, "TIMEOUT");
+    story.ended(Status::failed);
+    CHECK(contains(story.drawn(), "    it did not end within its timeout\n"));
+    story.history.definition->timeout_ms = 10'000;
+    CHECK(contains(story.drawn(), "    it did not end within its timeout of 10 s\n"));
+    story.history.definition->timeout_ms = 60'000;  // declared since: it is not the one that was over
+    CHECK(contains(story.drawn(), "    it did not end within its timeout\n"));
+  }
+  SECTION("it was cancelled") {
+    story.attempt(Outcome::cancelled, 0s, 10s, "CANCELLED");
+    story.ended(Status::cancelled).history.task.cancel_requested_at = noon + 9s;
+    CHECK(contains(story.drawn(), "    it was asked to stop: the task was cancelled at 12:00:09\n"));
+  }
+  SECTION("its worker shut down") {
+    story.attempt(Outcome::interrupted, 0s, 10s).will_retry = true;
+    CHECK(contains(story.drawn(), "    app-1 shut down, or lost its lease, before it ended: no retry is spent\n"));
+  }
+  SECTION("an attempt that its handler ended needs none") {
+    const std::size_t lines = lines_of(story.retried(0s, 1s, 30s, 30s).drawn()).size();
+    story.history.attempts.back().outcome = Outcome::timed_out;
+    CHECK(lines_of(story.drawn()).size() == lines + 1);
+  }
+}
+
+TEST_CASE("a cancelled task says what it did when it was cancelled") {
+  Story story;
+  story.history.task.status = Status::cancelled;
+  story.history.task.finished_at = noon + 50s;
+  SECTION("nothing yet") {
+    CHECK(contains(story.drawn(), "cancelled  before its first attempt, 50 s after it was enqueued"));
+  }
+  SECTION("it ran") {
+    story.attempt(Outcome::cancelled, 0s, 50s, "CANCELLED");
+    CHECK(contains(story.drawn(), "cancelled  while attempt 1 ran, after 1 attempt, 50 s from due to end"));
+  }
+  SECTION("it ran, and its worker was lost") {
+    story.attempt(Outcome::lost, 0s, 50s, "WORKER_LOST");
+    CHECK(contains(story.drawn(), "while attempt 1 ran, which was lost with its worker"));
+  }
+  SECTION("it waited for a retry: the wait is drawn up to there") {
+    story.retried(0s, 10s, 60s, 60s);
+    story.history.task.next_retry_at.reset();
+    const std::string text = story.drawn();
+    CHECK(contains(text, "cancelled  while it waited for retry 1 of 5, after 1 attempt, 50 s"));
+    const std::string wait = line_with(text, "will retry 1 m");
+    const std::string end = line_with(text, "12:00:50  cancelled");
+    CHECK(count(end, "⊘") == 1);
+    CHECK(column_of(wait, "┄") + count(wait, "┄") == column_of(end, "⊘") + 1);
+  }
+  SECTION("it waited to run again") {
+    story.attempt(Outcome::interrupted, 0s, 10s).will_retry = true;
+    CHECK(contains(story.drawn(), "while it waited for its next attempt"));
+  }
 }
 
 TEST_CASE("a task that never ran has no chart") {
@@ -242,6 +335,15 @@ TEST_CASE("no line is wider than the terminal") {
         CHECK(display_width(line) <= width);
       }
     }
+  }
+}
+
+TEST_CASE("a run of many hours fits in the terminal while it goes on") {
+  Story story;
+  story.running(1s, 12h + 59min);
+  for (const std::string& line : lines_of(story.drawn({.width = 60, .zone = Zone::utc}))) {
+    INFO(line);
+    CHECK(display_width(line) <= 60);
   }
 }
 
@@ -283,7 +385,7 @@ TEST_CASE("of very many attempts the first and the last are drawn") {
   const std::string text = story.drawn();
   CHECK(contains(text, "440 attempts more: dogged attempts --task 42"));
   CHECK(contains(text, "\n500  "));
-  CHECK(lines_of(text).size() < 150);
+  CHECK(lines_of(text).size() < 200);
 }
 
 TEST_CASE("a new day is said once") {

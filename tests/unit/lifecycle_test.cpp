@@ -260,6 +260,45 @@ TEST_CASE("an interruption runs again however often it happens and whatever was 
   CHECK(after == Transition{Status::pending, Outcome::interrupted, "", 3, 2, NextRun{}});
 }
 
+TEST_CASE("a task whose cancellation was requested ends, whatever its attempt came to; success stands") {
+  for (const Case& one : all_cases()) {
+    if (one.status != Status::running) continue;
+    CAPTURE(one);
+    TaskState task = task_of(one);
+    task.cancel_requested = true;
+    const auto after = after_attempt(task, rules_of(one),
+                                     {.outcome = one.outcome,
+                                      .error_code = one.outcome == Outcome::failed ? "HTTP_503" : "",
+                                      .retry_after = one.retry_after},
+                                     draw);
+    REQUIRE(after.has_value());
+    if (one.outcome == Outcome::succeeded) {
+      CHECK(after == transition_of(one));
+      continue;
+    }
+    CHECK(after->status == Status::cancelled);
+    CHECK_FALSE(after->next_run.has_value());
+    CHECK(after->retry_count == task.retry_count);  // a retry that will not be is not spent
+    const bool lost = one.outcome == Outcome::lost;
+    CHECK(after->outcome == (lost ? Outcome::lost : Outcome::cancelled));
+    CHECK(after->error_code == (lost ? "WORKER_LOST" : "CANCELLED"));
+    CHECK(after->losses == task.losses + (lost ? 1 : 0));
+  }
+}
+
+TEST_CASE("to learn of a cancellation after deciding comes to the same as before, and twice to the same as once") {
+  for (const Case& one : all_cases()) {
+    if (one.status != Status::running) continue;
+    CAPTURE(one);
+    TaskState task = task_of(one);
+    const Ending ending{.outcome = one.outcome, .error_code = "HTTP_503", .retry_after = one.retry_after};
+    const auto late = under_cancel(after_attempt(task, rules_of(one), ending, draw).value());
+    task.cancel_requested = true;
+    CHECK(late == after_attempt(task, rules_of(one), ending, draw));
+    CHECK(under_cancel(late) == late);
+  }
+}
+
 TEST_CASE("a policy out of its limits is refused where a delay is asked of it") {
   CHECK_THROWS_AS(after_failure(star_rules(Exponential{}), "HTTP_503"), InvalidPolicy);
 }

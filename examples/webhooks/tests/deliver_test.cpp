@@ -30,7 +30,11 @@ class AttemptContext final : public dogged::Context {
   [[nodiscard]] std::string_view trace_context() const noexcept override { return ""; }
   [[nodiscard]] Clock::time_point deadline() const noexcept override { return deadline_; }
   [[nodiscard]] std::stop_token stop_token() const noexcept override { return stop_.get_token(); }
+  [[nodiscard]] dogged::StopReason stop_reason() const noexcept override {
+    return stop_.stop_requested() ? dogged::StopReason::shutdown : dogged::StopReason::none;
+  }
   [[nodiscard]] spdlog::logger& log() const override { return *log_; }
+  [[nodiscard]] Completion begin_completion() override { return {}; }
 
   void request_stop() { stop_.request_stop(); }
 

@@ -52,6 +52,13 @@ class ConnectionError : public DatabaseError {
   using DatabaseError::DatabaseError;
 };
 
+/// The attempt is not this worker's any more: its lease was ended and the task given to another, or the attempt was
+/// ended without its handler (a timeout, a cancellation). Nothing that was written in the same transaction is kept.
+class LeaseLost : public Error {
+ public:
+  using Error::Error;
+};
+
 /// The database's dogged schema is missing, older or newer than this program. `hint()` is the command that mends it.
 class SchemaMismatch : public Error {
  public:

@@ -116,7 +116,10 @@ struct TaskOptions {
   /// The error codes that are retried; `{"*"}` lists all. A failure with another code ends the task at once, as
   /// does any failure where the list is empty.
   ErrorCodes auto_retry_for = {};
-  /// How long an attempt may take: Context::deadline() is this long after its start. 1 ms to 24 h; 0: no deadline.
+  /// How long an attempt may take: Context::deadline() is this long after its start, and then its stop token is set. A
+  /// handler that throws after that has timed out (TIMEOUT, retried where auto_retry_for lists it). One that still runs
+  /// when the worker's --stop-grace is over as well is given up: its attempt has timed out, its later result is
+  /// dropped, and its thread is replaced. 1 ms to 24 h; 0: no deadline.
   milliseconds timeout{0};
   /// Whether the task runs again after its worker died in an attempt. False for work that must not be repeated.
   bool retry_lost = true;
@@ -169,6 +172,15 @@ class TaskError : public std::runtime_error {
   std::string details_;
 };
 
+/// Why a handler's stop token was set.
+enum class StopReason {
+  none,        ///< it was not
+  timeout,     ///< TaskOptions::timeout is over
+  cancelled,   ///< dogged.cancel or `dogged tasks cancel`
+  shutdown,    ///< the worker stops, and its grace period is over
+  lease_lost,  ///< the worker could not renew its lease in time: the task may run elsewhere by now
+};
+
 /// What a handler knows of its attempt. Lives as long as the handler runs; its members may be called from any
 /// thread that the handler starts and joins.
 class Context {
@@ -191,14 +203,36 @@ class Context {
   /// The end of TaskOptions::timeout, Clock::time_point::max() where there is none. Give what is left of it to the
   /// calls you make.
   [[nodiscard]] virtual Clock::time_point deadline() const noexcept = 0;
-  /// Asked to stop when the worker shuts down and its grace period is over. A handler that returns then gives its
-  /// result. One that throws then, whatever it throws, is recorded as interrupted: no retry is spent, and the task runs
-  /// again at once. So is one that does neither within 5 s: its later result is dropped, and its process ends, perhaps
-  /// an instant after the task has begun again elsewhere.
+  /// Asked to stop for one of the reasons of StopReason. A handler that returns all the same has succeeded, and its
+  /// result is kept. One that throws then, whatever it throws, is recorded by the reason: timed out, cancelled, or
+  /// interrupted (shutdown and lease_lost: no retry is spent, and the task runs again at once). One that does neither
+  /// within the worker's --stop-grace (5 s unless said) is given up: the attempt is ended so without it, its later
+  /// result is dropped, and after a shutdown its process ends, perhaps an instant after the task has begun again
+  /// elsewhere.
   [[nodiscard]] virtual std::stop_token stop_token() const noexcept = 0;
+  /// The first reason for which the stop token was set.
+  [[nodiscard]] virtual StopReason stop_reason() const noexcept = 0;
+  /// Ends the attempt as succeeded within `transaction`, a libpqxx transaction of the handler's own on the queue's
+  /// database: what the handler writes in it and the end of the attempt commit together, or neither does. Include
+  /// <dogged/transaction.hpp>, which says more, to call it. `result` where the task has one.
+  template <class Transaction, class... Result>
+  void complete_in(Transaction& transaction, const Result&... result);
   /// A logger whose lines carry the task's id, name and attempt. Include <spdlog/spdlog.h> to use it
   /// (<dogged/worker.hpp> does).
   [[nodiscard]] virtual spdlog::logger& log() const = 0;
+
+  /// Who holds the attempt: what complete_in sends.
+  struct Completion {
+    TaskId task_id = 0;
+    int attempt = 0;
+    std::int64_t worker_id = 0;
+    std::string schema;
+    std::chrono::microseconds running_for{0};
+    std::size_t max_result_bytes = 0;
+  };
+  /// For complete_in. From now on the attempt's end is taken to be in a transaction of the handler's: if the task is
+  /// still held when the handler ends, the attempt has failed with NOT_COMMITTED.
+  [[nodiscard]] virtual Completion begin_completion() = 0;
 
  protected:
   Context() = default;

@@ -1,8 +1,10 @@
-// shop_producer DATABASE_URL: enqueues one task of each kind, and a second charge that no retry can help.
+// shop_producer DATABASE_URL: enqueues one task of each kind, and a second charge that no retry can help. The charges
+// are enqueued in a transaction of the program's own, which makes the table that their handler writes to.
 #include <exception>
 #include <iostream>
 
 #include <dogged/client.hpp>
+#include <dogged/transaction.hpp>
 
 #include "tasks.hpp"
 
@@ -14,7 +16,11 @@ int main(int argc, char** argv) {
   try {
     dogged::Client client{argv[1]};
     client.enqueue(shop::greet_customer, {.name = "producer"});
-    client.enqueue_many(shop::charge_card, {{"busy", 995}, {"stolen", 1}});
+    pqxx::connection connection{argv[1]};
+    pqxx::work transaction{connection};
+    transaction.exec("create table charges (card text, cents integer)");
+    dogged::enqueue_many_in(transaction, shop::charge_card, {{"busy", 995}, {"stolen", 1}});
+    transaction.commit();
     client.enqueue(shop::send_report, {.copies = 2}, {.queue = "default", .priority = 10});
   } catch (const std::exception& error) {
     std::cerr << "shop_producer: " << error.what() << '\n';

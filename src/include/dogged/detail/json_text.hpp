@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -70,16 +71,23 @@ template <class Json>
   return std::nullopt;
 }
 
+[[nodiscard]] inline std::string storable_json_text(const std::string& what, const nlohmann::json& json) {
+  if (auto found = find_unstorable(json)) {
+    throw std::invalid_argument(what + ": " + (found->pointer.empty() ? "the value" : found->pointer) + " " +
+                                found->reason);
+  }
+  return json.dump();
+}
+
 /// JSON text of `value`. Throws std::invalid_argument, naming `what` and the JSON pointer.
 template <class T>
 [[nodiscard]] std::string to_json_text(const std::string& what, const T& value) {
   try {
-    const nlohmann::json json(value);
-    if (auto found = find_unstorable(json)) {
-      throw std::invalid_argument(what + ": " + (found->pointer.empty() ? "the value" : found->pointer) + " " +
-                                  found->reason);
+    if constexpr (std::is_same_v<T, nlohmann::json>) {
+      return storable_json_text(what, value);  // without a copy, which would overflow the stack where it is too deep
+    } else {
+      return storable_json_text(what, nlohmann::json(value));
     }
-    return json.dump();
   } catch (const nlohmann::json::exception& error) {
     throw std::invalid_argument(what + " cannot become JSON: " + error.what());
   }
@@ -95,13 +103,15 @@ template <class Args>
 }
 
 inline constexpr std::size_t max_details_bytes = 65536;
+inline constexpr std::size_t max_shown_pointer_bytes = 1000;  // keys may be as long as they like
 
 /// JSON text of an error's details. Never throws over their content: losing the error would be worse.
 template <class Json>
 [[nodiscard]] std::string details_to_json_text(const Json& details) {
-  const auto text_of = [](const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); };
+  const auto text_of = [](const Json& given) { return given.dump(-1, ' ', false, Json::error_handler_t::replace); };
   if (auto found = find_unstorable(details)) {
-    return text_of({{"unstorable", (found->pointer.empty() ? "the value" : found->pointer) + " " + found->reason}});
+    const std::string where = found->pointer.substr(0, max_shown_pointer_bytes);
+    return text_of({{"unstorable", (where.empty() ? "the value" : where) + " " + found->reason}});
   }
   std::string text = text_of(details);
   if (text.size() <= max_details_bytes) return text;

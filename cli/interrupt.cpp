@@ -1,0 +1,26 @@
+// Ctrl-C in commands that end in order.
+#include "cli/interrupt.hpp"
+
+#include <csignal>
+
+#include <poll.h>
+
+namespace dogged::cli {
+namespace {
+
+volatile std::sig_atomic_t interrupted = 0;
+
+}  // namespace
+
+void stop_on_interrupt() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { interrupted = 1; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  sigaction(SIGINT, &action, nullptr);
+}
+
+bool was_interrupted() noexcept { return interrupted != 0; }
+
+void pause(std::chrono::milliseconds duration) { (void)poll(nullptr, 0, static_cast<int>(duration.count())); }
+
+}  // namespace dogged::cli

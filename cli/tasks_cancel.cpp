@@ -1,0 +1,286 @@
+// `dogged tasks cancel`: cancels tasks, and waits for those that run if that is wanted.
+#include <algorithm>
+#include <iostream>
+#include <map>
+#include <memory>
+
+#include <unistd.h>
+
+#include "cli/choices.hpp"
+#include "cli/commands.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/json_object.hpp"
+#include "cli/line_reader.hpp"
+#include "cli/task_rows.hpp"
+#include "retry/duration.hpp"
+#include "sql_statements.hpp"
+
+namespace dogged::cli {
+namespace {
+
+using lifecycle::Status;
+using std::chrono::steady_clock;
+using Ids = std::vector<std::int64_t>;
+
+// They are cancelled in one transaction, which keeps all of them locked until it ends.
+constexpr std::size_t most_ids = 100'000;
+// Of a kind, in a message.
+constexpr std::size_t most_ids_listed = 10;
+constexpr milliseconds first_pause{20};
+constexpr milliseconds longest_pause{1000};
+
+struct CancelOptions {
+  std::vector<std::string> ids;
+  std::string wait;  ///< `true` where no time is given; empty: not at all
+};
+
+/// Where a task stands, as far as it matters here.
+struct Standing {
+  std::string name;
+  Status status = Status::pending;
+  std::optional<std::string> worker;
+  std::optional<Time> finished_at;
+  Time now;
+
+  [[nodiscard]] bool has_ended() const { return finished_at.has_value(); }
+};
+
+struct Cancellation {
+  std::string result;                ///< of dogged.cancel
+  std::optional<Standing> standing;  ///< nothing where there is no such task
+
+  [[nodiscard]] bool is_awaited() const { return result == "requested" && standing && !standing->has_ended(); }
+};
+
+using Cancellations = std::map<std::int64_t, Cancellation>;
+
+// --- which
+// ------------------------------------------------------------------------------------------------------------
+
+CLI::Validator is_task_id_or_stdin() {
+  return CLI::Validator{[](std::string& text) {
+                          if (text == "-") return std::string{};
+                          std::string mistake = is_task_id()(text);
+                          if (!mistake.empty() && is_duration()(text).empty()) {
+                            mistake += "; how long to wait is written --wait=" + text;
+                          }
+                          return mistake;
+                        },
+                        ""};
+}
+
+void read_ids(Ids& ids) {
+  LineReader lines{STDIN_FILENO};
+  std::string line;
+  for (std::int64_t number = 1; ids.size() <= most_ids && lines.next(line); ++number) {
+    line.erase(line.find_last_not_of(" \t\r") + 1);
+    line.erase(0, line.find_first_not_of(" \t"));
+    if (line.empty()) continue;
+    if (const std::string mistake = is_task_id()(line); !mistake.empty()) {
+      throw InvalidInput("line " + std::to_string(number) + " of stdin: " + mistake + " (nothing was cancelled)");
+    }
+    ids.push_back(std::stoll(line));
+  }
+}
+
+Ids ids_of(const std::vector<std::string>& words) {
+  Ids ids;
+  for (const std::string& word : words) {
+    if (word == "-") {
+      read_ids(ids);
+    } else {
+      ids.push_back(std::stoll(word));
+    }
+  }
+  if (ids.size() > most_ids) {
+    throw InvalidInput(
+        "more than " + std::to_string(most_ids) + " tasks are too many for one transaction; nothing was cancelled",
+        "cancel them in parts: xargs -n 10000 dogged tasks cancel");
+  }
+  return ids;
+}
+
+// --- asking
+// -----------------------------------------------------------------------------------------------------------
+
+void look_at(db::Connection& connection, Cancellations& tasks, const Ids& ids) {
+  for (const db::Row& row : connection.run(sql::task_statuses, db::Params{}.add(ids))) {
+    tasks[row.number("id")].standing = {.name = std::string{row.text("name")},
+                                        .status = status_of(row),
+                                        .worker = row.maybe_text("worker"),
+                                        .finished_at = maybe_time_of(row, "finished_at_us"),
+                                        .now = time_of(row, "now_us")};
+  }
+}
+
+Cancellations cancel_all(db::Connection& connection, const Ids& ids) {
+  Cancellations tasks;
+  for (const db::Row& row : connection.run(sql::cancel_tasks, db::Params{}.add(ids))) {
+    tasks[row.number("id")].result = row.text("result");
+  }
+  look_at(connection, tasks, ids);
+  return tasks;
+}
+
+Ids awaited(const Cancellations& tasks) {
+  Ids ids;
+  for (const auto& [id, task] : tasks) {
+    if (task.is_awaited()) ids.push_back(id);
+  }
+  return ids;
+}
+
+/// Until those that run have ended, the time is over, or Ctrl-C.
+void wait_for_end(db::Connection& connection, Cancellations& tasks, std::optional<milliseconds> longest) {
+  stop_on_interrupt();
+  const auto begin = steady_clock::now();
+  const auto is_over = [&] { return longest && steady_clock::now() - begin >= *longest; };
+  milliseconds wait = first_pause;
+  for (Ids ids = awaited(tasks); !ids.empty() && !is_over() && !was_interrupted(); ids = awaited(tasks)) {
+    pause(longest ? std::min(wait, *longest) : wait);
+    wait = std::min(2 * wait, longest_pause);
+    look_at(connection, tasks, ids);
+  }
+}
+
+// --- telling
+// ----------------------------------------------------------------------------------------------------------
+
+const std::vector<Column> columns{{"ID", Align::right},          {"RESULT"}, {"NAME", Align::left, true}, {"STATUS"},
+                                  {"WORKER", Align::left, true}, {"ENDED"}};
+
+Color color_of(const std::string& result) {
+  if (result == "cancelled") return Color::green;
+  if (result == "requested") return Color::blue;
+  return result == "ended" ? Color::yellow : Color::red;
+}
+
+Record record_of(std::int64_t id, const Cancellation& task) {
+  JsonObject json;
+  json.add("id", id).add("result", task.result);
+  Record record{{{std::to_string(id)}, {task.result, color_of(task.result)}}, ""};
+  if (const auto& standing = task.standing) {
+    json.add("name", standing->name)
+        .add("status", lifecycle::to_text(standing->status))
+        .add("worker", standing->worker)
+        .add("finished_at", standing->finished_at);
+    record.cells.insert(record.cells.end(),
+                        {{standing->name},
+                         {std::string{lifecycle::to_text(standing->status)}},
+                         {standing->worker.value_or("")},
+                         {standing->has_ended() ? relative(*standing->finished_at, standing->now) : ""}});
+  } else {
+    json.add_null("name").add_null("status").add_null("worker").add_null("finished_at");
+    record.cells.resize(columns.size());
+  }
+  record.json = json.text();
+  return record;
+}
+
+void print(const Invocation& invocation, const Cancellations& tasks) {
+  std::vector<Record> records;
+  for (const auto& [id, task] : tasks) records.push_back(record_of(id, task));
+  invocation.print(columns, records, "no task was named; nothing was cancelled");
+}
+
+/// Why the task is not cancelled; empty where it is, or will be as far as anyone knows.
+std::string why_not_cancelled(const Cancellation& task, bool has_waited) {
+  if (task.result == "not_found") return "no such task";
+  if (task.result == "ended") return "ended before";
+  if (task.is_awaited()) return has_waited ? "still running" : "";
+  if (task.standing && task.standing->status == Status::succeeded) return "succeeded all the same";
+  return "";
+}
+
+std::string hint_for(const std::string& why, std::int64_t id) {
+  if (why == "no such task")
+    return "finished tasks are kept for a limited time; `dogged tasks list` shows what is there";
+  if (why != "still running") return "`dogged tasks show " + std::to_string(id) + "` tells how it ended";
+  return "a handler stops where it looks at its stop token, or is given up after its worker's --stop-grace; `dogged "
+         "tasks cancel " +
+         std::to_string(id) + " --wait` goes on waiting";
+}
+
+std::string listed(const Ids& ids) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(ids.size(), most_ids_listed); ++i) {
+    (text += i == 0 ? "" : ", ") += std::to_string(ids[i]);
+  }
+  if (ids.size() > most_ids_listed) text += " and " + std::to_string(ids.size() - most_ids_listed) + " more";
+  return text;
+}
+
+/// Throws unless every task is cancelled, or has been asked to stop if that is all that was wanted.
+ExitCode conclude(const Cancellations& tasks, bool has_waited) {
+  std::map<std::string, Ids> by_reason;
+  for (const auto& [id, task] : tasks) {
+    if (const std::string why = why_not_cancelled(task, has_waited); !why.empty()) by_reason[why].push_back(id);
+  }
+  if (by_reason.empty()) return ExitCode::ok;
+  std::string message = "not cancelled: ";
+  for (const auto& [why, ids] : by_reason) {
+    (message += message.ends_with(": ") ? "" : "; ") += listed(ids) + " (" + why + ")";
+  }
+  const bool is_interrupted = was_interrupted() && by_reason.contains("still running");
+  const auto& [why, ids] = is_interrupted ? *by_reason.find("still running") : *by_reason.begin();
+  if (is_interrupted)
+    throw Failure(ExitCode::interrupted, "interrupted while waiting; " + message, hint_for(why, ids[0]));
+  throw Failure(ExitCode::not_done, message, hint_for(why, ids[0]));
+}
+
+void announce_wait(const Invocation& invocation, const Cancellations& tasks) {
+  const std::size_t count = awaited(tasks).size();
+  if (count == 0 || invocation.format != Format::table || isatty(STDERR_FILENO) != 1) return;
+  std::cerr << "waiting for " << count << (count == 1 ? " task" : " tasks")
+            << " to stop; Ctrl-C ends the waiting, not the cancelling\n";
+}
+
+ExitCode cancel(const Invocation& invocation, const CancelOptions& options) {
+  const bool waits = !options.wait.empty();
+  const auto longest = waits && options.wait != "true" ? std::optional{duration_from_text(options.wait)} : std::nullopt;
+  const Ids ids = ids_of(options.ids);
+  db::Connection connection = invocation.connect();
+  Cancellations tasks = cancel_all(connection, ids);
+  if (waits) {
+    announce_wait(invocation, tasks);
+    try {
+      wait_for_end(connection, tasks, longest);
+    } catch (const Error&) {  // what was cancelled is cancelled
+      print(invocation, tasks);
+      throw;
+    }
+  }
+  print(invocation, tasks);
+  return conclude(tasks, waits);
+}
+
+}  // namespace
+
+void add_tasks_cancel(CLI::App& tasks, Invocation& invocation) {
+  const auto options = std::make_shared<CancelOptions>();
+  CLI::App* command = add_command(
+      tasks, invocation, "cancel", "Cancel tasks that are pending or running",
+      "  dogged tasks cancel 42 43\n"
+      "  dogged tasks cancel 42 --wait=30s\n"
+      "  dogged tasks list --status pending --name report.build -o ndjson | jq .id | dogged tasks cancel -\n"
+      "\nResults:\n"
+      "  cancelled  it was pending, also for a retry: it ends at once, and never runs\n"
+      "  requested  it runs: its worker sets the handler's stop token (ctx.stop_token()). If the handler returns all\n"
+      "             the same, the task has succeeded: success wins. If it throws, loses its worker, or still runs "
+      "when\n"
+      "             the worker's --stop-grace is over, the task is cancelled and not tried again.\n"
+      "  ended      it had ended before; nothing has changed\n"
+      "  not_found  there is no such task, or no longer\n"
+      "\nAll in one transaction: an error means that nothing was cancelled. Asking twice is harmless. The exit code is "
+      "1\n"
+      "if a task was not found or had ended, and with --wait also if one succeeded all the same or still runs.",
+      [&invocation, options] { return cancel(invocation, *options); });
+  command->add_option("id", options->ids, "Ids of tasks; - reads them from stdin, one a line")
+      ->type_name("ID")
+      ->required()
+      ->check(is_task_id_or_stdin());
+  command->add_flag("--wait", options->wait,
+                    "Wait until those that run have ended, and say how; --wait=30s: at most so long");
+}
+
+}  // namespace dogged::cli

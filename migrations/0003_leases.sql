@@ -1,0 +1,43 @@
+-- Leases that end, and cancellation. A worker renews its lease with each heartbeat; once it has lapsed, any worker may end
+-- it and rescue the tasks that were held under it.
+
+alter table dogged.workers
+  add column lease_ms          bigint not null default 30000 check (lease_ms > 0),
+  add column lease_until       timestamptz not null default clock_timestamp(),
+  add column lease_ended_at    timestamptz,
+  add column rescued_at        timestamptz,
+  add column claim_session     bigint not null default 0,
+  add column fenced            bigint not null default 0,
+  add column abandoned_threads integer not null default 0;
+alter table dogged.workers alter column lease_until drop default;
+-- Runs that were begun before there were leases: whatever they hold is rescued by the next worker.
+update dogged.workers set lease_ended_at = clock_timestamp(), asleep = false;
+
+comment on column dogged.workers.heartbeat_at is 'When the worker last renewed its lease.';
+comment on column dogged.workers.lease_ms is 'How long a renewal lasts: the worker''s setting --lease.';
+comment on column dogged.workers.lease_until is 'Until when nobody may end the lease, unless it is renewed before.';
+comment on column dogged.workers.lease_ended_at is
+  'When another worker ended the lease, because it had lapsed. From then on this run can neither renew it nor claim, '
+  'and its tasks are rescued.';
+comment on column dogged.workers.rescued_at is 'When nothing was left that was held under the ended lease.';
+comment on column dogged.workers.claim_session is
+  'Raised by the worker when the answer to a claim or a release was lost: a statement of an earlier session that arrives '
+  'late changes nothing.';
+comment on column dogged.workers.fenced is
+  'Reports of this process, over all of its runs, that changed nothing because it did not hold the task any more.';
+comment on column dogged.workers.abandoned_threads is
+  'Threads whose handler did not end after its stop token was set; its attempt was ended without it.';
+
+-- Which leases may have lapsed, and whose tasks are to be rescued: both are a handful, whatever the table's age.
+create index workers_lease on dogged.workers (lease_until) where lease_ended_at is null;
+create index workers_to_rescue on dogged.workers (id) where lease_ended_at is not null and rescued_at is null;
+-- No two workers of one name at a time.
+create unique index workers_name on dogged.workers (name) where lease_ended_at is null and stopped_at is null;
+
+alter table dogged.tasks add column cancel_requested_at timestamptz;
+comment on column dogged.tasks.cancel_requested_at is
+  'When dogged.cancel was called while an attempt ran. Its handler is asked to stop; unless it succeeds all the same, the '
+  'task ends as cancelled.';
+-- What a worker asks for with each heartbeat.
+create index tasks_live_cancelling on dogged.tasks_live (worker_id)
+  where status = 'running' and cancel_requested_at is not null;

@@ -1,0 +1,46 @@
+-- dogged.cancel(id): a task that waits ends at once; one that runs is asked to stop, and ends as docs/lifecycle.md says.
+
+create or replace function dogged.cancel(id bigint) returns text
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  task record;
+begin
+  if cancel.id is null then
+    raise exception 'the id of the task to cancel is null'
+      using hint = 'Give the id that enqueue gave. Nothing was cancelled.', errcode = 'invalid_parameter_value';
+  end if;
+
+  -- Waits for a claim or a completion under way: then the task runs, or has left the live table. Each statement below has
+  -- a snapshot of its own, which shows what was waited for. Where it has not (REPEATABLE READ, SERIALIZABLE), PostgreSQL
+  -- refuses the lock (40001).
+  select t.status, t.worker_id into task from dogged.tasks_live t where t.id = cancel.id for update;
+
+  if not found then
+    return case when exists (select from dogged.tasks t where t.id = cancel.id) then 'ended' else 'not_found' end;
+  end if;
+
+  if task.status = 'running' then
+    update dogged.tasks_live t set cancel_requested_at = clock_timestamp()
+     where t.id = cancel.id and t.cancel_requested_at is null;
+    -- Also when it was requested before: a second call is how one insists where a notification was lost.
+    perform pg_notify('dogged.cancel', task.worker_id::text);
+    return 'requested';
+  end if;
+
+  -- error_code and error_message stay those of the last attempt that failed: a retry that will not be is no error.
+  with removed as (
+    delete from dogged.tasks_live t where t.id = cancel.id returning t.*
+  )
+  insert into dogged.tasks (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
+                            worker_id, claimed_at, finished_at, error_code, error_message, trace_context,
+                            cancel_requested_at)
+  select r.id, 'cancelled', r.queue, r.name, r.priority, r.args, r.enqueued_at, r.run_at, r.attempt, r.retry_count, r.losses,
+         r.worker_id, r.claimed_at, clock_timestamp(), r.error_code, r.error_message, r.trace_context,
+         r.cancel_requested_at
+    from removed r;
+  return 'cancelled';
+end $$;
+comment on function dogged.cancel(bigint) is
+  'Cancels a task, in the caller''s transaction. Gives cancelled: it was pending and has ended; requested: it runs, its '
+  'handler is asked to stop once this transaction commits, and unless it succeeds the task ends as cancelled; ended: it '
+  'had ended before, nothing has changed; not_found: there is no such task, or no longer.';

@@ -1,0 +1,74 @@
+-- dogged.complete_in(…) ends an attempt as succeeded in its handler's own transaction: what the handler wrote there and the
+-- end of the attempt commit together, or neither does. Context::complete_in of <dogged/transaction.hpp> calls it.
+--
+-- It is fenced as complete.sql is. Where the attempt is not held any more it does not say so by its result, which a
+-- caller can overlook: it raises an error, after which PostgreSQL itself refuses to commit the transaction.
+--
+-- SQLSTATE LE001: the attempt is not held any more. 22023: it has succeeded already.
+
+create or replace function dogged.refuse_completion(task_id bigint, attempt integer, worker_id bigint) returns void
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+  mine constant text := format('attempt %s of task %s', refuse_completion.attempt, refuse_completion.task_id);
+  now_is record;
+  mistake text;
+  remedy text := 'Let the transaction roll back: PostgreSQL commits nothing of it.';
+  code text := 'LE001';
+begin
+  select t.status, t.attempt, t.worker_id into now_is from dogged.tasks t where t.id = refuse_completion.task_id;
+  if not found then
+    mistake := format('%s cannot be completed: there is no such task in dogged.tasks of the database "%s"', mine,
+                      current_database());
+    remedy := 'complete_in needs a transaction on the database that the worker took the task from.';
+  elsif now_is.status = 'succeeded' and now_is.attempt = refuse_completion.attempt
+        and now_is.worker_id = refuse_completion.worker_id then
+    mistake := mine || ' has succeeded already';
+    remedy := 'Call complete_in once. What this transaction wrote besides is rolled back.';
+    code := 'invalid_parameter_value';
+  else
+    mistake := format('%s is not held by worker %s any more: ', mine, refuse_completion.worker_id) ||
+      case when now_is.status = 'running' then
+             format('the task is running as attempt %s under worker %s', now_is.attempt, now_is.worker_id)
+           when now_is.status = 'pending' then format('the task is pending, after attempt %s', now_is.attempt)
+           else format('the task has ended as %s, in attempt %s', now_is.status, now_is.attempt) end;
+  end if;
+  raise exception using message = mistake, hint = remedy, errcode = code;
+end $$;
+comment on function dogged.refuse_completion(bigint, integer, bigint) is
+  'Raises the error that says what has become of an attempt that complete_in cannot end.';
+
+create or replace function dogged.complete_in(task_id bigint, attempt integer, worker_id bigint, result jsonb,
+                                              ran_us bigint) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+  -- Not now(), as elsewhere: the caller's transaction may have begun long before the handler ended.
+  ended_at constant timestamptz := clock_timestamp();
+  began_at constant timestamptz := ended_at - ran_us * interval '1 microsecond';
+begin
+  with held as (
+    delete from dogged.tasks_live live
+     where live.id = complete_in.task_id and live.attempt = complete_in.attempt
+       and live.status is not distinct from 'running'
+       and live.worker_id is not distinct from complete_in.worker_id  -- no index but the key may serve
+    returning *
+  ), finished as (
+    insert into dogged.tasks (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
+                              worker_id, claimed_at, finished_at, result, error_code, error_message, trace_context,
+                              cancel_requested_at)
+    select id, 'succeeded', queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses, worker_id,
+           claimed_at, ended_at, complete_in.result, null, null, trace_context, cancel_requested_at
+      from held
+  )
+  insert into dogged.task_attempts (task_id, attempt, name, queue, outcome, worker_id, claimed_at, started_at,
+                                    finished_at, will_retry, trace_context)
+  select id, attempt, name, queue, 'succeeded', worker_id, claimed_at, greatest(claimed_at, began_at),
+         ended_at, false, trace_context
+    from held;
+  if not found then
+    perform dogged.refuse_completion(complete_in.task_id, complete_in.attempt, complete_in.worker_id);
+  end if;
+end $$;
+comment on function dogged.complete_in(bigint, integer, bigint, jsonb, bigint) is
+  'Ends a running attempt as succeeded in the caller''s transaction; ran_us: for how long its handler has run. Raises '
+  'LE001 where the task is not held under this attempt and worker any more: then nothing of the transaction commits.';

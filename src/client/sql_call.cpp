@@ -1,0 +1,54 @@
+// See sql_call.hpp.
+#include <dogged/client.hpp>
+#include <dogged/detail/sql_call.hpp>
+
+#include "client/enqueue_params.hpp"
+#include "db/connection.hpp"
+#include "db/errors.hpp"
+#include "sql_statements.hpp"
+
+namespace dogged::detail {
+namespace {
+
+constexpr std::string_view lease_lost = "LE001";  // schema/complete_in.sql
+constexpr std::string_view undefined_function = "42883";
+constexpr std::string_view undefined_schema = "3F000";
+
+SqlCall make_call(const db::Statement& statement, const std::string& schema, const db::Params& params) {
+  return {db::with_schema(statement.text, schema), params.values()};
+}
+
+}  // namespace
+
+SqlCall enqueue_call(const std::vector<NewTask>& tasks, const std::string& schema) {
+  db::require_schema_name(schema);
+  return make_call(sql::enqueue_many, schema, enqueue_params(tasks));
+}
+
+SqlCall completion_call(const Context::Completion& completion, const std::string& result_json) {
+  if (result_json.size() > completion.max_result_bytes) {
+    throw TaskError{std::string{codes::invalid_result},
+                    "the result has " + std::to_string(result_json.size()) + " bytes as JSON; the limit is " +
+                        std::to_string(completion.max_result_bytes) + " (max_result_bytes in the table settings)"};
+  }
+  db::Params params;
+  params.add(completion.task_id).add(completion.attempt).add(completion.worker_id);
+  params.add(result_json.empty() ? std::nullopt : std::optional{result_json});
+  params.add(std::int64_t{completion.running_for.count()});
+  return make_call(sql::complete_in, completion.schema, params);
+}
+
+void explain_refusal(const std::string& server_text, const std::string& sqlstate, const std::vector<NewTask>& tasks) {
+  db::ServerMessage parts = db::parse_server_message(server_text);
+  if (sqlstate == lease_lost) throw LeaseLost(parts.message, parts.hint);
+  if (sqlstate == undefined_function || sqlstate == undefined_schema) {
+    throw SchemaMismatch(
+        "this transaction's database has no dogged schema that fits: " + parts.message,
+        "connect to the database that holds the queue, name its schema, or run `dogged migrate` there");
+  }
+  if (!db::is_callers_mistake(sqlstate)) return;
+  explain_refused(tasks);
+  throw InvalidInput(parts.message, parts.hint);
+}
+
+}  // namespace dogged::detail

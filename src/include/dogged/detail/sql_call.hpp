@@ -1,0 +1,36 @@
+// Our statements as text and parameters, for a connection that is the caller's: <dogged/transaction.hpp> runs them, so
+// that no other header and nothing that is compiled into the library's interface needs libpqxx.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <dogged/task.hpp>
+
+namespace dogged {
+
+struct NewTask;
+
+namespace detail {
+
+struct SqlCall {
+  std::string text;
+  std::vector<std::optional<std::string>> params;  ///< $1, $2, … as text; nothing is null
+};
+
+/// Enqueues `tasks`; gives a row `id` for each. Throws InvalidInput for what Client::enqueue_many refuses without
+/// asking the database, and for the name of a schema that cannot be one.
+[[nodiscard]] SqlCall enqueue_call(const std::vector<NewTask>& tasks, const std::string& schema);
+
+/// Ends an attempt as succeeded; an empty `result_json` is no result. Throws TaskError with INVALID_RESULT for a result
+/// that is too long.
+[[nodiscard]] SqlCall completion_call(const Context::Completion& completion, const std::string& result_json);
+
+/// Throws dogged's own error for what the server answered to one of these statements, where there is one: InvalidInput,
+/// LeaseLost or SchemaMismatch. Otherwise it returns, and libpqxx's exception should be passed on. `tasks` are those
+/// that were to be enqueued.
+void explain_refusal(const std::string& server_text, const std::string& sqlstate, const std::vector<NewTask>& tasks);
+
+}  // namespace detail
+}  // namespace dogged

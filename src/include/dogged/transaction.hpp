@@ -1,0 +1,183 @@
+// Effects that happen once: a handler that completes its attempt in its own transaction, and an enqueue that rides in
+// its caller's. Both take a libpqxx transaction (6.4 or newer) on the database that holds the queue. This is the only
+// header of dogged that includes <pqxx/pqxx>; a program that includes it links its own libpqxx (find_package(dogged)
+// defines PkgConfig::pqxx).
+//
+//   Receipt book(dogged::Context& ctx, const Transfer& transfer) {
+//     pqxx::connection connection{database_url};  // the handler's own, or one from its pool
+//     pqxx::work transaction{connection};
+//     const Receipt receipt = write_entries(transaction, transfer);
+//     dogged::enqueue_in(transaction, notify_owner, {transfer.owner});
+//     ctx.complete_in(transaction, receipt);
+//     transaction.commit();  // the entries, the new task and the end of this one, or none of them
+//     return receipt;
+//   }
+//
+// Your mistakes are dogged's exceptions (InvalidInput, SchemaMismatch, TaskError, LeaseLost); what the database cannot
+// do just now is libpqxx's own, unchanged, since the transaction is yours: pqxx::broken_connection,
+// pqxx::serialization_failure, pqxx::deadlock_detected …, so that pqxx::perform and your own handling see what they
+// expect. After any exception but those said to come before the database is asked, PostgreSQL has aborted the
+// transaction: nothing of it can be committed any more. (libpqxx's commit() does not always say so: let the exception
+// leave the scope of the transaction, which rolls back.)
+//
+// The connection must speak UTF-8, as it does unless PGCLIENTENCODING or the database's encoding says otherwise;
+// InvalidInput where it does not. End pipelines and streams on the transaction before: libpqxx refuses calls beside
+// them (pqxx::usage_error).
+//
+// docs/transactions.md tells when to use which, and which rights the connection's role needs.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <pqxx/pqxx>
+
+#include <dogged/client.hpp>
+#include <dogged/detail/json_text.hpp>
+#include <dogged/detail/sql_call.hpp>
+#include <dogged/error.hpp>
+#include <dogged/task.hpp>
+
+namespace dogged {
+
+namespace detail {
+
+/// Begins and commits with everything that is written through it.
+template <class T>
+concept WholeTransaction = std::derived_from<T, pqxx::dbtransaction> && !std::same_as<T, pqxx::dbtransaction> &&
+                           !std::derived_from<T, pqxx::subtransaction>;
+
+inline pqxx::result execute(pqxx::transaction_base& transaction, const SqlCall& call) {
+#if PQXX_VERSION_MAJOR > 7 || (PQXX_VERSION_MAJOR == 7 && PQXX_VERSION_MINOR >= 10)
+  pqxx::params values;
+  for (const auto& param : call.params) param ? values.append(*param) : values.append();
+  return transaction.exec(call.text, values);
+#else
+#if PQXX_VERSION_MAJOR < 7
+  // exec_params of version 6 neither begins a subtransaction nor minds a pipeline that is open; exec does both.
+  transaction.exec("");
+#endif
+  std::vector<const char*> values;
+  values.reserve(call.params.size());
+  for (const auto& param : call.params) values.push_back(param ? param->c_str() : nullptr);
+  return transaction.exec_params(call.text, pqxx::prepare::make_dynamic_params(values));
+#endif
+}
+
+/// What we send is UTF-8, and in another encoding the server would take it for other characters.
+inline void require_utf8(pqxx::transaction_base& transaction) {
+  const std::string encoding = transaction.conn().get_client_encoding();
+  if (encoding == "UTF8") return;
+  throw InvalidInput("the connection's client_encoding is " + encoding + ", and dogged needs UTF8",
+                     "add client_encoding=UTF8 to its connection string");
+}
+
+/// `tasks` are those that the call enqueues.
+inline pqxx::result run_call(pqxx::transaction_base& transaction, const SqlCall& call,
+                             const std::vector<NewTask>& tasks = {}) {
+  require_utf8(transaction);
+  try {
+    return execute(transaction, call);
+  } catch (const pqxx::sql_error& error) {
+    explain_refusal(error.what(), error.sqlstate(), tasks);
+    throw;
+  }
+}
+
+}  // namespace detail
+
+/// Ends the attempt as succeeded within `transaction`, with `result` (nothing where the task's result is void; its type
+/// is the one of the task's key). The commit decides: before it nothing has happened, with it everything has.
+///
+/// Call it last and commit at once. In between the task's row is locked: workers pass it by, and dogged.cancel of this
+/// task waits. Once it is committed the attempt has succeeded, whatever the handler returns or throws after it. A
+/// handler that calls it and then ends without having committed has failed; if it returns, with the code
+/// NOT_COMMITTED. A transaction that was rolled back may be tried again in the same attempt: a new transaction, the
+/// writes again, complete_in again.
+///
+/// `transaction` is a pqxx::work, another pqxx::transaction<…> or a pqxx::robusttransaction<…>. The compiler refuses a
+/// pqxx::nontransaction, which commits each statement alone, and a pqxx::subtransaction, which can be rolled back
+/// alone. No other savepoint may be open either: rolling back to it would undo the end of the attempt and keep what was
+/// written before.
+///
+/// Throws
+/// - LeaseLost: the task is not held under this attempt any more (or the transaction is on another database that has a
+///   queue). Roll back and end the handler: whoever holds the task now has to do the work, or has done it.
+/// - TaskError with INVALID_RESULT, before the database is asked: the result cannot be JSON, or is over
+///   settings.max_result_bytes (1 MiB). Such an attempt would fail in the same way if it returned the result.
+/// - InvalidInput: the attempt has been completed already, by an earlier call and its commit. That is good news where
+///   the answer to that commit was lost (pqxx::in_doubt_error) and the handler tries again.
+/// - SchemaMismatch: the transaction is on a database that has no such queue.
+/// - libpqxx's exceptions. Under READ COMMITTED, the default, the fence sees what is true when it is called. Under
+///   REPEATABLE READ and SERIALIZABLE, a task that was given to another worker or cancelled since the transaction's
+///   first statement is a pqxx::serialization_failure (40001) instead of LeaseLost: try again in a new transaction,
+///   which tells. A read-only transaction gets PostgreSQL's error 25006.
+template <class Transaction, class... Result>
+void Context::complete_in(Transaction& transaction, const Result&... result) {
+  static_assert(detail::WholeTransaction<Transaction>,
+                "dogged: complete_in takes a pqxx::work, another pqxx::transaction<...> or a "
+                "pqxx::robusttransaction<...>: a nontransaction commits each statement alone, a subtransaction can be "
+                "rolled back alone, and a reference to a base class may be either");
+  static_assert(sizeof...(Result) <= 1, "dogged: complete_in takes one result, or none where the task has none");
+  static_assert((detail::ToJson<Result> && ...),
+                "dogged: the result must convert to nlohmann::json: give the type to_json, for example with "
+                "NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE");
+  std::string result_json;
+  try {
+    ((result_json = detail::to_json_text("the result", result)), ...);
+  } catch (const std::invalid_argument& error) {
+    throw TaskError{std::string{codes::invalid_result}, error.what()};
+  }
+  detail::run_call(transaction, detail::completion_call(begin_completion(), result_json));
+}
+
+/// Enqueues in the caller's transaction: the tasks are there once it commits, and never were if it rolls back. Any
+/// libpqxx transaction will do: in a pqxx::subtransaction they share its fate, and in a pqxx::nontransaction each call
+/// commits by itself. A sleeping worker is woken by the commit.
+///
+/// By name and JSON text. `schema` is the PostgreSQL schema of the queue, as ClientOptions::schema. Ids are in the
+/// order of `tasks`; no tasks, no ids, and no statement. Throws as Client::enqueue_many does for what is wrong with the
+/// tasks (InvalidInput), InvalidInput for a schema name that cannot be one, SchemaMismatch where the database has no
+/// such queue, and libpqxx's exceptions.
+inline std::vector<TaskId> enqueue_many_in(pqxx::transaction_base& transaction, const std::vector<NewTask>& tasks,
+                                           const std::string& schema = "dogged") {
+  if (tasks.empty()) return {};
+  const pqxx::result rows = detail::run_call(transaction, detail::enqueue_call(tasks, schema), tasks);
+  std::vector<TaskId> ids;
+  ids.reserve(tasks.size());
+  for (const auto& row : rows) ids.push_back(row[0].as<TaskId>());
+  return ids;
+}
+
+inline TaskId enqueue_in(pqxx::transaction_base& transaction, const NewTask& task,
+                         const std::string& schema = "dogged") {
+  return enqueue_many_in(transaction, std::vector<NewTask>{task}, schema).front();
+}
+
+/// The same by the task's key, as Client::enqueue.
+template <class Args, class Result>
+TaskId enqueue_in(pqxx::transaction_base& transaction, const Task<Args, Result>& task,
+                  const std::type_identity_t<Args>& args, const EnqueueOptions& options = {},
+                  const std::string& schema = "dogged") {
+  return enqueue_in(transaction,
+                    NewTask{std::string{task.name()}, detail::args_to_json_text(task.name(), args), options}, schema);
+}
+
+/// Many tasks of one kind, all or none; ids in the order of `args`.
+template <class Args, class Result>
+std::vector<TaskId> enqueue_many_in(pqxx::transaction_base& transaction, const Task<Args, Result>& task,
+                                    const std::vector<Args>& args, const EnqueueOptions& options = {},
+                                    const std::string& schema = "dogged") {
+  std::vector<NewTask> tasks;
+  tasks.reserve(args.size());
+  for (const Args& one : args) {
+    tasks.push_back({std::string{task.name()}, detail::args_to_json_text(task.name(), one), options});
+  }
+  return enqueue_many_in(transaction, tasks, schema);
+}
+
+}  // namespace dogged

@@ -1,0 +1,4 @@
+// expect: dogged: complete_in takes a pqxx::work
+#include <dogged/transaction.hpp>
+
+void complete(dogged::Context& context, pqxx::nontransaction& transaction) { context.complete_in(transaction); }

@@ -1,0 +1,330 @@
+// Leases: who holds a task, for how long, and what becomes of it when its worker is dead or taken for dead.
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "support/catch.hpp"
+#include "support/test_database.hpp"
+
+using namespace dogged;
+using namespace std::chrono_literals;
+using test::contains;
+using test::eventually;
+using test::Gate;
+using test::registered;
+using test::RunningWorker;
+using test::TestDatabase;
+
+namespace {
+
+constexpr Task<nlohmann::json> work{"work"};
+const nlohmann::json no_args = nlohmann::json::object();
+
+runtime::WorkerSettings quick() { return {.heartbeat = 50ms, .lease = 500ms, .stop_grace = 20s}; }
+
+detail::RegisteredTask does_nothing(const TaskOptions& options = {}) {
+  return registered(
+      work, [](Context&, const nlohmann::json&) {}, options);
+}
+
+/// A worker that died: its lease has lapsed, and it holds every pending task.
+std::int64_t make_dead_worker(TestDatabase& database) {
+  const std::int64_t id =
+      database
+          .run(
+              "insert into dogged.workers (name, host, pid, version, queues, task_names, lease_until) "
+              "values ('dead', 'elsewhere', 1, '0', '{}', '{}', clock_timestamp()) returning id")
+          .one()
+          .number("id");
+  database.run(
+      "update dogged.tasks_live set status = 'running', attempt = attempt + 1, worker_id = $1::bigint, claimed_at = "
+      "clock_timestamp()",
+      db::Params{}.add(id));
+  return id;
+}
+
+std::string ended_leases(TestDatabase& database) {
+  return database.value("select count(*) as value from dogged.workers where lease_ended_at is not null");
+}
+
+/// Holds the row of a worker, so that it cannot renew its lease, while `during` runs.
+template <class During>
+void without_heartbeat(TestDatabase& database, std::int64_t worker_id, During&& during) {
+  db::Connection user{database.settings()};
+  user.transaction([&] {
+    user.run({"hold", "select from dogged.workers where id = $1::bigint for no key update"},
+             db::Params{}.add(worker_id));
+    during();
+  });
+}
+
+/// Takes a task away from its worker, as a rescuer does.
+void take_away(TestDatabase& database, TaskId id) {
+  database.run(
+      "update dogged.tasks_live set status = 'pending', run_at = now() + interval '1 hour', deferred = true where id = "
+      "$1::bigint",
+      db::Params{}.add(id));
+}
+
+bool wait_for_stop_token(Context& context) {
+  Gate gate;
+  const std::stop_callback open{context.stop_token(), [&] { gate.open(); }};
+  gate.wait();
+  return context.stop_token().stop_requested();
+}
+
+}  // namespace
+
+TEST_CASE("a worker renews its lease for as long as it lives") {
+  TestDatabase database;
+  RunningWorker worker{database, {does_nothing()}, quick()};
+  CHECK(eventually([&] {
+    return database.value(
+               "select lease_until > started_at + interval '700 milliseconds' as value from dogged.workers") == "t";
+  }));
+  CHECK(ended_leases(database) == "0");
+}
+
+TEST_CASE("the tasks of a dead worker are lost, and run again at once") {
+  TestDatabase database;
+  const TaskId id = database.client().enqueue(work, no_args);
+  const std::int64_t dead = make_dead_worker(database);
+  RunningWorker worker{database, {does_nothing()}, quick()};
+  REQUIRE(eventually([&] { return database.status_of(id) == "succeeded"; }));
+  CHECK(database.history_of(id) == "1 lost true, 2 succeeded false");
+  CHECK(database.value("select error_code || ' ' || (started_at = claimed_at) || ' ' || (next_retry_at = finished_at) "
+                       "|| ' ' || delay_ms as value from dogged.task_attempts where attempt = 1 and worker_id = "
+                       "$1::bigint",
+                       db::Params{}.add(dead)) == "WORKER_LOST true true 0");
+  CHECK(database.value("select retry_count || ' ' || losses as value from dogged.tasks") == "0 1");
+  CHECK(eventually([&] {
+    return database.value("select rescued_at >= lease_ended_at as value from dogged.workers where id = $1::bigint",
+                          db::Params{}.add(dead)) == "t";
+  }));
+}
+
+TEST_CASE("a task that keeps killing its workers is dead-lettered by its third loss") {
+  TestDatabase database;
+  const TaskId id = database.client().enqueue(work, no_args);
+  database.run("update dogged.tasks_live set losses = 2");
+  (void)make_dead_worker(database);
+  RunningWorker worker{database, {does_nothing()}, quick()};
+  REQUIRE(eventually([&] { return database.status_of(id) == "failed"; }));
+  CHECK(database.history_of(id) == "1 lost false");
+  CHECK(database.value("select error_code as value from dogged.dead_letters") == "WORKER_LOST");
+}
+
+TEST_CASE("the stored definition says how many losses a task may have, and whether any") {
+  TestDatabase database;
+  const TaskId id = database.client().enqueue(work, no_args);
+  (void)make_dead_worker(database);
+  const TaskOptions options = GENERATE(TaskOptions{.retry_lost = false}, TaskOptions{.max_losses = 1});
+  RunningWorker worker{database, {does_nothing(options)}, quick()};
+  REQUIRE(eventually([&] { return database.status_of(id) == "failed"; }));
+  CHECK(database.history_of(id) == "1 lost false");
+}
+
+TEST_CASE("a lost task whose cancellation was requested does not run again") {
+  TestDatabase database;
+  const TaskId id = database.client().enqueue(work, no_args);
+  (void)make_dead_worker(database);
+  database.run("select dogged.cancel($1::bigint)", db::Params{}.add(id));
+  RunningWorker worker{database, {does_nothing()}, quick()};
+  REQUIRE(eventually([&] { return database.status_of(id) == "cancelled"; }));
+  CHECK(database.history_of(id) == "1 lost false");
+}
+
+TEST_CASE("tasks that nobody here knows are rescued as well") {
+  TestDatabase database;
+  database.client().enqueue(NewTask{"unknown", "{}", {}});
+  (void)make_dead_worker(database);
+  RunningWorker worker{database, {does_nothing()}, quick()};
+  CHECK(eventually([&] { return database.value("select status as value from dogged.tasks") == "pending"; }));
+  CHECK(database.value("select outcome || ' ' || will_retry as value from dogged.task_attempts") == "lost true");
+}
+
+TEST_CASE("thousands of lost tasks are rescued by several workers, each once") {
+  TestDatabase database;
+  Client client = database.client();
+  client.enqueue_many(work, std::vector<nlohmann::json>(3000, no_args));
+  (void)make_dead_worker(database);
+  RunningWorker first{database, {does_nothing()}, quick()};
+  RunningWorker second{database, {does_nothing()}, quick()};
+  REQUIRE(eventually([&] {
+    return database.value("select count(*) as value from dogged.tasks where status = 'succeeded'") == "3000";
+  }));
+  CHECK(database.value("select count(*) as value from dogged.task_attempts where outcome = 'lost' and attempt = 1") ==
+        "3000");
+  CHECK(database.value(
+            "select count(*) as value from dogged.task_attempts where outcome = 'succeeded' and attempt = 2") ==
+        "3000");
+  CHECK(database.value("select count(*) as value from dogged.task_attempts") == "6000");
+}
+
+TEST_CASE("a task that its handler's transaction holds is not waited for by the rescue of the others") {
+  TestDatabase database;
+  Client client = database.client();
+  const TaskId held = client.enqueue(work, no_args);
+  const TaskId other = client.enqueue(work, no_args);
+  (void)make_dead_worker(database);
+  db::Connection user{database.settings()};
+  std::unique_ptr<RunningWorker> worker;
+  user.transaction([&] {
+    user.run({"hold", "select from dogged.tasks_live where id = $1::bigint for update"}, db::Params{}.add(held));
+    worker = std::make_unique<RunningWorker>(database, std::vector{does_nothing()}, quick());
+    CHECK(eventually([&] { return database.status_of(other) == "succeeded"; }));
+    CHECK(database.status_of(held) == "running");
+  });
+  CHECK(eventually([&] { return database.status_of(held) == "succeeded"; }));
+}
+
+TEST_CASE("nothing is claimed under a lease that was ended") {
+  TestDatabase database;
+  RunningWorker worker{database, {does_nothing()}, {.heartbeat = 5min, .lease = 20min, .poll_interval = 10ms}};
+  const std::int64_t ended = worker.id();
+  database.run("update dogged.workers set lease_ended_at = clock_timestamp()");
+  database.client().enqueue(work, no_args);
+  REQUIRE(eventually([&] {  // it has looked since
+    return database.value(
+               "select count(*) as value from pg_stat_activity where application_name = $1 and query_start > "
+               "(select enqueued_at from dogged.tasks) and query like '-- Takes up to%'",
+               db::Params{}.add(database.schema() + " claimer")) == "1";
+  }));
+  CHECK(database.value("select count(*) as value from dogged.tasks where worker_id = $1::bigint",
+                       db::Params{}.add(ended)) == "0");
+  CHECK(database.value("select count(*) as value from dogged.task_attempts where worker_id = $1::bigint",
+                       db::Params{}.add(ended)) == "0");
+}
+
+TEST_CASE("a lease is not ended while a claim under it is under way") {
+  TestDatabase database;
+  database.client().enqueue(work, no_args);
+  const std::int64_t dead = make_dead_worker(database);
+  db::Connection claiming{database.settings()};
+  std::unique_ptr<RunningWorker> worker;
+  claiming.transaction([&] {
+    claiming.run({"claim", "select from dogged.workers where id = $1::bigint for key share"}, db::Params{}.add(dead));
+    worker = std::make_unique<RunningWorker>(database, std::vector{does_nothing()}, quick());
+    CHECK(eventually([&] {
+      return database.value(
+                 "select heartbeat_at > started_at + interval '300 milliseconds' as value from dogged.workers "
+                 "where id = $1::bigint",
+                 db::Params{}.add(worker->id())) == "t";
+    }));
+    CHECK(ended_leases(database) == "0");
+  });
+  CHECK(eventually([&] { return ended_leases(database) == "1"; }));
+}
+
+TEST_CASE("a worker whose lease was ended tells its handlers why, and goes on as a new incarnation") {
+  TestDatabase database;
+  std::atomic<StopReason> reason{StopReason::none};
+  std::atomic<int> runs{0};
+  const auto handler = registered(work, [&](Context& context, const nlohmann::json&) {
+    if (runs++ > 0) return;
+    wait_for_stop_token(context);
+    reason = context.stop_reason();
+  });
+  RunningWorker worker{database, {handler}, quick()};
+  const std::int64_t before = worker.id();
+  const TaskId id = database.client().enqueue(work, no_args);
+  REQUIRE(eventually([&] { return runs == 1; }));
+  take_away(database, id);
+  database.run("update dogged.workers set lease_ended_at = clock_timestamp()");
+  REQUIRE(eventually([&] { return database.value("select count(*) as value from dogged.workers") == "2"; }));
+  CHECK(reason == StopReason::lease_lost);
+  CHECK(database.status_of(id) == "pending");
+  CHECK(database.history_of(id) == "");
+
+  const TaskId next = database.client().enqueue(work, no_args);
+  REQUIRE(eventually([&] { return database.status_of(next) == "succeeded"; }));
+  CHECK(database.value("select worker_id <> $1::bigint as value from dogged.task_attempts", db::Params{}.add(before)) ==
+        "t");
+  CHECK(eventually([&] { return database.value("select max(fenced) as value from dogged.workers") == "1"; }));
+}
+
+TEST_CASE("a worker that cannot renew its lease in time stops its handlers without being told by the database") {
+  TestDatabase database;
+  std::atomic<StopReason> reason{StopReason::none};
+  std::atomic<int> runs{0};
+  const auto handler = registered(work, [&](Context& context, const nlohmann::json&) {
+    if (runs++ > 0) return;
+    wait_for_stop_token(context);
+    reason = context.stop_reason();
+    throw std::runtime_error{"told to stop"};
+  });
+  RunningWorker worker{database, {handler}, quick()};
+  const TaskId id = database.client().enqueue(work, no_args);
+  REQUIRE(eventually([&] { return runs == 1; }));
+  without_heartbeat(database, worker.id(), [&] {
+    REQUIRE(eventually([&] { return reason == StopReason::lease_lost; }));
+    CHECK(database.history_of(id) == "");  // it writes nothing while its lease is in doubt
+  });
+  // Nobody had ended the lease: what was cut short is written under it, and costs no retry and no loss.
+  REQUIRE(eventually([&] { return database.status_of(id) == "succeeded"; }));
+  CHECK(database.history_of(id) == "1 interrupted true, 2 succeeded false");
+  CHECK(database.value("select count(distinct worker_id) as value from dogged.task_attempts") == "2");
+}
+
+TEST_CASE("what finished while the lease was in doubt counts if nobody has ended it") {
+  TestDatabase database;
+  std::atomic<bool> stopped{false};
+  const auto handler = registered(work, [&](Context& context, const nlohmann::json&) {
+    wait_for_stop_token(context);
+    stopped = true;
+  });
+  RunningWorker worker{database, {handler}, quick()};
+  const TaskId id = database.client().enqueue(work, no_args);
+  REQUIRE(eventually([&] { return database.status_of(id) == "running"; }));
+  without_heartbeat(database, worker.id(), [&] { REQUIRE(eventually([&] { return stopped.load(); })); });
+  CHECK(eventually([&] { return database.status_of(id) == "succeeded"; }));
+  CHECK(database.history_of(id) == "1 succeeded false");
+}
+
+TEST_CASE("a name that a live worker has is refused; that of a dead one is taken over") {
+  TestDatabase database;
+  auto settings = quick();
+  settings.name = "one of a kind";
+  auto worker = std::make_unique<RunningWorker>(database, std::vector{does_nothing()}, settings);
+  const auto error = test::error_of<InvalidInput>([&] { RunningWorker{database, {does_nothing()}, settings}; });
+  CHECK(contains(error.message(), "one of a kind"));
+  CHECK(contains(error.hint(), "--name"));
+
+  worker.reset();
+  database.run("update dogged.workers set stopped_at = null, lease_until = clock_timestamp() + interval '300 ms'");
+  const RunningWorker again{database, {does_nothing()}, settings};
+  CHECK(database.value(
+            "select count(*) as value from dogged.workers where lease_ended_at is not null and id <> $1::bigint",
+            db::Params{}.add(again.id())) == "1");
+}
+
+TEST_CASE("a lease that is shorter than three heartbeats is refused with the rule") {
+  TestDatabase database;
+  const auto error = test::error_of<InvalidInput>([&] {
+    RunningWorker{database, {does_nothing()}, {.heartbeat = 100ms, .lease = 299ms}};
+  });
+  CHECK(contains(error.message(), "299ms"));
+  CHECK(contains(error.message(), "three heartbeats (300ms)"));
+  CHECK_THROWS_AS((RunningWorker{database, {does_nothing()}, {.heartbeat = 0ms}}), InvalidInput);
+}
+
+TEST_CASE("of two workers that declare a task differently, the newer one's declaration counts for both") {
+  TestDatabase database;
+  const auto fails = [](const char* queue, milliseconds delay) {
+    const auto handler = [](Context&, const nlohmann::json&) { throw TaskError{"BUSY", "later"}; };
+    return registered(
+        work, handler,
+        {.queue = queue, .retry = Fixed{.intervals = {delay}, .jitter = Jitter::none()}, .auto_retry_for = {"BUSY"}});
+  };
+  auto of_older = quick();
+  of_older.queues = {{"older", 1}};
+  RunningWorker older{database, {fails("older", 1h)}, of_older};
+  RunningWorker newer{database, {fails("newer", 2h)}, quick()};
+  Client client = database.client();
+  CHECK(eventually([&] {  // until the older one has been told
+    const TaskId id = client.enqueue(work, no_args, {.queue = "older"});
+    REQUIRE(eventually([&] { return database.history_of(id) == "1 failed true"; }));
+    return database.value("select delay_ms as value from dogged.task_attempts where task_id = $1::bigint",
+                          db::Params{}.add(id)) == "7200000";
+  }));
+}

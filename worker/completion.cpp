@@ -1,0 +1,51 @@
+// See completion.hpp.
+#include "completion.hpp"
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+namespace dogged::runtime {
+namespace {
+
+std::optional<std::string> given(const std::string& text) { return text.empty() ? std::nullopt : std::optional{text}; }
+
+}  // namespace
+
+db::Params completion_params(std::int64_t worker_id, const std::vector<Report>& reports) {
+  const auto now = SteadyClock::now();
+  const auto microseconds_ago = [now](SteadyClock::time_point time) {
+    return std::int64_t{std::chrono::duration_cast<std::chrono::microseconds>(now - time).count()};
+  };
+  std::vector<std::int64_t> ids, attempts, retry_counts, losses, started_us_ago, finished_us_ago;
+  std::vector<std::string> statuses, outcomes;
+  std::vector<std::optional<std::string>> results, codes, messages, details, policies;
+  std::vector<std::optional<std::int64_t>> backoffs_ms, delays_ms, retry_afters_ms;
+  for (const Report& report : reports) {
+    const lifecycle::Transition& to = report.transition;
+    ids.push_back(report.id);
+    attempts.push_back(report.attempt);
+    statuses.emplace_back(lifecycle::to_text(to.status));
+    outcomes.emplace_back(lifecycle::to_text(to.outcome));
+    retry_counts.push_back(to.retry_count);
+    losses.push_back(to.losses);
+    started_us_ago.push_back(microseconds_ago(report.started_at));
+    finished_us_ago.push_back(microseconds_ago(report.finished_at));
+    results.push_back(given(report.result_json));
+    codes.push_back(given(to.error_code));
+    messages.push_back(given(report.error_message));
+    details.push_back(given(report.error_details_json));
+    policies.push_back(given(report.policy));
+    backoffs_ms.push_back(to.next_run ? std::optional{std::int64_t{to.next_run->backoff.count()}} : std::nullopt);
+    delays_ms.push_back(to.next_run ? std::optional{std::int64_t{to.next_run->delay.count()}} : std::nullopt);
+    retry_afters_ms.push_back(report.retry_after ? std::optional{std::int64_t{report.retry_after->count()}}
+                                                 : std::nullopt);
+  }
+  db::Params params;
+  params.add(worker_id).add(ids).add(attempts).add(statuses).add(outcomes).add(retry_counts).add(losses);
+  params.add(started_us_ago).add(finished_us_ago).add(results).add(codes).add(messages).add(details).add(policies);
+  params.add(backoffs_ms).add(delays_ms).add(retry_afters_ms);
+  return params;
+}
+
+}  // namespace dogged::runtime

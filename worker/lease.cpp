@@ -1,0 +1,55 @@
+// See lease.hpp.
+#include "lease.hpp"
+
+#include <algorithm>
+
+namespace dogged::runtime {
+
+Lease::Lease(std::int64_t id, milliseconds length, SteadyClock::time_point asked_at)
+    : id_(id), length_(length), held_until_(asked_at + length) {}
+
+Lease::State Lease::state() const {
+  const std::scoped_lock lock{mutex_};
+  return state_;
+}
+
+SteadyClock::time_point Lease::held_until() const {
+  const std::scoped_lock lock{mutex_};
+  return held_until_;
+}
+
+bool Lease::note_renewed(SteadyClock::time_point asked_at) {
+  bool was_lapsed = false;
+  {
+    const std::scoped_lock lock{mutex_};
+    if (state_ == State::ended) return false;
+    held_until_ = std::max(held_until_, asked_at + length_);
+    was_lapsed = state_ == State::lapsed;
+    if (was_lapsed) state_ = State::regained;
+  }
+  changed_.notify_all();
+  return was_lapsed;
+}
+
+void Lease::note_ended() {
+  {
+    const std::scoped_lock lock{mutex_};
+    state_ = State::ended;
+  }
+  changed_.notify_all();
+}
+
+bool Lease::lapse_if_due(SteadyClock::time_point now) {
+  const std::scoped_lock lock{mutex_};
+  if (state_ == State::lapsed || state_ == State::ended || now < held_until_) return false;
+  state_ = State::lapsed;
+  return true;
+}
+
+Lease::State Lease::wait_while_lapsed(milliseconds time) {
+  std::unique_lock lock{mutex_};
+  changed_.wait_for(lock, time, [this] { return state_ != State::lapsed; });
+  return state_;
+}
+
+}  // namespace dogged::runtime

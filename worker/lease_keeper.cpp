@@ -1,0 +1,91 @@
+// See lease_keeper.hpp.
+#include "lease_keeper.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "sql_statements.hpp"
+
+namespace dogged::runtime {
+
+LeaseKeeper::LeaseKeeper(Session session, Settings settings, Lease& lease, Callbacks callbacks,
+                         std::shared_ptr<const Tally> tally)
+    : session_(std::move(session)),
+      settings_(settings),
+      lease_(lease),
+      callbacks_(std::move(callbacks)),
+      tally_(std::move(tally)),
+      beat_at_(SteadyClock::now()),
+      look_at_(SteadyClock::now()) {
+  thread_.start([this] { run(); });
+}
+
+LeaseKeeper::~LeaseKeeper() { stop(); }
+
+void LeaseKeeper::stop() {
+  stop_.request_stop();
+  wake_.wake();
+  thread_.join(session_, std::chrono::seconds{1});
+}
+
+void LeaseKeeper::run() {
+  const std::stop_token stop = stop_.get_token();
+  while (!stop.stop_requested() && lease_.state() != Lease::State::ended) {
+    try {
+      step();
+      session_.succeeded();
+    } catch (const std::exception& error) {
+      listening_ = false;
+      session_.recover_from(error, stop);
+    }
+  }
+}
+
+void LeaseKeeper::step() {
+  if (SteadyClock::now() >= beat_at_) beat();
+  if (lease_.state() == Lease::State::ended) return;
+  if (settings_.listens && !listening_) listen();
+  if (SteadyClock::now() >= look_at_) look_for_cancellations();
+  const auto time = std::chrono::ceil<milliseconds>(std::min(beat_at_, look_at_) - SteadyClock::now());
+  for (const db::Notification& notification : session_.connection().wait(time, wake_.fd())) hear(notification);
+}
+
+void LeaseKeeper::beat() {
+  const auto asked_at = SteadyClock::now();
+  const db::Params params =
+      db::Params{}.add(lease_.id()).add(tally_->fenced.load()).add(tally_->abandoned_threads.load());
+  if (session_.connection().run(sql::heartbeat, params).empty()) {
+    lease_.note_ended();
+    callbacks_.on_decided();
+    return;
+  }
+  if (lease_.note_renewed(asked_at)) callbacks_.on_decided();
+  beat_at_ = asked_at + settings_.heartbeat;
+}
+
+void LeaseKeeper::listen() {
+  for (const char* channel : {"wake", "cancel", "workers"}) session_.connection().listen(channel);
+  listening_ = true;
+  callbacks_.on_wake("");  // what was said before is lost
+  look_for_cancellations();
+}
+
+void LeaseKeeper::look_for_cancellations() {
+  look_at_ = SteadyClock::now() + settings_.poll_interval;
+  for (const db::Row& row : session_.connection().run(sql::cancelling, db::Params{}.add(lease_.id()))) {
+    callbacks_.on_cancel(row.number("id"), static_cast<int>(row.number("attempt")));
+  }
+}
+
+void LeaseKeeper::hear(const db::Notification& notification) {
+  if (notification.channel.ends_with(".wake")) {
+    callbacks_.on_wake(notification.payload);
+  } else if (notification.channel.ends_with(".workers")) {
+    callbacks_.on_worker();
+  } else if (notification.payload == std::to_string(lease_.id())) {
+    look_for_cancellations();
+  }
+}
+
+}  // namespace dogged::runtime

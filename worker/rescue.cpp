@@ -1,0 +1,91 @@
+// See rescue.hpp.
+#include "rescue.hpp"
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "claimed_task.hpp"
+#include "completion.hpp"
+#include "lifecycle/lifecycle.hpp"
+#include "sql_statements.hpp"
+
+namespace dogged::runtime {
+namespace {
+
+/// Of a lost attempt nobody knows when its handler began: the database makes of this the time of the claim.
+constexpr std::chrono::hours longer_than_any_claim{24 * 3650};
+
+Report lost_report(const db::Row& row, const std::string& message) {
+  lifecycle::TaskState task;
+  task.attempt = static_cast<int>(row.number("attempt"));
+  task.retry_count = static_cast<int>(row.number("retry_count"));
+  task.losses = static_cast<int>(row.number("losses"));
+  task.cancel_requested = row.boolean("cancel_requested");
+  lifecycle::Rules rules;  // its defaults where no worker has declared the task
+  if (!row.is_null("retry_lost")) {
+    rules.retry_lost = row.boolean("retry_lost");
+    rules.max_losses = static_cast<int>(row.number("max_losses"));
+  }
+  Report report;
+  report.id = row.number("id");
+  report.attempt = task.attempt;
+  report.transition = lifecycle::after_attempt(task, rules, {lifecycle::Outcome::lost}, 0.0).value();
+  report.finished_at = SteadyClock::now();
+  report.started_at = report.finished_at - longer_than_any_claim;
+  report.error_message = message;
+  return report;
+}
+
+/// Up to a batch of the tasks of one worker; how many.
+std::size_t rescue_batch(db::Connection& connection, std::int64_t worker_id, const std::string& message) {
+  std::size_t rescued = 0;
+  connection.transaction([&] {
+    if (connection.run(sql::lock_rescue, db::Params{}.add(worker_id)).empty()) return;
+    std::vector<Report> reports;
+    for (const db::Row& row : connection.run(sql::lost_tasks, db::Params{}.add(worker_id))) {
+      reports.push_back(lost_report(row, message));
+    }
+    if (reports.empty()) {
+      connection.run(sql::mark_rescued, db::Params{}.add(worker_id));
+    } else {
+      rescued = connection.run(sql::complete, completion_params(worker_id, reports)).size();
+    }
+  });
+  return rescued;
+}
+
+}  // namespace
+
+std::size_t end_lapsed_leases(db::Connection& connection, spdlog::logger& log) {
+  const db::Rows ended = connection.run(sql::end_leases);
+  for (const db::Row& row : ended) {
+    if (row.boolean("stopped")) continue;  // it had signed off: its lease was only left to lapse
+    log.warn("worker {} ({}, pid {} on {}) has not renewed its lease for {} ms: its tasks are rescued",
+             row.number("id"), row.text("name"), row.number("pid"), row.text("host"), row.number("silent_for_ms"));
+  }
+  return ended.size();
+}
+
+Rescued rescue_lost_tasks(db::Connection& connection, spdlog::logger& log) {
+  Rescued rescued;
+  for (const db::Row& row : connection.run(sql::workers_to_rescue)) {
+    const std::int64_t worker_id = row.number("id");
+    const std::string name{row.text("name")};
+    const std::string message = "worker " + std::to_string(worker_id) + " (" + name + ") did not renew its lease";
+    std::size_t tasks = 0;
+    try {
+      while (const std::size_t batch = rescue_batch(connection, worker_id, message)) tasks += batch;
+    } catch (const ConnectionError&) {
+      throw;
+    } catch (const Error& error) {  // whatever it is, the others' tasks do not wait for it
+      log.error("rescue of the tasks of worker {} ({}): {}; it is tried again", worker_id, name, error.message());
+    }
+    if (tasks > 0) log.warn("rescued {} tasks of worker {} ({})", tasks, worker_id, name);
+    rescued.tasks += tasks;
+  }
+  rescued.all = connection.run(sql::workers_to_rescue).empty();
+  return rescued;
+}
+
+}  // namespace dogged::runtime

@@ -1,0 +1,28 @@
+// Rescue: the tasks of workers that are dead, or that everybody must take for dead, run again.
+//
+// Any worker rescues; there is no leader. A worker's row is locked by whoever ends its lease or rescues its tasks, so
+// that several rescuers share the work and none waits for another.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include <spdlog/logger.h>
+
+#include "db/connection.hpp"
+
+namespace dogged::runtime {
+
+/// Ends the leases that have lapsed; how many. From then on their workers can neither renew them nor claim.
+std::size_t end_lapsed_leases(db::Connection& connection, spdlog::logger& log);
+
+struct Rescued {
+  std::size_t tasks = 0;
+  bool all = true;  ///< false: some are locked by somebody, or another worker is at it; look again
+};
+
+/// Gives an attempt `lost` to every task that is held under an ended lease, in batches of a transaction each, as the
+/// lifecycle decides by the stored task definitions.
+Rescued rescue_lost_tasks(db::Connection& connection, spdlog::logger& log);
+
+}  // namespace dogged::runtime

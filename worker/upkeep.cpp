@@ -1,0 +1,154 @@
+// See upkeep.hpp.
+#include "upkeep.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "rescue.hpp"
+#include "sql_statements.hpp"
+#include "worker_row.hpp"
+
+namespace dogged::runtime {
+namespace {
+
+constexpr std::chrono::hours partitions_interval{1};
+constexpr std::chrono::minutes partitions_again{1};  // after it failed
+constexpr milliseconds while_locked{250};            // what is to be rescued is locked by someone
+
+/// By a row of differing_definitions.sql.
+Declaration declaration_of(const db::Row& row) {
+  Declaration stored;
+  stored.rules.policy = policy_from_json(row.text("retry_policy"));
+  for (const auto& code : nlohmann::json::parse(row.text("auto_retry_for"))) {
+    stored.rules.auto_retry_for.push_back(code.get<std::string>());
+  }
+  stored.rules.retry_lost = row.boolean("retry_lost");
+  stored.rules.max_losses = static_cast<int>(row.number("max_losses"));
+  stored.policy_text = policy_to_text(stored.rules.policy);
+  return stored;
+}
+
+}  // namespace
+
+Upkeep::Upkeep(Session session, Settings settings, const Definitions& definitions, std::function<void()> on_rescued,
+               std::shared_ptr<spdlog::logger> log)
+    : session_(std::move(session)),
+      settings_(settings),
+      definitions_(definitions),
+      on_rescued_(std::move(on_rescued)),
+      log_(std::move(log)),
+      partitions_at_(SteadyClock::now() + partitions_interval),  // the worker has made them before it began
+      may_end_leases_at_(SteadyClock::now() + (settings.lets_others_renew ? settings.heartbeat : milliseconds{0})),
+      look_at_(SteadyClock::now()) {
+  thread_.start([this] { run(); });
+}
+
+Upkeep::~Upkeep() { stop(); }
+
+void Upkeep::look() {
+  {
+    const std::scoped_lock lock{mutex_};
+    woken_ = true;
+  }
+  changed_.notify_all();
+}
+
+void Upkeep::stop() {
+  stop_.request_stop();
+  look();
+  thread_.join(session_, std::chrono::seconds{1});
+}
+
+void Upkeep::run() {
+  const std::stop_token stop = stop_.get_token();
+  while (!stop.stop_requested()) {
+    try {
+      if (step()) session_.succeeded();
+    } catch (const std::exception& error) {
+      session_.recover_from(error, stop);
+      // Others have lost the server as well, perhaps: they get the time to renew their leases before any is ended.
+      may_end_leases_at_ = SteadyClock::now() + settings_.heartbeat;
+      look_at_ = SteadyClock::now();
+    }
+  }
+}
+
+bool Upkeep::step() {
+  bool woken = false;
+  {
+    std::unique_lock lock{mutex_};
+    changed_.wait_until(lock, look_at_, [this] { return woken_ || stop_.stop_requested(); });
+    woken = std::exchange(woken_, false);
+  }
+  if (stop_.stop_requested()) return false;
+  if (woken) compare_definitions();
+  if (!rescue()) return false;
+  if (SteadyClock::now() >= partitions_at_) make_partitions();
+  return true;
+}
+
+bool Upkeep::rescue() {
+  if (SteadyClock::now() < may_end_leases_at_) {
+    (void)session_.connection();  // the time counts from when the server is back
+    look_at_ = may_end_leases_at_;
+    return false;
+  }
+  end_lapsed_leases(session_.connection(), *log_);
+  const Rescued rescued = rescue_lost_tasks(session_.connection(), *log_);
+  if (rescued.tasks > 0) on_rescued_();
+  look_at_ = SteadyClock::now() + (rescued.all ? until_next_lapse() : while_locked);
+  return true;
+}
+
+milliseconds Upkeep::until_next_lapse() {
+  const auto lapses_in_ms = session_.connection()
+                                .run(sql::next_lapse, db::Params{}.add(settings_.worker_id))
+                                .one()
+                                .maybe_number("lapses_in_ms");
+  if (!lapses_in_ms) return settings_.heartbeat;
+  // One that has lapsed and was not ended is held up by a claim under way.
+  return std::clamp(milliseconds{*lapses_in_ms} + milliseconds{1}, milliseconds{50}, settings_.heartbeat);
+}
+
+void Upkeep::make_partitions() {
+  partitions_at_ = SteadyClock::now() + partitions_again;  // before it may fail: then the rest goes on meanwhile
+  const auto made = session_.connection().run(sql::make_partitions).one().number("made");
+  if (made > 0) log_->debug("made {} partitions for the coming days", made);
+  partitions_at_ = SteadyClock::now() + partitions_interval;
+}
+
+/// The newest declaration of a task counts for all workers, so that what becomes of a failure does not depend on which
+/// of them ran it.
+void Upkeep::compare_definitions() {
+  std::set<std::string> differing;
+  for (const db::Row& row : session_.connection().run(sql::differing_definitions, definition_params(definitions_))) {
+    const std::string name{row.text("name")};
+    differing.insert(name);
+    Declaration stored = declaration_of(row);
+    InForce& in_force = *definitions_.find(name)->second.in_force;
+    if (stored.policy_text == in_force.current().policy_text &&
+        stored.rules.auto_retry_for == in_force.current().rules.auto_retry_for) {
+      continue;
+    }
+    log_->warn(
+        "task {}: a worker of version {} that started later declares it differently; its declaration counts from now "
+        "on, here as well: {}",
+        name, row.text("version"), stored.policy_text);
+    in_force.replace_by(std::move(stored));
+    adopted_.insert(name);
+  }
+  for (auto name = adopted_.begin(); name != adopted_.end();) {
+    if (differing.contains(*name)) {
+      ++name;
+      continue;
+    }
+    const Definition& definition = definitions_.find(*name)->second;
+    log_->info("task {}: this program's own declaration counts again: {}", *name, definition.declared.policy_text);
+    definition.in_force->replace_by(definition.declared);
+    name = adopted_.erase(name);
+  }
+}
+
+}  // namespace dogged::runtime

@@ -1,0 +1,70 @@
+// What every worker does now and then for all: ends lapsed leases, rescues what was held under them, makes the
+// partitions of the coming days, and tells when another worker has declared a task differently.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <stop_token>
+#include <string>
+
+#include <spdlog/logger.h>
+
+#include "definition.hpp"
+#include "service_thread.hpp"
+#include "session.hpp"
+
+namespace dogged::runtime {
+
+/// Thread-safe.
+class Upkeep {
+ public:
+  struct Settings {
+    std::int64_t worker_id = 0;
+    milliseconds heartbeat{5'000};  ///< the longest it waits before it looks again when leases lapse
+    /// Others may have lost the server as well: they get a heartbeat's time to renew before any lease is ended.
+    bool lets_others_renew = false;
+  };
+
+  /// `on_rescued` is called on its thread when rescued tasks are ready to be claimed. `definitions` must outlive it.
+  Upkeep(Session session, Settings settings, const Definitions& definitions, std::function<void()> on_rescued,
+         std::shared_ptr<spdlog::logger> log);
+  ~Upkeep();
+
+  /// A worker has registered: its lease may lapse earlier than any that is known, and its definitions may differ.
+  void look();
+  void stop();
+
+  /// Breaks the connection if a statement on it has been waiting for its answer since before `time`.
+  void abort_if_busy_since(SteadyClock::time_point time) noexcept { session_.abort_if_busy_since(time); }
+
+ private:
+  void run();
+  bool step();
+  bool rescue();
+  void make_partitions();
+  void compare_definitions();
+  [[nodiscard]] milliseconds until_next_lapse();
+
+  Session session_;
+  const Settings settings_;
+  const Definitions& definitions_;
+  const std::function<void()> on_rescued_;
+  const std::shared_ptr<spdlog::logger> log_;
+
+  // Of its thread alone.
+  SteadyClock::time_point partitions_at_;
+  SteadyClock::time_point may_end_leases_at_;
+  SteadyClock::time_point look_at_;
+  std::set<std::string> adopted_;  // tasks for which another worker's declaration is in force
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool woken_ = true;
+  std::stop_source stop_;
+  ServiceThread thread_;  // last: it uses all of the above
+};
+
+}  // namespace dogged::runtime

@@ -1,0 +1,115 @@
+// See worker_row.hpp.
+#include "worker_row.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "retry/duration.hpp"
+#include "sql_statements.hpp"
+
+namespace dogged::runtime {
+namespace {
+
+constexpr milliseconds between_tries{100};
+
+std::string host_name() {
+  std::string name(256, '\0');
+  if (::gethostname(name.data(), name.size() - 1) != 0) return "unknown";
+  return name.c_str();
+}
+
+std::optional<std::int64_t> insert_row(db::Connection& connection, const WorkerRow& row, const Definitions& definitions,
+                                       std::optional<std::int64_t> previous) {
+  std::vector<std::string> names;
+  for (const auto& [name, definition] : definitions) names.push_back(name);
+  std::optional<std::int64_t> id;
+  connection.transaction([&] {
+    if (previous) connection.run(sql::end_lease, db::Params{}.add(*previous));
+    const db::Rows inserted = connection.run(sql::register_worker, db::Params{}
+                                                                       .add(row.name)
+                                                                       .add(host_name())
+                                                                       .add(static_cast<std::int64_t>(::getpid()))
+                                                                       .add(DOGGED_VERSION)
+                                                                       .add(nlohmann::json(row.queues).dump())
+                                                                       .add(names)
+                                                                       .add(std::int64_t{row.lease.count()}));
+    if (inserted.empty()) return;
+    id = inserted.one().number("id");
+    connection.run(sql::announce_worker);
+  });
+  return id;
+}
+
+}  // namespace
+
+db::Params definition_params(const Definitions& definitions) {
+  std::vector<std::string> names, queues, policies, codes;
+  std::vector<std::optional<std::int64_t>> timeouts_ms;
+  std::vector<std::string> retry_lost;
+  std::vector<std::int64_t> max_losses;
+  for (const auto& [name, definition] : definitions) {
+    names.push_back(name);
+    queues.push_back(definition.queue);
+    policies.push_back(policy_to_json(definition.declared.rules.policy));
+    codes.push_back(nlohmann::json(definition.declared.rules.auto_retry_for).dump());
+    timeouts_ms.push_back(definition.timeout.count() > 0 ? std::optional{std::int64_t{definition.timeout.count()}}
+                                                         : std::nullopt);
+    retry_lost.emplace_back(definition.declared.rules.retry_lost ? "t" : "f");
+    max_losses.push_back(definition.declared.rules.max_losses);
+  }
+  db::Params params;
+  params.add(names).add(queues).add(policies).add(codes).add(timeouts_ms).add(retry_lost).add(max_losses);
+  return params;
+}
+
+void publish_definitions(db::Connection& connection, const Definitions& definitions, const WorkerRow& row,
+                         spdlog::logger& log) {
+  std::set<std::string> served;
+  for (const auto& [queue, concurrency] : row.queues) served.insert(queue);
+  for (const auto& [name, definition] : definitions) served.insert(definition.queue);
+  for (const db::Row& other : connection.run(sql::differing_definitions, definition_params(definitions))) {
+    log.warn(
+        "task {}: this program declares it differently than the worker of version {} that published it last; now "
+        "this declaration counts for rescue and for SQL",
+        other.text("name"), other.text("version"));
+  }
+  connection.transaction([&] {
+    connection.run(sql::create_queues, db::Params{}.add(std::vector<std::string>{served.begin(), served.end()}));
+    connection.run(sql::publish_definitions, definition_params(definitions).add(DOGGED_VERSION));
+    connection.run(sql::announce_worker);  // now that there is something to compare with
+  });
+}
+
+std::optional<std::int64_t> register_worker(db::Connection& connection, const WorkerRow& row,
+                                            const Definitions& definitions, std::optional<std::int64_t> previous,
+                                            const WakeFd& stop, spdlog::logger& log) {
+  std::optional<std::int64_t> last_seen_us;
+  while (true) {
+    connection.run(sql::end_lease_of_name, db::Params{}.add(row.name));  // others' leases are for upkeep to end, later
+    if (const auto id = insert_row(connection, row, definitions, previous)) return id;
+
+    const db::Rows holder = connection.run(sql::name_holder, db::Params{}.add(row.name));
+    if (holder.empty()) continue;  // it has just gone
+    const db::Row other = holder.one();
+    const std::string who = "worker " + std::to_string(other.number("id")) + " (pid " +
+                            std::to_string(other.number("pid")) + " on " + std::string{other.text("host")} + ")";
+    if (last_seen_us && *last_seen_us != other.number("heartbeat_at_us")) {
+      throw InvalidInput(
+          "the name \"" + row.name + "\" is in use: " + who + " has just renewed its lease",
+          "give each worker a name of its own with --name, or none: then it is made of host and process id");
+    }
+    if (!last_seen_us) {
+      log.warn("the name \"{}\" is in use by {}; waiting until its lease is renewed, or lapses in {}", row.name, who,
+               duration_to_text(milliseconds{other.number("lapses_in_ms")}));
+      last_seen_us = other.number("heartbeat_at_us");
+    }
+    if (stop.wait(between_tries)) return std::nullopt;
+  }
+}
+
+}  // namespace dogged::runtime
