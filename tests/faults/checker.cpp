@@ -1,0 +1,308 @@
+// See checker.hpp. One function a promise.
+#include "checker.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace dogged::faults {
+namespace {
+
+using Complaints = std::vector<std::string>;
+
+std::string name_of(TaskId task) { return "task " + std::to_string(task); }
+
+std::string name_of(TaskId task, int attempt) { return name_of(task) + " attempt " + std::to_string(attempt); }
+
+std::string name_of(const AttemptRow& row) { return name_of(row.task_id, row.attempt) + " (" + row.outcome + ")"; }
+
+bool counts_as_end(const AttemptRow& row) { return row.outcome == "succeeded" || row.outcome == "failed"; }
+
+using AttemptsOf = std::map<TaskId, std::vector<AttemptRow>>;
+
+AttemptsOf by_task(const Evidence& evidence) {
+  AttemptsOf attempts;
+  for (const AttemptRow& row : evidence.attempts) attempts[row.task_id].push_back(row);
+  return attempts;
+}
+
+// ---- nothing is lost, nothing appears ------------------------------------------------------------------------------
+
+void check_tasks_are_there(const Evidence& evidence, Complaints& complaints) {
+  std::map<std::int64_t, TaskId> found;
+  std::set<TaskId> ids;
+  for (const TaskRow& task : evidence.tasks) {
+    if (!ids.insert(task.id).second) complaints.push_back(name_of(task.id) + " stands in two places");
+    if (const auto [other, is_new] = found.emplace(task.plan.key, task.id); !is_new) {
+      complaints.push_back(name_of(task.id) + " is there twice: key " + std::to_string(task.plan.key) + " is also " +
+                           name_of(other->second));
+    }
+  }
+  const std::set<std::int64_t> in_doubt{evidence.in_doubt.begin(), evidence.in_doubt.end()};
+  for (const auto& [key, id] : found) {
+    const auto enqueued = evidence.enqueued.find(key);
+    if (enqueued == evidence.enqueued.end() ? !in_doubt.contains(key) : enqueued->second != id) {
+      complaints.push_back(name_of(id) + " with key " + std::to_string(key) + " was not enqueued as that");
+    }
+  }
+  for (const auto& [key, id] : evidence.enqueued) {
+    if (!found.contains(key)) complaints.push_back(name_of(id) + " with key " + std::to_string(key) + " is lost");
+  }
+}
+
+void check_attempts_have_tasks(const Evidence& evidence, const AttemptsOf& attempts, Complaints& complaints) {
+  std::set<TaskId> ids;
+  for (const TaskRow& task : evidence.tasks) ids.insert(task.id);
+  for (const auto& [id, rows] : attempts) {
+    if (!ids.contains(id)) complaints.push_back(name_of(id) + " has attempts, and is not there");
+  }
+}
+
+// ---- each task's history follows from its rules --------------------------------------------------------------------
+
+/// What the attempts of a task come to, one after the other.
+struct Tally {
+  int retry_count = 0;
+  int losses = 0;
+  std::string status = "pending";
+};
+
+/// An attempt's effect, from the rules in tasks.hpp and docs/lifecycle.md.
+void add(Tally& tally, const AttemptRow& row, const Rules& rules) {
+  tally.status = "pending";
+  if (row.outcome == "succeeded") {
+    tally.status = "succeeded";
+  } else if (row.outcome == "lost") {
+    ++tally.losses;
+    if (!rules.retry_lost || tally.losses >= rules.max_losses) tally.status = "failed";
+  } else if (row.outcome == "failed" || row.outcome == "timed_out") {
+    if (row.error_code == rules.retried_code && tally.retry_count < rules.max_retries) {
+      ++tally.retry_count;
+    } else {
+      tally.status = "failed";
+    }
+  } else if (row.outcome != "interrupted") {
+    tally.status = "no outcome of these tasks";
+  }
+}
+
+std::string expected_code(const AttemptRow& row, const Plan& plan) {
+  if (row.outcome == "failed") return plan.code;
+  if (row.outcome == "timed_out") return "TIMEOUT";
+  return row.outcome == "lost" ? "WORKER_LOST" : "";
+}
+
+void check_history(const TaskRow& task, const std::vector<AttemptRow>& rows, Complaints& complaints) {
+  const Rules rules = rules_of(task.name);
+  Tally tally;
+  int number = 0;
+  for (const AttemptRow& row : rows) {
+    if (row.attempt != ++number)
+      complaints.push_back(name_of(row) + " is the one with number " + std::to_string(number));
+    if (number > 1 && tally.status != "pending")
+      complaints.push_back(name_of(row) + " comes after the end of its task");
+    if (row.outcome == "failed" && tally.retry_count >= task.plan.failures) {
+      complaints.push_back(name_of(row) + " has failed, and " + task.name + " was to succeed by then");
+    }
+    add(tally, row, rules);
+    if (row.will_retry != (tally.status == "pending")) {
+      complaints.push_back(name_of(row) + " says will_retry " + (row.will_retry ? "true" : "false") +
+                           ", and by its rules the task is " + tally.status);
+    }
+    if (row.error_code != expected_code(row, task.plan)) {
+      complaints.push_back(name_of(row) + " has the error code \"" + row.error_code + "\"");
+    }
+  }
+  if (task.status == "pending" || task.status == "running") {
+    complaints.push_back(name_of(task.id) + " has not ended: it is " + task.status);
+  } else if (task.status != tally.status) {
+    complaints.push_back(name_of(task.id) + " is " + task.status + ", and by its attempts it is " + tally.status);
+  }
+  const auto compare = [&](const char* column, int is, int by_attempts) {
+    if (is == by_attempts) return;
+    complaints.push_back(name_of(task.id) + " has " + column + " " + std::to_string(is) +
+                         ", and by its attempts it is " + std::to_string(by_attempts));
+  };
+  compare("attempt", task.attempt, number);
+  compare("retry_count", task.retry_count, tally.retry_count);
+  compare("losses", task.losses, tally.losses);
+}
+
+void check_times(const std::vector<AttemptRow>& rows, Complaints& complaints) {
+  const AttemptRow* before = nullptr;
+  for (const AttemptRow& row : rows) {
+    if (!(row.claimed_at <= row.started_at && row.started_at <= row.finished_at)) {
+      complaints.push_back(name_of(row) + " was not claimed, started and finished in this order");
+    }
+    if (before != nullptr && row.claimed_at < before->finished_at) {
+      complaints.push_back(name_of(row) + " was claimed before the attempt before it was over");
+    }
+    if (before != nullptr && before->next_retry_at && row.claimed_at < *before->next_retry_at) {
+      complaints.push_back(name_of(row) + " came " + std::to_string(*before->next_retry_at - row.claimed_at) +
+                           " µs before its next_retry_at");
+    }
+    before = &row;
+  }
+}
+
+void check_histories(const Evidence& evidence, const AttemptsOf& attempts, Complaints& complaints) {
+  static const std::vector<AttemptRow> none;
+  for (const TaskRow& task : evidence.tasks) {
+    const auto rows = attempts.find(task.id);
+    check_history(task, rows == attempts.end() ? none : rows->second, complaints);
+  }
+  for (const auto& [id, rows] : attempts) check_times(rows, complaints);
+}
+
+// ---- leases --------------------------------------------------------------------------------------------------------
+
+void check_leases(const Evidence& evidence, Complaints& complaints) {
+  for (const AttemptRow& row : evidence.attempts) {
+    const auto found = evidence.workers.find(row.worker_id);
+    if (found == evidence.workers.end()) {
+      complaints.push_back(name_of(row) + " is of worker " + std::to_string(row.worker_id) + ", which is not there");
+      continue;
+    }
+    const WorkerRow& worker = found->second;
+    const auto end =
+        std::min(worker.lease_ended_at.value_or(row.claimed_at), worker.stopped_at.value_or(row.claimed_at));
+    if (row.claimed_at > end) {
+      complaints.push_back(name_of(row) + " was claimed by worker " + std::to_string(worker.id) + " after its end");
+    }
+    if (row.outcome != "lost") continue;
+    if (!worker.lease_ended_at || row.finished_at < *worker.lease_ended_at) {
+      complaints.push_back(name_of(row) + " was declared lost before the lease of worker " + std::to_string(worker.id) +
+                           " was ended");
+    } else if (*worker.lease_ended_at < worker.lease_until) {
+      complaints.push_back("the lease of worker " + std::to_string(worker.id) + " was ended before it had lapsed");
+    }
+  }
+}
+
+// ---- the handlers' own log -----------------------------------------------------------------------------------------
+
+using ExecutionOf = std::map<std::pair<TaskId, int>, Execution>;
+
+/// No attempt runs twice, so that each execution is the one of its attempt.
+ExecutionOf by_attempt(const Evidence& evidence, Complaints& complaints) {
+  ExecutionOf executions;
+  for (const Execution& execution : evidence.executions) {
+    if (!executions.emplace(std::pair{execution.task, execution.attempt}, execution).second) {
+      complaints.push_back(name_of(execution.task, execution.attempt) + " was executed twice");
+    }
+  }
+  return executions;
+}
+
+void check_execution(const AttemptRow& row, const Execution& execution, const Evidence& evidence,
+                     Complaints& complaints) {
+  const auto worker = evidence.workers.find(row.worker_id);
+  if (worker != evidence.workers.end() && worker->second.pid != execution.pid) {
+    complaints.push_back(name_of(row) + " is recorded for process " + std::to_string(worker->second.pid) +
+                         ", and was executed by " + std::to_string(execution.pid));
+  }
+  const std::string expected = row.outcome == "succeeded" ? std::string{succeeded} : row.error_code;
+  if (counts_as_end(row) && execution.how != expected) {
+    complaints.push_back(name_of(row) + " counts, and its execution ended as \"" + execution.how + "\"");
+  }
+}
+
+void check_executions(const Evidence& evidence, const ExecutionOf& executions, Complaints& complaints) {
+  std::set<std::pair<TaskId, int>> recorded;
+  for (const AttemptRow& row : evidence.attempts) {
+    recorded.emplace(row.task_id, row.attempt);
+    const auto execution = executions.find({row.task_id, row.attempt});
+    if (execution != executions.end()) {
+      check_execution(row, execution->second, evidence, complaints);
+    } else if (row.outcome != "lost") {  // a lost one may not have begun
+      complaints.push_back(name_of(row) + " was never executed");
+    }
+  }
+  for (const auto& [attempt, execution] : executions) {
+    if (!recorded.contains(attempt)) {
+      complaints.push_back(name_of(attempt.first, attempt.second) + " was executed, and has no row");
+    }
+  }
+}
+
+/// Executions that count, that is, whose end was taken. The others may well overlap: a worker that lost its lease goes
+/// on until its handler heeds its stop token.
+void check_overlaps(const AttemptsOf& attempts, const ExecutionOf& executions, Complaints& complaints) {
+  for (const auto& [id, rows] : attempts) {
+    std::int64_t free_ns = 0;
+    for (const AttemptRow& row : rows) {
+      const auto execution = executions.find({row.task_id, row.attempt});
+      if (!counts_as_end(row) || execution == executions.end()) continue;
+      if (execution->second.started_ns < free_ns)
+        complaints.push_back(name_of(row) + " overlaps one that counts as well");
+      free_ns = execution->second.ended_ns.value_or(free_ns);
+    }
+  }
+}
+
+// ---- history does not change ---------------------------------------------------------------------------------------
+
+void check_nothing_changed(const Evidence& evidence, Complaints& complaints) {
+  std::map<std::pair<TaskId, int>, std::string> at_the_end;
+  for (const AttemptRow& row : evidence.attempts) at_the_end[{row.task_id, row.attempt}] = row.whole;
+  for (const auto& [attempt, seen] : evidence.attempts_seen) {
+    const auto now = at_the_end.find(attempt);
+    if (now == at_the_end.end()) {
+      complaints.push_back(name_of(attempt.first, attempt.second) + " had a row, and has none any more");
+    } else if (now->second != seen) {
+      complaints.push_back(name_of(attempt.first, attempt.second) + " changed from " + seen + " to " + now->second);
+    }
+  }
+}
+
+// ---- lateness ------------------------------------------------------------------------------------------------------
+
+/// Workers come back by a backoff that doubles from 100 ms to 5 s with 25 % jitter: after an outage they may wait as
+/// long as it has taken, and half as much again.
+TimeUs reconnecting_after(const Outage& outage) {
+  constexpr TimeUs at_least = 500'000;
+  constexpr TimeUs longest_backoff = 6'250'000;
+  return std::clamp((outage.to - outage.from) * 3 / 2, at_least, longest_backoff);
+}
+
+/// How much of [from, to] the server was away.
+TimeUs time_away(const Evidence& evidence, TimeUs from, TimeUs to) {
+  TimeUs away = 0;
+  for (const Outage& outage : evidence.outages) {
+    const TimeUs begin = std::max(from, outage.from);
+    const TimeUs end = std::min(to, outage.to + reconnecting_after(outage));
+    away += std::max<TimeUs>(0, end - begin);
+  }
+  return away;
+}
+
+}  // namespace
+
+Lateness lateness(const Evidence& evidence) {
+  Lateness worst;
+  for (const auto& [id, rows] : by_task(evidence)) {
+    for (std::size_t i = 0; i + 1 < rows.size(); ++i) {
+      const auto worker = evidence.workers.find(rows[i].worker_id);
+      if (rows[i].outcome != "lost" || worker == evidence.workers.end()) continue;
+      const TimeUs lapsed = worker->second.lease_until;
+      const TimeUs late = rows[i + 1].started_at - lapsed - time_away(evidence, lapsed, rows[i + 1].started_at);
+      if (worst.task == 0 || late > worst.at_most) worst = {late, id, rows[i].attempt, lapsed, rows[i].finished_at};
+    }
+  }
+  return worst;
+}
+
+std::vector<std::string> broken_promises(const Evidence& evidence) {
+  Complaints complaints;
+  const AttemptsOf attempts = by_task(evidence);
+  check_tasks_are_there(evidence, complaints);
+  check_attempts_have_tasks(evidence, attempts, complaints);
+  check_histories(evidence, attempts, complaints);
+  check_leases(evidence, complaints);
+  const ExecutionOf executions = by_attempt(evidence, complaints);
+  check_executions(evidence, executions, complaints);
+  check_overlaps(attempts, executions, complaints);
+  check_nothing_changed(evidence, complaints);
+  return complaints;
+}
+
+}  // namespace dogged::faults

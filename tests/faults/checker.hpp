@@ -1,0 +1,85 @@
+// The invariants of a run, checked after it: the database against what was enqueued, against the rules by which
+// attempts end, and against the handlers' own log. Pure: what it looks at was read by evidence.cpp, so that a test can
+// show it every kind of lie.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "handler_log.hpp"
+#include "tasks.hpp"
+
+namespace dogged::faults {
+
+/// Times of the database, in microseconds since 1970.
+using TimeUs = std::int64_t;
+
+struct TaskRow {
+  TaskId id = 0;
+  std::string name = {};
+  std::string status = {};
+  Plan plan = {};
+  int attempt = 0;
+  int retry_count = 0;
+  int losses = 0;
+};
+
+struct AttemptRow {
+  TaskId task_id = 0;
+  int attempt = 0;
+  std::string outcome = {};
+  std::int64_t worker_id = 0;
+  TimeUs claimed_at = 0;
+  TimeUs started_at = 0;
+  TimeUs finished_at = 0;
+  std::string error_code = {};  ///< empty for null
+  bool will_retry = false;
+  std::optional<TimeUs> next_retry_at = {};
+  std::string whole = {};  ///< the row as text, all columns
+};
+
+struct WorkerRow {
+  std::int64_t id = 0;
+  pid_t pid = 0;
+  TimeUs lease_until = 0;
+  std::optional<TimeUs> stopped_at = {};
+  std::optional<TimeUs> lease_ended_at = {};
+};
+
+/// A time in which the server was away.
+struct Outage {
+  TimeUs from = 0;
+  TimeUs to = 0;
+};
+
+struct Evidence {
+  std::map<std::int64_t, TaskId> enqueued = {};  ///< by key: the producer was told of them
+  std::vector<std::int64_t> in_doubt = {};       ///< keys whose enqueue was not answered
+  std::vector<TaskRow> tasks = {};               ///< by id
+  std::vector<AttemptRow> attempts = {};         ///< by task and attempt
+  std::map<std::int64_t, WorkerRow> workers = {};
+  std::vector<Execution> executions = {};                            ///< by start
+  std::map<std::pair<TaskId, int>, std::string> attempts_seen = {};  ///< rows as they were seen during the run
+  std::vector<Outage> outages = {};
+};
+
+/// How late a task ran again after its worker was lost, at most: after the lease had lapsed, not counting the time in
+/// which the server was away and workers were waiting to reach it again.
+struct Lateness {
+  TimeUs at_most = 0;
+  TaskId task = 0;        ///< 0: none was lost
+  int attempt = 0;        ///< that was lost
+  TimeUs lapsed_at = 0;   ///< its worker's lease
+  TimeUs rescued_at = 0;  ///< by another worker
+};
+[[nodiscard]] Lateness lateness(const Evidence& evidence);
+
+/// Every broken promise in words, with the task and the attempt. Empty: all were kept.
+[[nodiscard]] std::vector<std::string> broken_promises(const Evidence& evidence);
+
+}  // namespace dogged::faults

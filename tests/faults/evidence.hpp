@@ -1,0 +1,18 @@
+// Collects during a run what the checker looks at after it.
+#pragma once
+
+#include <filesystem>
+
+#include "checker.hpp"
+#include "database.hpp"
+
+namespace dogged::faults {
+
+/// Notes the attempt rows that are new since the last look, as they are now.
+void note_attempts_seen(Database& database, Evidence& evidence);
+
+/// Reads tasks, attempts, workers and the handlers' log. What the producer enqueued, the outages and the rows seen
+/// during the run stay as they are.
+void read_evidence(Database& database, const std::filesystem::path& handler_log, Evidence& evidence);
+
+}  // namespace dogged::faults

@@ -1,0 +1,58 @@
+// The handlers' own log: what ran, and when, by the word of those who ran it. One append-only file for all workers of a
+// run, which the checker holds against the database.
+//
+//   start <task> <attempt> <pid> <nanoseconds of CLOCK_MONOTONIC>
+//   end   <task> <attempt> <pid> <nanoseconds of CLOCK_MONOTONIC> <succeeded, or the error code, or STOPPED>
+//
+// Each line is one write() with O_APPEND, so that lines of several processes do not mix, and what a process wrote is
+// there however it dies.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sys/types.h>
+
+#include <dogged/task.hpp>
+
+namespace dogged::faults {
+
+inline constexpr std::string_view succeeded = "succeeded";
+inline constexpr std::string_view stopped = "STOPPED";  ///< the stop token was heeded
+
+/// Written by handlers. Thread-safe.
+class HandlerLog {
+ public:
+  /// Throws std::system_error.
+  explicit HandlerLog(const std::filesystem::path& file);
+  ~HandlerLog();
+  HandlerLog(const HandlerLog&) = delete;
+  HandlerLog& operator=(const HandlerLog&) = delete;
+
+  void start(const Context& context) const;
+  void end(const Context& context, std::string_view how) const;
+
+ private:
+  void write(const std::string& line) const;
+
+  int fd_;
+};
+
+/// One start of a handler, and its end if it came to one.
+struct Execution {
+  TaskId task = 0;
+  int attempt = 0;
+  pid_t pid = 0;
+  std::int64_t started_ns = 0;
+  std::optional<std::int64_t> ended_ns = {};
+  std::string how = {};  ///< empty without an end
+};
+
+/// In the order of their starts. Empty where there is no file. Throws InvalidInput for a line that is not one.
+[[nodiscard]] std::vector<Execution> read_handler_log(const std::filesystem::path& file);
+
+}  // namespace dogged::faults

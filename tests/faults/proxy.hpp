@@ -1,0 +1,90 @@
+// A TCP proxy between one worker and its server that makes the network's faults: it delays, resets connections, leaves
+// them half open (what goes through them is swallowed, and nothing is closed), and cuts a connection at a statement:
+// before the server saw it, or after the server did it but before the worker hears of that.
+//
+// It listens on a loopback port of the system's choice and reaches the server through its Unix socket. All members may
+// be called from any thread.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <filesystem>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "messages.hpp"
+#include "wake_fd.hpp"
+
+namespace dogged::faults {
+
+enum class Statement { completion, commit };
+enum class Side { before_server, after_server };
+
+class Proxy {
+ public:
+  /// `server_socket`: of PostgreSQL; it may come and go. Throws std::system_error.
+  explicit Proxy(std::filesystem::path server_socket);
+  ~Proxy();
+  Proxy(const Proxy&) = delete;
+  Proxy& operator=(const Proxy&) = delete;
+
+  /// How to reach the server through this proxy.
+  [[nodiscard]] std::string url() const;
+
+  /// Every byte takes this much longer from now on, each way.
+  void delay(std::chrono::milliseconds each_way);
+  /// Resets every connection that there is.
+  void cut();
+  /// Nothing more goes through the connections that there are, and none is closed; new ones work. So it is when a
+  /// router between the two has forgotten them.
+  void forget_connections();
+  /// From now on nothing goes through at all, new connections included, and none is closed. The end of it is the end of
+  /// those connections: what was still sent on them is answered with a reset.
+  void partition(bool on);
+  /// Cuts the connection on which the next such statement comes. Once.
+  void cut_at(Statement statement, Side side);
+  /// Forgets that connection, before the server saw the statement, which may be one of a transaction. Once.
+  void forget_at(Statement statement);
+  /// How often cut_at and forget_at have done what they were to do.
+  [[nodiscard]] int hits() const;
+  /// No delay, no partition, no trap, and what was forgotten is reset.
+  void heal();
+
+ private:
+  class Link;
+  enum class Action { cut_before, cut_after, forget };
+  struct Trap {
+    Statement statement;
+    Action action;
+  };
+
+  void run();
+  void accept_one();
+  void serve(Link& link);
+  void from_client(Link& link);
+  void from_server(Link& link);
+  void set(Trap trap);
+  [[nodiscard]] std::optional<Action> spring_trap(const Message& message);
+
+  const std::filesystem::path server_socket_;
+  int listener_;
+  int port_ = 0;
+  runtime::WakeFd wake_;
+
+  mutable std::mutex mutex_;  // guards what follows; the thread lets go of it only to wait
+  bool ended_ = false;
+  std::chrono::milliseconds delay_{0};
+  bool is_partitioned_ = false;
+  std::optional<Trap> trap_;
+  int hits_ = 0;
+  std::list<Link> links_;
+
+  std::thread thread_;  // after all that it uses
+};
+
+}  // namespace dogged::faults

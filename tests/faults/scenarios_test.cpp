@@ -1,0 +1,359 @@
+// One fault at a time, each at the moment where it hurts most, on real processes.
+#include <csignal>
+
+#include "stage.hpp"
+#include "support/catch.hpp"
+#include "support/test_database.hpp"
+
+using namespace dogged;
+using namespace dogged::faults;
+using namespace std::chrono_literals;
+using test::contains;
+using test::eventually;
+
+namespace {
+
+/// For scenarios in which no worker dies: on a loaded machine a second and a half may pass without a heartbeat.
+const WorkerOptions long_lease{{"--lease", "30s"}, {"--heartbeat", "1s"}};
+
+WorkerOptions with_long_lease(const WorkerOptions::value_type& option) {
+  WorkerOptions options = long_lease;
+  options.insert(option);
+  return options;
+}
+
+/// A machine that does other things as well may need so much more than the promised lease + 1 s.
+constexpr auto allowance = 10s;
+
+std::string text(std::int64_t number) { return std::to_string(number); }
+
+/// The worker ids of a task's attempts, in their order.
+std::int64_t worker_of(Stage& stage, TaskId task, int attempt) {
+  return stage.database()
+      .run("select worker_id from dogged.task_attempts where task_id = $1::bigint and attempt = $2::int",
+           db::Params{}.add(task).add(attempt))
+      .one()
+      .number("worker_id");
+}
+
+}  // namespace
+
+TEST_CASE("a worker that is killed loses its attempt, and another one runs the task within lease + 1 s", "[scenario]") {
+  Stage stage;
+  WorkerSlot& first = stage.start_worker();
+  const TaskId task = stage.enqueue(slow, {.gate = stage.gate()});
+  REQUIRE(stage.has_started(task, 1));
+  stage.start_worker();
+  first.process().signal(SIGKILL);
+  REQUIRE(stage.has_started(task, 2));
+  stage.open_gate();
+  REQUIRE(stage.all_ended());
+  CHECK(stage.history_of(task) == "1 lost true, 2 succeeded false");
+  CHECK(stage.broken_promises() == "none");
+  CHECK(stage.worst_lateness() < 1s + allowance);
+}
+
+TEST_CASE("a task that must not be repeated is a dead letter after its worker was killed", "[scenario]") {
+  Stage stage;
+  WorkerSlot& first = stage.start_worker();
+  const TaskId task = stage.enqueue(once, {.gate = stage.gate()});
+  REQUIRE(stage.has_started(task, 1));
+  first.process().signal(SIGKILL);
+  stage.start_worker();
+  REQUIRE(stage.all_ended());
+  CHECK(stage.history_of(task) == "1 lost false");
+  CHECK(stage.status_of(task) == "failed");
+  CHECK(stage.broken_promises() == "none");
+}
+
+TEST_CASE(
+    "a worker that wakes up after its lease changes nothing, says so with both incarnations, and goes on as a new one",
+    "[scenario]") {
+  Stage stage;
+  WorkerSlot& zombie = stage.start_worker();
+  const TaskId task = stage.enqueue(slow, {.gate = stage.gate()});
+  REQUIRE(stage.has_started(task, 1));
+  zombie.process().signal(SIGSTOP);
+  WorkerSlot& other = stage.start_worker();
+  REQUIRE(stage.has_started(task, 2));
+  zombie.process().signal(SIGCONT);
+  CHECK(stage.has_ended(task, 1, stopped));  // its stop token was set
+  REQUIRE(eventually([&] { return stage.incarnations_of(zombie) == 2; }));
+  CHECK(stage.status_of(task) == "running");
+  stage.open_gate();
+  REQUIRE(stage.all_ended());
+  CHECK(stage.history_of(task) == "1 lost true, 2 succeeded false");
+  CHECK(contains(zombie.log_of_process(), text(worker_of(stage, task, 1))));
+  CHECK(eventually([&] {
+    return stage.database().value("select coalesce(sum(fenced), 0) as value from dogged.workers where pid = $1::int",
+                                  db::Params{}.add(static_cast<int>(zombie.process().pid()))) == "1";
+  }));
+  const std::string both = zombie.log_of_process();
+  CHECK(contains(both, "worker " + text(worker_of(stage, task, 1))));
+  CHECK(contains(both, "worker " + text(worker_of(stage, task, 2))));
+
+  CHECK(other.stop() == 0);  // what comes next is the new incarnation's
+  const TaskId next = stage.enqueue(quick, {});
+  REQUIRE(stage.all_ended());
+  CHECK(stage.history_of(next) == "1 succeeded false");
+  CHECK(stage.broken_promises() == "none");
+}
+
+TEST_CASE("a completion that is cut off counts once, whether the server did it or not", "[scenario]") {
+  Stage stage;
+  WorkerSlot& worker = stage.start_worker(long_lease);
+  const TaskId task = stage.enqueue(slow, {.gate = stage.gate()});
+  REQUIRE(stage.has_started(task, 1));
+  SECTION("before the server saw it") { worker.proxy().cut_at(Statement::completion, Side::before_server); }
+  SECTION("after the server did it") { worker.proxy().cut_at(Statement::completion, Side::after_server); }
+  stage.open_gate();
+  REQUIRE(stage.all_ended());
+  CHECK(worker.proxy().hits() == 1);
+  CHECK(stage.history_of(task) == "1 succeeded false");
+  const TaskId next = stage.enqueue(quick, {});  // the worker has come back
+  REQUIRE(stage.all_ended());
+  CHECK(stage.history_of(next) == "1 succeeded false");
+  CHECK(stage.broken_promises() == "none");
+}
+
+TEST_CASE("a worker that is cut off knows that its lease lapsed, and goes on as a new incarnation", "[scenario]") {
+  Stage stage;
+  WorkerSlot& silent = stage.start_worker();
+  const TaskId task = stage.enqueue(slow, {.gate = stage.gate()});
+  REQUIRE(stage.has_started(task, 1));
+  silent.proxy().partition(true);
+  CHECK(stage.has_ended(task, 1, stopped));
+  silent.proxy().partition(false);
+  REQUIRE(eventually([&] { return stage.incarnations_of(silent) == 2; }));
+  stage.open_gate();
+  REQUIRE(stage.all_ended());
+  CHECK(stage.status_of(task) == "succeeded");
+  CHECK(stage.broken_promises() == "none");
+}
+
+TEST_CASE("a worker whose connections all go silent, and are not closed, makes new ones", "[scenario]") {
+  Stage stage;
+  WorkerSlot& silent = stage.start_worker();
+  const TaskId task = stage.enqueue(slow, {.gate = stage.gate()});
+  REQUIRE(stage.has_started(task, 1));
+  silent.proxy().forget_connections();
+  stage.open_gate();
+  const TaskId next = stage.enqueue(quick, {});
+  REQUIRE(stage.all_ended());
+  CHECK(stage.status_of(task) == "succeeded");
+  CHECK(stage.status_of(next) == "succeeded");
+  CHECK(stage.broken_promises() == "none");
+}
+
+TEST_CASE("a silent worker's task runs elsewhere, though the server still sees its connections", "[scenario]") {
+  Stage stage;
+  WorkerSlot& silent = stage.start_worker();
+  const TaskId task = stage.enqueue(slow, {.gate = stage.gate()});
+  REQUIRE(stage.has_started(task, 1));
+  stage.start_worker();
+  silent.proxy().partition(true);
+  REQUIRE(stage.has_started(task, 2));
+  stage.open_gate();
+  REQUIRE(stage.all_ended());
+  CHECK(stage.history_of(task) == "1 lost true, 2 succeeded false");
+  CHECK(stage.broken_promises() == "none");
+}
+
+TEST_CASE("a rescuer that falls silent in the middle of a rescue does not hold it up", "[scenario]") {
+  Stage stage;
+  WorkerSlot& lost = stage.start_worker();
+  const TaskId task = stage.enqueue(slow, {.gate = stage.gate()});
+  REQUIRE(stage.has_started(task, 1));
+  WorkerSlot& rescuer = stage.start_worker();
+  rescuer.proxy().forget_at(Statement::completion);
+  lost.process().signal(SIGKILL);
+  REQUIRE(eventually([&] { return rescuer.proxy().hits() == 1; }));
+  stage.start_worker();
+  REQUIRE(stage.has_started(task, 2));
+  stage.open_gate();
+  REQUIRE(stage.all_ended());
+  CHECK(stage.history_of(task) == "1 lost true, 2 succeeded false");
+  CHECK(stage.broken_promises() == "none");
+  CHECK(stage.worst_lateness() < 1s + allowance);
+}
+
+TEST_CASE("a second SIGTERM ends a worker at once and loses nothing", "[scenario]") {
+  Stage stage;
+  WorkerSlot& hasty = stage.start_worker({{"--grace", "1m"}});
+  std::vector<TaskId> tasks;
+  for (int i = 0; i < 12; ++i) tasks.push_back(stage.enqueue(slow, {.gate = stage.gate()}));
+  REQUIRE(stage.has_started(tasks[3], 1));
+  hasty.process().signal(SIGTERM);
+  REQUIRE(eventually([&] { return contains(hasty.log_of_process(), "stopping"); }));
+  hasty.process().signal(SIGTERM);
+  CHECK(hasty.process().wait(10s).has_value());
+  stage.start_worker();
+  stage.open_gate();
+  REQUIRE(stage.all_ended());
+  for (TaskId task : tasks) CHECK(stage.status_of(task) == "succeeded");
+  CHECK(stage.broken_promises() == "none");
+}
+
+TEST_CASE("what was cut short by a shutdown is interrupted, spends no retry and runs again at once", "[scenario]") {
+  Stage stage;
+  WorkerSlot& first = stage.start_worker(with_long_lease({"--grace", "100ms"}));
+  const TaskId task = stage.enqueue(slow, {.gate = stage.gate()});
+  REQUIRE(stage.has_started(task, 1));
+  stage.start_worker(long_lease);
+  CHECK(first.stop() == 0);
+  REQUIRE(stage.has_started(task, 2));
+  stage.open_gate();
+  REQUIRE(stage.all_ended());
+  CHECK(stage.history_of(task) == "1 interrupted true, 2 succeeded false");
+  CHECK(stage.broken_promises() == "none");
+}
+
+TEST_CASE("the server goes away while handlers run, and what they did is written when it is back", "[scenario]") {
+  Stage stage;
+  WorkerSlot& worker = stage.start_worker(long_lease);
+  const TaskId task = stage.enqueue(slow, {.gate = stage.gate()});
+  REQUIRE(stage.has_started(task, 1));
+  SECTION("fast shutdown") { Stage::server().stop(SIGINT); }
+  SECTION("immediate shutdown") { Stage::server().stop(SIGQUIT); }
+  SECTION("the postmaster is killed") { Stage::server().stop(SIGKILL); }
+  stage.open_gate();
+  CHECK(stage.has_ended(task, 1, succeeded));
+  Stage::server().start();
+  REQUIRE(stage.all_ended());
+  CHECK(stage.history_of(task) == "1 succeeded false");
+  const TaskId next = stage.enqueue(quick, {});
+  REQUIRE(stage.all_ended());
+  CHECK(stage.history_of(next) == "1 succeeded false");
+  CHECK(stage.incarnations_of(worker) == 1);
+  CHECK(stage.broken_promises() == "none");
+}
+
+TEST_CASE("the server stays away for longer than the lease, and no task is lost for good", "[scenario]") {
+  Stage stage;
+  WorkerSlot& worker = stage.start_worker();
+  const TaskId task = stage.enqueue(slow, {.gate = stage.gate()});
+  REQUIRE(stage.has_started(task, 1));
+  Stage::server().stop(SIGKILL);
+  CHECK(stage.has_ended(task, 1, stopped));  // the lease has lapsed by the worker's own clock
+  Stage::server().start();
+  REQUIRE(stage.has_started(task, 2));
+  stage.open_gate();
+  REQUIRE(stage.all_ended());
+  CHECK(stage.status_of(task) == "succeeded");
+  CHECK(stage.incarnations_of(worker) == 2);
+  CHECK(stage.broken_promises() == "none");
+}
+
+TEST_CASE("all connections of a worker are terminated, and nothing is lost", "[scenario]") {
+  Stage stage;
+  WorkerSlot& worker = stage.start_worker(long_lease);
+  const TaskId task = stage.enqueue(slow, {.gate = stage.gate()});
+  REQUIRE(stage.has_started(task, 1));
+  CHECK(stage.database().value("select count(pg_terminate_backend(pid)) >= 3 as value from pg_stat_activity "
+                               "where application_name = $1",
+                               db::Params{}.add(worker.application_name())) == "t");
+  stage.open_gate();
+  REQUIRE(stage.all_ended());
+  const TaskId next = stage.enqueue(quick, {});
+  REQUIRE(stage.all_ended());
+  CHECK(stage.history_of(task) == "1 succeeded false");
+  CHECK(stage.history_of(next) == "1 succeeded false");
+  CHECK(stage.incarnations_of(worker) == 1);
+  CHECK(stage.broken_promises() == "none");
+}
+
+TEST_CASE("a rolling restart under load burns no attempt and leaves no gap", "[scenario]") {
+  Stage stage;
+  std::vector<WorkerSlot*> workers;
+  for (int i = 0; i < 3; ++i) workers.push_back(&stage.start_worker(with_long_lease({"--grace", "30s"})));
+  std::vector<TaskId> tasks;
+  const auto enqueue_some = [&] {
+    for (int i = 0; i < 40; ++i) tasks.push_back(stage.enqueue(slow, {.runs_ms = 20 + i}));
+  };
+  enqueue_some();
+  for (WorkerSlot* worker : workers) {
+    CHECK(worker->stop() == 0);
+    enqueue_some();
+    stage.start_again(*worker);
+  }
+  REQUIRE(stage.all_ended());
+  for (TaskId task : tasks) CHECK(stage.history_of(task) == "1 succeeded false");
+  CHECK(stage.broken_promises() == "none");
+  // Whenever tasks were waiting, some worker took one.
+  CHECK(stage.database().value(R"(
+    with claims as (select claimed_at, lag(claimed_at) over (order by claimed_at) as before from dogged.task_attempts)
+    select coalesce(max(claimed_at - before), '0') < interval '3 seconds' as value from claims
+     where exists (select from dogged.tasks t where t.enqueued_at < claims.before and t.claimed_at >= claims.claimed_at))") ==
+        "t");
+}
+
+TEST_CASE("a task that keeps killing its workers is a dead letter after three losses", "[scenario]") {
+  Stage stage;
+  WorkerSlot& worker = stage.start_worker();
+  const TaskId task = stage.enqueue(killer, {.deaths = 100});
+  for (int attempt = 1; attempt <= 3; ++attempt) {
+    REQUIRE(stage.has_started(task, attempt));
+    REQUIRE(worker.process().wait(30s) == 128 + SIGKILL);
+    stage.start_again(worker);
+  }
+  REQUIRE(stage.all_ended());
+  CHECK(stage.history_of(task) == "1 lost true, 2 lost true, 3 lost false");
+  CHECK(stage.status_of(task) == "failed");
+  CHECK(worker.stop() == 0);
+  CHECK(stage.broken_promises() == "none");
+}
+
+TEST_CASE("a handler that takes its process with it does not take its task", "[scenario]") {
+  Stage stage;
+  WorkerSlot& worker = stage.start_worker();
+  const std::string way = GENERATE("leave_child", "exit", "throw_in_destructor", "allocate");
+  INFO(way);
+  const TaskId task = stage.enqueue(rough, {.deaths = 1, .way = way});
+  REQUIRE(stage.has_started(task, 1));
+  CHECK(worker.process().wait(30s).has_value());
+  stage.start_worker();
+  REQUIRE(stage.all_ended());
+  CHECK(stage.history_of(task) == "1 lost true, 2 succeeded false");
+  CHECK(stage.broken_promises() == "none");
+}
+
+TEST_CASE("a child that a handler forked and that calls exit() harms neither the task nor the worker", "[scenario]") {
+  Stage stage;
+  WorkerSlot& worker = stage.start_worker(long_lease);
+  const TaskId task = stage.enqueue(rough, {.deaths = 1, .way = "exit_child"});
+  REQUIRE(stage.all_ended());
+  const TaskId next = stage.enqueue(quick, {});
+  REQUIRE(stage.all_ended());
+  CHECK(stage.history_of(task) == "1 succeeded false");
+  CHECK(stage.history_of(next) == "1 succeeded false");
+  CHECK(worker.stop() == 0);
+  CHECK(stage.broken_promises() == "none");
+}
+
+TEST_CASE("a handler that never heeds its stop token is ended without it", "[scenario]") {
+  Stage stage;
+  WorkerSlot& worker = stage.start_worker(long_lease);
+  const TaskId task = stage.enqueue(deaf, {.runs_ms = 60'000, .failures = 1});
+  REQUIRE(stage.all_ended());
+  CHECK(stage.history_of(task) == "1 timed_out true, 2 succeeded false");
+  CHECK(worker.stop() == 0);
+  CHECK(stage.broken_promises() == "none");
+}
+
+TEST_CASE("a worker with too many threads that never end begins anew in the same process, and burns no attempt",
+          "[scenario]") {
+  Stage stage;
+  WorkerSlot& worker = stage.start_worker(with_long_lease({"--max-abandoned-threads", "2"}));
+  std::vector<TaskId> tasks;
+  for (int i = 0; i < 3; ++i) tasks.push_back(stage.enqueue(deaf, {.runs_ms = 60'000, .failures = 1}));
+  const TaskId other = stage.enqueue(slow, {.gate = stage.gate()});
+  REQUIRE(eventually([&] { return stage.incarnations_of(worker) == 2; }));
+  stage.open_gate();
+  REQUIRE(stage.all_ended());
+  for (TaskId task : tasks) CHECK(stage.status_of(task) == "succeeded");
+  CHECK(stage.status_of(other) == "succeeded");
+  CHECK(stage.database().value("select count(*) as value from dogged.task_attempts where outcome = 'lost'") == "0");
+  CHECK(!worker.process().has_ended());
+  CHECK(worker.stop() == 0);
+  CHECK(stage.broken_promises() == "none");
+}
