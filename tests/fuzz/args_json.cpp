@@ -1,0 +1,95 @@
+// Args, results and error details: JSON that came from outside, on its way into a handler's types and back into text
+// that PostgreSQL's jsonb holds.
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include <dogged/detail/registration.hpp>
+
+#include "fuzz.hpp"
+
+using Document = nlohmann::json;
+using namespace dogged;
+
+namespace {
+
+struct Address {
+  std::string street;
+  int number = 0;
+  friend bool operator==(const Address&, const Address&) = default;
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Address, street, number)
+
+struct Order {
+  std::string name;
+  std::int64_t count = 0;
+  bool express = false;
+  std::vector<int> items;
+  std::map<std::string, Address> addresses;
+  friend bool operator==(const Order&, const Order&) = default;
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Order, name, count, express, items, addresses)
+
+/// Whether `pointer` leads to a value of the document, or to where a member is missing.
+bool leads_into(const Document& document, const std::string& pointer) {
+  const Document::json_pointer path{pointer};
+  return document.contains(path) || (!path.empty() && document.contains(path.parent_pointer()));
+}
+
+void require_args_are_read_or_described(const std::string& text) {
+  try {
+    const auto order = detail::parse_args<Order>(text);
+    const Document document(order);
+    if (detail::find_unstorable(document)) return;
+    const std::string written = detail::to_json_text("the args", order);
+    fuzz::require(detail::parse_args<Order>(written) == order, "args that are written read back", written);
+  } catch (const detail::InvalidArgs& error) {
+    const Document document = Document::parse(text, nullptr, /*allow_exceptions=*/false);
+    if (document.is_discarded()) return;
+    fuzz::require(leads_into(document, error.pointer()), "the pointer leads to what does not fit", error.pointer());
+  }
+}
+
+void require_storable(const std::string& text) {
+  fuzz::require(fuzz::is_utf8(text), "JSON text is UTF-8", text);
+  const auto found = detail::find_unstorable(Document::parse(text));
+  fuzz::require(!found.has_value(), "jsonb holds what is written", text);
+}
+
+void require_document_is_kept_or_refused(const Document& document) {
+  const auto unstorable = detail::find_unstorable(document);
+  if (unstorable) {
+    fuzz::require(leads_into(document, unstorable->pointer), "the pointer leads to what cannot be stored",
+                  unstorable->pointer);
+  }
+  try {
+    const std::string written = detail::to_json_text("the result", document);
+    fuzz::require(!unstorable, "what cannot be stored is refused", written);
+    require_storable(written);
+    fuzz::require(Document::parse(written) == document, "a result that is written reads back", written);
+  } catch (const std::invalid_argument& error) {
+    fuzz::require(unstorable.has_value(), "only what cannot be stored is refused", error.what());
+  }
+}
+
+void require_details_are_kept(const Document& details) {
+  const std::string written = detail::details_to_json_text(details);
+  require_storable(written);
+  fuzz::require(written.size() <= detail::max_details_bytes, "details are at most 64 KiB");
+}
+
+}  // namespace
+
+void fuzz::check(std::string_view input) {
+  const std::string text{input};
+  require_args_are_read_or_described(text);
+  (void)detail::describe_invalid_args(input);
+  require_details_are_kept(Document(text));
+  const Document document = Document::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (document.is_discarded()) return;
+  require_document_is_kept_or_refused(document);
+  require_details_are_kept(document);
+}

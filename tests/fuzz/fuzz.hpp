@@ -1,0 +1,45 @@
+// What the fuzz targets share. A target is one file that defines fuzz::check: it gives an input to a parser and
+// requires of the answer what the parser's header promises.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <dogged/error.hpp>
+
+namespace fuzz {
+
+/// Defined by each target. An exception that leaves it is a failure, as is a promise that does not hold.
+void check(std::string_view input);
+
+/// Ends the program unless `holds`, so that the fuzzer keeps the input; prints the promise and what was seen.
+void require(bool holds, std::string_view promise, std::string_view seen = {});
+
+/// By RFC 3629, and by other code than the one that is tested.
+[[nodiscard]] bool is_utf8(std::string_view text);
+/// Valid UTF-8 without control characters (C0, DEL and C1), which a terminal could obey.
+[[nodiscard]] bool is_printable_line(std::string_view text);
+
+/// An error that quotes its input must not become longer or wilder by it: one printable line of at most 1000 bytes, and
+/// a hint likewise.
+void require_sound_message(const dogged::Error& error);
+
+/// Takes an input apart whose lines are one value each, so that seeds can be written by hand. After the last line
+/// everything is empty and 0.
+class Lines {
+ public:
+  explicit Lines(std::string_view input) : rest_(input) {}
+
+  [[nodiscard]] bool at_end() const { return rest_.empty(); }
+  [[nodiscard]] std::string_view rest() const { return rest_; }
+  std::string text();
+  /// Where the line is no number, or none in the range, the nearest to it or to 0.
+  std::int64_t number(std::int64_t least, std::int64_t most);
+  bool flag() { return number(0, 1) == 1; }
+
+ private:
+  std::string_view rest_;
+};
+
+}  // namespace fuzz

@@ -1,0 +1,45 @@
+// Lines of `dogged enqueue --ndjson`. The line is taken apart by hand, so that numbers in args keep their digits; here
+// it is compared with what a JSON parser makes of it.
+#include <nlohmann/json.hpp>
+
+#include "cli/moment.hpp"
+#include "cli/new_tasks.hpp"
+#include "fuzz.hpp"
+#include "retry/duration.hpp"
+
+using nlohmann::json;
+using namespace dogged;
+
+namespace {
+
+void require_same(const NewTask& task, const json& line) {
+  const auto text = [&line](const char* key) { return line.value(key, std::string{}); };
+  fuzz::require(task.name == text("name"), "the name is the line's", task.name);
+  fuzz::require(task.options.queue == text("queue"), "the queue is the line's", task.options.queue);
+  fuzz::require(task.options.trace_context == text("trace_context"), "the trace context is the line's");
+  fuzz::require(json::parse(task.args_json) == line.value("args", json::object()), "the args are the line's",
+                task.args_json);
+  const std::string priority = std::to_string(task.options.priority);  // as text: -1 and 2^64 - 1 are equal as json
+  fuzz::require(line.value("priority", json(0)).dump() == priority, "the priority is the line's", priority);
+  fuzz::require(line.contains("delay") == task.options.delay.has_value(), "a delay is taken where there is one");
+  fuzz::require(line.contains("run_at") == task.options.run_at.has_value(), "a run_at is taken where there is one");
+  if (task.options.delay) {
+    fuzz::require(*task.options.delay == duration_from_text(text("delay")), "the delay is the line's");
+  }
+  if (task.options.run_at) {
+    fuzz::require(*task.options.run_at == cli::time_from_iso8601(text("run_at")), "run_at is the line's");
+  }
+}
+
+}  // namespace
+
+void fuzz::check(std::string_view input) {
+  try {
+    const NewTask task = cli::task_from_json_line(input);
+    const json line = json::parse(input);
+    require(!task.name.empty() && line.is_object(), "a task has a name");
+    require_same(task, line);
+  } catch (const InvalidInput& error) {
+    require_sound_message(error);
+  }
+}

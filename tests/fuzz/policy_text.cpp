@@ -1,0 +1,10 @@
+// Retry policies as one line of text.
+#include "policy_checks.hpp"
+
+void fuzz::check(std::string_view input) {
+  try {
+    require_sound(dogged::policy_from_text(input));
+  } catch (const dogged::InvalidPolicy& error) {
+    require_sound_message(error);
+  }
+}

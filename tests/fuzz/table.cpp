@@ -1,0 +1,59 @@
+// Tables with cells of any content. The first lines of the input are the terminal's width, whether it shows Unicode and
+// how many columns there are; then one line for each column ("1" may be cut), and one line for each cell.
+#include "cli/table.hpp"
+
+#include <algorithm>
+
+#include "drawing.hpp"
+#include "fuzz.hpp"
+
+using namespace dogged::cli;
+
+namespace {
+
+using Rows = std::vector<std::vector<Cell>>;
+
+std::vector<Column> read_columns(fuzz::Lines& lines) {
+  std::vector<Column> columns;
+  for (auto left = lines.number(1, 8); left > 0; --left) {
+    const bool flexible = lines.flag();
+    columns.push_back({"COLUMN " + std::to_string(left), left % 2 == 0 ? Align::left : Align::right, flexible});
+  }
+  return columns;
+}
+
+Rows read_rows(fuzz::Lines& lines, std::size_t columns) {
+  Rows rows;
+  while (!lines.at_end()) {
+    rows.emplace_back();
+    for (std::size_t i = 0; i < columns; ++i) rows.back().push_back({lines.text(), Color::red});
+  }
+  return rows;
+}
+
+/// The width that a table cannot go below: columns that may be cut keep 8, the others what they hold.
+std::size_t least_width(const std::vector<Column>& columns, const Rows& rows, bool unicode) {
+  std::size_t width = 0;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    std::size_t widest = display_width(columns[i].title);
+    for (const auto& row : rows) widest = std::max(widest, display_width(harmless(row[i].text, unicode)));
+    width += (i > 0 ? 2 : 0) + (columns[i].flexible ? std::min<std::size_t>(widest, 8) : widest);
+  }
+  return width;
+}
+
+}  // namespace
+
+void fuzz::check(std::string_view input) {
+  Lines lines{input};
+  Style style{.width = static_cast<std::size_t>(lines.number(1, 200)), .zone = Zone::utc};
+  style.unicode = lines.flag();
+  const std::vector<Column> columns = read_columns(lines);
+  const Rows rows = read_rows(lines, columns.size());
+
+  const std::string drawn = render_table(columns, rows, style);
+  require_drawn_within(drawn, std::max(style.width, least_width(columns, rows, style.unicode)));
+  require(std::count(drawn.begin(), drawn.end(), '\n') == std::ssize(rows) + 1, "each row is a line", drawn);
+  style.color = true;
+  require(without_colors(render_table(columns, rows, style)) == without_colors(drawn), "colours change no text", drawn);
+}
