@@ -7,6 +7,8 @@
 #include <system_error>
 
 #include <fcntl.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <dogged/client.hpp>
@@ -58,8 +60,11 @@ NewTask task_of(const EnqueueArguments& arguments) {
 }
 
 Client connect_client(const Invocation& invocation) {
+  // What is told of the connection must not come between the lines of a result.
+  auto log = std::make_shared<spdlog::logger>("dogged", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  log->set_pattern("%v");
   return Client{find_database_url(invocation.database_url).url,
-                {.schema = invocation.schema, .application_name = "dogged cli"}};
+                {.schema = invocation.schema, .application_name = "dogged cli", .log = std::move(log)}};
 }
 
 void print_enqueued(const Invocation& invocation, const std::string& name, const db::Row& row) {

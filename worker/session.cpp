@@ -1,35 +1,17 @@
 // See session.hpp.
 #include "session.hpp"
 
-#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <utility>
 
+#include "db/errors.hpp"
+
 namespace dogged::runtime {
-namespace {
-
-/// A message of libpq, or one with a hint, as one record of the log.
-std::string one_line(std::string text) {
-  text.erase(text.find_last_not_of('\n') + 1);
-  for (auto at = text.find('\n'); at != std::string::npos; at = text.find('\n', at)) {
-    text.replace(at, text.find_first_not_of("\n\t ", at) - at, "; ");
-  }
-  return text;
-}
-
-constexpr int most_doublings = 7;  // 100 ms · 2^6 is over every maximum already
-
-}  // namespace
 
 Session::Session(db::Settings settings, std::string service, std::shared_ptr<spdlog::logger> log,
                  milliseconds longest_backoff)
-    : settings_(std::move(settings)),
-      service_(std::move(service)),
-      log_(std::move(log)),
-      reconnect_policy_{.base = std::min(milliseconds{100}, longest_backoff),
-                        .max_retries = most_doublings,
-                        .max_delay = longest_backoff} {
+    : settings_(std::move(settings)), service_(std::move(service)), log_(std::move(log)), backoff_(longest_backoff) {
   settings_.application_name += " " + service_;
 }
 
@@ -72,16 +54,14 @@ void Session::recover_from(const std::exception& error, const std::stop_token& s
     const std::scoped_lock lock{*connection_mutex_};
     connection_.reset();
   }
-  if (failures_ == 0) log_->warn("{}: {}; trying again until it works", service_, one_line(error.what()));
-  failures_ = std::min(failures_ + 1, most_doublings);
-  const double draw = std::uniform_real_distribution<double>{0.0, 1.0}(generator_);
-  pause(next_delay(reconnect_policy_, failures_, draw)->delay, stop);
+  if (!backoff_.is_failing()) log_->warn("{}: {}; trying again until it works", service_, db::one_line(error.what()));
+  pause(backoff_.next(), stop);
 }
 
 void Session::succeeded() {
-  if (failures_ == 0) return;
+  if (!backoff_.is_failing()) return;
   log_->info("{}: PostgreSQL answers again", service_);
-  failures_ = 0;
+  backoff_.reset();
   const std::scoped_lock lock{*connection_mutex_};
   gave_up_ = false;
 }

@@ -6,16 +6,14 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <random>
 #include <stop_token>
 #include <string>
 
 #include <spdlog/logger.h>
 
-#include <dogged/retry.hpp>
-
 #include "claimed_task.hpp"
 #include "db/connection.hpp"
+#include "db/reconnect_backoff.hpp"
 
 namespace dogged::runtime {
 
@@ -53,12 +51,10 @@ class Session {
   db::Settings settings_;
   std::string service_;
   std::shared_ptr<spdlog::logger> log_;
-  Exponential reconnect_policy_;
+  db::ReconnectBackoff backoff_;
   std::unique_ptr<std::mutex> connection_mutex_ = std::make_unique<std::mutex>();  // guards its coming and going
   std::optional<db::Connection> connection_;
   bool gave_up_ = false;  // on an answer, since the last success; with the mutex held
-  int failures_ = 0;      // in a row
-  std::mt19937_64 generator_{std::random_device{}()};
 };
 
 }  // namespace dogged::runtime

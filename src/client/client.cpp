@@ -1,21 +1,42 @@
 // dogged::Client: one connection behind a mutex.
+#include <algorithm>
+#include <chrono>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <thread>
 #include <utility>
+
+#include <spdlog/spdlog.h>
 
 #include <dogged/client.hpp>
 
 #include "client/enqueue_params.hpp"
 #include "db/connection.hpp"
+#include "db/errors.hpp"
+#include "db/reconnect_backoff.hpp"
 #include "migrate/migrate.hpp"
 #include "sql_statements.hpp"
 
 namespace dogged {
 
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+milliseconds require_reconnect_for(milliseconds time) {
+  if (time >= milliseconds{0} && time <= std::chrono::hours{24}) return time;
+  throw InvalidInput{"reconnect_for is " + std::to_string(time.count()) + " ms, and must be 0 to 24 h"};
+}
+
+}  // namespace
+
 class Client::Impl {
  public:
   Impl(const std::string& url, ClientOptions options)
-      : settings_{url, std::move(options.schema), std::move(options.application_name)} {
+      : settings_{url, std::move(options.schema), std::move(options.application_name)},
+        reconnect_for_(require_reconnect_for(options.reconnect_for)),
+        log_(options.log ? std::move(options.log) : spdlog::default_logger()) {
     connect();
   }
 
@@ -36,14 +57,36 @@ class Client::Impl {
 
  private:
   db::Rows run(const db::Statement& statement, const db::Params& params) {
+    const auto until = SteadyClock::now() + reconnect_for_;  // of this call, even where others wait before it
     const std::scoped_lock lock{mutex_};
-    if (!connection_) connect();
+    if (connection_ && connection_->is_closed_by_server()) lost("the server has closed the connection");
+    if (!connection_) connect_again(until);
     try {
       return connection_->run(statement, params);
-    } catch (const ConnectionError&) {
-      connection_.reset();  // the next call connects again; whether this one took effect is for the caller to decide
+    } catch (const ConnectionError& error) {
+      lost(error.what());  // whether the statement took effect is for the caller to decide
       throw;
     }
+  }
+
+  void lost(const std::string& why) {
+    connection_.reset();
+    log_->warn("{}: {}; the next call connects again", settings_.application_name, db::one_line(why));
+  }
+
+  void connect_again(SteadyClock::time_point until) {
+    for (;;) {
+      try {
+        connect();
+        break;
+      } catch (const ConnectionError&) {
+        const auto left = until - SteadyClock::now();
+        if (left <= left.zero()) throw;
+        std::this_thread::sleep_for(std::min<SteadyClock::duration>(backoff_.next(), left));
+      }
+    }
+    backoff_.reset();
+    log_->info("{}: connected again", settings_.application_name);
   }
 
   void connect() {
@@ -57,7 +100,10 @@ class Client::Impl {
   }
 
   db::Settings settings_;
-  std::mutex mutex_;
+  milliseconds reconnect_for_;
+  std::shared_ptr<spdlog::logger> log_;
+  std::mutex mutex_;  // guards what follows
+  db::ReconnectBackoff backoff_;
   std::optional<db::Connection> connection_;
 };
 

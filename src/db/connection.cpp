@@ -282,6 +282,11 @@ std::vector<Notification> Connection::wait(std::chrono::milliseconds timeout, in
 
 void Connection::abort() noexcept { (void)::shutdown(impl_->socket, SHUT_RDWR); }
 
+bool Connection::is_closed_by_server() const noexcept {
+  pollfd state{impl_->socket, POLLRDHUP, 0};
+  return ::poll(&state, 1, 0) > 0;  // what a server says before it closes may be unread: POLLIN would not tell
+}
+
 std::optional<std::chrono::steady_clock::time_point> Connection::busy_since() const noexcept {
   const std::chrono::steady_clock::duration since = impl_->busy_since;
   if (since == Impl::not_busy) return std::nullopt;

@@ -176,6 +176,8 @@ class Connection {
   /// The server gives up the statement within a second if `statement_timeout` is set, else when it has an answer to
   /// send.
   void abort() noexcept;
+  /// Whether the other end has closed the connection, as far as it is known here: a look at the socket, no round trip.
+  [[nodiscard]] bool is_closed_by_server() const noexcept;
   /// From any thread: since when a statement has been waiting for its answer; nothing while none is.
   [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> busy_since() const noexcept;
 

@@ -43,6 +43,14 @@ ServerMessage parse_server_message(std::string_view text) {
   return parts;
 }
 
+std::string one_line(std::string text) {
+  text.erase(text.find_last_not_of('\n') + 1);
+  for (auto at = text.find('\n'); at != std::string::npos; at = text.find('\n', at)) {
+    text.replace(at, text.find_first_not_of("\n\t ", at) - at, "; ");
+  }
+  return text;
+}
+
 bool is_callers_mistake(std::string_view sqlstate) noexcept {
   return sqlstate.starts_with("22") || sqlstate.starts_with("23") || sqlstate.starts_with("54");
 }

@@ -15,6 +15,9 @@ struct ServerMessage {
 };
 [[nodiscard]] ServerMessage parse_server_message(std::string_view text);
 
+/// A message of libpq, or one with a hint, as one record of a log.
+[[nodiscard]] std::string one_line(std::string text);
+
 /// Classes 22 (data), 23 (constraints) and 54 (limits) complain of what the caller gave.
 [[nodiscard]] bool is_callers_mistake(std::string_view sqlstate) noexcept;
 

@@ -1,5 +1,7 @@
 // One fault at a time, each at the moment where it hurts most, on real processes.
+#include <atomic>
 #include <csignal>
+#include <thread>
 
 #include "stage.hpp"
 #include "support/catch.hpp"
@@ -242,6 +244,31 @@ TEST_CASE("the server stays away for longer than the lease, and no task is lost 
   CHECK(stage.status_of(task) == "succeeded");
   CHECK(stage.incarnations_of(worker) == 2);
   CHECK(stage.broken_promises() == "none");
+}
+
+TEST_CASE("a client's call waits for a server that is away, and the task is there once", "[scenario]") {
+  Stage stage;
+  Client client{Stage::server().url(), {.schema = stage.database().settings().schema}};
+  Stage::server().stop(SIGKILL);
+  std::atomic<bool> is_enqueued{false};
+  std::thread caller{[&] {
+    client.enqueue(NewTask{.name = "for_nobody"});
+    is_enqueued = true;
+  }};
+  CHECK_FALSE(is_enqueued);
+  Stage::server().start();
+  caller.join();
+  CHECK(stage.database().value("select count(*) as value from dogged.tasks where name = 'for_nobody'") == "1");
+}
+
+TEST_CASE("a client that does not wait says at once that the server is away", "[scenario]") {
+  Stage stage;
+  Client client{Stage::server().url(), {.schema = stage.database().settings().schema, .reconnect_for = 0ms}};
+  Stage::server().stop(SIGINT);
+  CHECK_THROWS_AS(client.enqueue(NewTask{.name = "for_nobody"}), ConnectionError);
+  Stage::server().start();
+  client.enqueue(NewTask{.name = "for_nobody"});
+  CHECK(stage.database().value("select count(*) as value from dogged.tasks where name = 'for_nobody'") == "1");
 }
 
 TEST_CASE("all connections of a worker are terminated, and nothing is lost", "[scenario]") {

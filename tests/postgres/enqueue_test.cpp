@@ -2,6 +2,10 @@
 // unchanged.
 #include <chrono>
 #include <mutex>
+#include <thread>
+
+#include <spdlog/sinks/ringbuffer_sink.h>
+#include <spdlog/spdlog.h>
 
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
@@ -276,19 +280,75 @@ TEST_CASE("one client may be used by several threads") {
   CHECK(database.count_tasks() == 100);
 }
 
-TEST_CASE("a client whose connection broke says so once, and the next call connects again") {
+namespace {
+
+/// A client whose log can be read.
+struct LoggedClient {
+  explicit LoggedClient(TestDatabase& database, milliseconds reconnect_for = 30s)
+      : client{database.settings().url,
+               {.schema = database.schema(),
+                .reconnect_for = reconnect_for,
+                .log = std::make_shared<spdlog::logger>("client", lines)}} {}
+
+  [[nodiscard]] std::vector<std::string> log() const { return lines->last_formatted(); }
+
+  std::shared_ptr<spdlog::sinks::ringbuffer_sink_mt> lines = [] {
+    auto sink = std::make_shared<spdlog::sinks::ringbuffer_sink_mt>(100);
+    sink->set_pattern("%l %v");
+    return sink;
+  }();
+  Client client;
+};
+
+/// The client's application name is its own; its backend is the one that last enqueued in this schema. Returns when
+/// `how_many` backends have ended.
+void end_client_backends(TestDatabase& database, int how_many) {
+  REQUIRE(database.value("select count(pg_terminate_backend(pid, 10000)) as value from pg_stat_activity where "
+                         "application_name = 'dogged client' and query like '%' || $1 || '%'",
+                         db::Params{}.add(database.schema() + ".enqueue_many")) == std::to_string(how_many));
+}
+
+}  // namespace
+
+TEST_CASE("a client whose connection was closed meanwhile connects again before it sends, and logs each change once") {
   TestDatabase database;
-  Client client = database.client();
-  client.enqueue(work, no_args);
-  // The client's application name is its own; its backend is the one that last ran enqueue_many in this
-  // schema.
-  const std::string ended = database.value(
-      "select count(pg_terminate_backend(pid)) as value from pg_stat_activity where application_name = "
-      "'dogged client' and "
-      "query like '%' || $1 || '%'",
-      db::Params{}.add(database.schema() + ".enqueue_many"));
-  REQUIRE(ended == "1");
-  CHECK_THROWS_AS(client.enqueue(work, no_args), ConnectionError);
-  client.enqueue(work, no_args);
+  LoggedClient logged{database};
+  for (int i = 0; i < 2; ++i) {
+    logged.client.enqueue(work, no_args);
+    end_client_backends(database, 1);
+    logged.client.enqueue(work, no_args);
+  }
+  CHECK(database.count_tasks() == 4);
+  const std::string lost =
+      "warning dogged client: the server has closed the connection; the next call connects again\n";
+  const std::string back = "info dogged client: connected again\n";
+  CHECK(logged.log() == std::vector<std::string>{lost, back, lost, back});
+}
+
+TEST_CASE("a client whose connection breaks under a statement does not send it again, and the next call connects") {
+  TestDatabase database;
+  LoggedClient logged{database};
+  logged.client.enqueue(work, no_args);
+  std::thread call;
+  database.connection().transaction([&] {
+    database.run("lock table dogged.tasks_live");
+    call = std::thread{[&] { CHECK_THROWS_AS(logged.client.enqueue(work, no_args), ConnectionError); }};
+    CHECK(eventually([&] {
+      return database.value(
+                 "select count(*) as value from pg_stat_activity where wait_event_type = 'Lock' and "
+                 "application_name = 'dogged client'") == "1";
+    }));
+    end_client_backends(database, 1);
+  });
+  call.join();
+  CHECK(database.count_tasks() == 1);
+  logged.client.enqueue(work, no_args);
   CHECK(database.count_tasks() == 2);
+  CHECK(logged.log().size() == 2);
+}
+
+TEST_CASE("a client refuses to reconnect for a negative time or for days") {
+  TestDatabase database;
+  CHECK_THROWS_AS((LoggedClient{database, -1ms}), InvalidInput);
+  CHECK_THROWS_AS((LoggedClient{database, 25h}), InvalidInput);
 }

@@ -22,6 +22,13 @@ struct ClientOptions {
   std::string schema = "dogged";
   /// Shown in pg_stat_activity.
   std::string application_name = "dogged client";
+  /// How long a call tries to connect again when its connection is gone, by backoff with jitter (100 ms, doubling to
+  /// 5 s), before it throws ConnectionError; 0: one try, at most 24 h. The call after it tries again, and so on for
+  /// ever.
+  milliseconds reconnect_for = std::chrono::seconds{30};
+  /// Told of each change between connected and not, one line each; null: spdlog's default logger. Include
+  /// <spdlog/spdlog.h> to make one.
+  std::shared_ptr<spdlog::logger> log = {};
 };
 
 struct EnqueueOptions {
@@ -47,13 +54,14 @@ struct NewTask {
 /// A connection that enqueues. Thread-safe: calls are made one after another; use a client per thread for more.
 ///
 /// Each call is one transaction: when it returns, the tasks are durable; when it throws InvalidInput, none was
-/// enqueued. After ConnectionError the outcome is unknown if the connection was lost at COMMIT. The next call
-/// connects again.
+/// enqueued. A call that finds its connection closed, as after a restart of the server, connects again first
+/// (ClientOptions::reconnect_for). Nothing is sent twice: after ConnectionError the outcome is unknown if the
+/// connection was lost while the call waited for its answer.
 class Client {
  public:
-  /// Connects and checks that the schema is there and fits this program.
+  /// Connects, in one try, and checks that the schema is there and fits this program.
   /// `url`: `postgresql://…` or `host=… dbname=…`; empty: libpq's PG* variables.
-  /// Throws ConnectionError, SchemaMismatch, InvalidInput (the schema's name).
+  /// Throws ConnectionError, SchemaMismatch, InvalidInput (the schema's name, reconnect_for out of range).
   explicit Client(const std::string& url, ClientOptions options = {});
   ~Client();
   Client(Client&&) noexcept;  ///< a client that was moved from may only be destroyed or assigned to
