@@ -15,16 +15,18 @@ update dogged.workers set lease_ended_at = clock_timestamp(), asleep = false;
 
 comment on column dogged.workers.heartbeat_at is 'When the worker last renewed its lease.';
 comment on column dogged.workers.lease_ms is 'How long a renewal lasts: the worker''s setting --lease.';
-comment on column dogged.workers.lease_until is 'Until when nobody may end the lease, unless it is renewed before.';
+comment on column dogged.workers.lease_until is 'Until when no other worker may end the lease; each heartbeat moves it on.';
 comment on column dogged.workers.lease_ended_at is
-  'When another worker ended the lease, because it had lapsed. From then on this run can neither renew it nor claim, '
-  'and its tasks are rescued.';
+  'When the lease was ended: by another worker after it had lapsed, also of a worker that had stopped, or by its own '
+  'worker, which went on as a new run. From then on it can neither be renewed nor claimed under, and what is held is '
+  'rescued.';
 comment on column dogged.workers.rescued_at is 'When nothing was left that was held under the ended lease.';
 comment on column dogged.workers.claim_session is
   'Raised by the worker when the answer to a claim or a release was lost: a statement of an earlier session that arrives '
   'late changes nothing.';
 comment on column dogged.workers.fenced is
-  'Reports of this process, over all of its runs, that changed nothing because it did not hold the task any more.';
+  'Reports that changed nothing because the worker did not hold the task any more: of the whole process, earlier runs '
+  'included, as of its last heartbeat. Not to be added up over the runs of a process.';
 comment on column dogged.workers.abandoned_threads is
   'Threads whose handler did not end after its stop token was set; its attempt was ended without it.';
 
@@ -41,3 +43,8 @@ comment on column dogged.tasks.cancel_requested_at is
 -- What a worker asks for with each heartbeat.
 create index tasks_live_cancelling on dogged.tasks_live (worker_id)
   where status = 'running' and cancel_requested_at is not null;
+
+comment on column dogged.task_attempts.started_at is
+  'When its handler began; of a lost attempt, when it was claimed.';
+comment on column dogged.task_attempts.finished_at is
+  'When its handler ended, called complete_in, or was given up; of a lost attempt, when it was rescued.';

@@ -518,9 +518,9 @@ COMMENT ON COLUMN dogged.task_attempts.worker_id IS 'Who ran it: workers.id.';
 
 COMMENT ON COLUMN dogged.task_attempts.claimed_at IS 'When its worker took the task.';
 
-COMMENT ON COLUMN dogged.task_attempts.started_at IS 'When its handler began.';
+COMMENT ON COLUMN dogged.task_attempts.started_at IS 'When its handler began; of a lost attempt, when it was claimed.';
 
-COMMENT ON COLUMN dogged.task_attempts.finished_at IS 'When its handler ended.';
+COMMENT ON COLUMN dogged.task_attempts.finished_at IS 'When its handler ended, called complete_in, or was given up; of a lost attempt, when it was rescued.';
 
 COMMENT ON COLUMN dogged.task_attempts.error_code IS 'Null unless the outcome is failed, timed_out, cancelled or lost.';
 
@@ -623,15 +623,15 @@ COMMENT ON COLUMN dogged.workers.asleep IS 'It waits for a notification: enqueue
 
 COMMENT ON COLUMN dogged.workers.lease_ms IS 'How long a renewal lasts: the worker''s setting --lease.';
 
-COMMENT ON COLUMN dogged.workers.lease_until IS 'Until when nobody may end the lease, unless it is renewed before.';
+COMMENT ON COLUMN dogged.workers.lease_until IS 'Until when no other worker may end the lease; each heartbeat moves it on.';
 
-COMMENT ON COLUMN dogged.workers.lease_ended_at IS 'When another worker ended the lease, because it had lapsed. From then on this run can neither renew it nor claim, and its tasks are rescued.';
+COMMENT ON COLUMN dogged.workers.lease_ended_at IS 'When the lease was ended: by another worker after it had lapsed, also of a worker that had stopped, or by its own worker, which went on as a new run. From then on it can neither be renewed nor claimed under, and what is held is rescued.';
 
 COMMENT ON COLUMN dogged.workers.rescued_at IS 'When nothing was left that was held under the ended lease.';
 
 COMMENT ON COLUMN dogged.workers.claim_session IS 'Raised by the worker when the answer to a claim or a release was lost: a statement of an earlier session that arrives late changes nothing.';
 
-COMMENT ON COLUMN dogged.workers.fenced IS 'Reports of this process, over all of its runs, that changed nothing because it did not hold the task any more.';
+COMMENT ON COLUMN dogged.workers.fenced IS 'Reports that changed nothing because the worker did not hold the task any more: of the whole process, earlier runs included, as of its last heartbeat. Not to be added up over the runs of a process.';
 
 COMMENT ON COLUMN dogged.workers.abandoned_threads IS 'Threads whose handler did not end after its stop token was set; its attempt was ended without it.';
 

@@ -120,12 +120,17 @@ void Executor::run_thread(const std::shared_ptr<State>& state, const std::shared
   while (true) {
     state->work_or_end.wait(lock, [&] { return state->ended || (!state->closed && !state->waiting.empty()); });
     if (state->ended) return;
+    const auto now = SteadyClock::now();
+    if (now >= state->around.lease->held_until()) {
+      state->closed = true;
+      continue;
+    }
     slot->task = std::move(state->waiting.front());
     state->waiting.pop_front();
     slot->stop.emplace();
     slot->stopped_at.reset();
     slot->reported = false;
-    slot->started_at = SteadyClock::now();
+    slot->started_at = now;
     slot->deadline = deadline_of(*slot->task, slot->started_at);
     ++state->running;
     if (slot->deadline != SteadyClock::time_point::max()) state->around.on_deadline(slot->deadline);

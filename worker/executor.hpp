@@ -11,6 +11,7 @@
 
 #include "attempt.hpp"
 #include "claimed_task.hpp"
+#include "lease.hpp"
 #include "stop_signal.hpp"
 #include "tally.hpp"
 
@@ -21,20 +22,24 @@ namespace dogged::runtime {
 /// A handler that does not end after its stop token was set is given up when the stop grace is over: its attempt is
 /// reported without it, and its thread is abandoned, which means that it is detached, counted (Tally) until it ends,
 /// and replaced by a new one.
+///
+/// Nothing begins when the time of the lease is over: a process that was frozen finds that out by its clock before
+/// anybody can tell it.
 class Executor {
  public:
   struct Settings {
     std::string queue;
     std::size_t concurrency = 1;  ///< threads, hence attempts at once; at least 1
     milliseconds stop_grace{5'000};
-    AttemptSettings attempts;
+    AttemptSettings attempts = {};
   };
 
   /// `on_report` is told how each task given to submit ended, except those that are taken back or given up by the
   /// caller; `on_deadline` of each deadline that enforce() must be called at. Both are called by the executor's threads
-  /// and must not throw. What is given up uses `definitions` and `tally` even after this has been destroyed.
+  /// and must not throw. What is given up uses what is shared here even after this has been destroyed.
   struct Surroundings {
     std::shared_ptr<spdlog::logger> log;
+    std::shared_ptr<const Lease> lease;
     std::shared_ptr<const Definitions> definitions;
     std::shared_ptr<Tally> tally;
     std::function<void(Report)> on_report;

@@ -23,8 +23,8 @@ bool Lease::note_renewed(SteadyClock::time_point asked_at) {
   {
     const std::scoped_lock lock{mutex_};
     if (state_ == State::ended) return false;
+    was_lapsed = state_ == State::lapsed || SteadyClock::now() >= held_until_;  // executors go by the time alone
     held_until_ = std::max(held_until_, asked_at + length_);
-    was_lapsed = state_ == State::lapsed;
     if (was_lapsed) state_ = State::regained;
   }
   changed_.notify_all();

@@ -31,7 +31,7 @@ class Lease {
   /// When it lapses unless it is renewed.
   [[nodiscard]] SteadyClock::time_point held_until() const;
 
-  /// The database has renewed it, and was asked to at `asked_at`; true if it was lapsed.
+  /// The database has renewed it, and was asked to at `asked_at`; true if it was lapsed by then, noted or not.
   bool note_renewed(SteadyClock::time_point asked_at);
   /// The database says that it was ended.
   void note_ended();

@@ -67,7 +67,7 @@ std::size_t end_lapsed_leases(db::Connection& connection, spdlog::logger& log) {
   return ended.size();
 }
 
-Rescued rescue_lost_tasks(db::Connection& connection, spdlog::logger& log) {
+Rescued rescue_lost_tasks(db::Connection& connection, std::int64_t rescuer, spdlog::logger& log) {
   Rescued rescued;
   for (const db::Row& row : connection.run(sql::workers_to_rescue)) {
     const std::int64_t worker_id = row.number("id");
@@ -81,7 +81,9 @@ Rescued rescue_lost_tasks(db::Connection& connection, spdlog::logger& log) {
     } catch (const Error& error) {  // whatever it is, the others' tasks do not wait for it
       log.error("rescue of the tasks of worker {} ({}): {}; it is tried again", worker_id, name, error.message());
     }
-    if (tasks > 0) log.warn("rescued {} tasks of worker {} ({})", tasks, worker_id, name);
+    if (tasks == 0) continue;
+    log.warn("rescued {} tasks of worker {} ({})", tasks, worker_id, name);
+    connection.run(sql::wake_for_rescued, db::Params{}.add(rescuer).add(worker_id));
     rescued.tasks += tasks;
   }
   rescued.all = connection.run(sql::workers_to_rescue).empty();

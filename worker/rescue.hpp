@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include <spdlog/logger.h>
@@ -22,7 +23,7 @@ struct Rescued {
 };
 
 /// Gives an attempt `lost` to every task that is held under an ended lease, in batches of a transaction each, as the
-/// lifecycle decides by the stored task definitions.
-Rescued rescue_lost_tasks(db::Connection& connection, spdlog::logger& log);
+/// lifecycle decides by the stored task definitions, and wakes workers other than `rescuer` that serve their queues.
+Rescued rescue_lost_tasks(db::Connection& connection, std::int64_t rescuer, spdlog::logger& log);
 
 }  // namespace dogged::runtime

@@ -76,14 +76,13 @@ void Upkeep::run() {
 }
 
 bool Upkeep::step() {
-  bool woken = false;
   {
     std::unique_lock lock{mutex_};
     changed_.wait_until(lock, look_at_, [this] { return woken_ || stop_.stop_requested(); });
-    woken = std::exchange(woken_, false);
+    woken_ = false;
   }
   if (stop_.stop_requested()) return false;
-  if (woken) compare_definitions();
+  compare_definitions();
   if (!rescue()) return false;
   if (SteadyClock::now() >= partitions_at_) make_partitions();
   return true;
@@ -96,7 +95,7 @@ bool Upkeep::rescue() {
     return false;
   }
   end_lapsed_leases(session_.connection(), *log_);
-  const Rescued rescued = rescue_lost_tasks(session_.connection(), *log_);
+  const Rescued rescued = rescue_lost_tasks(session_.connection(), settings_.worker_id, *log_);
   if (rescued.tasks > 0) on_rescued_();
   look_at_ = SteadyClock::now() + (rescued.all ? until_next_lapse() : while_locked);
   return true;

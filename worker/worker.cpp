@@ -129,6 +129,7 @@ struct Worker::Services {
           Executor::Settings{queue, static_cast<std::size_t>(concurrency), settings.stop_grace,
                              AttemptSettings{lease->id(), settings.database.schema, worker.limits_}},
           Executor::Surroundings{.log = worker.log_,
+                                 .lease = lease,
                                  .definitions = worker.definitions_,
                                  .tally = worker.tally_,
                                  .on_report = [this](Report report) { completer.add(std::move(report)); },
@@ -291,7 +292,8 @@ ShutdownResult Worker::shut_down(Services& services, milliseconds grace) {
     result.left_behind += unstarted.size();
   }
 
-  if (!wait_idle(services.executors, grace)) {
+  const bool cuts_short = !wait_idle(services.executors, grace);
+  if (cuts_short) {
     if (grace > milliseconds{0}) log_->warn("the grace period is over: stop tokens are set");
     for (const auto& executor : services.executors) executor->stop_all(StopReason::shutdown);
     wait_idle(services.executors, settings_.stop_grace);
@@ -301,7 +303,7 @@ ShutdownResult Worker::shut_down(Services& services, milliseconds grace) {
   const std::size_t not_written = services.completer.finish(until);
   if (not_written > 0) log_->error("{} reports could not be written", not_written);
   result.left_behind += not_written;
-  if (result.interrupted > 0) wake_others();
+  if (cuts_short) wake_others();  // what was interrupted runs again at once
   return result;
 }
 

@@ -92,8 +92,8 @@ std::optional<int> parse_worker_options(int argc, char** argv, WorkerOptions& op
       ->capture_default_str();
   app.add_option(
          "--stop-grace", stop_grace,
-         "How long a handler may go on after its stop token was set (timeout, cancellation, end of --grace), 0s to "
-         "24h; then its attempt ends without it")
+         "How long a handler may go on after its stop token was set (timeout, cancellation, end of --grace; after a "
+         "lost lease, from when PostgreSQL answers), 0s to 24h; then its attempt ends without it")
       ->type_name("DURATION")
       ->capture_default_str();
   app.add_option(

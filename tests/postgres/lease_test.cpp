@@ -1,8 +1,11 @@
 // Leases: who holds a task, for how long, and what becomes of it when its worker is dead or taken for dead.
+#include "lease.hpp"
+
 #include <atomic>
 #include <chrono>
 #include <thread>
 
+#include "executor.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
 
@@ -14,6 +17,7 @@ using test::Gate;
 using test::registered;
 using test::RunningWorker;
 using test::TestDatabase;
+using test::worker_is_asleep;
 
 namespace {
 
@@ -33,7 +37,7 @@ std::int64_t make_dead_worker(TestDatabase& database) {
       database
           .run(
               "insert into dogged.workers (name, host, pid, version, queues, task_names, lease_until) "
-              "values ('dead', 'elsewhere', 1, '0', '{}', '{}', clock_timestamp()) returning id")
+              "values ('dead', 'elsewhere', 1, '0', '{\"default\": 1}', '{}', clock_timestamp()) returning id")
           .one()
           .number("id");
   database.run(
@@ -161,6 +165,24 @@ TEST_CASE("thousands of lost tasks are rescued by several workers, each once") {
   CHECK(database.value("select count(*) as value from dogged.task_attempts") == "6000");
 }
 
+TEST_CASE("rescued tasks wake a worker that sleeps, where the rescuer does not serve their queue") {
+  TestDatabase database;
+  constexpr Task<nlohmann::json> other{"other"};
+  const auto of_other_queue = registered(other, [](Context&, const nlohmann::json&) {}, {.queue = "other"});
+  RunningWorker sleeper{database, {does_nothing()}, {.heartbeat = 5min, .lease = 20min, .poll_interval = 10min}};
+  RunningWorker rescuer{database, {of_other_queue}, quick()};
+  std::int64_t dead = 0;
+  database.connection().transaction([&] {
+    database.run("select dogged.enqueue('work')");
+    dead = make_dead_worker(database);
+    database.run("update dogged.workers set lease_until = now() + interval '1 hour' where id = $1::bigint",
+                 db::Params{}.add(dead));
+  });
+  REQUIRE(worker_is_asleep(database, sleeper.id()));
+  database.run("update dogged.workers set lease_until = now() where id = $1::bigint", db::Params{}.add(dead));
+  CHECK(eventually([&] { return database.value("select status::text as value from dogged.tasks") == "succeeded"; }));
+}
+
 TEST_CASE("a task that its handler's transaction holds is not waited for by the rescue of the others") {
   TestDatabase database;
   Client client = database.client();
@@ -264,6 +286,34 @@ TEST_CASE("a worker that cannot renew its lease in time stops its handlers witho
   REQUIRE(eventually([&] { return database.status_of(id) == "succeeded"; }));
   CHECK(database.history_of(id) == "1 interrupted true, 2 succeeded false");
   CHECK(database.value("select count(distinct worker_id) as value from dogged.task_attempts") == "2");
+}
+
+TEST_CASE("no handler begins once the time of the lease is over by the worker's own clock") {
+  const auto tally = std::make_shared<runtime::Tally>();
+  const auto definitions = std::make_shared<const runtime::Definitions>(runtime::make_definitions({does_nothing()}));
+  std::atomic<int> reports{0};
+  const auto run_under = [&](std::chrono::steady_clock::time_point asked_at) {
+    runtime::Executor executor{{.queue = "default", .concurrency = 1},
+                               {.log = spdlog::default_logger(),
+                                .lease = std::make_shared<runtime::Lease>(1, 30s, asked_at),
+                                .definitions = definitions,
+                                .tally = tally,
+                                .on_report = [&](const runtime::Report&) { ++reports; },
+                                .on_deadline = [](std::chrono::steady_clock::time_point) {}}};
+    std::vector<runtime::ClaimedTask> tasks(1);
+    tasks[0].id = 1;
+    tasks[0].attempt = 1;
+    tasks[0].definition = &definitions->find("work")->second;
+    tasks[0].args_json = "{}";
+    executor.submit(std::move(tasks));
+    executor.wait_idle(std::chrono::steady_clock::now() + 200ms);
+    return executor.take_back().size();
+  };
+  const auto now = std::chrono::steady_clock::now();
+  CHECK(run_under(now - 31s) == 1);
+  CHECK(reports == 0);
+  CHECK(run_under(now) == 0);
+  CHECK(reports == 1);
 }
 
 TEST_CASE("what finished while the lease was in doubt counts if nobody has ended it") {

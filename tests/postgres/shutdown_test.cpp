@@ -181,6 +181,25 @@ TEST_CASE(
   CHECK(database.history_of(id) == "1 interrupted true, 2 succeeded false");
 }
 
+TEST_CASE("what a handler leaves interrupted wakes a worker that sleeps") {
+  TestDatabase database;
+  Gate begun;
+  begun.open();
+  const auto handler = registered(work, [&](Context& context, const nlohmann::json&) {
+    begun.wait();
+    if (context.attempt() > 1) return;
+    wait_for_stop_token(context);
+    throw std::runtime_error{"told to stop"};
+  });
+  RunningWorker first{database, {handler}, stops_by_token()};
+  const TaskId id = database.client().enqueue(work, no_args);
+  REQUIRE(eventually([&] { return begun.arrived() == 1; }));
+  RunningWorker sleeper{database, {handler}, {.poll_interval = 10min}};
+  REQUIRE(worker_is_asleep(database, sleeper.id()));
+  first.stop();
+  CHECK(eventually([&] { return database.history_of(id) == "1 interrupted true, 2 succeeded false"; }));
+}
+
 TEST_CASE("a failure within the grace period is a failure, not an interruption") {
   TestDatabase database;
   Gate gate;
