@@ -36,6 +36,20 @@ create index workers_to_rescue on dogged.workers (id) where lease_ended_at is no
 -- No two workers of one name at a time.
 create unique index workers_name on dogged.workers (name) where lease_ended_at is null and stopped_at is null;
 
+-- Rescue finds what a dead worker held by its row.
+create function dogged.refuse_to_forget_worker() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if exists (select from dogged.tasks_live t where t.worker_id = old.id and t.status = 'running') then
+    raise exception 'worker % (%) still holds tasks', old.id, old.name
+      using errcode = 'restrict_violation',
+            hint = 'They are rescued when its lease has ended: delete the row when rescued_at is set.';
+  end if;
+  return old;
+end $$;
+comment on function dogged.refuse_to_forget_worker() is 'Keeps a worker''s row for as long as tasks run under it.';
+create trigger refuse_to_forget before delete on dogged.workers
+  for each row execute function dogged.refuse_to_forget_worker();
+
 alter table dogged.tasks add column cancel_requested_at timestamptz;
 comment on column dogged.tasks.cancel_requested_at is
   'When dogged.cancel was called while an attempt ran. Its handler is asked to stop; unless it succeeds all the same, the '

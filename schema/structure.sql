@@ -340,6 +340,21 @@ end $_$;
 
 COMMENT ON FUNCTION dogged.refuse_task(name text, args jsonb, queue text, run_at timestamp with time zone, priority integer, trace_context text) IS 'Raises the error that says what is wrong with a task that enqueue refuses.';
 
+CREATE FUNCTION dogged.refuse_to_forget_worker() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  if exists (select from dogged.tasks_live t where t.worker_id = old.id and t.status = 'running') then
+    raise exception 'worker % (%) still holds tasks', old.id, old.name
+      using errcode = 'restrict_violation',
+            hint = 'They are rescued when its lease has ended: delete the row when rescued_at is set.';
+  end if;
+  return old;
+end $$;
+
+COMMENT ON FUNCTION dogged.refuse_to_forget_worker() IS 'Keeps a worker''s row for as long as tasks run under it.';
+
 CREATE TABLE dogged.tasks (
     id bigint NOT NULL,
     status dogged.task_status DEFAULT 'pending'::dogged.task_status NOT NULL,
@@ -813,6 +828,8 @@ ALTER INDEX dogged.task_attempts_task ATTACH PARTITION dogged.task_attempts_defa
 ALTER INDEX dogged.tasks_done_id ATTACH PARTITION dogged.tasks_done_default_id_idx;
 
 CREATE TRIGGER refuse_change BEFORE DELETE OR UPDATE ON dogged.task_attempts FOR EACH ROW EXECUTE FUNCTION dogged.refuse_change_of_history();
+
+CREATE TRIGGER refuse_to_forget BEFORE DELETE ON dogged.workers FOR EACH ROW EXECUTE FUNCTION dogged.refuse_to_forget_worker();
 
 CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON dogged.task_attempts FOR EACH STATEMENT EXECUTE FUNCTION dogged.refuse_change_of_history();
 

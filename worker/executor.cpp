@@ -39,7 +39,7 @@ struct Executor::Slot {
   bool reported = false;
   bool given_up = false;
 
-  [[nodiscard]] bool runs() const { return task && !reported; }
+  [[nodiscard]] bool runs() const { return task && !reported && !given_up; }
 
   void request_stop(StopReason reason, SteadyClock::time_point now) {
     stop->request(reason);
@@ -237,6 +237,7 @@ void Executor::cancel(TaskId id, int attempt) {
   for (const auto& slot : state_->slots) {
     if (slot->runs() && slot->task->id == id && slot->task->attempt == attempt) {
       slot->request_stop(StopReason::cancelled, SteadyClock::now());
+      state_->around.on_deadline(SteadyClock::now() + settings_.stop_grace);
     }
   }
 }

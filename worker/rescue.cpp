@@ -57,8 +57,8 @@ std::size_t rescue_batch(db::Connection& connection, std::int64_t worker_id, con
 
 }  // namespace
 
-std::size_t end_lapsed_leases(db::Connection& connection, spdlog::logger& log) {
-  const db::Rows ended = connection.run(sql::end_leases);
+std::size_t end_lapsed_leases(db::Connection& connection, std::int64_t rescuer, spdlog::logger& log) {
+  const db::Rows ended = connection.run(sql::end_leases, db::Params{}.add(rescuer));
   for (const db::Row& row : ended) {
     if (row.boolean("stopped")) continue;  // it had signed off: its lease was only left to lapse
     log.warn("worker {} ({}, pid {} on {}) has not renewed its lease for {} ms: its tasks are rescued",

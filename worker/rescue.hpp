@@ -14,8 +14,9 @@
 
 namespace dogged::runtime {
 
-/// Ends the leases that have lapsed; how many. From then on their workers can neither renew them nor claim.
-std::size_t end_lapsed_leases(db::Connection& connection, spdlog::logger& log);
+/// Ends the leases that have lapsed, if that of `rescuer` holds; how many. From then on their workers can neither renew
+/// them nor claim.
+std::size_t end_lapsed_leases(db::Connection& connection, std::int64_t rescuer, spdlog::logger& log);
 
 struct Rescued {
   std::size_t tasks = 0;

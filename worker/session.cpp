@@ -17,9 +17,18 @@ Session::Session(db::Settings settings, std::string service, std::shared_ptr<spd
 
 db::Connection& Session::connection() {
   if (!connection_) {
-    db::Connection made{settings_};
-    const std::scoped_lock lock{*connection_mutex_};
-    connection_.emplace(std::move(made));
+    {
+      db::Connection made{settings_};
+      const std::scoped_lock lock{*connection_mutex_};
+      connection_.emplace(std::move(made));
+    }
+    try {
+      connection_->limit_session();  // from here on it can be aborted
+    } catch (...) {
+      const std::scoped_lock lock{*connection_mutex_};
+      connection_.reset();
+      throw;
+    }
   }
   return *connection_;
 }

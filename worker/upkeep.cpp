@@ -82,19 +82,22 @@ bool Upkeep::step() {
     woken_ = false;
   }
   if (stop_.stop_requested()) return false;
-  compare_definitions();
   if (!rescue()) return false;
   if (SteadyClock::now() >= partitions_at_) make_partitions();
+  compare_definitions();
   return true;
 }
 
 bool Upkeep::rescue() {
+  // It has not looked for longer than it meant to: it, or the server, stood still.
+  if (SteadyClock::now() > look_at_ + settings_.heartbeat)
+    may_end_leases_at_ = SteadyClock::now() + settings_.heartbeat;
   if (SteadyClock::now() < may_end_leases_at_) {
     (void)session_.connection();  // the time counts from when the server is back
     look_at_ = may_end_leases_at_;
     return false;
   }
-  end_lapsed_leases(session_.connection(), *log_);
+  end_lapsed_leases(session_.connection(), settings_.worker_id, *log_);
   const Rescued rescued = rescue_lost_tasks(session_.connection(), settings_.worker_id, *log_);
   if (rescued.tasks > 0) on_rescued_();
   look_at_ = SteadyClock::now() + (rescued.all ? until_next_lapse() : while_locked);
@@ -125,7 +128,18 @@ void Upkeep::compare_definitions() {
   for (const db::Row& row : session_.connection().run(sql::differing_definitions, definition_params(definitions_))) {
     const std::string name{row.text("name")};
     differing.insert(name);
-    Declaration stored = declaration_of(row);
+    Declaration stored;
+    try {
+      stored = declaration_of(row);
+    } catch (const std::exception& error) {
+      if (unreadable_.insert(name).second) {
+        log_->warn(
+            "task {}: its declaration by a worker of version {} cannot be read here, and does not count here: {}", name,
+            row.text("version"), error.what());
+      }
+      continue;
+    }
+    unreadable_.erase(name);
     InForce& in_force = *definitions_.find(name)->second.in_force;
     if (stored.policy_text == in_force.current().policy_text &&
         stored.rules.auto_retry_for == in_force.current().rules.auto_retry_for) {

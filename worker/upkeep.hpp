@@ -58,7 +58,8 @@ class Upkeep {
   SteadyClock::time_point partitions_at_;
   SteadyClock::time_point may_end_leases_at_;
   SteadyClock::time_point look_at_;
-  std::set<std::string> adopted_;  // tasks for which another worker's declaration is in force
+  std::set<std::string> adopted_;     // tasks for which another worker's declaration is in force
+  std::set<std::string> unreadable_;  // tasks for which that cannot be read
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -93,10 +93,10 @@ Worker::Worker(WorkerSettings settings, Definitions definitions, std::shared_ptr
   }
   connection.run(sql::make_partitions);
 
-  const auto asked_at = SteadyClock::now();
-  const auto id = register_worker(connection, row(), *definitions_, std::nullopt, stop_, *log_);
-  lease_ = std::make_shared<Lease>(id.value_or(0), settings_.lease, asked_at);
-  if (id) publish_definitions(connection, *definitions_, row(), *log_);
+  const auto registered = register_worker(connection, row(), *definitions_, std::nullopt, stop_, *log_);
+  const Registration registration = registered.value_or(Registration{});
+  lease_ = std::make_shared<Lease>(registration.worker_id, settings_.lease, registration.asked_at);
+  if (registered) publish_definitions(connection, *definitions_, row(), *log_);
 }
 
 Worker::~Worker() = default;
@@ -263,11 +263,10 @@ bool Worker::register_again() {
   Session database = session("registration");
   while (!stop_.wait(milliseconds{0})) {
     try {
-      const auto asked_at = SteadyClock::now();
-      const auto id = register_worker(database.connection(), row(), *definitions_, lease_->id(), stop_, *log_);
-      if (!id) return false;
-      log_->warn("worker {} goes on as worker {}", lease_->id(), *id);
-      lease_ = std::make_shared<Lease>(*id, settings_.lease, asked_at);
+      const auto registered = register_worker(database.connection(), row(), *definitions_, lease_->id(), stop_, *log_);
+      if (!registered) return false;
+      log_->warn("worker {} goes on as worker {}", lease_->id(), registered->worker_id);
+      lease_ = std::make_shared<Lease>(registered->worker_id, settings_.lease, registered->asked_at);
       is_again_ = true;
       return true;
     } catch (const DatabaseError& error) {
@@ -300,7 +299,7 @@ ShutdownResult Worker::shut_down(Services& services, milliseconds grace) {
   }
   const auto until = SteadyClock::now() + time_to_write;
   interrupt_what_runs(services, result, until);
-  const std::size_t not_written = services.completer.finish(until);
+  const std::size_t not_written = services.completer.finish(SteadyClock::now() + time_to_write);
   if (not_written > 0) log_->error("{} reports could not be written", not_written);
   result.left_behind += not_written;
   if (cuts_short) wake_others();  // what was interrupted runs again at once

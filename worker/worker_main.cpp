@@ -25,10 +25,13 @@ namespace {
 
 runtime::WakeFd* stop_fd = nullptr;  // for the signal handler; set before it is installed
 
-extern "C" void request_stop(int) {
+volatile std::sig_atomic_t stop_requested = 0;
+
+extern "C" void request_stop(int signal) {
+  // By itself, since a process that is the first of its container is spared what a signal does by default.
+  if (stop_requested != 0) ::_exit(128 + signal);
+  stop_requested = 1;
   const int saved = errno;
-  std::signal(SIGTERM, SIG_DFL);  // whichever comes second ends the process
-  std::signal(SIGINT, SIG_DFL);
   stop_fd->wake();
   errno = saved;
 }

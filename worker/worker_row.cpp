@@ -23,11 +23,12 @@ std::string host_name() {
   return name.c_str();
 }
 
-std::optional<std::int64_t> insert_row(db::Connection& connection, const WorkerRow& row, const Definitions& definitions,
+std::optional<Registration> insert_row(db::Connection& connection, const WorkerRow& row, const Definitions& definitions,
                                        std::optional<std::int64_t> previous) {
   std::vector<std::string> names;
   for (const auto& [name, definition] : definitions) names.push_back(name);
-  std::optional<std::int64_t> id;
+  std::optional<Registration> registered;
+  const auto asked_at = SteadyClock::now();
   connection.transaction([&] {
     if (previous) connection.run(sql::end_lease, db::Params{}.add(*previous));
     const db::Rows inserted = connection.run(sql::register_worker, db::Params{}
@@ -39,10 +40,10 @@ std::optional<std::int64_t> insert_row(db::Connection& connection, const WorkerR
                                                                        .add(names)
                                                                        .add(std::int64_t{row.lease.count()}));
     if (inserted.empty()) return;
-    id = inserted.one().number("id");
+    registered = Registration{inserted.one().number("id"), asked_at};
     connection.run(sql::announce_worker);
   });
-  return id;
+  return registered;
 }
 
 }  // namespace
@@ -85,13 +86,13 @@ void publish_definitions(db::Connection& connection, const Definitions& definiti
   });
 }
 
-std::optional<std::int64_t> register_worker(db::Connection& connection, const WorkerRow& row,
+std::optional<Registration> register_worker(db::Connection& connection, const WorkerRow& row,
                                             const Definitions& definitions, std::optional<std::int64_t> previous,
                                             const WakeFd& stop, spdlog::logger& log) {
   std::optional<std::int64_t> last_seen_us;
   while (true) {
     connection.run(sql::end_lease_of_name, db::Params{}.add(row.name));  // others' leases are for upkeep to end, later
-    if (const auto id = insert_row(connection, row, definitions, previous)) return id;
+    if (const auto registered = insert_row(connection, row, definitions, previous)) return registered;
 
     const db::Rows holder = connection.run(sql::name_holder, db::Params{}.add(row.name));
     if (holder.empty()) continue;  // it has just gone

@@ -29,10 +29,15 @@ struct WorkerRow {
 void publish_definitions(db::Connection& connection, const Definitions& definitions, const WorkerRow& row,
                          spdlog::logger& log);
 
-/// Registers a new incarnation, and ends the lease of the `previous` one of this process, if there was one. Gives its
-/// id, which is its lease. Waits for a worker of the same name that may be dead; gives nothing where `stop` becomes
-/// readable meanwhile. Throws InvalidInput if that worker lives.
-[[nodiscard]] std::optional<std::int64_t> register_worker(db::Connection& connection, const WorkerRow& row,
+struct Registration {
+  std::int64_t worker_id = 0;
+  SteadyClock::time_point asked_at;  ///< the lease lasts from then on, at least
+};
+
+/// Registers a new incarnation, and ends the lease of the `previous` one of this process, if there was one. Waits for a
+/// worker of the same name that may be dead; gives nothing where `stop` becomes readable meanwhile. Throws InvalidInput
+/// if that worker lives.
+[[nodiscard]] std::optional<Registration> register_worker(db::Connection& connection, const WorkerRow& row,
                                                           const Definitions& definitions,
                                                           std::optional<std::int64_t> previous, const WakeFd& stop,
                                                           spdlog::logger& log);

@@ -158,14 +158,6 @@ class Connection::Impl {
       : settings((require_schema_name(with.schema), std::move(with))), connection(connect(settings)) {
     forbid_reconnecting(*connection);
     socket = ::fcntl(connection->sock(), F_DUPFD_CLOEXEC, 0);
-    if (settings.statement_timeout.count() > 0) {
-      pqxx::nontransaction transaction{*connection};
-      // The second: a process that is frozen in a transaction, between two statements that follow each other at once,
-      // does not keep its locks from others. The third: the server notices within a second when this end was cut off in
-      // the middle of a statement.
-      transaction.exec("set statement_timeout = " + std::to_string(settings.statement_timeout.count()) +
-                       "; set idle_in_transaction_session_timeout = 1000; set client_connection_check_interval = 1000");
-    }
   }
 
   /// Says that an answer is waited for, while it lives.
@@ -281,6 +273,21 @@ std::vector<Notification> Connection::wait(std::chrono::milliseconds timeout, in
 }
 
 void Connection::abort() noexcept { (void)::shutdown(impl_->socket, SHUT_RDWR); }
+
+void Connection::limit_session() {
+  if (impl_->settings.statement_timeout.count() == 0) return;
+  // The second: a process that is frozen in a transaction, between two statements that follow each other at once, does
+  // not keep its locks from others. The third: the server notices within a second when this end was cut off in the
+  // middle of a statement. The fourth: nor does it wait longer for this end to take an answer, which it may hold locks
+  // for.
+  const std::string timeout = std::to_string(impl_->settings.statement_timeout.count());
+  const std::string text = "select set_config('statement_timeout', '" + timeout +
+                           "', false), set_config('idle_in_transaction_session_timeout', '1000', false), "
+                           "set_config('client_connection_check_interval', '1000', false), "
+                           "set_config('tcp_user_timeout', '" +
+                           timeout + "', false)";
+  (void)run({"limit the session", text});
+}
 
 bool Connection::is_closed_by_server() const noexcept {
   pollfd state{impl_->socket, POLLRDHUP, 0};

@@ -288,6 +288,34 @@ TEST_CASE("a worker that cannot renew its lease in time stops its handlers witho
   CHECK(database.value("select count(distinct worker_id) as value from dogged.task_attempts") == "2");
 }
 
+TEST_CASE("the row of a worker that holds tasks cannot be deleted, or nobody would rescue them") {
+  TestDatabase database;
+  const TaskId id = database.client().enqueue(work, no_args);
+  const std::int64_t dead = make_dead_worker(database);
+  const auto forget = [&] { database.run("delete from dogged.workers where id = $1::bigint", db::Params{}.add(dead)); };
+  CHECK_THROWS_AS(forget(), InvalidInput);
+  RunningWorker worker{database, {does_nothing()}, quick()};
+  REQUIRE(eventually([&] { return database.status_of(id) == "succeeded"; }));
+  forget();
+}
+
+TEST_CASE("a declaration that a worker cannot read does not keep it from rescuing") {
+  TestDatabase database;
+  const TaskId id = database.client().enqueue(work, no_args);
+  RunningWorker worker{database, {does_nothing()}, quick()};
+  REQUIRE(eventually([&] { return database.status_of(id) == "succeeded"; }));
+  database.run("update dogged.task_definitions set retry_policy = '{\"policy\": \"of the future\"}'");
+  std::int64_t dead = 0;
+  database.connection().transaction([&] {
+    database.run("select dogged.enqueue('unknown_here', queue => 'default')");
+    dead = make_dead_worker(database);
+  });
+  CHECK(eventually([&] {
+    return database.value("select rescued_at is not null as value from dogged.workers where id = $1::bigint",
+                          db::Params{}.add(dead)) == "t";
+  }));
+}
+
 TEST_CASE("no handler begins once the time of the lease is over by the worker's own clock") {
   const auto tally = std::make_shared<runtime::Tally>();
   const auto definitions = std::make_shared<const runtime::Definitions>(runtime::make_definitions({does_nothing()}));
