@@ -16,6 +16,7 @@ constexpr milliseconds ask_due_while_busy{1000};
 constexpr milliseconds first_settle_wait{2};
 constexpr milliseconds while_others_promote{50};  // what is due is locked by someone else
 constexpr milliseconds watermark_life{1000};
+constexpr milliseconds while_locked{250};              // what is to be given back is locked by someone
 constexpr milliseconds longest_wait_for_thread{1000};  // then a prefetched task is for others
 
 }  // namespace
@@ -103,7 +104,8 @@ void Claimer::run() {
 }
 
 void Claimer::step() {
-  if (answer_lost_) give_back_unknown();
+  if (answer_lost_) begin_session();
+  if (SteadyClock::now() >= give_back_unknown_at_) give_back_unknown();
   if (SteadyClock::now() >= look_for_stale_at_) give_back_stale();
   if (SteadyClock::now() >= look_at_) look_everywhere();
   // Before claiming, since a claimer that always finds work never comes to wait; but what was only rung for can wait
@@ -113,8 +115,17 @@ void Claimer::step() {
   if (prepare_to_wait()) wait();
 }
 
-/// An answer was lost: in a new claim session, in which a claim or a release that arrives late changes nothing, gives
-/// back what runs under this worker without its knowing.
+/// An answer was lost: in a new claim session a claim or a release of before that arrives late changes nothing. Waits
+/// for those that are under way.
+void Claimer::begin_session() {
+  ++claim_session_;
+  session_.connection().run(sql::begin_claim_session, db::Params{}.add(lease_.id()).add(claim_session_));
+  answer_lost_ = false;
+  give_back_unknown_at_ = {};
+  look_everywhere();
+}
+
+/// Gives back what runs under this worker without its knowing. What somebody has locked is tried again later.
 void Claimer::give_back_unknown() {
   std::vector<std::int64_t> ids, attempts;
   const auto note_held = [&](const std::vector<Attempt>& held) {
@@ -125,16 +136,16 @@ void Claimer::give_back_unknown() {
   };
   for (const Queue& queue : queues_) note_held(queue.executor->held());
   note_held(completer_->held());  // after the executors: a task that moves on meanwhile is seen there
-  ++claim_session_;
+  std::size_t released = 0, locked = 0;
   session_.connection().transaction([&] {
-    session_.connection().run(sql::begin_claim_session, db::Params{}.add(lease_.id()).add(claim_session_));
-    const db::Rows released =
-        session_.connection().run(sql::release_unknown, db::Params{}.add(lease_.id()).add(ids).add(attempts));
-    if (!released.empty()) log_->warn("gives back {} tasks whose claim was in doubt", released.size());
-    cancel_released(released);
+    const db::Rows unknown = session_.connection().run(
+        sql::release_unknown, db::Params{}.add(lease_.id()).add(ids).add(attempts).add(claim_session_));
+    for (const db::Row& row : unknown) ++(row.boolean("released") ? released : locked);
+    cancel_released(unknown);
   });
-  answer_lost_ = false;
-  look_everywhere();
+  if (released > 0) log_->warn("gives back {} tasks whose claim was in doubt", released);
+  give_back_unknown_at_ = locked > 0 ? SteadyClock::now() + while_locked : SteadyClock::time_point::max();
+  if (released > 0) look_everywhere();
 }
 
 /// Tasks that were claimed ahead, for threads that are busy for longer than was foreseen.
@@ -302,6 +313,7 @@ void Claimer::wait() {
   const bool holds_waiting =
       std::any_of(queues_.begin(), queues_.end(), [](const Queue& queue) { return queue.executor->has_waiting(); });
   if (holds_waiting) until = std::min(until, look_for_stale_at_);
+  until = std::min(until, give_back_unknown_at_);
   changed_.wait_until(lock, until, [this] { return woken_ || due_unknown_ || stop_.stop_requested(); });
   woken_ = false;
 }
@@ -327,8 +339,10 @@ void Claimer::release(const std::vector<ClaimedTask>& tasks) {
     attempts.push_back(attempt);
   }
   session_.connection().transaction([&] {
-    cancel_released(session_.connection().run(
-        sql::release, db::Params{}.add(lease_.id()).add(ids).add(attempts).add(claim_session_)));
+    const db::Rows released = session_.connection().run(
+        sql::release, db::Params{}.add(lease_.id()).add(ids).add(attempts).add(claim_session_));
+    cancel_released(released);
+    if (released.size() < ids.size()) give_back_unknown_at_ = SteadyClock::now() + while_locked;
   });
   session_.connection().run(sql::wake_others, db::Params{}.add(lease_.id()).add(queue_names_));
 }
@@ -343,17 +357,22 @@ void Claimer::cancel_released(const db::Rows& released) {
 }
 
 bool Claimer::give_back(const std::vector<ClaimedTask>& tasks, SteadyClock::time_point until) {
-  if (tasks.empty() && !answer_lost_) return true;
-  while (SteadyClock::now() < until) {
+  const auto nothing_left = SteadyClock::time_point::max();
+  bool given = tasks.empty();
+  while (answer_lost_ || !given || give_back_unknown_at_ != nothing_left) {
+    const auto now = SteadyClock::now();
+    if (now >= until) return false;
     try {
-      if (answer_lost_) give_back_unknown();
-      if (!tasks.empty()) release(tasks);
-      return true;
+      if (answer_lost_) begin_session();
+      if (!given) release(tasks);
+      given = true;
+      if (now >= give_back_unknown_at_) give_back_unknown();
+      if (give_back_unknown_at_ != nothing_left) session_.pause(while_locked, {});
     } catch (const std::exception& error) {
       session_.recover_from(error, {});
     }
   }
-  return false;
+  return true;
 }
 
 }  // namespace dogged::runtime

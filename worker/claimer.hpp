@@ -98,6 +98,7 @@ class Claimer {
 
   void run();
   void step();
+  void begin_session();
   void give_back_unknown();
   void give_back_stale();
   void release(const std::vector<ClaimedTask>& tasks);
@@ -130,6 +131,7 @@ class Claimer {
   milliseconds settle_wait_{0};
   bool answer_lost_ = false;  // of a claim or a release: what runs here unknown is to be given back
   std::int64_t claim_session_ = 0;
+  SteadyClock::time_point give_back_unknown_at_ = SteadyClock::time_point::max();
   SteadyClock::time_point look_for_stale_at_;
   SteadyClock::time_point look_at_;     // when the poll interval is over
   SteadyClock::time_point ask_due_at_;  // when the earliest waiting task must be asked for again

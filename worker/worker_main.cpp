@@ -1,6 +1,8 @@
 // worker_main: from the command line to a running worker, and signals.
+#include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
@@ -75,6 +77,28 @@ void start_anew(char** argv, spdlog::logger& log) {
   log.error("cannot start anew: {}; ending instead", std::strerror(errno));
 }
 
+/// While it lives, exit() ends the process without destructors. A handler, or what it calls, that calls exit() would
+/// have destroyed what other threads use, and the process might hang in that with its heartbeat alive.
+class ExitGuard {
+ public:
+  ExitGuard() {
+    process = ::getpid();
+    std::atexit([] {
+      if (process == 0) return;
+      if (process == ::getpid()) {  // not in a child that a handler forked
+        std::fputs("exit() was called while the worker ran: its tasks are rescued when its lease has lapsed\n", stderr);
+      }
+      std::_Exit(EXIT_FAILURE);
+    });
+  }
+  ~ExitGuard() { process = 0; }
+  ExitGuard(const ExitGuard&) = delete;
+  ExitGuard& operator=(const ExitGuard&) = delete;
+
+ private:
+  inline static std::atomic<pid_t> process{0};
+};
+
 int run(int argc, char** argv) {
   runtime::WorkerOptions options;
   if (const auto exit_code = runtime::parse_worker_options(argc, argv, options)) return *exit_code;
@@ -89,6 +113,7 @@ int run(int argc, char** argv) {
   handle_signals(stop);
   const auto log = make_log(options.log_level);
   runtime::Worker worker{std::move(options.settings), std::move(definitions), log, stop};
+  const ExitGuard guard;
   const runtime::ShutdownResult result = worker.run();
   if (result.restart && !stop.wait(std::chrono::milliseconds{0})) start_anew(argv, *log);
   if (result.carries_threads) {

@@ -1,8 +1,26 @@
--- After a claim or a release whose answer was lost, and in a new claim session: gives back what runs under worker $1 without
--- its knowing. It holds the attempts $3 of the tasks $2.
-update dogged.tasks_live t
-   set status = 'pending', attempt = t.attempt - 1, worker_id = null, claimed_at = null
- where t.worker_id = $1::bigint and t.status = 'running'
-   and not exists (select from unnest($2::bigint[], $3::int[]) as held (id, attempt)
-                    where held.id = t.id and held.attempt = t.attempt)
-returning t.id, t.cancel_requested_at is not null as cancel_requested
+-- After a claim or a release whose answer was lost, in the claim session $4 that was begun since: gives back what runs under
+-- worker $1 without its knowing. It holds the attempts $3 of the tasks $2. What is locked by somebody is left, and named.
+with session as materialized (
+  select from dogged.workers where id = $1::bigint and claim_session = $4::bigint for key share
+), unknown as materialized (
+  select t.id
+    from dogged.tasks_live t
+   where t.worker_id = $1::bigint and t.status = 'running' and exists (select from session)
+     and not exists (select from unnest($2::bigint[], $3::int[]) as held (id, attempt)
+                      where held.id = t.id and held.attempt = t.attempt)
+), free as materialized (
+  select t.id
+    from dogged.tasks_live t
+   where t.id = any (array(select id from unknown))
+     and t.worker_id is not distinct from $1::bigint and t.status is not distinct from 'running'
+   order by t.id
+     for update skip locked
+), released as (
+  update dogged.tasks_live t
+     set status = 'pending', attempt = t.attempt - 1, worker_id = null, claimed_at = null
+   where t.id = any (array(select id from free))
+  returning t.id, t.cancel_requested_at is not null as cancel_requested
+)
+select u.id, r.id is not null as released, coalesce(r.cancel_requested, false) as cancel_requested
+  from unknown u
+  left join released r on r.id = u.id

@@ -290,7 +290,7 @@ inline look_at_lease() {
 #define known(t) (holds_attempt(t, exec_n[t]) || holds_attempt(t, report_n[t]))
 #define told(t) (holds_attempt(t, late_exec_n[t]) || holds_attempt(t, late_report_n[t]))
 
-/* begin_claim_session.sql and release_unknown.sql, one transaction, for what runs under lease l and is not `held`. */
+/* begin_claim_session.sql and release_unknown.sql, which counts in that session only, for what runs under lease l and is not `held`. */
 inline ask_statement(l, held) {
   for (i : 0 .. TASKS - 1) {
     if

@@ -133,6 +133,35 @@ TEST_CASE("a task whose claim was committed but never answered is given back and
   }
 }
 
+TEST_CASE("a task that somebody keeps locked does not hold up those that are given back with it, nor the worker") {
+  TestDatabase database;
+  RunningWorker worker{database,
+                       {registered(work, [](Context&, const nlohmann::json&) {})},
+                       {.heartbeat = 50ms, .lease = 1s, .poll_interval = 20ms}};
+  database.client().enqueue(work, no_args);
+  REQUIRE(eventually([&] { return database.value("select status::text as value from dogged.tasks") == "succeeded"; }));
+  std::int64_t locked = 0, other = 0;
+  db::Connection user{database.settings()};
+  database.connection().transaction([&] {  // as a claim leaves it whose answer was lost
+    locked = database.run("select dogged.enqueue('work') as id").one().number("id");
+    other = database.run("select dogged.enqueue('work') as id").one().number("id");
+    database.run(
+        "update dogged.tasks_live set status = 'running', attempt = 1, claimed_at = now(), worker_id = $1::bigint",
+        db::Params{}.add(worker.id()));
+  });
+  user.transaction([&] {
+    user.run({"lock", "select from dogged.tasks_live where id = $1::bigint for update"}, db::Params{}.add(locked));
+    REQUIRE(terminate_connection(database, "claimer") == 1);
+    CHECK(eventually([&] { return database.status_of(other) == "succeeded"; }));
+    const TaskId next = database.client().enqueue(work, no_args);
+    CHECK(eventually([&] { return database.status_of(next) == "succeeded"; }));
+    CHECK(database.status_of(locked) == "running");
+  });
+  CHECK(eventually([&] { return database.status_of(locked) == "succeeded"; }));
+  CHECK(database.history_of(locked) == "1 succeeded false");
+  CHECK(database.value("select count(*) as value from dogged.workers") == "1");
+}
+
 TEST_CASE("tasks that run are not given back when the claimer's connection is lost") {
   TestDatabase database;
   Gate gate;

@@ -25,7 +25,8 @@ namespace dogged {
 ///
 /// Returns 0 after a shutdown on request, and otherwise what `dogged --help` lists under "Exit codes": 2 for a
 /// mistake on the command line or in a registration, 3 for a database that cannot be reached, 4 for a schema that is
-/// missing or does not fit, 5 for another error of the database, 1 for anything else.
+/// missing or does not fit, 5 for another error of the database, 1 for anything else. A handler that calls exit() ends
+/// the process at once, with 1 and without destructors, as a crash does.
 int worker_main(int argc, char** argv);
 
 }  // namespace dogged
