@@ -193,9 +193,8 @@ SteadyClock::time_point deadline_of(const ClaimedTask& task, SteadyClock::time_p
   return timeout.count() > 0 ? started_at + timeout : SteadyClock::time_point::max();
 }
 
-Report run_attempt(const ClaimedTask& task, const StopSignal& stop, const AttemptSettings& settings,
-                   spdlog::logger& log, double draw) {
-  const auto started_at = SteadyClock::now();
+Report run_attempt(const ClaimedTask& task, const StopSignal& stop, SteadyClock::time_point started_at,
+                   const AttemptSettings& settings, spdlog::logger& log, double draw) {
   AttemptContext context{task, stop, settings, started_at, log};
   HandlerEnd end = run_handler(task, context, settings.limits);
   const auto finished_at = SteadyClock::now();

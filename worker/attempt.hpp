@@ -27,11 +27,11 @@ struct AttemptSettings {
 /// When the timeout of an attempt is over that began at `started_at`; time_point::max() where it has none.
 [[nodiscard]] SteadyClock::time_point deadline_of(const ClaimedTask& task, SteadyClock::time_point started_at);
 
-/// Runs the handler of `task` and reports. Never throws: whatever comes out of the handler is an ending of the attempt.
-/// What it throws after `stop` was requested counts by the reason: timed out, cancelled or interrupted. `draw` is
-/// uniform in [0, 1), for the jitter.
-[[nodiscard]] Report run_attempt(const ClaimedTask& task, const StopSignal& stop, const AttemptSettings& settings,
-                                 spdlog::logger& log, double draw);
+/// Runs the handler of `task`, whose attempt began at `started_at`, and reports. Never throws: whatever comes out of
+/// the handler is an ending of the attempt. What it throws after `stop` was requested counts by the reason: timed out,
+/// cancelled or interrupted. `draw` is uniform in [0, 1), for the jitter.
+[[nodiscard]] Report run_attempt(const ClaimedTask& task, const StopSignal& stop, SteadyClock::time_point started_at,
+                                 const AttemptSettings& settings, spdlog::logger& log, double draw);
 
 /// The report of an attempt that ends without its handler, which `reason` has stopped in vain.
 [[nodiscard]] Report report_without_handler(const ClaimedTask& task, StopReason reason,

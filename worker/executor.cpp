@@ -138,8 +138,8 @@ void Executor::run_thread(const std::shared_ptr<State>& state, const std::shared
     const double jitter_draw = draw();
     lock.unlock();
     Report report = slot->task->cancelled ? report_not_begun(*slot->task)
-                                          : run_attempt(*slot->task, *slot->stop, state->settings.attempts,
-                                                        *state->around.log, jitter_draw);
+                                          : run_attempt(*slot->task, *slot->stop, slot->started_at,
+                                                        state->settings.attempts, *state->around.log, jitter_draw);
     lock.lock();
 
     if (slot->given_up) {

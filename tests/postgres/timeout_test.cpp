@@ -34,6 +34,7 @@ struct Stoppable {
   bool throws = true;
   std::atomic<int> begun{0};
   std::atomic<StopReason> reason{StopReason::none};
+  std::atomic<bool> stopped_early{false};
 
   detail::RegisteredTask task(const TaskOptions& options = {}) {
     return registered(
@@ -41,6 +42,7 @@ struct Stoppable {
         [this](Context& context, const nlohmann::json&) {
           ++begun;
           wait_for_stop_token(context);
+          stopped_early = Context::Clock::now() < context.deadline();
           reason = context.stop_reason();
           if (throws) throw TaskError{"STOPPED", "asked to stop"};
         },
@@ -57,6 +59,7 @@ TEST_CASE("the stop token is set at the deadline, and a handler that throws then
   RunningWorker worker{database, {stoppable.task({.timeout = 100ms})}};
   REQUIRE(eventually([&] { return database.status_of(id) == "failed"; }));
   CHECK(stoppable.reason == StopReason::timeout);
+  CHECK_FALSE(stoppable.stopped_early);
   CHECK(database.history_of(id) == "1 timed_out false");
   CHECK(database.value("select error_code || ': ' || error_message as value from dogged.task_attempts") ==
         "TIMEOUT: asked to stop");
