@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/bench/worker_program.hpp"
 #include "cli/choices.hpp"
 #include "cli/commands.hpp"
 #include "cli/json_object.hpp"
@@ -185,6 +186,7 @@ int run(int argc, char** argv) {
   add_queues(app, invocation);
   add_workers(app, invocation);
   add_policy(app, invocation);
+  add_bench(app, invocation);
 
   try {
     app.parse(argc, argv);
@@ -206,4 +208,9 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace dogged::cli
 
-int main(int argc, char** argv) { return dogged::cli::run(argc, argv); }
+int main(int argc, char** argv) {
+  using namespace dogged::cli;
+  if (argc > 1 && std::string_view{argv[1]} == bench::worker_program)
+    return bench::run_worker_program(argc - 1, argv + 1);
+  return run(argc, argv);
+}

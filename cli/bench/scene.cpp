@@ -1,0 +1,106 @@
+// See scene.hpp.
+#include "cli/bench/scene.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <iostream>
+#include <vector>
+
+#include <dogged/client.hpp>
+
+#include "cli/bench/worker_program.hpp"
+#include "cli/failure.hpp"
+#include "cli/interrupt.hpp"
+#include "migrate/migrate.hpp"
+#include "sql_statements.hpp"
+
+namespace dogged::cli::bench {
+namespace {
+
+constexpr std::int64_t history_batch = 200'000;
+constexpr std::int64_t deferred_batch = 10'000;
+constexpr int more_urgent = -100;
+
+}  // namespace
+
+void require_not_interrupted() {
+  if (was_interrupted()) throw Failure(ExitCode::interrupted, "interrupted; what the benchmark had made is removed");
+}
+
+void with_snapshot_held(const db::Settings& settings, const std::function<void()>& work) {
+  db::Connection connection{settings};
+  connection.transaction([&] {
+    connection.run(sql::one_snapshot);
+    connection.run(sql::snapshot_bounds);  // the first look takes the snapshot
+    work();
+  });
+}
+
+Scene::Scene(const db::Settings& settings, const Conditions& conditions, const Progress& progress)
+    : conditions_(conditions), progress_(progress), connection_(settings) {
+  make_schema();
+  try {
+    migrate::apply(connection_);
+    connection_.run(sql::create_queue, db::Params{}.add(queue));
+    add_history();
+    add_deferred();
+  } catch (...) {
+    connection_.run(sql::bench_drop_schema);
+    throw;
+  }
+}
+
+Scene::~Scene() {
+  try {
+    connection_.run(sql::bench_drop_schema);
+  } catch (const std::exception& error) {
+    std::cerr << "dogged: the schema " << settings().schema << " could not be dropped: " << error.what()
+              << "\nhint: the next `dogged bench` drops it, or: drop schema " << settings().schema << " cascade\n";
+  }
+}
+
+void Scene::make_schema() {
+  const std::string& schema = settings().schema;
+  const db::Rows rows = connection_.run(sql::bench_begin);
+  const db::Row state = rows.one();
+  if (!state.boolean("locked")) {
+    throw Failure(ExitCode::not_done, "another `dogged bench` is under way in this database",
+                  "wait for it: two would measure each other");
+  }
+  if (state.boolean("present")) {
+    if (state.is_null("is_ours") || !state.boolean("is_ours")) {
+      throw InvalidInput("the schema " + schema + " is there, and no benchmark has made it",
+                         "a benchmark drops its schema: name one that does not exist, with --bench-schema");
+    }
+    progress_("removing what an earlier benchmark left", 0, 0);
+    connection_.run(sql::bench_drop_schema);
+  }
+  connection_.run(sql::bench_make_schema);
+}
+
+void Scene::add_history() {
+  if (conditions_.history == 0) return;
+  connection_.run(sql::bench_make_past_days);
+  for (std::int64_t done = 0; done < conditions_.history;) {
+    require_not_interrupted();
+    progress_("adding finished tasks", done, conditions_.history);
+    const std::int64_t batch = std::min(history_batch, conditions_.history - done);
+    connection_.run(sql::bench_add_history, db::Params{}.add(batch));
+    done += batch;
+  }
+}
+
+void Scene::add_deferred() {
+  if (conditions_.deferred == 0) return;
+  Client client{settings().url, {.schema = settings().schema, .application_name = "dogged bench"}};
+  const NewTask task{task_name, "{}", {.queue = queue, .delay = std::chrono::hours{24}, .priority = more_urgent}};
+  for (std::int64_t done = 0; done < conditions_.deferred;) {
+    require_not_interrupted();
+    progress_("adding deferred tasks", done, conditions_.deferred);
+    const std::int64_t batch = std::min(deferred_batch, conditions_.deferred - done);
+    client.enqueue_many(std::vector<NewTask>(static_cast<std::size_t>(batch), task));
+    done += batch;
+  }
+}
+
+}  // namespace dogged::cli::bench

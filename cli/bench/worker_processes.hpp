@@ -1,0 +1,48 @@
+// The worker processes of a benchmark, from their start to their end.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "cli/bench/memory.hpp"
+
+namespace dogged::cli::bench {
+
+/// What processes have used.
+struct Usage {
+  double cpu_seconds = 0;
+  double max_memory_mb = 0;  ///< resident, of the largest
+};
+
+class WorkerProcesses {
+ public:
+  struct Settings {
+    std::string database_url;
+    std::string schema;
+    int processes = 1;
+    int concurrency = 10;
+  };
+
+  /// Starts them; they register soon after. Throws std::system_error.
+  WorkerProcesses(const Settings& settings, const Memory& memory);
+  /// Ends those that stop() did not.
+  ~WorkerProcesses();
+  WorkerProcesses(const WorkerProcesses&) = delete;
+  WorkerProcesses& operator=(const WorkerProcesses&) = delete;
+
+  /// Throws Failure where one has ended by itself.
+  void require_alive();
+  /// CPU seconds up to now.
+  [[nodiscard]] double cpu_seconds() const;
+  /// Asks them to shut down, waits until they have, and gives what they used. Throws Failure where one did not exit
+  /// with 0.
+  Usage stop();
+
+ private:
+  std::vector<pid_t> pids_;
+};
+
+}  // namespace dogged::cli::bench

@@ -1,0 +1,457 @@
+// See workloads.hpp.
+#include "cli/bench/workloads.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <dogged/client.hpp>
+
+#include "cli/bench/memory.hpp"
+#include "cli/bench/worker_processes.hpp"
+#include "cli/bench/worker_program.hpp"
+#include "cli/failure.hpp"
+#include "cli/interrupt.hpp"
+#include "sql_statements.hpp"
+
+namespace dogged::cli::bench {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr milliseconds between_looks{5};
+constexpr std::chrono::seconds longest_start{30};
+constexpr std::chrono::seconds longest_end{300};  // without a handler that runs
+constexpr std::size_t enqueue_batch = 5000;       // where enqueueing is not what is measured
+
+double seconds_since(steady_clock::time_point begin) {
+  return std::chrono::duration<double>(steady_clock::now() - begin).count();
+}
+
+/// The first and the last id of the tasks of a round.
+struct IdRange {
+  TaskId first = 0;
+  TaskId last = -1;
+  std::int64_t count = 0;
+
+  void add(TaskId id) {
+    first = count == 0 ? id : std::min(first, id);
+    last = std::max(last, id);
+    ++count;
+  }
+  void add(const IdRange& other) {
+    if (other.count == 0) return;
+    const std::int64_t all = count + other.count;
+    add(other.first);
+    add(other.last);
+    count = all;
+  }
+};
+
+NewTask make_task(const Scene& scene, std::int64_t slot, int failures, const char* name = task_name) {
+  std::string args;
+  const auto add = [&args](const std::string& member) { args += (args.empty() ? "" : ", ") + member; };
+  if (slot >= 0) add("\"slot\": " + std::to_string(slot));
+  if (failures > 0) add("\"failures\": " + std::to_string(failures));
+  if (const std::int64_t bytes = scene.conditions().payload; bytes > 0) {
+    add("\"payload\": \"" + std::string(static_cast<std::size_t>(bytes), 'x') + "\"");
+  }
+  return {name, "{" + args + "}", {.queue = queue}};
+}
+
+Client make_client(const Scene& scene) {
+  return Client{scene.settings().url, {.schema = scene.settings().schema, .application_name = "dogged bench"}};
+}
+
+IdRange enqueue_all(Scene& scene, std::int64_t tasks, int failures) {
+  Client client = make_client(scene);
+  IdRange ids;
+  const NewTask task = make_task(scene, -1, failures);
+  while (ids.count < tasks) {
+    require_not_interrupted();
+    scene.progress()("enqueueing", ids.count, tasks);
+    const auto batch = std::min(enqueue_batch, static_cast<std::size_t>(tasks - ids.count));
+    for (const TaskId id : client.enqueue_many(std::vector<NewTask>(batch, task))) ids.add(id);
+  }
+  scene.connection().run(sql::bench_vacuum);
+  return ids;
+}
+
+WorkerProcesses::Settings worker_settings(const Scene& scene, const Workload& workload) {
+  return {scene.settings().url, scene.settings().schema, workload.workers, workload.concurrency};
+}
+
+/// Until `count` handlers have been run.
+void wait_until_handled(Scene& scene, const Memory& memory, WorkerProcesses& workers, std::uint64_t count,
+                        const std::string& doing) {
+  std::uint64_t handled = 0;
+  for (auto last_change = steady_clock::now(); handled < count; pause(between_looks)) {
+    require_not_interrupted();
+    workers.require_alive();
+    if (const std::uint64_t now = memory.handled(); now != handled) {
+      handled = now;
+      last_change = steady_clock::now();
+    }
+    if (steady_clock::now() - last_change > longest_end) {
+      throw Failure(ExitCode::not_done, "for five minutes no handler was run, and " + std::to_string(count - handled) +
+                                            " of " + std::to_string(count) + " runs are missing");
+    }
+    scene.progress()(doing, static_cast<std::int64_t>(std::min(handled, count)), static_cast<std::int64_t>(count));
+  }
+}
+
+/// Until all is written as well; gives for how long the workers have been working, by the server's clock.
+double wait_until_done(Scene& scene) {
+  const auto begin = steady_clock::now();
+  while (true) {
+    const db::Rows rows = scene.connection().run(sql::bench_progress);
+    if (rows.one().boolean("is_done")) return rows.one().real("seconds");
+    require_not_interrupted();
+    if (steady_clock::now() - begin > longest_end) {
+      throw Failure(ExitCode::not_done,
+                    "all handlers have been run, and after five minutes there still are tasks that "
+                    "have not ended");
+    }
+    pause(between_looks);
+  }
+}
+
+void wait_until_asleep(Scene& scene, WorkerProcesses& workers, int count) {
+  scene.progress()("waiting for the workers", 0, 0);
+  const auto begin = steady_clock::now();
+  while (true) {
+    const db::Rows rows = scene.connection().run(sql::bench_workers_ready);
+    if (rows.one().number("working") >= count && rows.one().number("asleep") >= count) return;
+    require_not_interrupted();
+    workers.require_alive();
+    if (steady_clock::now() - begin > longest_start)
+      throw Failure(ExitCode::not_done, "the workers did not come to rest");
+    pause(between_looks);
+  }
+}
+
+void verify(Scene& scene, const IdRange& ids, int failures) {
+  scene.progress()("checking that each task ended once", 0, 0);
+  const db::Rows rows =
+      scene.connection().run(sql::bench_verify, db::Params{}.add(ids.first).add(ids.last).add(failures));
+  const db::Row found = rows.one();
+  const std::int64_t attempts = ids.count * (failures + 1);
+  if (found.number("there") == ids.count && found.number("succeeded") == ids.count &&
+      found.number("attempts") == attempts && found.number("with_wrong_attempts") == 0) {
+    return;
+  }
+  throw Failure(ExitCode::not_done,
+                "of " + std::to_string(ids.count) + " tasks " + std::to_string(found.number("there")) + " are there, " +
+                    std::to_string(found.number("succeeded")) + " have succeeded, with " +
+                    std::to_string(found.number("attempts")) + " attempts where " + std::to_string(attempts) +
+                    " are right, and " + std::to_string(found.number("with_wrong_attempts")) +
+                    " with the wrong ones: this is a defect of dogged");
+}
+
+double per_task_us(double seconds, std::int64_t tasks) {
+  return tasks > 0 ? seconds * 1e6 / static_cast<double>(tasks) : 0;
+}
+
+void add_usage(Figures& figures, const Usage& usage, std::int64_t attempts) {
+  figures.add("worker_cpu_us", "CPU of the workers", "µs/attempt", per_task_us(usage.cpu_seconds, attempts));
+  figures.add("worker_memory_mb", "memory of a worker", "MB", usage.max_memory_mb);
+}
+
+}  // namespace
+
+void drain(Scene& scene, const Server& server, const Workload& workload, Figures& figures) {
+  const IdRange ids = enqueue_all(scene, workload.tasks, workload.failures);
+  const std::int64_t attempts = ids.count * (workload.failures + 1);
+  const Memory memory{0};
+  const double busy_before = busy_seconds_of_machine();
+  WorkerProcesses workers{worker_settings(scene, workload), memory};
+  wait_until_handled(scene, memory, workers, static_cast<std::uint64_t>(attempts), "draining");
+  const double seconds = wait_until_done(scene);
+  const double busy = busy_seconds_of_machine() - busy_before;
+  const Usage usage = workers.stop();
+  verify(scene, ids, workload.failures);
+  figures.add("drained_per_s", "drained", "tasks/s", static_cast<double>(ids.count) / seconds);
+  if (workload.failures > 0) figures.add("attempts_per_s", "attempts", "/s", static_cast<double>(attempts) / seconds);
+  add_usage(figures, usage, attempts);
+  if (server.is_on_this_machine) {
+    figures.add("machine_cpu_us", "CPU of this machine", "µs/attempt", per_task_us(busy, attempts));
+  }
+}
+
+namespace {
+
+/// Single enqueues by so many clients for the workload's time; gives the rate.
+double enqueue_singly(Scene& scene, const Workload& workload, int clients, const std::string& doing, IdRange& ids) {
+  std::vector<Client> connected;  // before the time begins
+  for (int i = 0; i < clients; ++i) connected.push_back(make_client(scene));
+  std::atomic<bool> over{false};
+  std::atomic<std::int64_t> enqueued{0};
+  std::mutex mutex;
+  std::exception_ptr failure;
+  const NewTask task = make_task(scene, -1, 0);
+  const auto begin = steady_clock::now();
+  {
+    std::vector<std::jthread> threads;
+    for (Client& client : connected) {
+      threads.emplace_back([&] {
+        IdRange mine;
+        try {
+          while (!over) {
+            mine.add(client.enqueue(task));
+            ++enqueued;
+          }
+        } catch (...) {
+          const std::scoped_lock lock{mutex};
+          failure = std::current_exception();
+          over = true;
+        }
+        const std::scoped_lock lock{mutex};
+        ids.add(mine);
+      });
+    }
+    while (!over && steady_clock::now() - begin < workload.time && !was_interrupted()) {
+      scene.progress()(doing, enqueued, 0);
+      pause(milliseconds{50});
+    }
+    over = true;
+  }
+  const double seconds = seconds_since(begin);
+  if (failure) std::rethrow_exception(failure);
+  require_not_interrupted();
+  return static_cast<double>(enqueued) / seconds;
+}
+
+double enqueue_in_bulk(Scene& scene, const Workload& workload, IdRange& ids) {
+  Client client = make_client(scene);
+  const std::vector<NewTask> tasks(static_cast<std::size_t>(workload.batch), make_task(scene, -1, 0));
+  std::int64_t done = 0;
+  const auto begin = steady_clock::now();
+  while (done < workload.tasks) {
+    require_not_interrupted();
+    scene.progress()("enqueueing in bulk", done, workload.tasks);
+    for (const TaskId id : client.enqueue_many(tasks)) ids.add(id);
+    done += workload.batch;
+  }
+  return static_cast<double>(done) / seconds_since(begin);
+}
+
+}  // namespace
+
+void enqueue(Scene& scene, const Workload& workload, Figures& figures) {
+  const Memory memory{0};
+  std::optional<WorkerProcesses> workers;
+  if (workload.workers > 0) {
+    workers.emplace(worker_settings(scene, workload), memory);
+    wait_until_asleep(scene, *workers, workload.workers);
+  }
+  IdRange ids;
+  const std::string by_clients = std::to_string(workload.clients) + " clients";
+  figures.add("bulk_per_s", "bulk, " + std::to_string(workload.batch) + " a call", "tasks/s",
+              enqueue_in_bulk(scene, workload, ids));
+  figures.add("single_per_s", "single, one client", "tasks/s",
+              enqueue_singly(scene, workload, 1, "enqueueing singly", ids));
+  figures.add("concurrent_per_s", "single, " + by_clients, "tasks/s",
+              enqueue_singly(scene, workload, workload.clients, "enqueueing singly by " + by_clients, ids));
+  if (workers) {
+    wait_until_handled(scene, memory, *workers, static_cast<std::uint64_t>(ids.count), "draining");
+    wait_until_done(scene);
+    workers->stop();
+    verify(scene, ids, 0);
+    return;
+  }
+  const db::Rows rows = scene.connection().run(sql::bench_verify, db::Params{}.add(ids.first).add(ids.last).add(0));
+  if (rows.one().number("there") != ids.count) {
+    throw Failure(ExitCode::not_done, std::to_string(ids.count) + " tasks were enqueued, and " +
+                                          std::to_string(rows.one().number("there")) +
+                                          " are there: this is a defect of dogged");
+  }
+}
+
+void latency(Scene& scene, const Workload& workload, Figures& figures) {
+  const Memory memory{static_cast<std::size_t>(workload.tasks)};
+  WorkerProcesses workers{worker_settings(scene, workload), memory};
+  wait_until_asleep(scene, workers, workload.workers);
+  Client client = make_client(scene);
+  IdRange ids;
+  std::vector<double> since_call, since_answer;
+  std::minstd_rand random{1};  // so that no rhythm of the worker's is met
+  for (std::int64_t i = 0; i < workload.tasks; ++i) {
+    scene.progress()("enqueueing to idle workers", i, workload.tasks);
+    const NewTask task = make_task(scene, i, 0);
+    const std::int64_t called = Memory::now_ns();
+    ids.add(client.enqueue(task));
+    const std::int64_t answered = Memory::now_ns();
+    std::int64_t begun = 0;
+    while ((begun = memory.begun_ns(static_cast<std::size_t>(i))) == 0) {
+      require_not_interrupted();
+      workers.require_alive();
+      pause(milliseconds{1});
+    }
+    since_call.push_back(static_cast<double>(begun - called) / 1e6);
+    since_answer.push_back(static_cast<double>(std::max<std::int64_t>(begun - answered, 0)) / 1e6);
+    pause(milliseconds{10 + static_cast<int>(random() % 20)});
+  }
+  wait_until_done(scene);
+  workers.stop();
+  verify(scene, ids, 0);
+  figures.add_times("pick_up", "from the commit to the handler", since_answer);
+  figures.add_times("enqueue_to_start", "from the call of enqueue to the handler", since_call);
+}
+
+void schedule(Scene& scene, const Workload& workload, Figures& figures) {
+  constexpr milliseconds first_after{1000};  // what is due at once would measure the enqueueing
+  const Memory memory{0};
+  WorkerProcesses workers{worker_settings(scene, workload), memory};
+  wait_until_asleep(scene, workers, workload.workers);
+  Client client = make_client(scene);
+  std::minstd_rand random{1};
+  std::uniform_int_distribution<std::int64_t> delay{0, workload.time.count()};
+  std::vector<NewTask> tasks;
+  for (std::int64_t i = 0; i < workload.tasks; ++i) {
+    tasks.push_back(make_task(scene, -1, 1, late_task_name));
+    tasks.back().options.delay = first_after + milliseconds{delay(random)};
+  }
+  IdRange ids;
+  for (const TaskId id : client.enqueue_many(tasks)) ids.add(id);
+  wait_until_handled(scene, memory, workers, static_cast<std::uint64_t>(2 * workload.tasks), "running what falls due");
+  workers.stop();  // and so all is written
+  verify(scene, ids, 1);
+  std::vector<double> tasks_late, retries_late;
+  std::int64_t early = 0;
+  for (const db::Row& row : scene.connection().run(sql::bench_lateness, db::Params{}.add(ids.first).add(ids.last))) {
+    (row.boolean("is_retry") ? retries_late : tasks_late).push_back(row.real("late_ms"));
+    if (row.real("late_ms") < 0) ++early;
+  }
+  figures.add_times("task_late", "tasks that were due, late by", tasks_late);
+  figures.add_times("retry_late", "retries that were due, late by", retries_late);
+  figures.add("early", "begun before they were due", "attempts", static_cast<double>(early));
+}
+
+namespace {
+
+/// What had been done, and used for it, at some moment.
+struct Reading {
+  steady_clock::time_point at;
+  std::int64_t enqueued = 0;
+  std::int64_t handled = 0;
+  double worker_cpu = 0;
+  double machine_cpu = 0;
+
+  [[nodiscard]] std::int64_t backlog() const { return std::max<std::int64_t>(enqueued - handled, 0); }
+};
+
+std::string line_between(const Reading& before, const Reading& now, double since_begin, bool with_machine) {
+  const double seconds = std::chrono::duration<double>(now.at - before.at).count();
+  const std::int64_t handled = now.handled - before.handled;
+  std::string line = number_for_people(std::round(since_begin)) + " s  enqueued " +
+                     number_for_people(static_cast<double>(now.enqueued - before.enqueued) / seconds) + "/s  done " +
+                     number_for_people(static_cast<double>(handled) / seconds) + "/s  backlog " +
+                     number_for_people(static_cast<double>(now.backlog())) + "  worker " +
+                     number_for_people(per_task_us(now.worker_cpu - before.worker_cpu, handled)) + " µs/task";
+  if (with_machine) {
+    line += "  machine " + number_for_people(per_task_us(now.machine_cpu - before.machine_cpu, handled)) + " µs/task";
+  }
+  return line;
+}
+
+/// Enqueues `rate` tasks a second, a hundredth of them each 10 ms, until it is stopped.
+class Producer {
+ public:
+  Producer(const Scene& scene, std::int64_t rate, std::atomic<std::int64_t>& enqueued)
+      : client_(make_client(scene)),
+        task_(make_task(scene, -1, 0)),
+        thread_([this, rate, &enqueued](std::stop_token stop) {
+          try {
+            run(stop, rate, enqueued);
+          } catch (...) {
+            failure_ = std::current_exception();
+          }
+        }) {}
+
+  /// Throws what went wrong in it.
+  IdRange stop() {
+    thread_.request_stop();
+    thread_.join();
+    if (failure_) std::rethrow_exception(failure_);
+    return ids_;
+  }
+
+ private:
+  void run(const std::stop_token& stop, std::int64_t rate, std::atomic<std::int64_t>& enqueued) {
+    const auto begin = steady_clock::now();
+    for (int tick = 1; !stop.stop_requested(); ++tick) {
+      const std::int64_t target = rate * tick / 100;
+      const auto missing = static_cast<std::size_t>(target - ids_.count);
+      if (missing > 0) {
+        for (const TaskId id : client_.enqueue_many(std::vector<NewTask>(missing, task_))) ids_.add(id);
+        enqueued += static_cast<std::int64_t>(missing);
+      }
+      std::this_thread::sleep_until(begin + tick * milliseconds{10});
+    }
+  }
+
+  Client client_;
+  NewTask task_;
+  IdRange ids_;
+  std::exception_ptr failure_;
+  std::jthread thread_;  // last: it uses all of the above
+};
+
+}  // namespace
+
+void steady(Scene& scene, const Server& server, const Workload& workload, Figures& figures,
+            const std::function<void(const std::string& line)>& on_second) {
+  const Memory memory{0};
+  WorkerProcesses workers{worker_settings(scene, workload), memory};
+  wait_until_asleep(scene, workers, workload.workers);
+  std::atomic<std::int64_t> enqueued{0};
+  const auto read = [&] {
+    return Reading{steady_clock::now(), enqueued, static_cast<std::int64_t>(memory.handled()), workers.cpu_seconds(),
+                   busy_seconds_of_machine()};
+  };
+  std::vector<Reading> readings{read()};
+  const auto begin = readings.front().at;
+  Producer producer{scene, workload.rate, enqueued};
+  while (steady_clock::now() - begin < workload.time) {
+    std::this_thread::sleep_until(begin + readings.size() * std::chrono::seconds{1});
+    require_not_interrupted();
+    workers.require_alive();
+    readings.push_back(read());
+    on_second(
+        line_between(readings[readings.size() - 2], readings.back(), seconds_since(begin), server.is_on_this_machine));
+  }
+  const IdRange ids = producer.stop();
+  const Reading& end = readings.back();
+  wait_until_handled(scene, memory, workers, static_cast<std::uint64_t>(ids.count), "draining");
+  wait_until_done(scene);
+  const Usage usage = workers.stop();
+  verify(scene, ids, 0);
+
+  const double seconds = std::chrono::duration<double>(end.at - begin).count();
+  std::int64_t most = 0;
+  for (const Reading& reading : readings) most = std::max(most, reading.backlog());
+  figures.add("enqueued_per_s", "enqueued", "tasks/s", static_cast<double>(end.enqueued) / seconds);
+  figures.add("done_per_s", "done", "tasks/s", static_cast<double>(end.handled) / seconds);
+  figures.add("backlog_max", "backlog, at its most", "tasks", static_cast<double>(most));
+  figures.add("backlog_end", "backlog, at the end", "tasks", static_cast<double>(end.backlog()));
+  add_usage(figures, usage, ids.count);
+  const std::size_t part = std::max<std::size_t>(readings.size() / 5, 1);
+  const auto cpu_between = [&](std::size_t from, std::size_t to) {
+    return per_task_us(server.is_on_this_machine ? readings[to].machine_cpu - readings[from].machine_cpu
+                                                 : readings[to].worker_cpu - readings[from].worker_cpu,
+                       readings[to].handled - readings[from].handled);
+  };
+  const std::string whose = server.is_on_this_machine ? "CPU of this machine" : "CPU of the workers";
+  figures.add("cpu_first_us", whose + ", first fifth", "µs/task", cpu_between(0, part));
+  figures.add("cpu_last_us", whose + ", last fifth", "µs/task",
+              cpu_between(readings.size() - 1 - part, readings.size() - 1));
+}
+
+}  // namespace dogged::cli::bench

@@ -1,0 +1,40 @@
+// What `dogged bench` measures. Each function is one round of a benchmark: it does the work on the scene, checks that
+// every task ended once and with its attempts, and adds its figures. They throw Failure where that is not so, where a
+// worker process ends by itself, and after Ctrl-C.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "cli/bench/figures.hpp"
+#include "cli/bench/scene.hpp"
+#include "cli/bench/server.hpp"
+
+namespace dogged::cli::bench {
+
+struct Workload {
+  std::int64_t tasks = 0;
+  int workers = 1;       ///< processes
+  int concurrency = 10;  ///< of each
+  int failures = 0;      ///< of each task, before it succeeds
+  int batch = 1000;      ///< tasks of one bulk enqueue
+  int clients = 64;
+  std::int64_t rate = 0;                 ///< tasks a second
+  std::chrono::milliseconds time{5000};  ///< how long to go on
+};
+
+/// Enqueues all tasks, then starts the workers, and measures how fast they end them.
+void drain(Scene& scene, const Server& server, const Workload& workload, Figures& figures);
+/// Bulk, one at a time, and one at a time by many clients.
+void enqueue(Scene& scene, const Workload& workload, Figures& figures);
+/// From the call of enqueue to the first line of the handler, where the workers are idle.
+void latency(Scene& scene, const Workload& workload, Figures& figures);
+/// How long after they were due tasks and retries began.
+void schedule(Scene& scene, const Workload& workload, Figures& figures);
+/// Producers and workers together; `on_second` is given a line each second.
+void steady(Scene& scene, const Server& server, const Workload& workload, Figures& figures,
+            const std::function<void(const std::string& line)>& on_second);
+
+}  // namespace dogged::cli::bench

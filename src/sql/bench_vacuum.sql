@@ -1,0 +1,2 @@
+-- As autovacuum would leave it after a while.
+vacuum (analyze) dogged.tasks_live
