@@ -1,5 +1,18 @@
--- dogged.enqueue_many(…) is the one way in: dogged.enqueue(…) and the C++ client call it. It checks everything, inserts
--- in the caller's transaction, and wakes a sleeping worker at commit. Errors have SQLSTATE 22023 and say what to do.
+-- dogged.enqueue(…) and dogged.enqueue_many(…) are the ways in; the C++ client calls them too. They insert what is sound, in
+-- the caller's transaction, and wake a sleeping worker at commit. Where something was not inserted they look for what is
+-- wrong: errors have SQLSTATE 22023 and say what to do. Why they are written as they are: docs/decisions/0004.
+
+-- In SQL-standard form: bound when it is created, so that no search_path can change it, and inlined where it is called.
+create or replace function dogged.is_sound_task(name text, is_known boolean, args jsonb, max_args_bytes integer,
+                                                run_at timestamptz, priority integer, trace_context text) returns boolean
+language sql stable return
+  (is_known or (name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$' and octet_length(name) <= 128))
+  and octet_length(args::text) <= max_args_bytes
+  and (run_at is null or run_at between now() - interval '5 minutes' and now() + interval '10 years')
+  and (priority is null or priority between -32768 and 32767)
+  and (trace_context is null or octet_length(trace_context) <= 512);
+comment on function dogged.is_sound_task(text, boolean, jsonb, integer, timestamptz, integer, text) is
+  'Whether enqueue takes a task, if its queue exists. is_known: a worker has declared the task, so its name is sound.';
 
 create or replace function dogged.refuse_task(name text, args jsonb, queue text, run_at timestamptz, priority integer,
                                               trace_context text) returns void
@@ -44,7 +57,7 @@ begin
   elsif octet_length(refuse_task.trace_context) > 512 then
     mistake := format('%s: trace_context has %s bytes; the limit is 512', what, octet_length(refuse_task.trace_context));
   else
-    raise exception 'dogged.enqueue_many and dogged.refuse_task disagree about %', what using errcode = 'internal_error';
+    raise exception 'dogged.is_sound_task and dogged.refuse_task disagree about %', what using errcode = 'internal_error';
   end if;
   raise exception using message = mistake, hint = remedy, errcode = 'invalid_parameter_value';
 end $$;
@@ -54,10 +67,12 @@ comment on function dogged.refuse_task(text, jsonb, text, timestamptz, integer, 
 create or replace function dogged.enqueue_many(
   names text[], args jsonb[], queues text[] default null, run_ats timestamptz[] default null,
   priorities integer[] default null, trace_contexts text[] default null) returns setof bigint
-language plpgsql set search_path = pg_catalog, pg_temp as $$
+language plpgsql set search_path = pg_catalog, pg_temp
+-- One plan for calls of every size: lookups by hash. Planned anew each time, a call for one task took twice as long.
+set plan_cache_mode = force_generic_plan set enable_nestloop = off as $$
 #variable_conflict use_column
 declare
-  max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
+  inserted bigint;
   bad record;
   queues_used text[];
 begin
@@ -66,52 +81,86 @@ begin
       coalesce(cardinality(names), 0), coalesce(cardinality(args), 0) using errcode = 'invalid_parameter_value';
   end if;
 
-  select t.*, coalesce(t.queue, d.queue, 'default') as queue_used into bad
-    from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts)
-           as t (name, args, queue, run_at, priority, trace_context)
-    left join dogged.task_definitions d on d.name = t.name
-    left join dogged.queues q on q.name = coalesce(t.queue, d.queue, 'default')
-   where (t.name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$' and octet_length(t.name) <= 128
-          and octet_length(t.args::text) <= max_args_bytes
-          and q.name is not null
-          and coalesce(t.run_at between now() - interval '5 minutes' and now() + interval '10 years', true)
-          and coalesce(t.priority between -32768 and 32767, true)
-          and coalesce(octet_length(t.trace_context) <= 512, true)) is not true
-   limit 1;
-  if found then
-    perform dogged.refuse_task(bad.name, bad.args, bad.queue_used, bad.run_at, coalesce(bad.priority, 0), bad.trace_context);
-  end if;
-
   return query
     insert into dogged.tasks_live (queue, name, args, run_at, deferred, priority, trace_context)
-    select coalesce(t.queue, d.queue, 'default'), t.name, t.args, coalesce(t.run_at, now()),
-           coalesce(t.run_at > now(), false), coalesce(t.priority, 0), t.trace_context
+    select q.name, t.name, t.args, coalesce(t.run_at, now()), coalesce(t.run_at > now(), false), coalesce(t.priority, 0),
+           t.trace_context
       from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts)
              with ordinality as t (name, args, queue, run_at, priority, trace_context, position)
       left join dogged.task_definitions d on d.name = t.name
+      join dogged.queues q on q.name = coalesce(t.queue, d.queue, 'default')
+     where dogged.is_sound_task(t.name, d.name is not null, t.args, (select s.max_args_bytes from dogged.settings s),
+                                t.run_at, t.priority, t.trace_context)
      order by t.position
     returning id;
+  get diagnostics inserted = row_count;
+
+  if inserted <> greatest(cardinality(names), cardinality(queues), cardinality(run_ats), cardinality(priorities),
+                          cardinality(trace_contexts)) then
+    select t.*, coalesce(t.queue, d.queue, 'default') as queue_used into bad
+      from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts)
+             with ordinality as t (name, args, queue, run_at, priority, trace_context, position)
+      left join dogged.task_definitions d on d.name = t.name
+      left join dogged.queues q on q.name = coalesce(t.queue, d.queue, 'default')
+     where (q.name is not null
+            and dogged.is_sound_task(t.name, d.name is not null, t.args, (select s.max_args_bytes from dogged.settings s),
+                                     t.run_at, t.priority, t.trace_context)) is not true
+     order by t.position
+     limit 1;
+    perform dogged.refuse_task(bad.name, bad.args, bad.queue_used, bad.run_at, coalesce(bad.priority, 0), bad.trace_context);
+  end if;
 
   -- After the insert, with a snapshot of its own: a worker that falls asleep meanwhile either sees the rows or waits for
   -- this transaction to end (fall_asleep.sql). An older snapshot cannot tell, so it wakes them in any case.
-  select array_agg(distinct coalesce(t.queue, d.queue, 'default')) into queues_used
-    from unnest(names, queues) as t (name, queue) left join dogged.task_definitions d on d.name = t.name;
   if current_setting('transaction_isolation') <> 'read committed'
-     or exists (select from dogged.workers w where w.asleep and w.queues ?| queues_used) then
-    perform pg_notify('dogged.wake', case when cardinality(queues_used) = 1 then queues_used[1] else '' end);
+     or exists (select from dogged.workers w where w.asleep) then
+    select array_agg(distinct coalesce(t.queue, d.queue, 'default')) into queues_used
+      from unnest(names, queues) as t (name, queue) left join dogged.task_definitions d on d.name = t.name;
+    if current_setting('transaction_isolation') <> 'read committed'
+       or exists (select from dogged.workers w where w.asleep and w.queues ?| queues_used) then
+      perform pg_notify('dogged.wake', case when cardinality(queues_used) = 1 then queues_used[1] else '' end);
+    end if;
   end if;
 end $$;
 comment on function dogged.enqueue_many(text[], jsonb[], text[], timestamptz[], integer[], text[]) is
   'Enqueues tasks in the caller''s transaction, all or none, and gives their ids in order. Element i of each array '
   'belongs to task i; an array or an element that is null means its default (see dogged.enqueue).';
 
+-- The same for one task, looked up by key. Every name in it is qualified instead of its search_path being set: that took
+-- longer than all the rest.
 create or replace function dogged.enqueue(
   name text, args jsonb default '{}', queue text default null, run_at timestamptz default null,
   priority integer default 0, trace_context text default null) returns bigint
-language plpgsql set search_path = pg_catalog, pg_temp as $$
+language plpgsql set plan_cache_mode = force_generic_plan as $$
+#variable_conflict use_column
+declare
+  new_id bigint;
+  queue_used text;
 begin
-  return dogged.enqueue_many(array[enqueue.name], array[enqueue.args], array[enqueue.queue], array[enqueue.run_at],
-                             array[enqueue.priority], array[enqueue.trace_context]);
+  insert into dogged.tasks_live (queue, name, args, run_at, deferred, priority, trace_context)
+  select q.name, enqueue.name, enqueue.args, coalesce(enqueue.run_at, pg_catalog.now()),
+         coalesce(enqueue.run_at operator(pg_catalog.>) pg_catalog.now(), false), coalesce(enqueue.priority, 0),
+         enqueue.trace_context
+    from dogged.settings s
+    left join dogged.task_definitions d on d.name operator(pg_catalog.=) enqueue.name
+    join dogged.queues q on q.name operator(pg_catalog.=) coalesce(enqueue.queue, d.queue, 'default')
+   where dogged.is_sound_task(enqueue.name, d.name is not null, enqueue.args, s.max_args_bytes, enqueue.run_at,
+                              enqueue.priority, enqueue.trace_context)
+  returning id, queue into new_id, queue_used;
+
+  if new_id is null then
+    perform dogged.refuse_task(
+      enqueue.name, enqueue.args,
+      coalesce(enqueue.queue, (select d.queue from dogged.task_definitions d
+                                where d.name operator(pg_catalog.=) enqueue.name), 'default'),
+      enqueue.run_at, coalesce(enqueue.priority, 0), enqueue.trace_context);
+  end if;
+
+  if pg_catalog.current_setting('transaction_isolation') operator(pg_catalog.<>) 'read committed'
+     or exists (select from dogged.workers w where w.asleep and w.queues operator(pg_catalog.?) queue_used) then
+    perform pg_catalog.pg_notify('dogged.wake', queue_used);  -- as in enqueue_many
+  end if;
+  return new_id;
 end $$;
 comment on function dogged.enqueue(text, jsonb, text, timestamptz, integer, text) is
   'Enqueues one task in the caller''s transaction and gives its id. queue: the one that the task''s definition names, '

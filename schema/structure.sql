@@ -117,11 +117,37 @@ COMMENT ON FUNCTION dogged.create_queue(name text) IS 'Makes a queue, so that ta
 
 CREATE FUNCTION dogged.enqueue(name text, args jsonb DEFAULT '{}'::jsonb, queue text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, priority integer DEFAULT 0, trace_context text DEFAULT NULL::text) RETURNS bigint
     LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
+#variable_conflict use_column
+declare
+  new_id bigint;
+  queue_used text;
 begin
-  return dogged.enqueue_many(array[enqueue.name], array[enqueue.args], array[enqueue.queue], array[enqueue.run_at],
-                             array[enqueue.priority], array[enqueue.trace_context]);
+  insert into dogged.tasks_live (queue, name, args, run_at, deferred, priority, trace_context)
+  select q.name, enqueue.name, enqueue.args, coalesce(enqueue.run_at, pg_catalog.now()),
+         coalesce(enqueue.run_at operator(pg_catalog.>) pg_catalog.now(), false), coalesce(enqueue.priority, 0),
+         enqueue.trace_context
+    from dogged.settings s
+    left join dogged.task_definitions d on d.name operator(pg_catalog.=) enqueue.name
+    join dogged.queues q on q.name operator(pg_catalog.=) coalesce(enqueue.queue, d.queue, 'default')
+   where dogged.is_sound_task(enqueue.name, d.name is not null, enqueue.args, s.max_args_bytes, enqueue.run_at,
+                              enqueue.priority, enqueue.trace_context)
+  returning id, queue into new_id, queue_used;
+
+  if new_id is null then
+    perform dogged.refuse_task(
+      enqueue.name, enqueue.args,
+      coalesce(enqueue.queue, (select d.queue from dogged.task_definitions d
+                                where d.name operator(pg_catalog.=) enqueue.name), 'default'),
+      enqueue.run_at, coalesce(enqueue.priority, 0), enqueue.trace_context);
+  end if;
+
+  if pg_catalog.current_setting('transaction_isolation') operator(pg_catalog.<>) 'read committed'
+     or exists (select from dogged.workers w where w.asleep and w.queues operator(pg_catalog.?) queue_used) then
+    perform pg_catalog.pg_notify('dogged.wake', queue_used);  -- as in enqueue_many
+  end if;
+  return new_id;
 end $$;
 
 COMMENT ON FUNCTION dogged.enqueue(name text, args jsonb, queue text, run_at timestamp with time zone, priority integer, trace_context text) IS 'Enqueues one task in the caller''s transaction and gives its id. queue: the one that the task''s definition names, or default. run_at: at once. priority: lower runs first. Errors say what to change; nothing is enqueued then.';
@@ -129,10 +155,12 @@ COMMENT ON FUNCTION dogged.enqueue(name text, args jsonb, queue text, run_at tim
 CREATE FUNCTION dogged.enqueue_many(names text[], args jsonb[], queues text[] DEFAULT NULL::text[], run_ats timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], priorities integer[] DEFAULT NULL::integer[], trace_contexts text[] DEFAULT NULL::text[]) RETURNS SETOF bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $_$
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_nestloop TO 'off'
+    AS $$
 #variable_conflict use_column
 declare
-  max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
+  inserted bigint;
   bad record;
   queues_used text[];
 begin
@@ -141,43 +169,55 @@ begin
       coalesce(cardinality(names), 0), coalesce(cardinality(args), 0) using errcode = 'invalid_parameter_value';
   end if;
 
-  select t.*, coalesce(t.queue, d.queue, 'default') as queue_used into bad
-    from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts)
-           as t (name, args, queue, run_at, priority, trace_context)
-    left join dogged.task_definitions d on d.name = t.name
-    left join dogged.queues q on q.name = coalesce(t.queue, d.queue, 'default')
-   where (t.name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$' and octet_length(t.name) <= 128
-          and octet_length(t.args::text) <= max_args_bytes
-          and q.name is not null
-          and coalesce(t.run_at between now() - interval '5 minutes' and now() + interval '10 years', true)
-          and coalesce(t.priority between -32768 and 32767, true)
-          and coalesce(octet_length(t.trace_context) <= 512, true)) is not true
-   limit 1;
-  if found then
-    perform dogged.refuse_task(bad.name, bad.args, bad.queue_used, bad.run_at, coalesce(bad.priority, 0), bad.trace_context);
-  end if;
-
   return query
     insert into dogged.tasks_live (queue, name, args, run_at, deferred, priority, trace_context)
-    select coalesce(t.queue, d.queue, 'default'), t.name, t.args, coalesce(t.run_at, now()),
-           coalesce(t.run_at > now(), false), coalesce(t.priority, 0), t.trace_context
+    select q.name, t.name, t.args, coalesce(t.run_at, now()), coalesce(t.run_at > now(), false), coalesce(t.priority, 0),
+           t.trace_context
       from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts)
              with ordinality as t (name, args, queue, run_at, priority, trace_context, position)
       left join dogged.task_definitions d on d.name = t.name
+      join dogged.queues q on q.name = coalesce(t.queue, d.queue, 'default')
+     where dogged.is_sound_task(t.name, d.name is not null, t.args, (select s.max_args_bytes from dogged.settings s),
+                                t.run_at, t.priority, t.trace_context)
      order by t.position
     returning id;
+  get diagnostics inserted = row_count;
+
+  if inserted <> greatest(cardinality(names), cardinality(queues), cardinality(run_ats), cardinality(priorities),
+                          cardinality(trace_contexts)) then
+    select t.*, coalesce(t.queue, d.queue, 'default') as queue_used into bad
+      from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts)
+             with ordinality as t (name, args, queue, run_at, priority, trace_context, position)
+      left join dogged.task_definitions d on d.name = t.name
+      left join dogged.queues q on q.name = coalesce(t.queue, d.queue, 'default')
+     where (q.name is not null
+            and dogged.is_sound_task(t.name, d.name is not null, t.args, (select s.max_args_bytes from dogged.settings s),
+                                     t.run_at, t.priority, t.trace_context)) is not true
+     order by t.position
+     limit 1;
+    perform dogged.refuse_task(bad.name, bad.args, bad.queue_used, bad.run_at, coalesce(bad.priority, 0), bad.trace_context);
+  end if;
 
   -- After the insert, with a snapshot of its own: a worker that falls asleep meanwhile either sees the rows or waits for
   -- this transaction to end (fall_asleep.sql). An older snapshot cannot tell, so it wakes them in any case.
-  select array_agg(distinct coalesce(t.queue, d.queue, 'default')) into queues_used
-    from unnest(names, queues) as t (name, queue) left join dogged.task_definitions d on d.name = t.name;
   if current_setting('transaction_isolation') <> 'read committed'
-     or exists (select from dogged.workers w where w.asleep and w.queues ?| queues_used) then
-    perform pg_notify('dogged.wake', case when cardinality(queues_used) = 1 then queues_used[1] else '' end);
+     or exists (select from dogged.workers w where w.asleep) then
+    select array_agg(distinct coalesce(t.queue, d.queue, 'default')) into queues_used
+      from unnest(names, queues) as t (name, queue) left join dogged.task_definitions d on d.name = t.name;
+    if current_setting('transaction_isolation') <> 'read committed'
+       or exists (select from dogged.workers w where w.asleep and w.queues ?| queues_used) then
+      perform pg_notify('dogged.wake', case when cardinality(queues_used) = 1 then queues_used[1] else '' end);
+    end if;
   end if;
-end $_$;
+end $$;
 
 COMMENT ON FUNCTION dogged.enqueue_many(names text[], args jsonb[], queues text[], run_ats timestamp with time zone[], priorities integer[], trace_contexts text[]) IS 'Enqueues tasks in the caller''s transaction, all or none, and gives their ids in order. Element i of each array belongs to task i; an array or an element that is null means its default (see dogged.enqueue).';
+
+CREATE FUNCTION dogged.is_sound_task(name text, is_known boolean, args jsonb, max_args_bytes integer, run_at timestamp with time zone, priority integer, trace_context text) RETURNS boolean
+    LANGUAGE sql STABLE
+    RETURN ((is_known OR ((name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$'::text) AND (octet_length(name) <= 128))) AND (octet_length((args)::text) <= max_args_bytes) AND ((run_at IS NULL) OR ((run_at >= (now() - '00:05:00'::interval)) AND (run_at <= (now() + '10 years'::interval)))) AND ((priority IS NULL) OR ((priority >= '-32768'::integer) AND (priority <= 32767))) AND ((trace_context IS NULL) OR (octet_length(trace_context) <= 512)));
+
+COMMENT ON FUNCTION dogged.is_sound_task(name text, is_known boolean, args jsonb, max_args_bytes integer, run_at timestamp with time zone, priority integer, trace_context text) IS 'Whether enqueue takes a task, if its queue exists. is_known: a worker has declared the task, so its name is sound.';
 
 CREATE FUNCTION dogged.make_partition(parent text, day date) RETURNS boolean
     LANGUAGE plpgsql
@@ -333,7 +373,7 @@ begin
   elsif octet_length(refuse_task.trace_context) > 512 then
     mistake := format('%s: trace_context has %s bytes; the limit is 512', what, octet_length(refuse_task.trace_context));
   else
-    raise exception 'dogged.enqueue_many and dogged.refuse_task disagree about %', what using errcode = 'internal_error';
+    raise exception 'dogged.is_sound_task and dogged.refuse_task disagree about %', what using errcode = 'internal_error';
   end if;
   raise exception using message = mistake, hint = remedy, errcode = 'invalid_parameter_value';
 end $_$;

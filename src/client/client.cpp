@@ -11,12 +11,11 @@
 
 #include <dogged/client.hpp>
 
-#include "client/enqueue_params.hpp"
+#include "client/enqueue_statement.hpp"
 #include "db/connection.hpp"
 #include "db/errors.hpp"
 #include "db/reconnect_backoff.hpp"
 #include "migrate/migrate.hpp"
-#include "sql_statements.hpp"
 
 namespace dogged {
 
@@ -42,11 +41,11 @@ class Client::Impl {
 
   std::vector<TaskId> enqueue_many(const std::vector<NewTask>& tasks) {
     if (tasks.empty()) return {};
-    const db::Params params = enqueue_params(tasks);
+    const auto [statement, params] = enqueue_statement(tasks);
     std::vector<TaskId> ids;
     ids.reserve(tasks.size());
     try {
-      const db::Rows rows = run(sql::enqueue_many, params);
+      const db::Rows rows = run(statement, params);
       for (const db::Row& row : rows) ids.push_back(row.number("id"));
       return ids;
     } catch (const InvalidInput&) {

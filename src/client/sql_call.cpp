@@ -2,7 +2,7 @@
 #include <dogged/client.hpp>
 #include <dogged/detail/sql_call.hpp>
 
-#include "client/enqueue_params.hpp"
+#include "client/enqueue_statement.hpp"
 #include "db/connection.hpp"
 #include "db/errors.hpp"
 #include "sql_statements.hpp"
@@ -22,7 +22,8 @@ SqlCall make_call(const db::Statement& statement, const std::string& schema, con
 
 SqlCall enqueue_call(const std::vector<NewTask>& tasks, const std::string& schema) {
   db::require_schema_name(schema);
-  return make_call(sql::enqueue_many, schema, enqueue_params(tasks));
+  const auto [statement, params] = enqueue_statement(tasks);
+  return make_call(statement, schema, params);
 }
 
 SqlCall completion_call(const Context::Completion& completion, const std::string& result_json) {

@@ -305,7 +305,7 @@ struct LoggedClient {
 void end_client_backends(TestDatabase& database, int how_many) {
   REQUIRE(database.value("select count(pg_terminate_backend(pid, 10000)) as value from pg_stat_activity where "
                          "application_name = 'dogged client' and query like '%' || $1 || '%'",
-                         db::Params{}.add(database.schema() + ".enqueue_many")) == std::to_string(how_many));
+                         db::Params{}.add(database.schema() + ".enqueue")) == std::to_string(how_many));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// See enqueue_params.hpp.
-#include "client/enqueue_params.hpp"
+// See enqueue_statement.hpp.
+#include "client/enqueue_statement.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -7,6 +7,8 @@
 #include <string_view>
 
 #include <dogged/detail/json_text.hpp>
+
+#include "sql_statements.hpp"
 
 namespace dogged {
 namespace {
@@ -69,26 +71,58 @@ std::optional<std::int64_t> microseconds_since_1970(const std::optional<std::chr
   return std::chrono::duration_cast<std::chrono::microseconds>(time->time_since_epoch()).count();
 }
 
-}  // namespace
+std::optional<std::int64_t> milliseconds_of(const std::optional<milliseconds>& delay) {
+  return delay ? std::optional{std::int64_t{delay->count()}} : std::nullopt;
+}
 
-db::Params enqueue_params(const std::vector<NewTask>& tasks) {
+db::Params params_of(const NewTask& task) {
+  db::Params params;
+  params.add(task.name).add(task.args_json).add(given(task.options.queue));
+  params.add(microseconds_since_1970(task.options.run_at)).add(milliseconds_of(task.options.delay));
+  params.add(task.options.priority).add(given(task.options.trace_context));
+  return params;
+}
+
+/// An array; null where all of it are defaults, which spares the server to look at each.
+template <class T>
+void add_unless_default(db::Params& params, const std::vector<T>& values, const T& by_default) {
+  if (std::all_of(values.begin(), values.end(), [&](const T& value) { return value == by_default; })) {
+    params.add_null();
+  } else {
+    params.add(values);
+  }
+}
+
+db::Params params_of(const std::vector<NewTask>& tasks) {
   std::vector<std::string> names, args;
   std::vector<std::optional<std::string>> queues, trace_contexts;
   std::vector<std::optional<std::int64_t>> run_ats_us, delays_ms;
   std::vector<std::int64_t> priorities;
   for (const NewTask& task : tasks) {
-    require_sound(task);
     names.push_back(task.name);
     args.push_back(task.args_json);
     queues.push_back(given(task.options.queue));
     run_ats_us.push_back(microseconds_since_1970(task.options.run_at));
-    delays_ms.push_back(task.options.delay ? std::optional{std::int64_t{task.options.delay->count()}} : std::nullopt);
+    delays_ms.push_back(milliseconds_of(task.options.delay));
     priorities.push_back(task.options.priority);
     trace_contexts.push_back(given(task.options.trace_context));
   }
   db::Params params;
-  params.add(names).add(args).add(queues).add(run_ats_us).add(delays_ms).add(priorities).add(trace_contexts);
+  params.add(names).add(args);
+  add_unless_default(params, queues, {});
+  add_unless_default(params, run_ats_us, {});
+  add_unless_default(params, delays_ms, {});
+  add_unless_default(params, priorities, std::int64_t{0});
+  add_unless_default(params, trace_contexts, {});
   return params;
+}
+
+}  // namespace
+
+EnqueueStatement enqueue_statement(const std::vector<NewTask>& tasks) {
+  for (const NewTask& task : tasks) require_sound(task);
+  if (tasks.size() == 1) return {sql::enqueue, params_of(tasks.front())};
+  return {sql::enqueue_many, params_of(tasks)};
 }
 
 void explain_refused(const std::vector<NewTask>& tasks) {
