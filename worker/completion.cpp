@@ -10,27 +10,25 @@ namespace {
 
 std::optional<std::string> given(const std::string& text) { return text.empty() ? std::nullopt : std::optional{text}; }
 
-}  // namespace
+/// Whether there is nothing to say but that the attempt has succeeded, and when.
+bool is_plain_success(const Report& report) {
+  return report.transition.outcome == lifecycle::Outcome::succeeded && report.result_json.empty();
+}
 
-db::Params completion_params(std::int64_t worker_id, const std::vector<Report>& reports) {
-  const auto now = SteadyClock::now();
-  const auto microseconds_ago = [now](SteadyClock::time_point time) {
-    return std::int64_t{std::chrono::duration_cast<std::chrono::microseconds>(now - time).count()};
-  };
-  std::vector<std::int64_t> ids, attempts, retry_counts, losses, started_us_ago, finished_us_ago;
+/// What the others have.
+struct Details {
+  std::vector<std::int64_t> positions, retry_counts, losses;
   std::vector<std::string> statuses, outcomes;
   std::vector<std::optional<std::string>> results, codes, messages, details, policies;
   std::vector<std::optional<std::int64_t>> backoffs_ms, delays_ms, retry_afters_ms;
-  for (const Report& report : reports) {
+
+  void add(std::size_t position, const Report& report) {
     const lifecycle::Transition& to = report.transition;
-    ids.push_back(report.id);
-    attempts.push_back(report.attempt);
+    positions.push_back(static_cast<std::int64_t>(position));
     statuses.emplace_back(lifecycle::to_text(to.status));
     outcomes.emplace_back(lifecycle::to_text(to.outcome));
     retry_counts.push_back(to.retry_count);
     losses.push_back(to.losses);
-    started_us_ago.push_back(microseconds_ago(report.started_at));
-    finished_us_ago.push_back(microseconds_ago(report.finished_at));
     results.push_back(given(report.result_json));
     codes.push_back(given(to.error_code));
     messages.push_back(given(report.error_message));
@@ -41,10 +39,33 @@ db::Params completion_params(std::int64_t worker_id, const std::vector<Report>& 
     retry_afters_ms.push_back(report.retry_after ? std::optional{std::int64_t{report.retry_after->count()}}
                                                  : std::nullopt);
   }
+
+  void add_to(db::Params& params) const {
+    params.add(positions).add(statuses).add(outcomes).add(retry_counts).add(losses);
+    params.add(results).add(codes).add(messages).add(details).add(policies);
+    params.add(backoffs_ms).add(delays_ms).add(retry_afters_ms);
+  }
+};
+
+}  // namespace
+
+db::Params completion_params(std::int64_t worker_id, const std::vector<Report>& reports) {
+  const auto now = SteadyClock::now();
+  const auto microseconds_ago = [now](SteadyClock::time_point time) {
+    return std::int64_t{std::chrono::duration_cast<std::chrono::microseconds>(now - time).count()};
+  };
+  std::vector<std::int64_t> ids, attempts, started_us_ago, finished_us_ago;
+  Details rest;
+  for (const Report& report : reports) {
+    ids.push_back(report.id);
+    attempts.push_back(report.attempt);
+    started_us_ago.push_back(microseconds_ago(report.started_at));
+    finished_us_ago.push_back(microseconds_ago(report.finished_at));
+    if (!is_plain_success(report)) rest.add(ids.size(), report);
+  }
   db::Params params;
-  params.add(worker_id).add(ids).add(attempts).add(statuses).add(outcomes).add(retry_counts).add(losses);
-  params.add(started_us_ago).add(finished_us_ago).add(results).add(codes).add(messages).add(details).add(policies);
-  params.add(backoffs_ms).add(delays_ms).add(retry_afters_ms);
+  params.add(worker_id).add(ids).add(attempts).add(started_us_ago).add(finished_us_ago);
+  rest.add_to(params);
   return params;
 }
 

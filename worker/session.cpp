@@ -23,7 +23,7 @@ db::Connection& Session::connection() {
       connection_.emplace(std::move(made));
     }
     try {
-      connection_->limit_session();  // from here on it can be aborted
+      connection_->set_up_session();  // from here on it can be aborted
     } catch (...) {
       const std::scoped_lock lock{*connection_mutex_};
       connection_.reset();

@@ -188,10 +188,20 @@ class Connection::Impl {
     }
   }
 
-  const std::string& text_of(const Statement& statement) {
-    auto [entry, is_new] = texts.try_emplace(std::string{statement.name});
-    if (is_new) entry->second = with_schema(statement.text, settings.schema);
-    return entry->second;
+  pqxx::result run(pqxx::transaction_base& transaction, const Statement& statement, const Params& params) {
+    const std::string name{statement.name};
+    auto [entry, is_new] = texts.try_emplace(name);
+    if (is_new) {
+      entry->second = with_schema(statement.text, settings.schema);
+      if (prepares) connection->prepare(name, entry->second);
+    }
+    if (!prepares) return execute(transaction, entry->second, params);
+    try {
+      return execute_prepared(transaction, name, params);
+    } catch (const pqxx::feature_not_supported& error) {  // so PostgreSQL refuses a plan whose columns have new types
+      throw pqxx::broken_connection{"a table was changed after a statement on it was prepared (" +
+                                    std::string{error.what()} + ")"};
+    }
   }
 
   static constexpr std::chrono::steady_clock::duration not_busy{0};
@@ -201,7 +211,8 @@ class Connection::Impl {
   std::vector<Notification> arrived;
   int socket = -1;  // for abort(): libpq may close its own at any time, and the number may be another's then
   std::unique_ptr<pqxx::connection> connection;
-  std::unordered_map<std::string, std::string> texts;  // by statement name, with this schema
+  std::unordered_map<std::string, std::string> texts;  // by statement name, with this schema; all prepared, or none
+  bool prepares = false;
   std::unique_ptr<pqxx::work> open_transaction;
   std::vector<std::unique_ptr<Subscription>> subscriptions;  // after the connection: they leave it first
 };
@@ -214,12 +225,11 @@ Connection& Connection::operator=(Connection&&) noexcept = default;
 Rows Connection::run(const Statement& statement, const Params& params) {
   const Impl::Busy busy{*impl_};
   return translated(statement.name, *impl_->connection, [&] {
-    const std::string& text = impl_->text_of(statement);
     if (impl_->open_transaction) {
-      return Rows{std::make_shared<Rows::Impl>(execute(*impl_->open_transaction, text, params))};
+      return Rows{std::make_shared<Rows::Impl>(impl_->run(*impl_->open_transaction, statement, params))};
     }
     pqxx::nontransaction transaction{*impl_->connection};
-    return Rows{std::make_shared<Rows::Impl>(execute(transaction, text, params))};
+    return Rows{std::make_shared<Rows::Impl>(impl_->run(transaction, statement, params))};
   });
 }
 
@@ -274,19 +284,24 @@ std::vector<Notification> Connection::wait(std::chrono::milliseconds timeout, in
 
 void Connection::abort() noexcept { (void)::shutdown(impl_->socket, SHUT_RDWR); }
 
-void Connection::limit_session() {
+void Connection::set_up_session() {
   if (impl_->settings.statement_timeout.count() == 0) return;
-  // The second: a process that is frozen in a transaction, between two statements that follow each other at once, does
-  // not keep its locks from others. The third: the server notices within a second when this end was cut off in the
-  // middle of a statement. The fourth: nor does it wait longer for this end to take an answer, which it may hold locks
-  // for.
+  // idle_in_transaction…: a process that is frozen in a transaction, between two statements that follow each other at
+  // once, does not keep its locks from others. client_connection_check_interval: the server notices within a second
+  // when this end was cut off in the middle of a statement. tcp_user_timeout: nor does it wait longer for this end to
+  // take an answer, which it may hold locks for. The last three are for plans that are made once, perhaps while the
+  // tables are empty, and kept when they have millions of rows: docs/decisions/0005.
   const std::string timeout = std::to_string(impl_->settings.statement_timeout.count());
   const std::string text = "select set_config('statement_timeout', '" + timeout +
                            "', false), set_config('idle_in_transaction_session_timeout', '1000', false), "
                            "set_config('client_connection_check_interval', '1000', false), "
                            "set_config('tcp_user_timeout', '" +
-                           timeout + "', false)";
-  (void)run({"limit the session", text});
+                           timeout +
+                           "', false), set_config('plan_cache_mode', 'force_generic_plan', false), "
+                           "set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false)";
+  (void)run({"set up the session", text});
+  impl_->texts.clear();  // what ran before was not prepared
+  impl_->prepares = true;
 }
 
 bool Connection::is_closed_by_server() const noexcept {

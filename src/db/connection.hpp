@@ -30,9 +30,10 @@ struct Settings {
   std::string url;  ///< a libpq connection string or URI; empty: libpq's PG* variables
   std::string schema = "dogged";
   std::string application_name = "dogged";
-  /// After limit_session: a statement that takes longer is cancelled (57014), a transaction in which nothing was asked
-  /// for a second ends with its connection, and so does one whose answers are not taken for that long; 0: none of it,
-  /// and nothing of the session's state is set, so that a transaction pooler may stand in between.
+  /// After set_up_session: a statement that takes longer is cancelled (57014), a transaction in which nothing was asked
+  /// for a second ends with its connection, and so does one whose answers are not taken for that long; each statement
+  /// is prepared and planned once, by indexes. 0: none of it, and nothing of the session's state is set, so that a
+  /// transaction pooler may stand in between.
   std::chrono::milliseconds statement_timeout{0};
 };
 
@@ -172,8 +173,8 @@ class Connection {
   /// Waits until a notification arrives, `wake_fd` (an eventfd) is readable, or the time is over; gives what arrived.
   std::vector<Notification> wait(std::chrono::milliseconds timeout, int wake_fd);
 
-  /// Gives the session the limits that Settings::statement_timeout speaks of. Throws as run does.
-  void limit_session();
+  /// Makes the session what Settings::statement_timeout speaks of. Throws as run does.
+  void set_up_session();
 
   /// From any thread, while the connection lives: breaks it, so that whoever waits for an answer gets ConnectionError.
   /// The server gives up the statement within a second if `statement_timeout` is set, else when it has an answer to

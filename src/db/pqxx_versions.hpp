@@ -15,7 +15,7 @@ namespace dogged::db {
 
 #if PQXX_VERSION_MAJOR > 7 || (PQXX_VERSION_MAJOR == 7 && PQXX_VERSION_MINOR >= 10)
 
-inline pqxx::result execute(pqxx::transaction_base& transaction, const std::string& text, const Params& params) {
+inline pqxx::params values_of(const Params& params) {
   pqxx::params values;
   for (const auto& value : params.values()) {
     if (value) {
@@ -24,7 +24,16 @@ inline pqxx::result execute(pqxx::transaction_base& transaction, const std::stri
       values.append();
     }
   }
-  return transaction.exec(text, values);
+  return values;
+}
+
+inline pqxx::result execute(pqxx::transaction_base& transaction, const std::string& text, const Params& params) {
+  return transaction.exec(text, values_of(params));
+}
+
+inline pqxx::result execute_prepared(pqxx::transaction_base& transaction, const std::string& name,
+                                     const Params& params) {
+  return transaction.exec(pqxx::prepped{name}, values_of(params));
 }
 
 /// LISTENs while it lives; `arrived` must outlive the connection.
@@ -39,11 +48,22 @@ class Subscription {
 
 #else
 
-inline pqxx::result execute(pqxx::transaction_base& transaction, const std::string& text, const Params& params) {
+inline std::vector<const char*> values_of(const Params& params) {
   std::vector<const char*> values;
   values.reserve(params.size());
   for (const auto& value : params.values()) values.push_back(value ? value->c_str() : nullptr);
+  return values;
+}
+
+inline pqxx::result execute(pqxx::transaction_base& transaction, const std::string& text, const Params& params) {
+  const std::vector<const char*> values = values_of(params);
   return transaction.exec_params(text, pqxx::prepare::make_dynamic_params(values));
+}
+
+inline pqxx::result execute_prepared(pqxx::transaction_base& transaction, const std::string& name,
+                                     const Params& params) {
+  const std::vector<const char*> values = values_of(params);
+  return transaction.exec_prepared(name, pqxx::prepare::make_dynamic_params(values));
 }
 
 /// LISTENs while it lives, which must be less long than the connection; `arrived` must outlive it.

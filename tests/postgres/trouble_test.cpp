@@ -265,3 +265,32 @@ TEST_CASE("a claim that the database refuses, for whatever reason, is tried agai
   CHECK(eventually([&] { return database.status_of(id) == "succeeded"; }));
   check_history(database, 1);
 }
+
+TEST_CASE("a worker goes on when a table was changed after its statements were prepared") {
+  TestDatabase database;
+  const auto does_nothing = registered(work, [](Context&, const nlohmann::json&) {});
+  Client client = database.client();
+  RunningWorker worker{database, {does_nothing}};
+  const TaskId before = client.enqueue(work, no_args);
+  REQUIRE(eventually([&] { return database.status_of(before) == "succeeded"; }));
+  database.script("alter table dogged.tasks alter column priority type integer");
+  const TaskId after = client.enqueue(work, no_args);
+  CHECK(eventually([&] { return database.status_of(after) == "succeeded"; }));
+}
+
+TEST_CASE("a worker reads no table from one end to the other, also when it began with empty ones") {
+  TestDatabase database;
+  const auto does_nothing = registered(work, [](Context&, const nlohmann::json&) {});
+  const auto count_scans = [&] {
+    return database.value("select seq_scan as value from pg_stat_user_tables where relid = 'dogged.tasks_live'::regclass");
+  };
+  Client client = database.client();
+  database.script("analyze dogged.tasks_live");
+  const std::string before = count_scans();
+  {
+    RunningWorker worker{database, {does_nothing}};
+    const std::vector<TaskId> ids = client.enqueue_many(work, std::vector<nlohmann::json>(2000, no_args));
+    REQUIRE(eventually([&] { return database.status_of(ids.back()) == "succeeded"; }));
+  }  // its sessions have ended, and with that their scans are counted
+  CHECK(count_scans() == before);
+}
