@@ -282,7 +282,8 @@ TEST_CASE("a worker reads no table from one end to the other, also when it began
   TestDatabase database;
   const auto does_nothing = registered(work, [](Context&, const nlohmann::json&) {});
   const auto count_scans = [&] {
-    return database.value("select seq_scan as value from pg_stat_user_tables where relid = 'dogged.tasks_live'::regclass");
+    return database.value(
+        "select seq_scan as value from pg_stat_user_tables where relid = 'dogged.tasks_live'::regclass");
   };
   Client client = database.client();
   database.script("analyze dogged.tasks_live");
