@@ -39,6 +39,7 @@ class LiveLine {
   LiveLine& operator=(const LiveLine&) = delete;
 
   void show(const std::string& doing, std::int64_t done, std::int64_t of) {
+    if (doing.empty()) return clear();
     if (!is_wanted_) return;
     const auto now = std::chrono::steady_clock::now();
     if (doing == doing_ && now - shown_at_ < std::chrono::milliseconds{100}) return;
@@ -137,7 +138,7 @@ ExitCode run(const Invocation& invocation, const std::string& name, const BenchO
     int number = 0;
     Scene scene{settings, options.conditions, [&](const std::string& doing, std::int64_t done, std::int64_t of) {
                   const std::string prefix =
-                      options.rounds > 1 && number > 0
+                      options.rounds > 1 && number > 0 && !doing.empty()
                           ? "round " + std::to_string(number) + " of " + std::to_string(options.rounds) + ": "
                           : "";
                   line.show(prefix + doing, done, of);
@@ -200,12 +201,18 @@ void add_common_options(CLI::App& command, BenchOptions& options) {
                    "Keep a transaction open meanwhile, so that nothing can be vacuumed");
 }
 
-void add_time(CLI::App& command, BenchOptions& options, const std::string& text, const std::string& description) {
+void add_time(CLI::App& command, BenchOptions& options, const std::string& text, const std::string& description,
+              milliseconds least) {
   options.time = text;
   command.add_option("--time", options.time, description)
       ->type_name("TIME")
       ->capture_default_str()
-      ->check(is_duration());
+      ->check(is_duration())
+      ->check(CLI::Validator{[least](std::string& time) {
+                               if (duration_from_text(time) >= least) return std::string{};
+                               return "--time is " + time + ", and must be " + duration_to_text(least) + " at least";
+                             },
+                             ""});
 }
 
 void add_tasks(CLI::App& command, BenchOptions& options, std::int64_t tasks, const std::string& description) {
@@ -227,9 +234,9 @@ CLI::App* add_bench_command(CLI::App& parent, Invocation& invocation, const std:
 constexpr const char* footer =
     "Each makes a schema of its own, dogged_bench, and drops it at the end, also after Ctrl-C; your queue is not "
     "touched.\n"
-    "Workers are real processes, this program itself. At the end each checks that all that it enqueued ended once, "
+    "Workers are real processes, this program itself. At the end each checks that what it enqueued ended once and "
     "with\n"
-    "its attempts; if not, it says so and exits with 1.\n"
+    "its attempts, or, where no worker was to run it, is there; if not, it says so and exits with 1.\n"
     "\n"
     "Examples:\n"
     "  dogged bench drain                            100,000 tasks that do nothing\n"
@@ -280,7 +287,7 @@ void add_bench(CLI::App& app, Invocation& invocation) {
   add_tasks(*command, *options, 100'000, "How many in bulk");
   add_number(*command, "--batch", options->workload.batch, "How many in one call, in bulk", 1, 100'000);
   add_number(*command, "--clients", options->workload.clients, "How many enqueue singly at once", 1, 1000);
-  add_time(*command, *options, "5s", "For how long to enqueue singly");
+  add_time(*command, *options, "5s", "For how long to enqueue singly", milliseconds{1});
 
   options = make_options();
   command =
@@ -299,7 +306,7 @@ void add_bench(CLI::App& app, Invocation& invocation) {
                           schedule(scene, workload, figures);
                         });
   add_tasks(*command, *options, 1'000, "How many; each fails once, and is due again after 2 s");
-  add_time(*command, *options, "10s", "Over which they fall due");
+  add_time(*command, *options, "10s", "Over which they fall due", milliseconds{1});
 
   options = make_options();
   command = add_bench_command(
@@ -311,7 +318,7 @@ void add_bench(CLI::App& app, Invocation& invocation) {
   options->workload.rate = 1'000;
   add_number<std::int64_t>(*command, "--rate", options->workload.rate, "How many tasks a second are enqueued", 100,
                            1'000'000);
-  add_time(*command, *options, "30s", "For how long");
+  add_time(*command, *options, "30s", "For how long", std::chrono::seconds{1});
 }
 
 }  // namespace dogged::cli

@@ -57,7 +57,8 @@ begin
   elsif octet_length(refuse_task.trace_context) > 512 then
     mistake := format('%s: trace_context has %s bytes; the limit is 512', what, octet_length(refuse_task.trace_context));
   else
-    raise exception 'dogged.is_sound_task and dogged.refuse_task disagree about %', what using errcode = 'internal_error';
+    raise exception 'a queue, a definition or a setting was changed while % was enqueued', what
+      using hint = 'Nothing was enqueued: do it again.', errcode = 'serialization_failure';
   end if;
   raise exception using message = mistake, hint = remedy, errcode = 'invalid_parameter_value';
 end $$;
@@ -107,6 +108,10 @@ begin
                                      t.run_at, t.priority, t.trace_context)) is not true
      order by t.position
      limit 1;
+    if not found then
+      raise exception 'a queue, a definition or a setting was changed while tasks were enqueued'
+        using hint = 'Nothing was enqueued: do it again.', errcode = 'serialization_failure';
+    end if;
     perform dogged.refuse_task(bad.name, bad.args, bad.queue_used, bad.run_at, coalesce(bad.priority, 0), bad.trace_context);
   end if;
 
@@ -134,8 +139,8 @@ create or replace function dogged.enqueue(
 language plpgsql set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
-  new_id bigint;
-  queue_used text;
+  new_id pg_catalog.int8;
+  queue_used pg_catalog.text;
 begin
   insert into dogged.tasks_live (queue, name, args, run_at, deferred, priority, trace_context)
   select q.name, enqueue.name, enqueue.args, coalesce(enqueue.run_at, pg_catalog.now()),

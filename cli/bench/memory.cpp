@@ -15,9 +15,10 @@
 
 namespace dogged::cli::bench {
 
-// All zero when it is made, which is a state that every member can begin in. Two cache lines: the count is written by
-// every handler.
+// All zero when it is made, which is a state that every member can begin in. The count has a cache line of its own:
+// every handler writes it.
 struct Memory::Content {
+  std::atomic<std::int64_t> maker;  // its process id
   alignas(64) std::atomic<std::uint64_t> handled;
   alignas(64) std::atomic<std::int64_t> begun_ns[1];  // as many as there are slots
 };
@@ -39,7 +40,9 @@ int make_file(std::size_t bytes) {
 
 Memory::Memory(std::size_t slots)
     : Memory(make_file(sizeof(Content) + slots * sizeof(std::int64_t)),
-             sizeof(Content) + slots * sizeof(std::int64_t)) {}
+             sizeof(Content) + slots * sizeof(std::int64_t)) {
+  content_->maker = ::getpid();
+}
 
 Memory::Memory(int fd, std::size_t bytes)
     : fd_(fd), bytes_(bytes), slots_((bytes - sizeof(Content)) / sizeof(std::int64_t)), content_(nullptr) {
@@ -65,6 +68,8 @@ Memory::~Memory() {
 
 Memory::Memory(Memory&& other) noexcept
     : fd_(other.fd_), bytes_(other.bytes_), slots_(other.slots_), content_(std::exchange(other.content_, nullptr)) {}
+
+bool Memory::is_orphaned() const noexcept { return content_->maker != ::getppid(); }
 
 std::uint64_t Memory::handled() const noexcept { return content_->handled.load(std::memory_order_relaxed); }
 

@@ -22,6 +22,8 @@ class Memory {
   Memory& operator=(Memory&&) = delete;
 
   [[nodiscard]] int fd() const noexcept { return fd_; }
+  /// Whether the process that made it is not this one's parent any more.
+  [[nodiscard]] bool is_orphaned() const noexcept;
   [[nodiscard]] std::size_t slots() const noexcept { return slots_; }
 
   /// How many handlers have been run.

@@ -16,7 +16,7 @@ struct Conditions {
   std::int64_t payload = 0;    ///< bytes in the args of each task
 };
 
-/// Told what is being done, and how far it is: 0 of 0 where that is not known.
+/// Told what is being done, and how far it is: 0 of 0 where that is not known. Nothing is being done: others write now.
 using Progress = std::function<void(const std::string& doing, std::int64_t done, std::int64_t of)>;
 
 class Scene {

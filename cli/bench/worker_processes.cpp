@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -16,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/bench/scene.hpp"
 #include "cli/bench/worker_program.hpp"
 #include "cli/failure.hpp"
 
@@ -54,6 +56,15 @@ pid_t start(std::vector<std::string> words, std::vector<std::string> variables, 
   return pid;
 }
 
+/// The most that was resident since the program began. Not ru_maxrss, which begins with what the parent had.
+double peak_memory_mb(pid_t pid) {
+  std::ifstream file{"/proc/" + std::to_string(pid) + "/status"};
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("VmHWM:")) return std::atof(line.c_str() + std::string_view{"VmHWM:"}.size()) / 1024;
+  }
+  return 0;
+}
+
 double seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
 }
@@ -71,6 +82,15 @@ Failure ended_by_itself(int status) {
 }  // namespace
 
 WorkerProcesses::WorkerProcesses(const Settings& settings, const Memory& memory) {
+  try {
+    start_all(settings, memory);
+  } catch (...) {
+    end();
+    throw;
+  }
+}
+
+void WorkerProcesses::start_all(const Settings& settings, const Memory& memory) {
   for (int i = 0; i < settings.processes; ++i) {
     std::vector<std::string> words{"dogged",      worker_program,
                                    "--schema",    settings.schema,
@@ -83,9 +103,15 @@ WorkerProcesses::WorkerProcesses(const Settings& settings, const Memory& memory)
   }
 }
 
-WorkerProcesses::~WorkerProcesses() {
+WorkerProcesses::~WorkerProcesses() { end(); }
+
+void WorkerProcesses::end() noexcept {
   for (const pid_t pid : pids_) ::kill(pid, SIGTERM);
-  for (const pid_t pid : pids_) ::waitpid(pid, nullptr, 0);
+  for (const pid_t pid : pids_) {
+    while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+  pids_.clear();
 }
 
 void WorkerProcesses::require_alive() {
@@ -114,8 +140,9 @@ double WorkerProcesses::cpu_seconds() const {
 }
 
 Usage WorkerProcesses::stop() {
-  for (const pid_t pid : pids_) ::kill(pid, SIGTERM);
   Usage usage;
+  for (const pid_t pid : pids_) usage.max_memory_mb = std::max(usage.max_memory_mb, peak_memory_mb(pid));
+  for (const pid_t pid : pids_) ::kill(pid, SIGTERM);
   int bad_status = 0;
   for (const pid_t pid : std::exchange(pids_, {})) {
     int status = 0;
@@ -123,9 +150,9 @@ Usage WorkerProcesses::stop() {
     while (::wait4(pid, &status, 0, &used) < 0 && errno == EINTR) {
     }
     usage.cpu_seconds += seconds(used.ru_utime) + seconds(used.ru_stime);
-    usage.max_memory_mb = std::max(usage.max_memory_mb, static_cast<double>(used.ru_maxrss) / 1024);
     if (status != 0) bad_status = status;
   }
+  require_not_interrupted();  // Ctrl-C reaches them too, and a second signal ends a worker at once
   if (bad_status != 0) throw ended_by_itself(bad_status);
   return usage;
 }

@@ -38,10 +38,13 @@ class WorkerProcesses {
   /// CPU seconds up to now.
   [[nodiscard]] double cpu_seconds() const;
   /// Asks them to shut down, waits until they have, and gives what they used. Throws Failure where one did not exit
-  /// with 0.
+  /// with 0, and after Ctrl-C.
   Usage stop();
 
  private:
+  void start_all(const Settings& settings, const Memory& memory);
+  void end() noexcept;
+
   std::vector<pid_t> pids_;
 };
 

@@ -48,6 +48,7 @@ int run_worker_program(int argc, char** argv) {
     std::cerr << "dogged: " << error.what() << "\n";
     return 2;
   }
+  if (memory->is_orphaned()) return 1;  // it was, before it could ask to be told
   return worker_main(argc, argv);
 }
 

@@ -29,7 +29,7 @@ using std::chrono::steady_clock;
 constexpr milliseconds between_looks{5};
 constexpr std::chrono::seconds longest_start{30};
 constexpr std::chrono::seconds longest_end{300};  // without a handler that runs
-constexpr std::size_t enqueue_batch = 5000;       // where enqueueing is not what is measured
+constexpr std::int64_t enqueue_batch = 5000;      // where enqueueing is not what is measured
 
 double seconds_since(steady_clock::time_point begin) {
   return std::chrono::duration<double>(steady_clock::now() - begin).count();
@@ -55,6 +55,14 @@ struct IdRange {
   }
 };
 
+/// As many tasks as one call may well take, of `wanted`: PostgreSQL takes less than 1 GB at once.
+std::size_t call_size(const Scene& scene, std::int64_t wanted) {
+  constexpr std::int64_t bytes_of_call = 64 << 20;
+  const std::int64_t fitting = bytes_of_call / (scene.conditions().payload + 100);
+  return static_cast<std::size_t>(
+      std::clamp<std::int64_t>(std::min(wanted, enqueue_batch), 1, std::max<std::int64_t>(fitting, 1)));
+}
+
 NewTask make_task(const Scene& scene, std::int64_t slot, int failures, const char* name = task_name) {
   std::string args;
   const auto add = [&args](const std::string& member) { args += (args.empty() ? "" : ", ") + member; };
@@ -77,7 +85,7 @@ IdRange enqueue_all(Scene& scene, std::int64_t tasks, int failures) {
   while (ids.count < tasks) {
     require_not_interrupted();
     scene.progress()("enqueueing", ids.count, tasks);
-    const auto batch = std::min(enqueue_batch, static_cast<std::size_t>(tasks - ids.count));
+    const std::size_t batch = call_size(scene, tasks - ids.count);
     for (const TaskId id : client.enqueue_many(std::vector<NewTask>(batch, task))) ids.add(id);
   }
   scene.connection().run(sql::bench_vacuum);
@@ -88,9 +96,9 @@ WorkerProcesses::Settings worker_settings(const Scene& scene, const Workload& wo
   return {scene.settings().url, scene.settings().schema, workload.workers, workload.concurrency};
 }
 
-/// Until `count` handlers have been run.
+/// Until `count` handlers have been run; `longest_pause`: for how long none may be.
 void wait_until_handled(Scene& scene, const Memory& memory, WorkerProcesses& workers, std::uint64_t count,
-                        const std::string& doing) {
+                        const std::string& doing, steady_clock::duration longest_pause = longest_end) {
   std::uint64_t handled = 0;
   for (auto last_change = steady_clock::now(); handled < count; pause(between_looks)) {
     require_not_interrupted();
@@ -99,8 +107,8 @@ void wait_until_handled(Scene& scene, const Memory& memory, WorkerProcesses& wor
       handled = now;
       last_change = steady_clock::now();
     }
-    if (steady_clock::now() - last_change > longest_end) {
-      throw Failure(ExitCode::not_done, "for five minutes no handler was run, and " + std::to_string(count - handled) +
+    if (steady_clock::now() - last_change > longest_pause) {
+      throw Failure(ExitCode::not_done, "for minutes no handler was run, and " + std::to_string(count - handled) +
                                             " of " + std::to_string(count) + " runs are missing");
     }
     scene.progress()(doing, static_cast<std::int64_t>(std::min(handled, count)), static_cast<std::int64_t>(count));
@@ -108,12 +116,13 @@ void wait_until_handled(Scene& scene, const Memory& memory, WorkerProcesses& wor
 }
 
 /// Until all is written as well; gives for how long the workers have been working, by the server's clock.
-double wait_until_done(Scene& scene) {
+double wait_until_done(Scene& scene, WorkerProcesses& workers) {
   const auto begin = steady_clock::now();
   while (true) {
     const db::Rows rows = scene.connection().run(sql::bench_progress);
     if (rows.one().boolean("is_done")) return rows.one().real("seconds");
     require_not_interrupted();
+    workers.require_alive();
     if (steady_clock::now() - begin > longest_end) {
       throw Failure(ExitCode::not_done,
                     "all handlers have been run, and after five minutes there still are tasks that "
@@ -173,7 +182,7 @@ void drain(Scene& scene, const Server& server, const Workload& workload, Figures
   const double busy_before = busy_seconds_of_machine();
   WorkerProcesses workers{worker_settings(scene, workload), memory};
   wait_until_handled(scene, memory, workers, static_cast<std::uint64_t>(attempts), "draining");
-  const double seconds = wait_until_done(scene);
+  const double seconds = wait_until_done(scene, workers);
   const double busy = busy_seconds_of_machine() - busy_before;
   const Usage usage = workers.stop();
   verify(scene, ids, workload.failures);
@@ -199,6 +208,10 @@ double enqueue_singly(Scene& scene, const Workload& workload, int clients, const
   const auto begin = steady_clock::now();
   {
     std::vector<std::jthread> threads;
+    struct AtEnd {  // also where a thread could not be started
+      std::atomic<bool>& over;
+      ~AtEnd() { over = true; }
+    } const at_end{over};
     for (Client& client : connected) {
       threads.emplace_back([&] {
         IdRange mine;
@@ -220,7 +233,6 @@ double enqueue_singly(Scene& scene, const Workload& workload, int clients, const
       scene.progress()(doing, enqueued, 0);
       pause(milliseconds{50});
     }
-    over = true;
   }
   const double seconds = seconds_since(begin);
   if (failure) std::rethrow_exception(failure);
@@ -229,6 +241,13 @@ double enqueue_singly(Scene& scene, const Workload& workload, int clients, const
 }
 
 double enqueue_in_bulk(Scene& scene, const Workload& workload, IdRange& ids) {
+  constexpr std::int64_t most_bytes = 256 << 20;
+  if (const std::int64_t bytes = workload.batch * scene.conditions().payload; bytes > most_bytes) {
+    throw InvalidInput("--batch " + std::to_string(workload.batch) + " of --payload " +
+                           std::to_string(scene.conditions().payload) + " are " + std::to_string(bytes) +
+                           " bytes in one call; the limit is " + std::to_string(most_bytes),
+                       "make the batch smaller");
+  }
   Client client = make_client(scene);
   const std::vector<NewTask> tasks(static_cast<std::size_t>(workload.batch), make_task(scene, -1, 0));
   std::int64_t done = 0;
@@ -261,7 +280,7 @@ void enqueue(Scene& scene, const Workload& workload, Figures& figures) {
               enqueue_singly(scene, workload, workload.clients, "enqueueing singly by " + by_clients, ids));
   if (workers) {
     wait_until_handled(scene, memory, *workers, static_cast<std::uint64_t>(ids.count), "draining");
-    wait_until_done(scene);
+    wait_until_done(scene, *workers);
     workers->stop();
     verify(scene, ids, 0);
     return;
@@ -292,13 +311,16 @@ void latency(Scene& scene, const Workload& workload, Figures& figures) {
     while ((begun = memory.begun_ns(static_cast<std::size_t>(i))) == 0) {
       require_not_interrupted();
       workers.require_alive();
+      if (Memory::now_ns() - answered > std::chrono::nanoseconds{longest_end}.count()) {
+        throw Failure(ExitCode::not_done, "for minutes no worker has begun task " + std::to_string(ids.last));
+      }
       pause(milliseconds{1});
     }
     since_call.push_back(static_cast<double>(begun - called) / 1e6);
     since_answer.push_back(static_cast<double>(std::max<std::int64_t>(begun - answered, 0)) / 1e6);
     pause(milliseconds{10 + static_cast<int>(random() % 20)});
   }
-  wait_until_done(scene);
+  wait_until_done(scene, workers);
   workers.stop();
   verify(scene, ids, 0);
   figures.add_times("pick_up", "from the commit to the handler", since_answer);
@@ -306,21 +328,24 @@ void latency(Scene& scene, const Workload& workload, Figures& figures) {
 }
 
 void schedule(Scene& scene, const Workload& workload, Figures& figures) {
-  constexpr milliseconds first_after{1000};  // what is due at once would measure the enqueueing
+  // What is due before all are enqueued would measure the enqueueing.
+  const milliseconds first_after{1000 + workload.tasks / 20};
   const Memory memory{0};
   WorkerProcesses workers{worker_settings(scene, workload), memory};
   wait_until_asleep(scene, workers, workload.workers);
   Client client = make_client(scene);
   std::minstd_rand random{1};
   std::uniform_int_distribution<std::int64_t> delay{0, workload.time.count()};
-  std::vector<NewTask> tasks;
-  for (std::int64_t i = 0; i < workload.tasks; ++i) {
-    tasks.push_back(make_task(scene, -1, 1, late_task_name));
-    tasks.back().options.delay = first_after + milliseconds{delay(random)};
-  }
+  const NewTask task = make_task(scene, -1, 1, late_task_name);
   IdRange ids;
-  for (const TaskId id : client.enqueue_many(tasks)) ids.add(id);
-  wait_until_handled(scene, memory, workers, static_cast<std::uint64_t>(2 * workload.tasks), "running what falls due");
+  while (ids.count < workload.tasks) {
+    require_not_interrupted();
+    std::vector<NewTask> tasks(call_size(scene, workload.tasks - ids.count), task);
+    for (NewTask& one : tasks) one.options.delay = first_after + milliseconds{delay(random)};
+    for (const TaskId id : client.enqueue_many(tasks)) ids.add(id);
+  }
+  wait_until_handled(scene, memory, workers, static_cast<std::uint64_t>(2 * workload.tasks), "running what falls due",
+                     longest_end + workload.time + first_after);
   workers.stop();  // and so all is written
   verify(scene, ids, 1);
   std::vector<double> tasks_late, retries_late;
@@ -372,8 +397,11 @@ class Producer {
             run(stop, rate, enqueued);
           } catch (...) {
             failure_ = std::current_exception();
+            has_failed_ = true;
           }
         }) {}
+
+  [[nodiscard]] bool has_failed() const noexcept { return has_failed_; }
 
   /// Throws what went wrong in it.
   IdRange stop() {
@@ -401,6 +429,7 @@ class Producer {
   NewTask task_;
   IdRange ids_;
   std::exception_ptr failure_;
+  std::atomic<bool> has_failed_{false};
   std::jthread thread_;  // last: it uses all of the above
 };
 
@@ -419,7 +448,8 @@ void steady(Scene& scene, const Server& server, const Workload& workload, Figure
   std::vector<Reading> readings{read()};
   const auto begin = readings.front().at;
   Producer producer{scene, workload.rate, enqueued};
-  while (steady_clock::now() - begin < workload.time) {
+  scene.progress()("", 0, 0);  // its line is for those that follow
+  while (steady_clock::now() - begin < workload.time && !producer.has_failed()) {
     std::this_thread::sleep_until(begin + readings.size() * std::chrono::seconds{1});
     require_not_interrupted();
     workers.require_alive();
@@ -430,7 +460,7 @@ void steady(Scene& scene, const Server& server, const Workload& workload, Figure
   const IdRange ids = producer.stop();
   const Reading& end = readings.back();
   wait_until_handled(scene, memory, workers, static_cast<std::uint64_t>(ids.count), "draining");
-  wait_until_done(scene);
+  wait_until_done(scene, workers);
   const Usage usage = workers.stop();
   verify(scene, ids, 0);
 

@@ -192,14 +192,22 @@ class Connection::Impl {
     const std::string name{statement.name};
     auto [entry, is_new] = texts.try_emplace(name);
     if (is_new) {
-      entry->second = with_schema(statement.text, settings.schema);
-      if (prepares) connection->prepare(name, entry->second);
+      try {
+        entry->second = with_schema(statement.text, settings.schema);
+        if (prepares) connection->prepare(name, entry->second);
+      } catch (...) {  // a lock, or a time limit: it is not prepared
+        texts.erase(entry);
+        throw;
+      }
     }
     if (!prepares) return execute(transaction, entry->second, params);
     try {
       return execute_prepared(transaction, name, params);
     } catch (const pqxx::feature_not_supported& error) {  // so PostgreSQL refuses a plan whose columns have new types
       throw pqxx::broken_connection{"a table was changed after a statement on it was prepared (" +
+                                    std::string{error.what()} + ")"};
+    } catch (const pqxx::invalid_sql_statement_name& error) {
+      throw pqxx::broken_connection{"the session is not the one that prepared the statement (" +
                                     std::string{error.what()} + ")"};
     }
   }

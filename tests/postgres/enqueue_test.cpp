@@ -310,6 +310,17 @@ void end_client_backends(TestDatabase& database, int how_many) {
 
 }  // namespace
 
+TEST_CASE("enqueue is not misled by what its caller's session finds first") {
+  TestDatabase database;
+  database.script(
+      "create temp table text (a int); create temp table int8 (a int); "
+      "create function dogged.never(pg_catalog.text, pg_catalog.text) returns boolean language sql return false; "
+      "create operator dogged.= (leftarg = pg_catalog.text, rightarg = pg_catalog.text, function = dogged.never); "
+      "select set_config('search_path', rtrim('dogged.', '.') || ', pg_catalog', false)");
+  CHECK(database.value("select dogged.enqueue('a.b', '{}') as value") == "1");
+  CHECK(database.value("select dogged.enqueue_many('{a.b}', array['{}'::jsonb]) as value") == "2");
+}
+
 TEST_CASE("a client whose connection was closed meanwhile connects again before it sends, and logs each change once") {
   TestDatabase database;
   LoggedClient logged{database};
