@@ -12,13 +12,14 @@
 #include "cli/bench/memory.hpp"
 
 namespace dogged::cli::bench {
-namespace {
 
 struct Run {
   std::int64_t slot = -1;  ///< where to note when it began; -1: nowhere
   int failures = 0;        ///< how many attempts fail
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Run, slot, failures)
+
+namespace {
 
 std::optional<Memory> memory;
 
