@@ -25,8 +25,8 @@ comment on column dogged.workers.claim_session is
   'Raised by the worker when the answer to a claim or a release was lost: a statement of an earlier session that arrives '
   'late changes nothing.';
 comment on column dogged.workers.fenced is
-  'Reports that changed nothing because the worker did not hold the task any more: of the whole process, earlier runs '
-  'included, as of its last heartbeat. Not to be added up over the runs of a process.';
+  'Reports and give-backs that changed nothing because the worker did not hold the task any more: of the whole process, '
+  'earlier runs included, as of its last heartbeat. Not to be added up over the runs of a process.';
 comment on column dogged.workers.abandoned_threads is
   'Threads whose handler did not end after its stop token was set; its attempt was ended without it.';
 

@@ -691,7 +691,7 @@ COMMENT ON COLUMN dogged.workers.rescued_at IS 'When nothing was left that was h
 
 COMMENT ON COLUMN dogged.workers.claim_session IS 'Raised by the worker when the answer to a claim or a release was lost: a statement of an earlier session that arrives late changes nothing.';
 
-COMMENT ON COLUMN dogged.workers.fenced IS 'Reports that changed nothing because the worker did not hold the task any more: of the whole process, earlier runs included, as of its last heartbeat. Not to be added up over the runs of a process.';
+COMMENT ON COLUMN dogged.workers.fenced IS 'Reports and give-backs that changed nothing because the worker did not hold the task any more: of the whole process, earlier runs included, as of its last heartbeat. Not to be added up over the runs of a process.';
 
 COMMENT ON COLUMN dogged.workers.abandoned_threads IS 'Threads whose handler did not end after its stop token was set; its attempt was ended without it.';
 

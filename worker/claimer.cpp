@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sql_statements.hpp"
+#include "who_holds.hpp"
 
 namespace dogged::runtime {
 namespace {
@@ -22,11 +23,12 @@ constexpr milliseconds longest_wait_for_thread{1000};  // then a prefetched task
 }  // namespace
 
 Claimer::Claimer(Session session, Settings settings, const Lease& lease, const Definitions& definitions,
-                 std::shared_ptr<spdlog::logger> log)
+                 std::shared_ptr<Tally> tally, std::shared_ptr<spdlog::logger> log)
     : session_(std::move(session)),
       settings_(settings),
       lease_(lease),
       definitions_(definitions),
+      tally_(std::move(tally)),
       log_(std::move(log)),
       look_at_(SteadyClock::now() + settings_.poll_interval),
       ask_due_at_(SteadyClock::now()),
@@ -342,9 +344,33 @@ void Claimer::release(const std::vector<ClaimedTask>& tasks) {
     const db::Rows released = session_.connection().run(
         sql::release, db::Params{}.add(lease_.id()).add(ids).add(attempts).add(claim_session_));
     cancel_released(released);
-    if (released.size() < ids.size()) give_back_unknown_at_ = SteadyClock::now() + while_locked;
+    for (const db::Row& row : released) in_order.erase(row.number("id"));
   });
+  if (!in_order.empty()) explain_not_released(in_order);
   session_.connection().run(sql::wake_others, db::Params{}.add(lease_.id()).add(queue_names_));
+}
+
+/// Tasks by id, with their attempts, that could not be given back. Somebody has locked the row: it is tried again. Or
+/// the worker does not hold the task any more.
+void Claimer::explain_not_released(const std::map<TaskId, int>& attempts) {
+  std::vector<std::int64_t> ids, numbers;
+  for (const auto& [id, attempt] : attempts) {
+    ids.push_back(id);
+    numbers.push_back(attempt);
+  }
+  const db::Params params = db::Params{}.add(lease_.id()).add(ids).add(numbers);
+  for (const db::Row& row : session_.connection().run(sql::who_holds, params)) {
+    if (row.boolean("is_mine")) {
+      give_back_unknown_at_ = SteadyClock::now() + while_locked;
+      continue;
+    }
+    const bool is_given_back =
+        row.maybe_text("status") == "pending" && row.number("task_attempt") == row.number("attempt") - 1;
+    if (is_given_back) continue;  // by an earlier try, whose answer was lost
+    ++tally_->fenced;
+    log_->warn("task {} attempt {}: worker {} does not hold it any more, and giving it back changed nothing: {}",
+               row.number("id"), row.number("attempt"), lease_.id(), whose_it_is(row));
+  }
 }
 
 /// A task whose cancellation was requested after it was claimed is pending again, and can be cancelled at once.

@@ -16,6 +16,7 @@
 #include <compare>
 #include <condition_variable>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -32,6 +33,7 @@
 #include "lease.hpp"
 #include "service_thread.hpp"
 #include "session.hpp"
+#include "tally.hpp"
 
 namespace dogged::runtime {
 
@@ -45,7 +47,7 @@ class Claimer {
 
   /// It claims while `lease` is held. `lease` and `definitions` must outlive it.
   Claimer(Session session, Settings settings, const Lease& lease, const Definitions& definitions,
-          std::shared_ptr<spdlog::logger> log);
+          std::shared_ptr<Tally> tally, std::shared_ptr<spdlog::logger> log);
   ~Claimer();
 
   /// Begins to claim. `executors` and `completer` must be there until stop() has returned.
@@ -103,6 +105,7 @@ class Claimer {
   void give_back_stale();
   void release(const std::vector<ClaimedTask>& tasks);
   void cancel_released(const db::Rows& released);
+  void explain_not_released(const std::map<TaskId, int>& attempts);
   [[nodiscard]] bool claim();
   [[nodiscard]] std::vector<Wanted> what_is_wanted();
   void hand_out(const std::vector<Wanted>& wanted, const db::Rows& rows);
@@ -120,6 +123,7 @@ class Claimer {
   const Lease& lease_;
   const Definitions& definitions_;
   const Completer* completer_ = nullptr;
+  const std::shared_ptr<Tally> tally_;
   const std::shared_ptr<spdlog::logger> log_;
   std::vector<std::string> names_;
   std::vector<std::string> queue_names_;

@@ -11,6 +11,7 @@
 #include "attempt.hpp"
 #include "completion.hpp"
 #include "sql_statements.hpp"
+#include "who_holds.hpp"
 
 namespace dogged::runtime {
 namespace {
@@ -19,19 +20,6 @@ constexpr std::size_t max_batch = 1000;
 constexpr std::size_t max_batch_bytes = 16u << 20;  // of what handlers gave; PostgreSQL takes less than 1 GB at once
 
 constexpr milliseconds while_locked{10};  // before a report is sent again whose task's row is locked
-
-/// Who has the task of a report that was not taken, by a row of who_holds.sql.
-std::string whose_it_is(const db::Row& row) {
-  const std::string recorded =
-      row.is_null("outcome") ? "" : "the attempt is on record as " + std::string{row.text("outcome")} + "; ";
-  if (row.is_null("status")) return recorded + "there is no such task";
-  const std::string attempt = std::to_string(row.number("task_attempt"));
-  if (row.text("status") != "running") {
-    return recorded + "the task is " + std::string{row.text("status")} + " after attempt " + attempt;
-  }
-  return recorded + "worker " + std::to_string(row.number("worker_id")) + " (" +
-         row.maybe_text("worker").value_or("unknown") + ") runs attempt " + attempt;
-}
 
 /// Whether the attempt was ended by somebody else than its handler.
 bool is_of_another(const db::Row& row) { return row.maybe_text("outcome") != "succeeded"; }

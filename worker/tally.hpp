@@ -7,7 +7,7 @@
 namespace dogged::runtime {
 
 struct Tally {
-  /// Reports that changed nothing because the worker did not hold the task any more.
+  /// Reports, and tasks given back, that changed nothing because the worker did not hold the task any more.
   std::atomic<std::int64_t> fenced{0};
   /// Threads whose handler was given up and still runs.
   std::atomic<int> abandoned_threads{0};

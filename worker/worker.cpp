@@ -116,7 +116,7 @@ struct Worker::Services {
         lease(worker.lease_),
         claimer(worker.session("claimer"),
                 {.poll_interval = worker.settings_.poll_interval, .sleeps = !worker.settings_.poll_only}, *lease,
-                *worker.definitions_, worker.log_),
+                *worker.definitions_, worker.tally_, worker.log_),
         completer(worker.session("completer"), *lease,
                   {.on_retry = [this](milliseconds delay) { claimer.note_due(delay); },
                    .on_room = [this] { claimer.note_room(); }},

@@ -162,6 +162,33 @@ TEST_CASE("a task that somebody keeps locked does not hold up those that are giv
   CHECK(database.value("select count(*) as value from dogged.workers") == "1");
 }
 
+TEST_CASE("a task that is another worker's by now is not given back, and that is counted") {
+  TestDatabase database;
+  Gate gate;
+  RunningWorker worker{database,
+                       {registered(work,
+                                   [&](Context&, const nlohmann::json& args) {
+                                     if (args.contains("hold")) gate.wait();
+                                   })},
+                       {.queues = {{"default", 1}}, .heartbeat = 20ms}};
+  Client client = database.client();
+  const TaskId quick = client.enqueue(work, no_args);  // so that tasks are claimed ahead
+  REQUIRE(eventually([&] { return database.status_of(quick) == "succeeded"; }));
+  const std::vector<TaskId> ids = client.enqueue_many(work, std::vector<nlohmann::json>{{{"hold", true}}, no_args});
+  REQUIRE(eventually([&] {
+    return !database
+                .run(
+                    "update dogged.tasks_live set worker_id = worker_id + 1 where id = $1::bigint and status = "
+                    "'running' "
+                    "returning id",
+                    db::Params{}.add(ids.back()))
+                .empty();
+  }));
+  CHECK(eventually([&] { return database.value("select max(fenced) as value from dogged.workers") == "1"; }));
+  CHECK(database.status_of(ids.back()) == "running");
+  gate.open();
+}
+
 TEST_CASE("tasks that run are not given back when the claimer's connection is lost") {
   TestDatabase database;
   Gate gate;
