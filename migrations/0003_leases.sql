@@ -36,14 +36,31 @@ create index workers_to_rescue on dogged.workers (id) where lease_ended_at is no
 -- No two workers of one name at a time.
 create unique index workers_name on dogged.workers (name) where lease_ended_at is null and stopped_at is null;
 
--- Rescue finds what a dead worker held by its row.
+-- What a worker holds is found by this list, so that no index of tasks_live has to change with each claim. An entry is
+-- written with every claim; the worker sums up its entries every second, and the rescuer deletes the last ones.
+create table dogged.claims (
+  worker_id bigint not null,
+  id        bigint not null generated always as identity,
+  task_ids  bigint[] not null,
+  primary key (worker_id, id)
+) with (toast_tuple_target = 8160, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000,
+        autovacuum_vacuum_cost_delay = 0);
+alter table dogged.claims alter column task_ids set storage main;  -- a thousand ids stay in the row
+comment on table dogged.claims is
+  'What workers have claimed. Every task that runs stands in an entry of its worker; an entry may also name tasks that the '
+  'worker does not hold, or no longer.';
+
+-- Rescue finds what a dead worker held by its row and by its claims.
 create function dogged.refuse_to_forget_worker() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
-  if exists (select from dogged.tasks_live t where t.worker_id = old.id and t.status = 'running') then
+  if exists (select from dogged.tasks_live t
+              where t.id = any (array(select unnest(c.task_ids) from dogged.claims c where c.worker_id = old.id))
+                and t.worker_id = old.id and t.status = 'running') then
     raise exception 'worker % (%) still holds tasks', old.id, old.name
       using errcode = 'restrict_violation',
             hint = 'They are rescued when its lease has ended: delete the row when rescued_at is set.';
   end if;
+  delete from dogged.claims where worker_id = old.id;
   return old;
 end $$;
 comment on function dogged.refuse_to_forget_worker() is 'Keeps a worker''s row for as long as tasks run under it.';
@@ -55,8 +72,7 @@ comment on column dogged.tasks.cancel_requested_at is
   'When dogged.cancel was called while an attempt ran. Its handler is asked to stop; unless it succeeds all the same, the '
   'task ends as cancelled.';
 -- What a worker asks for with each heartbeat.
-create index tasks_live_cancelling on dogged.tasks_live (worker_id)
-  where status = 'running' and cancel_requested_at is not null;
+create index tasks_live_cancelling on dogged.tasks_live (id) where cancel_requested_at is not null;
 
 comment on column dogged.task_attempts.started_at is
   'When its handler began; of a lost attempt, when it was claimed.';

@@ -49,8 +49,8 @@ begin
   with held as (
     delete from dogged.tasks_live live
      where live.id = complete_in.task_id and live.attempt = complete_in.attempt
-       and live.status is not distinct from 'running'
-       and live.worker_id is not distinct from complete_in.worker_id  -- no index but the key may serve
+       and live.status = 'running'
+       and live.worker_id = complete_in.worker_id
     returning *
   ), finished as (
     insert into dogged.tasks (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,

@@ -78,8 +78,8 @@ begin
   with held as (
     delete from dogged.tasks_live live
      where live.id = complete_in.task_id and live.attempt = complete_in.attempt
-       and live.status is not distinct from 'running'
-       and live.worker_id is not distinct from complete_in.worker_id  -- no index but the key may serve
+       and live.status = 'running'
+       and live.worker_id = complete_in.worker_id
     returning *
   ), finished as (
     insert into dogged.tasks (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
@@ -390,15 +390,37 @@ CREATE FUNCTION dogged.refuse_to_forget_worker() RETURNS trigger
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
-  if exists (select from dogged.tasks_live t where t.worker_id = old.id and t.status = 'running') then
+  if exists (select from dogged.tasks_live t
+              where t.id = any (array(select unnest(c.task_ids) from dogged.claims c where c.worker_id = old.id))
+                and t.worker_id = old.id and t.status = 'running') then
     raise exception 'worker % (%) still holds tasks', old.id, old.name
       using errcode = 'restrict_violation',
             hint = 'They are rescued when its lease has ended: delete the row when rescued_at is set.';
   end if;
+  delete from dogged.claims where worker_id = old.id;
   return old;
 end $$;
 
 COMMENT ON FUNCTION dogged.refuse_to_forget_worker() IS 'Keeps a worker''s row for as long as tasks run under it.';
+
+CREATE TABLE dogged.claims (
+    worker_id bigint NOT NULL,
+    id bigint NOT NULL,
+    task_ids bigint[] NOT NULL
+)
+WITH (toast_tuple_target='8160', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_cost_delay='0');
+ALTER TABLE ONLY dogged.claims ALTER COLUMN task_ids SET STORAGE MAIN;
+
+COMMENT ON TABLE dogged.claims IS 'What workers have claimed. Every task that runs stands in an entry of its worker; an entry may also name tasks that the worker does not hold, or no longer.';
+
+ALTER TABLE dogged.claims ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME dogged.claims_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
 
 CREATE TABLE dogged.tasks (
     id bigint NOT NULL,
@@ -795,7 +817,7 @@ CREATE TABLE dogged.tasks_live (
     trace_context text,
     cancel_requested_at timestamp with time zone
 )
-WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_cost_delay='0');
+WITH (fillfactor='45', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_cost_delay='0');
 
 ALTER TABLE dogged.workers ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME dogged.workers_id_seq
@@ -817,6 +839,9 @@ ALTER TABLE ONLY dogged.tasks ATTACH PARTITION dogged.tasks_failed FOR VALUES IN
 ALTER TABLE ONLY dogged.tasks ATTACH PARTITION dogged.tasks_live FOR VALUES IN ('pending', 'running');
 
 ALTER TABLE ONLY dogged.tasks ALTER COLUMN id SET DEFAULT nextval('dogged.tasks_id_seq'::regclass);
+
+ALTER TABLE ONLY dogged.claims
+    ADD CONSTRAINT claims_pkey PRIMARY KEY (worker_id, id);
 
 ALTER TABLE ONLY dogged.queues
     ADD CONSTRAINT queues_pkey PRIMARY KEY (name);
@@ -852,13 +877,11 @@ CREATE INDEX tasks_done_default_id_idx ON dogged.tasks_done_default USING btree 
 
 CREATE INDEX tasks_failed_finished_at ON dogged.tasks_failed USING btree (finished_at);
 
-CREATE INDEX tasks_live_cancelling ON dogged.tasks_live USING btree (worker_id) WHERE ((status = 'running'::dogged.task_status) AND (cancel_requested_at IS NOT NULL));
+CREATE INDEX tasks_live_cancelling ON dogged.tasks_live USING btree (id) WHERE (cancel_requested_at IS NOT NULL);
 
-CREATE INDEX tasks_live_ready ON dogged.tasks_live USING btree (queue, priority, id) WHERE ((status = 'pending'::dogged.task_status) AND (NOT deferred));
+CREATE INDEX tasks_live_ready ON dogged.tasks_live USING btree (queue, priority, id) WHERE (NOT deferred);
 
-CREATE INDEX tasks_live_running ON dogged.tasks_live USING btree (worker_id) WHERE (status = 'running'::dogged.task_status);
-
-CREATE INDEX tasks_live_waiting ON dogged.tasks_live USING btree (queue, COALESCE(next_retry_at, run_at)) WHERE ((status = 'pending'::dogged.task_status) AND deferred);
+CREATE INDEX tasks_live_waiting ON dogged.tasks_live USING btree (queue, COALESCE(next_retry_at, run_at)) WHERE deferred;
 
 CREATE INDEX workers_asleep ON dogged.workers USING btree (id) WHERE asleep;
 

@@ -19,6 +19,8 @@ constexpr milliseconds while_others_promote{50};  // what is due is locked by so
 constexpr milliseconds watermark_life{1000};
 constexpr milliseconds while_locked{250};              // what is to be given back is locked by someone
 constexpr milliseconds longest_wait_for_thread{1000};  // then a prefetched task is for others
+constexpr milliseconds between_sums{1000};             // of what dogged.claims lists; or when they list this many tasks
+constexpr std::size_t long_list = 16'000;
 
 }  // namespace
 
@@ -110,6 +112,7 @@ void Claimer::step() {
   if (SteadyClock::now() >= give_back_unknown_at_) give_back_unknown();
   if (SteadyClock::now() >= look_for_stale_at_) give_back_stale();
   if (SteadyClock::now() >= look_at_) look_everywhere();
+  sum_up_claims();
   // Before claiming, since a claimer that always finds work never comes to wait; but what was only rung for can wait
   // until the claim is made.
   if (due_time_has_come()) (void)promote_due();
@@ -127,17 +130,36 @@ void Claimer::begin_session() {
   look_everywhere();
 }
 
+/// Every attempt that runs under this worker with its knowing; it may include some that have ended a moment ago.
+std::vector<Attempt> Claimer::held() const {
+  std::vector<Attempt> attempts;
+  const auto add = [&](const std::vector<Attempt>& more) { attempts.insert(attempts.end(), more.begin(), more.end()); };
+  for (const Queue& queue : queues_) add(queue.executor->held());
+  add(completer_->held());  // after the executors: a task that moves on meanwhile is seen there
+  return attempts;
+}
+
+/// So that dogged.claims does not grow, nor the search for what this worker holds.
+void Claimer::sum_up_claims() {
+  const auto now = SteadyClock::now();
+  const bool all_is_known = give_back_unknown_at_ == SteadyClock::time_point::max();
+  if (!all_is_known || claimed_since_sum_ == 0 || (claimed_since_sum_ < long_list && now < sum_up_at_)) return;
+  std::vector<std::int64_t> ids;
+  for (const Attempt& attempt : held()) ids.push_back(attempt.id);
+  const db::Rows sum =
+      session_.connection().run(sql::sum_up_claims, db::Params{}.add(lease_.id()).add(ids).add(last_sum_));
+  if (!sum.empty()) last_sum_ = sum.one().number("id");
+  claimed_since_sum_ = 0;
+  sum_up_at_ = now + between_sums;
+}
+
 /// Gives back what runs under this worker without its knowing. What somebody has locked is tried again later.
 void Claimer::give_back_unknown() {
   std::vector<std::int64_t> ids, attempts;
-  const auto note_held = [&](const std::vector<Attempt>& held) {
-    for (const Attempt& attempt : held) {
-      ids.push_back(attempt.id);
-      attempts.push_back(attempt.number);
-    }
-  };
-  for (const Queue& queue : queues_) note_held(queue.executor->held());
-  note_held(completer_->held());  // after the executors: a task that moves on meanwhile is seen there
+  for (const Attempt& attempt : held()) {
+    ids.push_back(attempt.id);
+    attempts.push_back(attempt.number);
+  }
   std::size_t released = 0, locked = 0;
   session_.connection().transaction([&] {
     const db::Rows unknown = session_.connection().run(
@@ -202,6 +224,7 @@ std::vector<Claimer::Wanted> Claimer::what_is_wanted() {
 /// Gives claimed tasks to their executors in order (RETURNING has none), and notes how far each queue was emptied.
 void Claimer::hand_out(const std::vector<Wanted>& wanted, const db::Rows& rows) {
   const auto claimed_at = SteadyClock::now();
+  claimed_since_sum_ += rows.size();
   std::map<std::string, std::vector<std::pair<Watermark, ClaimedTask>>, std::less<>> by_queue;
   for (const db::Row& row : rows) {
     ClaimedTask task;

@@ -101,6 +101,8 @@ class Claimer {
   void run();
   void step();
   void begin_session();
+  [[nodiscard]] std::vector<Attempt> held() const;
+  void sum_up_claims();
   void give_back_unknown();
   void give_back_stale();
   void release(const std::vector<ClaimedTask>& tasks);
@@ -136,6 +138,9 @@ class Claimer {
   bool answer_lost_ = false;  // of a claim or a release: what runs here unknown is to be given back
   std::int64_t claim_session_ = 0;
   SteadyClock::time_point give_back_unknown_at_ = SteadyClock::time_point::max();
+  std::size_t claimed_since_sum_ = 0;  // tasks, since its entries in dogged.claims were summed up
+  SteadyClock::time_point sum_up_at_;
+  std::int64_t last_sum_ = 0;  // the entry that says what was held then
   SteadyClock::time_point look_for_stale_at_;
   SteadyClock::time_point look_at_;     // when the poll interval is over
   SteadyClock::time_point ask_due_at_;  // when the earliest waiting task must be asked for again

@@ -37,21 +37,35 @@ Report lost_report(const db::Row& row, const std::string& message) {
   return report;
 }
 
-/// Up to a batch of the tasks of one worker; how many.
-std::size_t rescue_batch(db::Connection& connection, std::int64_t worker_id, const std::string& message) {
-  std::size_t rescued = 0;
+/// Runs `what` in a transaction, as the only rescuer of the worker's tasks; not if another is at it, or it is done.
+template <class What>
+void as_only_rescuer(db::Connection& connection, std::int64_t worker_id, What&& what) {
   connection.transaction([&] {
-    if (connection.run(sql::lock_rescue, db::Params{}.add(worker_id)).empty()) return;
+    if (!connection.run(sql::lock_rescue, db::Params{}.add(worker_id)).empty()) what();
+  });
+}
+
+/// Up to a batch of the tasks that one claim of the worker took; how many.
+std::size_t rescue_batch(db::Connection& connection, std::int64_t worker_id, std::int64_t claim,
+                         const std::string& message) {
+  std::size_t rescued = 0;
+  as_only_rescuer(connection, worker_id, [&] {
     std::vector<Report> reports;
-    for (const db::Row& row : connection.run(sql::lost_tasks, db::Params{}.add(worker_id))) {
+    for (const db::Row& row : connection.run(sql::lost_tasks, db::Params{}.add(worker_id).add(claim))) {
       reports.push_back(lost_report(row, message));
     }
-    if (reports.empty()) {
-      connection.run(sql::mark_rescued, db::Params{}.add(worker_id));
-    } else {
-      rescued = connection.run(sql::complete, completion_params(worker_id, reports)).size();
-    }
+    if (!reports.empty()) rescued = connection.run(sql::complete, completion_params(worker_id, reports)).size();
   });
+  return rescued;
+}
+
+/// All of the tasks of one worker that nobody has locked; how many.
+std::size_t rescue_tasks_of(db::Connection& connection, std::int64_t worker_id, const std::string& message) {
+  std::size_t rescued = 0;
+  for (const db::Row& claim : connection.run(sql::claims_of, db::Params{}.add(worker_id))) {
+    while (const std::size_t batch = rescue_batch(connection, worker_id, claim.number("id"), message)) rescued += batch;
+  }
+  as_only_rescuer(connection, worker_id, [&] { connection.run(sql::mark_rescued, db::Params{}.add(worker_id)); });
   return rescued;
 }
 
@@ -75,7 +89,7 @@ Rescued rescue_lost_tasks(db::Connection& connection, std::int64_t rescuer, spdl
     const std::string message = "worker " + std::to_string(worker_id) + " (" + name + ") did not renew its lease";
     std::size_t tasks = 0;
     try {
-      while (const std::size_t batch = rescue_batch(connection, worker_id, message)) tasks += batch;
+      tasks = rescue_tasks_of(connection, worker_id, message);
     } catch (const ConnectionError&) {
       throw;
     } catch (const Error& error) {  // whatever it is, the others' tasks do not wait for it

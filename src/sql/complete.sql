@@ -34,8 +34,8 @@ with report as (
    cross join lateral (
      select *
        from dogged.tasks_live live
-      where live.id = r.id and live.attempt = r.attempt and live.status is not distinct from 'running'
-        and live.worker_id is not distinct from $1::bigint  -- no index but the key may serve: see docs/decisions/0001
+      where live.id = r.id and live.attempt = r.attempt and live.status = 'running'
+        and live.worker_id = $1::bigint
         and (live.cancel_requested_at is null or r.to_status in ('succeeded', 'cancelled'))
         for update skip locked) t
 ), removed as (

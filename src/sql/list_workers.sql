@@ -6,7 +6,10 @@ select w.id, w.name, w.host, w.pid, w.version, w.queues::text as queues, array_t
             when w.lease_until < clock_timestamp() then 'lapsed'
             else 'live' end as state,
        w.asleep, w.lease_ms, w.fenced, w.abandoned_threads,
-       (select count(*) from dogged.tasks_live t where t.worker_id = w.id and t.status = 'running') as running_tasks,
+       (select count(*)
+          from dogged.tasks_live t
+         where t.id = any (array(select unnest(c.task_ids) from dogged.claims c where c.worker_id = w.id))
+           and t.worker_id = w.id and t.status = 'running') as running_tasks,
        (extract(epoch from w.started_at) * 1000000)::bigint as started_at_us,
        (extract(epoch from w.heartbeat_at) * 1000000)::bigint as heartbeat_at_us,
        (extract(epoch from w.lease_until) * 1000000)::bigint as lease_until_us,

@@ -4,6 +4,6 @@ select ceil(extract(epoch from min(greatest(due.at - clock_timestamp(), interval
  cross join lateral (
    select coalesce(c.next_retry_at, c.run_at) as at
      from dogged.tasks_live c
-    where c.status = 'pending' and c.deferred and c.queue = served.queue
+    where c.deferred and c.queue = served.queue
     order by coalesce(c.next_retry_at, c.run_at)
     limit 1) due

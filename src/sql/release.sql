@@ -6,7 +6,7 @@ with session as materialized (
   select t.id
     from unnest($2::bigint[], $3::int[]) as given (id, attempt)
     join dogged.tasks_live t on t.id = given.id and t.attempt = given.attempt
-   where t.worker_id is not distinct from $1::bigint and t.status is not distinct from 'running'
+   where t.worker_id = $1::bigint and t.status = 'running'
      and exists (select from session)
    order by t.id
      for update of t skip locked

@@ -5,14 +5,15 @@ with session as materialized (
 ), unknown as materialized (
   select t.id
     from dogged.tasks_live t
-   where t.worker_id = $1::bigint and t.status = 'running' and exists (select from session)
+   where t.id = any (array(select unnest(c.task_ids) from dogged.claims c where c.worker_id = $1::bigint))
+     and t.worker_id = $1::bigint and t.status = 'running' and exists (select from session)
      and not exists (select from unnest($2::bigint[], $3::int[]) as held (id, attempt)
                       where held.id = t.id and held.attempt = t.attempt)
 ), free as materialized (
   select t.id
     from dogged.tasks_live t
    where t.id = any (array(select id from unknown))
-     and t.worker_id is not distinct from $1::bigint and t.status is not distinct from 'running'
+     and t.worker_id = $1::bigint and t.status = 'running'
    order by t.id
      for update skip locked
 ), released as (

@@ -1,6 +1,7 @@
 // Leases: who holds a task, for how long, and what becomes of it when its worker is dead or taken for dead.
 #include "lease.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -40,10 +41,7 @@ std::int64_t make_dead_worker(TestDatabase& database) {
               "values ('dead', 'elsewhere', 1, '0', '{\"default\": 1}', '{}', clock_timestamp()) returning id")
           .one()
           .number("id");
-  database.run(
-      "update dogged.tasks_live set status = 'running', attempt = attempt + 1, worker_id = $1::bigint, claimed_at = "
-      "clock_timestamp()",
-      db::Params{}.add(id));
+  database.claim_all_for(id);
   return id;
 }
 
@@ -105,6 +103,34 @@ TEST_CASE("the tasks of a dead worker are lost, and run again at once") {
     return database.value("select rescued_at >= lease_ended_at as value from dogged.workers where id = $1::bigint",
                           db::Params{}.add(dead)) == "t";
   }));
+}
+
+TEST_CASE("every task that runs stands in its worker's claims, of which there is one a second") {
+  TestDatabase database;
+  Gate gate;
+  RunningWorker worker{database,
+                       {registered(work,
+                                   [&](Context&, const nlohmann::json& args) {
+                                     if (args.contains("hold")) gate.wait();
+                                   })},
+                       {.queues = {{"default", 3}}}};
+  Client client = database.client();
+  client.enqueue(work, {{"hold", true}});
+  REQUIRE(eventually([&] { return gate.arrived() == 1; }));
+  const auto claims = [&] { return database.run("select from dogged.claims").size(); };
+  std::size_t most = 0, summed_up = 0;
+  while (summed_up < 2) {
+    const std::size_t before = claims();
+    const TaskId quick = client.enqueue(work, no_args);
+    REQUIRE(eventually([&] { return database.status_of(quick) == "succeeded"; }));
+    most = std::max(most, before);
+    if (claims() < before) ++summed_up;
+  }
+  CHECK(most > 1);
+  CHECK(database.value("select count(*) as value from dogged.tasks_live t where status = 'running' and exists (select "
+                       "from dogged.claims c where c.worker_id = t.worker_id and t.id = any (c.task_ids))") == "1");
+  CHECK(database.value("select min(cardinality(task_ids)) <= 2 as value from dogged.claims") == "t");
+  gate.open();
 }
 
 TEST_CASE("a task that keeps killing its workers is dead-lettered by its third loss") {

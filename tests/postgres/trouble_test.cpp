@@ -119,11 +119,7 @@ TEST_CASE("a task whose claim was committed but never answered is given back and
   Client client = database.client();
   REQUIRE(worker_is_asleep(database, worker.id()));
   const TaskId unanswered = client.enqueue(work, no_args, {.delay = 1h});
-  database.run(
-      "update dogged.tasks_live set status = 'running', deferred = false, attempt = 1, worker_id = "
-      "$1::bigint, "
-      "claimed_at = now()",
-      db::Params{}.add(worker.id()));
+  database.claim_all_for(worker.id());
   REQUIRE(worker_is_asleep(database, worker.id()));
   REQUIRE(terminate_connection(database, "claimer") == 1);
   const TaskId next = client.enqueue(work, no_args);  // makes the claimer use its connection
@@ -145,9 +141,7 @@ TEST_CASE("a task that somebody keeps locked does not hold up those that are giv
   database.connection().transaction([&] {  // as a claim leaves it whose answer was lost
     locked = database.run("select dogged.enqueue('work') as id").one().number("id");
     other = database.run("select dogged.enqueue('work') as id").one().number("id");
-    database.run(
-        "update dogged.tasks_live set status = 'running', attempt = 1, claimed_at = now(), worker_id = $1::bigint",
-        db::Params{}.add(worker.id()));
+    database.claim_all_for(worker.id());
   });
   user.transaction([&] {
     user.run({"lock", "select from dogged.tasks_live where id = $1::bigint for update"}, db::Params{}.add(locked));

@@ -84,6 +84,13 @@ std::string TestDatabase::status_of(TaskId id) {
                db::Params{}.add(id));
 }
 
+void TestDatabase::claim_all_for(std::int64_t worker_id) {
+  run("with claimed as (update dogged.tasks_live set status = 'running', deferred = false, attempt = attempt + 1, "
+      "worker_id = $1::bigint, claimed_at = clock_timestamp() where status = 'pending' returning id) "
+      "insert into dogged.claims (worker_id, task_ids) select $1::bigint, array_agg(id) from claimed",
+      db::Params{}.add(worker_id));
+}
+
 std::int64_t TestDatabase::count_tasks() {
   return run("select count(*) as value from dogged.tasks").one().number("value");
 }

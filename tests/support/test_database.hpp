@@ -48,6 +48,8 @@ class TestDatabase {
 
   /// `pending`, `succeeded` …; "none" if there is no such task.
   [[nodiscard]] std::string status_of(TaskId id);
+  /// All pending tasks now run under a worker, as if it had claimed them.
+  void claim_all_for(std::int64_t worker_id);
   /// How many tasks there are, whatever became of them.
   [[nodiscard]] std::int64_t count_tasks();
   /// The attempts of a task in their order, with `ran_us` and `until_retry_ms` (from finished_at to
