@@ -188,7 +188,7 @@ void add_common_options(CLI::App& command, BenchOptions& options) {
       ->capture_default_str();
   add_number(command, "--rounds", options.rounds, "How often to measure; medians are shown", 1, 100);
   add_number(command, "--workers", options.workload.workers, "Worker processes", options.workload.workers == 0 ? 0 : 1,
-             64);
+             200);
   add_number(command, "--concurrency", options.workload.concurrency, "Handlers at once in each of them", 1, 1000);
   const std::int64_t most = 1'000'000'000;
   add_number<std::int64_t>(command, "--history", options.conditions.history,
@@ -307,6 +307,16 @@ void add_bench(CLI::App& app, Invocation& invocation) {
                         });
   add_tasks(*command, *options, 1'000, "How many; each fails once, and is due again after 2 s");
   add_time(*command, *options, "10s", "Over which they fall due", milliseconds{1});
+
+  options = make_options();
+  command = add_bench_command(*parent, invocation, "idle", options, "What workers cost that have nothing to do",
+                              "  dogged bench idle --workers 64 --time 1m\n"
+                              "\n"
+                              "Whatever else goes on in the database and on the machine is counted as well.",
+                              [](Scene& scene, const Server& server, const Workload& workload, Figures& figures) {
+                                idle(scene, server, workload, figures);
+                              });
+  add_time(*command, *options, "30s", "For how long to watch", std::chrono::seconds{1});
 
   options = make_options();
   command = add_bench_command(

@@ -359,6 +359,38 @@ void schedule(Scene& scene, const Workload& workload, Figures& figures) {
   figures.add("early", "begun before they were due", "attempts", static_cast<double>(early));
 }
 
+void idle(Scene& scene, const Server& server, const Workload& workload, Figures& figures) {
+  const Memory memory{0};
+  WorkerProcesses workers{worker_settings(scene, workload), memory};
+  wait_until_asleep(scene, workers, workload.workers);
+  const auto transactions = [&] { return scene.connection().run(sql::bench_transactions).one().number("count"); };
+  const auto wait = [&](milliseconds time, const std::string& doing) {
+    const auto begin = steady_clock::now();
+    while (steady_clock::now() - begin < time) {
+      scene.progress()(doing, 0, 0);
+      require_not_interrupted();
+      workers.require_alive();
+      pause(milliseconds{50});
+    }
+  };
+  wait(std::chrono::seconds{2}, "letting the workers come to rest");
+  const std::int64_t transactions_before = transactions();
+  const double workers_before = workers.cpu_seconds(), machine_before = busy_seconds_of_machine();
+  const auto begin = steady_clock::now();
+  wait(workload.time, "watching idle workers");
+  const double seconds = seconds_since(begin);
+  const double of_workers = workers.cpu_seconds() - workers_before;
+  const double of_machine = busy_seconds_of_machine() - machine_before;
+  const auto asked = static_cast<double>(transactions() - transactions_before);
+  const Usage usage = workers.stop();
+  figures.add("transactions_per_s", "transactions for each worker", "/s", asked / seconds / workload.workers);
+  figures.add("worker_cpu_percent", "CPU of the workers", "% of one", 100 * of_workers / seconds);
+  if (server.is_on_this_machine) {
+    figures.add("machine_cpu_percent", "CPU of this machine", "% of one", 100 * of_machine / seconds);
+  }
+  figures.add("worker_memory_mb", "memory of a worker", "MB", usage.max_memory_mb);
+}
+
 namespace {
 
 /// What had been done, and used for it, at some moment.
