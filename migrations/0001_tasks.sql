@@ -100,12 +100,13 @@ create table dogged.tasks (
   result        jsonb,
   error_code    text,
   error_message text,
-  trace_context text
+  trace_context text,
+  ready_position bigint
 ) partition by list (status);
 alter sequence dogged.tasks_id_seq owned by dogged.tasks.id;
 
 comment on table dogged.tasks is 'Every task, from enqueue to its end.';
-comment on column dogged.tasks.priority is 'Lower runs first; then by id.';
+comment on column dogged.tasks.priority is 'Lower runs first; then what became ready first.';
 comment on column dogged.tasks.run_at is 'Not before this time for the first run.';
 comment on column dogged.tasks.deferred is
   'True while a pending task waits for run_at or next_retry_at: it then stands in the index of waiting tasks and not '
@@ -117,13 +118,17 @@ comment on column dogged.tasks.losses is 'Attempts that ended because their work
 comment on column dogged.tasks.worker_id is 'Who holds it while it runs, and who ran it last: workers.id.';
 comment on column dogged.tasks.error_code is 'Of the last attempt that failed.';
 comment on column dogged.tasks.trace_context is 'As the producer gave it, copied to every attempt.';
+comment on column dogged.tasks.ready_position is
+  'Its place among the ready tasks of its queue and priority; null: its id. A number from the sequence of the ids when it '
+  'fell due; one before all of them when it was given back to run again at once.';
 
 -- A claim changes nothing that stands in an index, and each page has room for a second version of its rows: claims are
 -- HOT updates. That is why no index tells running tasks from pending ones.
 create table dogged.tasks_live partition of dogged.tasks (primary key (id)) for values in ('pending', 'running')
   with (fillfactor = 45, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000,
         autovacuum_vacuum_cost_delay = 0);
-create index tasks_live_ready on dogged.tasks_live (queue, priority, id) where not deferred;
+create index tasks_live_ready on dogged.tasks_live (queue, (priority * 140737488355328 + coalesce(ready_position, id)))
+  where not deferred;  -- 2^47: see schema/place_in_front.sql
 -- Tasks of the future have an index of their own: a million of them ahead of the ready ones would otherwise be
 -- walked over by every claim.
 create index tasks_live_waiting on dogged.tasks_live (queue, (coalesce(next_retry_at, run_at))) where deferred;

@@ -82,6 +82,7 @@ begin
       coalesce(cardinality(names), 0), coalesce(cardinality(args), 0) using errcode = 'invalid_parameter_value';
   end if;
 
+  perform pg_current_xact_id();  -- before an id is taken: see src/sql/settle_watermarks.sql
   return query
     insert into dogged.tasks_live (queue, name, args, run_at, deferred, priority, trace_context)
     select q.name, t.name, t.args, coalesce(t.run_at, now()), coalesce(t.run_at > now(), false), coalesce(t.priority, 0),
@@ -142,6 +143,7 @@ declare
   new_id pg_catalog.int8;
   queue_used pg_catalog.text;
 begin
+  perform pg_catalog.pg_current_xact_id();  -- as in enqueue_many
   insert into dogged.tasks_live (queue, name, args, run_at, deferred, priority, trace_context)
   select q.name, enqueue.name, enqueue.args, coalesce(enqueue.run_at, pg_catalog.now()),
          coalesce(enqueue.run_at operator(pg_catalog.>) pg_catalog.now(), false), coalesce(enqueue.priority, 0),

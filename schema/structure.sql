@@ -124,6 +124,7 @@ declare
   new_id pg_catalog.int8;
   queue_used pg_catalog.text;
 begin
+  perform pg_catalog.pg_current_xact_id();  -- as in enqueue_many
   insert into dogged.tasks_live (queue, name, args, run_at, deferred, priority, trace_context)
   select q.name, enqueue.name, enqueue.args, coalesce(enqueue.run_at, pg_catalog.now()),
          coalesce(enqueue.run_at operator(pg_catalog.>) pg_catalog.now(), false), coalesce(enqueue.priority, 0),
@@ -169,6 +170,7 @@ begin
       coalesce(cardinality(names), 0), coalesce(cardinality(args), 0) using errcode = 'invalid_parameter_value';
   end if;
 
+  perform pg_current_xact_id();  -- before an id is taken: see src/sql/settle_watermarks.sql
   return query
     insert into dogged.tasks_live (queue, name, args, run_at, deferred, priority, trace_context)
     select q.name, t.name, t.args, coalesce(t.run_at, now()), coalesce(t.run_at > now(), false), coalesce(t.priority, 0),
@@ -291,6 +293,73 @@ CREATE FUNCTION dogged.moment_ago(claimed_at timestamp with time zone, microseco
     RETURN GREATEST(claimed_at, (now() - ((microseconds)::double precision * '00:00:00.000001'::interval)));
 
 COMMENT ON FUNCTION dogged.moment_ago(claimed_at timestamp with time zone, microseconds bigint) IS 'now() less microseconds, but not before claimed_at: when something happened that a worker timed after its claim.';
+
+CREATE TABLE dogged.tasks (
+    id bigint NOT NULL,
+    status dogged.task_status DEFAULT 'pending'::dogged.task_status NOT NULL,
+    queue text NOT NULL,
+    name text NOT NULL,
+    priority smallint DEFAULT 0 NOT NULL,
+    args jsonb NOT NULL,
+    enqueued_at timestamp with time zone DEFAULT now() NOT NULL,
+    run_at timestamp with time zone DEFAULT now() NOT NULL,
+    deferred boolean DEFAULT false NOT NULL,
+    next_retry_at timestamp with time zone,
+    attempt integer DEFAULT 0 NOT NULL,
+    retry_count integer DEFAULT 0 NOT NULL,
+    losses integer DEFAULT 0 NOT NULL,
+    worker_id bigint,
+    claimed_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    result jsonb,
+    error_code text,
+    error_message text,
+    trace_context text,
+    ready_position bigint,
+    cancel_requested_at timestamp with time zone
+)
+PARTITION BY LIST (status);
+
+COMMENT ON TABLE dogged.tasks IS 'Every task, from enqueue to its end.';
+
+COMMENT ON COLUMN dogged.tasks.priority IS 'Lower runs first; then what became ready first.';
+
+COMMENT ON COLUMN dogged.tasks.run_at IS 'Not before this time for the first run.';
+
+COMMENT ON COLUMN dogged.tasks.deferred IS 'True while a pending task waits for run_at or next_retry_at: it then stands in the index of waiting tasks and not in the ready one. A worker makes it false when the time has come.';
+
+COMMENT ON COLUMN dogged.tasks.next_retry_at IS 'Not before this time for the next run; null unless a retry is waiting.';
+
+COMMENT ON COLUMN dogged.tasks.attempt IS 'Attempts begun. While running, the number of the current one.';
+
+COMMENT ON COLUMN dogged.tasks.retry_count IS 'Retries spent; a lost or interrupted attempt spends none.';
+
+COMMENT ON COLUMN dogged.tasks.losses IS 'Attempts that ended because their worker died.';
+
+COMMENT ON COLUMN dogged.tasks.worker_id IS 'Who holds it while it runs, and who ran it last: workers.id.';
+
+COMMENT ON COLUMN dogged.tasks.error_code IS 'Of the last attempt that failed.';
+
+COMMENT ON COLUMN dogged.tasks.trace_context IS 'As the producer gave it, copied to every attempt.';
+
+COMMENT ON COLUMN dogged.tasks.ready_position IS 'Its place among the ready tasks of its queue and priority; null: its id. A number from the sequence of the ids when it fell due; one before all of them when it was given back to run again at once.';
+
+COMMENT ON COLUMN dogged.tasks.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. Its handler is asked to stop; unless it succeeds all the same, the task ends as cancelled.';
+
+CREATE SEQUENCE dogged.tasks_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+ALTER SEQUENCE dogged.tasks_id_seq OWNED BY dogged.tasks.id;
+
+CREATE FUNCTION dogged.place_in_front() RETURNS bigint
+    LANGUAGE sql
+    RETURN (nextval('dogged.tasks_id_seq'::regclass) - '70368744177664'::bigint);
+
+COMMENT ON FUNCTION dogged.place_in_front() IS 'A new ready_position before those of all tasks that were not given back.';
 
 CREATE FUNCTION dogged.refuse_change_of_history() RETURNS trigger
     LANGUAGE plpgsql
@@ -422,64 +491,6 @@ ALTER TABLE dogged.claims ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
-CREATE TABLE dogged.tasks (
-    id bigint NOT NULL,
-    status dogged.task_status DEFAULT 'pending'::dogged.task_status NOT NULL,
-    queue text NOT NULL,
-    name text NOT NULL,
-    priority smallint DEFAULT 0 NOT NULL,
-    args jsonb NOT NULL,
-    enqueued_at timestamp with time zone DEFAULT now() NOT NULL,
-    run_at timestamp with time zone DEFAULT now() NOT NULL,
-    deferred boolean DEFAULT false NOT NULL,
-    next_retry_at timestamp with time zone,
-    attempt integer DEFAULT 0 NOT NULL,
-    retry_count integer DEFAULT 0 NOT NULL,
-    losses integer DEFAULT 0 NOT NULL,
-    worker_id bigint,
-    claimed_at timestamp with time zone,
-    finished_at timestamp with time zone,
-    result jsonb,
-    error_code text,
-    error_message text,
-    trace_context text,
-    cancel_requested_at timestamp with time zone
-)
-PARTITION BY LIST (status);
-
-COMMENT ON TABLE dogged.tasks IS 'Every task, from enqueue to its end.';
-
-COMMENT ON COLUMN dogged.tasks.priority IS 'Lower runs first; then by id.';
-
-COMMENT ON COLUMN dogged.tasks.run_at IS 'Not before this time for the first run.';
-
-COMMENT ON COLUMN dogged.tasks.deferred IS 'True while a pending task waits for run_at or next_retry_at: it then stands in the index of waiting tasks and not in the ready one. A worker makes it false when the time has come.';
-
-COMMENT ON COLUMN dogged.tasks.next_retry_at IS 'Not before this time for the next run; null unless a retry is waiting.';
-
-COMMENT ON COLUMN dogged.tasks.attempt IS 'Attempts begun. While running, the number of the current one.';
-
-COMMENT ON COLUMN dogged.tasks.retry_count IS 'Retries spent; a lost or interrupted attempt spends none.';
-
-COMMENT ON COLUMN dogged.tasks.losses IS 'Attempts that ended because their worker died.';
-
-COMMENT ON COLUMN dogged.tasks.worker_id IS 'Who holds it while it runs, and who ran it last: workers.id.';
-
-COMMENT ON COLUMN dogged.tasks.error_code IS 'Of the last attempt that failed.';
-
-COMMENT ON COLUMN dogged.tasks.trace_context IS 'As the producer gave it, copied to every attempt.';
-
-COMMENT ON COLUMN dogged.tasks.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. Its handler is asked to stop; unless it succeeds all the same, the task ends as cancelled.';
-
-CREATE SEQUENCE dogged.tasks_id_seq
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1;
-
-ALTER SEQUENCE dogged.tasks_id_seq OWNED BY dogged.tasks.id;
-
 CREATE TABLE dogged.tasks_failed (
     id bigint DEFAULT nextval('dogged.tasks_id_seq'::regclass) NOT NULL,
     status dogged.task_status DEFAULT 'pending'::dogged.task_status NOT NULL,
@@ -501,6 +512,7 @@ CREATE TABLE dogged.tasks_failed (
     error_code text,
     error_message text,
     trace_context text,
+    ready_position bigint,
     cancel_requested_at timestamp with time zone
 );
 
@@ -766,6 +778,7 @@ CREATE TABLE dogged.tasks_done (
     error_code text,
     error_message text,
     trace_context text,
+    ready_position bigint,
     cancel_requested_at timestamp with time zone
 )
 PARTITION BY RANGE (finished_at);
@@ -791,6 +804,7 @@ CREATE TABLE dogged.tasks_done_default (
     error_code text,
     error_message text,
     trace_context text,
+    ready_position bigint,
     cancel_requested_at timestamp with time zone
 );
 
@@ -815,6 +829,7 @@ CREATE TABLE dogged.tasks_live (
     error_code text,
     error_message text,
     trace_context text,
+    ready_position bigint,
     cancel_requested_at timestamp with time zone
 )
 WITH (fillfactor='45', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_cost_delay='0');
@@ -879,7 +894,7 @@ CREATE INDEX tasks_failed_finished_at ON dogged.tasks_failed USING btree (finish
 
 CREATE INDEX tasks_live_cancelling ON dogged.tasks_live USING btree (id) WHERE (cancel_requested_at IS NOT NULL);
 
-CREATE INDEX tasks_live_ready ON dogged.tasks_live USING btree (queue, priority, id) WHERE (NOT deferred);
+CREATE INDEX tasks_live_ready ON dogged.tasks_live USING btree (queue, (((priority * '140737488355328'::bigint) + COALESCE(ready_position, id)))) WHERE (NOT deferred);
 
 CREATE INDEX tasks_live_waiting ON dogged.tasks_live USING btree (queue, COALESCE(next_retry_at, run_at)) WHERE deferred;
 

@@ -16,7 +16,12 @@ constexpr std::size_t max_backlog = 2000;  // reports to be written; more are no
 constexpr milliseconds ask_due_while_busy{1000};
 constexpr milliseconds first_settle_wait{2};
 constexpr milliseconds while_others_promote{50};  // what is due is locked by someone else
-constexpr milliseconds watermark_life{1000};
+constexpr milliseconds between_settlings{
+    1000};  // of the watermarks; or, where nothing is left to claim, this many tasks
+constexpr std::size_t long_walk = 500;
+// Now and then everything is looked through, for rows may have been changed by hand: where it takes long, less often.
+constexpr milliseconds watermarks_life{60'000};
+constexpr int rarely = 200;                            // times as long as it took
 constexpr milliseconds while_locked{250};              // what is to be given back is locked by someone
 constexpr milliseconds longest_wait_for_thread{1000};  // then a prefetched task is for others
 constexpr milliseconds between_sums{1000};             // of what dogged.claims lists; or when they list this many tasks
@@ -45,7 +50,7 @@ void Claimer::start(const std::vector<std::unique_ptr<Executor>>& executors, con
   {
     const std::scoped_lock lock{mutex_};  // completer and listener may have something to say already
     for (const auto& executor : executors) {
-      queues_.push_back({.executor = executor.get(), .drained = false, .watermark = {}, .from_beginning_at = {}});
+      queues_.push_back({.executor = executor.get()});
       queue_names_.push_back(executor->queue());
     }
   }
@@ -100,7 +105,8 @@ void Claimer::run() {
       session_.succeeded();
     } catch (const std::exception& error) {  // of whatever kind: tasks that a claim took must not be forgotten
       answer_lost_ = true;
-      asleep_ = false;  // after a failover the row may say so
+      asleep_ = false;      // after a failover the row may say so
+      forget_watermarks();  // a server that has taken over may give out positions again
       look_everywhere();
       session_.recover_from(error, stop);
     }
@@ -113,6 +119,7 @@ void Claimer::step() {
   if (SteadyClock::now() >= look_for_stale_at_) give_back_stale();
   if (SteadyClock::now() >= look_at_) look_everywhere();
   sum_up_claims();
+  settle_watermarks();
   // Before claiming, since a claimer that always finds work never comes to wait; but what was only rung for can wait
   // until the claim is made.
   if (due_time_has_come()) (void)promote_due();
@@ -153,6 +160,56 @@ void Claimer::sum_up_claims() {
   sum_up_at_ = now + between_sums;
 }
 
+/// Finds out in which part of each lane there can be no more ready tasks: once all transactions have ended that may
+/// have taken a position there. So it takes three calls until a position that was given out can be passed over for
+/// good.
+void Claimer::settle_watermarks() {
+  const auto now = SteadyClock::now();
+  const bool walk_is_long = claimed_since_settled_ >= long_walk && some_queue_is_drained();
+  if (claimed_since_settled_ == 0 || (!walk_is_long && now < settle_at_)) return;
+  if (now >= forget_watermarks_at_) forget_watermarks();
+  std::vector<std::string> queues;
+  std::vector<std::int64_t> afters, uptos;
+  std::map<std::string, Queue*, std::less<>> by_name;
+  {
+    const std::scoped_lock lock{mutex_};
+    for (Queue& queue : queues_) {
+      by_name[queue.executor->queue()] = &queue;
+      for (const auto& part : queue.watermarks.unsettled(settling_ ? settling_->last : 0)) {
+        queues.push_back(queue.executor->queue());
+        afters.push_back(part.after);
+        uptos.push_back(part.upto);
+      }
+    }
+  }
+  const db::Rows rows = session_.connection().run(
+      sql::settle_watermarks,
+      db::Params{}.add(queues).add(afters).add(uptos).add(names_).add(settling_ ? settling_->next_transaction : 0));
+  {
+    const std::scoped_lock lock{mutex_};
+    for (const db::Row& row : rows) {
+      if (row.is_null("settled")) continue;
+      by_name.find(row.text("queue"))->second->watermarks.settle(row.number("settled"));
+    }
+    for (Queue& queue : queues_) queue.watermarks.forget_claimed();
+  }
+  const db::Row bounds = rows[0];
+  const bool is_settled = !settling_ || bounds.number("oldest") >= settling_->next_transaction;
+  if (is_settled && last_position_ > 0) settling_ = Positions{last_position_, bounds.number("next")};
+  last_position_ = bounds.number("last_position");
+  claimed_since_settled_ = 0;
+  settle_at_ = now + between_settlings;
+}
+
+void Claimer::forget_watermarks() {
+  const std::scoped_lock lock{mutex_};
+  for (Queue& queue : queues_) queue.watermarks.forget();
+  settling_.reset();
+  last_position_ = 0;
+  looks_through_all_ = true;
+  forget_watermarks_at_ = SteadyClock::time_point::max();  // until the next claim has done it
+}
+
 /// Gives back what runs under this worker without its knowing. What somebody has locked is tried again later.
 void Claimer::give_back_unknown() {
   std::vector<std::int64_t> ids, attempts;
@@ -188,18 +245,16 @@ void Claimer::give_back_stale() {
 bool Claimer::claim() {
   const std::vector<Wanted> wanted = what_is_wanted();
   if (wanted.empty()) return false;
-  std::vector<std::string> queues;
-  std::vector<std::int64_t> how_many, after_priorities, after_ids;
-  for (const Wanted& one : wanted) {
-    queues.push_back(one.queue->executor->queue());
-    how_many.push_back(static_cast<std::int64_t>(one.how_many));
-    after_priorities.push_back(one.after.priority);
-    after_ids.push_back(one.after.id);
+  std::vector<QueueClaim> claims;
+  for (const Wanted& one : wanted) claims.push_back(one.claim);
+  const db::Params params = claim_params(lease_.id(), claims, names_, claim_session_);
+  const auto asked_at = SteadyClock::now();
+  const db::Rows rows = session_.connection().run(sql::claim, params);
+  if (std::exchange(looks_through_all_, false)) {
+    const auto now = SteadyClock::now();
+    forget_watermarks_at_ = now + std::max<SteadyClock::duration>(watermarks_life, rarely * (now - asked_at));
   }
-  db::Params params;
-  params.add(lease_.id()).add(queues).add(how_many).add(names_).add(after_priorities).add(after_ids);
-  params.add(claim_session_);
-  hand_out(wanted, session_.connection().run(sql::claim, params));
+  hand_out(wanted, rows);
   return true;
 }
 
@@ -207,15 +262,12 @@ std::vector<Claimer::Wanted> Claimer::what_is_wanted() {
   std::vector<Wanted> wanted;
   if (completer_->backlog() >= max_backlog) return wanted;
   const std::scoped_lock lock{mutex_};
-  const auto now = SteadyClock::now();
   for (Queue& queue : queues_) {
     const std::size_t demand = queue.drained ? 0 : queue.executor->demand();
     if (demand == 0) continue;
-    if (now >= queue.from_beginning_at) {
-      queue.watermark = {};
-      queue.from_beginning_at = now + watermark_life;
-    }
-    wanted.push_back({&queue, demand, queue.watermark});
+    wanted.push_back({&queue,
+                      !queue.watermarks.passes_over_claimed(),
+                      {queue.executor->queue(), demand, queue.watermarks.ranges()}});
     queue.drained = true;  // unless the answer says otherwise, or someone rings meanwhile
   }
   return wanted;
@@ -225,7 +277,8 @@ std::vector<Claimer::Wanted> Claimer::what_is_wanted() {
 void Claimer::hand_out(const std::vector<Wanted>& wanted, const db::Rows& rows) {
   const auto claimed_at = SteadyClock::now();
   claimed_since_sum_ += rows.size();
-  std::map<std::string, std::vector<std::pair<Watermark, ClaimedTask>>, std::less<>> by_queue;
+  claimed_since_settled_ += rows.size();
+  std::map<std::string, std::vector<std::pair<Place, ClaimedTask>>, std::less<>> by_queue;
   for (const db::Row& row : rows) {
     ClaimedTask task;
     task.id = row.number("id");
@@ -237,7 +290,7 @@ void Claimer::hand_out(const std::vector<Wanted>& wanted, const db::Rows& rows) 
     task.args_json = row.text("args");
     task.trace_context = row.maybe_text("trace_context").value_or("");
     task.claimed_at = claimed_at;
-    const Watermark place{row.number("priority"), task.id};
+    const Place place = row.number("place");
     by_queue[task.queue].emplace_back(place, std::move(task));
   }
   for (const Wanted& one : wanted) {
@@ -245,11 +298,13 @@ void Claimer::hand_out(const std::vector<Wanted>& wanted, const db::Rows& rows) 
     std::sort(claimed.begin(), claimed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     {
       const std::scoped_lock lock{mutex_};
-      if (claimed.size() >= one.how_many) {
+      for (const auto& [place, task] : claimed) one.queue->watermarks.note_claimed(place);
+      if (claimed.size() >= one.claim.how_many) {
         one.queue->drained = false;
-        one.queue->watermark = claimed.back().first;
-      } else if (one.after != Watermark{}) {
-        one.queue->look_again();  // nothing more after the watermark; before it there may be
+      } else if (one.of_all) {
+        one.queue->watermarks.forget_claimed();
+      } else {
+        one.queue->look_again();  // in what was passed over there may be more
       }
     }
     std::vector<ClaimedTask> tasks;
@@ -273,8 +328,7 @@ bool Claimer::prepare_to_wait() {
     return false;
   } else if (!settled_) {
     settled_ = session_.connection().run(sql::snapshot_bounds).one().number("oldest") >= asleep_since_transaction_;
-    settle_wait_ = std::min(settle_wait_ * 2, settings_.poll_interval);
-    look_at_ = std::min(look_at_, SteadyClock::now() + (settled_ ? milliseconds{0} : settle_wait_));
+    look_at_ = std::min(look_at_, SteadyClock::now() + (settled_ ? SteadyClock::duration{0} : until_settled()));
   }
   return !((due_is_unknown() || due_time_has_come()) && promote_due());
 }
@@ -295,9 +349,16 @@ void Claimer::fall_asleep() {
   const db::Rows bounds = session_.connection().run(sql::snapshot_bounds);
   asleep_since_transaction_ = bounds.one().number("next");
   settled_ = bounds.one().number("oldest") >= asleep_since_transaction_;
-  settle_wait_ = first_settle_wait;
+  asleep_at_ = SteadyClock::now();
   look_everywhere();  // for what was committed before the flag was seen
-  if (!settled_) look_at_ = SteadyClock::now() + settle_wait_;
+  if (!settled_) look_at_ = SteadyClock::now() + until_settled();
+}
+
+/// How long to wait for the transactions that could have missed that it sleeps: as long again as it has waited for
+/// them.
+SteadyClock::duration Claimer::until_settled() const {
+  const auto longest = std::max<SteadyClock::duration>(settings_.poll_interval, first_settle_wait);
+  return std::clamp<SteadyClock::duration>(SteadyClock::now() - asleep_at_, first_settle_wait, longest);
 }
 
 /// Asks when the earliest waiting task is due, and makes ready what has fallen due; true if there was such a task.

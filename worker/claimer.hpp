@@ -5,8 +5,8 @@
 // claimer waits, the worker's row says `asleep`, and enqueue notifies. A worker that finds more than it can take clears
 // the flag, so that a busy system sends no notifications.
 //
-// While a queue has more than can be taken, each claim begins where the last one ended (its watermark), and a second
-// later at the beginning again: for what was committed late, has fallen due, or is more urgent.
+// A claim does not look again where there can be nothing more (watermarks.hpp). While a queue has more than can be
+// taken, that is also what the last claims have taken, for a second: then it looks for what was committed late.
 //
 // No wake-up is missed: an enqueue whose transaction looked before the flag was set did not notify. After setting it,
 // the claimer therefore looks again until every transaction that was open then has ended (fall_asleep), and only then
@@ -27,6 +27,7 @@
 
 #include <spdlog/logger.h>
 
+#include "claim_params.hpp"
 #include "claimed_task.hpp"
 #include "completer.hpp"
 #include "executor.hpp"
@@ -34,6 +35,7 @@
 #include "service_thread.hpp"
 #include "session.hpp"
 #include "tally.hpp"
+#include "watermarks.hpp"
 
 namespace dogged::runtime {
 
@@ -71,31 +73,28 @@ class Claimer {
   void abort_if_busy_since(SteadyClock::time_point time) noexcept { session_.abort_if_busy_since(time); }
 
  private:
-  /// A task's place in the order of claims; the default stands before all.
-  struct Watermark {
-    std::int64_t priority = -32768;
-    TaskId id = 0;
-
-    friend auto operator<=>(const Watermark&, const Watermark&) = default;
-  };
-
   struct Queue {
     Executor* executor = nullptr;
     bool drained = false;
-    Watermark watermark;
-    SteadyClock::time_point from_beginning_at;  ///< when the watermark is due to be forgotten
+    Watermarks watermarks = {};
 
     void look_again() {
       drained = false;
-      watermark = {};
+      watermarks.forget_claimed();
     }
   };
 
   /// What a claim asks of one queue.
   struct Wanted {
     Queue* queue = nullptr;
-    std::size_t how_many = 0;
-    Watermark after;
+    bool of_all = true;  ///< false: it passes over what the last claims have taken
+    QueueClaim claim;
+  };
+
+  /// Positions up to `last` have been given out to transactions before `next`.
+  struct Positions {
+    std::int64_t last = 0;
+    std::int64_t next_transaction = 0;
   };
 
   void run();
@@ -103,6 +102,8 @@ class Claimer {
   void begin_session();
   [[nodiscard]] std::vector<Attempt> held() const;
   void sum_up_claims();
+  void settle_watermarks();
+  void forget_watermarks();
   void give_back_unknown();
   void give_back_stale();
   void release(const std::vector<ClaimedTask>& tasks);
@@ -113,6 +114,7 @@ class Claimer {
   void hand_out(const std::vector<Wanted>& wanted, const db::Rows& rows);
   [[nodiscard]] bool prepare_to_wait();
   void fall_asleep();
+  [[nodiscard]] SteadyClock::duration until_settled() const;
   [[nodiscard]] bool due_time_has_come() const;
   [[nodiscard]] bool due_is_unknown() const;
   [[nodiscard]] bool promote_due();
@@ -134,7 +136,7 @@ class Claimer {
   bool asleep_ = false;   // as the worker's row says
   bool settled_ = false;  // no transaction is left that could have missed it
   std::int64_t asleep_since_transaction_ = 0;
-  milliseconds settle_wait_{0};
+  SteadyClock::time_point asleep_at_;
   bool answer_lost_ = false;  // of a claim or a release: what runs here unknown is to be given back
   std::int64_t claim_session_ = 0;
   SteadyClock::time_point give_back_unknown_at_ = SteadyClock::time_point::max();
@@ -142,6 +144,12 @@ class Claimer {
   SteadyClock::time_point sum_up_at_;
   std::int64_t last_sum_ = 0;  // the entry that says what was held then
   SteadyClock::time_point look_for_stale_at_;
+  std::size_t claimed_since_settled_ = 0;  // tasks, since the watermarks were
+  SteadyClock::time_point settle_at_;
+  bool looks_through_all_ = true;  // the next claim, since the watermarks are forgotten
+  SteadyClock::time_point forget_watermarks_at_ = SteadyClock::time_point::max();
+  std::optional<Positions> settling_;   // whose transactions are waited for
+  std::int64_t last_position_ = 0;      // the last that was given out when it was asked for last; 0: not known
   SteadyClock::time_point look_at_;     // when the poll interval is over
   SteadyClock::time_point ask_due_at_;  // when the earliest waiting task must be asked for again
 

@@ -1,27 +1,34 @@
 -- Takes up to $3[i] ready tasks of queue $2[i], for worker $1 that knows the names $4, most urgent first.
--- The search begins after the priority $5[i] and the id $6[i], where the worker's last claim ended: before that stand the
--- index entries of tasks that were claimed, dead but not yet removed while an old snapshot is held.
+-- Looks only where tasks may be ready (worker/watermarks.hpp): for the queue with the number $5[j], after the place $6[j], up
+-- to $7[j]. Elsewhere stand the index entries of tasks that were claimed, dead but not yet removed while an old snapshot is
+-- held.
 -- The array of ctids pins the plan: a join with a LIMIT parameter became a hash join over the whole table.
 -- What is picked is noted in dogged.claims, whence it is given back if the answer is lost or the worker dies.
 -- A task with a name that is not in $4 is left for a worker that knows it.
 -- Fenced: nothing is claimed under a lease that was ended, nor can it be ended (end_leases) while this statement runs. Nor
--- does a claim count that arrives when the worker has begun another session ($7) because it was not answered.
+-- does a claim count that arrives when the worker has begun another session ($8) because it was not answered.
 with lease as materialized (
   select from dogged.workers
-   where id = $1::bigint and claim_session = $7::bigint and lease_ended_at is null and stopped_at is null
+   where id = $1::bigint and claim_session = $8::bigint and lease_ended_at is null and stopped_at is null
      for key share
 ), picked as materialized (
   select ready.ctid, ready.id
-    from unnest($2::text[], $3::int[], $5::smallint[], $6::bigint[])
-           as wanted (queue, how_many, after_priority, after_id)
+    from unnest($2::text[], $3::int[]) with ordinality as wanted (queue, how_many, number)
    cross join lateral (
-     select c.ctid, c.id
-       from dogged.tasks_live c
-      where c.status = 'pending' and not c.deferred and c.queue = wanted.queue
-        and (c.priority, c.id) > (wanted.after_priority, wanted.after_id) and c.name = any ($4::text[])
-      order by c.priority, c.id
-      limit wanted.how_many
-        for update skip locked) ready
+     select found.ctid, found.id
+       from unnest($5::int[], $6::bigint[], $7::bigint[]) as range (number, after, upto)
+      cross join lateral (
+        select c.ctid, c.id
+          from dogged.tasks_live c
+         where c.status = 'pending' and not c.deferred and c.queue = wanted.queue
+           and c.priority * 140737488355328 + coalesce(c.ready_position, c.id) > range.after
+           and c.priority * 140737488355328 + coalesce(c.ready_position, c.id) <= range.upto
+           and c.name = any ($4::text[])
+         order by c.queue, c.priority * 140737488355328 + coalesce(c.ready_position, c.id)
+         limit wanted.how_many
+           for update skip locked) found
+      where range.number = wanted.number
+      limit wanted.how_many) ready
    where exists (select from lease)
 ), noted as (
   insert into dogged.claims (worker_id, task_ids)
@@ -31,4 +38,4 @@ update dogged.tasks_live t
    set status = 'running', attempt = t.attempt + 1, worker_id = $1::bigint, claimed_at = clock_timestamp(),
        next_retry_at = null
  where t.ctid = any (array(select ctid from picked))
-returning t.id, t.name, t.queue, t.priority, t.args::text as args, t.attempt, t.retry_count, t.losses, t.trace_context
+returning t.id, t.name, t.queue, t.priority * 140737488355328 + coalesce(t.ready_position, t.id) as place, t.args::text as args, t.attempt, t.retry_count, t.losses, t.trace_context

@@ -54,7 +54,8 @@ with report as (
      set status = 'pending', retry_count = h.retry_count, losses = h.losses,
          error_code = coalesce(h.error_code, t.error_code),
          error_message = case when h.error_code is null then t.error_message else h.error_message end,
-         next_retry_at = h.next_retry_at, deferred = h.delay_ms > 0
+         next_retry_at = h.next_retry_at, deferred = h.delay_ms > 0,
+         ready_position = case when h.delay_ms > 0 then t.ready_position else dogged.place_in_front() end
     from held h
    where t.id = any (array(select id from held where to_status = 'pending')) and t.id = h.id
 ), recorded as (

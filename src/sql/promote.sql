@@ -2,7 +2,7 @@
 -- Its commit does not wait for the disk: if the server crashes, they fall due once more. Nor is anything done twice then,
 -- for a claim that follows is written after it, and waited for.
 update dogged.tasks_live t
-   set deferred = false
+   set deferred = false, ready_position = nextval('dogged.tasks_id_seq')
  where t.ctid = any (array(
          select due.ctid
            from unnest($1::text[]) as served (queue)

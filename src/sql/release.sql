@@ -12,6 +12,7 @@ with session as materialized (
      for update of t skip locked
 )
 update dogged.tasks_live t
-   set status = 'pending', attempt = t.attempt - 1, worker_id = null, claimed_at = null
+   set status = 'pending', attempt = t.attempt - 1, worker_id = null, claimed_at = null,
+       ready_position = dogged.place_in_front()
  where t.id = any (array(select id from held))
 returning t.id, t.cancel_requested_at is not null as cancel_requested

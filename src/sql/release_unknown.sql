@@ -18,7 +18,8 @@ with session as materialized (
      for update skip locked
 ), released as (
   update dogged.tasks_live t
-     set status = 'pending', attempt = t.attempt - 1, worker_id = null, claimed_at = null
+     set status = 'pending', attempt = t.attempt - 1, worker_id = null, claimed_at = null,
+         ready_position = dogged.place_in_front()
    where t.id = any (array(select id from free))
   returning t.id, t.cancel_requested_at is not null as cancel_requested
 )

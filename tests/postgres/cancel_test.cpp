@@ -1,14 +1,15 @@
 // What dogged.cancel promises where no handler has a say: of tasks that wait, run, have ended or are not there, and in
 // races with claims, completions and other cancels.
 #include <future>
-#include <limits>
 
+#include "claim_params.hpp"
 #include "sql_statements.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
 
 using namespace dogged;
 using namespace std::chrono_literals;
+using test::add_worker;
 using test::error_of;
 using test::eventually;
 using test::TestDatabase;
@@ -28,28 +29,11 @@ std::string cancel(db::Connection& connection, TaskId id) {
 
 std::string cancel(TestDatabase& database, TaskId id) { return cancel(database.connection(), id); }
 
-std::int64_t add_worker(TestDatabase& database) {
-  return database
-      .run(
-          "insert into dogged.workers (name, host, pid, version, queues, task_names, lease_until) values ('app-1', "
-          "'host', 1, '1', '{\"default\": 1}', '{work}', now() + interval '1 hour') returning id")
-      .one()
-      .number("id");
-}
-
 /// As a worker does; the ids that were claimed.
-std::vector<TaskId> claim(db::Connection& connection, std::int64_t worker_id, std::int64_t how_many = 1) {
-  constexpr std::int64_t claim_session = 0;
-  const std::vector<std::int64_t> first_priority{std::numeric_limits<std::int16_t>::min()};
+std::vector<TaskId> claim(db::Connection& connection, std::int64_t worker_id, std::size_t how_many = 1) {
   std::vector<TaskId> ids;
-  for (const db::Row& row : connection.run(sql::claim, db::Params{}
-                                                           .add(worker_id)
-                                                           .add(std::vector<std::string>{"default"})
-                                                           .add(std::vector<std::int64_t>{how_many})
-                                                           .add(std::vector<std::string>{"work"})
-                                                           .add(first_priority)
-                                                           .add(std::vector<std::int64_t>{0})
-                                                           .add(claim_session))) {
+  const db::Params params = runtime::claim_params(worker_id, {{.queue = "default", .how_many = how_many}}, {"work"}, 0);
+  for (const db::Row& row : connection.run(sql::claim, params)) {
     ids.push_back(row.number("id"));
   }
   return ids;

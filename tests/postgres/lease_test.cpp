@@ -12,6 +12,7 @@
 
 using namespace dogged;
 using namespace std::chrono_literals;
+using test::add_worker;
 using test::contains;
 using test::eventually;
 using test::Gate;
@@ -34,13 +35,7 @@ detail::RegisteredTask does_nothing(const TaskOptions& options = {}) {
 
 /// A worker that died: its lease has lapsed, and it holds every pending task.
 std::int64_t make_dead_worker(TestDatabase& database) {
-  const std::int64_t id =
-      database
-          .run(
-              "insert into dogged.workers (name, host, pid, version, queues, task_names, lease_until) "
-              "values ('dead', 'elsewhere', 1, '0', '{\"default\": 1}', '{}', clock_timestamp()) returning id")
-          .one()
-          .number("id");
+  const std::int64_t id = add_worker(database, "0");
   database.claim_all_for(id);
   return id;
 }

@@ -13,6 +13,7 @@
 
 using namespace dogged;
 using namespace std::chrono_literals;
+using test::add_worker;
 using test::contains;
 using test::error_of;
 using test::eventually;
@@ -59,16 +60,6 @@ class Ledger : public LedgerWriter {
  private:
   TestDatabase& database_;
 };
-
-std::int64_t add_worker(TestDatabase& database) {
-  return database
-      .run(
-          "insert into dogged.workers (name, host, pid, version, queues, task_names, lease_until) "
-          "select 'worker ' || count(*), 'test', 1, '0', '{}', '{}', now() + interval '1 hour' from dogged.workers "
-          "returning id")
-      .one()
-      .number("id");
-}
 
 /// The first attempt of a task that a worker took 10 s ago and has run for 2 s, without the worker.
 class HeldAttempt final : public Context {

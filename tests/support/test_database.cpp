@@ -139,6 +139,18 @@ bool eventually(const std::function<bool()>& condition) {
   return true;
 }
 
+std::int64_t add_worker(TestDatabase& database, const std::string& lease) {
+  return database
+      .run(
+          "insert into dogged.workers (name, host, pid, version, queues, task_names, lease_until) "
+          "select 'worker ' || count(*), 'elsewhere', 1, '0', '{\"default\": 1}', '{}', clock_timestamp() + "
+          "$1::interval "
+          "from dogged.workers returning id",
+          db::Params{}.add(lease))
+      .one()
+      .number("id");
+}
+
 bool worker_is_asleep(TestDatabase& database, std::int64_t worker_id) {
   const bool listens = eventually([&] {  // what it asks after LISTEN; later on it may have renewed its lease
     return database.value(

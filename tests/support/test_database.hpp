@@ -104,6 +104,9 @@ template <class Args, class Result, class Handler>
   return {std::string{task.name()}, options, detail::erase_handler<Args, Result>(std::move(handler))};
 }
 
+/// The row of a worker that is not there, and serves the queue `default`; its lease lapses after `lease`.
+[[nodiscard]] std::int64_t add_worker(TestDatabase& database, const std::string& lease = "1 hour");
+
 /// Waits until a worker's row says that it sleeps, and until it listens: from then on nothing but a notification, a due
 /// time or its poll interval makes it look.
 [[nodiscard]] bool worker_is_asleep(TestDatabase& database, std::int64_t worker_id);

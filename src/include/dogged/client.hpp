@@ -38,7 +38,7 @@ struct EnqueueOptions {
   std::optional<std::chrono::system_clock::time_point> run_at = {};
   /// Not before this long from now, by the database's clock. Give either this or run_at; 0 to 10 years.
   std::optional<milliseconds> delay = {};
-  /// Lower runs first, -32768 to 32767; tasks of one priority run in the order of their ids.
+  /// Lower runs first, -32768 to 32767; of one priority, what became ready first.
   int priority = 0;
   /// Carried to the handler and to every attempt row: a W3C `traceparent`, or what your tracing uses. Up to 512 bytes.
   std::string trace_context = {};

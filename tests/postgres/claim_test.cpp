@@ -1,0 +1,193 @@
+// Which tasks a claim finds, in which order, and what it does not walk over. The poll interval is ten minutes, and what
+// a worker passes over for good is looked through after a minute: what these tests wait for is found before that, or
+// not in time.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/test_database.hpp"
+
+using namespace dogged;
+using namespace std::chrono_literals;
+using test::add_worker;
+using test::eventually;
+using test::Gate;
+using test::registered;
+using test::RunningWorker;
+using test::TestDatabase;
+
+namespace {
+
+constexpr Task<nlohmann::json> work{"work"};
+const nlohmann::json no_args = nlohmann::json::object();
+
+detail::RegisteredTask does_nothing() {
+  return registered(work, [](Context&, const nlohmann::json&) {});
+}
+
+runtime::WorkerSettings no_polling() { return {.poll_interval = 10min}; }
+
+/// Runs tasks in small batches, so that a worker's watermarks move on past all that was enqueued before.
+void move_watermarks(TestDatabase& database) {
+  Client client = database.client();
+  for (int batch = 0; batch < 40; ++batch) {
+    const TaskId last = client.enqueue_many(work, std::vector<nlohmann::json>(100, no_args)).back();
+    REQUIRE(eventually([&] { return database.status_of(last) == "succeeded"; }));
+  }
+}
+
+std::int64_t index_entries_read(TestDatabase& database) {
+  return database
+      .run(
+          "select idx_tup_read as value from pg_stat_user_indexes where indexrelid = "
+          "'dogged.tasks_live_ready'::regclass")
+      .one()
+      .number("value");
+}
+
+/// The numbers in `args` of the tasks that ran, in their order.
+class Order {
+ public:
+  [[nodiscard]] detail::RegisteredTask handler() {
+    return registered(work, [this](Context&, const nlohmann::json& args) {
+      const std::scoped_lock lock{mutex_};
+      ran_.push_back(args.value("n", 0));
+    });
+  }
+
+  [[nodiscard]] std::vector<int> ran() const {
+    const std::scoped_lock lock{mutex_};
+    return ran_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<int> ran_;
+};
+
+}  // namespace
+
+TEST_CASE("while an old snapshot is held, claims do not walk over the tasks that have ended since") {
+  TestDatabase database;
+  db::Connection holder{database.settings()};
+  holder.transaction([&] {
+    holder.run({"hold", "declare held cursor for select from dogged.tasks"});
+    {
+      RunningWorker worker{database, {does_nothing()}, no_polling()};
+      for (int i = 0; i < 5; ++i) move_watermarks(database);
+    }  // its sessions have ended, and with that what they read is counted
+  });
+  // 200 claims or more, which would each read twice, on average, 10,000 entries.
+  CHECK(index_entries_read(database) < 1'500'000);
+}
+
+TEST_CASE("a task is found that is committed when those after it have long been claimed") {
+  TestDatabase database;
+  RunningWorker worker{database, {does_nothing()}, no_polling()};
+  TaskId late = 0;
+  db::Connection producer{database.settings()};
+  producer.transaction([&] {
+    late = producer.run({"enqueue", "select dogged.enqueue('work') as id"}).one().number("id");
+    move_watermarks(database);
+    CHECK(database.status_of(late) == "none");
+  });
+  CHECK(eventually([&] { return database.status_of(late) == "succeeded"; }));
+}
+
+TEST_CASE("a task is found that falls due when those after it have long been claimed") {
+  TestDatabase database;
+  RunningWorker worker{database, {does_nothing()}, no_polling()};
+  const TaskId waiting = database.client().enqueue(work, no_args, {.delay = 1h});
+  move_watermarks(database);
+  database.run("update dogged.tasks_live set run_at = now() where id = $1::bigint", db::Params{}.add(waiting));
+  database.client().enqueue(work, no_args, {.delay = 1ms});  // makes the worker ask what is due
+  CHECK(eventually([&] { return database.status_of(waiting) == "succeeded"; }));
+}
+
+TEST_CASE("a task is found that is rescued when those after it have long been claimed") {
+  TestDatabase database;
+  const TaskId lost = database.client().enqueue(work, no_args);
+  const std::int64_t dead = add_worker(database);
+  database.claim_all_for(dead);
+  RunningWorker worker{database, {does_nothing()}, {.heartbeat = 50ms, .lease = 1s, .poll_interval = 10min}};
+  move_watermarks(database);
+  database.run("update dogged.workers set lease_until = now() where id = $1::bigint", db::Params{}.add(dead));
+  RunningWorker rescuer{database, {does_nothing()}, {.queues = {{"other", 1}}, .heartbeat = 50ms, .lease = 1s}};
+  CHECK(eventually([&] { return database.status_of(lost) == "succeeded"; }));
+}
+
+TEST_CASE(
+    "a task that was claimed ahead, behind one that takes long, is run by an idle worker, which has long passed it") {
+  TestDatabase database;
+  Gate gate;
+  RunningWorker busy{database,
+                     {registered(work,
+                                 [&](Context&, const nlohmann::json& args) {
+                                   if (args.contains("hold")) gate.wait();
+                                 })},
+                     {.queues = {{"default", 1}}, .stop_grace = 20s, .poll_interval = 10min}};
+  Client client = database.client();
+  const TaskId quick = client.enqueue(work, no_args);  // so that tasks are claimed ahead
+  REQUIRE(eventually([&] { return database.status_of(quick) == "succeeded"; }));
+  const std::vector<nlohmann::json> both{{{"hold", true}}, no_args};
+  const TaskId ahead = client.enqueue_many(work, both).back();
+  REQUIRE(eventually([&] { return gate.arrived() == 1; }));
+  RunningWorker idle{database, {does_nothing()}, no_polling()};
+  move_watermarks(database);
+  CHECK(eventually([&] { return database.status_of(ahead) == "succeeded"; }));
+  CHECK(database.history_of(ahead) == "1 succeeded false");
+  gate.open();
+}
+
+TEST_CASE("a more urgent task runs next, though there is more to do than the worker can take") {
+  TestDatabase database;
+  Order order;
+  Client client = database.client();
+  client.enqueue_many(work, std::vector<nlohmann::json>(40'000, no_args));
+  RunningWorker worker{database, {order.handler()}, no_polling()};
+  REQUIRE(eventually([&] { return order.ran().size() > 5'000; }));
+  const std::size_t before = order.ran().size();
+  client.enqueue(work, {{"n", 1}}, {.priority = -1});
+  REQUIRE(eventually([&] { return database.value("select count(*) as value from dogged.tasks_live") == "0"; }));
+  const std::vector<int> ran = order.ran();
+  const auto urgent = static_cast<std::size_t>(std::find(ran.begin(), ran.end(), 1) - ran.begin());
+  CHECK(urgent - before < 10'000);
+}
+
+TEST_CASE("tasks run by priority, and then in the order in which they became ready") {
+  TestDatabase database;
+  Order order;
+  Client client = database.client();
+  const auto enqueue = [&](int n, const EnqueueOptions& options) { client.enqueue(work, {{"n", n}}, options); };
+  enqueue(5, {.delay = 1ms});  // it becomes ready when a worker makes it so
+  enqueue(3, {});
+  enqueue(1, {.priority = -5});
+  enqueue(4, {});
+  enqueue(2, {.priority = -5});
+  enqueue(6, {.priority = 1});
+  RunningWorker worker{database, {order.handler()}, {.queues = {{"default", 1}}, .poll_interval = 10min}};
+  REQUIRE(eventually([&] { return order.ran().size() == 6; }));
+  CHECK(order.ran() == std::vector<int>{1, 2, 3, 4, 5, 6});
+}
+
+TEST_CASE("a stream of urgent tasks in one queue does not make another queue wait") {
+  TestDatabase database;
+  std::atomic<int> busy_ran{0};
+  std::atomic<int> busy_ran_before_last_of_quiet{0};
+  constexpr Task<nlohmann::json> quiet_work{"quiet"};
+  Client client = database.client();
+  database.run("select dogged.create_queue('busy'), dogged.create_queue('quiet')");
+  client.enqueue_many(work, std::vector<nlohmann::json>(40'000, no_args), {.queue = "busy", .priority = -100});
+  client.enqueue_many(quiet_work, std::vector<nlohmann::json>(100, no_args), {.queue = "quiet", .priority = 100});
+  RunningWorker worker{
+      database,
+      {registered(work, [&](Context&, const nlohmann::json&) { ++busy_ran; }),
+       registered(quiet_work,
+                  [&](Context&, const nlohmann::json&) { busy_ran_before_last_of_quiet = busy_ran.load(); })},
+      {.queues = {{"busy", 4}, {"quiet", 1}}, .poll_interval = 10min}};
+  REQUIRE(eventually([&] { return database.value("select count(*) as value from dogged.tasks_live") == "0"; }));
+  CHECK(busy_ran_before_last_of_quiet < 20'000);
+}

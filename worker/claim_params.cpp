@@ -1,0 +1,24 @@
+// See claim_params.hpp.
+#include "claim_params.hpp"
+
+namespace dogged::runtime {
+
+db::Params claim_params(std::int64_t worker_id, const std::vector<QueueClaim>& claims,
+                        const std::vector<std::string>& names, std::int64_t claim_session) {
+  std::vector<std::string> queues;
+  std::vector<std::int64_t> how_many, numbers, afters, uptos;
+  for (const QueueClaim& claim : claims) {
+    queues.push_back(claim.queue);
+    how_many.push_back(static_cast<std::int64_t>(claim.how_many));
+    for (const Watermarks::Range& range : claim.ranges) {
+      numbers.push_back(static_cast<std::int64_t>(queues.size()));
+      afters.push_back(range.after);
+      uptos.push_back(range.upto);
+    }
+  }
+  db::Params params;
+  params.add(worker_id).add(queues).add(how_many).add(names).add(numbers).add(afters).add(uptos).add(claim_session);
+  return params;
+}
+
+}  // namespace dogged::runtime
