@@ -189,6 +189,11 @@ bool Executor::has_waiting() const {
   return !state_->waiting.empty();
 }
 
+bool Executor::holds_any() const {
+  const std::scoped_lock lock{state_->mutex};
+  return !state_->waiting.empty() || state_->running > 0;
+}
+
 std::vector<Attempt> Executor::held() const {
   const std::scoped_lock lock{state_->mutex};
   std::vector<Attempt> attempts;

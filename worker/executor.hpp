@@ -60,6 +60,9 @@ class Executor {
   /// Whether a task waits for a thread.
   [[nodiscard]] bool has_waiting() const;
 
+  /// Whether a task waits or runs here.
+  [[nodiscard]] bool holds_any() const;
+
   /// All attempts that wait or run here.
   [[nodiscard]] std::vector<Attempt> held() const;
 

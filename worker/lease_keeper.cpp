@@ -73,6 +73,7 @@ void LeaseKeeper::listen() {
 
 void LeaseKeeper::look_for_cancellations() {
   look_at_ = SteadyClock::now() + settings_.poll_interval;
+  if (!callbacks_.holds_tasks()) return;  // what it claims from now on is looked for next time, or notified of
   for (const db::Row& row : session_.connection().run(sql::cancelling, db::Params{}.add(lease_.id()))) {
     callbacks_.on_cancel(row.number("id"), static_cast<int>(row.number("attempt")));
   }

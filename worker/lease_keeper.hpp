@@ -32,6 +32,8 @@ class LeaseKeeper {
     std::function<void(std::string_view)> on_wake;
     /// A worker has registered.
     std::function<void()> on_worker;
+    /// Whether this worker holds tasks: it asks what is to be cancelled only then.
+    std::function<bool()> holds_tasks;
     /// The cancellation of an attempt that this worker runs was requested; told again until the attempt has ended.
     std::function<void(TaskId, int)> on_cancel;
     /// The lease was ended, or it had lapsed and was renewed all the same.

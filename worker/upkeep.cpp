@@ -16,6 +16,8 @@ namespace {
 constexpr std::chrono::hours partitions_interval{1};
 constexpr std::chrono::minutes partitions_again{1};  // after it failed
 constexpr milliseconds while_locked{250};            // what is to be rescued is locked by someone
+constexpr milliseconds shortest_until_lapse{50};
+constexpr int heartbeats_between_comparisons = 6;  // of definitions, unless a worker has announced itself
 
 /// By a row of differing_definitions.sql.
 Declaration declaration_of(const db::Row& row) {
@@ -79,12 +81,13 @@ bool Upkeep::step() {
   {
     std::unique_lock lock{mutex_};
     changed_.wait_until(lock, look_at_, [this] { return woken_ || stop_.stop_requested(); });
+    if (woken_) compare_at_ = SteadyClock::now();
     woken_ = false;
   }
   if (stop_.stop_requested()) return false;
   if (!rescue()) return false;
   if (SteadyClock::now() >= partitions_at_) make_partitions();
-  compare_definitions();
+  if (SteadyClock::now() >= compare_at_) compare_definitions();
   return true;
 }
 
@@ -97,21 +100,30 @@ bool Upkeep::rescue() {
     look_at_ = may_end_leases_at_;
     return false;
   }
-  end_lapsed_leases(session_.connection(), settings_.worker_id, *log_);
-  const Rescued rescued = rescue_lost_tasks(session_.connection(), settings_.worker_id, *log_);
-  if (rescued.tasks > 0) on_rescued_();
-  look_at_ = SteadyClock::now() + (rescued.all ? until_next_lapse() : while_locked);
+  Rescued rescued;
+  Outlook next = outlook();
+  if (next.has_to_rescue || next.lapses_in.value_or(milliseconds{0}) < milliseconds{0}) {
+    end_lapsed_leases(session_.connection(), settings_.worker_id, *log_);
+    rescued = rescue_lost_tasks(session_.connection(), settings_.worker_id, *log_);
+    if (rescued.tasks > 0) on_rescued_();
+    next = outlook();
+  }
+  milliseconds wait = settings_.heartbeat;
+  if (!rescued.all) {
+    wait = while_locked;
+  } else if (next.lapses_in) {  // one that has lapsed and was not ended is held up by a claim under way
+    wait = std::clamp(*next.lapses_in + milliseconds{1}, shortest_until_lapse, settings_.heartbeat);
+  }
+  look_at_ = SteadyClock::now() + wait;
   return true;
 }
 
-milliseconds Upkeep::until_next_lapse() {
-  const auto lapses_in_ms = session_.connection()
-                                .run(sql::next_lapse, db::Params{}.add(settings_.worker_id))
-                                .one()
-                                .maybe_number("lapses_in_ms");
-  if (!lapses_in_ms) return settings_.heartbeat;
-  // One that has lapsed and was not ended is held up by a claim under way.
-  return std::clamp(milliseconds{*lapses_in_ms} + milliseconds{1}, milliseconds{50}, settings_.heartbeat);
+Upkeep::Outlook Upkeep::outlook() {
+  const db::Rows rows = session_.connection().run(sql::next_lapse, db::Params{}.add(settings_.worker_id));
+  const db::Row row = rows.one();
+  Outlook outlook{row.boolean("has_to_rescue"), std::nullopt};
+  if (const auto ms = row.maybe_number("lapses_in_ms")) outlook.lapses_in = milliseconds{*ms};
+  return outlook;
 }
 
 void Upkeep::make_partitions() {
@@ -124,6 +136,7 @@ void Upkeep::make_partitions() {
 /// The newest declaration of a task counts for all workers, so that what becomes of a failure does not depend on which
 /// of them ran it.
 void Upkeep::compare_definitions() {
+  compare_at_ = SteadyClock::now() + heartbeats_between_comparisons * settings_.heartbeat;
   std::set<std::string> differing;
   for (const db::Row& row : session_.connection().run(sql::differing_definitions, definition_params(definitions_))) {
     const std::string name{row.text("name")};

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <stop_token>
 #include <string>
@@ -46,7 +47,12 @@ class Upkeep {
   bool rescue();
   void make_partitions();
   void compare_definitions();
-  [[nodiscard]] milliseconds until_next_lapse();
+  /// What there is to rescue, and when.
+  struct Outlook {
+    bool has_to_rescue = false;
+    std::optional<milliseconds> lapses_in;  ///< of the next lease
+  };
+  [[nodiscard]] Outlook outlook();
 
   Session session_;
   const Settings settings_;
@@ -56,6 +62,7 @@ class Upkeep {
 
   // Of its thread alone.
   SteadyClock::time_point partitions_at_;
+  SteadyClock::time_point compare_at_;
   SteadyClock::time_point may_end_leases_at_;
   SteadyClock::time_point look_at_;
   std::set<std::string> adopted_;     // tasks for which another worker's declaration is in force

@@ -142,6 +142,7 @@ struct Worker::Services {
                    LeaseKeeper::Settings{settings.heartbeat, settings.poll_interval, !settings.poll_only}, *lease,
                    LeaseKeeper::Callbacks{.on_wake = [this](std::string_view queue) { claimer.ring(queue); },
                                           .on_worker = [this] { upkeep->look(); },
+                                          .holds_tasks = [this] { return holds_tasks(); },
                                           .on_cancel = [this](TaskId id, int attempt) { cancel(id, attempt); },
                                           .on_decided = [this] { take_decision(); }},
                    worker.tally_);
@@ -196,6 +197,10 @@ struct Worker::Services {
     }
     completer.look_again();
     worker.attention_.wake();
+  }
+
+  [[nodiscard]] bool holds_tasks() const {
+    return std::any_of(executors.begin(), executors.end(), [](const auto& executor) { return executor->holds_any(); });
   }
 
   void cancel(TaskId id, int attempt) {

@@ -29,6 +29,7 @@ using std::chrono::steady_clock;
 constexpr milliseconds between_looks{5};
 constexpr std::chrono::seconds longest_start{30};
 constexpr std::chrono::seconds longest_end{300};  // without a handler that runs
+constexpr std::chrono::seconds time_to_rest{12};  // a session of PostgreSQL counts what it did up to 10 s later
 constexpr std::int64_t enqueue_batch = 5000;      // where enqueueing is not what is measured
 
 double seconds_since(steady_clock::time_point begin) {
@@ -373,7 +374,7 @@ void idle(Scene& scene, const Server& server, const Workload& workload, Figures&
       pause(milliseconds{50});
     }
   };
-  wait(std::chrono::seconds{2}, "letting the workers come to rest");
+  wait(time_to_rest, "letting the workers come to rest");
   const std::int64_t transactions_before = transactions();
   const double workers_before = workers.cpu_seconds(), machine_before = busy_seconds_of_machine();
   const auto begin = steady_clock::now();

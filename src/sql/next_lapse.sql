@@ -1,4 +1,6 @@
--- In how many milliseconds the next lease lapses, unless it is renewed; null if there is none but that of worker $1.
-select greatest(ceil(extract(epoch from min(lease_until) - clock_timestamp()) * 1000), 0)::bigint as lapses_in_ms
-  from dogged.workers
- where lease_ended_at is null and id <> $1::bigint
+-- Whether there are workers whose lease was ended and whose tasks have not all been rescued; and in how many milliseconds the
+-- next lease lapses, unless it is renewed: below zero if it has, null if there is none but that of worker $1.
+select exists (select from dogged.workers where lease_ended_at is not null and rescued_at is null) as has_to_rescue,
+       (select ceil(extract(epoch from min(lease_until) - clock_timestamp()) * 1000)::bigint
+          from dogged.workers
+         where lease_ended_at is null and id <> $1::bigint) as lapses_in_ms
