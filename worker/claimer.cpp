@@ -15,12 +15,18 @@ namespace {
 constexpr std::size_t max_backlog = 2000;  // reports to be written; more are not added to by claiming
 constexpr milliseconds ask_due_while_busy{1000};
 constexpr milliseconds first_settle_wait{2};
+constexpr std::size_t often = 20;  // rings in this time
+constexpr milliseconds counting_time{100};
+constexpr milliseconds shortest_look_soon{2};  // doubled while nothing is found
+constexpr milliseconds longest_look_soon{16};
+constexpr milliseconds awake_without_find{1000};
+constexpr milliseconds ask_due_while_awake{10};
 constexpr milliseconds while_others_promote{50};  // what is due is locked by someone else
 constexpr milliseconds between_settlings{
     1000};  // of the watermarks; or, where nothing is left to claim, this many tasks
 constexpr std::size_t long_walk = 500;
 // Now and then everything is looked through, for rows may have been changed by hand: where it takes long, less often.
-constexpr milliseconds watermarks_life{60'000};
+constexpr milliseconds between_looks_through_all{60'000};
 constexpr int rarely = 200;                            // times as long as it took
 constexpr milliseconds while_locked{250};              // what is to be given back is locked by someone
 constexpr milliseconds longest_wait_for_thread{1000};  // then a prefetched task is for others
@@ -60,6 +66,12 @@ void Claimer::start(const std::vector<std::unique_ptr<Executor>>& executors, con
 void Claimer::ring(std::string_view queue) {
   {
     const std::scoped_lock lock{mutex_};
+    const auto now = SteadyClock::now();
+    if (now - counting_since_ > counting_time) {
+      rings_ = 0;
+      counting_since_ = now;
+    }
+    ++rings_;
     for (Queue& known : queues_) {
       if (!queue.empty() && known.executor->queue() != queue) continue;
       known.look_again();
@@ -118,6 +130,7 @@ void Claimer::step() {
   if (SteadyClock::now() >= give_back_unknown_at_) give_back_unknown();
   if (SteadyClock::now() >= look_for_stale_at_) give_back_stale();
   if (SteadyClock::now() >= look_at_) look_everywhere();
+  if (SteadyClock::now() >= look_soon_at_) look_soon();
   sum_up_claims();
   settle_watermarks();
   // Before claiming, since a claimer that always finds work never comes to wait; but what was only rung for can wait
@@ -167,7 +180,8 @@ void Claimer::settle_watermarks() {
   const auto now = SteadyClock::now();
   const bool walk_is_long = claimed_since_settled_ >= long_walk && some_queue_is_drained();
   if (claimed_since_settled_ == 0 || (!walk_is_long && now < settle_at_)) return;
-  if (now >= forget_watermarks_at_) forget_watermarks();
+  const bool from_beginning = settled_position_ > 0 && now >= look_through_all_at_;
+  const Positions positions = from_beginning ? Positions{settled_position_, 0} : settling_.value_or(Positions{});
   std::vector<std::string> queues;
   std::vector<std::int64_t> afters, uptos;
   std::map<std::string, Queue*, std::less<>> by_name;
@@ -175,7 +189,8 @@ void Claimer::settle_watermarks() {
     const std::scoped_lock lock{mutex_};
     for (Queue& queue : queues_) {
       by_name[queue.executor->queue()] = &queue;
-      for (const auto& part : queue.watermarks.unsettled(settling_ ? settling_->last : 0)) {
+      if (from_beginning) queue.watermarks.forget_settled();
+      for (const auto& part : queue.watermarks.unsettled(positions.last)) {
         queues.push_back(queue.executor->queue());
         afters.push_back(part.after);
         uptos.push_back(part.upto);
@@ -184,7 +199,7 @@ void Claimer::settle_watermarks() {
   }
   const db::Rows rows = session_.connection().run(
       sql::settle_watermarks,
-      db::Params{}.add(queues).add(afters).add(uptos).add(names_).add(settling_ ? settling_->next_transaction : 0));
+      db::Params{}.add(queues).add(afters).add(uptos).add(names_).add(positions.next_transaction));
   {
     const std::scoped_lock lock{mutex_};
     for (const db::Row& row : rows) {
@@ -194,20 +209,27 @@ void Claimer::settle_watermarks() {
     for (Queue& queue : queues_) queue.watermarks.forget_claimed();
   }
   const db::Row bounds = rows[0];
-  const bool is_settled = !settling_ || bounds.number("oldest") >= settling_->next_transaction;
-  if (is_settled && last_position_ > 0) settling_ = Positions{last_position_, bounds.number("next")};
+  if (bounds.number("oldest") >= positions.next_transaction) {
+    settled_position_ = positions.last;
+    if (last_position_ > 0) settling_ = Positions{last_position_, bounds.number("next")};
+  }
   last_position_ = bounds.number("last_position");
   claimed_since_settled_ = 0;
   settle_at_ = now + between_settlings;
+  if (from_beginning) {
+    const auto answered_at = SteadyClock::now();
+    look_through_all_at_ =
+        answered_at + std::max<SteadyClock::duration>(between_looks_through_all, rarely * (answered_at - now));
+  }
 }
 
 void Claimer::forget_watermarks() {
   const std::scoped_lock lock{mutex_};
   for (Queue& queue : queues_) queue.watermarks.forget();
   settling_.reset();
+  settled_position_ = 0;
   last_position_ = 0;
-  looks_through_all_ = true;
-  forget_watermarks_at_ = SteadyClock::time_point::max();  // until the next claim has done it
+  look_through_all_at_ = SteadyClock::now() + between_looks_through_all;
 }
 
 /// Gives back what runs under this worker without its knowing. What somebody has locked is tried again later.
@@ -248,13 +270,7 @@ bool Claimer::claim() {
   std::vector<QueueClaim> claims;
   for (const Wanted& one : wanted) claims.push_back(one.claim);
   const db::Params params = claim_params(lease_.id(), claims, names_, claim_session_);
-  const auto asked_at = SteadyClock::now();
-  const db::Rows rows = session_.connection().run(sql::claim, params);
-  if (std::exchange(looks_through_all_, false)) {
-    const auto now = SteadyClock::now();
-    forget_watermarks_at_ = now + std::max<SteadyClock::duration>(watermarks_life, rarely * (now - asked_at));
-  }
-  hand_out(wanted, rows);
+  hand_out(wanted, session_.connection().run(sql::claim, params));
   return true;
 }
 
@@ -276,6 +292,10 @@ std::vector<Claimer::Wanted> Claimer::what_is_wanted() {
 /// Gives claimed tasks to their executors in order (RETURNING has none), and notes how far each queue was emptied.
 void Claimer::hand_out(const std::vector<Wanted>& wanted, const db::Rows& rows) {
   const auto claimed_at = SteadyClock::now();
+  if (!rows.empty() && claimed_at < awake_until_) {
+    awake_until_ = claimed_at + awake_without_find;
+    look_soon_wait_ = shortest_look_soon;
+  }
   claimed_since_sum_ += rows.size();
   claimed_since_settled_ += rows.size();
   std::map<std::string, std::vector<std::pair<Place, ClaimedTask>>, std::less<>> by_queue;
@@ -323,6 +343,10 @@ bool Claimer::prepare_to_wait() {
       session_.connection().run(sql::wake_up, db::Params{}.add(lease_.id()));
       asleep_ = false;
     }
+  } else if (stays_awake()) {
+    if (asleep_) session_.connection().run(sql::wake_up, db::Params{}.add(lease_.id()));
+    asleep_ = false;
+    look_soon_at_ = std::min(look_soon_at_, SteadyClock::now() + look_soon_wait_);
   } else if (!asleep_) {
     fall_asleep();
     return false;
@@ -331,6 +355,25 @@ bool Claimer::prepare_to_wait() {
     look_at_ = std::min(look_at_, SteadyClock::now() + (settled_ ? SteadyClock::duration{0} : until_settled()));
   }
   return !((due_is_unknown() || due_time_has_come()) && promote_due());
+}
+
+/// Whether it is rung so often, or was a moment ago, that it had better look by itself.
+bool Claimer::stays_awake() {
+  const auto now = SteadyClock::now();
+  const std::scoped_lock lock{mutex_};
+  if (rings_ >= often && now - counting_since_ <= 2 * counting_time) {
+    rings_ = 0;
+    awake_until_ = now + awake_without_find;
+    look_soon_wait_ = shortest_look_soon;
+  }
+  return now < awake_until_;
+}
+
+void Claimer::look_soon() {
+  const std::scoped_lock lock{mutex_};
+  for (Queue& queue : queues_) queue.look_again();
+  look_soon_at_ = SteadyClock::time_point::max();
+  look_soon_wait_ = std::min(look_soon_wait_ * 2, longest_look_soon);
 }
 
 bool Claimer::due_time_has_come() const {
@@ -368,7 +411,10 @@ bool Claimer::promote_due() {
     due_unknown_ = false;  // before asking: what is enqueued or scheduled meanwhile sets these again
     due_at_ = SteadyClock::time_point::max();
   }
-  ask_due_at_ = SteadyClock::now() + (asleep_ ? settings_.poll_interval : ask_due_while_busy);
+  const auto now = SteadyClock::now();
+  ask_due_at_ = now + (asleep_              ? settings_.poll_interval
+                       : now < awake_until_ ? ask_due_while_awake
+                                            : ask_due_while_busy);
   const auto due_in_ms =
       session_.connection().run(sql::next_due, db::Params{}.add(queue_names_)).one().maybe_number("due_in_ms");
   if (!due_in_ms) return false;
@@ -399,7 +445,7 @@ void Claimer::wait() {
   const bool holds_waiting =
       std::any_of(queues_.begin(), queues_.end(), [](const Queue& queue) { return queue.executor->has_waiting(); });
   if (holds_waiting) until = std::min(until, look_for_stale_at_);
-  until = std::min(until, give_back_unknown_at_);
+  until = std::min({until, give_back_unknown_at_, look_soon_at_});
   changed_.wait_until(lock, until, [this] { return woken_ || due_unknown_ || stop_.stop_requested(); });
   woken_ = false;
 }

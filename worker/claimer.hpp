@@ -3,7 +3,9 @@
 // A queue is looked at until a claim gives less than was asked for; then it is "drained" until something may have
 // changed: a notification, a waiting task that fell due, or the poll interval. While some queue is drained and the
 // claimer waits, the worker's row says `asleep`, and enqueue notifies. A worker that finds more than it can take clears
-// the flag, so that a busy system sends no notifications.
+// the flag, so that a busy system sends no notifications. So does one that is rung so often that its producers, whose
+// commits wait for each other with every notification, would be held up: it looks every few milliseconds instead, until
+// it has found nothing for a second.
 //
 // A claim does not look again where there can be nothing more (watermarks.hpp). While a queue has more than can be
 // taken, that is also what the last claims have taken, for a second: then it looks for what was committed late.
@@ -115,12 +117,14 @@ class Claimer {
   [[nodiscard]] bool prepare_to_wait();
   void fall_asleep();
   [[nodiscard]] SteadyClock::duration until_settled() const;
+  [[nodiscard]] bool stays_awake();
   [[nodiscard]] bool due_time_has_come() const;
   [[nodiscard]] bool due_is_unknown() const;
   [[nodiscard]] bool promote_due();
   void wait();
   [[nodiscard]] bool some_queue_is_drained() const;
   void look_everywhere();
+  void look_soon();
 
   Session session_;
   const Settings settings_;
@@ -136,6 +140,9 @@ class Claimer {
   bool asleep_ = false;   // as the worker's row says
   bool settled_ = false;  // no transaction is left that could have missed it
   std::int64_t asleep_since_transaction_ = 0;
+  SteadyClock::time_point awake_until_;  // while it is rung often
+  SteadyClock::time_point look_soon_at_ = SteadyClock::time_point::max();
+  milliseconds look_soon_wait_{0};
   SteadyClock::time_point asleep_at_;
   bool answer_lost_ = false;  // of a claim or a release: what runs here unknown is to be given back
   std::int64_t claim_session_ = 0;
@@ -146,9 +153,9 @@ class Claimer {
   SteadyClock::time_point look_for_stale_at_;
   std::size_t claimed_since_settled_ = 0;  // tasks, since the watermarks were
   SteadyClock::time_point settle_at_;
-  bool looks_through_all_ = true;  // the next claim, since the watermarks are forgotten
-  SteadyClock::time_point forget_watermarks_at_ = SteadyClock::time_point::max();
+  SteadyClock::time_point look_through_all_at_;
   std::optional<Positions> settling_;   // whose transactions are waited for
+  std::int64_t settled_position_ = 0;   // for those up to here no more
   std::int64_t last_position_ = 0;      // the last that was given out when it was asked for last; 0: not known
   SteadyClock::time_point look_at_;     // when the poll interval is over
   SteadyClock::time_point ask_due_at_;  // when the earliest waiting task must be asked for again
@@ -159,6 +166,8 @@ class Claimer {
   SteadyClock::time_point due_at_;  // of the earliest waiting task that is known
   bool due_unknown_ = true;         // an earlier one may have been enqueued
   bool woken_ = false;              // something changed since the last wait
+  std::size_t rings_ = 0;           // since counting_since_
+  SteadyClock::time_point counting_since_;
   std::stop_source stop_;
   ServiceThread thread_;  // last: it uses all of the above
 };

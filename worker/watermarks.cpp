@@ -59,6 +59,10 @@ void Watermarks::settle(Place place) {
   if (lane != lanes_.end()) lane->second.settled = std::max(lane->second.settled, place);
 }
 
+void Watermarks::forget_settled() {
+  for (auto& [beginning, lane] : lanes_) lane.settled = beginning;
+}
+
 void Watermarks::forget() { lanes_.clear(); }
 
 }  // namespace dogged::runtime

@@ -45,8 +45,10 @@ class Watermarks {
   /// The part of each lane that may be settled now, if the positions up to `last_position` have all been given out to
   /// transactions that have ended.
   [[nodiscard]] std::vector<Range> unsettled(std::int64_t last_position) const;
-  /// In the lane of `place` no task is or will be ready up to it: it is not looked at again until forget().
+  /// In the lane of `place` no task is or will be ready up to it: it is not looked at again until it is forgotten.
   void settle(Place place);
+  /// All lanes are to be settled from their beginnings.
+  void forget_settled();
   void forget();
 
  private:

@@ -245,6 +245,24 @@ TEST_CASE("enqueue sends no notification where the worker has more than it can t
       [&] { return database.value("select count(*) as value from dogged.tasks where status = 'succeeded'") == "6"; }));
 }
 
+TEST_CASE("where tasks come one after another, enqueue soon sends no notifications, until there is quiet") {
+  TestDatabase database;
+  RunningWorker worker{database, {does_nothing()}, no_polling()};
+  REQUIRE(worker_is_asleep(database, worker.id()));
+  Listening listening{database};
+  Client client = database.client();
+  for (int i = 0; i < 2000; ++i) client.enqueue(work, no_args);
+  const std::size_t sent = listening.payloads().size();
+  CHECK(sent >= 1);
+  CHECK(sent < 1000);
+  CHECK(eventually([&] { return database.value("select count(*) as value from dogged.tasks_live") == "0"; }));
+  const TaskId due_soon = client.enqueue(work, no_args, {.delay = 50ms});
+  CHECK(eventually([&] { return database.status_of(due_soon) == "succeeded"; }));
+  REQUIRE(worker_is_asleep(database, worker.id()));
+  const TaskId after_quiet = client.enqueue(work, no_args);
+  CHECK(eventually([&] { return database.status_of(after_quiet) == "succeeded"; }));
+}
+
 TEST_CASE("enqueue with an older snapshot, which cannot tell who sleeps, notifies in any case") {
   TestDatabase database;
   Listening listening{database};

@@ -67,7 +67,14 @@ TEST_CASE("what is settled is passed over for good, in its lane alone") {
   CHECK(looks_at(watermarks, in_front(7, 41)));
   watermarks.settle(at(7, 30));  // an older answer takes nothing back
   CHECK_FALSE(looks_at(watermarks, at(7, 40)));
+  watermarks.forget_settled();
+  CHECK(looks_at(watermarks, at(7, 1)));
+  CHECK(watermarks.unsettled(40) == std::vector<Range>{{in_front(7, 0), in_front(7, 40)}, {at(7, 0), at(7, 40)}});
+  watermarks.settle(at(7, 20));  // there was something after all
+  CHECK_FALSE(looks_at(watermarks, at(7, 20)));
+  CHECK(looks_at(watermarks, at(7, 21)));
   watermarks.forget();
+  CHECK(watermarks.unsettled(40).empty());
   CHECK(watermarks.ranges() == std::vector<Range>{{first, last}});
 }
 
