@@ -37,7 +37,7 @@ create index workers_to_rescue on dogged.workers (id) where lease_ended_at is no
 create unique index workers_name on dogged.workers (name) where lease_ended_at is null and stopped_at is null;
 
 -- What a worker holds is found by this list, so that no index of tasks_live has to change with each claim. An entry is
--- written with every claim; the worker sums up its entries every second, and the rescuer deletes the last ones.
+-- written with every claim; the worker sums up its entries, once a second or so, and the rescuer deletes the last ones.
 create table dogged.claims (
   worker_id bigint not null,
   id        bigint not null generated always as identity,
@@ -46,6 +46,8 @@ create table dogged.claims (
 ) with (toast_tuple_target = 8160, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000,
         autovacuum_vacuum_cost_delay = 0);
 alter table dogged.claims alter column task_ids set storage main;  -- a thousand ids stay in the row
+insert into dogged.claims (worker_id, task_ids)
+select worker_id, array_agg(id) from dogged.tasks_live where status = 'running' group by worker_id;
 comment on table dogged.claims is
   'What workers have claimed. Every task that runs stands in an entry of its worker; an entry may also name tasks that the '
   'worker does not hold, or no longer.';
@@ -71,7 +73,7 @@ alter table dogged.tasks add column cancel_requested_at timestamptz;
 comment on column dogged.tasks.cancel_requested_at is
   'When dogged.cancel was called while an attempt ran. Its handler is asked to stop; unless it succeeds all the same, the '
   'task ends as cancelled.';
--- What a worker asks for with each heartbeat.
+-- What a worker asks for, while it runs something.
 create index tasks_live_cancelling on dogged.tasks_live (id) where cancel_requested_at is not null;
 
 comment on column dogged.task_attempts.started_at is

@@ -66,20 +66,27 @@ void Claimer::start(const std::vector<std::unique_ptr<Executor>>& executors, con
 void Claimer::ring(std::string_view queue) {
   {
     const std::scoped_lock lock{mutex_};
-    const auto now = SteadyClock::now();
-    if (now - counting_since_ > counting_time) {
-      rings_ = 0;
-      counting_since_ = now;
-    }
-    ++rings_;
+    bool is_for_it = false;
     for (Queue& known : queues_) {
       if (!queue.empty() && known.executor->queue() != queue) continue;
       known.look_again();
       due_unknown_ = true;
       woken_ = true;
+      is_for_it = true;
     }
+    if (is_for_it) count_ring();
   }
   changed_.notify_all();
+}
+
+/// With the mutex held.
+void Claimer::count_ring() {
+  const auto now = SteadyClock::now();
+  if (now - counting_since_ > counting_time) {
+    rings_ = 0;
+    counting_since_ = now;
+  }
+  ++rings_;
 }
 
 void Claimer::note_due(milliseconds delay) {
@@ -117,8 +124,8 @@ void Claimer::run() {
       session_.succeeded();
     } catch (const std::exception& error) {  // of whatever kind: tasks that a claim took must not be forgotten
       answer_lost_ = true;
-      asleep_ = false;      // after a failover the row may say so
-      forget_watermarks();  // a server that has taken over may give out positions again
+      asleep_ = false;  // after a failover the row may say so
+      if (dynamic_cast<const ConnectionError*>(&error) != nullptr) forget_watermarks();  // it may be another server
       look_everywhere();
       session_.recover_from(error, stop);
     }
@@ -146,6 +153,8 @@ void Claimer::begin_session() {
   ++claim_session_;
   session_.connection().run(sql::begin_claim_session, db::Params{}.add(lease_.id()).add(claim_session_));
   answer_lost_ = false;
+  knows_what_it_holds_ = false;
+  last_sum_ = 0;
   give_back_unknown_at_ = {};
   look_everywhere();
 }
@@ -162,12 +171,11 @@ std::vector<Attempt> Claimer::held() const {
 /// So that dogged.claims does not grow, nor the search for what this worker holds.
 void Claimer::sum_up_claims() {
   const auto now = SteadyClock::now();
-  const bool all_is_known = give_back_unknown_at_ == SteadyClock::time_point::max();
-  if (!all_is_known || claimed_since_sum_ == 0 || (claimed_since_sum_ < long_list && now < sum_up_at_)) return;
-  std::vector<std::int64_t> ids;
+  if (!knows_what_it_holds_ || claimed_since_sum_ == 0 || (claimed_since_sum_ < long_list && now < sum_up_at_)) return;
+  std::vector<std::int64_t> ids = unreleased_;
   for (const Attempt& attempt : held()) ids.push_back(attempt.id);
-  const db::Rows sum =
-      session_.connection().run(sql::sum_up_claims, db::Params{}.add(lease_.id()).add(ids).add(last_sum_));
+  const db::Rows sum = session_.connection().run(
+      sql::sum_up_claims, db::Params{}.add(lease_.id()).add(ids).add(last_sum_).add(claim_session_));
   if (!sum.empty()) last_sum_ = sum.one().number("id");
   claimed_since_sum_ = 0;
   sum_up_at_ = now + between_sums;
@@ -178,9 +186,11 @@ void Claimer::sum_up_claims() {
 /// good.
 void Claimer::settle_watermarks() {
   const auto now = SteadyClock::now();
-  const bool walk_is_long = claimed_since_settled_ >= long_walk && some_queue_is_drained();
-  if (claimed_since_settled_ == 0 || (!walk_is_long && now < settle_at_)) return;
   const bool from_beginning = settled_position_ > 0 && now >= look_through_all_at_;
+  const bool walk_is_long = claimed_since_settled_ >= long_walk && some_queue_is_drained();
+  const bool is_time = claimed_since_settled_ > 0 && now >= settle_at_;
+  if (!from_beginning && !walk_is_long && !is_time) return;
+  if (from_beginning) look_through_all_at_ = now + between_looks_through_all;  // also where it fails
   const Positions positions = from_beginning ? Positions{settled_position_, 0} : settling_.value_or(Positions{});
   std::vector<std::string> queues;
   std::vector<std::int64_t> afters, uptos;
@@ -189,8 +199,9 @@ void Claimer::settle_watermarks() {
     const std::scoped_lock lock{mutex_};
     for (Queue& queue : queues_) {
       by_name[queue.executor->queue()] = &queue;
-      if (from_beginning) queue.watermarks.forget_settled();
-      for (const auto& part : queue.watermarks.unsettled(positions.last)) {
+      Watermarks watermarks = queue.watermarks;
+      if (from_beginning) watermarks.forget_settled();
+      for (const auto& part : watermarks.unsettled(positions.last)) {
         queues.push_back(queue.executor->queue());
         afters.push_back(part.after);
         uptos.push_back(part.upto);
@@ -202,6 +213,9 @@ void Claimer::settle_watermarks() {
       db::Params{}.add(queues).add(afters).add(uptos).add(names_).add(positions.next_transaction));
   {
     const std::scoped_lock lock{mutex_};
+    for (Queue& queue : queues_) {
+      if (from_beginning) queue.watermarks.forget_settled();
+    }
     for (const db::Row& row : rows) {
       if (row.is_null("settled")) continue;
       by_name.find(row.text("queue"))->second->watermarks.settle(row.number("settled"));
@@ -209,6 +223,11 @@ void Claimer::settle_watermarks() {
     for (Queue& queue : queues_) queue.watermarks.forget_claimed();
   }
   const db::Row bounds = rows[0];
+  if (bounds.number("last_position") < last_position_) {  // the sequence was set back
+    forget_watermarks();
+    look_everywhere();
+    return;
+  }
   if (bounds.number("oldest") >= positions.next_transaction) {
     settled_position_ = positions.last;
     if (last_position_ > 0) settling_ = Positions{last_position_, bounds.number("next")};
@@ -239,15 +258,24 @@ void Claimer::give_back_unknown() {
     ids.push_back(attempt.id);
     attempts.push_back(attempt.number);
   }
-  std::size_t released = 0, locked = 0;
+  std::size_t released = 0;
+  std::vector<TaskId> locked;
   session_.connection().transaction([&] {
     const db::Rows unknown = session_.connection().run(
         sql::release_unknown, db::Params{}.add(lease_.id()).add(ids).add(attempts).add(claim_session_));
-    for (const db::Row& row : unknown) ++(row.boolean("released") ? released : locked);
+    for (const db::Row& row : unknown) {
+      if (row.boolean("released")) {
+        ++released;
+      } else {
+        locked.push_back(row.number("id"));
+      }
+    }
     cancel_released(unknown);
   });
   if (released > 0) log_->warn("gives back {} tasks whose claim was in doubt", released);
-  give_back_unknown_at_ = locked > 0 ? SteadyClock::now() + while_locked : SteadyClock::time_point::max();
+  give_back_unknown_at_ = locked.empty() ? SteadyClock::time_point::max() : SteadyClock::now() + while_locked;
+  unreleased_ = std::move(locked);
+  knows_what_it_holds_ = true;
   if (released > 0) look_everywhere();
 }
 
@@ -346,12 +374,14 @@ bool Claimer::prepare_to_wait() {
   } else if (stays_awake()) {
     if (asleep_) session_.connection().run(sql::wake_up, db::Params{}.add(lease_.id()));
     asleep_ = false;
+    ask_due_at_ =
+        std::min(ask_due_at_, SteadyClock::now() + ask_due_while_awake);  // nobody notifies of what is delayed
     look_soon_at_ = std::min(look_soon_at_, SteadyClock::now() + look_soon_wait_);
   } else if (!asleep_) {
     fall_asleep();
     return false;
   } else if (!settled_) {
-    settled_ = session_.connection().run(sql::snapshot_bounds).one().number("oldest") >= asleep_since_transaction_;
+    settled_ = session_.connection().run(sql::oldest_transaction).one().number("oldest") >= asleep_since_transaction_;
     look_at_ = std::min(look_at_, SteadyClock::now() + (settled_ ? SteadyClock::duration{0} : until_settled()));
   }
   return !((due_is_unknown() || due_time_has_come()) && promote_due());
@@ -389,7 +419,7 @@ bool Claimer::due_is_unknown() const {
 void Claimer::fall_asleep() {
   session_.connection().run(sql::fall_asleep, db::Params{}.add(lease_.id()));
   asleep_ = true;
-  const db::Rows bounds = session_.connection().run(sql::snapshot_bounds);
+  const db::Rows bounds = session_.connection().run(sql::transaction_bounds);
   asleep_since_transaction_ = bounds.one().number("next");
   settled_ = bounds.one().number("oldest") >= asleep_since_transaction_;
   asleep_at_ = SteadyClock::now();
@@ -412,9 +442,8 @@ bool Claimer::promote_due() {
     due_at_ = SteadyClock::time_point::max();
   }
   const auto now = SteadyClock::now();
-  ask_due_at_ = now + (asleep_              ? settings_.poll_interval
-                       : now < awake_until_ ? ask_due_while_awake
-                                            : ask_due_while_busy);
+  const bool looks_by_itself = now < awake_until_ && some_queue_is_drained();
+  ask_due_at_ = now + (asleep_ ? settings_.poll_interval : looks_by_itself ? ask_due_while_awake : ask_due_while_busy);
   const auto due_in_ms =
       session_.connection().run(sql::next_due, db::Params{}.add(queue_names_)).one().maybe_number("due_in_ms");
   if (!due_in_ms) return false;
@@ -492,6 +521,7 @@ void Claimer::explain_not_released(const std::map<TaskId, int>& attempts) {
   for (const db::Row& row : session_.connection().run(sql::who_holds, params)) {
     if (row.boolean("is_mine")) {
       give_back_unknown_at_ = SteadyClock::now() + while_locked;
+      unreleased_.push_back(row.number("id"));
       continue;
     }
     const bool is_given_back =

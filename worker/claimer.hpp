@@ -118,6 +118,7 @@ class Claimer {
   void fall_asleep();
   [[nodiscard]] SteadyClock::duration until_settled() const;
   [[nodiscard]] bool stays_awake();
+  void count_ring();
   [[nodiscard]] bool due_time_has_come() const;
   [[nodiscard]] bool due_is_unknown() const;
   [[nodiscard]] bool promote_due();
@@ -147,7 +148,9 @@ class Claimer {
   bool answer_lost_ = false;  // of a claim or a release: what runs here unknown is to be given back
   std::int64_t claim_session_ = 0;
   SteadyClock::time_point give_back_unknown_at_ = SteadyClock::time_point::max();
-  std::size_t claimed_since_sum_ = 0;  // tasks, since its entries in dogged.claims were summed up
+  bool knows_what_it_holds_ = true;      // but for `unreleased_`
+  std::vector<TaskId> unreleased_ = {};  // given back in vain, since somebody has locked them
+  std::size_t claimed_since_sum_ = 0;    // tasks, since its entries in dogged.claims were summed up
   SteadyClock::time_point sum_up_at_;
   std::int64_t last_sum_ = 0;  // the entry that says what was held then
   SteadyClock::time_point look_for_stale_at_;

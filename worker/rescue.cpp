@@ -16,6 +16,9 @@ namespace {
 /// Of a lost attempt nobody knows when its handler began: the database makes of this the time of the claim.
 constexpr std::chrono::hours longer_than_any_claim{24 * 3650};
 
+/// Of those that claims name: most may have ended long ago.
+constexpr std::int64_t tasks_looked_for_at_once = 5000;
+
 Report lost_report(const db::Row& row, const std::string& message) {
   lifecycle::TaskState task;
   task.attempt = static_cast<int>(row.number("attempt"));
@@ -45,13 +48,13 @@ void as_only_rescuer(db::Connection& connection, std::int64_t worker_id, What&& 
   });
 }
 
-/// Up to a batch of the tasks that one claim of the worker took; how many.
-std::size_t rescue_batch(db::Connection& connection, std::int64_t worker_id, std::int64_t claim,
+/// Up to a batch of the tasks that some claims of the worker took; how many.
+std::size_t rescue_batch(db::Connection& connection, std::int64_t worker_id, const std::vector<std::int64_t>& claims,
                          const std::string& message) {
   std::size_t rescued = 0;
   as_only_rescuer(connection, worker_id, [&] {
     std::vector<Report> reports;
-    for (const db::Row& row : connection.run(sql::lost_tasks, db::Params{}.add(worker_id).add(claim))) {
+    for (const db::Row& row : connection.run(sql::lost_tasks, db::Params{}.add(worker_id).add(claims))) {
       reports.push_back(lost_report(row, message));
     }
     if (!reports.empty()) rescued = connection.run(sql::complete, completion_params(worker_id, reports)).size();
@@ -62,9 +65,20 @@ std::size_t rescue_batch(db::Connection& connection, std::int64_t worker_id, std
 /// All of the tasks of one worker that nobody has locked; how many.
 std::size_t rescue_tasks_of(db::Connection& connection, std::int64_t worker_id, const std::string& message) {
   std::size_t rescued = 0;
+  std::vector<std::int64_t> claims;
+  std::int64_t tasks = 0;
+  const auto rescue_claims = [&] {
+    if (claims.empty()) return;
+    while (const std::size_t batch = rescue_batch(connection, worker_id, claims, message)) rescued += batch;
+    claims.clear();
+    tasks = 0;
+  };
   for (const db::Row& claim : connection.run(sql::claims_of, db::Params{}.add(worker_id))) {
-    while (const std::size_t batch = rescue_batch(connection, worker_id, claim.number("id"), message)) rescued += batch;
+    claims.push_back(claim.number("id"));
+    tasks += claim.number("tasks");
+    if (tasks >= tasks_looked_for_at_once) rescue_claims();
   }
+  rescue_claims();
   as_only_rescuer(connection, worker_id, [&] { connection.run(sql::mark_rescued, db::Params{}.add(worker_id)); });
   return rescued;
 }

@@ -1,11 +1,11 @@
--- Up to 1000 tasks of the claim $2 that run under the ended lease of worker $1, with what their definition says of losses.
+-- Up to 1000 tasks of the claims $2 that run under the ended lease of worker $1, with what their definition says of losses.
 -- Whatever is locked is being ended by someone else.
 select t.id, t.attempt, t.retry_count, t.losses, t.cancel_requested_at is not null as cancel_requested, d.retry_lost,
        d.max_losses
   from dogged.tasks_live t
   left join dogged.task_definitions d on d.name = t.name
  where t.id = any (array(select unnest(c.task_ids) from dogged.claims c
-                          where c.worker_id = $1::bigint and c.id = $2::bigint))
+                          where c.worker_id = $1::bigint and c.id = any ($2::bigint[])))
    and t.worker_id = $1::bigint and t.status = 'running'
  limit 1000
    for update of t skip locked

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <vector>
 
+#include "sql_statements.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
 
@@ -190,4 +191,21 @@ TEST_CASE("a stream of urgent tasks in one queue does not make another queue wai
       {.queues = {{"busy", 4}, {"quiet", 1}}, .poll_interval = 10min}};
   REQUIRE(eventually([&] { return database.value("select count(*) as value from dogged.tasks_live") == "0"; }));
   CHECK(busy_ran_before_last_of_quiet < 20'000);
+}
+
+TEST_CASE("a sum of claims that arrives when the worker has begun another claim session changes nothing") {
+  TestDatabase database;
+  database.client().enqueue(work, no_args);
+  const std::int64_t worker = add_worker(database);
+  database.claim_all_for(worker);
+  const auto sum_up = [&](std::int64_t session) {
+    return database.connection().run(
+        sql::sum_up_claims,
+        db::Params{}.add(worker).add(std::vector<std::int64_t>{}).add(std::int64_t{0}).add(session));
+  };
+  database.connection().run(sql::begin_claim_session, db::Params{}.add(worker).add(std::int64_t{1}));
+  CHECK(sum_up(0).empty());
+  CHECK(database.value("select cardinality(task_ids) as value from dogged.claims") == "1");
+  CHECK(sum_up(1).size() == 1);
+  CHECK(database.value("select cardinality(task_ids) as value from dogged.claims") == "0");
 }
