@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <dogged/retry.hpp>
+#include <dogged/policy.hpp>
 
 #include "cli/style.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <dogged/retry.hpp>
+#include <dogged/policy.hpp>
 
 #include "cli/commands.hpp"
 #include "cli/delay_plot.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <dogged/retry.hpp>
+#include <dogged/policy.hpp>
 
 #include "cli/moment.hpp"
 #include "lifecycle/lifecycle.hpp"

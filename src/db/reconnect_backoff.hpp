@@ -6,7 +6,7 @@
 #include <chrono>
 #include <random>
 
-#include <dogged/retry.hpp>
+#include <dogged/policy.hpp>
 
 namespace dogged::db {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include <dogged/retry.hpp>
+#include <dogged/policy.hpp>
 
 namespace dogged::lifecycle {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include <dogged/retry.hpp>
+#include <dogged/policy.hpp>
 
 namespace dogged {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include <dogged/detail/policy_rules.hpp>
-#include <dogged/retry.hpp>
+#include <dogged/policy.hpp>
 
 #include "retry/duration.hpp"
 #include "retry/number_text.hpp"

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <variant>
 
-#include <dogged/retry.hpp>
+#include <dogged/policy.hpp>
 
 #include "retry/message.hpp"
 

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <dogged/retry.hpp>
+#include <dogged/policy.hpp>
 
 #include "retry/message.hpp"
 #include "retry/policy_fields.hpp"

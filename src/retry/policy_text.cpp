@@ -4,7 +4,7 @@
 #include <system_error>
 #include <utility>
 
-#include <dogged/retry.hpp>
+#include <dogged/policy.hpp>
 
 #include "retry/duration.hpp"
 #include "retry/message.hpp"

@@ -4,7 +4,7 @@
 #include <sstream>
 #include <string>
 
-#include <dogged/retry.hpp>
+#include <dogged/policy.hpp>
 
 #include "cli/delay_plot.hpp"
 #include "cli/text.hpp"

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <dogged/retry.hpp>
+#include <dogged/policy.hpp>
 
 #include "support/catch.hpp"
 

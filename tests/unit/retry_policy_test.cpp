@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include <dogged/detail/policy_rules.hpp>
-#include <dogged/retry.hpp>
+#include <dogged/policy.hpp>
 
 #include "support/catch.hpp"
 

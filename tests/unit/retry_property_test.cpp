@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <rapidcheck.h>
 
-#include <dogged/retry.hpp>
+#include <dogged/policy.hpp>
 
 #include "retry/duration.hpp"
 #include "support/catch.hpp"

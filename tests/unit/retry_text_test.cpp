@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include <dogged/retry.hpp>
+#include <dogged/policy.hpp>
 
 #include "support/catch.hpp"
 

@@ -21,7 +21,7 @@
 #include <dogged/detail/json_text.hpp>
 #include <dogged/detail/names.hpp>
 #include <dogged/error.hpp>
-#include <dogged/retry.hpp>
+#include <dogged/policy.hpp>
 
 namespace spdlog {
 class logger;

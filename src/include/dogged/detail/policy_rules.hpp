@@ -9,7 +9,7 @@
 #include <string_view>
 #include <variant>
 
-#include <dogged/retry.hpp>
+#include <dogged/policy.hpp>
 
 namespace dogged {
 

@@ -1,0 +1,209 @@
+// Retry policies: pure values and pure functions, usable without a database.
+//
+//   dogged::RetryPolicy policy = dogged::Exponential{.base = 30s, .max_retries = 5, .max_delay = 1h};
+//   auto delay = dogged::next_delay(policy, /*retry=*/1, /*draw=*/0.5);   // 30 s, of 22.5 to 37.5 s
+//
+// A policy answers one question: how long to wait before retry n = 1, 2, … Each delay is computed by the
+// policy's formula, cut at `max_delay`, then jittered, and never exceeds `max_delay`.
+//
+// All types here are literal, copyable values and all functions are thread-safe: they hold no state. The
+// random draw is an argument, so that tests are exact.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include <dogged/error.hpp>
+
+namespace dogged {
+
+using std::chrono::milliseconds;
+
+/// Limits of every policy. What breaks them is refused when the policy is made: at compile time in
+/// TASK_REGISTER, by InvalidPolicy elsewhere.
+namespace limits {
+inline constexpr int max_retries = 20;
+inline constexpr milliseconds min_delay{1};
+inline constexpr milliseconds max_delay = std::chrono::hours{24};
+inline constexpr double min_multiplier = 1.0;
+inline constexpr double max_multiplier = 100.0;
+}  // namespace limits
+
+/// How a delay d is spread, so that tasks that failed together do not return together. The default of every
+/// policy is proportional(0.25). See "Exponential Backoff And Jitter",
+/// https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/ (full jitter is defined there).
+class Jitter {
+ public:
+  enum class Kind { none, proportional, absolute, full };
+
+  /// Exactly d.
+  static constexpr Jitter none() noexcept { return {Kind::none, 0.0, milliseconds{0}}; }
+  /// Uniform in [d·(1 − proportion), d·(1 + proportion)]; proportion in (0, 1].
+  static constexpr Jitter proportional(double proportion) noexcept {
+    return {Kind::proportional, proportion, milliseconds{0}};
+  }
+  /// Uniform in [d − amount, d + amount], and at least 1 ms; amount 1 ms to 24 h.
+  static constexpr Jitter absolute(milliseconds amount) noexcept { return {Kind::absolute, 0.0, amount}; }
+  /// Uniform in [1 ms, d].
+  static constexpr Jitter full() noexcept { return {Kind::full, 0.0, milliseconds{0}}; }
+
+  [[nodiscard]] constexpr Kind kind() const noexcept { return kind_; }
+  [[nodiscard]] constexpr double proportion() const noexcept { return proportion_; }
+  [[nodiscard]] constexpr milliseconds amount() const noexcept { return amount_; }
+
+  friend constexpr bool operator==(const Jitter&, const Jitter&) = default;
+
+ private:
+  constexpr Jitter(Kind kind, double proportion, milliseconds amount) noexcept
+      : kind_(kind), proportion_(proportion), amount_(amount) {}
+
+  Kind kind_;
+  double proportion_;
+  milliseconds amount_;
+};
+
+/// A short list of intervals that fits in a constant: `{60s, 300s, 900s}`. More than 20 are counted but not
+/// kept, so that validation can say how many there were.
+class Intervals {
+ public:
+  constexpr Intervals() noexcept = default;
+  constexpr Intervals(std::initializer_list<milliseconds> list) noexcept : size_(list.size()) {
+    std::size_t i = 0;
+    for (milliseconds interval : list) {
+      if (i == values_.size()) break;
+      values_[i++] = interval;
+    }
+  }
+
+  constexpr void push_back(milliseconds interval) noexcept {
+    if (size_ < values_.size()) values_[size_] = interval;
+    ++size_;
+  }
+  [[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] constexpr bool empty() const noexcept { return size_ == 0; }
+  [[nodiscard]] constexpr milliseconds operator[](std::size_t i) const noexcept { return values_[i]; }
+
+  friend constexpr bool operator==(const Intervals&, const Intervals&) = default;
+
+ private:
+  std::array<milliseconds, limits::max_retries> values_{};
+  std::size_t size_ = 0;
+};
+
+/// Never retried.
+struct NoRetry {
+  friend constexpr bool operator==(const NoRetry&, const NoRetry&) = default;
+};
+
+/// Either `.intervals`, whose length is the number of retries, or one `.interval` repeated `.max_retries`
+/// times.
+struct Fixed {
+  Intervals intervals{};
+  milliseconds interval{0};
+  int max_retries = 0;
+  milliseconds max_delay = limits::max_delay;
+  Jitter jitter = Jitter::proportional(0.25);
+
+  friend constexpr bool operator==(const Fixed&, const Fixed&) = default;
+};
+
+/// base · multiplier^(n−1).
+struct Exponential {
+  milliseconds base{0};
+  double multiplier = 2.0;
+  int max_retries = 0;
+  milliseconds max_delay = limits::max_delay;
+  Jitter jitter = Jitter::proportional(0.25);
+
+  friend constexpr bool operator==(const Exponential&, const Exponential&) = default;
+};
+
+/// initial + increment · (n−1); an increment of 0 is allowed.
+struct Linear {
+  milliseconds initial{0};
+  milliseconds increment{0};
+  int max_retries = 0;
+  milliseconds max_delay = limits::max_delay;
+  Jitter jitter = Jitter::proportional(0.25);
+
+  friend constexpr bool operator==(const Linear&, const Linear&) = default;
+};
+
+using RetryPolicy = std::variant<NoRetry, Fixed, Exponential, Linear>;
+
+/// What a task gets that lists codes in auto_retry_for and names no policy: 60 s, 300 s, 900 s, ±25 %.
+inline constexpr Fixed default_retry_policy{
+    .intervals = {std::chrono::seconds{60}, std::chrono::seconds{300}, std::chrono::seconds{900}}};
+
+/// A field of a policy that is out of its limits. `what()`: the field, the value, the limit.
+class InvalidPolicy : public InvalidInput {
+ public:
+  InvalidPolicy(std::string field, const std::string& message) : InvalidInput(message), field_(std::move(field)) {}
+  [[nodiscard]] const std::string& field() const noexcept { return field_; }
+
+ private:
+  std::string field_;
+};
+
+/// Throws InvalidPolicy for the first field that is out of its limits (NaN included). A max_delay shorter
+/// than the first delay is allowed: it cuts it. The functions below that take a policy, except max_retries,
+/// call it first.
+void require_valid(const RetryPolicy& policy);
+
+/// How many retries the policy allows: 0 for NoRetry, else 1 to 20.
+[[nodiscard]] int max_retries(const RetryPolicy& policy) noexcept;
+
+/// One delay: by the policy's formula, cut at max_delay (`backoff`), and as jittered (`delay`), both 1 ms to
+/// 24 h.
+struct RetryDelay {
+  milliseconds backoff;
+  milliseconds delay;
+
+  friend constexpr bool operator==(const RetryDelay&, const RetryDelay&) = default;
+};
+
+/// The delay before retry `retry` = 1, 2, …; nothing where the policy has spent its retries.
+/// `draw` is uniform in [0, 1): 0 gives the shortest delay of delay_range, 0.5 its middle, and each
+/// millisecond of the range is equally likely. Throws InvalidPolicy, and InvalidInput for a retry below 1 or
+/// a draw that is not in [0, 1].
+[[nodiscard]] std::optional<RetryDelay> next_delay(const RetryPolicy& policy, int retry, double draw);
+
+/// The shortest and the longest delay that jitter can make of retry `retry`: whole milliseconds inside the
+/// jitter's bounds, at least 1 ms, at most max_delay. A range that max_delay cuts is drawn from evenly as it
+/// is left: moving what lies above to max_delay would bring tasks that failed together back together.
+struct DelayRange {
+  milliseconds shortest;
+  milliseconds backoff;
+  milliseconds longest;
+
+  friend constexpr bool operator==(const DelayRange&, const DelayRange&) = default;
+};
+[[nodiscard]] std::optional<DelayRange> delay_range(const RetryPolicy& policy, int retry);
+
+/// One line that `policy_from_text` reads back: `exponential base=30s max_retries=5 max_delay=1h jitter=25%`.
+/// Fields that have a default and are at it are left out, except jitter, which is always said.
+[[nodiscard]] std::string policy_to_text(const RetryPolicy& policy);
+
+/// Reads `none`, `fixed intervals=60s,300s,900s`, `fixed interval=60s max_retries=5`,
+/// `exponential base=30s max_retries=5 [multiplier=2] [max_delay=1h] [jitter=25%|none|full|50ms]`,
+/// `linear initial=1s increment=5s max_retries=4 …`. Durations: `250ms`, `30s`, `5m`, `1h`, `1h30m`,
+/// `1.5s`. Throws InvalidPolicy, naming the word that it did not understand and what could stand there.
+[[nodiscard]] RetryPolicy policy_from_text(std::string_view text);
+
+/// `{"policy":"exponential","base_ms":30000,"multiplier":2.0,"max_retries":5,"max_delay_ms":3600000,
+///   "jitter":{"kind":"proportional","proportion":0.25}}`; `policy_from_json` reads it back and throws
+/// InvalidPolicy for text that is no JSON, an unknown key, a wrong type, a missing field, or a value out of its limits.
+/// `multiplier`, `max_delay_ms` and `jitter` may be missing: they have defaults. Of fixed, one form is
+/// written: `intervals_ms`, or `interval_ms` and `max_retries`.
+/// As text, so that a program may use nlohmann_json with any of its build options, or another library.
+[[nodiscard]] std::string policy_to_json(const RetryPolicy& policy);
+[[nodiscard]] RetryPolicy policy_from_json(std::string_view text);
+
+}  // namespace dogged
