@@ -90,7 +90,7 @@ std::string result_json(const std::string& name, const BenchOptions& options, co
   JsonObject settings;
   for (const auto& [setting, value] : server.settings) settings.add(setting, value);
   std::vector<std::string> warnings;
-  for (const std::string& warning : warnings_for(server)) warnings.push_back(json_string(warning));
+  for (const std::string& warning : warnings_for(server, options.conditions)) warnings.push_back(json_string(warning));
   const Workload& work = options.workload;
   return JsonObject{}
       .add("bench", name)
@@ -130,7 +130,8 @@ ExitCode run(const Invocation& invocation, const std::string& name, const BenchO
   db::Connection connection = bench_invocation.connect_to_any_schema();
   const Server server = look_at_server(connection);
   if (invocation.format == Format::table) std::cout << server_text(server) << std::flush;
-  for (const std::string& warning : warnings_for(server)) std::cerr << "warning: " << warning << "\n";
+  for (const std::string& warning : warnings_for(server, options.conditions))
+    std::cerr << "warning: " << warning << "\n";
 
   Figures figures;
   LiveLine line{isatty(STDERR_FILENO) == 1};

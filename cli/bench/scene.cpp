@@ -8,6 +8,7 @@
 
 #include <dogged/client.hpp>
 
+#include "cli/bench/server.hpp"
 #include "cli/bench/worker_program.hpp"
 #include "cli/failure.hpp"
 #include "cli/interrupt.hpp"
@@ -22,6 +23,10 @@ constexpr std::int64_t deferred_batch = 10'000;
 constexpr int more_urgent = -100;
 
 }  // namespace
+
+bool must_be_settled(const Conditions& conditions) noexcept {
+  return conditions.history > 0 || conditions.deferred > 0;
+}
 
 void require_not_interrupted() {
   if (was_interrupted()) throw Failure(ExitCode::interrupted, "interrupted; what the benchmark had made is removed");
@@ -44,6 +49,7 @@ Scene::Scene(const db::Settings& settings, const Conditions& conditions, const P
     connection_.run(sql::create_queue, db::Params{}.add(queue));
     add_history();
     add_deferred();
+    settle();
   } catch (...) {
     connection_.run(sql::bench_drop_schema);
     throw;
@@ -88,6 +94,13 @@ void Scene::add_history() {
     connection_.run(sql::bench_add_history, db::Params{}.add(batch));
     done += batch;
   }
+}
+
+void Scene::settle() {
+  if (!must_be_settled(conditions_)) return;
+  progress_("vacuuming and writing what is there", 0, 0);
+  connection_.run(sql::bench_vacuum_history);
+  if (look_at_server(connection_).may_checkpoint) connection_.run(sql::bench_checkpoint);
 }
 
 void Scene::add_deferred() {

@@ -45,6 +45,8 @@ Server look_at_server(db::Connection& connection) {
       server.version = value;
     } else if (name == "is_on_this_machine") {
       server.is_on_this_machine = value == "true";
+    } else if (name == "may_checkpoint") {
+      server.may_checkpoint = value == "true";
     } else {
       server.settings.emplace(name, value);
     }
@@ -52,11 +54,16 @@ Server look_at_server(db::Connection& connection) {
   return server;
 }
 
-std::vector<std::string> warnings_for(const Server& server) {
+std::vector<std::string> warnings_for(const Server& server, const Conditions& conditions) {
   std::vector<std::string> warnings;
   for (const Trap& trap : traps) {
     const auto setting = server.settings.find(trap.setting);
     if (setting != server.settings.end() && setting->second == trap.value) warnings.emplace_back(trap.sentence);
+  }
+  if (must_be_settled(conditions) && !server.may_checkpoint) {
+    warnings.emplace_back(
+        "this role may not ask for a checkpoint: writing the pages of --history and --deferred will be counted as the "
+        "queue's work; grant pg_checkpoint to it");
   }
   return warnings;
 }

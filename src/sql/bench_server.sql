@@ -1,8 +1,11 @@
--- The settings of the server that decide how fast it is, its version, and whether it runs on the same machine as the client.
+-- The settings of the server that decide how fast it is, its version, whether the client may ask it for a checkpoint, and
+-- whether it runs on the same machine as the client.
 select name, current_setting(name) as value
   from unnest(array['fsync', 'synchronous_commit', 'full_page_writes', 'wal_level', 'wal_compression', 'shared_buffers',
                     'max_wal_size', 'checkpoint_timeout', 'autovacuum', 'jit', 'debug_assertions', 'log_statement',
                     'log_min_duration_statement', 'server_version']) as name
+union all
+select 'may_checkpoint', pg_has_role('pg_checkpoint', 'usage')::text
 union all
 select 'is_on_this_machine',
        (coalesce(inet_server_addr() = inet_client_addr(), true))::text
