@@ -97,6 +97,15 @@ class Intervals {
   std::size_t size_ = 0;
 };
 
+namespace detail {
+/// The policy with one field changed.
+template <class Policy, class Value>
+constexpr Policy with(Policy policy, Value Policy::*field, Value value) noexcept {
+  policy.*field = value;
+  return policy;
+}
+}  // namespace detail
+
 /// Never retried.
 struct NoRetry {
   friend constexpr bool operator==(const NoRetry&, const NoRetry&) = default;
@@ -111,6 +120,17 @@ struct Fixed {
   milliseconds max_delay = limits::max_delay;
   Jitter jitter = Jitter::proportional(0.25);
 
+  // Copies with one field changed; see fixed, linear and exponential below.
+  [[nodiscard]] constexpr Fixed with_max_retries(int count) const noexcept {
+    return detail::with(*this, &Fixed::max_retries, count);
+  }
+  [[nodiscard]] constexpr Fixed with_max_delay(milliseconds most) const noexcept {
+    return detail::with(*this, &Fixed::max_delay, most);
+  }
+  [[nodiscard]] constexpr Fixed with_jitter(Jitter spread) const noexcept {
+    return detail::with(*this, &Fixed::jitter, spread);
+  }
+
   friend constexpr bool operator==(const Fixed&, const Fixed&) = default;
 };
 
@@ -121,6 +141,20 @@ struct Exponential {
   int max_retries = 0;
   milliseconds max_delay = limits::max_delay;
   Jitter jitter = Jitter::proportional(0.25);
+
+  // Copies with one field changed; see fixed, linear and exponential below.
+  [[nodiscard]] constexpr Exponential with_multiplier(double factor) const noexcept {
+    return detail::with(*this, &Exponential::multiplier, factor);
+  }
+  [[nodiscard]] constexpr Exponential with_max_retries(int count) const noexcept {
+    return detail::with(*this, &Exponential::max_retries, count);
+  }
+  [[nodiscard]] constexpr Exponential with_max_delay(milliseconds most) const noexcept {
+    return detail::with(*this, &Exponential::max_delay, most);
+  }
+  [[nodiscard]] constexpr Exponential with_jitter(Jitter spread) const noexcept {
+    return detail::with(*this, &Exponential::jitter, spread);
+  }
 
   friend constexpr bool operator==(const Exponential&, const Exponential&) = default;
 };
@@ -133,10 +167,38 @@ struct Linear {
   milliseconds max_delay = limits::max_delay;
   Jitter jitter = Jitter::proportional(0.25);
 
+  // Copies with one field changed; see fixed, linear and exponential below.
+  [[nodiscard]] constexpr Linear with_max_retries(int count) const noexcept {
+    return detail::with(*this, &Linear::max_retries, count);
+  }
+  [[nodiscard]] constexpr Linear with_max_delay(milliseconds most) const noexcept {
+    return detail::with(*this, &Linear::max_delay, most);
+  }
+  [[nodiscard]] constexpr Linear with_jitter(Jitter spread) const noexcept {
+    return detail::with(*this, &Linear::jitter, spread);
+  }
+
   friend constexpr bool operator==(const Linear&, const Linear&) = default;
 };
 
 using RetryPolicy = std::variant<NoRetry, Fixed, Exponential, Linear>;
+
+/// Retries of a policy that is built without with_max_retries: 3 attempts in all.
+inline constexpr int default_max_retries = 2;
+
+/// A policy in one expression, all of it constexpr. As with designated initialisers, limits are checked when it is
+/// used.
+///
+///   exponential(1s).with_multiplier(3).with_max_delay(60s).with_max_retries(4).with_jitter(Jitter::full())
+[[nodiscard]] constexpr Fixed fixed(milliseconds interval) noexcept {
+  return Fixed{.interval = interval, .max_retries = default_max_retries};
+}
+[[nodiscard]] constexpr Linear linear(milliseconds initial, milliseconds increment) noexcept {
+  return Linear{.initial = initial, .increment = increment, .max_retries = default_max_retries};
+}
+[[nodiscard]] constexpr Exponential exponential(milliseconds base) noexcept {
+  return Exponential{.base = base, .max_retries = default_max_retries};
+}
 
 /// What a task gets that lists codes in auto_retry_for and names no policy: 60 s, 300 s, 900 s, ±25 %.
 inline constexpr Fixed default_retry_policy{
