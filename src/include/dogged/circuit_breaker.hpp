@@ -1,0 +1,220 @@
+// A circuit breaker: stops calling what keeps failing, and finds out with a few probes when it works again.
+//
+//   dogged::CircuitBreaker payments{{.failure_threshold = 5, .recovery_timeout = 30s, .success_threshold = 2}};
+//   auto receipt = payments.run([&] { return charge(card); });   // throws CircuitOpen while it is open
+//
+// Closed, it lets everything through, and failure_threshold failures in a row open it. Open, it refuses everything for
+// recovery_timeout. Then it is half-open: up to success_threshold probes at once are let through; as many successes
+// close it, one failure opens it again. RetryOptions::breaker puts one in front of a retry (<dogged/retry.hpp>).
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <dogged/circuit_breaker_settings.hpp>
+#include <dogged/detail/circuit.hpp>
+#include <dogged/detail/expected_like.hpp>
+#include <dogged/error.hpp>
+
+namespace dogged {
+
+/// `closed`, `open` or `half_open`.
+[[nodiscard]] std::string_view to_text(CircuitState state) noexcept;
+
+/// A breaker refused a call.
+class CircuitOpen : public Error {
+ public:
+  explicit CircuitOpen(std::optional<milliseconds> retry_after);
+
+  /// In which time to ask again at the latest; nothing where it was forced open. retry() waits this long if it retries.
+  [[nodiscard]] std::optional<milliseconds> retry_after() const noexcept { return retry_after_; }
+
+ private:
+  std::optional<milliseconds> retry_after_;
+};
+
+/// One change of state.
+struct CircuitChange {
+  CircuitState from;
+  CircuitState to;
+  /// Grows with each change. Threads may tell their changes in another order than they made them.
+  std::int64_t number;
+};
+
+struct CircuitBreakerOptions {
+  /// Called after each change of state, by the thread that made it and without a lock: it may call the breaker. Several
+  /// threads may be in it at once. What it throws changes nothing for the call or the breaker, and is kept:
+  /// CircuitBreaker::callback_error.
+  std::function<void(const CircuitChange&)> on_change = {};
+  /// Empty: std::chrono::steady_clock::now. Asked from any thread; must not throw. Closed, it is asked after failures
+  /// only.
+  std::function<std::chrono::steady_clock::time_point()> now = {};
+};
+
+/// Thread-safe, and lock-free while it is closed and nothing fails: asking is one atomic load and a success another,
+/// and neither writes to shared memory. It must outlive its permits and stay where it is.
+class CircuitBreaker {
+ public:
+  /// Throws InvalidPolicy for settings out of their limits.
+  explicit CircuitBreaker(CircuitBreakerSettings settings = {}, CircuitBreakerOptions options = {});
+  CircuitBreaker(const CircuitBreaker&) = delete;
+  CircuitBreaker& operator=(const CircuitBreaker&) = delete;
+
+  /// The right to make one call, or a refusal. One that ends without a report says nothing about the other side: it
+  /// gives a probe's place back. One that is kept for ever does not block the breaker: recovery_timeout after the last
+  /// probe was let through, others take their places, and late reports are dropped. For one thread at a time.
+  class [[nodiscard]] Permit {
+   public:
+    /// A refusal.
+    Permit() noexcept = default;
+    Permit(Permit&& other) noexcept
+        : breaker_(std::exchange(other.breaker_, nullptr)),
+          generation_(other.generation_),
+          retry_after_(other.retry_after_) {}
+    Permit& operator=(Permit&& other) noexcept;
+    ~Permit() { abandon(); }
+
+    /// Whether the call may be made. False again once it was reported.
+    [[nodiscard]] explicit operator bool() const noexcept { return breaker_ != nullptr; }
+    /// Refused: in which time to ask again at the latest; nothing where the breaker was forced open.
+    [[nodiscard]] std::optional<milliseconds> retry_after() const noexcept { return retry_after_; }
+
+    /// How the call ended. The first report counts; of a refusal, none does.
+    void succeeded();
+    void failed();
+    void abandon() noexcept;
+
+   private:
+    friend CircuitBreaker;
+    Permit(CircuitBreaker* breaker, std::int64_t generation) noexcept : breaker_(breaker), generation_(generation) {}
+    explicit Permit(std::optional<milliseconds> retry_after) noexcept : retry_after_(retry_after) {}
+
+    CircuitBreaker* breaker_ = nullptr;
+    std::int64_t generation_ = 0;
+    std::optional<milliseconds> retry_after_;
+  };
+
+  Permit acquire();
+
+  /// Calls `fn` if it may, and reports: an exception is a failure, and so is an expected-like result (has_value(),
+  /// operator*, error()) without a value. Throws CircuitOpen if it may not, else gives what fn gives or throws.
+  template <class Fn>
+  std::invoke_result_t<Fn> run(Fn&& fn);
+
+  /// Open until reset(), whatever the time.
+  void force_open();
+  /// Closed, with no failures counted. Calls that are under way are not counted any more.
+  void reset();
+
+  /// The state that the last event left: one that is open turns half-open when a call is asked for after its
+  /// recovery_timeout.
+  [[nodiscard]] CircuitState state() const noexcept { return state_of(word_.load(std::memory_order_acquire)); }
+  [[nodiscard]] const CircuitBreakerSettings& settings() const noexcept { return settings_; }
+  /// The last exception of on_change; null if there was none.
+  [[nodiscard]] std::exception_ptr callback_error() const;
+
+ private:
+  // What calls need of circuit_ without the lock, in one word: the state, whether failures are counted, the generation.
+  static constexpr std::uint64_t state_bits = 3;
+  static constexpr std::uint64_t has_failures_bit = 4;
+  static constexpr unsigned generation_shift = 3;
+
+  static CircuitState state_of(std::uint64_t word) noexcept { return static_cast<CircuitState>(word & state_bits); }
+  static std::int64_t generation_of(std::uint64_t word) noexcept {
+    return static_cast<std::int64_t>(word >> generation_shift);
+  }
+  static std::uint64_t word_of(const detail::Circuit& circuit) noexcept;
+
+  struct Stepped {
+    detail::CircuitDecision decision;
+    std::int64_t generation;
+  };
+  Stepped step(detail::CircuitEvent event, std::int64_t now_ms);
+  void tell(const CircuitChange& change);
+  [[nodiscard]] std::int64_t now_ms() const;
+
+  void report_success(std::int64_t generation);
+  void report_failure(std::int64_t generation);
+  void report_abandoned(std::int64_t generation) noexcept;
+
+  const CircuitBreakerSettings settings_;
+  const CircuitBreakerOptions options_;
+  std::atomic<std::uint64_t> word_{0};
+  mutable std::mutex mutex_;
+  detail::Circuit circuit_;            // guarded by mutex_
+  std::int64_t changes_ = 0;           // guarded by mutex_
+  std::exception_ptr callback_error_;  // guarded by mutex_
+};
+
+inline CircuitBreaker::Permit CircuitBreaker::acquire() {
+  const std::uint64_t word = word_.load(std::memory_order_acquire);
+  if (state_of(word) == CircuitState::closed) return Permit{this, generation_of(word)};
+  const Stepped stepped = step({detail::CircuitEvent::Kind::ask}, now_ms());
+  if (stepped.decision.is_let_through) return Permit{this, stepped.generation};
+  const auto left_ms = stepped.decision.retry_after_ms;
+  return Permit{left_ms ? std::optional{milliseconds{*left_ms}} : std::nullopt};
+}
+
+inline void CircuitBreaker::report_success(std::int64_t generation) {
+  const std::uint64_t word = word_.load(std::memory_order_acquire);
+  if (generation_of(word) != generation) return;
+  if (state_of(word) == CircuitState::closed && (word & has_failures_bit) == 0) return;
+  step({detail::CircuitEvent::Kind::success, generation}, 0);  // a success needs no time
+}
+
+inline CircuitBreaker::Permit& CircuitBreaker::Permit::operator=(Permit&& other) noexcept {
+  if (this == &other) return *this;
+  abandon();
+  breaker_ = std::exchange(other.breaker_, nullptr);
+  generation_ = other.generation_;
+  retry_after_ = other.retry_after_;
+  return *this;
+}
+
+inline void CircuitBreaker::Permit::succeeded() {
+  if (CircuitBreaker* breaker = std::exchange(breaker_, nullptr)) breaker->report_success(generation_);
+}
+
+inline void CircuitBreaker::Permit::failed() {
+  if (CircuitBreaker* breaker = std::exchange(breaker_, nullptr)) breaker->report_failure(generation_);
+}
+
+inline void CircuitBreaker::Permit::abandon() noexcept {
+  if (CircuitBreaker* breaker = std::exchange(breaker_, nullptr)) breaker->report_abandoned(generation_);
+}
+
+template <class Fn>
+std::invoke_result_t<Fn> CircuitBreaker::run(Fn&& fn) {
+  using Result = std::invoke_result_t<Fn>;
+  Permit permit = acquire();
+  if (!permit) throw CircuitOpen{permit.retry_after()};
+  const auto call = [&]() -> Result {
+    try {
+      return std::invoke(std::forward<Fn>(fn));
+    } catch (...) {
+      permit.failed();
+      throw;
+    }
+  };
+  if constexpr (std::is_void_v<Result>) {
+    call();
+    permit.succeeded();
+  } else {
+    Result result = call();
+    if constexpr (detail::ExpectedLike<std::remove_cvref_t<Result>>) {
+      if (!result.has_value()) permit.failed();
+    }
+    permit.succeeded();
+    return result;
+  }
+}
+
+}  // namespace dogged
