@@ -229,3 +229,11 @@ TEST_CASE("times at the ends of the range do not overflow") {
   CHECK_FALSE(detail::step(open, quick, {Kind::ask}, INT64_MIN).decision.is_let_through);
   CHECK(detail::step(open, quick, {Kind::ask}, INT64_MAX).decision.is_let_through);
 }
+
+TEST_CASE("a report that no probe is out for counts for nothing") {
+  const Circuit half_open = after(after({}, Kind::failure, 1000), Kind::ask, 1010);
+  const Circuit without_probe = after(half_open, Kind::abandon, 1011);
+  CHECK(without_probe.state == CircuitState::half_open);
+  for (Kind kind : {Kind::success, Kind::failure, Kind::abandon})
+    CHECK(after(without_probe, kind, 1012) == without_probe);
+}

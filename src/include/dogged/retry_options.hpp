@@ -1,0 +1,122 @@
+// What the functions of <dogged/retry.hpp> take beside the policy: stop token, deadlines, circuit breaker, hooks; and
+// what they give to the function that they call.
+#pragma once
+
+#include <chrono>
+#include <concepts>
+#include <exception>
+#include <functional>
+#include <optional>
+#include <stop_token>
+
+#include <dogged/circuit_breaker.hpp>
+#include <dogged/policy.hpp>
+#include <dogged/retry_result.hpp>
+
+namespace dogged {
+
+/// What fn knows of its attempt, if it takes it as its argument.
+struct AttemptContext {
+  int attempt = 1;  ///< counted from 1
+  /// The sooner of the attempt's own time and the whole deadline; time_point::max() where there is neither. Give what
+  /// is left of it to the calls you make: nothing else can end a function that runs.
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+  std::stop_token stop = {};  ///< RetryOptions::stop
+};
+
+/// What a condition says of an error. A bool converts to it.
+struct RetryVerdict {
+  bool retry = true;
+  /// Replaces the policy's delay: no jitter, no max_delay, but cut to 1 ms .. 24 h.
+  std::optional<milliseconds> retry_after = {};
+
+  constexpr RetryVerdict(bool is_retryable, std::optional<milliseconds> after = std::nullopt) noexcept  // NOLINT
+      : retry(is_retryable), retry_after(after) {}
+};
+
+/// Reads the retry_after() of exceptions of these classes (a duration, or an optional one), for
+/// RetryOptions::retry_after_of: `retry_after_from<dogged::TaskError, MyHttpError>()`.
+template <class... Errors>
+[[nodiscard]] std::function<std::optional<milliseconds>(const std::exception_ptr&)> retry_after_from();
+
+/// Waits until `duration`, cut to 24 h, is over or `stop` is set. False: it was set.
+[[nodiscard]] bool wait_or_stop(std::chrono::nanoseconds duration, std::stop_token stop);
+
+/// Uniform in [0, 1), from a generator of the calling thread's own, seeded by std::random_device: threads, processes
+/// and the child of a fork draw different numbers. Throws what std::random_device throws.
+[[nodiscard]] double random_draw();
+
+struct RetryOptions {
+  /// Once set, no wait and no attempt is begun, and a wait ends. A success is kept all the same.
+  std::stop_token stop = {};
+  /// Of the whole: no attempt begins at it or after it, and no wait that would end so. max(): none. As a point in time
+  /// it can be handed on: `.deadline = context.deadline()` in a handler.
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+  /// The time of each attempt, 1 ms to 24 h; 0: none. Nothing can end a function that runs: fn has to honour
+  /// AttemptContext::deadline. A success that comes later is a success; a failure that does is an AttemptTimeout.
+  milliseconds attempt_timeout{0};
+  /// Asked before each attempt, and told how it ended: failures that the condition calls not retryable, and those of
+  /// attempts that were stopped, are not counted. Where it refuses, retry() ends with circuit_open, except that with a
+  /// `deadline`, an open or half-open breaker is waited for if its retry_after ends before that and a retry is left,
+  /// which is spent. It must outlive the call. Null: none.
+  CircuitBreaker* breaker = nullptr;
+  /// Replaces the policy's delay as RetryVerdict::retry_after does, which goes before it. Given the original exception,
+  /// also of an attempt that timed out. An expected-like result's error with a member retry_after() needs none.
+  std::function<std::optional<milliseconds>(const std::exception_ptr&)> retry_after_of =
+      retry_after_from<CircuitOpen>();
+
+  // Hooks. What they throw changes nothing and is kept in RetrySummary::callback_error.
+  /// Before each wait: the failure so far, and how long it will be.
+  std::function<void(const RetrySummary&, milliseconds delay)> on_retry = {};
+  /// Once, at the end, one of the two.
+  std::function<void(const RetrySummary&)> on_success = {};
+  std::function<void(const RetrySummary&)> on_failure = {};
+
+  // The world, for tests and event loops. Empty: wait_or_stop, std::chrono::steady_clock::now, random_draw.
+  /// Returns when the duration is over (true) or `stop` was set (false).
+  std::function<bool(std::chrono::nanoseconds, std::stop_token)> wait = {};
+  /// Must not throw.
+  std::function<std::chrono::steady_clock::time_point()> now = {};
+  /// In [0, 1).
+  std::function<double()> draw = {};
+};
+
+/// The policies of collect_and_retry.
+struct CollectPolicies {
+  /// After a failure. Each input has all its retries.
+  RetryPolicy errors;
+  /// Between one success and the call for more: its delay n before call n + 1, and its last one before all that follow.
+  /// NoRetry: no wait.
+  RetryPolicy successes = NoRetry{};
+  /// Successes after which it ends, with retries_spent, though the last asked for more; at least 1.
+  int max_results = 1000;
+};
+
+namespace detail {
+template <class T>
+concept HasRetryAfter = requires(const T& error) {
+  { error.retry_after() } -> std::convertible_to<std::optional<milliseconds>>;
+};
+
+template <HasRetryAfter Error>
+std::optional<milliseconds> retry_after_if(const std::exception_ptr& exception) {
+  try {
+    std::rethrow_exception(exception);
+  } catch (const Error& error) {
+    return error.retry_after();
+  } catch (...) {
+    return std::nullopt;
+  }
+}
+}  // namespace detail
+
+template <class... Errors>
+std::function<std::optional<milliseconds>(const std::exception_ptr&)> retry_after_from() {
+  return [](const std::exception_ptr& exception) {
+    std::optional<milliseconds> found;
+    static_cast<void>(((found = detail::retry_after_if<Errors>(exception)).has_value() || ...));
+    return found;
+  };
+}
+
+}  // namespace dogged

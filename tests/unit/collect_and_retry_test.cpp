@@ -1,0 +1,112 @@
+// Collecting the answers of a call that goes on while they ask for more.
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <dogged/retry.hpp>
+
+#include "retry_world.hpp"
+#include "support/catch.hpp"
+
+using namespace std::chrono_literals;
+using namespace dogged;
+using retry_world::World;
+
+namespace {
+
+/// Pages 1 to `last`; each fails as often as `failures` says.
+struct Pages {
+  int last;
+  int failures = 0;
+  int calls = 0;
+  int page(int number) {
+    if (calls++ % (failures + 1) < failures) throw std::runtime_error{"page " + std::to_string(number)};
+    return number;
+  }
+  [[nodiscard]] auto next() const {
+    return [this](int page) { return page < last ? std::optional{page + 1} : std::nullopt; };
+  }
+};
+
+const auto always = [](const std::exception&) { return true; };
+const CollectPolicies policies{.errors = fixed(1s), .successes = linear(10ms, 10ms)};
+
+}  // namespace
+
+TEST_CASE("a collection gives all values in order, each call with its own retries") {
+  World world;
+  Pages pages{.last = 4, .failures = 2};
+  const auto result = collect_and_retry(
+      policies, [&](int number) { return pages.page(number); }, pages.next(), always, 1, world.options());
+  CHECK(result.succeeded());
+  CHECK(result.values == std::vector<int>{1, 2, 3, 4});
+  CHECK(result.next == std::nullopt);
+  CHECK(result.attempts == 12);
+  CHECK(result.elapsed == 8s + 50ms);
+}
+
+TEST_CASE("errors wait by one policy and successes by the other, whose last delay goes on") {
+  World world;
+  Pages pages{.last = 5, .failures = 1};
+  const auto result = collect_and_retry(
+      policies, [&](int number, const AttemptContext&) { return pages.page(number); }, pages.next(), always, 1,
+      world.options());
+  CHECK(result.values.size() == 5);
+  CHECK(world.waits == std::vector<milliseconds>{1s, 10ms, 1s, 20ms, 1s, 20ms, 1s, 20ms, 1s});
+}
+
+TEST_CASE("a collection that fails keeps its values, the last error, and where to go on") {
+  World world;
+  const auto call = [](int number) {
+    if (number == 3) throw std::runtime_error{"page 3"};
+    return number;
+  };
+  const auto more = [](int page) { return std::optional{page + 1}; };
+  const auto result = collect_and_retry(
+      policies, call, more, [](const std::exception&) { return false; }, 1, world.options());
+  CHECK(result.end == RetryEnd::not_retryable);
+  CHECK(result.values == std::vector<int>{1, 2});
+  CHECK(result.next == 3);
+  CHECK_THROWS_WITH(result.value(), "page 3");
+}
+
+TEST_CASE("a collection that is asked for more without end ends at max_results") {
+  World world;
+  const auto more = [](int page) { return std::optional{page + 1}; };
+  const auto call = [](int number) { return number; };
+  const auto result =
+      collect_and_retry({.errors = fixed(1s), .max_results = 3}, call, more, always, 1, world.options());
+  CHECK(result.end == RetryEnd::retries_spent);
+  CHECK(result.values == std::vector<int>{1, 2, 3});
+  CHECK(result.next == 4);
+  CHECK(world.waits.empty());  // NoRetry between successes: no wait
+  CHECK_THROWS_WITH(collect_and_retry({.errors = fixed(1s), .max_results = 0}, call, more, always, 1),
+                    "max_results is 0; it must be at least 1");
+}
+
+TEST_CASE("a deadline and a stop hold between successes as well") {
+  World world;
+  auto options = world.options();
+  options.deadline = world.now + 30ms;
+  const auto more = [](int page) { return std::optional{page + 1}; };
+  const auto call = [](int number) { return number; };
+  const auto late = collect_and_retry(policies, call, more, always, 1, options);
+  CHECK(late.end == RetryEnd::deadline);
+  CHECK(late.values == std::vector<int>{1, 2});
+  const auto stops = [&](int page) { return world.stop.request_stop(), std::optional{page + 1}; };
+  const auto stopped = collect_and_retry(policies, call, stops, always, 1, world.options());
+  CHECK(stopped.end == RetryEnd::stopped);
+  CHECK(stopped.values == std::vector<int>{1});
+  CHECK(stopped.next == 2);
+}
+
+TEST_CASE("a success condition that throws ends the collection and loses nothing") {
+  World world;
+  const auto throws = [](int) -> std::optional<int> { throw std::logic_error{"callback"}; };
+  const auto result = collect_and_retry(
+      policies, [](int number) { return number; }, throws, always, 1, world.options());
+  CHECK(result.end == RetryEnd::callback_failed);
+  CHECK(result.values == std::vector<int>{1});
+  CHECK_THROWS_WITH(std::rethrow_exception(result.callback_error), "callback");
+}
