@@ -122,7 +122,8 @@ Transition under_cancel(Transition decided) {
 std::optional<Transition> after_attempt(const TaskState& task, const Rules& rules, const Ending& ending, double draw) {
   if (task.status != Status::running) return std::nullopt;
   Transition decided = without_cancel(task, rules, ending, draw);
-  return task.cancel_requested ? under_cancel(std::move(decided)) : decided;
+  if (task.cancel_requested) return under_cancel(std::move(decided));
+  return decided;  // moved, as the other branch of a conditional expression would not be
 }
 
 }  // namespace dogged::lifecycle
