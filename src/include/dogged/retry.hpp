@@ -5,6 +5,7 @@
 //   <dogged/retry_options.hpp>    deadlines, a time for each attempt, stopping, hooks
 //   <dogged/retry_result.hpp>     how it ended
 //   <dogged/circuit_breaker.hpp>  stop calling what keeps failing
+//   <dogged/codes.hpp>            error codes, and lists of them
 //
 //   auto page = dogged::retry(dogged::exponential(100ms).with_max_retries(4), [&] { return fetch(url); });
 //   if (page) use(page.value());   // value() throws the last error where there is no value
@@ -20,6 +21,7 @@
 #include <utility>
 
 #include <dogged/circuit_breaker.hpp>
+#include <dogged/codes.hpp>
 #include <dogged/detail/retry_loop.hpp>
 #include <dogged/policy.hpp>
 #include <dogged/retry_options.hpp>

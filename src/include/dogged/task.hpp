@@ -2,11 +2,9 @@
 // context that they are given.
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <stdexcept>
@@ -18,6 +16,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <dogged/codes.hpp>
 #include <dogged/detail/json_text.hpp>
 #include <dogged/detail/names.hpp>
 #include <dogged/error.hpp>
@@ -80,31 +79,6 @@ class Task {
 
  private:
   std::string_view name_;  // a literal's: keys are constants
-};
-
-/// Error codes that fit in a constant: `{"HTTP_429", "HTTP_503"}`, or `{"*"}` for all. At most 64.
-class ErrorCodes {
- public:
-  static constexpr std::size_t max_size = 64;
-
-  constexpr ErrorCodes() noexcept = default;
-  constexpr ErrorCodes(std::initializer_list<std::string_view> list) noexcept : size_(list.size()) {
-    std::size_t i = 0;
-    for (std::string_view code : list) {
-      if (i == codes_.size()) break;
-      codes_[i++] = code;
-    }
-  }
-
-  [[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }
-  [[nodiscard]] constexpr const std::string_view* begin() const noexcept { return codes_.data(); }
-  [[nodiscard]] constexpr const std::string_view* end() const noexcept {
-    return codes_.data() + (size_ < max_size ? size_ : max_size);
-  }
-
- private:
-  std::array<std::string_view, max_size> codes_{};
-  std::size_t size_ = 0;
 };
 
 /// What TASK_REGISTER takes after the handler and the key, in this order.
