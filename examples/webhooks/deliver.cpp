@@ -7,8 +7,9 @@
 
 #include <spdlog/spdlog.h>
 
+#include <dogged/retry_after.hpp>
+
 #include "http_post.hpp"
-#include "retry_after.hpp"
 
 namespace webhooks {
 namespace {
@@ -31,7 +32,8 @@ dogged::TaskError failure(const PostResult& result) {
                  {"body_truncated", result.body_truncated},
                  {"duration_ms", result.duration.count()}});
   if (result.retry_after) {
-    const auto wait = parse_retry_after(*result.retry_after, result.date, std::chrono::system_clock::now());
+    const auto wait =
+        dogged::parse_retry_after(*result.retry_after, result.date.value_or(""), std::chrono::system_clock::now());
     if (wait) error.retry_after(*wait);
   }
   return error;

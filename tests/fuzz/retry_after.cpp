@@ -1,10 +1,10 @@
-// The Retry-After header of the webhook example, which a stranger's server sends. The first two lines of the input are
+// The Retry-After header, which a stranger's server sends. The first two lines of the input are
 // the headers Retry-After and Date.
-#include "retry_after.hpp"
-
 #include <algorithm>
 #include <array>
 #include <ctime>
+
+#include <dogged/retry_after.hpp>
 
 #include "fuzz.hpp"
 
@@ -24,12 +24,12 @@ std::string date_text(std::chrono::sys_seconds time, const char* format) {
 
 /// A date in each of RFC 9110's formats is as long ahead as it was made.
 void require_dates_are_read(seconds ahead) {
-  const auto expected = std::clamp(ahead, seconds{0}, webhooks::retry_after_max);
+  const auto expected = std::clamp(ahead, seconds{0}, dogged::retry_after_max);
   for (const char* format : {"%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%y %H:%M:%S GMT", "%a %b %e %H:%M:%S %Y"}) {
     const std::string text = date_text(now + ahead, format);
-    fuzz::require(webhooks::parse_retry_after(text, std::nullopt, now) == expected, "a date is a wait until it", text);
+    fuzz::require(dogged::parse_retry_after(text, "", now) == expected, "a date is a wait until it", text);
     const std::string same = date_text(now, format);
-    fuzz::require(webhooks::parse_retry_after(text, same, now + seconds{12345}) == expected,
+    fuzz::require(dogged::parse_retry_after(text, same, now + seconds{12345}) == expected,
                   "a date is held against the server's clock", text);
   }
 }
@@ -40,11 +40,11 @@ void fuzz::check(std::string_view input) {
   Lines lines{input};
   const std::string header = lines.text();
   const std::string date = lines.text();
-  const auto wait = webhooks::parse_retry_after(header, date, now);
-  if (wait) require(*wait >= seconds{0} && *wait <= webhooks::retry_after_max, "a wait is 0 to 24 h", header);
+  const auto wait = dogged::parse_retry_after(header, date, now);
+  if (wait) require(*wait >= seconds{0} && *wait <= dogged::retry_after_max, "a wait is 0 to 24 h", header);
 
   const std::int64_t number = Lines{header}.number(-1'000'000'000, 1'000'000'000);
-  const auto said = webhooks::parse_retry_after(std::to_string(number), date, now);
-  require(said == std::clamp(seconds{number}, seconds{0}, webhooks::retry_after_max), "a number is that many seconds");
+  const auto said = dogged::parse_retry_after(std::to_string(number), date, now);
+  require(said == std::clamp(seconds{number}, seconds{0}, dogged::retry_after_max), "a number is that many seconds");
   require_dates_are_read(seconds{number});
 }

@@ -6,6 +6,7 @@
 //   <dogged/retry_result.hpp>     how it ended
 //   <dogged/circuit_breaker.hpp>  stop calling what keeps failing
 //   <dogged/codes.hpp>            error codes, and lists of them
+//   <dogged/retry_after.hpp>      the Retry-After header
 //
 //   auto page = dogged::retry(dogged::exponential(100ms).with_max_retries(4), [&] { return fetch(url); });
 //   if (page) use(page.value());   // value() throws the last error where there is no value
@@ -24,6 +25,7 @@
 #include <dogged/codes.hpp>
 #include <dogged/detail/retry_loop.hpp>
 #include <dogged/policy.hpp>
+#include <dogged/retry_after.hpp>
 #include <dogged/retry_options.hpp>
 #include <dogged/retry_result.hpp>
 

@@ -1,6 +1,4 @@
-// Pure: no clock, no locale, no libcurl.
-#include "retry_after.hpp"
-
+// The Retry-After header. Pure: no clock, no locale.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -8,7 +6,9 @@
 #include <cstdio>
 #include <system_error>
 
-namespace webhooks {
+#include <dogged/retry_after.hpp>
+
+namespace dogged {
 namespace {
 
 using std::chrono::seconds;
@@ -36,34 +36,39 @@ std::optional<seconds> parse_delta(std::string_view text) {
   return seconds{count};
 }
 
-// sscanf reads "%n" only where everything before it matched.
-bool matches(const std::string& text, int consumed) { return consumed == static_cast<int>(text.size()); }
+/// The longest date has 33 characters; sscanf skips more blanks.
+constexpr std::size_t date_bytes_max = 63;
 
 /// RFC 9110, section 5.6.7: of the years that end in two digits, the latest that is at most 50 years ahead.
-int full_year(int two_digits, sys_seconds now) {
-  const int this_year{std::chrono::year_month_day{std::chrono::floor<std::chrono::days>(now)}.year()};
+int full_year(int two_digits, int this_year) {
   const int latest = this_year + 50;
   return latest - (latest % 100 - two_digits + 100) % 100;
 }
 
-std::optional<DateFields> scan_date(const std::string& text, sys_seconds now) {
+// sscanf reads "%n" only where everything before it matched.
+std::optional<DateFields> scan_date(std::string_view text, std::optional<int> this_year) {
+  if (text.size() > date_bytes_max) return std::nullopt;
+  std::array<char, date_bytes_max + 1> copy{};  // ends in NUL, as sscanf needs it
+  std::copy(text.begin(), text.end(), copy.begin());
+  const auto whole = static_cast<int>(text.size());
   DateFields f;
   int end = -1;
   // Sun, 06 Nov 1994 08:49:37 GMT
-  std::sscanf(text.c_str(), "%*3[A-Za-z], %2d %3[A-Za-z] %4d %2d:%2d:%2d GMT%n", &f.day, f.month, &f.year, &f.hour,
+  std::sscanf(copy.data(), "%*3[A-Za-z], %2d %3[A-Za-z] %4d %2d:%2d:%2d GMT%n", &f.day, f.month, &f.year, &f.hour,
               &f.minute, &f.second, &end);
-  if (matches(text, end)) return f;
+  if (end == whole) return f;
   // Sunday, 06-Nov-94 08:49:37 GMT
-  std::sscanf(text.c_str(), "%*[A-Za-z], %2d-%3[A-Za-z]-%2d %2d:%2d:%2d GMT%n", &f.day, f.month, &f.year, &f.hour,
+  std::sscanf(copy.data(), "%*[A-Za-z], %2d-%3[A-Za-z]-%2d %2d:%2d:%2d GMT%n", &f.day, f.month, &f.year, &f.hour,
               &f.minute, &f.second, &end);
-  if (matches(text, end)) {
-    f.year = full_year(f.year, now);
+  if (end == whole) {
+    if (!this_year) return std::nullopt;
+    f.year = full_year(f.year, *this_year);
     return f;
   }
   // Sun Nov  6 08:49:37 1994
-  std::sscanf(text.c_str(), "%*3[A-Za-z] %3[A-Za-z] %2d %2d:%2d:%2d %4d%n", f.month, &f.day, &f.hour, &f.minute,
+  std::sscanf(copy.data(), "%*3[A-Za-z] %3[A-Za-z] %2d %2d:%2d:%2d %4d%n", f.month, &f.day, &f.hour, &f.minute,
               &f.second, &f.year, &end);
-  if (matches(text, end)) return f;
+  if (end == whole) return f;
   return std::nullopt;
 }
 
@@ -75,8 +80,13 @@ std::optional<std::chrono::month> month_from_name(std::string_view name) {
   return std::chrono::month{static_cast<unsigned>(found - names.begin()) + 1};
 }
 
-std::optional<sys_seconds> parse_http_date(const std::string& text, sys_seconds now) {
-  const auto fields = scan_date(text, now);
+int year_of(sys_seconds time) {
+  return static_cast<int>(std::chrono::year_month_day{std::chrono::floor<std::chrono::days>(time)}.year());
+}
+
+/// `near` tells the century of a year of two digits; without it, such a date cannot be read.
+std::optional<sys_seconds> parse_http_date(std::string_view text, std::optional<sys_seconds> near) {
+  const auto fields = scan_date(text, near ? std::optional{year_of(*near)} : std::nullopt);
   if (!fields) return std::nullopt;
   const auto month = month_from_name(fields->month);
   if (!month || fields->day < 1) return std::nullopt;
@@ -100,18 +110,19 @@ std::string_view trimmed(std::string_view text) {
 
 }  // namespace
 
-std::optional<seconds> parse_retry_after(std::string_view retry_after, const std::optional<std::string>& date,
-                                         std::chrono::system_clock::time_point now) {
-  const std::string text{trimmed(retry_after)};
-  const auto local_clock = std::chrono::floor<seconds>(now);
+std::optional<seconds> parse_retry_after(std::string_view retry_after, std::string_view date,
+                                         std::optional<std::chrono::system_clock::time_point> now) noexcept {
+  const std::string_view text = trimmed(retry_after);
   auto wait = parse_delta(text);
   if (!wait) {
-    const auto due = parse_http_date(text, local_clock);
-    if (!due) return std::nullopt;
-    const auto responded = date ? parse_http_date(*date, local_clock) : std::nullopt;
-    wait = *due - responded.value_or(local_clock);
+    const auto local_clock = now ? std::optional{std::chrono::floor<seconds>(*now)} : std::nullopt;
+    const auto responded = parse_http_date(trimmed(date), local_clock);
+    const auto asked_at = responded ? responded : local_clock;
+    const auto due = parse_http_date(text, asked_at);
+    if (!due || !asked_at) return std::nullopt;
+    wait = *due - *asked_at;
   }
   return std::clamp(*wait, seconds{0}, retry_after_max);
 }
 
-}  // namespace webhooks
+}  // namespace dogged
