@@ -6,6 +6,8 @@
 //   <dogged/retry_result.hpp>     how it ended
 //   <dogged/circuit_breaker.hpp>  stop calling what keeps failing
 //   <dogged/codes.hpp>            error codes, and lists of them
+//   <dogged/code_sets.hpp>        lists that are ready: codes::http_retryable, codes::sqlstate_transient, …
+//   <dogged/classification.hpp>   what an error says about trying again: HTTP, PostgreSQL, libcurl, errno, …
 //   <dogged/retry_after.hpp>      the Retry-After header
 //
 //   auto page = dogged::retry(dogged::exponential(100ms).with_max_retries(4), [&] { return fetch(url); });
@@ -22,6 +24,8 @@
 #include <utility>
 
 #include <dogged/circuit_breaker.hpp>
+#include <dogged/classification.hpp>
+#include <dogged/code_sets.hpp>
 #include <dogged/codes.hpp>
 #include <dogged/detail/retry_loop.hpp>
 #include <dogged/policy.hpp>

@@ -1,0 +1,150 @@
+// What an error says about trying again, and the code to fail with: for HTTP, PostgreSQL, libcurl, errno, gRPC, AWS,
+// Azure, MongoDB and Redis.
+//
+//   const dogged::Classification failure = dogged::classify_http(response.status, {.retry_after = "120"});
+//   if (dogged::is_retryable(failure.category)) …
+//   throw dogged::TaskError{failure.code.str(), message}.retry_after(…);
+//
+// The tables are in <dogged/detail/classification_tables.hpp>, each row with its source; <dogged/code_sets.hpp> makes
+// lists for auto_retry_for of the same rows. What they do not list is `unknown`. A Classifier adds rows of your own.
+//
+// No function here allocates or throws, except Classifier::set. All are thread-safe.
+#pragma once
+
+#include <chrono>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <dogged/codes.hpp>
+#include <dogged/policy.hpp>
+
+namespace dogged {
+
+/// How long a throttled caller waits where the source does not say.
+inline constexpr milliseconds throttled_retry_after = std::chrono::seconds{60};
+
+struct Classification {
+  Category category = Category::unknown;
+  /// A row's; else made of what the source said, as HTTP_418 or AWS_SOME_NEW_ERROR (…_UNKNOWN where that makes no
+  /// code). An error whose category is not transient or throttled never has a code of the lists in code_sets.hpp.
+  ErrorCode code;
+  /// Replaces a policy's delay: what the source asked for, or throttled_retry_after. 0 to 24 h; 0: at once.
+  std::optional<milliseconds> retry_after = {};
+  /// For people. A literal, or of a row of the Classifier, which must live as long.
+  std::string_view reason = {};
+
+  friend bool operator==(const Classification&, const Classification&) = default;
+};
+
+/// Headers of an HTTP response, by their values as they came; empty: the response had none.
+struct HttpHeaders {
+  std::string_view retry_after = {};
+  std::string_view date = {};
+  /// The local clock, for a Retry-After that is a date in a response without Date. Without it such a date is not read.
+  std::optional<std::chrono::system_clock::time_point> now = {};
+};
+
+/// An HTTP status, with Retry-After in both its forms (<dogged/retry_after.hpp>). The code is HTTP_ and the status.
+/// A 3xx or 4xx that is not listed is permanent.
+[[nodiscard]] Classification classify_http(int status, const HttpHeaders& headers = {}) noexcept;
+
+/// PostgreSQL's SQLSTATE, five characters. A code that is not listed is taken by its class, the first two.
+[[nodiscard]] Classification classify_sqlstate(std::string_view sqlstate) noexcept;
+
+/// A CURLcode. 7 (CURLE_COULDNT_CONNECT) is CONNECT_FAILED; give CURLINFO_OS_ERRNO to classify_errno to know more.
+/// 28 (CURLE_OPERATION_TIMEDOUT) is RESPONSE_TIMEOUT; whether there was a connection only the caller knows.
+[[nodiscard]] Classification classify_curl(int code) noexcept;
+
+/// This system's errno.
+[[nodiscard]] Classification classify_errno(int number) noexcept;
+
+/// gRPC's status code, by its number or its name: 14, "14", "UNAVAILABLE" or "Unavailable".
+[[nodiscard]] Classification classify_grpc(int code) noexcept;
+[[nodiscard]] Classification classify_grpc(std::string_view code) noexcept;
+
+/// AWS's error code as the service sends it: `ThrottlingException`, `AWS.SimpleQueueService.MessageNotInflight`,
+/// `com.amazonaws.dynamodb.v20120810#ThrottlingException`, `ValidationError:http://…`.
+[[nodiscard]] Classification classify_aws(std::string_view code) noexcept;
+
+/// Azure's error code, failure reason or AMQP condition: `ServerBusy`, `MessageLockLost`,
+/// `com.microsoft:message-lock-lost`.
+[[nodiscard]] Classification classify_azure(std::string_view code) noexcept;
+
+/// MongoDB's error code, 0 where there is none, and the error's labels. A listed label counts where the code says
+/// nothing better: SystemOverloadedError before others.
+[[nodiscard]] Classification classify_mongodb(int code, std::span<const std::string_view> labels = {}) noexcept;
+[[nodiscard]] Classification classify_mongodb(int code, std::initializer_list<std::string_view> labels) noexcept;
+
+/// A Redis error reply, with or without its leading minus: `-LOADING Redis is loading the dataset in memory`. The kind
+/// is its first word; `ERR` alone says nothing.
+[[nodiscard]] Classification classify_redis(std::string_view error_line) noexcept;
+
+/// A name of the base set (`RateLimitExceeded`, `ValidationError`, …) or an error code of any table (`HTTP_503`).
+[[nodiscard]] Classification classify_name(std::string_view name) noexcept;
+
+/// The built-in tables, and rows of your own that go first.
+///
+///   const dogged::Classifier classifier = dogged::Classifier{}
+///       .set(dogged::CodeSource::http, 409, {.category = dogged::Category::transient})
+///       .set(dogged::CodeSource::aws, "KMSInternalException", {.category = dogged::Category::transient});
+///
+/// A value: copies are independent. const members are thread-safe; set is not, and ends what `reason` of earlier
+/// classifications points to.
+class Classifier {
+ public:
+  struct Row {
+    Category category = Category::unknown;
+    /// Empty: the one that the error has without this row.
+    std::string_view code = {};
+    /// 0 to 24 h. What the source itself asks for (Retry-After) goes first.
+    std::optional<milliseconds> retry_after = {};
+    std::string_view reason = {};
+  };
+
+  /// Adds a row, or replaces what the tables or an earlier row say. By number for http (100 to 599), curl,
+  /// errno_number, grpc and mongodb; by name for all but http: an SQLSTATE or its class of two characters, a name of
+  /// the table (`CURLE_AGAIN`, `ECONNRESET`), a label of MongoDB, a Redis kind or whole line.
+  /// Throws InvalidInput for a number or name that the source cannot have, a code that is none, a retry_after out of
+  /// its limits.
+  Classifier& set(CodeSource source, int number, const Row& row);
+  Classifier& set(CodeSource source, std::string_view name, const Row& row);
+
+  // As the functions above.
+  [[nodiscard]] Classification http(int status, const HttpHeaders& headers = {}) const noexcept;
+  [[nodiscard]] Classification sqlstate(std::string_view sqlstate) const noexcept;
+  [[nodiscard]] Classification curl(int code) const noexcept;
+  [[nodiscard]] Classification errno_number(int number) const noexcept;
+  [[nodiscard]] Classification grpc(int code) const noexcept;
+  [[nodiscard]] Classification grpc(std::string_view code) const noexcept;
+  [[nodiscard]] Classification aws(std::string_view code) const noexcept;
+  [[nodiscard]] Classification azure(std::string_view code) const noexcept;
+  [[nodiscard]] Classification mongodb(int code, std::span<const std::string_view> labels = {}) const noexcept;
+  [[nodiscard]] Classification mongodb(int code, std::initializer_list<std::string_view> labels) const noexcept;
+  [[nodiscard]] Classification redis(std::string_view error_line) const noexcept;
+  [[nodiscard]] Classification name(std::string_view name) const noexcept;
+
+ private:
+  struct OwnRow {
+    CodeSource source;
+    ErrorCode key;  // the code that is made of the source's number or name
+    Category category;
+    ErrorCode code;
+    std::optional<milliseconds> retry_after;
+    std::string reason;
+  };
+  struct Wanted;
+
+  Classifier& set(const Wanted& wanted, const Row& row);
+  [[nodiscard]] const OwnRow* find_own(CodeSource source, const ErrorCode& key) const noexcept;
+  [[nodiscard]] std::optional<Classification> find(const Wanted& wanted) const noexcept;
+  [[nodiscard]] Classification find_or_unknown(const Wanted& wanted) const noexcept;
+  [[nodiscard]] Classification by_class(const Wanted& whole, const Wanted& its_class) const noexcept;
+
+  std::vector<OwnRow> rows_;
+};
+
+}  // namespace dogged

@@ -1,0 +1,374 @@
+// From what a source says to a row of the tables: its number or name is made an error code, and rows are found by that.
+// So two spellings of a name (ServerBusy, server-busy) are one error, and a code has one category.
+#include <algorithm>
+#include <charconv>
+#include <system_error>
+
+#include <dogged/classification.hpp>
+#include <dogged/detail/classification_tables.hpp>
+#include <dogged/retry_after.hpp>
+
+#include "retry/duration.hpp"
+#include "retry/message.hpp"
+
+namespace dogged {
+namespace {
+
+using detail::CodeRow;
+using detail::CodeTable;
+namespace tables = detail::tables;
+
+constexpr bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
+constexpr bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+constexpr char to_upper(char c) { return is_lower(c) ? static_cast<char>(c - 'a' + 'A') : c; }
+
+/// An error code in the making. What becomes too long, or does not begin with a letter, is `<prefix>UNKNOWN`.
+class CodeBuilder {
+ public:
+  explicit CodeBuilder(std::string_view prefix) noexcept : prefix_(prefix) { append(prefix); }
+
+  void append(char c) noexcept {
+    if (size_ < text_.size()) text_[size_] = c;
+    ++size_;
+  }
+  void append(std::string_view text) noexcept {
+    for (char c : text) append(c);
+  }
+
+  [[nodiscard]] ErrorCode code() const noexcept {
+    const std::string_view made{text_.data(), std::min(size_, text_.size())};
+    if (size_ > prefix_.size() && size_ <= text_.size() && detail::is_valid_error_code(made)) return made;
+    CodeBuilder unknown{prefix_};
+    unknown.append("UNKNOWN");
+    return std::string_view{unknown.text_.data(), unknown.size_};
+  }
+
+ private:
+  std::string_view prefix_;
+  std::array<char, limits::error_code_bytes> text_{};
+  std::size_t size_ = 0;
+};
+
+ErrorCode code_of_number(std::string_view prefix, int number) noexcept {
+  CodeBuilder builder{prefix};
+  std::array<char, 12> digits{};
+  const auto written = std::to_chars(digits.data(), digits.data() + digits.size(), number);
+  if (number >= 0) builder.append({digits.data(), static_cast<std::size_t>(written.ptr - digits.data())});
+  return builder.code();
+}
+
+/// Whether a word begins at name[i] of a CamelCase name: tB, 2T, and the T of EC2Throttled or XMLText.
+bool begins_word(std::string_view name, std::size_t i) noexcept {
+  if (i == 0 || !is_upper(name[i])) return false;
+  if (is_lower(name[i - 1]) || is_digit(name[i - 1])) return true;
+  return is_upper(name[i - 1]) && i + 1 < name.size() && is_lower(name[i + 1]);
+}
+
+/// UPPER_SNAKE of a name in CamelCase, kebab-case, words or UPPER_SNAKE.
+ErrorCode code_of_name(std::string_view prefix, std::string_view name) noexcept {
+  const bool is_camel_case = std::any_of(name.begin(), name.end(), is_lower);
+  CodeBuilder builder{prefix};
+  bool between_words = false;
+  bool is_first = true;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (!detail::is_letter_or_digit(name[i])) {
+      between_words = true;
+      continue;
+    }
+    if (!is_first && (between_words || (is_camel_case && begins_word(name, i)))) builder.append('_');
+    builder.append(to_upper(name[i]));
+    between_words = is_first = false;
+  }
+  return builder.code();
+}
+
+const CodeRow* find_row(const CodeTable& table, int number) noexcept {
+  const auto found = std::find_if(table.rows.begin(), table.rows.end(), [&](const CodeRow& row) {
+    return row.number == number && number != CodeRow::no_number;
+  });
+  return found == table.rows.end() ? nullptr : &*found;
+}
+
+const CodeRow* find_row(const CodeTable& table, std::string_view code) noexcept {
+  const auto found =
+      std::find_if(table.rows.begin(), table.rows.end(), [&](const CodeRow& row) { return row.code == code; });
+  return found == table.rows.end() ? nullptr : &*found;
+}
+
+const CodeRow* find_row_in_all(std::string_view code) noexcept {
+  for (const CodeTable& table : tables::all) {
+    if (const CodeRow* row = find_row(table, code)) return row;
+  }
+  return nullptr;
+}
+
+std::string_view without_prefix(std::string_view text, std::string_view prefix) noexcept {
+  return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
+}
+
+/// https://smithy.io/2.0/aws/protocols/aws-restjson1-protocol.html#operation-error-serialization: what stands before
+/// a # and after a colon is no part of the name.
+std::string_view aws_name(std::string_view code) noexcept {
+  code = code.substr(0, code.find(':'));
+  if (const std::size_t hash = code.find('#'); hash != std::string_view::npos) code = code.substr(hash + 1);
+  return without_prefix(code, "AWS.SimpleQueueService.");
+}
+
+std::string_view azure_name(std::string_view code) noexcept {
+  return without_prefix(without_prefix(code, "com.microsoft:"), "amqp:");
+}
+
+/// The first word of the line without its minus, if it is a kind: upper case.
+std::string_view redis_kind(std::string_view line) noexcept {
+  const std::string_view word = line.substr(0, line.find_first_of(" \r\n"));
+  const bool is_kind = std::all_of(word.begin(), word.end(), [](char c) { return is_upper(c) || is_digit(c); });
+  return is_kind ? word : std::string_view{};
+}
+
+bool is_sqlstate(std::string_view text) noexcept {
+  return text.size() == 5 && std::all_of(text.begin(), text.end(), [](char c) { return is_upper(c) || is_digit(c); });
+}
+
+const CodeTable& table_of(CodeSource source) noexcept {
+  const auto* const found = std::find_if(std::begin(tables::all), std::end(tables::all),
+                                         [&](const CodeTable& table) { return table.source == source; });
+  return *found;
+}
+
+constexpr std::string_view to_text(CodeSource source) noexcept {
+  constexpr std::array<std::string_view, 10> names = {"name", "http", "sqlstate", "curl",    "errno_number",
+                                                      "grpc", "aws",  "azure",    "mongodb", "redis"};
+  return names[static_cast<std::size_t>(source)];
+}
+
+}  // namespace
+
+/// An error that is looked for: what it is called in rows of a Classifier, and the table's row, if there is one.
+struct Classifier::Wanted {
+  CodeSource source;
+  ErrorCode key;
+  const CodeRow* row;
+
+  static Wanted by_code(CodeSource source, const ErrorCode& code) noexcept {
+    return {source, code,
+            source == CodeSource::name ? find_row_in_all(code.view()) : find_row(table_of(source), code.view())};
+  }
+  static Wanted by_name(CodeSource source, std::string_view name) noexcept {
+    return by_code(source, code_of_name(table_of(source).prefix, name));
+  }
+  /// gRPC's and MongoDB's errors have a number and a name, which are one error.
+  static Wanted by_number(CodeSource source, int number) noexcept {
+    const CodeTable& table = table_of(source);
+    const CodeRow* row = find_row(table, number);
+    const bool has_name = row != nullptr && (source == CodeSource::grpc || source == CodeSource::mongodb);
+    return {source, has_name ? ErrorCode{row->code} : code_of_number(table.prefix, number), row};
+  }
+};
+
+const Classifier::OwnRow* Classifier::find_own(CodeSource source, const ErrorCode& key) const noexcept {
+  const auto found = std::find_if(rows_.begin(), rows_.end(),
+                                  [&](const OwnRow& row) { return row.source == source && row.key == key; });
+  return found == rows_.end() ? nullptr : &*found;
+}
+
+std::optional<Classification> Classifier::find(const Wanted& wanted) const noexcept {
+  const auto delay = [](Category category) {
+    return category == Category::throttled ? std::optional{throttled_retry_after} : std::nullopt;
+  };
+  if (const OwnRow* own = find_own(wanted.source, wanted.key)) {
+    return Classification{own->category, own->code, own->retry_after ? own->retry_after : delay(own->category),
+                          own->reason};
+  }
+  if (wanted.row == nullptr) return std::nullopt;
+  return Classification{wanted.row->category, wanted.row->code, delay(wanted.row->category), wanted.row->reason};
+}
+
+Classification Classifier::find_or_unknown(const Wanted& wanted) const noexcept {
+  if (const auto found = find(wanted)) return *found;
+  return {.code = wanted.key, .reason = "not in the tables"};
+}
+
+/// The class's own code stands for all of a class that is retried, so that a list can have it.
+Classification Classifier::by_class(const Wanted& whole, const Wanted& its_class) const noexcept {
+  if (const auto found = find(whole)) return *found;
+  auto found = find(its_class);
+  if (!found) return find_or_unknown(whole);
+  if (!is_retryable(found->category) && found->code == its_class.key) found->code = whole.key;
+  return *found;
+}
+
+Classification Classifier::http(int status, const HttpHeaders& headers) const noexcept {
+  const CodeRow* class_row = find_row(tables::http, status / 100);
+  const Wanted its_class{CodeSource::http, class_row != nullptr ? ErrorCode{class_row->code} : "HTTP_UNKNOWN",
+                         class_row};
+  const bool is_status = status >= 100 && status <= 599;  // less are the classes
+  Classification result =
+      is_status ? by_class(Wanted::by_number(CodeSource::http, status), its_class)
+                : Classification{.code = code_of_number(tables::http.prefix, status), .reason = "not an HTTP status"};
+  if (const auto wait = parse_retry_after(headers.retry_after, headers.date, headers.now)) result.retry_after = *wait;
+  return result;
+}
+
+Classification Classifier::sqlstate(std::string_view sqlstate) const noexcept {
+  if (!is_sqlstate(sqlstate)) return {.code = "PG_UNKNOWN", .reason = "not an SQLSTATE"};
+  return by_class(Wanted::by_name(CodeSource::sqlstate, sqlstate),
+                  Wanted::by_name(CodeSource::sqlstate, sqlstate.substr(0, 2)));
+}
+
+Classification Classifier::curl(int code) const noexcept {
+  return find_or_unknown(Wanted::by_number(CodeSource::curl, code));
+}
+
+Classification Classifier::errno_number(int number) const noexcept {
+  return find_or_unknown(Wanted::by_number(CodeSource::errno_number, number));
+}
+
+Classification Classifier::grpc(int code) const noexcept {
+  return find_or_unknown(Wanted::by_number(CodeSource::grpc, code));
+}
+
+Classification Classifier::grpc(std::string_view code) const noexcept {
+  int number = 0;
+  const auto read = std::from_chars(code.data(), code.data() + code.size(), number);
+  if (read.ec == std::errc{} && read.ptr == code.data() + code.size()) return grpc(number);
+  return find_or_unknown(Wanted::by_name(CodeSource::grpc, code));
+}
+
+Classification Classifier::aws(std::string_view code) const noexcept {
+  return find_or_unknown(Wanted::by_name(CodeSource::aws, aws_name(code)));
+}
+
+Classification Classifier::azure(std::string_view code) const noexcept {
+  return find_or_unknown(Wanted::by_name(CodeSource::azure, azure_name(code)));
+}
+
+Classification Classifier::mongodb(int code, std::span<const std::string_view> labels) const noexcept {
+  const Wanted by_code = Wanted::by_number(CodeSource::mongodb, code == 0 ? CodeRow::no_number : code);
+  const Classification of_code = find_or_unknown(by_code);
+  if (is_retryable(of_code.category)) return of_code;
+  std::optional<Classification> of_label;
+  for (std::string_view label : labels) {
+    const auto found = find(Wanted::by_name(CodeSource::mongodb, label));
+    if (!found || !is_retryable(found->category)) continue;
+    if (!of_label || found->category == Category::throttled) of_label = found;
+  }
+  return of_label.value_or(of_code);
+}
+
+Classification Classifier::mongodb(int code, std::initializer_list<std::string_view> labels) const noexcept {
+  return mongodb(code, std::span<const std::string_view>{labels.begin(), labels.size()});
+}
+
+Classification Classifier::redis(std::string_view error_line) const noexcept {
+  std::string_view line = without_prefix(error_line, "-");
+  line = line.substr(0, line.find_first_of("\r\n"));
+  if (redis_kind(line).empty()) return {.code = "REDIS_UNKNOWN", .reason = "not a Redis error"};
+  if (const auto found = find(Wanted::by_name(CodeSource::redis, line))) return *found;
+  return find_or_unknown(Wanted::by_name(CodeSource::redis, redis_kind(line)));
+}
+
+Classification Classifier::name(std::string_view name) const noexcept {
+  return find_or_unknown(Wanted::by_name(CodeSource::name, name));
+}
+
+namespace {
+
+[[noreturn]] void refuse_name(CodeSource source, std::string_view name, const std::string& why) {
+  throw InvalidInput("the name " + in_quotes(name) + " cannot be added to " + std::string{to_text(source)} + ": " +
+                     why);
+}
+
+/// The row of the table by its name as it is written there: the errors of curl and errno are known by number.
+const CodeRow& row_of_name(CodeSource source, std::string_view name) {
+  Words names;
+  for (const CodeRow& row : table_of(source).rows) {
+    if (row.name == name) return row;
+    names.push_back(row.name);
+  }
+  refuse_name(source, name, "its table has no such name" + suggestion(name, names) + "; add it by its number");
+}
+
+bool is_sqlstate_or_class(std::string_view text) {
+  return is_sqlstate(text) || (text.size() == 2 && is_sqlstate("000" + std::string{text}));
+}
+
+void require_number(CodeSource source, int number) {
+  const std::string of_source = std::string{to_text(source)} + " number " + std::to_string(number);
+  switch (source) {
+    case CodeSource::http:
+      if (number < 100 || number > 599) throw InvalidInput("the " + of_source + " is not a status, 100 to 599");
+      return;
+    case CodeSource::curl:
+    case CodeSource::errno_number:
+    case CodeSource::grpc:
+    case CodeSource::mongodb:
+      if (number < 0) throw InvalidInput("the " + of_source + " is negative; it must be 0 or more");
+      return;
+    default:
+      throw InvalidInput("the " + of_source + " cannot be added: errors of this source have names");
+  }
+}
+
+void require_retry_after(const std::optional<milliseconds>& wait) {
+  if (!wait || (*wait >= milliseconds{0} && *wait <= limits::max_delay)) return;
+  throw InvalidInput("retry_after is " + duration_to_text(*wait) + "; it must be 0 to 24h");
+}
+
+}  // namespace
+
+Classifier& Classifier::set(CodeSource source, int number, const Row& row) {
+  require_number(source, number);
+  return set(Wanted::by_number(source, number), row);
+}
+
+Classifier& Classifier::set(CodeSource source, std::string_view name, const Row& row) {
+  if (source == CodeSource::http) refuse_name(source, name, "its errors are statuses: give a number, 100 to 599");
+  if (source == CodeSource::curl || source == CodeSource::errno_number) {
+    return set(source, row_of_name(source, name).number, row);
+  }
+  if (source == CodeSource::sqlstate && !is_sqlstate_or_class(name)) {
+    refuse_name(source, name, "it must be an SQLSTATE of five of 0-9 A-Z, or its class, the first two");
+  }
+  if (source == CodeSource::aws) name = aws_name(name);
+  if (source == CodeSource::azure) name = azure_name(name);
+  const Wanted wanted = Wanted::by_name(source, name);
+  if (wanted.key == code_of_name(table_of(source).prefix, {}) && wanted.row == nullptr) {
+    refuse_name(source, name, "it makes no error code, which has 1 to 64 of A-Z 0-9 _");
+  }
+  return set(wanted, row);
+}
+
+Classifier& Classifier::set(const Wanted& wanted, const Row& row) {
+  require_retry_after(row.retry_after);
+  const std::string_view made = wanted.row != nullptr ? wanted.row->code : wanted.key.view();
+  OwnRow own{wanted.source,   wanted.key,
+             row.category,    ErrorCode{row.code.empty() ? made : row.code},
+             row.retry_after, std::string{row.reason}};
+  if (find_own(wanted.source, wanted.key) != nullptr) {
+    std::erase_if(rows_, [&](const OwnRow& old) { return old.source == own.source && old.key == own.key; });
+  }
+  rows_.push_back(std::move(own));
+  return *this;
+}
+
+Classification classify_http(int status, const HttpHeaders& headers) noexcept {
+  return Classifier{}.http(status, headers);
+}
+Classification classify_sqlstate(std::string_view sqlstate) noexcept { return Classifier{}.sqlstate(sqlstate); }
+Classification classify_curl(int code) noexcept { return Classifier{}.curl(code); }
+Classification classify_errno(int number) noexcept { return Classifier{}.errno_number(number); }
+Classification classify_grpc(int code) noexcept { return Classifier{}.grpc(code); }
+Classification classify_grpc(std::string_view code) noexcept { return Classifier{}.grpc(code); }
+Classification classify_aws(std::string_view code) noexcept { return Classifier{}.aws(code); }
+Classification classify_azure(std::string_view code) noexcept { return Classifier{}.azure(code); }
+Classification classify_mongodb(int code, std::span<const std::string_view> labels) noexcept {
+  return Classifier{}.mongodb(code, labels);
+}
+Classification classify_mongodb(int code, std::initializer_list<std::string_view> labels) noexcept {
+  return Classifier{}.mongodb(code, labels);
+}
+Classification classify_redis(std::string_view error_line) noexcept { return Classifier{}.redis(error_line); }
+Classification classify_name(std::string_view name) noexcept { return Classifier{}.name(name); }
+
+}  // namespace dogged
