@@ -3,50 +3,19 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <memory>
 #include <stdexcept>
 #include <string_view>
 
+#include <dogged/classification.hpp>
+
 namespace webhooks {
 namespace {
 
-struct NamedError {
-  CURLcode result;
-  std::string_view code;
-};
-
-// Errors that mean one thing whatever else is known. The numbers' meanings:
-// https://curl.se/libcurl/c/libcurl-errors.html
-constexpr NamedError named_errors[] = {
-    {CURLE_URL_MALFORMAT, "INVALID_URL"},
-    {CURLE_COULDNT_RESOLVE_HOST, "DNS_FAILURE"},
-    {CURLE_WEIRD_SERVER_REPLY, "BAD_RESPONSE"},
-    {CURLE_SSL_CONNECT_ERROR, "TLS_ERROR"},
-    {CURLE_SSL_CIPHER, "TLS_ERROR"},
-    {CURLE_SSL_CERTPROBLEM, "TLS_ERROR"},
-    {CURLE_SSL_CACERT_BADFILE, "TLS_ERROR"},
-    {CURLE_SSL_ISSUER_ERROR, "TLS_ERROR"},
-    {CURLE_SSL_INVALIDCERTSTATUS, "TLS_ERROR"},
-    {CURLE_PEER_FAILED_VERIFICATION, "TLS_ERROR"},
-    {CURLE_GOT_NOTHING, "CONNECTION_RESET"},
-    {CURLE_SEND_ERROR, "CONNECTION_RESET"},
-    {CURLE_RECV_ERROR, "CONNECTION_RESET"},
-    {CURLE_PARTIAL_FILE, "CONNECTION_RESET"},
-    {CURLE_HTTP2, "CONNECTION_RESET"},
-    {CURLE_HTTP2_STREAM, "CONNECTION_RESET"},
-    {CURLE_ABORTED_BY_CALLBACK, "DELIVERY_ABORTED"},
-};
-
-std::string_view code_of_failed_connect(int os_errno) {
-  switch (os_errno) {
-    case ECONNREFUSED:
-      return "CONNECT_REFUSED";
-    case ETIMEDOUT:
-      return "CONNECT_TIMEOUT";
-    default:
-      return "CONNECT_FAILED";
-  }
+/// CONNECT_REFUSED, CONNECT_TIMEOUT or CONNECT_FAILED, whatever else errno may have been left at.
+std::string code_of_failed_connect(int os_errno) {
+  const dogged::Classification cause = dogged::classify_errno(os_errno);
+  return cause.code.view().starts_with("CONNECT_") ? cause.code.str() : "CONNECT_FAILED";
 }
 
 using Handle = std::unique_ptr<CURL, decltype(&curl_easy_cleanup)>;
@@ -158,17 +127,15 @@ std::string error_code(const TransferEnd& end) {
   if (end.result == CURLE_OK) {
     return end.status >= 200 && end.status <= 299 ? "" : "HTTP_" + std::to_string(end.status);
   }
-  if (end.result == CURLE_COULDNT_CONNECT) return std::string{code_of_failed_connect(end.os_errno)};
+  if (end.result == CURLE_COULDNT_CONNECT) return code_of_failed_connect(end.os_errno);
+  if (end.result == CURLE_ABORTED_BY_CALLBACK) return "DELIVERY_ABORTED";
   if (end.result == CURLE_OPERATION_TIMEDOUT) {
     return end.request_started ? "RESPONSE_TIMEOUT" : "CONNECT_TIMEOUT";
   }
   if (end.result == CURLE_UNSUPPORTED_PROTOCOL) {  // also said of an answer that does not begin with "HTTP/"
     return end.request_started ? "BAD_RESPONSE" : "INVALID_URL";
   }
-  const auto* const named = std::find_if(std::begin(named_errors), std::end(named_errors),
-                                         [&](const NamedError& error) { return error.result == end.result; });
-  if (named != std::end(named_errors)) return std::string{named->code};
-  return "CURL_" + std::to_string(end.result);
+  return dogged::classify_curl(end.result).code.str();
 }
 
 PostResult post_json(const PostRequest& request, const std::stop_token& stop) {

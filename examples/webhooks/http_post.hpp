@@ -59,7 +59,7 @@ struct TransferEnd {
 ///   CONNECTION_RESET   the connection ended before the answer did: likewise
 ///   BAD_RESPONSE       what came back is not HTTP
 ///   DELIVERY_ABORTED   a stop was requested
-///   CURL_<number>      any other libcurl error
+///   CURL_<number>      any other libcurl error (dogged::classify_curl, which names one more: OUT_OF_MEMORY)
 [[nodiscard]] std::string error_code(const TransferEnd& end);
 
 }  // namespace webhooks
