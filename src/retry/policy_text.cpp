@@ -7,6 +7,7 @@
 #include <dogged/policy.hpp>
 
 #include "retry/duration.hpp"
+#include "retry/jitter_text.hpp"
 #include "retry/message.hpp"
 #include "retry/number_text.hpp"
 #include "retry/policy_fields.hpp"
@@ -24,19 +25,7 @@ std::string value_to_text(const Intervals& value) {
   return text;
 }
 
-std::string value_to_text(const Jitter& value) {
-  switch (value.kind()) {
-    case Jitter::Kind::none:
-      break;
-    case Jitter::Kind::full:
-      return "full";
-    case Jitter::Kind::absolute:
-      return duration_to_text(value.amount());
-    case Jitter::Kind::proportional:
-      return percentage_to_text(value.proportion());
-  }
-  return "none";
-}
+std::string value_to_text(const Jitter& value) { return jitter_to_text(value); }
 
 /// `base=30s` taken apart. `value` is as it was written.
 struct Setting {
@@ -83,19 +72,9 @@ void read_value(const Setting& setting, Intervals& value) {
 }
 
 void read_value(const Setting& setting, Jitter& value) {
-  if (setting.value == "none") {
-    value = Jitter::none();
-  } else if (setting.value == "full") {
-    value = Jitter::full();
-  } else if (const auto proportion = percentage_from_text(setting.value)) {
-    value = Jitter::proportional(*proportion);
-  } else {
-    try {
-      value = Jitter::absolute(duration_from_text(setting.value));
-    } catch (const InvalidInput&) {
-      refuse(setting, "write none, full, a percentage such as 25%, or a duration such as 50ms");
-    }
-  }
+  const auto jitter = jitter_from_text(setting.value);
+  if (!jitter) refuse(setting, "write none, full, a percentage such as 25%, or a duration such as 50ms");
+  value = *jitter;
 }
 
 Words words_of(std::string_view text) {

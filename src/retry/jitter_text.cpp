@@ -1,0 +1,34 @@
+// Jitter to text and back.
+#include "retry/jitter_text.hpp"
+
+#include "retry/duration.hpp"
+#include "retry/number_text.hpp"
+
+namespace dogged {
+
+std::string jitter_to_text(const Jitter& jitter) {
+  switch (jitter.kind()) {
+    case Jitter::Kind::none:
+      break;
+    case Jitter::Kind::full:
+      return "full";
+    case Jitter::Kind::absolute:
+      return duration_to_text(jitter.amount());
+    case Jitter::Kind::proportional:
+      return percentage_to_text(jitter.proportion());
+  }
+  return "none";
+}
+
+std::optional<Jitter> jitter_from_text(std::string_view text) {
+  if (text == "none") return Jitter::none();
+  if (text == "full") return Jitter::full();
+  if (const auto proportion = percentage_from_text(text)) return Jitter::proportional(*proportion);
+  try {
+    return Jitter::absolute(duration_from_text(text));
+  } catch (const InvalidInput&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace dogged

@@ -1,0 +1,17 @@
+// Jitter as people write it: none, full, 25%, 50ms.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <dogged/policy.hpp>
+
+namespace dogged {
+
+[[nodiscard]] std::string jitter_to_text(const Jitter& jitter);
+
+/// Nothing where the text is none of the forms. Whether the amount is within its limits is not asked.
+[[nodiscard]] std::optional<Jitter> jitter_from_text(std::string_view text);
+
+}  // namespace dogged
