@@ -1,4 +1,6 @@
 // The limits of a circuit breaker's settings.
+#include <string>
+
 #include <dogged/circuit_breaker_settings.hpp>
 
 #include "retry/duration.hpp"
@@ -6,20 +8,22 @@
 namespace dogged {
 namespace {
 
-constexpr int max_threshold = 1000;
+[[noreturn]] void refuse(const std::string& field, const std::string& value, const std::string& limit) {
+  throw InvalidPolicy(field, field + " is " + value + "; it must be " + limit);
+}
 
-void require_threshold(const char* field, int threshold) {
-  if (threshold >= 1 && threshold <= max_threshold) return;
-  throw InvalidPolicy(field, std::string{field} + " is " + std::to_string(threshold) + "; it must be 1 to 1000");
+void require_threshold(const std::string& field, int threshold) {
+  if (threshold >= 1 && threshold <= limits::max_breaker_threshold) return;
+  refuse(field, std::to_string(threshold), "1 to " + std::to_string(limits::max_breaker_threshold));
 }
 
 }  // namespace
 
 void require_valid(const CircuitBreakerSettings& settings) {
   require_threshold("failure_threshold", settings.failure_threshold);
-  if (settings.recovery_timeout < limits::min_delay || settings.recovery_timeout > limits::max_delay) {
-    throw InvalidPolicy("recovery_timeout", "recovery_timeout is " + duration_to_text(settings.recovery_timeout) +
-                                                "; it must be 1ms to 24h");
+  const milliseconds timeout = settings.recovery_timeout;
+  if (timeout < limits::min_delay || timeout > limits::max_delay) {
+    refuse("recovery_timeout", duration_to_text(timeout), "1ms to 24h");
   }
   require_threshold("success_threshold", settings.success_threshold);
 }

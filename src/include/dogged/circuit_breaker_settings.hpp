@@ -1,4 +1,4 @@
-// The settings of a circuit breaker and their limits.
+// The settings of a circuit breaker, apart from the breaker: configuration reads them, and needs no breaker for it.
 #pragma once
 
 #include <chrono>
@@ -7,12 +7,17 @@
 
 namespace dogged {
 
+namespace limits {
+inline constexpr int max_breaker_threshold = 1000;
+}  // namespace limits
+
+/// When a breaker opens, how long it stays open, and when it closes again. A copyable value.
 struct CircuitBreakerSettings {
-  /// Failures in a row that open a closed breaker: 1 to 1000.
+  /// So many failures, one after another, open a closed breaker. 1 to 1000.
   int failure_threshold = 5;
-  /// How long it stays open before probes are let through: 1 ms to 24 h.
+  /// So long an open breaker lets nothing through; then it is half-open. 1 ms to 24 h.
   milliseconds recovery_timeout = std::chrono::seconds{30};
-  /// Successful probes that close it again, and how many probes are let through at once: 1 to 1000.
+  /// So many successes close a half-open breaker. 1 to 1000.
   int success_threshold = 2;
 
   friend constexpr bool operator==(const CircuitBreakerSettings&, const CircuitBreakerSettings&) = default;
