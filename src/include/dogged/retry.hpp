@@ -1,15 +1,17 @@
 // The retry toolkit, usable without a database. This header retries a call in this process and includes the rest of
 // the toolkit; the queue's own retries use the same policies. docs/retry.md is the guide.
 //
-//   <dogged/policy.hpp>            how long to wait before retry 1, 2, …
-//   <dogged/retry_options.hpp>     deadlines, a time for each attempt, stopping, hooks
-//   <dogged/retry_result.hpp>      how it ended
-//   <dogged/circuit_breaker.hpp>   stop calling what keeps failing
-//   <dogged/codes.hpp>             error codes, and lists of them
-//   <dogged/code_sets.hpp>         lists that are ready: codes::http_retryable, codes::sqlstate_transient, …
-//   <dogged/classification.hpp>    what an error says about trying again: HTTP, PostgreSQL, libcurl, errno, …
-//   <dogged/exception_mapper.hpp>  from exception types to error codes
-//   <dogged/retry_after.hpp>       the Retry-After header
+//   <dogged/policy.hpp>                 how long to wait before retry 1, 2, …
+//   <dogged/retry_options.hpp>          deadlines, a time for each attempt, stopping, hooks
+//   <dogged/retry_result.hpp>           how it ended
+//   <dogged/circuit_breaker.hpp>        stop calling what keeps failing
+//   <dogged/codes.hpp>                  error codes, and lists of them
+//   <dogged/code_sets.hpp>              lists that are ready: codes::http_retryable, codes::sqlstate_transient, …
+//   <dogged/classification.hpp>         what an error says about trying again: HTTP, PostgreSQL, libcurl, errno, …
+//   <dogged/exception_mapper.hpp>       from exception types to error codes
+//   <dogged/retry_after.hpp>            the Retry-After header
+//   <dogged/retry_config.hpp>           settings in JSON, and presets for usual operations
+//   <dogged/resolved_retry_config.hpp>  which settings apply in the end: program, file, environment
 //
 //   auto page = dogged::retry(dogged::exponential(100ms).with_max_retries(4), [&] { return fetch(url); });
 //   if (page) use(page.value());   // value() throws the last error where there is no value
@@ -31,7 +33,9 @@
 #include <dogged/detail/retry_loop.hpp>
 #include <dogged/exception_mapper.hpp>
 #include <dogged/policy.hpp>
+#include <dogged/resolved_retry_config.hpp>
 #include <dogged/retry_after.hpp>
+#include <dogged/retry_config.hpp>
 #include <dogged/retry_options.hpp>
 #include <dogged/retry_result.hpp>
 
