@@ -17,7 +17,7 @@ struct CircuitBreakerSettings {
   int failure_threshold = 5;
   /// So long an open breaker lets nothing through; then it is half-open. 1 ms to 24 h.
   milliseconds recovery_timeout = std::chrono::seconds{30};
-  /// So many successes close a half-open breaker. 1 to 1000.
+  /// So many successful probes close a half-open breaker, and so many are let through at once. 1 to 1000.
   int success_threshold = 2;
 
   friend constexpr bool operator==(const CircuitBreakerSettings&, const CircuitBreakerSettings&) = default;
