@@ -43,7 +43,7 @@ CLI::Validator is_one_of(Words words, const std::string& noun) {
 }
 
 CLI::Validator is_status() {
-  return is_one_of({"pending", "running", "succeeded", "failed", "cancelled", "expired"}, "a status");
+  return is_one_of({"pending", "running", "succeeded", "failed", "discarded", "cancelled", "expired"}, "a status");
 }
 
 CLI::Validator is_outcome() {

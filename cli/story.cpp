@@ -75,7 +75,7 @@ std::string retry_text(const TaskHistory& history, int retry) {
 }
 
 std::string why_it_failed(const TaskHistory& history) {
-  if (history.task.status != Status::failed || history.attempts.empty()) return {};
+  if (!has_failed(history.task) || history.attempts.empty()) return {};
   const AttemptView& last = history.attempts.back();
   if (last.outcome == Outcome::lost) return why_lost(history);
   if (!history.definition) return "no worker has declared this task, so its rules are not known";

@@ -125,6 +125,7 @@ DefinitionView definition_of(const db::Row& row) {
   definition.timeout_ms = row.maybe_number("timeout_ms");
   definition.retry_lost = row.boolean("retry_lost");
   definition.max_losses = small_number(row, "max_losses");
+  definition.dead_letter = row.boolean("dead_letter");
   definition.version = owned(row, "version");
   definition.updated_at = time_of(row, "updated_at_us");
   return definition;
@@ -169,6 +170,7 @@ std::string to_json(const DefinitionView& definition) {
       .add("timeout_ms", definition.timeout_ms)
       .add("retry_lost", definition.retry_lost)
       .add("max_losses", definition.max_losses)
+      .add("dead_letter", definition.dead_letter)
       .add("version", definition.version)
       .add("updated_at", definition.updated_at)
       .text();

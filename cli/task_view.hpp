@@ -46,6 +46,7 @@ struct DefinitionView {
   std::optional<std::int64_t> timeout_ms;
   bool retry_lost = true;
   int max_losses = 3;
+  bool dead_letter = true;
   std::string version;
   Time updated_at;
 };
@@ -77,6 +78,11 @@ struct TaskView {
   /// When it is due, if it waits.
   [[nodiscard]] Time due_at() const { return next_retry_at.value_or(run_at); }
 };
+
+/// For good, whether it is kept as a dead letter or not.
+[[nodiscard]] inline bool has_failed(const TaskView& task) noexcept {
+  return task.status == lifecycle::Status::failed || task.status == lifecycle::Status::discarded;
+}
 
 /// A task with all that tells its story.
 struct TaskHistory {

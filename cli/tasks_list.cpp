@@ -27,6 +27,7 @@ Color color_of(Status status) {
     case Status::succeeded:
       return Color::green;
     case Status::failed:
+    case Status::discarded:
       return Color::red;
     case Status::running:
       return Color::blue;
@@ -97,7 +98,8 @@ void add_tasks_list(CLI::App& tasks, Invocation& invocation) {
                                   "  dogged tasks list --queue webhooks --limit 20 --after 4711   the next page\n"
                                   "  dogged tasks list --status pending -o ndjson | jq .args",
                                   [&invocation, options] { return list(invocation, *options); });
-  command->add_option("--status", options->status, "pending, running, succeeded, failed, cancelled or expired")
+  command
+      ->add_option("--status", options->status, "pending, running, succeeded, failed, discarded, cancelled or expired")
       ->type_name("STATUS")
       ->check(is_status());
   command->add_option("--queue", options->queue, "Of this queue")->type_name("NAME");

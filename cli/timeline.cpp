@@ -58,6 +58,7 @@ Color color_of(Status status) {
     case Status::succeeded:
       return Color::green;
     case Status::failed:
+    case Status::discarded:
       return Color::red;
     case Status::cancelled:
     case Status::expired:
@@ -297,6 +298,7 @@ std::string Timeline::standing() const {
     case Status::cancelled:
       return cancelled_text();
     case Status::failed:
+    case Status::discarded:
     case Status::succeeded:
     case Status::expired:
       return totals();
@@ -509,7 +511,7 @@ void Timeline::add_next() {
 }
 
 void Timeline::add_end() {
-  if (task_.status == Status::failed) {
+  if (has_failed(task_)) {
     add_note(style_.pick("■ ", "= "), "will not retry: " + why_it_failed(history_), Color::red);
   }
   if (was_cancelled_waiting()) {

@@ -1,7 +1,7 @@
 -- The data of the queue. Text names the schema "dogged."; `dogged migrate --schema NAME` puts another name there.
 -- The schema itself and the tables that record migrations are made before the first migration runs.
 
-create type dogged.task_status as enum ('pending', 'running', 'succeeded', 'failed', 'cancelled', 'expired');
+create type dogged.task_status as enum ('pending', 'running', 'succeeded', 'failed', 'discarded', 'cancelled', 'expired');
 create type dogged.attempt_outcome as enum ('succeeded', 'failed', 'timed_out', 'cancelled', 'lost', 'interrupted');
 
 -- Limits that SQL and workers keep alike. One row.
@@ -62,6 +62,7 @@ create table dogged.task_definitions (
   auto_retry_for text[] not null,
   timeout_ms     bigint,
   retry_lost     boolean not null,
+  dead_letter    boolean not null,
   max_losses     integer not null,
   version        text not null,
   updated_at     timestamptz not null default now()
@@ -73,7 +74,9 @@ comment on column dogged.task_definitions.retry_policy is 'As `dogged policy sho
 comment on column dogged.task_definitions.auto_retry_for is 'Error codes that are retried; * lists all.';
 comment on column dogged.task_definitions.timeout_ms is 'How long an attempt may take; null: no deadline.';
 comment on column dogged.task_definitions.retry_lost is 'Whether it runs again after its worker died.';
-comment on column dogged.task_definitions.max_losses is 'The loss with this number dead-letters it.';
+comment on column dogged.task_definitions.max_losses is 'The loss with this number ends it.';
+comment on column dogged.task_definitions.dead_letter is
+  'Whether a task that fails for good is kept as a dead letter (failed); else it is discarded.';
 comment on column dogged.task_definitions.version is 'Of the worker that published it.';
 
 create sequence dogged.tasks_id_seq as bigint;
@@ -136,8 +139,21 @@ create index tasks_live_waiting on dogged.tasks_live (queue, (coalesce(next_retr
 create table dogged.tasks_failed partition of dogged.tasks (primary key (id)) for values in ('failed');
 create index tasks_failed_finished_at on dogged.tasks_failed (finished_at);
 
-create table dogged.tasks_done partition of dogged.tasks for values in ('succeeded', 'cancelled', 'expired')
+create table dogged.tasks_done partition of dogged.tasks for values in ('succeeded', 'discarded', 'cancelled', 'expired')
   partition by range (finished_at);
 create index tasks_done_id on dogged.tasks_done (id);
 -- Takes the tasks of a day whose partition is missing, so that no completion fails for want of one.
 create table dogged.tasks_done_default partition of dogged.tasks_done default;
+
+-- So that a client which did not hear the answer to a call can ask whether the call took effect.
+create table dogged.producer_calls (
+  producer  uuid primary key,
+  call      bigint not null,
+  task_ids  bigint[] not null,
+  called_at timestamptz not null default now()
+) with (fillfactor = 50);
+comment on table dogged.producer_calls is
+  'The last call of each connected client (dogged::Client), with the ids of the tasks that it enqueued. Producer and call are the '
+  'idempotency key of an enqueue that is repeated because its answer was lost. Rows of two days ago are removed.';
+comment on column dogged.producer_calls.producer is 'Drawn at random by the client when it is made.';
+comment on column dogged.producer_calls.call is 'Its calls, counted from 1.';

@@ -16,6 +16,7 @@ CREATE TYPE dogged.task_status AS ENUM (
     'running',
     'succeeded',
     'failed',
+    'discarded',
     'cancelled',
     'expired'
 );
@@ -294,6 +295,26 @@ CREATE FUNCTION dogged.moment_ago(claimed_at timestamp with time zone, microseco
 
 COMMENT ON FUNCTION dogged.moment_ago(claimed_at timestamp with time zone, microseconds bigint) IS 'now() less microseconds, but not before claimed_at: when something happened that a worker timed after its claim.';
 
+CREATE FUNCTION dogged.note_call(producer uuid, call bigint, task_ids bigint[]) RETURNS bigint[]
+    LANGUAGE plpgsql
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+begin
+  if note_call.producer is null then return note_call.task_ids; end if;
+  insert into dogged.producer_calls as last (producer, call, task_ids)
+  values (note_call.producer, note_call.call, note_call.task_ids)
+      on conflict on constraint producer_calls_pkey do update
+     set call = excluded.call, task_ids = excluded.task_ids, called_at = pg_catalog.now()
+   where last.call operator(pg_catalog.<) excluded.call;
+  if not found then
+    raise exception 'call % of producer % was made before', note_call.call, note_call.producer
+      using hint = 'Nothing was enqueued: this is an older try, which arrived late.', errcode = 'unique_violation';
+  end if;
+  return note_call.task_ids;
+end $$;
+
+COMMENT ON FUNCTION dogged.note_call(producer uuid, call bigint, task_ids bigint[]) IS 'Notes what a producer''s call has enqueued, in the transaction that enqueues, and gives it back. An error where that call, or a later one, is on record: so a call that is repeated does not take effect twice. Without a producer nothing is noted.';
+
 CREATE TABLE dogged.tasks (
     id bigint NOT NULL,
     status dogged.task_status DEFAULT 'pending'::dogged.task_status NOT NULL,
@@ -533,6 +554,20 @@ CREATE VIEW dogged.dead_letters AS
 
 COMMENT ON VIEW dogged.dead_letters IS 'Tasks that ended failed: what went wrong last, and how often they were tried.';
 
+CREATE TABLE dogged.producer_calls (
+    producer uuid NOT NULL,
+    call bigint NOT NULL,
+    task_ids bigint[] NOT NULL,
+    called_at timestamp with time zone DEFAULT now() NOT NULL
+)
+WITH (fillfactor='50');
+
+COMMENT ON TABLE dogged.producer_calls IS 'The last call of each connected client (dogged::Client), with the ids of the tasks that it enqueued. Producer and call are the idempotency key of an enqueue that is repeated because its answer was lost. Rows of two days ago are removed.';
+
+COMMENT ON COLUMN dogged.producer_calls.producer IS 'Drawn at random by the client when it is made.';
+
+COMMENT ON COLUMN dogged.producer_calls.call IS 'Its calls, counted from 1.';
+
 CREATE TABLE dogged.queues (
     name text NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
@@ -659,6 +694,7 @@ CREATE TABLE dogged.task_definitions (
     auto_retry_for text[] NOT NULL,
     timeout_ms bigint,
     retry_lost boolean NOT NULL,
+    dead_letter boolean NOT NULL,
     max_losses integer NOT NULL,
     version text NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL
@@ -676,7 +712,9 @@ COMMENT ON COLUMN dogged.task_definitions.timeout_ms IS 'How long an attempt may
 
 COMMENT ON COLUMN dogged.task_definitions.retry_lost IS 'Whether it runs again after its worker died.';
 
-COMMENT ON COLUMN dogged.task_definitions.max_losses IS 'The loss with this number dead-letters it.';
+COMMENT ON COLUMN dogged.task_definitions.dead_letter IS 'Whether a task that fails for good is kept as a dead letter (failed); else it is discarded.';
+
+COMMENT ON COLUMN dogged.task_definitions.max_losses IS 'The loss with this number ends it.';
 
 COMMENT ON COLUMN dogged.task_definitions.version IS 'Of the worker that published it.';
 
@@ -845,7 +883,7 @@ ALTER TABLE dogged.workers ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
 
 ALTER TABLE ONLY dogged.task_attempts ATTACH PARTITION dogged.task_attempts_default DEFAULT;
 
-ALTER TABLE ONLY dogged.tasks ATTACH PARTITION dogged.tasks_done FOR VALUES IN ('succeeded', 'cancelled', 'expired');
+ALTER TABLE ONLY dogged.tasks ATTACH PARTITION dogged.tasks_done FOR VALUES IN ('succeeded', 'discarded', 'cancelled', 'expired');
 
 ALTER TABLE ONLY dogged.tasks_done ATTACH PARTITION dogged.tasks_done_default DEFAULT;
 
@@ -857,6 +895,9 @@ ALTER TABLE ONLY dogged.tasks ALTER COLUMN id SET DEFAULT nextval('dogged.tasks_
 
 ALTER TABLE ONLY dogged.claims
     ADD CONSTRAINT claims_pkey PRIMARY KEY (worker_id, id);
+
+ALTER TABLE ONLY dogged.producer_calls
+    ADD CONSTRAINT producer_calls_pkey PRIMARY KEY (producer);
 
 ALTER TABLE ONLY dogged.queues
     ADD CONSTRAINT queues_pkey PRIMARY KEY (name);

@@ -12,6 +12,7 @@ Definition definition_from(const detail::RegisteredTask& task) {
   for (std::string_view code : task.options.auto_retry_for) definition.declared.rules.auto_retry_for.emplace_back(code);
   definition.declared.rules.max_losses = task.options.max_losses;
   definition.declared.rules.retry_lost = task.options.retry_lost;
+  definition.declared.rules.dead_letter = task.options.dead_letter;
   definition.declared.policy_text = policy_to_text(task.options.retry);
   definition.in_force = std::make_shared<InForce>(definition.declared);
   definition.timeout = task.options.timeout;

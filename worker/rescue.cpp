@@ -29,6 +29,7 @@ Report lost_report(const db::Row& row, const std::string& message) {
   if (!row.is_null("retry_lost")) {
     rules.retry_lost = row.boolean("retry_lost");
     rules.max_losses = static_cast<int>(row.number("max_losses"));
+    rules.dead_letter = row.boolean("dead_letter");
   }
   Report report;
   report.id = row.number("id");

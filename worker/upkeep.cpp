@@ -13,9 +13,9 @@
 namespace dogged::runtime {
 namespace {
 
-constexpr std::chrono::hours partitions_interval{1};
-constexpr std::chrono::minutes partitions_again{1};  // after it failed
-constexpr milliseconds while_locked{250};            // what is to be rescued is locked by someone
+constexpr std::chrono::hours chores_interval{1};
+constexpr std::chrono::minutes chores_again{1};  // after they failed
+constexpr milliseconds while_locked{250};        // what is to be rescued is locked by someone
 constexpr milliseconds shortest_until_lapse{50};
 constexpr int heartbeats_between_comparisons = 6;  // of definitions, unless a worker has announced itself
 
@@ -28,6 +28,7 @@ Declaration declaration_of(const db::Row& row) {
   }
   stored.rules.retry_lost = row.boolean("retry_lost");
   stored.rules.max_losses = static_cast<int>(row.number("max_losses"));
+  stored.rules.dead_letter = row.boolean("dead_letter");
   stored.policy_text = policy_to_text(stored.rules.policy);
   return stored;
 }
@@ -41,7 +42,7 @@ Upkeep::Upkeep(Session session, Settings settings, const Definitions& definition
       definitions_(definitions),
       on_rescued_(std::move(on_rescued)),
       log_(std::move(log)),
-      partitions_at_(SteadyClock::now() + partitions_interval),  // the worker has made them before it began
+      chores_at_(SteadyClock::now() + chores_interval),  // the worker has made partitions before it began
       may_end_leases_at_(SteadyClock::now() + (settings.lets_others_renew ? settings.heartbeat : milliseconds{0})),
       look_at_(SteadyClock::now()) {
   thread_.start([this] { run(); });
@@ -86,7 +87,7 @@ bool Upkeep::step() {
   }
   if (stop_.stop_requested()) return false;
   if (!rescue()) return false;
-  if (SteadyClock::now() >= partitions_at_) make_partitions();
+  if (SteadyClock::now() >= chores_at_) do_chores();
   if (SteadyClock::now() >= compare_at_) compare_definitions();
   return true;
 }
@@ -126,11 +127,14 @@ Upkeep::Outlook Upkeep::outlook() {
   return outlook;
 }
 
-void Upkeep::make_partitions() {
-  partitions_at_ = SteadyClock::now() + partitions_again;  // before it may fail: then the rest goes on meanwhile
+void Upkeep::do_chores() {
+  chores_at_ = SteadyClock::now() + chores_again;  // before one may fail: then the rest goes on meanwhile
   const auto made = session_.connection().run(sql::make_partitions).one().number("made");
   if (made > 0) log_->debug("made {} partitions for the coming days", made);
-  partitions_at_ = SteadyClock::now() + partitions_interval;
+  const auto forgotten = session_.connection().run(sql::tidy_producer_calls).affected();
+  if (forgotten > 0)
+    log_->debug("forgot the last calls of {} clients that have called nothing for two days", forgotten);
+  chores_at_ = SteadyClock::now() + chores_interval;
 }
 
 /// The newest declaration of a task counts for all workers, so that what becomes of a failure does not depend on which

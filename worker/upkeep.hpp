@@ -45,7 +45,7 @@ class Upkeep {
   void run();
   bool step();
   bool rescue();
-  void make_partitions();
+  void do_chores();
   void compare_definitions();
   /// What there is to rescue, and when.
   struct Outlook {
@@ -61,7 +61,7 @@ class Upkeep {
   const std::shared_ptr<spdlog::logger> log_;
 
   // Of its thread alone.
-  SteadyClock::time_point partitions_at_;
+  SteadyClock::time_point chores_at_;
   SteadyClock::time_point compare_at_;
   SteadyClock::time_point may_end_leases_at_;
   SteadyClock::time_point look_at_;

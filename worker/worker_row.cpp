@@ -51,7 +51,7 @@ std::optional<Registration> insert_row(db::Connection& connection, const WorkerR
 db::Params definition_params(const Definitions& definitions) {
   std::vector<std::string> names, queues, policies, codes;
   std::vector<std::optional<std::int64_t>> timeouts_ms;
-  std::vector<std::string> retry_lost;
+  std::vector<std::string> retry_lost, dead_letter;
   std::vector<std::int64_t> max_losses;
   for (const auto& [name, definition] : definitions) {
     names.push_back(name);
@@ -62,9 +62,11 @@ db::Params definition_params(const Definitions& definitions) {
                                                          : std::nullopt);
     retry_lost.emplace_back(definition.declared.rules.retry_lost ? "t" : "f");
     max_losses.push_back(definition.declared.rules.max_losses);
+    dead_letter.emplace_back(definition.declared.rules.dead_letter ? "t" : "f");
   }
   db::Params params;
   params.add(names).add(queues).add(policies).add(codes).add(timeouts_ms).add(retry_lost).add(max_losses);
+  params.add(dead_letter);
   return params;
 }
 

@@ -1,21 +1,24 @@
 // dogged::Client: one connection behind a mutex.
-#include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <exception>
 #include <mutex>
 #include <optional>
+#include <random>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include <spdlog/spdlog.h>
 
+#include <dogged/classification.hpp>
 #include <dogged/client.hpp>
+#include <dogged/retry.hpp>
 
 #include "client/enqueue_statement.hpp"
 #include "db/connection.hpp"
 #include "db/errors.hpp"
-#include "db/reconnect_backoff.hpp"
 #include "migrate/migrate.hpp"
+#include "sql_statements.hpp"
 
 namespace dogged {
 
@@ -23,9 +26,33 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-milliseconds require_reconnect_for(milliseconds time) {
-  if (time >= milliseconds{0} && time <= std::chrono::hours{24}) return time;
-  throw InvalidInput{"reconnect_for is " + std::to_string(time.count()) + " ms, and must be 0 to 24 h"};
+milliseconds require_retry_for(milliseconds time) {
+  if (time >= milliseconds{1} && time <= std::chrono::hours{24}) return time;
+  throw InvalidInput{"retry_for is " + std::to_string(time.count()) + " ms, and must be 1 ms to 24 h",
+                     "to try once, set retry to NoRetry{}"};
+}
+
+RetryPolicy require_sound(RetryPolicy policy) {
+  require_valid(policy);
+  return policy;
+}
+
+/// A UUID of version 4.
+std::string random_uuid() {
+  std::random_device device;
+  std::uniform_int_distribution<unsigned> digit{0, 15};
+  std::string uuid = "xxxxxxxx-xxxx-4xxx-8xxx-xxxxxxxxxxxx";
+  for (char& letter : uuid) {
+    if (letter == 'x') letter = "0123456789abcdef"[digit(device)];
+  }
+  return uuid;
+}
+
+/// The same call may succeed another time: no connection, or what the server says of itself for now.
+bool is_passing(const std::exception& error) {
+  if (dynamic_cast<const ConnectionError*>(&error) != nullptr) return true;
+  const auto* from_server = dynamic_cast<const DatabaseError*>(&error);
+  return from_server != nullptr && is_retryable(classify_sqlstate(from_server->sqlstate()).category);
 }
 
 }  // namespace
@@ -34,20 +61,29 @@ class Client::Impl {
  public:
   Impl(const std::string& url, ClientOptions options)
       : settings_{url, std::move(options.schema), std::move(options.application_name)},
-        reconnect_for_(require_reconnect_for(options.reconnect_for)),
+        retry_(require_sound(options.retry)),
+        retry_for_(require_retry_for(options.retry_for)),
         log_(options.log ? std::move(options.log) : spdlog::default_logger()) {
     connect();
   }
 
   std::vector<TaskId> enqueue_many(const std::vector<NewTask>& tasks) {
     if (tasks.empty()) return {};
-    const auto [statement, params] = enqueue_statement(tasks);
-    std::vector<TaskId> ids;
-    ids.reserve(tasks.size());
+    const RetryOptions options{.deadline = SteadyClock::now() + retry_for_};  // even where others wait before it
+    const std::scoped_lock lock{mutex_};
+    const bool may_be_repeated = max_retries(retry_) > 0;
+    const CallKey key{producer_, ++calls_};
+    const EnqueueStatement enqueue = enqueue_statement(tasks, may_be_repeated ? std::optional{key} : std::nullopt);
+    bool was_sent = false;
+    const auto result = retry_if(
+        retry_,
+        [&] {
+          connect_if_closed();
+          return ids_of(std::exchange(was_sent, true) ? repeat(enqueue, key) : run(enqueue));
+        },
+        is_passing, options);
     try {
-      const db::Rows rows = run(statement, params);
-      for (const db::Row& row : rows) ids.push_back(row.number("id"));
-      return ids;
+      return result.value();
     } catch (const InvalidInput&) {
       explain_refused(tasks);
       throw;
@@ -55,15 +91,36 @@ class Client::Impl {
   }
 
  private:
-  db::Rows run(const db::Statement& statement, const db::Params& params) {
-    const auto until = SteadyClock::now() + reconnect_for_;  // of this call, even where others wait before it
-    const std::scoped_lock lock{mutex_};
-    if (connection_ && connection_->is_closed_by_server()) lost("the server has closed the connection");
-    if (!connection_) connect_again(until);
+  static std::vector<TaskId> ids_of(const db::Rows& rows) {
+    std::vector<TaskId> ids;
+    ids.reserve(rows.size());
+    for (const db::Row& row : rows) ids.push_back(row.number("id"));
+    return ids;
+  }
+
+  db::Rows run(const EnqueueStatement& enqueue) {
+    return on_connection([&] { return connection_->run(enqueue.statement, enqueue.params); });
+  }
+
+  /// What was sent before may have taken effect, or do so yet: asks first.
+  db::Rows repeat(const EnqueueStatement& enqueue, const CallKey& key) {
+    return on_connection([&] {
+      std::optional<db::Rows> rows;
+      connection_->transaction([&] {
+        connection_->run(sql::reserve_producer, db::Params{}.add(key.producer));
+        rows = connection_->run(sql::call_made, db::Params{}.add(key.producer).add(key.call));
+        if (rows->empty()) rows = connection_->run(enqueue.statement, enqueue.params);
+      });
+      return *rows;
+    });
+  }
+
+  template <class Work>
+  db::Rows on_connection(Work work) {
     try {
-      return connection_->run(statement, params);
+      return work();
     } catch (const ConnectionError& error) {
-      lost(error.what());  // whether the statement took effect is for the caller to decide
+      lost(error.what());
       throw;
     }
   }
@@ -73,18 +130,10 @@ class Client::Impl {
     log_->warn("{}: {}; the next call connects again", settings_.application_name, db::one_line(why));
   }
 
-  void connect_again(SteadyClock::time_point until) {
-    for (;;) {
-      try {
-        connect();
-        break;
-      } catch (const ConnectionError&) {
-        const auto left = until - SteadyClock::now();
-        if (left <= left.zero()) throw;
-        std::this_thread::sleep_for(std::min<SteadyClock::duration>(backoff_.next(), left));
-      }
-    }
-    backoff_.reset();
+  void connect_if_closed() {
+    if (connection_ && connection_->is_closed_by_server()) lost("the server has closed the connection");
+    if (connection_) return;
+    connect();
     log_->info("{}: connected again", settings_.application_name);
   }
 
@@ -98,11 +147,13 @@ class Client::Impl {
     }
   }
 
-  db::Settings settings_;
-  milliseconds reconnect_for_;
-  std::shared_ptr<spdlog::logger> log_;
+  const db::Settings settings_;
+  const RetryPolicy retry_;
+  const milliseconds retry_for_;
+  const std::shared_ptr<spdlog::logger> log_;
+  const std::string producer_ = random_uuid();
   std::mutex mutex_;  // guards what follows
-  db::ReconnectBackoff backoff_;
+  std::int64_t calls_ = 0;
   std::optional<db::Connection> connection_;
 };
 

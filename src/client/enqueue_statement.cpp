@@ -119,10 +119,14 @@ db::Params params_of(const std::vector<NewTask>& tasks) {
 
 }  // namespace
 
-EnqueueStatement enqueue_statement(const std::vector<NewTask>& tasks) {
+EnqueueStatement enqueue_statement(const std::vector<NewTask>& tasks, const std::optional<CallKey>& key) {
   for (const NewTask& task : tasks) require_sound(task);
-  if (tasks.size() == 1) return {sql::enqueue, params_of(tasks.front())};
-  return {sql::enqueue_many, params_of(tasks)};
+  const bool is_one = tasks.size() == 1;
+  EnqueueStatement enqueue = is_one ? EnqueueStatement{sql::enqueue, params_of(tasks.front())}
+                                    : EnqueueStatement{sql::enqueue_many, params_of(tasks)};
+  enqueue.params.add(key ? std::optional{key->producer} : std::nullopt);
+  enqueue.params.add(key ? std::optional{key->call} : std::nullopt);
+  return enqueue;
 }
 
 void explain_refused(const std::vector<NewTask>& tasks) {

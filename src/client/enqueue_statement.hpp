@@ -1,6 +1,9 @@
 // What Client and enqueue_in have in common: the statement that enqueues, and errors that say more than PostgreSQL's.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include <dogged/client.hpp>
@@ -9,14 +12,21 @@
 
 namespace dogged {
 
+/// The idempotency key of a call that may be repeated: who calls, a UUID, and the number of the call.
+struct CallKey {
+  std::string producer;
+  std::int64_t call = 0;
+};
+
 struct EnqueueStatement {
   db::Statement statement;
   db::Params params;
 };
 
-/// Gives a row `id` for each of `tasks`, of which there is one at least. Throws InvalidInput for what PostgreSQL could
-/// only refuse with a less helpful message.
-[[nodiscard]] EnqueueStatement enqueue_statement(const std::vector<NewTask>& tasks);
+/// Gives a row `id` for each of `tasks`, of which there is one at least, and notes the call if it has a `key`. Throws
+/// InvalidInput for what PostgreSQL could only refuse with a less helpful message.
+[[nodiscard]] EnqueueStatement enqueue_statement(const std::vector<NewTask>& tasks,
+                                                 const std::optional<CallKey>& key = {});
 
 /// After PostgreSQL has refused `tasks`: throws an error that is more helpful than its own, if there is one.
 void explain_refused(const std::vector<NewTask>& tasks);

@@ -13,17 +13,19 @@ namespace dogged::lifecycle {
 namespace {
 
 /// In the order of the enum.
-constexpr std::array<std::string_view, 6> status_names{"pending", "running",   "succeeded",
-                                                       "failed",  "cancelled", "expired"};
+constexpr std::array<std::string_view, 7> status_names{"pending",   "running",   "succeeded", "failed",
+                                                       "discarded", "cancelled", "expired"};
 constexpr std::array<std::string_view, 6> outcome_names{"succeeded", "failed", "timed_out",
                                                         "cancelled", "lost",   "interrupted"};
 
-template <class Enum>
-std::optional<Enum> from_text(const std::array<std::string_view, 6>& names, std::string_view text) noexcept {
+template <class Enum, std::size_t count>
+std::optional<Enum> from_text(const std::array<std::string_view, count>& names, std::string_view text) noexcept {
   const auto found = std::find(names.begin(), names.end(), text);
   if (found == names.end()) return std::nullopt;
   return static_cast<Enum>(found - names.begin());
 }
+
+Status end_of_failed(const Rules& rules) noexcept { return rules.dead_letter ? Status::failed : Status::discarded; }
 
 bool can_be_mended_by_retrying(std::string_view error_code) noexcept {
   return error_code != codes::invalid_args && error_code != codes::invalid_result;
@@ -54,7 +56,7 @@ NextRun spend_retry(const RetryDelay& delay, std::optional<milliseconds> retry_a
 /// Failed and timed out: retried while the code is retryable and the policy has a delay left.
 Transition after_failure(const TaskState& task, const Rules& rules, const Ending& ending, std::string_view error_code,
                          double draw) {
-  Transition transition = ended(task, ending.outcome, Status::failed, error_code);
+  Transition transition = ended(task, ending.outcome, end_of_failed(rules), error_code);
   if (!is_retryable(rules, error_code)) return transition;
   const auto delay = next_delay(rules.policy, task.retry_count + 1, draw);
   if (!delay) return transition;
@@ -64,7 +66,7 @@ Transition after_failure(const TaskState& task, const Rules& rules, const Ending
 
 /// The worker died, perhaps because of this task: it runs again at once, but not for ever.
 Transition after_loss(const TaskState& task, const Rules& rules) {
-  Transition transition = ended(task, Outcome::lost, Status::failed, codes::worker_lost);
+  Transition transition = ended(task, Outcome::lost, end_of_failed(rules), codes::worker_lost);
   ++transition.losses;
   if (!rules.retry_lost || transition.losses >= rules.max_losses) return transition;
   return run_again(std::move(transition), NextRun{});

@@ -12,7 +12,7 @@
 
 namespace dogged::lifecycle {
 
-enum class Status { pending, running, succeeded, failed, cancelled, expired };
+enum class Status { pending, running, succeeded, failed, discarded, cancelled, expired };
 enum class Outcome { succeeded, failed, timed_out, cancelled, lost, interrupted };
 
 [[nodiscard]] std::string_view to_text(Status status) noexcept;
@@ -35,8 +35,9 @@ struct TaskState {
 struct Rules {
   RetryPolicy policy = NoRetry{};
   std::vector<std::string> auto_retry_for = {};  ///< error codes, or "*" for all
-  int max_losses = 3;                            ///< the loss with this number dead-letters the task
-  bool retry_lost = true;                        ///< false: the first loss dead-letters it
+  int max_losses = 3;                            ///< the loss with this number ends the task
+  bool retry_lost = true;                        ///< false: the first loss ends the task
+  bool dead_letter = true;                       ///< false: a task that fails for good is discarded, not failed
 };
 
 /// How the attempt ended.

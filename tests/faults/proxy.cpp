@@ -117,12 +117,14 @@ class End {
   std::deque<Chunk> waiting_;
 };
 
-/// A completion is known by the table that it alone writes. It comes as the text of a statement, by the simple protocol
-/// (Query) or by the extended one (Parse); COMMIT by the simple one.
+/// A completion is known by the table that it alone writes, a client's enqueue by its function. They come as the text
+/// of a statement, by the simple protocol (Query) or by the extended one (Parse); COMMIT by the simple one.
 bool is(Statement statement, const Message& message) {
   const auto has = [&](std::string_view text) { return message.bytes.find(text) != std::string::npos; };
   if (statement == Statement::commit) return message.type == 'Q' && message.bytes.compare(5, 6, "COMMIT") == 0;
-  return (message.type == 'Q' || message.type == 'P') && has("insert into") && has("task_attempts");
+  if (message.type != 'Q' && message.type != 'P') return false;
+  if (statement == Statement::enqueue) return has(".note_call(");
+  return has("insert into") && has("task_attempts");
 }
 
 short events_wanted(const End& end) { return static_cast<short>(end.is_due() ? POLLIN | POLLOUT : POLLIN); }

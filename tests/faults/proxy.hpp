@@ -22,7 +22,7 @@
 
 namespace dogged::faults {
 
-enum class Statement { completion, commit };
+enum class Statement { completion, commit, enqueue };
 enum class Side { before_server, after_server };
 
 class Proxy {

@@ -261,9 +261,27 @@ TEST_CASE("a client's call waits for a server that is away, and the task is ther
   CHECK(stage.database().value("select count(*) as value from dogged.tasks where name = 'for_nobody'") == "1");
 }
 
+TEST_CASE("a client whose call is cut before or after the server did it enqueues once, and hears the ids",
+          "[scenario]") {
+  Stage stage;
+  Proxy proxy{Stage::server().socket()};
+  Client client{proxy.url(), {.schema = stage.database().settings().schema}};
+  const std::vector<NewTask> tasks(GENERATE(1U, 3U), NewTask{.name = "for_nobody"});
+  const bool is_first_call = GENERATE(true, false);
+  if (!is_first_call) client.enqueue(NewTask{.name = "before"});
+  SECTION("before") { proxy.cut_at(Statement::enqueue, Side::before_server); }
+  SECTION("after") { proxy.cut_at(Statement::enqueue, Side::after_server); }
+  const std::vector<TaskId> ids = client.enqueue_many(tasks);
+  CHECK(proxy.hits() == 1);
+  std::string in_text;
+  for (const TaskId id : ids) in_text += (in_text.empty() ? "" : ",") + std::to_string(id);
+  CHECK(stage.database().value("select string_agg(id::text, ',' order by id) as value from dogged.tasks "
+                               "where name = 'for_nobody'") == in_text);
+}
+
 TEST_CASE("a client that does not wait says at once that the server is away", "[scenario]") {
   Stage stage;
-  Client client{Stage::server().url(), {.schema = stage.database().settings().schema, .reconnect_for = 0ms}};
+  Client client{Stage::server().url(), {.schema = stage.database().settings().schema, .retry = NoRetry{}}};
   Stage::server().stop(SIGINT);
   CHECK_THROWS_AS(client.enqueue(NewTask{.name = "for_nobody"}), ConnectionError);
   Stage::server().start();

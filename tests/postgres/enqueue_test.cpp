@@ -1,5 +1,6 @@
 // What enqueue promises: one path for C++ and SQL, in the caller's transaction, in order, when it is due,
 // unchanged.
+#include <atomic>
 #include <chrono>
 #include <mutex>
 #include <thread>
@@ -7,6 +8,7 @@
 #include <spdlog/sinks/ringbuffer_sink.h>
 #include <spdlog/spdlog.h>
 
+#include "sql_statements.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
 
@@ -284,11 +286,10 @@ namespace {
 
 /// A client whose log can be read.
 struct LoggedClient {
-  explicit LoggedClient(TestDatabase& database, milliseconds reconnect_for = 30s)
-      : client{database.settings().url,
-               {.schema = database.schema(),
-                .reconnect_for = reconnect_for,
-                .log = std::make_shared<spdlog::logger>("client", lines)}} {}
+  explicit LoggedClient(TestDatabase& database, RetryPolicy retry = ClientOptions{}.retry)
+      : client{
+            database.settings().url,
+            {.schema = database.schema(), .retry = retry, .log = std::make_shared<spdlog::logger>("client", lines)}} {}
 
   [[nodiscard]] std::vector<std::string> log() const { return lines->last_formatted(); }
 
@@ -336,30 +337,99 @@ TEST_CASE("a client whose connection was closed meanwhile connects again before 
   CHECK(logged.log() == std::vector<std::string>{lost, back, lost, back});
 }
 
-TEST_CASE("a client whose connection breaks under a statement does not send it again, and the next call connects") {
-  TestDatabase database;
-  LoggedClient logged{database};
-  logged.client.enqueue(work, no_args);
-  std::thread call;
+namespace {
+
+/// When the statement of a client that waits for a lock began; empty: none does.
+std::string waiting_since(db::Connection& observer) {
+  static constexpr db::Statement statement{
+      "waiting_since",
+      "select coalesce(max(query_start)::text, '') as value from pg_stat_activity "
+      "where wait_event_type = 'Lock' and application_name = 'dogged client' and query like '%dogged.enqueue%'"};
+  return std::string{observer.run(statement).one().text("value")};
+}
+
+/// Calls enqueue on a thread of its own, while the table is locked, and ends its backend under it.
+template <class Call>
+void with_backend_ended_under(TestDatabase& database, Call call) {
+  std::thread caller;
   database.connection().transaction([&] {
     database.run("lock table dogged.tasks_live");
-    call = std::thread{[&] { CHECK_THROWS_AS(logged.client.enqueue(work, no_args), ConnectionError); }};
-    CHECK(eventually([&] {
-      return database.value(
-                 "select count(*) as value from pg_stat_activity where wait_event_type = 'Lock' and "
-                 "application_name = 'dogged client'") == "1";
-    }));
+    caller = std::thread{call};
+    db::Connection observer{database.settings()};  // a transaction sees pg_stat_activity as it was first
+    CHECK(eventually([&] { return !waiting_since(observer).empty(); }));
     end_client_backends(database, 1);
   });
-  call.join();
+  caller.join();
+}
+
+}  // namespace
+
+TEST_CASE("a call whose connection breaks under its statement is made again, and enqueues once") {
+  TestDatabase database;
+  LoggedClient logged{database};
+  with_backend_ended_under(database, [&] { CHECK(logged.client.enqueue(work, no_args) > 0); });
+  CHECK(database.count_tasks() == 1);
+  CHECK(logged.log().size() == 2);
+}
+
+TEST_CASE("a client that does not retry tells that its connection broke, and the next call connects") {
+  TestDatabase database;
+  LoggedClient logged{database, NoRetry{}};
+  logged.client.enqueue(work, no_args);
+  with_backend_ended_under(database, [&] { CHECK_THROWS_AS(logged.client.enqueue(work, no_args), ConnectionError); });
   CHECK(database.count_tasks() == 1);
   logged.client.enqueue(work, no_args);
   CHECK(database.count_tasks() == 2);
   CHECK(logged.log().size() == 2);
+  CHECK(database.value("select count(*) as value from dogged.producer_calls") == "0");
 }
 
-TEST_CASE("a client refuses to reconnect for a negative time or for days") {
+TEST_CASE("a call that met a lock time limit is made again, and enqueues once") {
   TestDatabase database;
-  CHECK_THROWS_AS((LoggedClient{database, -1ms}), InvalidInput);
-  CHECK_THROWS_AS((LoggedClient{database, 25h}), InvalidInput);
+  Client client{database.settings().url + "&options=-c%20lock_timeout%3D20ms",
+                {.schema = database.schema(), .retry = fixed(1ms).with_max_retries(20)}};
+  std::thread caller;
+  std::atomic<bool> is_done{false};
+  database.connection().transaction([&] {
+    database.run("lock table dogged.tasks_live");
+    caller = std::thread{[&] {
+      client.enqueue(work, no_args);
+      is_done = true;
+    }};
+    db::Connection observer{database.settings()};
+    std::string first;
+    CHECK(eventually([&] { return !(first = waiting_since(observer)).empty(); }));
+    CHECK(eventually([&] { return waiting_since(observer) > first; }));
+    CHECK_FALSE(is_done);
+  });
+  caller.join();
+  CHECK(database.count_tasks() == 1);
+}
+
+TEST_CASE("an older try of a call that arrives late enqueues nothing") {
+  TestDatabase database;
+  const std::string producer = "00000000-0000-4000-8000-000000000001";
+  const auto call = [&](std::int64_t number) {
+    return database.connection().run(
+        sql::enqueue,
+        db::Params{}.add("a.b").add("{}").add_null().add_null().add_null().add(0).add_null().add(producer).add(number));
+  };
+  CHECK(call(1).one().number("id") == 1);
+  CHECK(call(2).one().number("id") == 2);
+  CHECK_THROWS_AS(call(2), InvalidInput);
+  CHECK_THROWS_AS(call(1), InvalidInput);
+  CHECK(database.count_tasks() == 2);
+  const db::Rows made = database.connection().run(sql::call_made, db::Params{}.add(producer).add(2));
+  CHECK(made.one().number("id") == 2);
+  CHECK(database.connection().run(sql::call_made, db::Params{}.add(producer).add(3)).empty());
+}
+
+TEST_CASE("a client refuses a retry_for of nothing or of days, and a policy that is none") {
+  TestDatabase database;
+  const auto client = [&](RetryPolicy retry, milliseconds retry_for) {
+    return Client{database.settings().url, {.schema = database.schema(), .retry = retry, .retry_for = retry_for}};
+  };
+  CHECK_THROWS_AS(client(NoRetry{}, 0ms), InvalidInput);
+  CHECK_THROWS_AS(client(NoRetry{}, 25h), InvalidInput);
+  CHECK_THROWS_AS(client(fixed(0ms), 1s), InvalidPolicy);
 }

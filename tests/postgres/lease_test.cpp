@@ -139,13 +139,14 @@ TEST_CASE("a task that keeps killing its workers is dead-lettered by its third l
   CHECK(database.value("select error_code as value from dogged.dead_letters") == "WORKER_LOST");
 }
 
-TEST_CASE("the stored definition says how many losses a task may have, and whether any") {
+TEST_CASE("the stored definition says how many losses a task may have, whether any, and what it becomes") {
   TestDatabase database;
   const TaskId id = database.client().enqueue(work, no_args);
   (void)make_dead_worker(database);
-  const TaskOptions options = GENERATE(TaskOptions{.retry_lost = false}, TaskOptions{.max_losses = 1});
+  const TaskOptions options = GENERATE(TaskOptions{.retry_lost = false}, TaskOptions{.max_losses = 1},
+                                       TaskOptions{.max_losses = 1, .dead_letter = false});
   RunningWorker worker{database, {does_nothing(options)}, quick()};
-  REQUIRE(eventually([&] { return database.status_of(id) == "failed"; }));
+  REQUIRE(eventually([&] { return database.status_of(id) == (options.dead_letter ? "failed" : "discarded"); }));
   CHECK(database.history_of(id) == "1 lost false");
 }
 

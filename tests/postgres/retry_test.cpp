@@ -129,3 +129,20 @@ TEST_CASE("retry_after does not retry what the policy would not") {
   CHECK(database.history_of(id) == "1 failed false");
   CHECK(database.value("select retry_after_ms as value from dogged.task_attempts") == "null");
 }
+
+TEST_CASE("a task that keeps no dead letters is discarded when it fails for good, and its attempts stay") {
+  TestDatabase database;
+  const RetryPolicy policy = GENERATE(RetryPolicy{NoRetry{}}, RetryPolicy{Fixed{.intervals = {1ms}}});
+  RunningWorker worker{database,
+                       {registered(work,
+                                   [](Context&, const nlohmann::json&) {
+                                     throw TaskError{"BUSY", "not now"};
+                                   },
+                                   {.retry = policy, .auto_retry_for = {"BUSY"}, .dead_letter = false})}};
+  const TaskId id = database.client().enqueue(work, {{"n", 1}});
+  REQUIRE(eventually([&] { return database.status_of(id) == "discarded"; }));
+  CHECK(database.value("select count(*) as value from dogged.dead_letters") == "0");
+  CHECK(database.value("select error_code || ' ' || error_message || ' ' || args as value from dogged.tasks_done") ==
+        "BUSY not now {\"n\": 1}");
+  CHECK(database.attempts_of(id).size() == static_cast<std::size_t>(max_retries(policy)) + 1);
+}

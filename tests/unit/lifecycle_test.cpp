@@ -18,8 +18,8 @@ using namespace dogged::lifecycle;
 
 namespace {
 
-constexpr std::array all_statuses{Status::pending, Status::running,   Status::succeeded,
-                                  Status::failed,  Status::cancelled, Status::expired};
+constexpr std::array all_statuses{Status::pending,   Status::running,   Status::succeeded, Status::failed,
+                                  Status::discarded, Status::cancelled, Status::expired};
 constexpr std::array all_outcomes{Outcome::succeeded, Outcome::failed, Outcome::timed_out,
                                   Outcome::cancelled, Outcome::lost,   Outcome::interrupted};
 
@@ -38,6 +38,7 @@ struct Case {
   std::optional<milliseconds> retry_after;
   bool last_loss;
   bool retry_lost;
+  bool dead_letter;
 };
 
 std::vector<Case> all_cases() {
@@ -49,7 +50,9 @@ std::vector<Case> all_cases() {
           for (auto retry_after : {std::optional<milliseconds>{}, std::optional<milliseconds>{7s}})
             for (bool last_loss : {true, false})
               for (bool retry_lost : {true, false})
-                cases.push_back({status, outcome, listing, has_retry_left, retry_after, last_loss, retry_lost});
+                for (bool dead_letter : {true, false})
+                  cases.push_back(
+                      {status, outcome, listing, has_retry_left, retry_after, last_loss, retry_lost, dead_letter});
   return cases;
 }
 
@@ -58,7 +61,8 @@ std::ostream& operator<<(std::ostream& out, const Case& one) {
   return out << to_text(one.status) << ", " << to_text(one.outcome) << ", "
              << listings[static_cast<std::size_t>(one.listing)]
              << (one.has_retry_left ? ", retries left" : ", no retry left") << (one.retry_after ? ", retry_after" : "")
-             << (one.last_loss ? ", last loss" : ", losses left") << (one.retry_lost ? "" : ", retry_lost=false");
+             << (one.last_loss ? ", last loss" : ", losses left") << (one.retry_lost ? "" : ", retry_lost=false")
+             << (one.dead_letter ? "" : ", dead_letter=false");
 }
 
 TaskState task_of(const Case& one) {
@@ -67,7 +71,11 @@ TaskState task_of(const Case& one) {
 }
 
 Rules rules_of(const Case& one) {
-  Rules rules{.policy = policy, .auto_retry_for = {"OTHER_CODE"}, .max_losses = 3, .retry_lost = one.retry_lost};
+  Rules rules{.policy = policy,
+              .auto_retry_for = {"OTHER_CODE"},
+              .max_losses = 3,
+              .retry_lost = one.retry_lost,
+              .dead_letter = one.dead_letter};
   if (one.listing == Listing::listed) rules.auto_retry_for = {"OTHER_CODE", "HTTP_503", "TIMEOUT"};
   if (one.listing == Listing::by_star) rules.auto_retry_for = {"*"};
   return rules;
@@ -84,17 +92,18 @@ std::optional<Transition> transition_of(const Case& one) {
 Status expected_status(const Case& one) {
   const bool is_retried = one.listing != Listing::not_listed && one.has_retry_left;
   const bool survives_loss = one.retry_lost && !one.last_loss;
+  const Status failed = one.dead_letter ? Status::failed : Status::discarded;
   switch (one.outcome) {
     case Outcome::succeeded:
       return Status::succeeded;
     case Outcome::failed:
-      return is_retried ? Status::pending : Status::failed;
+      return is_retried ? Status::pending : failed;
     case Outcome::timed_out:
-      return is_retried ? Status::pending : Status::failed;
+      return is_retried ? Status::pending : failed;
     case Outcome::cancelled:
       return Status::cancelled;
     case Outcome::lost:
-      return survives_loss ? Status::pending : Status::failed;
+      return survives_loss ? Status::pending : failed;
     case Outcome::interrupted:
       return Status::pending;
   }
@@ -142,7 +151,7 @@ Transition after_failure(const Rules& rules, std::string_view code) {
 
 TEST_CASE("every combination has the one transition of the table") {
   const std::vector<Case> cases = all_cases();
-  REQUIRE(cases.size() == 6 * 6 * 3 * 2 * 2 * 2 * 2);
+  REQUIRE(cases.size() == 7 * 6 * 3 * 2 * 2 * 2 * 2 * 2);
   for (const Case& one : cases) {
     if (one.status != Status::running) continue;
     CAPTURE(one);

@@ -22,10 +22,12 @@ struct ClientOptions {
   std::string schema = "dogged";
   /// Shown in pg_stat_activity.
   std::string application_name = "dogged client";
-  /// How long a call tries to connect again when its connection is gone, by backoff with jitter (100 ms, doubling to
-  /// 5 s), before it throws ConnectionError; 0: one try, at most 24 h. The call after it tries again, and so on for
-  /// ever.
-  milliseconds reconnect_for = std::chrono::seconds{30};
+  /// When a call is tried again that failed for a reason that passes: the connection was refused or lost, the server
+  /// restarts, has no connection left, or gave up a transaction (deadlock, serialization, a lock or time limit).
+  /// NoRetry{}: never.
+  RetryPolicy retry = exponential(milliseconds{100}).with_max_retries(20).with_max_delay(std::chrono::seconds{5});
+  /// No try is begun that a call would make later than this after it began. 1 ms to 24 h.
+  milliseconds retry_for = std::chrono::seconds{30};
   /// Told of each change between connected and not, one line each; null: spdlog's default logger. Include
   /// <spdlog/spdlog.h> to make one.
   std::shared_ptr<spdlog::logger> log = {};
@@ -54,14 +56,15 @@ struct NewTask {
 /// A connection that enqueues. Thread-safe: calls are made one after another; use a client per thread for more.
 ///
 /// Each call is one transaction: when it returns, the tasks are durable; when it throws InvalidInput, none was
-/// enqueued. A call that finds its connection closed, as after a restart of the server, connects again first
-/// (ClientOptions::reconnect_for). Nothing is sent twice: after ConnectionError the outcome is unknown if the
-/// connection was lost while the call waited for its answer.
+/// enqueued. A call whose connection is gone, or that fails for another reason that passes, is tried again
+/// (ClientOptions::retry), and enqueues once: where an answer was lost, the next try asks the database first whether
+/// the call has taken effect, by an idempotency key that was written with the tasks (the table producer_calls). Only if
+/// the last try throws ConnectionError is the outcome unknown.
 class Client {
  public:
   /// Connects, in one try, and checks that the schema is there and fits this program.
   /// `url`: `postgresql://…` or `host=… dbname=…`; empty: libpq's PG* variables.
-  /// Throws ConnectionError, SchemaMismatch, InvalidInput (the schema's name, reconnect_for out of range).
+  /// Throws ConnectionError, SchemaMismatch, InvalidInput (the schema's name, retry_for), InvalidPolicy (retry).
   explicit Client(const std::string& url, ClientOptions options = {});
   ~Client();
   Client(Client&&) noexcept;  ///< a client that was moved from may only be destroyed or assigned to
@@ -69,7 +72,7 @@ class Client {
 
   /// Enqueues one task. Throws InvalidInput (args that JSON cannot carry: NaN, NUL, invalid UTF-8; args over the
   /// limit of 1 MiB; a queue that does not exist; a run_at out of range), DatabaseError, and ConnectionError, after
-  /// which the task may have been enqueued.
+  /// which the task may have been enqueued: the last error, when ClientOptions::retry has no try left.
   template <class Args, class Result>
   TaskId enqueue(const Task<Args, Result>& task, const std::type_identity_t<Args>& args,
                  const EnqueueOptions& options = {}) {

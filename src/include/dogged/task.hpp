@@ -97,8 +97,12 @@ struct TaskOptions {
   milliseconds timeout{0};
   /// Whether the task runs again after its worker died in an attempt. False for work that must not be repeated.
   bool retry_lost = true;
-  /// A task that was lost with its worker this many times is dead-lettered. 1 to 100.
+  /// A task that was lost with its worker this many times has failed for good. 1 to 100.
   int max_losses = 3;
+  /// What becomes of a task that fails for good: kept as a dead letter (its status is `failed`), with its args and last
+  /// error, until someone replays or purges it; or, if false, `discarded`: it goes the way of tasks that have
+  /// succeeded.
+  bool dead_letter = true;
 };
 
 /// Thrown by a handler to fail its attempt with a code. The code decides whether the task is retried.
