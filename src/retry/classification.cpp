@@ -264,7 +264,8 @@ Classification Classifier::redis(std::string_view error_line) const noexcept {
   std::string_view line = without_prefix(error_line, "-");
   line = line.substr(0, line.find_first_of("\r\n"));
   if (redis_kind(line).empty()) return {.code = "REDIS_UNKNOWN", .reason = "not a Redis error"};
-  if (const auto found = find(Wanted::by_name(CodeSource::redis, line))) return *found;
+  const bool may_be_a_row = line.size() <= limits::error_code_bytes;  // not a megabyte that somebody sent
+  if (const auto found = may_be_a_row ? find(Wanted::by_name(CodeSource::redis, line)) : std::nullopt) return *found;
   return find_or_unknown(Wanted::by_name(CodeSource::redis, redis_kind(line)));
 }
 

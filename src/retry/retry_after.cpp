@@ -47,7 +47,7 @@ int full_year(int two_digits, int this_year) {
 
 // sscanf reads "%n" only where everything before it matched.
 std::optional<DateFields> scan_date(std::string_view text, std::optional<int> this_year) {
-  if (text.size() > date_bytes_max) return std::nullopt;
+  if (text.empty() || text.size() > date_bytes_max) return std::nullopt;
   std::array<char, date_bytes_max + 1> copy{};  // ends in NUL, as sscanf needs it
   std::copy(text.begin(), text.end(), copy.begin());
   const auto whole = static_cast<int>(text.size());
