@@ -6,9 +6,12 @@
 #include <exception>
 #include <memory>
 #include <typeinfo>
+#include <utility>
 
 #include <cxxabi.h>
 #include <spdlog/spdlog.h>
+
+#include <dogged/exception_mapper.hpp>
 
 #include "storable_text.hpp"
 
@@ -86,18 +89,25 @@ HandlerEnd failed_with(std::string_view code, std::string message, std::string d
   return end;
 }
 
-std::string details_json(const char* key, const std::string& value) {
-  return nlohmann::json{{key, value}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+std::string text_of(const nlohmann::json& details) {
+  return details.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-/// what() of an exception that somebody else wrote.
-std::string message_of(const std::exception& error) {
-  const char* message = error.what();
-  return message != nullptr ? message : "";
+/// The exception in flight, by the task's mapper.
+HandlerEnd end_of_mapped_exception(const ExceptionMapper& mapper) {
+  const std::string type = demangled(abi::__cxa_current_exception_type());
+  Mapped mapped = mapper.map(std::current_exception());
+  const Classification& classification = mapped.classification;
+  nlohmann::json details{{"exception", type}};
+  if (classification.category != Category::unknown) details["category"] = to_text(classification.category);
+  if (!mapped.mapper_error.empty()) details["mapper_error"] = mapped.mapper_error;
+  HandlerEnd end = failed_with(classification.code.view(), std::move(mapped.message), text_of(details));
+  end.retry_after = classification.retry_after;
+  return end;
 }
 
 /// The exception in flight, as the end of an attempt.
-HandlerEnd end_of_current_exception() {
+HandlerEnd end_of_current_exception(const ExceptionMapper& mapper) {
   try {
     throw;
   } catch (const TaskError& error) {
@@ -105,16 +115,15 @@ HandlerEnd end_of_current_exception() {
     end.retry_after = error.retry_after();
     return end;
   } catch (const detail::InvalidArgs& error) {
-    return failed_with(codes::invalid_args, error.what(), details_json("path", error.pointer()));
+    return failed_with(codes::invalid_args, error.what(), text_of({{"path", error.pointer()}}));
   } catch (const detail::InvalidResult& error) {
     return failed_with(codes::invalid_result, error.what());
-  } catch (const std::exception& error) {
-    return failed_with(codes::unhandled_exception, message_of(error),
-                       details_json("exception", demangled(&typeid(error))));
+  } catch (const std::exception&) {
+    return end_of_mapped_exception(mapper);
   } catch (...) {
-    const std::string type = demangled(abi::__cxa_current_exception_type());
-    return failed_with(codes::unhandled_exception, "an exception that is not a std::exception, of type " + type,
-                       details_json("exception", type));
+    HandlerEnd end = end_of_mapped_exception(mapper);
+    end.error_message += ", of type " + demangled(abi::__cxa_current_exception_type());
+    return end;
   }
 }
 
@@ -131,7 +140,7 @@ HandlerEnd run_handler(const ClaimedTask& task, AttemptContext& context, const A
   } catch (const abi::__forced_unwind&) {
     throw;  // pthread_exit in the handler: the thread must be let go
   } catch (...) {
-    return end_of_current_exception();
+    return end_of_current_exception(task.definition->exceptions);
   }
 }
 

@@ -4,7 +4,7 @@
 namespace dogged::runtime {
 namespace {
 
-Definition definition_from(const detail::RegisteredTask& task) {
+Definition definition_from(const detail::RegisteredTask& task, const ExceptionMapper& exceptions) {
   Definition definition;
   definition.name = task.name;
   definition.queue = std::string{task.options.queue};
@@ -16,6 +16,7 @@ Definition definition_from(const detail::RegisteredTask& task) {
   definition.declared.policy_text = policy_to_text(task.options.retry);
   definition.in_force = std::make_shared<InForce>(definition.declared);
   definition.timeout = task.options.timeout;
+  definition.exceptions = task.options.exceptions != nullptr ? task.options.exceptions() : exceptions;
   definition.run = task.run;
   return definition;
 }
@@ -28,7 +29,7 @@ void InForce::replace_by(Declaration declaration) {
   current_ = &all_.back();
 }
 
-Definitions make_definitions(const std::vector<detail::RegisteredTask>& registered) {
+Definitions make_definitions(const std::vector<detail::RegisteredTask>& registered, const ExceptionMapper& exceptions) {
   if (registered.empty()) {
     throw InvalidInput("this program registers no task",
                        "declare one with TASK_REGISTER, and build the worker with dogged_add_worker(name SOURCES …): a "
@@ -37,7 +38,7 @@ Definitions make_definitions(const std::vector<detail::RegisteredTask>& register
   Definitions definitions;
   std::string twice;
   for (const detail::RegisteredTask& task : registered) {
-    if (definitions.emplace(task.name, definition_from(task)).second) continue;
+    if (definitions.emplace(task.name, definition_from(task, exceptions)).second) continue;
     twice += (twice.empty() ? "" : ", ") + task.name;
   }
   if (!twice.empty()) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <dogged/detail/registration.hpp>
+#include <dogged/exception_mapper.hpp>
 
 #include "lifecycle/lifecycle.hpp"
 
@@ -44,6 +45,7 @@ struct Definition {
   Declaration declared;               ///< by this program
   std::shared_ptr<InForce> in_force;  ///< what counts
   milliseconds timeout{0};            ///< 0: none
+  ExceptionMapper exceptions;         ///< what the handler throws besides TaskError
   detail::ErasedHandler run;
 };
 
@@ -52,6 +54,8 @@ using Definitions = std::map<std::string, Definition, std::less<>>;
 
 /// From what TASK_REGISTER declared. Throws InvalidInput that lists every mistake at once: no task at all, or tasks
 /// that are registered twice.
-[[nodiscard]] Definitions make_definitions(const std::vector<detail::RegisteredTask>& registered);
+/// `exceptions`: for tasks that name no mapper of their own.
+[[nodiscard]] Definitions make_definitions(const std::vector<detail::RegisteredTask>& registered,
+                                           const ExceptionMapper& exceptions = {});
 
 }  // namespace dogged::runtime

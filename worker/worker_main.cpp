@@ -99,11 +99,11 @@ class ExitGuard {
   inline static std::atomic<pid_t> process{0};
 };
 
-int run(int argc, char** argv) {
+int run(int argc, char** argv, const ExceptionMapper& exceptions) {
   runtime::WorkerOptions options;
   if (const auto exit_code = runtime::parse_worker_options(argc, argv, options)) return *exit_code;
   if (detail::registration_failed()) throw Error("out of memory while tasks were registered, before main began");
-  runtime::Definitions definitions = runtime::make_definitions(detail::registered_tasks());
+  runtime::Definitions definitions = runtime::make_definitions(detail::registered_tasks(), exceptions);
   if (options.list_tasks) {
     print_tasks(definitions);
     return static_cast<int>(ExitCode::ok);
@@ -125,9 +125,9 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-int worker_main(int argc, char** argv) {
+int worker_main(int argc, char** argv, const ExceptionMapper& exceptions) {
   try {
-    return run(argc, argv);
+    return run(argc, argv, exceptions);
   } catch (const std::exception& error) {
     std::cerr << argv[0] << ": " << error.what() << "\n";
     return static_cast<int>(exit_code_for(error));

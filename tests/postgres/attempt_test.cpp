@@ -1,8 +1,12 @@
 // What an attempt row says of how the handler ended, for every way in which one can end.
+#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <system_error>
+
+#include <dogged/retry.hpp>
 
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
@@ -223,6 +227,64 @@ TEST_CASE("what is thrown without being a std::exception is UNHANDLED_EXCEPTION,
   check_failed_for_good(rows.one(), "UNHANDLED_EXCEPTION");
   CHECK(contains(rows.one().text("error_message"), "int"));
   CHECK(details_of(rows.one()) == nlohmann::json{{"exception", "int"}});
+}
+
+namespace {
+
+struct CardDeclined : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// A declined card, and a mapping that fails itself.
+const ExceptionMapper& card_errors() {
+  static const ExceptionMapper mapper =
+      ExceptionMapper{}
+          .map<CardDeclined>([](const CardDeclined&) {
+            return Classification{.category = Category::throttled, .code = "CARD_DECLINED", .retry_after = 40min};
+          })
+          .map<std::logic_error>([](const std::logic_error&) -> Classification { throw std::runtime_error{"no map"}; });
+  return mapper;
+}
+
+}  // namespace
+
+TEST_CASE("what a task's mapper says of an exception is the code and the delay of its retry") {
+  TestDatabase database;
+  RunningWorker worker{
+      database,
+      {registered(work, [](Context&, const nlohmann::json&) { throw CardDeclined{"insufficient funds"}; },
+                  {.retry = two_retries, .auto_retry_for = {"CARD_DECLINED"}, .exceptions = card_errors})}};
+  const TaskId id = database.client().enqueue(work, no_args);
+  REQUIRE(eventually([&] { return database.history_of(id) == "1 failed true"; }));
+  const db::Rows rows = database.attempts_of(id);
+  CHECK(rows.one().text("error_code") == "CARD_DECLINED");
+  CHECK(rows.one().text("error_message") == "insufficient funds");
+  CHECK(database.value("select retry_after_ms as value from dogged.task_attempts") == "2400000");
+  CHECK(database.value("select error_details->>'category' as value from dogged.task_attempts") == "throttled");
+}
+
+TEST_CASE("a mapper that throws loses neither the original error nor its own") {
+  TestDatabase database;
+  const db::Rows rows =
+      attempts_of_work(database, [](Context&, const nlohmann::json&) { throw std::out_of_range{"no such row"}; },
+                       {.exceptions = card_errors});
+  check_failed_for_good(rows.one(), "UNHANDLED_EXCEPTION");
+  CHECK(rows.one().text("error_message") == "no such row");
+  CHECK(details_of(rows.one()) == nlohmann::json{{"exception", "std::out_of_range"}, {"mapper_error", "no map"}});
+}
+
+TEST_CASE("an errno that is thrown is retried where the ready lists say so") {
+  TestDatabase database;
+  const db::Rows rows = attempts_of_work(database,
+                                         [](Context& context, const nlohmann::json&) {
+                                           if (context.attempt() == 1)
+                                             throw std::system_error{ECONNREFUSED, std::generic_category(), "connect"};
+                                           throw std::system_error{EACCES, std::generic_category(), "open"};
+                                         },
+                                         {.retry = two_retries, .auto_retry_for = codes::errno_transient});
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0].text("error_code") == "CONNECT_REFUSED");
+  check_failed_for_good(rows[1], "ERRNO_EACCES");
 }
 
 TEST_CASE("a TaskError with a code that is none is UNHANDLED_EXCEPTION, and says both the code and the message") {

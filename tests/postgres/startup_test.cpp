@@ -1,4 +1,6 @@
-// What a worker or a producer says that cannot start: the thing, and what to do about it.
+// What a worker or a producer says that cannot start: the thing, and what to do about it; and what a program declares.
+#include <stdexcept>
+
 #include "db/errors.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
@@ -41,6 +43,25 @@ TEST_CASE("tasks that are registered twice are all named") {
   CHECK(contains(error.message(), "third"));
   CHECK_FALSE(contains(error.message(), "other"));
   CHECK(contains(error.hint(), "TASK_REGISTER"));
+}
+
+TEST_CASE("the program's exception mapper is for tasks that name none of their own") {
+  static const auto mapper_to = [](const char* code) {
+    return ExceptionMapper{}.map<std::exception>(
+        [code](const std::exception&) { return Classification{.code = code}; });
+  };
+  detail::RegisteredTask with_own = does_nothing(other_work);
+  with_own.options.exceptions = +[]() -> const ExceptionMapper& {
+    static const ExceptionMapper own = mapper_to("OF_THE_TASK");
+    return own;
+  };
+  const auto definitions = runtime::make_definitions({does_nothing(work), with_own}, mapper_to("OF_THE_PROGRAM"));
+  const auto code_for = [&](const auto& key) {
+    const auto exception = std::make_exception_ptr(std::runtime_error{"x"});
+    return definitions.find(key.name())->second.exceptions.map(exception).classification.code.str();
+  };
+  CHECK(code_for(work) == "OF_THE_PROGRAM");
+  CHECK(code_for(other_work) == "OF_THE_TASK");
 }
 
 TEST_CASE("a server that is down is a ConnectionError that says how to start one") {

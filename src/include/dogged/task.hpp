@@ -28,6 +28,8 @@ class logger;
 
 namespace dogged {
 
+class ExceptionMapper;
+
 /// Identifies a task for its whole life; positive, given by the database in order of enqueueing.
 using TaskId = std::int64_t;
 
@@ -103,6 +105,10 @@ struct TaskOptions {
   /// error, until someone replays or purges it; or, if false, `discarded`: it goes the way of tasks that have
   /// succeeded.
   bool dead_letter = true;
+  /// Codes for what the handler throws besides TaskError: a function that gives the mapper, which must live as long as
+  /// the program (a static of the function). Null: the one that worker_main was given, without which some of the
+  /// standard library's have codes (<dogged/exception_mapper.hpp>) and all others UNHANDLED_EXCEPTION.
+  const ExceptionMapper& (*exceptions)() = nullptr;
 };
 
 /// Thrown by a handler to fail its attempt with a code. The code decides whether the task is retried.

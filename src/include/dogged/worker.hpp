@@ -16,18 +16,20 @@
 #include <spdlog/spdlog.h>
 
 #include <dogged/detail/registration.hpp>
+#include <dogged/exception_mapper.hpp>
 #include <dogged/task.hpp>
 
 namespace dogged {
 
 /// Runs a worker for every task that TASK_REGISTER declared in this program, until SIGTERM or SIGINT. Reads its
-/// settings from the command line and the environment; `--help` teaches them. Call it once, from main.
+/// settings from the command line and the environment; `--help` teaches them. Call it once, from main. `exceptions`
+/// gives codes to what handlers throw, for tasks without TaskOptions::exceptions of their own.
 ///
 /// Returns 0 after a shutdown on request, and otherwise what `dogged --help` lists under "Exit codes": 2 for a
 /// mistake on the command line or in a registration, 3 for a database that cannot be reached, 4 for a schema that is
 /// missing or does not fit, 5 for another error of the database, 1 for anything else. A handler that calls exit() ends
 /// the process at once, with 1 and without destructors, as a crash does.
-int worker_main(int argc, char** argv);
+int worker_main(int argc, char** argv, const ExceptionMapper& exceptions = {});
 
 }  // namespace dogged
 
