@@ -239,12 +239,6 @@ void add_program(Resolver& resolver, const RetryLayers& layers) {
   resolver.add({RetryLayer::program, "TASK_REGISTER", "", settings});
 }
 
-bool file_names_a_preset(const RetryLayers& layers) {
-  if (layers.file == nullptr) return false;
-  const auto task = layers.file->tasks.find(layers.operation);
-  return task != layers.file->tasks.end() && task->second.preset;
-}
-
 void add_environment(Resolver& resolver, const RetryLayers& layers, RetryLayer kind, const std::string& prefix) {
   resolver.add(
       {kind, "environment " + prefix, "", settings_from_environment(layers.environment, prefix, resolver.config())});
@@ -263,7 +257,7 @@ ResolvedRetryConfig resolve_retry_config(const RetryLayers& layers) {
     resolver.add({RetryLayer::file_defaults, "file " + layers.file->name + " ", "/defaults", layers.file->defaults});
   }
   add_program(resolver, layers);
-  if (layers.preset && !file_names_a_preset(layers)) resolver.add_preset(*layers.preset);
+  if (layers.preset) resolver.add_preset(*layers.preset);
   if (layers.file != nullptr) add_file_task(resolver, layers);
   add_environment(resolver, layers, RetryLayer::environment, "");
   add_environment(resolver, layers, RetryLayer::operation_environment, environment_name(layers.operation) + "_");

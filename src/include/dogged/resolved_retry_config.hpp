@@ -93,7 +93,7 @@ struct RetryLayers {
   /// RETRY_MAX_ATTEMPTS (1 to 21), RETRY_INITIAL_BACKOFF_MS and RETRY_MAX_BACKOFF_MS (1 to 86400000),
   /// RETRY_BACKOFF_MULTIPLIER (1 to 100), RETRY_JITTER_ENABLED (true or 1, false or 0), and each with OPERATION_ before
   /// it. `true` keeps the jitter of the layers below, and is ± 25 % where they have none. Whatever else is there, empty
-  /// text included, is an error.
+  /// text included, is an error. An empty function is an empty environment.
   Environment environment = process_environment;
 };
 
