@@ -77,7 +77,7 @@ TEST_CASE("the test of evenness notices a draw that is slightly uneven") {
   CHECK(chi_squared([&] { return std::pow(static_cast<double>(generator() >> 11) * 0x1p-53, 1.1); }) > critical_value);
 }
 
-TEST_CASE("the default draw is in [0, 1) and fills it") {
+TEST_CASE("the default draw is at least 0 and below 1, and fills what is between") {
   std::array<int, 4> quarters{};
   for (int i = 0; i < 1000; ++i) {
     const double draw = random_draw();

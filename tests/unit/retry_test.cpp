@@ -405,7 +405,7 @@ TEST_CASE("a condition, a retry_after_of, a draw or a wait that throws ends the 
   fails(options, yes);
 }
 
-TEST_CASE("a draw that is not in [0, 1) ends the retry with the reason") {
+TEST_CASE("a draw that is below 0 or not below 1 ends the retry with the reason") {
   World world;
   auto options = world.options();
   options.draw = [] { return std::numeric_limits<double>::quiet_NaN(); };
