@@ -2,6 +2,8 @@
 #include <algorithm>
 
 #include <dogged/detail/retry_loop.hpp>
+#include <dogged/exception_mapper.hpp>
+#include <dogged/retry_metrics.hpp>
 
 #include "retry/duration.hpp"
 
@@ -51,6 +53,16 @@ bool wait(const RetryOptions& options, milliseconds delay) {
 double draw(const RetryOptions& options) { return options.draw ? options.draw() : random_draw(); }
 
 milliseconds cut(milliseconds retry_after) { return std::clamp(retry_after, limits::min_delay, limits::max_delay); }
+
+ErrorCode code_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const AttemptTimeout&) {
+    return codes::timeout;
+  } catch (...) {
+    return ExceptionMapper{}.map(error).classification.code;
+  }
+}
 
 }  // namespace
 
@@ -169,6 +181,7 @@ void RetryLoop::wait_for_breaker() {
 
 void RetryLoop::succeeded() {
   permit_.succeeded();
+  if (options_.metrics != nullptr && summary_.attempts > 1) options_.metrics->succeeded_after_retry(policy_);
   end(RetryEnd::succeeded);
 }
 
@@ -188,6 +201,7 @@ std::exception_ptr RetryLoop::as_seen(const std::exception_ptr& error) const {
 
 void RetryLoop::failed(const std::exception_ptr& error, const Judge& judge) {
   summary_.error = as_seen(error);
+  if (options_.metrics != nullptr) options_.metrics->attempt_failed(code_of(summary_.error).view());
   if (options_.stop.stop_requested()) return end(RetryEnd::stopped);
   retry_or_end(error, judge);
 }
@@ -220,6 +234,7 @@ std::optional<milliseconds> RetryLoop::delay_before_retry(const std::exception_p
 void RetryLoop::wait_before_retry(milliseconds delay) {
   ++retries_;
   if (!ends_in_time(now(options_), delay, options_.deadline)) return end(RetryEnd::deadline);
+  if (options_.metrics != nullptr) options_.metrics->retry_scheduled(policy_, retries_, delay);
   measure();
   call_hook(options_.on_retry, summary_, delay);
   if (const auto reason = pause(options_, delay, summary_)) end(*reason);

@@ -1,5 +1,5 @@
-// What the functions of <dogged/retry.hpp> take beside the policy: stop token, deadlines, circuit breaker, hooks; and
-// what they give to the function that they call.
+// What the functions of <dogged/retry.hpp> take beside the policy: stop token, deadlines, circuit breaker, hooks,
+// metrics; and what they give to the function that they call.
 #pragma once
 
 #include <chrono>
@@ -14,6 +14,8 @@
 #include <dogged/retry_result.hpp>
 
 namespace dogged {
+
+class RetryMetrics;  // <dogged/retry_metrics.hpp>
 
 /// What fn knows of its attempt, if it takes it as its argument.
 struct AttemptContext {
@@ -71,6 +73,11 @@ struct RetryOptions {
   /// Once, at the end, one of the two.
   std::function<void(const RetrySummary&)> on_success = {};
   std::function<void(const RetrySummary&)> on_failure = {};
+  /// Counts each failed attempt, by the code that ExceptionMapper gives to its exception without being taught, TIMEOUT
+  /// for an AttemptTimeout and UNHANDLED_EXCEPTION for an expected-like result's error; each retry whose wait begins,
+  /// with its delay; and a success that is not the first attempt's. Waits for a breaker are not counted. It must
+  /// outlive the call. Null: nothing is counted. The process's: &retry_metrics().
+  RetryMetrics* metrics = nullptr;
 
   // The world, for tests and event loops. Empty: wait_or_stop, std::chrono::steady_clock::now, random_draw.
   /// Returns when the duration is over (true) or `stop` was set (false).

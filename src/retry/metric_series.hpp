@@ -1,0 +1,117 @@
+// The series of one family of metrics: a bounded map from label values, which are text from outside, to their cells.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <mutex>
+#include <new>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include <dogged/retry_metrics.hpp>
+
+#include "retry/utf8.hpp"
+
+namespace dogged {
+
+inline constexpr std::string_view other_label = "other";
+
+/// 1 to 128 bytes of UTF-8 without NUL.
+[[nodiscard]] constexpr bool is_valid_label(std::string_view value) noexcept {
+  if (value.empty() || value.size() > limits::metric_label_bytes) return false;
+  while (!value.empty()) {
+    const std::size_t length = utf8_sequence(value);
+    if (length == 0) return false;
+    value.remove_prefix(length);
+  }
+  return true;
+}
+
+/// Cells are atomics: they are found under a shared lock, stay where they are and are changed without one.
+template <std::size_t LabelCount, class Cell>
+class MetricSeries {
+ public:
+  using Labels = std::array<std::string_view, LabelCount>;
+  using Key = std::array<std::string, LabelCount>;
+
+  /// The cell of these labels, made if there is room for it; else that of `other`.
+  [[nodiscard]] Cell& at(const Labels& labels) noexcept {
+    if (Cell* cell = find(labels)) return *cell;
+    try {
+      return add(valid(labels));
+    } catch (const std::bad_alloc&) {
+      return other();
+    }
+  }
+
+  /// Calls visit(const Key&, const Cell&) under the lock, in no order.
+  template <class Visit>
+  void for_each(Visit visit) const {
+    const std::shared_lock lock{mutex_};
+    for (const auto& [key, cell] : series_) visit(key, cell);
+    if (is_other_used_.load(std::memory_order_relaxed)) visit(key_of(all_other()), other_);
+  }
+
+ private:
+  /// Takes views and keys alike, so that finding allocates nothing.
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(const auto& labels) const noexcept {
+      std::size_t hash = 0;
+      for (const std::string_view label : labels) hash = hash * 31 + std::hash<std::string_view>{}(label);
+      return hash;
+    }
+  };
+  struct Equal {
+    using is_transparent = void;
+    bool operator()(const auto& a, const auto& b) const noexcept { return std::equal(a.begin(), a.end(), b.begin()); }
+  };
+
+  static Labels all_other() noexcept {
+    Labels labels;
+    labels.fill(other_label);
+    return labels;
+  }
+  static Labels valid(Labels labels) noexcept {
+    for (std::string_view& label : labels) label = is_valid_label(label) ? label : other_label;
+    return labels;
+  }
+  static Key key_of(const Labels& labels) {
+    Key key;
+    std::copy(labels.begin(), labels.end(), key.begin());
+    return key;
+  }
+
+  Cell* find(const Labels& labels) noexcept {
+    const std::shared_lock lock{mutex_};
+    const auto found = series_.find(labels);
+    return found == series_.end() ? nullptr : &found->second;
+  }
+
+  Cell& add(const Labels& labels) {
+    if (labels == all_other()) return other();
+    const std::unique_lock lock{mutex_};
+    const auto found = series_.find(labels);
+    if (found != series_.end()) return found->second;
+    if (series_.size() == limits::metric_series) return other();
+    return series_.try_emplace(key_of(labels)).first->second;
+  }
+
+  Cell& other() noexcept {
+    is_other_used_.store(true, std::memory_order_relaxed);
+    return other_;
+  }
+
+  mutable std::shared_mutex mutex_;
+  std::unordered_map<Key, Cell, Hash, Equal> series_;  // guarded by mutex_; cells are not
+  // Not in the map, so that it takes no memory when there is none.
+  Cell other_{};
+  std::atomic<bool> is_other_used_{false};
+};
+
+}  // namespace dogged
