@@ -13,6 +13,7 @@ void add_tasks_show(CLI::App& tasks, Invocation& invocation);
 void add_tasks_cancel(CLI::App& tasks, Invocation& invocation);
 void add_attempts(CLI::App& app, Invocation& invocation);
 void add_queues(CLI::App& app, Invocation& invocation);
+void add_circuits(CLI::App& app, Invocation& invocation);
 void add_workers(CLI::App& app, Invocation& invocation);
 void add_bench(CLI::App& app, Invocation& invocation);
 void add_policy(CLI::App& app, Invocation& invocation);

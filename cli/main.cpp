@@ -185,6 +185,7 @@ int run(int argc, char** argv) {
   add_attempts(app, invocation);
   add_queues(app, invocation);
   add_workers(app, invocation);
+  add_circuits(app, invocation);
   add_policy(app, invocation);
   add_bench(app, invocation);
 

@@ -144,6 +144,17 @@ HandlerEnd run_handler(const ClaimedTask& task, AttemptContext& context, const A
   }
 }
 
+/// What an attempt says of what its task's circuit protects. A failure that is not to be retried is the task's own.
+detail::CircuitEvent circuit_event_of(const ClaimedTask& task, const lifecycle::Rules& rules,
+                                      const lifecycle::Transition& transition) {
+  using Kind = detail::CircuitEvent::Kind;
+  if (transition.outcome == lifecycle::Outcome::succeeded) return {Kind::success, task.circuit_generation};
+  const bool has_failed =
+      transition.outcome == lifecycle::Outcome::failed || transition.outcome == lifecycle::Outcome::timed_out;
+  const bool counts = has_failed && lifecycle::is_retryable(rules, transition.error_code);
+  return {counts ? Kind::failure : Kind::abandon, task.circuit_generation};
+}
+
 Report make_report(const ClaimedTask& task, SteadyClock::time_point started_at, SteadyClock::time_point finished_at,
                    HandlerEnd end, double draw) {
   const lifecycle::TaskState state{lifecycle::Status::running, task.attempt, task.retry_count, task.losses};
@@ -153,6 +164,13 @@ Report make_report(const ClaimedTask& task, SteadyClock::time_point started_at, 
   report.id = task.id;
   report.attempt = task.attempt;
   report.transition = lifecycle::after_attempt(state, declaration.rules, ending, draw).value();
+  if (report.transition.outcome != lifecycle::Outcome::succeeded) {
+    report.name = task.definition->name;
+    report.queue = task.queue;
+  }
+  report.retry_policy = &declaration.rules.policy;
+  report.circuit = task.definition->circuit;
+  report.circuit_event = circuit_event_of(task, declaration.rules, report.transition);
   report.started_at = started_at;
   report.finished_at = finished_at;
   const auto& next = report.transition.next_run;

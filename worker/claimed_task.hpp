@@ -2,9 +2,12 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
+#include <dogged/detail/circuit.hpp>
 #include <dogged/task.hpp>
 
 #include "definition.hpp"
@@ -29,8 +32,9 @@ struct ClaimedTask {
   std::string queue;
   std::string args_json;
   std::string trace_context;
-  SteadyClock::time_point claimed_at;  ///< when the claim's answer was here
-  bool cancelled = false;              ///< its cancellation was requested before its handler began
+  SteadyClock::time_point claimed_at;   ///< when the claim's answer was here
+  bool cancelled = false;               ///< its cancellation was requested before its handler began
+  std::int64_t circuit_generation = 0;  ///< of its circuit, where it has one, when it was let through
 };
 
 /// How an attempt ended and what becomes of the task: one element of the batch that complete.sql takes.
@@ -46,6 +50,11 @@ struct Report {
   std::string error_message;
   std::string error_details_json;  ///< empty for none
   bool may_be_committed = false;   ///< by complete_in: then the task is not held any more, as it should be
+  std::string name;                ///< of the task, and its queue: where it has not succeeded
+  std::string queue;
+  const RetryPolicy* retry_policy = nullptr;  ///< that decided
+  std::string_view circuit;                   ///< of its definition; empty for none
+  detail::CircuitEvent circuit_event;
 };
 
 }  // namespace dogged::runtime

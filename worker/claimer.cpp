@@ -36,11 +36,12 @@ constexpr std::size_t long_list = 16'000;
 }  // namespace
 
 Claimer::Claimer(Session session, Settings settings, const Lease& lease, const Definitions& definitions,
-                 std::shared_ptr<Tally> tally, std::shared_ptr<spdlog::logger> log)
+                 Circuits& circuits, std::shared_ptr<Tally> tally, std::shared_ptr<spdlog::logger> log)
     : session_(std::move(session)),
       settings_(settings),
       lease_(lease),
       definitions_(definitions),
+      circuits_(circuits),
       tally_(std::move(tally)),
       log_(std::move(log)),
       look_at_(SteadyClock::now() + settings_.poll_interval),
@@ -98,6 +99,15 @@ void Claimer::note_due(milliseconds delay) {
   changed_.notify_all();
 }
 
+void Claimer::note_circuits() {
+  {
+    const std::scoped_lock lock{mutex_};
+    circuits_unknown_ = true;
+    woken_ = true;
+  }
+  changed_.notify_all();
+}
+
 void Claimer::note_room() {
   {
     const std::scoped_lock lock{mutex_};
@@ -138,6 +148,7 @@ void Claimer::step() {
   if (SteadyClock::now() >= look_for_stale_at_) give_back_stale();
   if (SteadyClock::now() >= look_at_) look_everywhere();
   if (SteadyClock::now() >= look_soon_at_) look_soon();
+  refresh_circuits();
   sum_up_claims();
   settle_watermarks();
   // Before claiming, since a claimer that always finds work never comes to wait; but what was only rung for can wait
@@ -166,6 +177,14 @@ std::vector<Attempt> Claimer::held() const {
   for (const Queue& queue : queues_) add(queue.executor->held());
   add(completer_->held());  // after the executors: a task that moves on meanwhile is seen there
   return attempts;
+}
+
+void Claimer::refresh_circuits() {
+  {
+    const std::scoped_lock lock{mutex_};
+    if (!std::exchange(circuits_unknown_, false)) return;
+  }
+  if (circuits_.any()) circuits_.refresh(session_.connection());
 }
 
 /// So that dogged.claims does not grow, nor the search for what this worker holds.
@@ -357,6 +376,7 @@ void Claimer::hand_out(const std::vector<Wanted>& wanted, const db::Rows& rows) 
     }
     std::vector<ClaimedTask> tasks;
     for (auto& [place, task] : claimed) tasks.push_back(std::move(task));
+    if (circuits_.any()) put_off_open(tasks);
     if (!tasks.empty()) one.queue->executor->submit(std::move(tasks));
   }
 }
@@ -488,6 +508,7 @@ void Claimer::look_everywhere() {
   const std::scoped_lock lock{mutex_};
   for (Queue& queue : queues_) queue.look_again();
   due_unknown_ = true;  // nobody notifies of a delayed task while this worker is awake
+  circuits_unknown_ = true;
   look_at_ = SteadyClock::now() + settings_.poll_interval;
 }
 
@@ -507,6 +528,29 @@ void Claimer::release(const std::vector<ClaimedTask>& tasks) {
   });
   if (!in_order.empty()) explain_not_released(in_order);
   session_.connection().run(sql::wake_others, db::Params{}.add(lease_.id()).add(queue_names_));
+}
+
+/// Takes out of `tasks` those that may not begin, and puts them off.
+void Claimer::put_off_open(std::vector<ClaimedTask>& tasks) {
+  std::vector<Circuits::PutOff> put_off = circuits_.take_put_off(session_.connection(), tasks);
+  if (put_off.empty()) return;
+  std::sort(put_off.begin(), put_off.end(), [](const auto& a, const auto& b) { return a.task.id < b.task.id; });
+  std::vector<std::int64_t> ids, attempts, waits_ms;
+  std::map<TaskId, int> not_put_off;
+  for (const auto& [task, wait] : put_off) {
+    ids.push_back(task.id);
+    attempts.push_back(task.attempt);
+    waits_ms.push_back(wait.count());
+    not_put_off[task.id] = task.attempt;
+    note_due(wait);
+  }
+  session_.connection().transaction([&] {
+    const db::Rows rows = session_.connection().run(
+        sql::put_off, db::Params{}.add(lease_.id()).add(ids).add(attempts).add(claim_session_).add(waits_ms));
+    cancel_released(rows);
+    for (const db::Row& row : rows) not_put_off.erase(row.number("id"));
+  });
+  if (!not_put_off.empty()) explain_not_released(not_put_off);
 }
 
 /// Tasks by id, with their attempts, that could not be given back. Somebody has locked the row: it is tried again. Or

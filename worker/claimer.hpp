@@ -29,6 +29,7 @@
 
 #include <spdlog/logger.h>
 
+#include "circuits.hpp"
 #include "claim_params.hpp"
 #include "claimed_task.hpp"
 #include "completer.hpp"
@@ -49,8 +50,8 @@ class Claimer {
     bool sleeps = true;                ///< false: it hears no notifications, and asks for none
   };
 
-  /// It claims while `lease` is held. `lease` and `definitions` must outlive it.
-  Claimer(Session session, Settings settings, const Lease& lease, const Definitions& definitions,
+  /// It claims while `lease` is held. `lease`, `definitions` and `circuits` must outlive it.
+  Claimer(Session session, Settings settings, const Lease& lease, const Definitions& definitions, Circuits& circuits,
           std::shared_ptr<Tally> tally, std::shared_ptr<spdlog::logger> log);
   ~Claimer();
 
@@ -61,6 +62,8 @@ class Claimer {
   void ring(std::string_view queue);
   /// A retry was scheduled that falls due after `delay`.
   void note_due(milliseconds delay);
+  /// The state of a circuit has changed.
+  void note_circuits();
   /// A thread may be free again.
   void note_room();
 
@@ -103,12 +106,14 @@ class Claimer {
   void step();
   void begin_session();
   [[nodiscard]] std::vector<Attempt> held() const;
+  void refresh_circuits();
   void sum_up_claims();
   void settle_watermarks();
   void forget_watermarks();
   void give_back_unknown();
   void give_back_stale();
   void release(const std::vector<ClaimedTask>& tasks);
+  void put_off_open(std::vector<ClaimedTask>& tasks);
   void cancel_released(const db::Rows& released);
   void explain_not_released(const std::map<TaskId, int>& attempts);
   [[nodiscard]] bool claim();
@@ -131,6 +136,7 @@ class Claimer {
   const Settings settings_;
   const Lease& lease_;
   const Definitions& definitions_;
+  Circuits& circuits_;
   const Completer* completer_ = nullptr;
   const std::shared_ptr<Tally> tally_;
   const std::shared_ptr<spdlog::logger> log_;
@@ -168,6 +174,7 @@ class Claimer {
   std::vector<Queue> queues_;
   SteadyClock::time_point due_at_;  // of the earliest waiting task that is known
   bool due_unknown_ = true;         // an earlier one may have been enqueued
+  bool circuits_unknown_ = true;    // they may have changed since they were read
   bool woken_ = false;              // something changed since the last wait
   std::size_t rings_ = 0;           // since counting_since_
   SteadyClock::time_point counting_since_;

@@ -10,6 +10,7 @@
 
 #include "attempt.hpp"
 #include "completion.hpp"
+#include "recorded.hpp"
 #include "sql_statements.hpp"
 #include "who_holds.hpp"
 
@@ -47,10 +48,11 @@ std::size_t batch_size(const std::vector<Report>& waiting) {
 
 }  // namespace
 
-Completer::Completer(Session session, Lease& lease, Callbacks callbacks, std::shared_ptr<Tally> tally,
-                     std::shared_ptr<spdlog::logger> log)
+Completer::Completer(Session session, Lease& lease, Circuits& circuits, Callbacks callbacks,
+                     std::shared_ptr<Tally> tally, std::shared_ptr<spdlog::logger> log)
     : session_(std::move(session)),
       lease_(lease),
+      circuits_(circuits),
       callbacks_(std::move(callbacks)),
       tally_(std::move(tally)),
       log_(std::move(log)) {
@@ -123,8 +125,17 @@ void Completer::run() {
     changed_.notify_all();
     lock.unlock();
     callbacks_.on_room();
+    tell_circuits();
     if (!again.empty()) session_.pause(while_locked, stop_.get_token());
     lock.lock();
+  }
+}
+
+void Completer::tell_circuits() {
+  try {
+    circuits_.tell(session_.connection());
+  } catch (const std::exception& error) {
+    session_.recover_from(error, stop_.get_token());
   }
 }
 
@@ -171,6 +182,8 @@ void Completer::send(const std::vector<Report>& reports, std::vector<Report>& ag
   std::vector<Report> not_taken;
   for (const Report& report : reports) {
     if (taken_ids.contains(report.id)) {
+      note_recorded(report, *log_);
+      circuits_.note(report);
       if (report.transition.next_run) callbacks_.on_retry(report.transition.next_run->delay);
     } else {
       not_taken.push_back(report);

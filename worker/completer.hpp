@@ -13,6 +13,7 @@
 
 #include <spdlog/logger.h>
 
+#include "circuits.hpp"
 #include "claimed_task.hpp"
 #include "lease.hpp"
 #include "service_thread.hpp"
@@ -33,8 +34,8 @@ class Completer {
     std::function<void()> on_room;
   };
 
-  /// `lease` must outlive it.
-  Completer(Session session, Lease& lease, Callbacks callbacks, std::shared_ptr<Tally> tally,
+  /// `lease` and `circuits` must outlive it.
+  Completer(Session session, Lease& lease, Circuits& circuits, Callbacks callbacks, std::shared_ptr<Tally> tally,
             std::shared_ptr<spdlog::logger> log);
   ~Completer();
 
@@ -59,11 +60,13 @@ class Completer {
   bool write(const std::vector<Report>& reports, std::vector<Report>& again);
   bool write_apart(const std::vector<Report>& reports, std::vector<Report>& again, const InvalidInput& reason);
   void send(const std::vector<Report>& reports, std::vector<Report>& again);
+  void tell_circuits();
   void explain(const std::vector<Report>& not_taken, std::vector<Report>& again);
   [[nodiscard]] bool is_on_record(const Report& report, const db::Row& row) const;
 
   Session session_;
   Lease& lease_;
+  Circuits& circuits_;
   const Callbacks callbacks_;
   const std::shared_ptr<Tally> tally_;
   const std::shared_ptr<spdlog::logger> log_;

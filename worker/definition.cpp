@@ -17,6 +17,8 @@ Definition definition_from(const detail::RegisteredTask& task, const ExceptionMa
   definition.in_force = std::make_shared<InForce>(definition.declared);
   definition.timeout = task.options.timeout;
   definition.exceptions = task.options.exceptions != nullptr ? task.options.exceptions() : exceptions;
+  definition.circuit = std::string{task.options.circuit};
+  definition.circuit_settings = task.options.circuit_settings;
   definition.run = task.run;
   return definition;
 }

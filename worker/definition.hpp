@@ -46,6 +46,8 @@ struct Definition {
   std::shared_ptr<InForce> in_force;  ///< what counts
   milliseconds timeout{0};            ///< 0: none
   ExceptionMapper exceptions;         ///< what the handler throws besides TaskError
+  std::string circuit;                ///< empty: none
+  CircuitBreakerSettings circuit_settings;
   detail::ErasedHandler run;
 };
 

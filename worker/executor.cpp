@@ -6,28 +6,15 @@
 #include <deque>
 #include <mutex>
 #include <optional>
-#include <random>
 #include <system_error>
 #include <thread>
 #include <utility>
 
+#include <dogged/retry_options.hpp>
+
 #include "prefetch.hpp"
 
 namespace dogged::runtime {
-namespace {
-
-/// The jitter's draws: a generator for each thread, seeded by the system, so that no two workers share a
-/// sequence.
-double draw() {
-  thread_local std::mt19937_64 generator{[] {
-    std::random_device device;
-    std::seed_seq seed{device(), device(), device(), device()};
-    return std::mt19937_64{seed};
-  }()};
-  return std::uniform_real_distribution<double>{0.0, 1.0}(generator);
-}
-
-}  // namespace
 
 /// What a thread is at.
 struct Executor::Slot {
@@ -83,7 +70,7 @@ struct Executor::State {
     --running;
     ++around.tally->abandoned_threads;
     threads[index].detach();
-    return report_without_handler(*slot.task, slot.stop->reason(), slot.started_at, draw());
+    return report_without_handler(*slot.task, slot.stop->reason(), slot.started_at, random_draw());
   }
 };
 
@@ -135,7 +122,7 @@ void Executor::run_thread(const std::shared_ptr<State>& state, const std::shared
     ++state->running;
     if (slot->deadline != SteadyClock::time_point::max()) state->around.on_deadline(slot->deadline);
 
-    const double jitter_draw = draw();
+    const double jitter_draw = random_draw();
     lock.unlock();
     Report report = slot->task->cancelled ? report_not_begun(*slot->task)
                                           : run_attempt(*slot->task, *slot->stop, slot->started_at,

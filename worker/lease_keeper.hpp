@@ -36,6 +36,8 @@ class LeaseKeeper {
     std::function<bool()> holds_tasks;
     /// The cancellation of an attempt that this worker runs was requested; told again until the attempt has ended.
     std::function<void(TaskId, int)> on_cancel;
+    /// A circuit has another state.
+    std::function<void()> on_circuits;
     /// The lease was ended, or it had lapsed and was renewed all the same.
     std::function<void()> on_decided;
   };

@@ -2,12 +2,14 @@
 #include "rescue.hpp"
 
 #include <chrono>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "claimed_task.hpp"
 #include "completion.hpp"
 #include "lifecycle/lifecycle.hpp"
+#include "recorded.hpp"
 #include "sql_statements.hpp"
 
 namespace dogged::runtime {
@@ -18,6 +20,8 @@ constexpr std::chrono::hours longer_than_any_claim{24 * 3650};
 
 /// Of those that claims name: most may have ended long ago.
 constexpr std::int64_t tasks_looked_for_at_once = 5000;
+
+const RetryPolicy no_policy = NoRetry{};  // decides after a loss
 
 Report lost_report(const db::Row& row, const std::string& message) {
   lifecycle::TaskState task;
@@ -33,6 +37,9 @@ Report lost_report(const db::Row& row, const std::string& message) {
   }
   Report report;
   report.id = row.number("id");
+  report.name = row.text("name");
+  report.queue = row.text("queue");
+  report.retry_policy = &no_policy;
   report.attempt = task.attempt;
   report.transition = lifecycle::after_attempt(task, rules, {lifecycle::Outcome::lost}, 0.0).value();
   report.finished_at = SteadyClock::now();
@@ -51,26 +58,33 @@ void as_only_rescuer(db::Connection& connection, std::int64_t worker_id, What&& 
 
 /// Up to a batch of the tasks that some claims of the worker took; how many.
 std::size_t rescue_batch(db::Connection& connection, std::int64_t worker_id, const std::vector<std::int64_t>& claims,
-                         const std::string& message) {
-  std::size_t rescued = 0;
+                         const std::string& message, spdlog::logger& log) {
+  std::vector<Report> reports;
+  std::set<TaskId> rescued;
   as_only_rescuer(connection, worker_id, [&] {
-    std::vector<Report> reports;
     for (const db::Row& row : connection.run(sql::lost_tasks, db::Params{}.add(worker_id).add(claims))) {
       reports.push_back(lost_report(row, message));
     }
-    if (!reports.empty()) rescued = connection.run(sql::complete, completion_params(worker_id, reports)).size();
+    if (reports.empty()) return;
+    for (const db::Row& row : connection.run(sql::complete, completion_params(worker_id, reports))) {
+      rescued.insert(row.number("id"));
+    }
   });
-  return rescued;
+  for (const Report& report : reports) {
+    if (rescued.contains(report.id)) note_recorded(report, log);
+  }
+  return rescued.size();
 }
 
 /// All of the tasks of one worker that nobody has locked; how many.
-std::size_t rescue_tasks_of(db::Connection& connection, std::int64_t worker_id, const std::string& message) {
+std::size_t rescue_tasks_of(db::Connection& connection, std::int64_t worker_id, const std::string& message,
+                            spdlog::logger& log) {
   std::size_t rescued = 0;
   std::vector<std::int64_t> claims;
   std::int64_t tasks = 0;
   const auto rescue_claims = [&] {
     if (claims.empty()) return;
-    while (const std::size_t batch = rescue_batch(connection, worker_id, claims, message)) rescued += batch;
+    while (const std::size_t batch = rescue_batch(connection, worker_id, claims, message, log)) rescued += batch;
     claims.clear();
     tasks = 0;
   };
@@ -104,7 +118,7 @@ Rescued rescue_lost_tasks(db::Connection& connection, std::int64_t rescuer, spdl
     const std::string message = "worker " + std::to_string(worker_id) + " (" + name + ") did not renew its lease";
     std::size_t tasks = 0;
     try {
-      tasks = rescue_tasks_of(connection, worker_id, message);
+      tasks = rescue_tasks_of(connection, worker_id, message, log);
     } catch (const ConnectionError&) {
       throw;
     } catch (const Error& error) {  // whatever it is, the others' tasks do not wait for it

@@ -8,6 +8,9 @@
 
 #include <poll.h>
 
+#include <dogged/retry_options.hpp>
+
+#include "circuits.hpp"
 #include "claimer.hpp"
 #include "completer.hpp"
 #include "executor.hpp"
@@ -114,10 +117,11 @@ struct Worker::Services {
   explicit Services(Worker& of_worker)
       : worker(of_worker),
         lease(worker.lease_),
+        circuits(*worker.definitions_, random_draw, worker.log_),
         claimer(worker.session("claimer"),
                 {.poll_interval = worker.settings_.poll_interval, .sleeps = !worker.settings_.poll_only}, *lease,
-                *worker.definitions_, worker.tally_, worker.log_),
-        completer(worker.session("completer"), *lease,
+                *worker.definitions_, circuits, worker.tally_, worker.log_),
+        completer(worker.session("completer"), *lease, circuits,
                   {.on_retry = [this](milliseconds delay) { claimer.note_due(delay); },
                    .on_room = [this] { claimer.note_room(); }},
                   worker.tally_, worker.log_),
@@ -144,6 +148,7 @@ struct Worker::Services {
                                           .on_worker = [this] { upkeep->look(); },
                                           .holds_tasks = [this] { return holds_tasks(); },
                                           .on_cancel = [this](TaskId id, int attempt) { cancel(id, attempt); },
+                                          .on_circuits = [this] { claimer.note_circuits(); },
                                           .on_decided = [this] { take_decision(); }},
                    worker.tally_);
     watchdog.start();
@@ -209,6 +214,7 @@ struct Worker::Services {
 
   Worker& worker;
   const std::shared_ptr<Lease> lease;
+  Circuits circuits;
   Claimer claimer;
   Completer completer;
   Watchdog watchdog;

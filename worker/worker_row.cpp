@@ -52,6 +52,7 @@ db::Params definition_params(const Definitions& definitions) {
   std::vector<std::string> names, queues, policies, codes;
   std::vector<std::optional<std::int64_t>> timeouts_ms;
   std::vector<std::string> retry_lost, dead_letter;
+  std::vector<std::optional<std::string>> circuits;
   std::vector<std::int64_t> max_losses;
   for (const auto& [name, definition] : definitions) {
     names.push_back(name);
@@ -63,12 +64,35 @@ db::Params definition_params(const Definitions& definitions) {
     retry_lost.emplace_back(definition.declared.rules.retry_lost ? "t" : "f");
     max_losses.push_back(definition.declared.rules.max_losses);
     dead_letter.emplace_back(definition.declared.rules.dead_letter ? "t" : "f");
+    circuits.push_back(definition.circuit.empty() ? std::nullopt : std::optional{definition.circuit});
   }
   db::Params params;
   params.add(names).add(queues).add(policies).add(codes).add(timeouts_ms).add(retry_lost).add(max_losses);
-  params.add(dead_letter);
+  params.add(dead_letter).add(circuits);
   return params;
 }
+
+namespace {
+
+/// What publish_circuits.sql takes; empty where no task has a circuit.
+std::optional<db::Params> circuit_params(const Definitions& definitions) {
+  std::map<std::string, CircuitBreakerSettings> circuits;
+  for (const auto& [name, definition] : definitions) {
+    if (!definition.circuit.empty()) circuits[definition.circuit] = definition.circuit_settings;
+  }
+  if (circuits.empty()) return std::nullopt;
+  std::vector<std::string> names;
+  std::vector<std::int64_t> failure_thresholds, recovery_timeouts_ms, success_thresholds;
+  for (const auto& [name, settings] : circuits) {
+    names.push_back(name);
+    failure_thresholds.push_back(settings.failure_threshold);
+    recovery_timeouts_ms.push_back(settings.recovery_timeout.count());
+    success_thresholds.push_back(settings.success_threshold);
+  }
+  return db::Params{}.add(names).add(failure_thresholds).add(recovery_timeouts_ms).add(success_thresholds);
+}
+
+}  // namespace
 
 void publish_definitions(db::Connection& connection, const Definitions& definitions, const WorkerRow& row,
                          spdlog::logger& log) {
@@ -83,6 +107,7 @@ void publish_definitions(db::Connection& connection, const Definitions& definiti
   }
   connection.transaction([&] {
     connection.run(sql::create_queues, db::Params{}.add(std::vector<std::string>{served.begin(), served.end()}));
+    if (const auto circuits = circuit_params(definitions)) connection.run(sql::publish_circuits, *circuits);
     connection.run(sql::publish_definitions, definition_params(definitions).add(DOGGED_VERSION));
     connection.run(sql::announce_worker);  // now that there is something to compare with
   });

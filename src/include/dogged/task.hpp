@@ -16,6 +16,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <dogged/circuit_breaker_settings.hpp>
 #include <dogged/codes.hpp>
 #include <dogged/detail/json_text.hpp>
 #include <dogged/detail/names.hpp>
@@ -109,6 +110,12 @@ struct TaskOptions {
   /// the program (a static of the function). Null: the one that worker_main was given, without which some of the
   /// standard library's have codes (<dogged/exception_mapper.hpp>) and all others UNHANDLED_EXCEPTION.
   const ExceptionMapper& (*exceptions)() = nullptr;
+  /// A circuit breaker that all tasks of this name share, on all workers, through the database: for what they call. It
+  /// opens after failures in a row with codes of auto_retry_for; then the tasks are put off, at no cost of an attempt,
+  /// until a few find out that it works again. `dogged circuits` shows and changes it. Empty: none.
+  std::string_view circuit = {};
+  /// Of that circuit; where programs differ, those of the worker that started last.
+  CircuitBreakerSettings circuit_settings = {};
 };
 
 /// Thrown by a handler to fail its attempt with a code. The code decides whether the task is retried.

@@ -25,11 +25,35 @@ bool auto_retry_for_has_more_than_64_codes();
 bool auto_retry_for_has_a_code_that_is_not_UPPER_SNAKE_of_1_to_64_bytes();
 bool timeout_is_not_between_1ms_and_24h();
 bool max_losses_is_not_between_1_and_100();
+bool circuit_is_not_1_to_128_of_letters_digits_dot_underscore_colon_slash_dash();
+bool circuit_settings_are_given_without_circuit();
+bool circuit_settings_have_a_threshold_that_is_not_between_1_and_1000();
+bool circuit_settings_have_a_recovery_timeout_that_is_not_between_1ms_and_24h();
 }  // namespace mistake
 
 namespace detail {
 
 inline constexpr milliseconds max_timeout = std::chrono::hours{24};
+
+/// As require_valid(CircuitBreakerSettings), for the compiler.
+constexpr bool accept_circuit(const TaskOptions& options) {
+  const CircuitBreakerSettings& settings = options.circuit_settings;
+  if (options.circuit.empty()) {
+    return settings == CircuitBreakerSettings{} || mistake::circuit_settings_are_given_without_circuit();
+  }
+  if (!is_valid_name(options.circuit)) {
+    return mistake::circuit_is_not_1_to_128_of_letters_digits_dot_underscore_colon_slash_dash();
+  }
+  for (const int threshold : {settings.failure_threshold, settings.success_threshold}) {
+    if (threshold < 1 || threshold > limits::max_breaker_threshold) {
+      return mistake::circuit_settings_have_a_threshold_that_is_not_between_1_and_1000();
+    }
+  }
+  if (settings.recovery_timeout < limits::min_delay || settings.recovery_timeout > limits::max_delay) {
+    return mistake::circuit_settings_have_a_recovery_timeout_that_is_not_between_1ms_and_24h();
+  }
+  return true;
+}
 
 /// True, or not a constant expression: the call that makes it none is named after the mistake.
 constexpr bool accept_options(const TaskOptions& options) {
@@ -50,7 +74,7 @@ constexpr bool accept_options(const TaskOptions& options) {
   if (options.max_losses < 1 || options.max_losses > 100) {
     return mistake::max_losses_is_not_between_1_and_100();
   }
-  return accept_policy(options.retry);
+  return accept_circuit(options) && accept_policy(options.retry);
 }
 
 /// The args are not what the handler's payload type takes. `pointer` is the JSON pointer of the value that does not

@@ -1,0 +1,39 @@
+// A circuit breaker that all workers share: a row of the table circuits, which the state machine of
+// <dogged/detail/circuit.hpp> changes under its lock, by the database's clock.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <dogged/circuit_breaker.hpp>
+
+#include "db/connection.hpp"
+
+namespace dogged::circuit {
+
+struct SharedCircuit {
+  std::string name;
+  CircuitBreakerSettings settings;
+  detail::Circuit circuit;
+  std::int64_t now_ms = 0;  ///< the database's clock when it was read
+};
+
+/// By a row of circuits.sql or lock_circuit.sql.
+[[nodiscard]] SharedCircuit shared_circuit_of(const db::Row& row);
+
+[[nodiscard]] std::vector<SharedCircuit> read_circuits(db::Connection& connection);
+
+/// Makes of the circuit `name` what `change` makes of it, in a transaction of its own, and tells workers of another
+/// state. Gives it as it is then. `change` may be called again if the transaction is. Throws InvalidInput where there
+/// is no such circuit.
+SharedCircuit change_circuit(db::Connection& connection, std::string_view name,
+                             const std::function<detail::Circuit(const SharedCircuit&)>& change);
+
+/// For operators: open until it is closed; closed, with nothing counted.
+SharedCircuit force_open(db::Connection& connection, std::string_view name);
+SharedCircuit reset(db::Connection& connection, std::string_view name);
+
+}  // namespace dogged::circuit

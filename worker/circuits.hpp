@@ -1,0 +1,75 @@
+// The circuit breakers of this worker's tasks: which of the tasks that it has claimed may begin, and what attempts that
+// have ended say of the other side. Closed, a circuit costs nothing: the worker goes by what it knew last, and writes
+// after failures alone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <spdlog/logger.h>
+
+#include "circuit/shared_circuit.hpp"
+#include "claimed_task.hpp"
+#include "db/connection.hpp"
+#include "definition.hpp"
+
+namespace dogged::runtime {
+
+/// Thread-safe. Connections are the callers'.
+class Circuits {
+ public:
+  /// `draw` is uniform in [0, 1); from any thread.
+  Circuits(const Definitions& definitions, std::function<double()> draw, std::shared_ptr<spdlog::logger> log);
+
+  /// Whether a task of this worker has one.
+  [[nodiscard]] bool any() const noexcept { return any_; }
+
+  /// Reads what has become of them.
+  void refresh(db::Connection& connection);
+
+  /// A task that may not begin, and how long it waits.
+  struct PutOff {
+    ClaimedTask task;
+    milliseconds wait;
+  };
+
+  /// Takes out of `tasks` those whose circuit is open: they wait until it may be half-open, and those that are too many
+  /// to find that out with for a part of its recovery_timeout more, so that they do not come back at once.
+  [[nodiscard]] std::vector<PutOff> take_put_off(db::Connection& connection, std::vector<ClaimedTask>& tasks);
+
+  /// How an attempt ended that counted.
+  void note(const Report& report);
+  /// Writes what was noted, where it changes anything. What cannot be written is not noted any more: a probe that is
+  /// not reported is given up after recovery_timeout.
+  void tell(db::Connection& connection);
+
+ private:
+  /// What may begin of some tasks of one circuit: the first `let_through`, with `generation`; the others wait.
+  struct Admission {
+    std::size_t let_through = 0;
+    std::int64_t generation = 0;
+    milliseconds wait{0};
+    CircuitBreakerSettings settings = {};
+  };
+
+  [[nodiscard]] circuit::SharedCircuit known(std::string_view name) const;
+  void keep(const circuit::SharedCircuit& shared);
+  [[nodiscard]] Admission ask(db::Connection& connection, std::string_view name, std::size_t count);
+
+  const std::function<double()> draw_;
+  const std::shared_ptr<spdlog::logger> log_;
+  bool any_ = false;
+
+  mutable std::mutex mutex_;
+  std::map<std::string, circuit::SharedCircuit, std::less<>> known_;
+  std::map<std::string, std::vector<detail::CircuitEvent>, std::less<>> noted_;
+};
+
+}  // namespace dogged::runtime
