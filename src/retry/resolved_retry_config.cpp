@@ -236,7 +236,8 @@ void add_program(Resolver& resolver, const RetryLayers& layers) {
   RetrySettings settings;
   if (layers.policy) settings = settings_of_policy(RetryConfig::from_policy(*layers.policy));
   settings.auto_retry_for = layers.auto_retry_for;
-  resolver.add({RetryLayer::program, "TASK_REGISTER", "", settings});
+  settings.dead_letter_enabled = layers.dead_letter_enabled;
+  resolver.add({RetryLayer::program, std::string{program_origin}, "", settings});
 }
 
 void add_environment(Resolver& resolver, const RetryLayers& layers, RetryLayer kind, const std::string& prefix) {

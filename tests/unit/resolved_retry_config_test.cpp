@@ -332,3 +332,12 @@ TEST_CASE("What applies is printed with its origin, line by line") {
         "/defaults/circuit_breaker)\n"
         "auto_retry_for = not said (built-in default)\n");
 }
+
+TEST_CASE("What the program says of dead letters counts over the file's defaults and under its entry for the task") {
+  RetryConfigFile file = file_of(R"({"defaults": {"dead_letter_enabled": true}})");
+  CHECK(origin(resolved({.operation = "a", .dead_letter_enabled = false, .file = &file}), "dead_letter_enabled") ==
+        "TASK_REGISTER");
+  CHECK_FALSE(resolved({.operation = "a", .dead_letter_enabled = false, .file = &file}).config.dead_letter_enabled);
+  file = file_of(R"({"tasks": {"a": {"dead_letter_enabled": true}}})");
+  CHECK(resolved({.operation = "a", .dead_letter_enabled = false, .file = &file}).config.dead_letter_enabled);
+}

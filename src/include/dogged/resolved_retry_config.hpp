@@ -8,7 +8,7 @@
 //
 //   1. built-in default            RetryConfig{}, or RetryLayers::fallback
 //   2. the file's `defaults`       so they apply where the program says nothing
-//   3. the program                 TASK_REGISTER's policy and codes
+//   3. the program                 TASK_REGISTER's policy, codes and dead_letter
 //   4. a preset                    which gives all settings of a delay, and dead_letter_enabled
 //   5. the file's entry for the task
 //   6. RETRY_…                     the environment, for every operation
@@ -86,6 +86,7 @@ struct RetryLayers {
   /// What the program says itself. A policy is whole: nothing below it applies, except what no policy has.
   std::optional<RetryPolicy> policy{};
   std::optional<std::vector<std::string>> auto_retry_for{};
+  std::optional<bool> dead_letter_enabled{};
   /// The preset that the program names; one of the file's entry for the task replaces it.
   std::optional<std::string> preset{};
   /// May be null.
@@ -106,6 +107,9 @@ enum class RetryLayer {
   environment,
   operation_environment,
 };
+
+/// RetryOrigin::text of what the program says.
+inline constexpr std::string_view program_origin = "TASK_REGISTER";
 
 struct RetryOrigin {
   RetryLayer layer = RetryLayer::built_in;
