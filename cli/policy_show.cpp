@@ -3,11 +3,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include <dogged/policy.hpp>
+#include <dogged/resolved_retry_config.hpp>
 
 #include "cli/commands.hpp"
 #include "cli/delay_plot.hpp"
 #include "cli/json_object.hpp"
+#include "cli/table.hpp"
 #include "cli/task_rows.hpp"
 #include "cli/text.hpp"
 #include "sql_statements.hpp"
@@ -80,6 +81,33 @@ std::string heading(const RetryPolicy& policy, const std::optional<DefinitionVie
   return text + style.paint(Color::bold, policy_to_text(policy)) + "\n\n";
 }
 
+/// The heading says them in full.
+constexpr std::size_t widest_value = 40;
+
+/// The settings of the declaration, with where the worker that published it has them from.
+std::string render_settings(const DefinitionView& definition, const Style& style) {
+  std::vector<std::vector<Cell>> rows;
+  const auto add = [&](std::string_view setting, const std::string& value) {
+    const auto source = definition.retry_sources.find(setting);
+    const bool is_known = source != definition.retry_sources.end();
+    rows.push_back({{std::string{setting}},
+                    {shorten(harmless(value, style.unicode), widest_value, style.unicode)},
+                    {is_known ? source->second : "", Color::dim}});
+  };
+  const ResolvedRetryConfig declared = resolve_retry_config({.operation = definition.name,
+                                                             .policy = definition.policy,
+                                                             .dead_letter_enabled = definition.dead_letter,
+                                                             .environment = {}});
+  for (const ResolvedRetryField& field : declared.fields) {
+    if (field.name == "auto_retry_for") {
+      add(field.name, definition.auto_retry_for.empty() ? "none" : joined(definition.auto_retry_for, ","));
+    } else if (field.used && field.name != "circuit_breaker") {  // no worker has one
+      add(field.name, field.value);
+    }
+  }
+  return render_table({{.title = "SETTING"}, {.title = "VALUE"}, {.title = "SOURCE"}}, rows, style);
+}
+
 ExitCode show(const Invocation& invocation, const PolicyOptions& options) {
   if (options.words.empty() == options.task.empty()) {
     throw Failure(ExitCode::wrong_input, "give either a policy or --task NAME",
@@ -90,7 +118,9 @@ ExitCode show(const Invocation& invocation, const PolicyOptions& options) {
   const RetryPolicy policy = definition ? definition->policy : read_policy(joined(options.words, " "));
   require_valid(policy);
   const Style style = invocation.style();
-  invocation.print(heading(policy, definition, style) + render_delays(policy, style), to_json(policy, definition));
+  std::string text = heading(policy, definition, style) + render_delays(policy, style);
+  if (definition) text += "\n" + render_settings(*definition, style);
+  invocation.print(text, to_json(policy, definition));
   return ExitCode::ok;
 }
 
@@ -105,10 +135,13 @@ void add_policy(CLI::App& app, Invocation& invocation) {
                   "  dogged policy show 'exponential base=30s max_retries=5'\n"
                   "  dogged policy show fixed intervals=60s,300s,900s jitter=none\n"
                   "  dogged policy show 'linear initial=1s increment=5s max_retries=4 max_delay=10s'\n"
-                  "  dogged policy show --task webhook.deliver      as its worker declared it",
+                  "  dogged policy show --task webhook.deliver      what applies, and where it comes from",
                   [&invocation, options] { return show(invocation, *options); });
   command->add_option("policy", options->words, "A policy as text or as JSON; needs no database")->type_name("POLICY");
-  command->add_option("--task", options->task, "The policy of a task that a worker has declared")->type_name("NAME");
+  command
+      ->add_option("--task", options->task,
+                   "The policy of a task that a worker has declared, and where each of its settings comes from")
+      ->type_name("NAME");
 }
 
 }  // namespace dogged::cli

@@ -128,6 +128,7 @@ DefinitionView definition_of(const db::Row& row) {
   definition.dead_letter = row.boolean("dead_letter");
   definition.version = owned(row, "version");
   definition.updated_at = time_of(row, "updated_at_us");
+  nlohmann::json::parse(row.text("retry_sources")).get_to(definition.retry_sources);
   return definition;
 }
 
@@ -162,6 +163,8 @@ std::string to_json(const AttemptView& attempt) {
 std::string to_json(const DefinitionView& definition) {
   std::vector<std::string> codes;
   for (const std::string& code : definition.auto_retry_for) codes.push_back(json_string(code));
+  JsonObject sources;
+  for (const auto& [setting, source] : definition.retry_sources) sources.add(setting, source);
   return JsonObject{}
       .add("name", definition.name)
       .add("queue", definition.queue)
@@ -173,6 +176,7 @@ std::string to_json(const DefinitionView& definition) {
       .add("dead_letter", definition.dead_letter)
       .add("version", definition.version)
       .add("updated_at", definition.updated_at)
+      .add_json("retry_sources", sources.text())
       .text();
 }
 

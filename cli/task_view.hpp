@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -49,6 +51,8 @@ struct DefinitionView {
   bool dead_letter = true;
   std::string version;
   Time updated_at;
+  /// Where its retry settings come from: setting -> source.
+  std::map<std::string, std::string, std::less<>> retry_sources;
 };
 
 struct TaskView {

@@ -65,10 +65,11 @@ create table dogged.task_definitions (
   dead_letter    boolean not null,
   max_losses     integer not null,
   version        text not null,
+  retry_sources  jsonb not null default '{}',
   updated_at     timestamptz not null default now()
 );
 comment on table dogged.task_definitions is
-  'What workers declared with TASK_REGISTER, published when they start; the last one wins.';
+  'What workers declared with TASK_REGISTER, as their configuration has changed it, published when they start; the last one wins.';
 comment on column dogged.task_definitions.queue is 'Where enqueue puts the task if the caller names no queue.';
 comment on column dogged.task_definitions.retry_policy is 'As `dogged policy show` and dogged::policy_from_json read it.';
 comment on column dogged.task_definitions.auto_retry_for is 'Error codes that are retried; * lists all.';
@@ -78,6 +79,9 @@ comment on column dogged.task_definitions.max_losses is 'The loss with this numb
 comment on column dogged.task_definitions.dead_letter is
   'Whether a task that fails for good is kept as a dead letter (failed); else it is discarded.';
 comment on column dogged.task_definitions.version is 'Of the worker that published it.';
+comment on column dogged.task_definitions.retry_sources is
+  'Where its retry settings come from, as {"max_attempts": "environment RETRY_MAX_ATTEMPTS", "policy_type": "TASK_REGISTER"}: '
+  'the program, a preset, --retry-config''s file or the environment of the worker that published it.';
 
 create sequence dogged.tasks_id_seq as bigint;
 

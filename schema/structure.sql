@@ -697,10 +697,11 @@ CREATE TABLE dogged.task_definitions (
     dead_letter boolean NOT NULL,
     max_losses integer NOT NULL,
     version text NOT NULL,
+    retry_sources jsonb DEFAULT '{}'::jsonb NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
-COMMENT ON TABLE dogged.task_definitions IS 'What workers declared with TASK_REGISTER, published when they start; the last one wins.';
+COMMENT ON TABLE dogged.task_definitions IS 'What workers declared with TASK_REGISTER, as their configuration has changed it, published when they start; the last one wins.';
 
 COMMENT ON COLUMN dogged.task_definitions.queue IS 'Where enqueue puts the task if the caller names no queue.';
 
@@ -717,6 +718,8 @@ COMMENT ON COLUMN dogged.task_definitions.dead_letter IS 'Whether a task that fa
 COMMENT ON COLUMN dogged.task_definitions.max_losses IS 'The loss with this number ends it.';
 
 COMMENT ON COLUMN dogged.task_definitions.version IS 'Of the worker that published it.';
+
+COMMENT ON COLUMN dogged.task_definitions.retry_sources IS 'Where its retry settings come from, as {"max_attempts": "environment RETRY_MAX_ATTEMPTS", "policy_type": "TASK_REGISTER"}: the program, a preset, --retry-config''s file or the environment of the worker that published it.';
 
 CREATE TABLE dogged.workers (
     id bigint NOT NULL,

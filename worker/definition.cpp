@@ -1,8 +1,19 @@
 // See definition.hpp.
 #include "definition.hpp"
 
+#include <set>
+
+#include <dogged/resolved_retry_config.hpp>
+
 namespace dogged::runtime {
 namespace {
+
+template <class Texts>
+std::string joined(const Texts& texts) {
+  std::string all;
+  for (const std::string& text : texts) (all += all.empty() ? "" : ", ") += text;
+  return all;
+}
 
 Definition definition_from(const detail::RegisteredTask& task, const ExceptionMapper& exceptions) {
   Definition definition;
@@ -23,7 +34,29 @@ Definition definition_from(const detail::RegisteredTask& task, const ExceptionMa
   return definition;
 }
 
+/// The places that operators have written to, each once: `environment RETRY_MAX_ATTEMPTS, file …`.
+std::string configured_places(const RetrySources& sources) {
+  std::set<std::string> places;
+  for (const auto& [setting, source] : sources) {
+    if (source != RetryOrigin{}.text && source != program_origin) places.insert(source);
+  }
+  return joined(places);
+}
+
 }  // namespace
+
+std::string Declaration::to_text() const {
+  std::string text = policy_text;
+  text += rules.auto_retry_for.empty() ? ", retried for no code" : ", retried for " + joined(rules.auto_retry_for);
+  if (!rules.dead_letter) text += ", no dead letters";
+  const std::string places = configured_places(sources);
+  return places.empty() ? text : text + " (by " + places + ")";
+}
+
+bool decide_alike(const Declaration& one, const Declaration& other) {
+  return one.policy_text == other.policy_text && one.rules.auto_retry_for == other.rules.auto_retry_for &&
+         one.rules.dead_letter == other.rules.dead_letter;
+}
 
 void InForce::replace_by(Declaration declaration) {
   const std::scoped_lock lock{mutex_};

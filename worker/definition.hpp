@@ -18,11 +18,22 @@
 
 namespace dogged::runtime {
 
+/// Where each retry setting of a declaration comes from: setting -> RetryOrigin::text. Empty where nobody has asked.
+using RetrySources = std::map<std::string, std::string>;
+
 /// What decides after an attempt.
 struct Declaration {
   lifecycle::Rules rules;
-  std::string policy_text;  ///< of rules.policy, as attempts record it
+  std::string policy_text;    ///< of rules.policy, as attempts record it
+  RetrySources sources = {};  ///< what they say changes no decision
+
+  /// For logs: `fixed intervals=1m jitter=none, retried for HTTP_503, no dead letters (by environment …)`; sources that
+  /// are no configuration are left out.
+  [[nodiscard]] std::string to_text() const;
 };
+
+/// Whether a failure has the same consequences under both.
+[[nodiscard]] bool decide_alike(const Declaration& one, const Declaration& other);
 
 /// The declaration that counts: this program's, or that of a worker that started later and declares the task
 /// differently. Thread-safe; what current() gave stays valid.

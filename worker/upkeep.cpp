@@ -30,6 +30,7 @@ Declaration declaration_of(const db::Row& row) {
   stored.rules.max_losses = static_cast<int>(row.number("max_losses"));
   stored.rules.dead_letter = row.boolean("dead_letter");
   stored.policy_text = policy_to_text(stored.rules.policy);
+  nlohmann::json::parse(row.text("retry_sources")).get_to(stored.sources);
   return stored;
 }
 
@@ -158,14 +159,11 @@ void Upkeep::compare_definitions() {
     }
     unreadable_.erase(name);
     InForce& in_force = *definitions_.find(name)->second.in_force;
-    if (stored.policy_text == in_force.current().policy_text &&
-        stored.rules.auto_retry_for == in_force.current().rules.auto_retry_for) {
-      continue;
-    }
+    if (decide_alike(stored, in_force.current())) continue;
     log_->warn(
         "task {}: a worker of version {} that started later declares it differently; its declaration counts from now "
         "on, here as well: {}",
-        name, row.text("version"), stored.policy_text);
+        name, row.text("version"), stored.to_text());
     in_force.replace_by(std::move(stored));
     adopted_.insert(name);
   }
@@ -175,7 +173,7 @@ void Upkeep::compare_definitions() {
       continue;
     }
     const Definition& definition = definitions_.find(*name)->second;
-    log_->info("task {}: this program's own declaration counts again: {}", *name, definition.declared.policy_text);
+    log_->info("task {}: this worker's own declaration counts again: {}", *name, definition.declared.to_text());
     definition.in_force->replace_by(definition.declared);
     name = adopted_.erase(name);
   }

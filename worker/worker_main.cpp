@@ -17,6 +17,7 @@
 
 #include "client/database_url.hpp"
 #include "client/exit_codes.hpp"
+#include "configured_retries.hpp"
 #include "definition.hpp"
 #include "wake_fd.hpp"
 #include "worker.hpp"
@@ -67,6 +68,22 @@ void print_tasks(const runtime::Definitions& definitions) {
   }
 }
 
+void tell_of_unregistered(const RetryConfigFile& file, const runtime::Definitions& definitions, spdlog::logger& log) {
+  for (const runtime::UnregisteredTask& task : runtime::unregistered_tasks(file, definitions)) {
+    log.log(task.suggestion.empty() ? spdlog::level::info : spdlog::level::warn,
+            "file {} /tasks/{}: this program does not register such a task{}", file.name, task.name, task.suggestion);
+  }
+}
+
+/// By the file, if there is one, and the environment.
+void configure_retries(runtime::Definitions& definitions, const std::optional<std::string>& path, spdlog::logger& log) {
+  std::optional<RetryConfigFile> file;
+  if (path) file = runtime::read_retry_config(*path);
+  const auto changes = runtime::configure_retries(definitions, file ? &*file : nullptr, process_environment);
+  for (const std::string& change : changes) log.info("{}", change);
+  if (file) tell_of_unregistered(*file, definitions, log);
+}
+
 /// Replaces this process by a new one of the same program, arguments and process id, which ends the threads that
 /// nothing else can end. Whatever files and connections handlers left open are closed.
 void start_anew(char** argv, spdlog::logger& log) {
@@ -104,6 +121,8 @@ int run(int argc, char** argv, const ExceptionMapper& exceptions) {
   if (const auto exit_code = runtime::parse_worker_options(argc, argv, options)) return *exit_code;
   if (detail::registration_failed()) throw Error("out of memory while tasks were registered, before main began");
   runtime::Definitions definitions = runtime::make_definitions(detail::registered_tasks(), exceptions);
+  const auto log = make_log(options.log_level);
+  configure_retries(definitions, options.retry_config, *log);
   if (options.list_tasks) {
     print_tasks(definitions);
     return static_cast<int>(ExitCode::ok);
@@ -111,7 +130,6 @@ int run(int argc, char** argv, const ExceptionMapper& exceptions) {
 
   runtime::WakeFd stop;
   handle_signals(stop);
-  const auto log = make_log(options.log_level);
   runtime::Worker worker{std::move(options.settings), std::move(definitions), log, stop};
   const ExitGuard guard;
   const runtime::ShutdownResult result = worker.run();

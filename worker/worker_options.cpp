@@ -27,6 +27,13 @@ constexpr const char* footer =
     "Examples:\n"
     "  worker --queues webhooks:20,default:5\n"
     "  DATABASE_URL=postgresql://app@db/app worker --grace 2m\n"
+    "  worker --retry-config retry.json --list-tasks    what applies; a mistake in the file ends with exit code 2\n"
+    "\n"
+    "Retries without a build: --retry-config FILE is {\"defaults\": {…}, \"tasks\": {\"webhook.deliver\": "
+    "{\"max_attempts\": 6, \"initial_delay\": \"2s\"}}}. RETRY_MAX_ATTEMPTS, RETRY_INITIAL_BACKOFF_MS, "
+    "RETRY_MAX_BACKOFF_MS, RETRY_BACKOFF_MULTIPLIER and RETRY_JITTER_ENABLED in the environment count over it, with or "
+    "without a file, and over them those of one task, such as WEBHOOK_DELIVER_RETRY_MAX_ATTEMPTS. `dogged policy show "
+    "--task NAME` shows what applies and where it comes from.\n"
     "\n"
     "SIGTERM or Ctrl-C: claims no more, gives back what has not started, lets what runs finish within --grace, then "
     "sets stop tokens, and records as interrupted (no retry spent) what still runs when --stop-grace is over too. A "
@@ -35,7 +42,8 @@ constexpr const char* footer =
     "\n"
     "A worker that dies without a word loses its lease: within --lease + 1s its tasks run again elsewhere.\n"
     "\n"
-    "Exit codes: 0 stopped on request, 2 a mistake on the command line or in a TASK_REGISTER, 3 the database cannot be "
+    "Exit codes: 0 stopped on request, 2 a mistake on the command line, in a TASK_REGISTER or in the settings of "
+    "retries, 3 the database cannot be "
     "reached, 4 the schema is missing, older or newer, 5 the database refused.";
 
 /// `name` names the option in messages.
@@ -62,7 +70,7 @@ std::optional<int> parse_worker_options(int argc, char** argv, WorkerOptions& op
   CLI::App app{"A dogged worker: runs the tasks that this program registers."};
   app.footer(footer);
   app.set_version_flag("--version", std::string{"dogged "} + DOGGED_VERSION);
-  std::string database_url, queues;
+  std::string database_url, queues, retry_config;
   std::string heartbeat = "5s", lease = "30s", grace = "30s", stop_grace = "5s", poll_interval = "5s";
   WorkerSettings& settings = options.settings;
   settings.name = default_worker_name();
@@ -109,16 +117,22 @@ std::optional<int> parse_worker_options(int argc, char** argv, WorkerOptions& op
                  "How long to wait at most without a notification before looking again, 10ms to 10m")
       ->type_name("DURATION")
       ->capture_default_str();
+  app.add_option("--retry-config", retry_config,
+                 "A JSON file of retry settings by task, read at the start: they count over what TASK_REGISTER says")
+      ->envname("DOGGED_RETRY_CONFIG")
+      ->type_name("FILE");
   app.add_option("--log-level", options.log_level, "trace, debug, info, warn, error or off")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))
       ->capture_default_str();
-  app.add_flag("--list-tasks", options.list_tasks, "Print the tasks that this program registers, and end");
+  app.add_flag("--list-tasks", options.list_tasks,
+               "Print the tasks that this program registers, with the retries that apply, and end");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? static_cast<int>(ExitCode::ok) : static_cast<int>(ExitCode::wrong_input);
   }
 
+  if (app.count("--retry-config") > 0) options.retry_config = retry_config;
   if (app.count("--queues") > 0) settings.queues = queues_from_text(queues);
   settings.heartbeat = duration_option("--heartbeat", heartbeat, min_heartbeat, max_lease / 3);
   settings.lease = duration_option("--lease", lease, 3 * min_heartbeat, max_lease);

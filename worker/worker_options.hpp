@@ -12,6 +12,7 @@ struct WorkerOptions {
   WorkerSettings settings;
   std::string log_level = "info";
   bool list_tasks = false;
+  std::optional<std::string> retry_config = {};  ///< path of the file
 };
 
 /// Reads argv and the environment. Gives an exit code where the process should end at once: 0 after --help, 2 after a

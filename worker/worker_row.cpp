@@ -23,6 +23,11 @@ std::string host_name() {
   return name.c_str();
 }
 
+/// A file's name may be any bytes.
+std::string to_json(const RetrySources& sources) {
+  return nlohmann::json(sources).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 std::optional<Registration> insert_row(db::Connection& connection, const WorkerRow& row, const Definitions& definitions,
                                        std::optional<std::int64_t> previous) {
   std::vector<std::string> names;
@@ -99,16 +104,18 @@ void publish_definitions(db::Connection& connection, const Definitions& definiti
   std::set<std::string> served;
   for (const auto& [queue, concurrency] : row.queues) served.insert(queue);
   for (const auto& [name, definition] : definitions) served.insert(definition.queue);
+  std::vector<std::string> sources;
+  for (const auto& [name, definition] : definitions) sources.push_back(to_json(definition.declared.sources));
   for (const db::Row& other : connection.run(sql::differing_definitions, definition_params(definitions))) {
     log.warn(
-        "task {}: this program declares it differently than the worker of version {} that published it last; now "
-        "this declaration counts for rescue and for SQL",
-        other.text("name"), other.text("version"));
+        "task {}: this worker declares it differently than the worker of version {} that published it last; now this "
+        "declaration counts, for other workers as well: {}",
+        other.text("name"), other.text("version"), definitions.find(other.text("name"))->second.declared.to_text());
   }
   connection.transaction([&] {
     connection.run(sql::create_queues, db::Params{}.add(std::vector<std::string>{served.begin(), served.end()}));
     if (const auto circuits = circuit_params(definitions)) connection.run(sql::publish_circuits, *circuits);
-    connection.run(sql::publish_definitions, definition_params(definitions).add(DOGGED_VERSION));
+    connection.run(sql::publish_definitions, definition_params(definitions).add(DOGGED_VERSION).add(sources));
     connection.run(sql::announce_worker);  // now that there is something to compare with
   });
 }

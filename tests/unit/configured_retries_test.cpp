@@ -1,0 +1,170 @@
+// What operators' settings of retries make of the tasks that a program registers.
+#include "configured_retries.hpp"
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/catch.hpp"
+
+using namespace std::chrono_literals;
+using namespace dogged;
+using runtime::Declaration;
+using runtime::Definitions;
+
+namespace {
+
+Environment environment_of(std::map<std::string, std::string> variables) {
+  return [variables = std::move(variables)](const std::string& name) -> std::optional<std::string> {
+    const auto found = variables.find(name);
+    return found == variables.end() ? std::nullopt : std::optional{found->second};
+  };
+}
+
+const Environment nothing = environment_of({});
+
+constexpr TaskOptions says_all{
+    .retry = Exponential{.base = 1s, .max_retries = 3}, .auto_retry_for = {"LISTED"}, .dead_letter = false};
+
+/// `plain` says nothing of retries, `exact` everything.
+Definitions definitions() { return runtime::make_definitions({{"plain", {}, {}}, {"exact", says_all, {}}}); }
+
+RetryConfigFile file_of(const std::string& text) { return RetryConfigFile::from_json(text, "retry.json"); }
+
+Definitions configured(const std::string& file_text, const Environment& environment = nothing) {
+  Definitions all = definitions();
+  const RetryConfigFile file = file_of(file_text);
+  (void)runtime::configure_retries(all, &file, environment);
+  return all;
+}
+
+std::vector<std::string> changes(const std::string& file_text, const Environment& environment = nothing) {
+  Definitions all = definitions();
+  const RetryConfigFile file = file_of(file_text);
+  return runtime::configure_retries(all, &file, environment);
+}
+
+const Declaration& in_force(const Definitions& all, const std::string& name) {
+  return all.find(name)->second.in_force->current();
+}
+
+std::string refusal(const std::string& file_text, const Environment& environment = nothing) {
+  try {
+    (void)configured(file_text, environment);
+    return "taken";
+  } catch (const InvalidPolicy& error) {
+    return error.what();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("Without a file and variables, what TASK_REGISTER says applies, and is said to come from there") {
+  Definitions all = definitions();
+  CHECK(runtime::configure_retries(all, nullptr, nothing).empty());
+  const Declaration& plain = in_force(all, "plain");
+  CHECK(plain.rules.policy == RetryPolicy{default_retry_policy});
+  CHECK(plain.rules.auto_retry_for.empty());
+  CHECK(plain.rules.dead_letter);
+  CHECK(plain.sources.at("intervals") == "built-in default");
+  CHECK(plain.sources.at("auto_retry_for") == "built-in default");
+
+  const Declaration& exact = in_force(all, "exact");
+  CHECK(exact.rules.policy == says_all.retry);
+  CHECK(exact.rules.auto_retry_for == std::vector<std::string>{"LISTED"});
+  CHECK_FALSE(exact.rules.dead_letter);
+  for (const char* setting :
+       {"policy_type", "max_attempts", "initial_delay", "auto_retry_for", "dead_letter_enabled"}) {
+    CHECK(exact.sources.at(setting) == "TASK_REGISTER");
+  }
+}
+
+TEST_CASE("What a file says of a task decides after its attempts, and is what the worker declares") {
+  const Definitions all = configured(R"({"tasks": {"exact": {"max_attempts": 6, "auto_retry_for": ["BUSY"],
+                                                             "dead_letter_enabled": true}}})");
+  const Declaration& declaration = in_force(all, "exact");
+  CHECK(declaration.rules.policy == RetryPolicy{Exponential{.base = 1s, .max_retries = 5}});
+  CHECK(declaration.policy_text == "exponential base=1s max_retries=5 jitter=25%");
+  CHECK(declaration.rules.auto_retry_for == std::vector<std::string>{"BUSY"});
+  CHECK(declaration.rules.dead_letter);
+  CHECK(declaration.sources.at("max_attempts") == "file retry.json /tasks/exact/max_attempts");
+  CHECK(declaration.sources.at("multiplier") == "TASK_REGISTER");
+  CHECK(all.find("exact")->second.declared.policy_text == declaration.policy_text);
+  CHECK(in_force(all, "plain").rules.policy == RetryPolicy{default_retry_policy});
+}
+
+TEST_CASE("A file's defaults apply to what TASK_REGISTER leaves at its default, and to nothing else") {
+  const Definitions all =
+      configured(R"({"defaults": {"max_attempts": 2, "auto_retry_for": ["*"], "dead_letter_enabled": true}})");
+  CHECK(max_retries(in_force(all, "plain").rules.policy) == 1);
+  CHECK(in_force(all, "plain").rules.auto_retry_for == std::vector<std::string>{"*"});
+  CHECK(in_force(all, "exact").rules.policy == says_all.retry);
+  CHECK(in_force(all, "exact").rules.auto_retry_for == std::vector<std::string>{"LISTED"});
+  CHECK_FALSE(in_force(all, "exact").rules.dead_letter);
+}
+
+TEST_CASE("The environment counts over the file, and a task's own variable over that of all tasks") {
+  const Definitions all = configured(R"({"tasks": {"exact": {"max_attempts": 6}, "plain": {"max_attempts": 6}}})",
+                                     environment_of({{"RETRY_MAX_ATTEMPTS", "3"}, {"EXACT_RETRY_MAX_ATTEMPTS", "9"}}));
+  CHECK(max_retries(in_force(all, "plain").rules.policy) == 2);
+  CHECK(in_force(all, "plain").sources.at("max_attempts") == "environment RETRY_MAX_ATTEMPTS");
+  CHECK(max_retries(in_force(all, "exact").rules.policy) == 8);
+  CHECK(in_force(all, "exact").sources.at("max_attempts") == "environment EXACT_RETRY_MAX_ATTEMPTS");
+}
+
+TEST_CASE("A task that is configured to one attempt has the policy none, and it is said who decided that") {
+  const Definitions all = configured("{}", environment_of({{"EXACT_RETRY_MAX_ATTEMPTS", "1"}}));
+  CHECK(in_force(all, "exact").policy_text == "none");
+  CHECK(in_force(all, "exact").sources.at("policy_type") == "environment EXACT_RETRY_MAX_ATTEMPTS");
+}
+
+TEST_CASE("Each task whose settings differ from TASK_REGISTER's has one line, with both and the sources") {
+  const std::vector<std::string> lines =
+      changes(R"({"tasks": {"exact": {"max_attempts": 6}}})", environment_of({{"EXACT_RETRY_JITTER_ENABLED", "0"}}));
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0] ==
+        "task exact: max_attempts = 6 (file retry.json /tasks/exact/max_attempts), jitter = none (environment "
+        "EXACT_RETRY_JITTER_ENABLED); TASK_REGISTER: exponential base=1s max_retries=3 jitter=25%, retried for LISTED, "
+        "no dead letters");
+  CHECK(changes(R"({"tasks": {"exact": {"max_attempts": 4}}})").empty());
+  CHECK(changes(R"({"tasks": {"plain": {"dead_letter_enabled": false}}})").size() == 1);
+  CHECK(changes(R"({"tasks": {"plain": {"auto_retry_for": ["BUSY"]}}})").size() == 1);
+}
+
+TEST_CASE("A declaration names the configuration that it comes from, each place once") {
+  const Definitions all = configured("{}", environment_of({{"EXACT_RETRY_MAX_ATTEMPTS", "1"}}));
+  CHECK(in_force(all, "exact").to_text() ==
+        "none, retried for LISTED, no dead letters (by environment EXACT_RETRY_MAX_ATTEMPTS)");
+  CHECK(in_force(all, "plain").to_text() == "fixed intervals=1m,5m,15m jitter=25%, retried for no code");
+}
+
+TEST_CASE("A circuit breaker is refused, wherever it comes from") {
+  CHECK(refusal(R"({"tasks": {"plain": {"circuit_breaker": {}}}})") ==
+        "file retry.json /tasks/plain/circuit_breaker: a worker does not take circuit_breaker yet for task plain; "
+        "leave it out, or write false");
+  CHECK(refusal(R"({"tasks": {"plain": {"policy_type": "circuit_breaker"}}})") ==
+        "file retry.json /tasks/plain/policy_type: a worker does not take circuit_breaker yet for task plain; write "
+        "exponential_backoff, linear_backoff, fixed_interval or no_retry");
+  CHECK(refusal(R"({"defaults": {"circuit_breaker": {"failure_threshold": 2}}})") ==
+        "file retry.json /defaults/circuit_breaker: a worker does not take circuit_breaker yet for task exact; leave "
+        "it out, or write false");
+  CHECK(refusal(R"({"defaults": {"circuit_breaker": {}}, "tasks": {"plain": {"circuit_breaker": false},
+                                                                    "exact": {"circuit_breaker": false}}})") ==
+        "taken");
+}
+
+TEST_CASE("A variable out of its limits is refused by its name") {
+  CHECK(refusal("{}", environment_of({{"PLAIN_RETRY_MAX_ATTEMPTS", "22"}})) ==
+        "environment PLAIN_RETRY_MAX_ATTEMPTS is \"22\"; it must be a whole number, 1 to 21");
+}
+
+TEST_CASE("Tasks of a file that the program does not register are found, with the name that may be meant") {
+  const auto found = runtime::unregistered_tasks(
+      file_of(R"({"tasks": {"plain": {}, "exakt": {}, "of.another.program": {}}})"), definitions());
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].name == "exakt");
+  CHECK(found[0].suggestion == " (did you mean \"exact\"?)");
+  CHECK(found[1].name == "of.another.program");
+  CHECK(found[1].suggestion.empty());
+}

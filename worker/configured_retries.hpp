@@ -1,0 +1,32 @@
+// What operators say of retries, in a file and in the environment, laid over what TASK_REGISTER declared.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <dogged/resolved_retry_config.hpp>
+
+#include "definition.hpp"
+
+namespace dogged::runtime {
+
+/// Throws InvalidInput for a file that cannot be read, and InvalidPolicy as RetryConfigFile::from_json.
+[[nodiscard]] RetryConfigFile read_retry_config(const std::string& path);
+
+/// Replaces what each definition declares of retries by what applies, and says where each setting comes from; `file`
+/// may be null. Gives a line for each task whose settings are then other than its TASK_REGISTER's. What TaskOptions
+/// have by default counts as not said: the policy default_retry_policy, no code in auto_retry_for, and dead letters;
+/// the file's `defaults` apply there. Throws InvalidPolicy as resolve_retry_config, and for a circuit breaker, which no
+/// worker has.
+std::vector<std::string> configure_retries(Definitions& definitions, const RetryConfigFile* file,
+                                           const Environment& environment);
+
+/// A task of the file that is not registered here. That is no mistake: the file may serve several programs.
+struct UnregisteredTask {
+  std::string name;
+  std::string suggestion;  ///< ` (did you mean "webhook.deliver"?)`, or empty
+};
+[[nodiscard]] std::vector<UnregisteredTask> unregistered_tasks(const RetryConfigFile& file,
+                                                               const Definitions& definitions);
+
+}  // namespace dogged::runtime
