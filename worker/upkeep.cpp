@@ -132,9 +132,8 @@ void Upkeep::do_chores() {
   chores_at_ = SteadyClock::now() + chores_again;  // before one may fail: then the rest goes on meanwhile
   const auto made = session_.connection().run(sql::make_partitions).one().number("made");
   if (made > 0) log_->debug("made {} partitions for the coming days", made);
-  const auto forgotten = session_.connection().run(sql::tidy_producer_calls).affected();
-  if (forgotten > 0)
-    log_->debug("forgot the last calls of {} clients that have called nothing for two days", forgotten);
+  while (!stop_.stop_requested() && session_.connection().run(sql::tidy_producer_calls).affected() > 0) {
+  }
   chores_at_ = SteadyClock::now() + chores_interval;
 }
 

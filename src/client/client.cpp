@@ -6,9 +6,11 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <dogged/classification.hpp>
 #include <dogged/client.hpp>
@@ -52,7 +54,9 @@ std::string random_uuid() {
 bool is_passing(const std::exception& error) {
   if (dynamic_cast<const ConnectionError*>(&error) != nullptr) return true;
   const auto* from_server = dynamic_cast<const DatabaseError*>(&error);
-  return from_server != nullptr && is_retryable(classify_sqlstate(from_server->sqlstate()).category);
+  if (from_server == nullptr) return false;
+  constexpr std::string_view query_canceled = "57014";  // mostly statement_timeout; a cancelled enqueue is no mistake
+  return from_server->sqlstate() == query_canceled || is_retryable(classify_sqlstate(from_server->sqlstate()).category);
 }
 
 }  // namespace
@@ -69,25 +73,31 @@ class Client::Impl {
 
   std::vector<TaskId> enqueue_many(const std::vector<NewTask>& tasks) {
     if (tasks.empty()) return {};
-    const RetryOptions options{.deadline = SteadyClock::now() + retry_for_};  // even where others wait before it
+    const auto begun_at = SteadyClock::now();  // waiting for others counts
     const std::scoped_lock lock{mutex_};
+    require_same_process();
     const bool may_be_repeated = max_retries(retry_) > 0;
     const CallKey key{producer_, ++calls_};
     const EnqueueStatement enqueue = enqueue_statement(tasks, may_be_repeated ? std::optional{key} : std::nullopt);
+    RetryOptions options;
+    if (may_be_repeated) options.deadline = begun_at + retry_for_;
+    std::optional<std::string> lost_answer;  // of a try that was sent
     bool was_sent = false;
     const auto result = retry_if(
         retry_,
         [&] {
           connect_if_closed();
-          return ids_of(std::exchange(was_sent, true) ? repeat(enqueue, key) : run(enqueue));
+          try {
+            return ids_of(std::exchange(was_sent, true) ? repeat(enqueue, key) : run(enqueue));
+          } catch (const ConnectionError& error) {
+            lost_answer = error.message();
+            throw;
+          }
         },
         is_passing, options);
-    try {
-      return result.value();
-    } catch (const InvalidInput&) {
-      explain_refused(tasks);
-      throw;
-    }
+    if (result) return result.value();
+    if (!result.error) throw client_was_busy();
+    throw_last_error(tasks, result.error, lost_answer);
   }
 
  private:
@@ -96,6 +106,37 @@ class Client::Impl {
     ids.reserve(rows.size());
     for (const db::Row& row : rows) ids.push_back(row.number("id"));
     return ids;
+  }
+
+  void require_same_process() const {
+    if (::getpid() == process_) return;
+    throw InvalidInput("this client was made in process " + std::to_string(process_) + ", and is used in process " +
+                           std::to_string(::getpid()) + ", which was forked from it",
+                       "make a client of its own in each process, after the fork");
+  }
+
+  [[nodiscard]] ConnectionError client_was_busy() const {
+    return {"nothing was enqueued: other calls had this client for all of retry_for, " +
+                std::to_string(retry_for_.count()) + " ms",
+            "give each thread a client of its own, or a longer retry_for", ""};
+  }
+
+  /// After an answer was lost the tasks may be there, or come to be, whatever a later try has met.
+  [[noreturn]] static void throw_last_error(const std::vector<NewTask>& tasks, const std::exception_ptr& last,
+                                            const std::optional<std::string>& lost_answer) {
+    try {
+      std::rethrow_exception(last);
+    } catch (const ConnectionError&) {
+      throw;
+    } catch (const Error& error) {
+      if (lost_answer) {
+        throw ConnectionError("the tasks may have been enqueued: the answer to a try was lost (" + *lost_answer +
+                                  "), and the last one failed: " + error.message(),
+                              error.hint(), "");
+      }
+      if (dynamic_cast<const InvalidInput*>(&error) != nullptr) explain_refused(tasks);
+      throw;
+    }
   }
 
   db::Rows run(const EnqueueStatement& enqueue) {
@@ -152,7 +193,8 @@ class Client::Impl {
   const milliseconds retry_for_;
   const std::shared_ptr<spdlog::logger> log_;
   const std::string producer_ = random_uuid();
-  std::mutex mutex_;  // guards what follows
+  const pid_t process_ = ::getpid();  // a child would repeat this producer's calls as its own
+  std::mutex mutex_;                  // guards what follows
   std::int64_t calls_ = 0;
   std::optional<db::Connection> connection_;
 };

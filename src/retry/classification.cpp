@@ -246,14 +246,16 @@ Classification Classifier::azure(std::string_view code) const noexcept {
 Classification Classifier::mongodb(int code, std::span<const std::string_view> labels) const noexcept {
   const Wanted by_code = Wanted::by_number(CodeSource::mongodb, code == 0 ? CodeRow::no_number : code);
   const Classification of_code = find_or_unknown(by_code);
-  if (is_retryable(of_code.category)) return of_code;
-  std::optional<Classification> of_label;
+  std::optional<Classification> retryable, overloaded;
+  if (is_retryable(of_code.category)) retryable = of_code;
   for (std::string_view label : labels) {
     const auto found = find(Wanted::by_name(CodeSource::mongodb, label));
-    if (!found || !is_retryable(found->category)) continue;
-    if (!of_label || found->category == Category::throttled) of_label = found;
+    if (!found) continue;
+    if (found->category == Category::transient && !retryable) retryable = found;
+    if (found->category == Category::throttled) overloaded = found;
   }
-  return of_label.value_or(of_code);
+  if (!retryable) return of_code;  // an overloaded server's error need not be retryable
+  return overloaded.value_or(*retryable);
 }
 
 Classification Classifier::mongodb(int code, std::initializer_list<std::string_view> labels) const noexcept {

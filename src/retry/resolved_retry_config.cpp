@@ -60,7 +60,8 @@ RetrySettings settings_of_preset(const RetryPreset& preset) {
 milliseconds longest_first_delay(const RetryConfig& config) {
   if (config.intervals.empty()) return config.initial_delay;
   milliseconds longest{0};
-  for (std::size_t i = 0; i < config.intervals.size(); ++i) longest = std::max(longest, config.intervals[i]);
+  const std::size_t kept = std::min<std::size_t>(config.intervals.size(), limits::max_retries);  // policy() counts them
+  for (std::size_t i = 0; i < kept; ++i) longest = std::max(longest, config.intervals[i]);
   return longest;
 }
 

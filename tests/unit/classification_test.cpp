@@ -356,6 +356,8 @@ TEST_CASE("MongoDB's codes and labels") {
   CHECK(text_of(classify_mongodb(112, {"TransientTransactionError"})) == "transient MONGODB_WRITE_CONFLICT");
   CHECK(text_of(classify_mongodb(4711, {"RetryableError", "SystemOverloadedError"})) ==
         "throttled MONGODB_SYSTEM_OVERLOADED_ERROR");
+  CHECK(text_of(classify_mongodb(91, {"SystemOverloadedError"})) == "throttled MONGODB_SYSTEM_OVERLOADED_ERROR");
+  CHECK(text_of(classify_mongodb(11000, {"SystemOverloadedError"})) == "permanent MONGODB_DUPLICATE_KEY");
   CHECK(text_of(classify_mongodb(11000, {"NoWritesPerformed"})) == "permanent MONGODB_DUPLICATE_KEY");
 }
 

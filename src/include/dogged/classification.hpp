@@ -74,8 +74,8 @@ struct HttpHeaders {
 /// `com.microsoft:message-lock-lost`.
 [[nodiscard]] Classification classify_azure(std::string_view code) noexcept;
 
-/// MongoDB's error code, 0 where there is none, and the error's labels. A listed label counts where the code says
-/// nothing better: SystemOverloadedError before others.
+/// MongoDB's error code, 0 where there is none, and the error's labels. What the code or a label calls retryable is
+/// throttled where SystemOverloadedError is there as well; that label alone makes nothing retryable.
 [[nodiscard]] Classification classify_mongodb(int code, std::span<const std::string_view> labels = {}) noexcept;
 [[nodiscard]] Classification classify_mongodb(int code, std::initializer_list<std::string_view> labels) noexcept;
 

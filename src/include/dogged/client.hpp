@@ -26,7 +26,8 @@ struct ClientOptions {
   /// restarts, has no connection left, or gave up a transaction (deadlock, serialization, a lock or time limit).
   /// NoRetry{}: never.
   RetryPolicy retry = exponential(milliseconds{100}).with_max_retries(20).with_max_delay(std::chrono::seconds{5});
-  /// No try is begun that a call would make later than this after it began. 1 ms to 24 h.
+  /// No try is begun that a call would make later than this after it began, the wait for other calls on the same client
+  /// included. 1 ms to 24 h. A run_at that is more than 5 minutes past by then is refused.
   milliseconds retry_for = std::chrono::seconds{30};
   /// Told of each change between connected and not, one line each; null: spdlog's default logger. Include
   /// <spdlog/spdlog.h> to make one.
@@ -58,8 +59,10 @@ struct NewTask {
 /// Each call is one transaction: when it returns, the tasks are durable; when it throws InvalidInput, none was
 /// enqueued. A call whose connection is gone, or that fails for another reason that passes, is tried again
 /// (ClientOptions::retry), and enqueues once: where an answer was lost, the next try asks the database first whether
-/// the call has taken effect, by an idempotency key that was written with the tasks (the table producer_calls). Only if
-/// the last try throws ConnectionError is the outcome unknown.
+/// the call has taken effect, by an idempotency key that was written with the tasks (the table producer_calls). Only
+/// after ConnectionError is the outcome unknown: the tries are spent, and an answer was lost.
+///
+/// A client belongs to the process that made it: after a fork, the child makes its own (InvalidInput otherwise).
 class Client {
  public:
   /// Connects, in one try, and checks that the schema is there and fits this program.

@@ -68,7 +68,7 @@ struct RetryOptions {
       retry_after_from<CircuitOpen>();
 
   // Hooks. What they throw changes nothing and is kept in RetrySummary::callback_error.
-  /// Before each wait: the failure so far, and how long it will be.
+  /// Before each wait for a retry: the failure so far, and how long it will be. Not before a wait for a breaker.
   std::function<void(const RetrySummary&, milliseconds delay)> on_retry = {};
   /// Once, at the end, one of the two.
   std::function<void(const RetrySummary&)> on_success = {};

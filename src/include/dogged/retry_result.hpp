@@ -133,7 +133,8 @@ class [[nodiscard]] RetryResult : public RetrySummary {
 };
 
 /// What became of collect_and_retry: the values up to its end, whichever that was. `next` is the input that was not
-/// answered: go on from it later. Nothing where it succeeded.
+/// answered: go on from it later. Nothing where it succeeded. After callback_failed it may be the input of the last
+/// value: the success_condition that threw has not said what comes after it.
 template <class T, class Input, class E = void>
 class [[nodiscard]] CollectResult : public RetryResult<void, E> {
  public:
