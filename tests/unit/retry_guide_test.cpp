@@ -1,0 +1,282 @@
+// The snippets of docs/retry.md, word for word, and what the guide says of them. tests/docs finds each one here.
+#include <chrono>
+#include <exception>
+#include <iostream>
+#include <optional>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <dogged/client.hpp>
+#include <dogged/retry.hpp>
+#include <dogged/worker.hpp>
+
+#include "retry_world.hpp"
+#include "support/catch.hpp"
+
+using namespace std::chrono_literals;
+
+namespace retry_guide {
+namespace {
+
+struct Payment {
+  int cents = 0;
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Payment, cents)
+struct Receipt {
+  std::string id;
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Receipt, id)
+constexpr dogged::Task<Payment, Receipt> charge_card{"retry_guide.charge_card"};
+
+struct PaymentDeclined : std::runtime_error {
+  PaymentDeclined() : std::runtime_error("declined") {}
+};
+struct HttpError : std::runtime_error {
+  explicit HttpError(int code) : std::runtime_error("HTTP " + std::to_string(code)), status(code) {}
+  int status;
+};
+
+struct Response {
+  int status = 0;
+  std::string body;
+  std::string retry_after;
+  std::string date;
+};
+
+// What the services of the snippets do, the next answer last.
+Response next_response;
+std::vector<int> next_statuses;
+bool ledger_is_down = false;
+int ledger_calls = 0;
+
+Response post(std::string_view, const Payment&, std::chrono::steady_clock::time_point) { return next_response; }
+
+std::string get(const std::string& url, std::chrono::steady_clock::time_point) {
+  const int status = next_statuses.back();
+  next_statuses.pop_back();
+  if (status != 200) throw HttpError{status};
+  return "page of " + url;
+}
+
+int ask_ledger(const std::string&) {
+  ++ledger_calls;
+  if (ledger_is_down) throw std::runtime_error{"the ledger is down"};
+  return 7;
+}
+
+const dogged::RetryPolicy policy = dogged::exponential(30s).with_multiplier(3).with_max_retries(10).with_max_delay(6h);
+
+Receipt charge(dogged::Context& ctx, const Payment& payment) {
+  const Response response = post("https://pay.example/charges", payment, ctx.deadline());  // your HTTP client
+  if (response.status == 201) return {response.body};
+  const dogged::Classification failure =
+      dogged::classify_http(response.status, {.retry_after = response.retry_after, .date = response.date});
+  dogged::TaskError error{failure.code.str(), "the payment service answered " + std::to_string(response.status)};
+  if (failure.retry_after) error.retry_after(*failure.retry_after);
+  throw error;
+}
+
+TASK_REGISTER(charge, charge_card, .queue = "payments",
+              .retry = dogged::Exponential{.base = 30s, .multiplier = 3, .max_retries = 10, .max_delay = 6h},
+              .auto_retry_for = dogged::codes::http_retryable + dogged::codes::connect_transient +
+                                dogged::ErrorCodes{"TIMEOUT", "LEDGER_UNAVAILABLE"},
+              .timeout = 10s);
+
+const dogged::Classifier classifier = dogged::Classifier{}.set(
+    dogged::CodeSource::http, 409, {.category = dogged::Category::transient, .code = "ORDER_IS_LOCKED"});
+
+const dogged::ExceptionMapper mapper =
+    dogged::ExceptionMapper{}
+        .map<PaymentDeclined>([](const PaymentDeclined&) {
+          return dogged::Classification{.category = dogged::Category::permanent, .code = "PAYMENT_DECLINED"};
+        })
+        .map<HttpError>([](const HttpError& error) { return dogged::classify_http(error.status); });
+
+std::string load(const std::string& url, dogged::RetryOptions options) {
+  options.attempt_timeout = 2s;
+  options.on_retry = [](const dogged::RetrySummary& so_far, dogged::milliseconds delay) {
+    std::clog << "attempt " << so_far.attempts << " failed; the next in " << delay.count() << " ms\n";
+  };
+  const auto is_worth_retrying = [](const std::exception_ptr& error) {
+    const dogged::Classification failure = mapper.map(error).classification;
+    return dogged::RetryVerdict{dogged::is_retryable(failure.category), failure.retry_after};
+  };
+  auto page = dogged::retry_if(
+      dogged::exponential(100ms).with_max_retries(4).with_max_delay(2s),
+      [&](const dogged::AttemptContext& attempt) { return get(url, attempt.deadline); },  // your HTTP client
+      is_worth_retrying, options);
+  return std::move(page).value();  // throws the last error if there is no value
+}
+
+dogged::CircuitBreaker ledger{{.failure_threshold = 5, .recovery_timeout = 30s, .success_threshold = 2}};
+
+int balance(const std::string& account, dogged::RetryOptions options) {
+  options.breaker = &ledger;
+  return dogged::retry(
+             dogged::exponential(50ms).with_max_retries(2), [&] { return ask_ledger(account); }, options)
+      .value();
+}
+
+int balance_or_later(const std::string& account) {
+  try {
+    return ledger.run([&] { return ask_ledger(account); });
+  } catch (const dogged::CircuitOpen& open) {
+    throw dogged::TaskError{"LEDGER_UNAVAILABLE", open.what()}.retry_after(open.retry_after().value_or(30s));
+  }
+}
+
+std::string settings(const dogged::Environment& environment = dogged::process_environment) {
+  const auto file = dogged::RetryConfigFile::from_json(
+      R"({"tasks": {"card.charge": {"max_attempts": 6, "max_delay": "1h"}}})", "retry.json");
+  return dogged::resolve_retry_config(
+             {.operation = "card.charge", .policy = policy, .file = &file, .environment = environment})
+      .to_text();
+}
+
+/// The handler's side of an attempt, as far as the guide's handler asks.
+class Attempt final : public dogged::Context {
+ public:
+  dogged::TaskId task_id() const noexcept override { return 1; }
+  int attempt() const noexcept override { return 1; }
+  int retry_count() const noexcept override { return 0; }
+  std::string_view task_name() const noexcept override { return charge_card.name(); }
+  std::string_view queue() const noexcept override { return "payments"; }
+  std::string_view trace_context() const noexcept override { return {}; }
+  Clock::time_point deadline() const noexcept override { return Clock::time_point::max(); }
+  std::stop_token stop_token() const noexcept override { return {}; }
+  dogged::StopReason stop_reason() const noexcept override { return dogged::StopReason::none; }
+  spdlog::logger& log() const override { throw std::logic_error{"the guide's handler logs nothing"}; }
+  Completion begin_completion() override { throw std::logic_error{"the guide's handler has no transaction"}; }
+};
+
+dogged::TaskError failure_of_charge(const Response& response) {
+  next_response = response;
+  Attempt attempt;
+  try {
+    static_cast<void>(charge(attempt, Payment{}));
+  } catch (const dogged::TaskError& error) {
+    return error;
+  }
+  throw std::logic_error{"the charge succeeded"};
+}
+
+}  // namespace
+
+TEST_CASE("the guide's policy for another company's outage goes on for a little more than a day") {
+  dogged::milliseconds sum{0};
+  for (int retry = 1; const auto range = dogged::delay_range(policy, retry); ++retry) sum += range->backoff;
+  CHECK(sum > 24h);
+  CHECK(sum < 28h);
+}
+
+TEST_CASE("the guide's handler fails with the code of the status, and waits as the service asks") {
+  next_response = {.status = 201, .body = "r-1", .retry_after = {}, .date = {}};
+  Attempt attempt;
+  CHECK(charge(attempt, Payment{}).id == "r-1");
+  const auto throttled = failure_of_charge({.status = 429, .body = {}, .retry_after = "120", .date = {}});
+  CHECK(throttled.code() == "HTTP_429");
+  CHECK(throttled.retry_after() == 120s);
+  CHECK(failure_of_charge({.status = 429, .body = {}, .retry_after = {}, .date = {}}).retry_after() ==
+        dogged::throttled_retry_after);
+  CHECK(failure_of_charge({.status = 503, .body = {}, .retry_after = {}, .date = {}}).retry_after() == std::nullopt);
+}
+
+TEST_CASE("what the guide says of codes is so") {
+  CHECK(classifier.http(409).code == "ORDER_IS_LOCKED");
+  CHECK(classifier.http(409).category == dogged::Category::transient);
+  CHECK(dogged::classify_http(409).category == dogged::Category::permanent);
+  CHECK(mapper.map(std::make_exception_ptr(PaymentDeclined{})).classification.code == "PAYMENT_DECLINED");
+  CHECK(mapper.map(std::make_exception_ptr(HttpError{503})).classification.code == "HTTP_503");
+  CHECK(mapper.map(std::make_exception_ptr(std::runtime_error{"?"})).classification.code == "UNHANDLED_EXCEPTION");
+  for (const std::string_view code : {"HTTP_503", "HTTP_429"}) CHECK(dogged::codes::http_retryable.contains(code));
+  for (const std::string_view code : {"CONNECT_REFUSED", "CONNECT_TIMEOUT", "DNS_FAILURE"}) {
+    CHECK(dogged::codes::connect_transient.contains(code));
+  }
+  for (const std::string_view code : {"PG_40001", "PG_40P01", "PG_57P01"}) {
+    CHECK(dogged::codes::sqlstate_transient.contains(code));
+  }
+  CHECK(dogged::codes::aws_throttled.contains("AWS_THROTTLING_EXCEPTION"));
+  CHECK(dogged::classify_sqlstate("23505").code == "PG_23505");
+  for (const std::string_view code : {"HTTP_400", "HTTP_401", "PG_23505", "UNHANDLED_EXCEPTION", "TIMEOUT"}) {
+    CHECK_FALSE(dogged::is_retryable(dogged::classify_name(code).category));
+  }
+}
+
+TEST_CASE("the guide's loader tries again what may pass, and not what may not") {
+  retry_world::World world;
+  next_statuses = {200, 503, 502};
+  CHECK(load("/a", world.options()) == "page of /a");
+  CHECK(world.waits == std::vector<dogged::milliseconds>{100ms, 200ms});
+  next_statuses = {200, 404};
+  CHECK_THROWS_AS(load("/a", world.options()), HttpError);
+  CHECK(world.waits.size() == 2);
+}
+
+TEST_CASE("the guide's test does not wait") {
+  std::vector<std::chrono::nanoseconds> waits;
+  dogged::RetryOptions options;
+  options.wait = [&](std::chrono::nanoseconds wait, const std::stop_token&) {
+    waits.push_back(wait);
+    return true;  // it was not stopped
+  };
+  options.draw = [] { return 0.5; };  // the middle of the jitter's range
+  next_statuses = {200, 503};
+  CHECK(load("/b", options) == "page of /b");
+  CHECK(waits == std::vector<std::chrono::nanoseconds>{100ms});
+}
+
+TEST_CASE("the guide's breaker opens after five failures, and its task comes back when it may be asked again") {
+  retry_world::World world;
+  ledger.reset();
+  ledger_is_down = true;
+  ledger_calls = 0;
+  CHECK_THROWS_WITH(balance("a", world.options()), "the ledger is down");
+  CHECK_THROWS_WITH(balance("a", world.options()), "the ledger is down");
+  CHECK(ledger_calls == 5);
+  CHECK_THROWS_AS(balance("a", world.options()), dogged::RetryEnded);
+  try {
+    static_cast<void>(balance_or_later("a"));
+    FAIL("was let through");
+  } catch (const dogged::TaskError& error) {
+    CHECK(error.code() == "LEDGER_UNAVAILABLE");
+    CHECK((error.retry_after() > 0ms && error.retry_after() <= 30s));
+  }
+  CHECK(ledger_calls == 5);
+  ledger.reset();
+  ledger_is_down = false;
+  CHECK(balance_or_later("a") == 7);
+  CHECK(balance("a", world.options()) == 7);
+}
+
+TEST_CASE("the guide's settings resolve to what it prints") {
+  const dogged::RetryConfig config = dogged::RetryConfig::from_json(R"({"preset": "http_request", "max_attempts": 6})");
+  const dogged::RetryPolicy of_config = config.policy();
+  CHECK(dogged::max_retries(of_config) == 5);
+  const auto environment = [](const std::string& variable) -> std::optional<std::string> {
+    if (variable == "CARD_CHARGE_RETRY_MAX_BACKOFF_MS") return "60000";
+    return std::nullopt;
+  };
+  CHECK(settings(environment) == R"(policy_type = exponential_backoff (TASK_REGISTER)
+max_attempts = 6 (file retry.json /tasks/card.charge/max_attempts)
+initial_delay = 30s (TASK_REGISTER)
+intervals = none (built-in default), not used
+max_delay = 1m (environment CARD_CHARGE_RETRY_MAX_BACKOFF_MS)
+multiplier = 3 (TASK_REGISTER)
+increment = 30s (built-in default), not used
+jitter = 25% (TASK_REGISTER)
+dead_letter_enabled = true (built-in default)
+circuit_breaker = none (built-in default)
+auto_retry_for = not said (built-in default)
+)");
+}
+
+TEST_CASE("the guide's client gives up sooner than others") {
+  const dogged::ClientOptions impatient{.retry = dogged::exponential(50ms).with_max_retries(3), .retry_for = 500ms};
+  CHECK(impatient.retry_for < dogged::ClientOptions{}.retry_for);
+  CHECK(dogged::max_retries(impatient.retry) == 3);
+}
+
+}  // namespace retry_guide
