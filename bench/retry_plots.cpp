@@ -3,7 +3,10 @@
 //   retry_plots DOCS           writes DOCS/images/retry_*.svg, and prints the tables for DOCS/retry.md
 //   retry_plots --check DOCS   fails where a drawing, or a table's line in the guide, is not what would be written
 #include <array>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -117,6 +120,15 @@ const std::vector<HerdCase>& herd_cases() {
   return cases;
 }
 
+/// The drawing and the table say when the last client is served, so none may give up.
+std::vector<simulation::Request> requests_of(const HerdCase& shown) {
+  const simulation::Herd herd;
+  auto requests = run(herd, shown.policy);
+  if (figures(requests).served != herd.clients)
+    throw std::logic_error("clients gave up: the policy has too few retries");
+  return requests;
+}
+
 /// What is on top of what: colours from the bottom up, and for each time how many of each.
 struct Stacks {
   std::vector<std::string_view> colours;
@@ -154,7 +166,7 @@ void draw_legend(svg::Drawing& drawing, std::string_view title, const std::vecto
 }
 
 void draw_herd(svg::Drawing& drawing, const svg::Axes& axes, const HerdCase& shown) {
-  const auto requests = run(simulation::Herd{}, shown.policy);
+  const auto requests = requests_of(shown);
   Stacks stacks{.colours = {"good", "bad"}, .width_ms = 250};
   for (const auto& request : requests) ++stacks.counts[request.at_ms / stacks.width_ms][request.served ? 0 : 1];
   draw_grid(drawing, axes, {0, 500, 1000});
@@ -185,7 +197,7 @@ std::vector<simulation::Call> calls_of_outage(bool has_breaker) {
 }
 
 void draw_outage(svg::Drawing& drawing, const svg::Axes& axes, const std::vector<simulation::Call>& calls) {
-  Stacks stacks{.colours = {"good", "bad", "off"}, .width_ms = 1000};
+  Stacks stacks{.colours = {"good", "bad", "off"}, .width_ms = 1000};  // in the order of CallEnd
   for (const auto& call : calls) ++stacks.counts[call.at_ms / stacks.width_ms][static_cast<std::size_t>(call.end)];
   const simulation::Outage outage;
   const double down = axes.x(seconds(outage.down_from_ms));
@@ -213,7 +225,7 @@ std::string outage_drawing() {
 }
 
 std::string herd_row(const HerdCase& shown) {
-  const auto found = figures(run(simulation::Herd{}, shown.policy));
+  const auto found = figures(requests_of(shown));
   return "| " + std::string{shown.name} + " | " + grouped(found.busiest) + " | " + grouped(found.refused) + " | " +
          svg::number(seconds(found.last_served_ms)) + " s |\n";
 }
@@ -275,7 +287,10 @@ int main(int argc, char** argv) {
   const std::vector<std::string_view> args(argv + 1, argv + argc);
   try {
     if (args.size() == 2 && args[0] == "--check") return check(args[1]);
-    if (args.size() == 1 && args[0].substr(0, 1) != "-") return write(args[0]), 0;
+    if (args.size() == 1 && args[0].substr(0, 1) != "-") {
+      write(args[0]);
+      return 0;
+    }
     std::cerr << "usage: retry_plots [--check] DOCS\n";
     return 2;
   } catch (const std::exception& error) {

@@ -19,8 +19,6 @@
 using namespace std::chrono_literals;
 
 namespace retry_guide {
-namespace {
-
 struct Payment {
   int cents = 0;
 };
@@ -29,6 +27,9 @@ struct Receipt {
   std::string id;
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Receipt, id)
+
+namespace {
+
 constexpr dogged::Task<Payment, Receipt> charge_card{"retry_guide.charge_card"};
 
 struct PaymentDeclined : std::runtime_error {
