@@ -1,6 +1,8 @@
 // `dogged circuits`: the breakers that workers share, and opening and closing one by hand.
 #include <memory>
 
+#include <nlohmann/json.hpp>
+
 #include "circuit/shared_circuit.hpp"
 #include "cli/commands.hpp"
 #include "cli/json_object.hpp"

@@ -118,7 +118,7 @@ comment on column dogged.tasks.run_at is 'Not before this time for the first run
 comment on column dogged.tasks.deferred is
   'True while a pending task waits for run_at or next_retry_at: it then stands in the index of waiting tasks and not '
   'in the ready one. A worker makes it false when the time has come.';
-comment on column dogged.tasks.next_retry_at is 'Not before this time for the next run; null unless a retry is waiting.';
+comment on column dogged.tasks.next_retry_at is 'Not before this time for the next run: a retry, or one that was put off because its circuit is open.';
 comment on column dogged.tasks.attempt is 'Attempts begun. While running, the number of the current one.';
 comment on column dogged.tasks.retry_count is 'Retries spent; a lost or interrupted attempt spends none.';
 comment on column dogged.tasks.losses is 'Attempts that ended because their worker died.';

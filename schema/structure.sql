@@ -11,6 +11,12 @@ CREATE TYPE dogged.attempt_outcome AS ENUM (
     'interrupted'
 );
 
+CREATE TYPE dogged.circuit_state AS ENUM (
+    'closed',
+    'open',
+    'half_open'
+);
+
 CREATE TYPE dogged.task_status AS ENUM (
     'pending',
     'running',
@@ -349,7 +355,7 @@ COMMENT ON COLUMN dogged.tasks.run_at IS 'Not before this time for the first run
 
 COMMENT ON COLUMN dogged.tasks.deferred IS 'True while a pending task waits for run_at or next_retry_at: it then stands in the index of waiting tasks and not in the ready one. A worker makes it false when the time has come.';
 
-COMMENT ON COLUMN dogged.tasks.next_retry_at IS 'Not before this time for the next run; null unless a retry is waiting.';
+COMMENT ON COLUMN dogged.tasks.next_retry_at IS 'Not before this time for the next run: a retry, or one that was put off because its circuit is open.';
 
 COMMENT ON COLUMN dogged.tasks.attempt IS 'Attempts begun. While running, the number of the current one.';
 
@@ -492,6 +498,48 @@ begin
 end $$;
 
 COMMENT ON FUNCTION dogged.refuse_to_forget_worker() IS 'Keeps a worker''s row for as long as tasks run under it.';
+
+CREATE TABLE dogged.circuits (
+    name text NOT NULL,
+    failure_threshold integer DEFAULT 5 NOT NULL,
+    recovery_timeout_ms bigint DEFAULT 30000 NOT NULL,
+    success_threshold integer DEFAULT 2 NOT NULL,
+    state dogged.circuit_state DEFAULT 'closed'::dogged.circuit_state NOT NULL,
+    failures integer DEFAULT 0 NOT NULL,
+    successes integer DEFAULT 0 NOT NULL,
+    probes integer DEFAULT 0 NOT NULL,
+    is_forced boolean DEFAULT false NOT NULL,
+    since timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    generation bigint DEFAULT 0 NOT NULL,
+    changed_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT circuits_failure_threshold_check CHECK (((failure_threshold >= 1) AND (failure_threshold <= 1000))),
+    CONSTRAINT circuits_name_check CHECK (((octet_length(name) <= 128) AND (name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$'::text))),
+    CONSTRAINT circuits_recovery_timeout_ms_check CHECK (((recovery_timeout_ms >= 1) AND (recovery_timeout_ms <= 86400000))),
+    CONSTRAINT circuits_success_threshold_check CHECK (((success_threshold >= 1) AND (success_threshold <= 1000)))
+)
+WITH (fillfactor='50');
+
+COMMENT ON TABLE dogged.circuits IS 'Circuit breakers (.circuit of a task). While one is open, tasks of that circuit do not run: they are put off, and no attempt is spent. Change it with `dogged circuits`, or a setting by UPDATE.';
+
+COMMENT ON COLUMN dogged.circuits.failure_threshold IS 'So many attempts that failed with a code that their task retries, one after another, open it.';
+
+COMMENT ON COLUMN dogged.circuits.recovery_timeout_ms IS 'So long nothing runs then; after that it is half-open.';
+
+COMMENT ON COLUMN dogged.circuits.success_threshold IS 'So many successes close a half-open circuit, and so many tasks run at once to find out.';
+
+COMMENT ON COLUMN dogged.circuits.failures IS 'In a row, while it is closed.';
+
+COMMENT ON COLUMN dogged.circuits.successes IS 'Of probes, while it is half-open.';
+
+COMMENT ON COLUMN dogged.circuits.probes IS 'Tasks that run to find out, while it is half-open.';
+
+COMMENT ON COLUMN dogged.circuits.is_forced IS 'Opened by hand: it stays open until it is closed by hand.';
+
+COMMENT ON COLUMN dogged.circuits.since IS 'Open: since when; half-open: when the last probe was let through.';
+
+COMMENT ON COLUMN dogged.circuits.generation IS 'What attempts of an earlier state report does not count.';
+
+COMMENT ON COLUMN dogged.circuits.changed_at IS 'When its state changed last.';
 
 CREATE TABLE dogged.claims (
     worker_id bigint NOT NULL,
@@ -698,7 +746,8 @@ CREATE TABLE dogged.task_definitions (
     max_losses integer NOT NULL,
     version text NOT NULL,
     retry_sources jsonb DEFAULT '{}'::jsonb NOT NULL,
-    updated_at timestamp with time zone DEFAULT now() NOT NULL
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    circuit text
 );
 
 COMMENT ON TABLE dogged.task_definitions IS 'What workers declared with TASK_REGISTER, as their configuration has changed it, published when they start; the last one wins.';
@@ -720,6 +769,8 @@ COMMENT ON COLUMN dogged.task_definitions.max_losses IS 'The loss with this numb
 COMMENT ON COLUMN dogged.task_definitions.version IS 'Of the worker that published it.';
 
 COMMENT ON COLUMN dogged.task_definitions.retry_sources IS 'Where its retry settings come from, as {"max_attempts": "environment RETRY_MAX_ATTEMPTS", "policy_type": "TASK_REGISTER"}: the program, a preset, --retry-config''s file or the environment of the worker that published it.';
+
+COMMENT ON COLUMN dogged.task_definitions.circuit IS 'The circuit breaker that it shares with others (circuits); null: none.';
 
 CREATE TABLE dogged.workers (
     id bigint NOT NULL,
@@ -895,6 +946,9 @@ ALTER TABLE ONLY dogged.tasks ATTACH PARTITION dogged.tasks_failed FOR VALUES IN
 ALTER TABLE ONLY dogged.tasks ATTACH PARTITION dogged.tasks_live FOR VALUES IN ('pending', 'running');
 
 ALTER TABLE ONLY dogged.tasks ALTER COLUMN id SET DEFAULT nextval('dogged.tasks_id_seq'::regclass);
+
+ALTER TABLE ONLY dogged.circuits
+    ADD CONSTRAINT circuits_pkey PRIMARY KEY (name);
 
 ALTER TABLE ONLY dogged.claims
     ADD CONSTRAINT claims_pkey PRIMARY KEY (worker_id, id);

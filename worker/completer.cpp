@@ -125,7 +125,7 @@ void Completer::run() {
     changed_.notify_all();
     lock.unlock();
     callbacks_.on_room();
-    tell_circuits();
+    if (circuits_.any()) tell_circuits();
     if (!again.empty()) session_.pause(while_locked, stop_.get_token());
     lock.lock();
   }

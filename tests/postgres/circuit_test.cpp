@@ -1,0 +1,207 @@
+// Circuit breakers that all workers share: when one opens, what becomes of its tasks meanwhile, and how it closes.
+#include <atomic>
+#include <chrono>
+
+#include "circuit/shared_circuit.hpp"
+#include "support/catch.hpp"
+#include "support/test_database.hpp"
+
+using namespace dogged;
+using namespace std::chrono_literals;
+using test::contains;
+using test::error_of;
+using test::eventually;
+using test::Gate;
+using test::registered;
+using test::RunningWorker;
+using test::TestDatabase;
+
+namespace {
+
+constexpr Task<nlohmann::json> charge{"card.charge"};
+constexpr Task<nlohmann::json> refund{"card.refund"};
+constexpr Task<nlohmann::json> other{"other"};
+const nlohmann::json no_args = nlohmann::json::object();
+
+TaskOptions of_circuit(const CircuitBreakerSettings& settings) {
+  return {.retry = Fixed{.interval = 1ms, .max_retries = 20, .jitter = Jitter::none()},
+          .auto_retry_for = {"BUSY"},
+          .circuit = "payments-api",
+          .circuit_settings = settings};
+}
+
+detail::RegisteredTask failing(const CircuitBreakerSettings& settings, const char* code = "BUSY") {
+  return registered(
+      charge,
+      [code](Context&, const nlohmann::json&) {
+        throw TaskError{code, "not now"};
+      },
+      of_circuit(settings));
+}
+
+detail::RegisteredTask succeeding(const Task<nlohmann::json>& task, const CircuitBreakerSettings& settings) {
+  return registered(
+      task, [](Context&, const nlohmann::json&) {}, of_circuit(settings));
+}
+
+/// Before any worker has declared it.
+void make_circuit(TestDatabase& database, const std::string& state) {
+  database.run(
+      "insert into dogged.circuits (name, state, generation) values ('payments-api', $1::dogged.circuit_state, 7)",
+      db::Params{}.add(state));
+}
+
+std::string state_of_circuit(TestDatabase& database) {
+  return database.value("select state as value from dogged.circuits where name = 'payments-api'");
+}
+
+/// Whether the task waits, without an attempt, for at least `least`.
+bool is_put_off(TestDatabase& database, TaskId id, const std::string& least) {
+  return database.value(
+             "select count(*) as value from dogged.tasks_live where id = $1::bigint and status = 'pending' and "
+             "deferred "
+             "and attempt = 0 and worker_id is null and next_retry_at > now() + $2::interval",
+             db::Params{}.add(id).add(least)) == "1";
+}
+
+}  // namespace
+
+TEST_CASE("failures in a row open a circuit, and then its tasks are put off without an attempt") {
+  TestDatabase database;
+  RunningWorker worker{database,
+                       {failing({.failure_threshold = 3, .recovery_timeout = 1h}),
+                        succeeding(refund, {.failure_threshold = 3, .recovery_timeout = 1h}),
+                        registered(other, [](Context&, const nlohmann::json&) {})}};
+  Client client = database.client();
+  const TaskId first = client.enqueue(charge, no_args);
+  REQUIRE(eventually([&] { return state_of_circuit(database) == "open"; }));
+  CHECK(database.history_of(first) == "1 failed true, 2 failed true, 3 failed true");
+  const TaskId of_same = client.enqueue(charge, no_args);
+  const TaskId of_other_task = client.enqueue(refund, no_args);
+  const TaskId outside = client.enqueue(other, no_args);
+  CHECK(eventually([&] { return database.status_of(outside) == "succeeded"; }));
+  CHECK(eventually([&] { return is_put_off(database, of_same, "59 min"); }));
+  CHECK(eventually([&] { return is_put_off(database, of_other_task, "59 min"); }));
+  CHECK(database.attempts_of(of_same).empty());
+  CHECK(database.history_of(first) == "1 failed true, 2 failed true, 3 failed true");
+}
+
+TEST_CASE("a circuit that one worker has opened is open for the others, who are told") {
+  TestDatabase database;
+  const CircuitBreakerSettings settings{.failure_threshold = 2, .recovery_timeout = 1h};
+  RunningWorker second{database, {succeeding(refund, settings)}, {.name = "second", .poll_interval = 1h}};
+  REQUIRE(test::worker_is_asleep(database, second.id()));
+  {
+    RunningWorker first{database, {failing(settings)}, {.name = "first"}};
+    database.client().enqueue(charge, no_args);
+    REQUIRE(eventually([&] { return state_of_circuit(database) == "open"; }));
+  }
+  const TaskId id = database.client().enqueue(refund, no_args);
+  // One that began before it heard has succeeded; the next is put off at the latest.
+  TaskId last = id;
+  CHECK(eventually([&] {
+    if (database.status_of(last) == "succeeded") last = database.client().enqueue(refund, no_args);
+    return is_put_off(database, last, "59 min");
+  }));
+}
+
+TEST_CASE("a few probes find out that the other side works again, and then all tasks run") {
+  TestDatabase database;
+  std::atomic<bool> is_down{true};
+  const CircuitBreakerSettings settings{.failure_threshold = 3, .recovery_timeout = 50ms, .success_threshold = 2};
+  RunningWorker worker{database,
+                       {registered(
+                           charge,
+                           [&](Context&, const nlohmann::json&) {
+                             if (is_down) throw TaskError{"BUSY", "not now"};
+                           },
+                           of_circuit(settings))}};
+  database.client().enqueue_many(charge, std::vector<nlohmann::json>(30, no_args));
+  REQUIRE(eventually([&] { return state_of_circuit(database) == "open"; }));
+  is_down = false;
+  CHECK(eventually(
+      [&] { return database.value("select count(*) as value from dogged.tasks where status = 'succeeded'") == "30"; }));
+  CHECK(eventually([&] { return state_of_circuit(database) == "closed"; }));
+}
+
+TEST_CASE("while it is half-open no more tasks run at once than can close it") {
+  TestDatabase database;
+  make_circuit(database, "half_open");
+  Gate gate;
+  const CircuitBreakerSettings settings{.recovery_timeout = 1h, .success_threshold = 2};
+  RunningWorker worker{database,
+                       {registered(
+                           charge, [&](Context&, const nlohmann::json&) { gate.wait(); }, of_circuit(settings))}};
+  database.client().enqueue_many(charge, std::vector<nlohmann::json>(10, no_args));
+  CHECK(eventually([&] {
+    return database.value("select count(*) as value from dogged.tasks_live where deferred and attempt = 0") == "8";
+  }));
+  CHECK(eventually([&] { return gate.arrived() == 2; }));
+  CHECK(database.value("select probes as value from dogged.circuits") == "2");
+  gate.open();
+  CHECK(eventually([&] { return state_of_circuit(database) == "closed"; }));
+}
+
+TEST_CASE("a probe that fails opens it again") {
+  TestDatabase database;
+  make_circuit(database, "half_open");
+  RunningWorker worker{database, {failing({.failure_threshold = 100, .recovery_timeout = 1h})}};
+  const TaskId id = database.client().enqueue(charge, no_args);
+  CHECK(eventually([&] { return state_of_circuit(database) == "open"; }));
+  CHECK(database.history_of(id) == "1 failed true");
+}
+
+TEST_CASE("failures that are not retried say nothing of the other side") {
+  TestDatabase database;
+  RunningWorker worker{database, {failing({.failure_threshold = 1, .recovery_timeout = 1h}, "NO_SUCH_CARD")}};
+  Client client = database.client();
+  for (int i = 0; i < 3; ++i) {
+    const TaskId id = client.enqueue(charge, no_args);
+    REQUIRE(eventually([&] { return database.status_of(id) == "failed"; }));
+  }
+  CHECK(state_of_circuit(database) == "closed");
+  CHECK(database.value("select failures as value from dogged.circuits") == "0");
+}
+
+TEST_CASE("a circuit that was opened by hand stays open until it is closed by hand") {
+  TestDatabase database;
+  RunningWorker worker{database, {succeeding(charge, {.recovery_timeout = 20ms})}};
+  Client client = database.client();
+  CHECK(circuit::force_open(database.connection(), "payments-api").circuit.state == CircuitState::open);
+  // One that began before the worker heard has succeeded; the next waits.
+  TaskId id = client.enqueue(charge, no_args);
+  REQUIRE(eventually([&] {
+    if (database.status_of(id) == "succeeded") id = client.enqueue(charge, no_args);
+    return is_put_off(database, id, "-1 s");
+  }));
+  const std::string put_off_until = "select next_retry_at::text as value from dogged.tasks_live where id = $1::bigint";
+  const std::string before = database.value(put_off_until, db::Params{}.add(id));
+  CHECK(eventually([&] {  // its recovery time is over, and it was put off again
+    const db::Rows rows = database.run(
+        "select from dogged.tasks_live where id = $1::bigint and deferred and next_retry_at > $2::timestamptz",
+        db::Params{}.add(id).add(before));
+    return rows.size() == 1;
+  }));
+  CHECK(database.attempts_of(id).empty());
+  CHECK(circuit::reset(database.connection(), "payments-api").circuit.state == CircuitState::closed);
+  CHECK(eventually([&] { return database.status_of(id) == "succeeded"; }));
+  CHECK(database.history_of(id) == "1 succeeded false");
+}
+
+TEST_CASE("the settings of a circuit are those of the worker that started last, and its state stays") {
+  TestDatabase database;
+  make_circuit(database, "open");
+  RunningWorker worker{database,
+                       {succeeding(charge, {.failure_threshold = 9, .recovery_timeout = 2h, .success_threshold = 3})}};
+  CHECK(database.value(
+            "select failure_threshold || ' ' || recovery_timeout_ms || ' ' || success_threshold || ' ' || state "
+            "|| ' ' || generation as value from dogged.circuits") == "9 7200000 3 open 7");
+  CHECK(database.value("select circuit as value from dogged.task_definitions") == "payments-api");
+}
+
+TEST_CASE("a circuit that nobody has declared cannot be changed, and the error says where to look") {
+  TestDatabase database;
+  const auto error = error_of<InvalidInput>([&] { circuit::force_open(database.connection(), "nowhere"); });
+  CHECK(contains(error.message(), "\"nowhere\""));
+  CHECK(contains(error.hint(), "dogged circuits list"));
+}
