@@ -34,9 +34,13 @@ double seconds(milliseconds time) { return static_cast<double>(time.count()) / 1
 double seconds(std::int64_t time_ms) { return static_cast<double>(time_ms) / 1000; }
 
 /// `1,234`.
-std::string grouped(std::int64_t value) {
-  std::string text = std::to_string(value);
-  for (std::size_t end = text.size(); end > 3;) text.insert(end -= 3, ",");
+std::string grouped(std::int64_t number) {
+  const std::string digits = std::to_string(number);
+  std::string text;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
+  }
   return text;
 }
 

@@ -229,7 +229,7 @@ TEST_CASE("a file may have tasks of other programs, and a misspelt name is told 
   CHECK(contains(program.log(), "/tasks/laod: this program does not register such a task (did you mean \"load\"?)"));
 }
 
-TEST_CASE("--list-tasks shows the retries that apply, and needs no database") {
+TEST_CASE("a list of the tasks shows the retries that apply, and needs no database") {
   Program program{{"--list-tasks"}, {"LOAD_RETRY_MAX_ATTEMPTS=7"}};
   CHECK(program.wait() == 0);
   CHECK(contains(program.log(), "retry exponential base=4ms max_retries=6"));
