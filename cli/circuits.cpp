@@ -122,7 +122,9 @@ void add_circuits(CLI::App& app, Invocation& invocation) {
   };
   add_change("open", "Put the tasks of a circuit off until it is closed by hand; what runs may finish",
              "  dogged circuits open payments-api      before its maintenance begins", &circuit::force_open);
-  add_change("close", "Let the tasks of a circuit run again, with nothing counted against it",
+  add_change("close",
+             "Let the tasks of a circuit run again, with nothing counted against it; those put off run when their time "
+             "has come",
              "  dogged circuits close payments-api", &circuit::reset);
 }
 

@@ -19,7 +19,7 @@ create table dogged.circuits (
 ) with (fillfactor = 50);
 comment on table dogged.circuits is
   'Circuit breakers (.circuit of a task). While one is open, tasks of that circuit do not run: they are put off, and no attempt is '
-  'spent. Change it with `dogged circuits`, or a setting by UPDATE.';
+  'spent. `dogged circuits` opens and closes one by hand; its settings are those of the worker that started last.';
 comment on column dogged.circuits.failure_threshold is
   'So many attempts that failed with a code that their task retries, one after another, open it.';
 comment on column dogged.circuits.recovery_timeout_ms is 'So long nothing runs then; after that it is half-open.';

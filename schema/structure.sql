@@ -519,7 +519,7 @@ CREATE TABLE dogged.circuits (
 )
 WITH (fillfactor='50');
 
-COMMENT ON TABLE dogged.circuits IS 'Circuit breakers (.circuit of a task). While one is open, tasks of that circuit do not run: they are put off, and no attempt is spent. Change it with `dogged circuits`, or a setting by UPDATE.';
+COMMENT ON TABLE dogged.circuits IS 'Circuit breakers (.circuit of a task). While one is open, tasks of that circuit do not run: they are put off, and no attempt is spent. `dogged circuits` opens and closes one by hand; its settings are those of the worker that started last.';
 
 COMMENT ON COLUMN dogged.circuits.failure_threshold IS 'So many attempts that failed with a code that their task retries, one after another, open it.';
 

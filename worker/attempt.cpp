@@ -259,6 +259,7 @@ void put_under_cancel(Report& report) {
   report.transition = lifecycle::under_cancel(std::move(report.transition));
   report.policy.clear();
   report.retry_after.reset();
+  report.circuit_event.kind = detail::CircuitEvent::Kind::abandon;
 }
 
 }  // namespace dogged::runtime

@@ -38,51 +38,102 @@ Circuits::Circuits(const Definitions& definitions, std::function<double()> draw,
 }
 
 void Circuits::refresh(db::Connection& connection) {
-  for (const circuit::SharedCircuit& shared : circuit::read_circuits(connection)) keep(shared);
+  const auto asked_at = SteadyClock::now();
+  const std::vector<circuit::SharedCircuit> circuits = circuit::read_circuits(connection);
+  const std::scoped_lock lock{mutex_};
+  std::map<std::string, Known, std::less<>> before;
+  before.swap(known_);
+  for (const circuit::SharedCircuit& shared : circuits) {
+    const auto last = before.find(shared.name);
+    keep({shared, asked_at}, last == before.end() ? CircuitState::closed : last->second.shared.circuit.state);
+  }
 }
 
-void Circuits::keep(const circuit::SharedCircuit& shared) {
+void Circuits::forget() {
   const std::scoped_lock lock{mutex_};
-  circuit::SharedCircuit& known = known_[shared.name];
-  if (shared.circuit.generation < known.circuit.generation) return;  // claimer and completer have asked at once
-  const CircuitState before = std::exchange(known, shared).circuit.state;
-  const CircuitState now = shared.circuit.state;
-  retry_metrics().circuit_state(shared.name, now);
-  if (now == before) return;
-  if (now == CircuitState::closed) {
-    log_->info("circuit {} is closed: its tasks run again", shared.name);
-  } else if (now == CircuitState::open) {
+  known_.clear();
+}
+
+/// With the mutex held.
+void Circuits::keep(const Known& now, CircuitState before) {
+  const circuit::SharedCircuit& shared = now.shared;
+  const CircuitState state = shared.circuit.state;
+  known_[shared.name] = now;
+  retry_metrics().circuit_state(shared.name, state);
+  if (state == before) return;
+  if (state == CircuitState::closed) {
+    log_->info("circuit {} is closed: its tasks run again when their time has come", shared.name);
+  } else if (state == CircuitState::open) {
     log_->warn("circuit {} is open{}: its tasks are put off for {}", shared.name,
                shared.circuit.is_forced ? ", by hand" : "", duration_to_text(shared.settings.recovery_timeout));
   }
 }
 
-circuit::SharedCircuit Circuits::known(std::string_view name) const {
+void Circuits::change(db::Connection& connection, std::string_view name,
+                      const std::function<detail::Circuit(const circuit::SharedCircuit&)>& how) {
+  const auto asked_at = SteadyClock::now();
+  const circuit::SharedCircuit shared = circuit::change_circuit(connection, name, how);
+  const std::scoped_lock lock{mutex_};
+  const auto last = known_.find(name);
+  // Claimer and completer may ask at once, and the older answer come last.
+  if (last != known_.end() && shared.circuit.generation < last->second.shared.circuit.generation) return;
+  keep({shared, asked_at}, last == known_.end() ? CircuitState::closed : last->second.shared.circuit.state);
+}
+
+Circuits::Known Circuits::known(std::string_view name) const {
   const std::scoped_lock lock{mutex_};
   const auto found = known_.find(name);
-  return found == known_.end() ? circuit::SharedCircuit{} : found->second;
+  return found == known_.end() ? Known{} : found->second;
+}
+
+/// How long an open circuit lets nothing through, as far as is known here: then the database need not be asked.
+std::optional<milliseconds> Circuits::closed_to_all_for(const Known& known) {
+  const circuit::SharedCircuit& shared = known.shared;
+  if (shared.circuit.state != CircuitState::open) return std::nullopt;
+  if (shared.circuit.is_forced) return shared.settings.recovery_timeout;
+  const auto since_read = std::chrono::duration_cast<milliseconds>(SteadyClock::now() - known.read_at);
+  const milliseconds open_for = milliseconds{shared.now_ms - shared.circuit.since_ms} + since_read;
+  const milliseconds left = shared.settings.recovery_timeout - open_for;
+  return left > milliseconds{0} ? std::optional{left} : std::nullopt;
 }
 
 Circuits::Admission Circuits::ask(db::Connection& connection, std::string_view name, std::size_t count) {
-  const detail::Circuit last = known(name).circuit;
-  if (last.state == CircuitState::closed) return {count, last.generation};
+  const Known last = known(name);
+  if (last.shared.circuit.state == CircuitState::closed) return {count, last.shared.circuit.generation};
+  if (const auto wait = closed_to_all_for(last)) {
+    return {.wait = *wait, .settings = last.shared.settings};
+  }
   Admission admission;
-  keep(circuit::change_circuit(connection, name, [&](const circuit::SharedCircuit& now) {
-    admission = {.settings = now.settings};
-    detail::Circuit circuit = now.circuit;
-    std::optional<std::int64_t> retry_after_ms;
-    while (admission.let_through < count) {
-      const detail::CircuitStep asked = detail::step(circuit, now.settings, {CircuitEvent::Kind::ask}, now.now_ms);
-      circuit = asked.circuit;
-      retry_after_ms = asked.decision.retry_after_ms;
-      if (!asked.decision.is_let_through) break;
-      ++admission.let_through;
-    }
-    admission.generation = circuit.generation;
-    admission.wait = retry_after_ms ? milliseconds{*retry_after_ms} : now.settings.recovery_timeout;
-    return circuit;
-  }));
+  try {
+    change(connection, name, [&](const circuit::SharedCircuit& now) {
+      admission = {.settings = now.settings};
+      detail::Circuit circuit = now.circuit;
+      std::optional<std::int64_t> retry_after_ms;
+      while (admission.let_through < count) {
+        const detail::CircuitStep asked = detail::step(circuit, now.settings, {CircuitEvent::Kind::ask}, now.now_ms);
+        circuit = asked.circuit;
+        retry_after_ms = asked.decision.retry_after_ms;
+        if (!asked.decision.is_let_through) break;
+        ++admission.let_through;
+      }
+      admission.generation = circuit.generation;
+      admission.wait = retry_after_ms ? milliseconds{*retry_after_ms} : now.settings.recovery_timeout;
+      return circuit;
+    });
+  } catch (const InvalidInput&) {  // somebody has deleted its row
+    return {.let_through = count};
+  }
   return admission;
+}
+
+/// Whether a task of the circuit that is put off should come back as soon as it may be half-open: a few do, the others
+/// later.
+bool Circuits::comes_back_first(std::string_view name, const Admission& admission) {
+  const std::int64_t generation = known(name).shared.circuit.generation;
+  const std::scoped_lock lock{mutex_};
+  FirstBack& first = first_back_[std::string{name}];
+  if (first.generation != generation) first = {.generation = generation};
+  return first.count++ < admission.settings.success_threshold;
 }
 
 std::vector<Circuits::PutOff> Circuits::take_put_off(db::Connection& connection, std::vector<ClaimedTask>& tasks) {
@@ -93,18 +144,19 @@ std::vector<Circuits::PutOff> Circuits::take_put_off(db::Connection& connection,
   std::vector<PutOff> put_off;
   for (const auto& [name, count] : counts) {
     const Admission admission = ask(connection, name, count);
-    std::size_t asked = 0, waiting = 0;
+    std::size_t asked = 0;
     std::vector<ClaimedTask> kept;
     for (ClaimedTask& task : tasks) {
-      if (task.definition->circuit != name || asked++ < admission.let_through) {
-        if (task.definition->circuit == name) task.circuit_generation = admission.generation;
+      if (task.definition->circuit != name) {
         kept.push_back(std::move(task));
-        continue;
+      } else if (asked++ < admission.let_through) {
+        task.circuit_generation = admission.generation;
+        kept.push_back(std::move(task));
+      } else {
+        const double share = comes_back_first(name, admission) ? 0.0 : draw_();
+        const auto spread = std::chrono::duration<double, std::milli>(admission.settings.recovery_timeout) * share;
+        put_off.push_back({std::move(task), admission.wait + std::chrono::duration_cast<milliseconds>(spread)});
       }
-      const bool may_be_a_probe = waiting++ < static_cast<std::size_t>(admission.settings.success_threshold);
-      const auto spread = std::chrono::duration<double, std::milli>(admission.settings.recovery_timeout) *
-                          (may_be_a_probe ? 0.0 : draw_());
-      put_off.push_back({std::move(task), admission.wait + std::chrono::duration_cast<milliseconds>(spread)});
     }
     tasks = std::move(kept);
   }
@@ -124,9 +176,12 @@ void Circuits::tell(db::Connection& connection) {
     noted.swap(noted_);
   }
   for (const auto& [name, events] : noted) {
-    if (change_nothing(known(name).circuit, events)) continue;
-    keep(circuit::change_circuit(
-        connection, name, [&events = events](const circuit::SharedCircuit& now) { return after_all(now, events); }));
+    if (change_nothing(known(name).shared.circuit, events)) continue;
+    try {
+      change(connection, name,
+             [&events = events](const circuit::SharedCircuit& now) { return after_all(now, events); });
+    } catch (const InvalidInput&) {  // somebody has deleted its row: there is nothing to tell
+    }
   }
 }
 

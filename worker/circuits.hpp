@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,8 @@ class Circuits {
 
   /// Reads what has become of them.
   void refresh(db::Connection& connection);
+  /// Nothing is known of them any more: the next connection may be to another server.
+  void forget();
 
   /// A task that may not begin, and how long it waits.
   struct PutOff {
@@ -51,6 +54,10 @@ class Circuits {
   void tell(db::Connection& connection);
 
  private:
+  struct Known {
+    circuit::SharedCircuit shared;
+    SteadyClock::time_point read_at;
+  };
   /// What may begin of some tasks of one circuit: the first `let_through`, with `generation`; the others wait.
   struct Admission {
     std::size_t let_through = 0;
@@ -58,18 +65,27 @@ class Circuits {
     milliseconds wait{0};
     CircuitBreakerSettings settings = {};
   };
+  struct FirstBack {
+    std::int64_t generation = 0;
+    int count = 0;
+  };
 
-  [[nodiscard]] circuit::SharedCircuit known(std::string_view name) const;
-  void keep(const circuit::SharedCircuit& shared);
+  void keep(const Known& now, CircuitState before);
+  void change(db::Connection& connection, std::string_view name,
+              const std::function<detail::Circuit(const circuit::SharedCircuit&)>& how);
+  [[nodiscard]] Known known(std::string_view name) const;
+  [[nodiscard]] static std::optional<milliseconds> closed_to_all_for(const Known& known);
   [[nodiscard]] Admission ask(db::Connection& connection, std::string_view name, std::size_t count);
+  [[nodiscard]] bool comes_back_first(std::string_view name, const Admission& admission);
 
   const std::function<double()> draw_;
   const std::shared_ptr<spdlog::logger> log_;
   bool any_ = false;
 
   mutable std::mutex mutex_;
-  std::map<std::string, circuit::SharedCircuit, std::less<>> known_;
+  std::map<std::string, Known, std::less<>> known_;
   std::map<std::string, std::vector<detail::CircuitEvent>, std::less<>> noted_;
+  std::map<std::string, FirstBack, std::less<>> first_back_;  // how many were put off for no longer than it is open
 };
 
 }  // namespace dogged::runtime

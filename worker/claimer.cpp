@@ -134,8 +134,11 @@ void Claimer::run() {
       session_.succeeded();
     } catch (const std::exception& error) {  // of whatever kind: tasks that a claim took must not be forgotten
       answer_lost_ = true;
-      asleep_ = false;  // after a failover the row may say so
-      if (dynamic_cast<const ConnectionError*>(&error) != nullptr) forget_watermarks();  // it may be another server
+      asleep_ = false;                                                // after a failover the row may say so
+      if (dynamic_cast<const ConnectionError*>(&error) != nullptr) {  // it may be another server
+        forget_watermarks();
+        circuits_.forget();
+      }
       look_everywhere();
       session_.recover_from(error, stop);
     }

@@ -34,6 +34,19 @@ std::size_t bytes_of(const Report& report) {
   return report.result_json.size() + report.error_message.size() + report.error_details_json.size();
 }
 
+/// What the attempt has come to whose handler's own transaction was committed after all.
+Report as_committed(const Report& report) {
+  Report committed = report;
+  lifecycle::Transition& to = committed.transition;
+  if (to.next_run && to.next_run->spends_retry) --to.retry_count;
+  to = {.status = lifecycle::Status::succeeded,
+        .outcome = lifecycle::Outcome::succeeded,
+        .retry_count = to.retry_count,
+        .losses = to.losses};
+  committed.circuit_event.kind = detail::CircuitEvent::Kind::success;
+  return committed;
+}
+
 /// How many of `waiting` go into the next batch: at least one.
 std::size_t batch_size(const std::vector<Report>& waiting) {
   std::size_t bytes = 0;
@@ -182,8 +195,7 @@ void Completer::send(const std::vector<Report>& reports, std::vector<Report>& ag
   std::vector<Report> not_taken;
   for (const Report& report : reports) {
     if (taken_ids.contains(report.id)) {
-      note_recorded(report, *log_);
-      circuits_.note(report);
+      note_taken(report);
       if (report.transition.next_run) callbacks_.on_retry(report.transition.next_run->delay);
     } else {
       not_taken.push_back(report);
@@ -209,14 +221,22 @@ void Completer::explain(const std::vector<Report>& not_taken, std::vector<Report
       again.push_back(report);
       if (row.boolean("cancel_requested")) put_under_cancel(again.back());
     } else if (is_on_record(report, row)) {
+      note_taken(report);
       if (report.transition.next_run) callbacks_.on_retry(report.transition.next_run->delay);
     } else if (!report.may_be_committed || is_of_another(row)) {
       ++tally_->fenced;
       log_->warn("task {} attempt {}: worker {} does not hold it any more, and its report ({}) changed nothing: {}",
                  report.id, report.attempt, lease_.id(), lifecycle::to_text(report.transition.outcome),
                  whose_it_is(row));
+    } else {
+      note_taken(as_committed(report));
     }
   }
+}
+
+void Completer::note_taken(const Report& report) {
+  note_recorded(report, *log_);
+  circuits_.note(report);
 }
 
 bool Completer::is_on_record(const Report& report, const db::Row& row) const {

@@ -60,6 +60,7 @@ class Completer {
   bool write(const std::vector<Report>& reports, std::vector<Report>& again);
   bool write_apart(const std::vector<Report>& reports, std::vector<Report>& again, const InvalidInput& reason);
   void send(const std::vector<Report>& reports, std::vector<Report>& again);
+  void note_taken(const Report& report);
   void tell_circuits();
   void explain(const std::vector<Report>& not_taken, std::vector<Report>& again);
   [[nodiscard]] bool is_on_record(const Report& report, const db::Row& row) const;

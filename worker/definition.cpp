@@ -1,7 +1,9 @@
 // See definition.hpp.
 #include "definition.hpp"
 
+#include <map>
 #include <set>
+#include <string_view>
 
 #include <dogged/resolved_retry_config.hpp>
 
@@ -43,6 +45,24 @@ std::string configured_places(const RetrySources& sources) {
   return joined(places);
 }
 
+/// A circuit has one row: what one of its tasks says of it counts for all of them.
+void share_circuit_settings(Definitions& definitions) {
+  std::map<std::string_view, const Definition*> said;
+  for (const auto& [name, definition] : definitions) {
+    if (definition.circuit.empty() || definition.circuit_settings == CircuitBreakerSettings{}) continue;
+    const auto [first, is_new] = said.try_emplace(definition.circuit, &definition);
+    if (is_new || first->second->circuit_settings == definition.circuit_settings) continue;
+    throw InvalidInput("the tasks " + first->second->name + " and " + name + " share the circuit \"" +
+                           definition.circuit + "\", and give it different settings",
+                       "give .circuit_settings to one of them, or circuits of their own to both");
+  }
+  for (auto& [name, definition] : definitions) {
+    if (const auto found = said.find(definition.circuit); found != said.end()) {
+      definition.circuit_settings = found->second->circuit_settings;
+    }
+  }
+}
+
 }  // namespace
 
 std::string Declaration::to_text() const {
@@ -76,6 +96,7 @@ Definitions make_definitions(const std::vector<detail::RegisteredTask>& register
     if (definitions.emplace(task.name, definition_from(task, exceptions)).second) continue;
     twice += (twice.empty() ? "" : ", ") + task.name;
   }
+  share_circuit_settings(definitions);
   if (!twice.empty()) {
     throw InvalidInput("registered more than once: " + twice,
                        "a worker has one handler for a task: remove a TASK_REGISTER, or give it a key of its own");

@@ -30,9 +30,9 @@ void count(const Report& report) {
   if (to.status == Status::failed) metrics.dead_lettered(report.queue, to.error_code);
 }
 
-std::string_view event_of(const lifecycle::Transition& to) {
-  if (to.next_run) return "retry";
-  return to.retry_count > 0 ? "gave_up" : "not_retried";
+std::string_view event_of_failed(const Report& report) {
+  const int most = max_retries(*report.retry_policy);
+  return most > 0 && report.transition.retry_count >= most ? "gave_up" : "not_retried";
 }
 
 }  // namespace
@@ -45,8 +45,9 @@ void note_recorded(const Report& report, spdlog::logger& log) {
               report.name, report.queue, report.attempt, to.error_code, to.retry_count,
               max_retries(*report.retry_policy), to.next_run->delay.count());
   } else if (has_failed_for_good(to)) {
-    log.warn("event={} task={} name={} queue={} attempt={} error={} retries={} status={}", event_of(to), report.id,
-             report.name, report.queue, report.attempt, to.error_code, to.retry_count, lifecycle::to_text(to.status));
+    log.warn("event={} task={} name={} queue={} attempt={} error={} retries={} status={}", event_of_failed(report),
+             report.id, report.name, report.queue, report.attempt, to.error_code, to.retry_count,
+             lifecycle::to_text(to.status));
   }
 }
 

@@ -74,8 +74,8 @@ class Client::Impl {
   std::vector<TaskId> enqueue_many(const std::vector<NewTask>& tasks) {
     if (tasks.empty()) return {};
     const auto begun_at = SteadyClock::now();  // waiting for others counts
-    const std::scoped_lock lock{mutex_};
     require_same_process();
+    const std::scoped_lock lock{mutex_};
     const bool may_be_repeated = max_retries(retry_) > 0;
     const CallKey key{producer_, ++calls_};
     const EnqueueStatement enqueue = enqueue_statement(tasks, may_be_repeated ? std::optional{key} : std::nullopt);

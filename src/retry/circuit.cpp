@@ -1,4 +1,5 @@
 // The circuit breaker's state machine: one function an event.
+#include <algorithm>
 #include <cassert>
 
 #include <dogged/detail/circuit.hpp>
@@ -44,7 +45,6 @@ CircuitStep ask_half_open(Circuit circuit, const CircuitBreakerSettings& setting
   const std::int64_t left = left_ms(circuit, settings, now_ms);
   if (left > 0) return refused(circuit, left);
   circuit.probes = 0;
-  ++circuit.generation;
   return probe(circuit, now_ms);
 }
 
@@ -60,7 +60,7 @@ Circuit after_success(Circuit circuit, const CircuitBreakerSettings& settings) {
     circuit.failures = 0;
     return circuit;
   }
-  --circuit.probes;
+  circuit.probes = std::max(circuit.probes - 1, 0);
   ++circuit.successes;
   return circuit.successes >= settings.success_threshold ? closed(circuit) : circuit;
 }
@@ -72,14 +72,12 @@ Circuit after_failure(Circuit circuit, const CircuitBreakerSettings& settings, s
 }
 
 Circuit after_abandoning(Circuit circuit) {
-  if (circuit.state == CircuitState::half_open) --circuit.probes;
+  circuit.probes = std::max(circuit.probes - 1, 0);
   return circuit;
 }
 
-/// Half-open, a report without a probe that is out is nobody's.
 bool is_heard(const Circuit& circuit, std::int64_t generation) {
-  if (generation != circuit.generation || circuit.state == CircuitState::open) return false;
-  return circuit.state == CircuitState::closed || circuit.probes > 0;
+  return generation == circuit.generation && circuit.state != CircuitState::open;
 }
 
 Circuit after_report(const Circuit& circuit, const CircuitBreakerSettings& settings, CircuitEvent event,

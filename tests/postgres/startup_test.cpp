@@ -64,6 +64,26 @@ TEST_CASE("the program's exception mapper is for tasks that name none of their o
   CHECK(code_for(other_work) == "OF_THE_TASK");
 }
 
+TEST_CASE("tasks of one circuit have the settings that one of them gives, and two that differ are refused") {
+  const auto of_circuit = [](const auto& key, const CircuitBreakerSettings& settings) {
+    detail::RegisteredTask task = does_nothing(key);
+    task.options.circuit = "payments-api";
+    task.options.circuit_settings = settings;
+    return task;
+  };
+  const auto definitions = runtime::make_definitions(
+      {of_circuit(work, {.failure_threshold = 3}), of_circuit(other_work, {}), does_nothing(third)});
+  CHECK(definitions.find(other_work.name())->second.circuit_settings.failure_threshold == 3);
+  CHECK(definitions.find(third.name())->second.circuit_settings == CircuitBreakerSettings{});
+  const auto error = error_of<InvalidInput>([&] {
+    (void)runtime::make_definitions(
+        {of_circuit(work, {.failure_threshold = 3}), of_circuit(other_work, {.failure_threshold = 4})});
+  });
+  CHECK(contains(error.message(), "work"));
+  CHECK(contains(error.message(), "other"));
+  CHECK(contains(error.message(), "payments-api"));
+}
+
 TEST_CASE("a server that is down is a ConnectionError that says how to start one") {
   const auto error = refusal_of("postgresql://someone@/some?host=/tmp/no-such-directory-of-dogged");
   INFO(error.what());

@@ -22,6 +22,7 @@ struct Model {
   CircuitBreakerSettings settings;
   CircuitState state = CircuitState::closed;
   std::set<int> heard = {};  // permits whose report counts
+  std::size_t places = 0;    // taken by probes
   int failures_in_a_row = 0;
   int good_probes = 0;
   bool is_forced = false;
@@ -30,6 +31,7 @@ struct Model {
   void become(CircuitState next, std::int64_t now) {
     state = next;
     heard.clear();
+    places = 0;
     failures_in_a_row = good_probes = 0;
     is_forced = false;
     waits_since = now;
@@ -37,6 +39,7 @@ struct Model {
 
   bool let_through(int permit, std::int64_t now) {
     heard.insert(permit);
+    ++places;
     if (state == CircuitState::half_open) waits_since = now;
     return true;
   }
@@ -48,14 +51,15 @@ struct Model {
       if (is_forced || !is_over) return false;
       become(CircuitState::half_open, now);
     }
-    const bool is_full = heard.size() == static_cast<std::size_t>(settings.success_threshold);
+    const bool is_full = places == static_cast<std::size_t>(settings.success_threshold);
     if (is_full && !is_over) return false;
-    if (is_full) heard.clear();
+    if (is_full) places = 0;
     return let_through(permit, now);
   }
 
   void report(int permit, Kind how, std::int64_t now) {
     if (heard.erase(permit) == 0) return;
+    if (places > 0) --places;
     if (how == Kind::abandon) return;
     if (how == Kind::success) {
       failures_in_a_row = 0;
@@ -230,10 +234,11 @@ TEST_CASE("times at the ends of the range do not overflow") {
   CHECK(detail::step(open, quick, {Kind::ask}, INT64_MAX).decision.is_let_through);
 }
 
-TEST_CASE("a report that no probe is out for counts for nothing") {
-  const Circuit half_open = after(after({}, Kind::failure, 1000), Kind::ask, 1010);
-  const Circuit without_probe = after(half_open, Kind::abandon, 1011);
-  CHECK(without_probe.state == CircuitState::half_open);
-  for (Kind kind : {Kind::success, Kind::failure, Kind::abandon})
-    CHECK(after(without_probe, kind, 1012) == without_probe);
+TEST_CASE("what a probe reports after others took its place counts, while it is half-open") {
+  Circuit half_open = after(after({}, Kind::failure, 1000), Kind::ask, 1010);
+  const std::int64_t first = half_open.generation;
+  half_open = after(half_open, Kind::ask, 1020);
+  CHECK(half_open.probes == 1);
+  CHECK(detail::step(half_open, quick, {Kind::success, first}, 1021).circuit.state == CircuitState::closed);
+  CHECK(detail::step(half_open, quick, {Kind::failure, first}, 1021).circuit.state == CircuitState::open);
 }

@@ -70,7 +70,8 @@ class CircuitBreaker {
 
   /// The right to make one call, or a refusal. One that ends without a report says nothing about the other side: it
   /// gives a probe's place back. One that is kept for ever does not block the breaker: recovery_timeout after the last
-  /// probe was let through, others take their places, and late reports are dropped. For one thread at a time.
+  /// probe was let through, others take their places; what it reports later counts while it is half-open. For one
+  /// thread at a time.
   class [[nodiscard]] Permit {
    public:
     /// A refusal.

@@ -27,8 +27,8 @@ struct Circuit {
   int probes = 0;             ///< let through and not yet reported, while half-open
   bool is_forced = false;     ///< open until it is reset
   std::int64_t since_ms = 0;  ///< open: when it opened; half-open: when the last probe was let through
-  /// Of permits. It grows when permits that are out lose their meaning: what a call of an earlier state, or a probe
-  /// that was given up, reports at last is not taken for a probe's answer.
+  /// Of permits. It grows with each state: what a call of an earlier one reports at last is not taken for a probe's
+  /// answer.
   std::int64_t generation = 0;
 
   friend constexpr bool operator==(const Circuit&, const Circuit&) = default;
@@ -62,9 +62,10 @@ struct CircuitStep {
   CircuitDecision decision = {};
 };
 
-/// Probes that take all places and do not report for recovery_timeout after the last of them was let through are given
-/// up: others take their places. A `now_ms` before since_ms, from a clock that was set back, starts the wait again.
-/// Settings must be valid. Thread-safe: a function of its arguments.
+/// Probes that take all places and do not report for recovery_timeout after the last of them was let through no longer
+/// hold up others, who take their places. What they report later counts all the same, while it is half-open: calls may
+/// take longer than recovery_timeout. A `now_ms` before since_ms, from a clock that was set back, starts the wait
+/// again. Settings must be valid. Thread-safe: a function of its arguments.
 [[nodiscard]] CircuitStep step(const Circuit& circuit, const CircuitBreakerSettings& settings, CircuitEvent event,
                                std::int64_t now_ms) noexcept;
 
