@@ -66,6 +66,7 @@ create table dogged.task_definitions (
   max_losses     integer not null,
   version        text not null,
   retry_sources  jsonb not null default '{}',
+  redact         text[] not null default '{}',
   updated_at     timestamptz not null default now()
 );
 comment on table dogged.task_definitions is
@@ -82,6 +83,8 @@ comment on column dogged.task_definitions.version is 'Of the worker that publish
 comment on column dogged.task_definitions.retry_sources is
   'Where its retry settings come from, as {"max_attempts": "environment RETRY_MAX_ATTEMPTS", "policy_type": "TASK_REGISTER"}: '
   'the program, a preset, --retry-config''s file or the environment of the worker that published it.';
+comment on column dogged.task_definitions.redact is
+  'JSON pointers (RFC 6901) into args and result; what they name is shown as "[redacted]".';
 
 create sequence dogged.tasks_id_seq as bigint;
 

@@ -388,6 +388,72 @@ CREATE FUNCTION dogged.place_in_front() RETURNS bigint
 
 COMMENT ON FUNCTION dogged.place_in_front() IS 'A new ready_position before those of all tasks that were not given back.';
 
+CREATE TABLE dogged.audit (
+    id bigint NOT NULL,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    actor text NOT NULL,
+    application text NOT NULL,
+    action text NOT NULL,
+    task_id bigint,
+    details jsonb DEFAULT '{}'::jsonb NOT NULL
+);
+
+COMMENT ON TABLE dogged.audit IS 'What people changed by hand: cancelled, replayed, rescheduled and purged tasks, paused queues, opened circuits. Append-only: UPDATE, DELETE and TRUNCATE are refused.';
+
+COMMENT ON COLUMN dogged.audit.actor IS 'Who: the setting dogged.actor of the session (the dogged command sets it to user@host), else the database''s session_user.';
+
+COMMENT ON COLUMN dogged.audit.application IS 'The session''s application_name.';
+
+COMMENT ON COLUMN dogged.audit.action IS 'What was called: cancel, replay, purge, pause_queue …';
+
+COMMENT ON COLUMN dogged.audit.task_id IS 'Of an action on one task; null for a queue or a circuit.';
+
+COMMENT ON COLUMN dogged.audit.details IS 'What else the action was given, and what it replaced.';
+
+CREATE FUNCTION dogged.record_audit(action text, task_id bigint DEFAULT NULL::bigint, details jsonb DEFAULT '{}'::jsonb) RETURNS void
+    LANGUAGE sql
+    BEGIN ATOMIC
+ INSERT INTO dogged.audit (actor, application, action, task_id, details)
+   VALUES (COALESCE(NULLIF(current_setting('dogged.actor'::text, true), ''::text), (SESSION_USER)::text), COALESCE(current_setting('application_name'::text, true), ''::text), record_audit.action, record_audit.task_id, COALESCE(record_audit.details, '{}'::jsonb));
+END;
+
+COMMENT ON FUNCTION dogged.record_audit(action text, task_id bigint, details jsonb) IS 'Writes a row of dogged.audit in the caller''s transaction.';
+
+CREATE FUNCTION dogged.redacted(task_name text, document jsonb) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  pointer text;
+  path text[];
+begin
+  for pointer in select unnest(d.redact) from dogged.task_definitions d where d.name = redacted.task_name loop
+    -- RFC 6901: ~1 is /, ~0 is ~, in this order.
+    select coalesce(array_agg(replace(replace(token, '~1', '/'), '~0', '~') order by place), '{}') into path
+      from unnest(string_to_array(substr(pointer, 2), '/')) with ordinality as tokens (token, place)
+     where pointer <> '';
+    if path = '{}' then
+      return '"[redacted]"';
+    elsif document #> path is not null then
+      document := jsonb_set(document, path, '"[redacted]"', false);
+    end if;
+  end loop;
+  return document;
+end $$;
+
+COMMENT ON FUNCTION dogged.redacted(task_name text, document jsonb) IS 'The document with "[redacted]" in place of what the JSON pointers in task_definitions.redact name.';
+
+CREATE FUNCTION dogged.refuse_change_of_audit() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  raise exception '% of % is refused: what was done stays recorded', tg_op, tg_relid::regclass
+    using errcode = 'restrict_violation';
+end $$;
+
+COMMENT ON FUNCTION dogged.refuse_change_of_audit() IS 'Keeps the audit append-only.';
+
 CREATE FUNCTION dogged.refuse_change_of_history() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -498,6 +564,15 @@ begin
 end $$;
 
 COMMENT ON FUNCTION dogged.refuse_to_forget_worker() IS 'Keeps a worker''s row for as long as tasks run under it.';
+
+ALTER TABLE dogged.audit ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME dogged.audit_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
 
 CREATE TABLE dogged.circuits (
     name text NOT NULL,
@@ -746,6 +821,7 @@ CREATE TABLE dogged.task_definitions (
     max_losses integer NOT NULL,
     version text NOT NULL,
     retry_sources jsonb DEFAULT '{}'::jsonb NOT NULL,
+    redact text[] DEFAULT '{}'::text[] NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
     circuit text
 );
@@ -769,6 +845,8 @@ COMMENT ON COLUMN dogged.task_definitions.max_losses IS 'The loss with this numb
 COMMENT ON COLUMN dogged.task_definitions.version IS 'Of the worker that published it.';
 
 COMMENT ON COLUMN dogged.task_definitions.retry_sources IS 'Where its retry settings come from, as {"max_attempts": "environment RETRY_MAX_ATTEMPTS", "policy_type": "TASK_REGISTER"}: the program, a preset, --retry-config''s file or the environment of the worker that published it.';
+
+COMMENT ON COLUMN dogged.task_definitions.redact IS 'JSON pointers (RFC 6901) into args and result; what they name is shown as "[redacted]".';
 
 COMMENT ON COLUMN dogged.task_definitions.circuit IS 'The circuit breaker that it shares with others (circuits); null: none.';
 
@@ -947,6 +1025,9 @@ ALTER TABLE ONLY dogged.tasks ATTACH PARTITION dogged.tasks_live FOR VALUES IN (
 
 ALTER TABLE ONLY dogged.tasks ALTER COLUMN id SET DEFAULT nextval('dogged.tasks_id_seq'::regclass);
 
+ALTER TABLE ONLY dogged.audit
+    ADD CONSTRAINT audit_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY dogged.circuits
     ADD CONSTRAINT circuits_pkey PRIMARY KEY (name);
 
@@ -980,6 +1061,8 @@ ALTER TABLE ONLY dogged.tasks_live
 ALTER TABLE ONLY dogged.workers
     ADD CONSTRAINT workers_pkey PRIMARY KEY (id);
 
+CREATE INDEX audit_task ON dogged.audit USING btree (task_id, id) WHERE (task_id IS NOT NULL);
+
 CREATE INDEX task_attempts_task ON ONLY dogged.task_attempts USING btree (task_id, attempt);
 
 CREATE INDEX task_attempts_default_task_id_attempt_idx ON dogged.task_attempts_default USING btree (task_id, attempt);
@@ -1007,6 +1090,8 @@ CREATE INDEX workers_to_rescue ON dogged.workers USING btree (id) WHERE ((lease_
 ALTER INDEX dogged.task_attempts_task ATTACH PARTITION dogged.task_attempts_default_task_id_attempt_idx;
 
 ALTER INDEX dogged.tasks_done_id ATTACH PARTITION dogged.tasks_done_default_id_idx;
+
+CREATE TRIGGER refuse_change BEFORE DELETE OR UPDATE OR TRUNCATE ON dogged.audit FOR EACH STATEMENT EXECUTE FUNCTION dogged.refuse_change_of_audit();
 
 CREATE TRIGGER refuse_change BEFORE DELETE OR UPDATE ON dogged.task_attempts FOR EACH ROW EXECUTE FUNCTION dogged.refuse_change_of_history();
 
