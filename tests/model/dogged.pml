@@ -24,6 +24,9 @@
 #ifndef CANCELS
 #define CANCELS 1
 #endif
+#ifndef REPLAYS /* of tasks that ended failed */
+#define REPLAYS 0
+#endif
 #ifndef STALE_RELEASES /* times that a worker gives back an unstarted task because its threads are busy */
 #define STALE_RELEASES 1
 #endif
@@ -89,6 +92,7 @@ byte faults = FAULTS;
 byte lost_answers = LOST_ANSWERS;
 byte late_left = LATE;
 byte cancels = CANCELS;
+byte replays = REPLAYS;
 byte stale_releases = STALE_RELEASES;
 byte living = WORKERS;
 
@@ -690,10 +694,29 @@ inline cancel(t) {
   }
 }
 
+/* dogged.replay(t): the same task runs again, with new retries; its attempts are numbered on. */
+inline replay(t) {
+  atomic {
+    replays > 0 && task[t].status == failed ->
+    d_step {
+      replays--;
+      task[t].status = pending;
+      task[t].retries = 0;
+      task[t].losses = 0;
+#ifdef REPLAY_COUNTS_ANEW
+      task[t].attempt = 0;
+#endif
+      check_task(t);
+      printf("task %d is replayed\n", t)
+    }
+  }
+}
+
 /* Where nothing can go on, every task must have ended. */
 proctype client() {
   do
   EACH_TASK(cancel)
+  EACH_TASK(replay)
   :: timeout -> assert(all_ended); break
   od
 }
