@@ -13,10 +13,17 @@ begin
   -- Waits for a claim or a completion under way: then the task runs, or has left the live table. Each statement below has
   -- a snapshot of its own, which shows what was waited for. Where it has not (REPEATABLE READ, SERIALIZABLE), PostgreSQL
   -- refuses the lock (40001).
-  select t.status, t.worker_id into task from dogged.tasks_live t where t.id = cancel.id for update;
+  select t.status, t.worker_id, t.queue, t.name, t.cancel_requested_at is null as is_new into task
+    from dogged.tasks_live t where t.id = cancel.id for update;
 
   if not found then
     return case when exists (select from dogged.tasks t where t.id = cancel.id) then 'ended' else 'not_found' end;
+  end if;
+
+  -- Once: a request that was made while it ran is only carried out here (a worker that gives it back calls this as well).
+  if task.is_new then
+    perform dogged.record_audit('cancel', cancel.id,
+                                jsonb_build_object('name', task.name, 'queue', task.queue, 'status', task.status));
   end if;
 
   if task.status = 'running' then
@@ -41,6 +48,6 @@ begin
   return 'cancelled';
 end $$;
 comment on function dogged.cancel(bigint) is
-  'Cancels a task, in the caller''s transaction. Gives cancelled: it was pending and has ended; requested: it runs, its '
-  'handler is asked to stop once this transaction commits, and unless it succeeds the task ends as cancelled; ended: it '
-  'had ended before, nothing has changed; not_found: there is no such task, or no longer.';
+  'Cancels a task, in the caller''s transaction, recorded in dogged.audit. Gives cancelled: it was pending and has ended; '
+  'requested: it runs, its handler is asked to stop once this transaction commits, and unless it succeeds the task ends as '
+  'cancelled; ended: it had ended before, nothing has changed; not_found: there is no such task, or no longer.';

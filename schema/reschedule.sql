@@ -1,0 +1,64 @@
+-- dogged.reschedule(id, run_at): a task that is pending gets another time for its next run; with now() it runs as soon as a
+-- worker is free.
+
+create or replace function dogged.reschedule(id bigint, run_at timestamptz) returns text
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  task record;
+  due constant timestamptz := greatest(reschedule.run_at, now());  -- as enqueue: a little past is now, for clocks that differ
+  waits constant boolean := due > now();
+begin
+  if reschedule.id is null then
+    raise exception 'the id of the task to reschedule is null'
+      using hint = 'Give the id that enqueue gave. Nothing was rescheduled.', errcode = 'invalid_parameter_value';
+  elsif reschedule.run_at is null then
+    raise exception 'task %: run_at is null', reschedule.id
+      using hint = 'Give a time, or now() to run it at once. Nothing was rescheduled.', errcode = 'invalid_parameter_value';
+  elsif not isfinite(reschedule.run_at) then
+    raise exception 'task %: run_at is %', reschedule.id, reschedule.run_at
+      using hint = 'Give a time, or now() to run it at once. Nothing was rescheduled.', errcode = 'invalid_parameter_value';
+  elsif reschedule.run_at < now() - interval '5 minutes' then
+    raise exception 'task %: run_at % is in the past (it is %)', reschedule.id, reschedule.run_at, now()
+      using hint = 'Give now() to run it at once; up to 5 minutes past is taken as now, for clocks that differ. Nothing was '
+                   'rescheduled.', errcode = 'invalid_parameter_value';
+  elsif reschedule.run_at > now() + interval '10 years' then
+    raise exception 'task %: run_at % is more than 10 years ahead', reschedule.id, reschedule.run_at
+      using hint = 'Check its unit: milliseconds taken for seconds look like this. Nothing was rescheduled.',
+            errcode = 'invalid_parameter_value';
+  end if;
+
+  -- Before a position is taken: see src/sql/settle_watermarks.sql.
+  perform pg_current_xact_id();
+  -- Waits for a claim, a promotion or a completion under way, as in dogged.cancel.
+  select t.status, t.queue, t.name, t.attempt, t.deferred, coalesce(t.next_retry_at, t.run_at) as due into task
+    from dogged.tasks_live t where t.id = reschedule.id for update;
+
+  if not found then
+    return case when exists (select from dogged.tasks t where t.id = reschedule.id) then 'ended' else 'not_found' end;
+  elsif task.status = 'running' then
+    return 'running';
+  end if;
+
+  -- What becomes ready takes a new place, behind what a worker may have passed over already (worker/watermarks.hpp); what
+  -- stood ready keeps its own.
+  update dogged.tasks_live t
+     set run_at = case when task.attempt = 0 then due else t.run_at end,
+         next_retry_at = case when task.attempt > 0 then due end,
+         deferred = waits,
+         ready_position = case when task.deferred and not waits then nextval('dogged.tasks_id_seq') else t.ready_position end
+   where t.id = reschedule.id;
+  perform dogged.record_audit('reschedule', reschedule.id,
+                              jsonb_build_object('name', task.name, 'queue', task.queue, 'run_at', due, 'was', task.due));
+
+  -- After the update, as in dogged.enqueue: a sleeping worker waits for what was due first when it fell asleep.
+  if current_setting('transaction_isolation') <> 'read committed'
+     or exists (select from dogged.workers w where w.asleep and w.queues ? task.queue) then
+    perform pg_notify('dogged.wake', task.queue);
+  end if;
+  return 'rescheduled';
+end $$;
+comment on function dogged.reschedule(bigint, timestamptz) is
+  'Sets when a pending task runs next, whether it is ready, waits for its first run or for a retry; in the caller''s '
+  'transaction, recorded in dogged.audit. now(): as soon as a worker is free; no retry is spent. Gives rescheduled; running: an '
+  'attempt is under way, nothing has changed; ended: it had ended before (dogged.replay runs a dead letter again); not_found: '
+  'there is no such task, or no longer.';
