@@ -3,7 +3,22 @@
 
 create type dogged.task_status as enum ('pending', 'running', 'succeeded', 'failed', 'discarded', 'cancelled', 'expired');
 create type dogged.attempt_outcome as enum ('succeeded', 'failed', 'timed_out', 'cancelled', 'lost', 'interrupted');
+comment on type dogged.task_status is
+  'What has become of a task: pending and running are alive, the others have ended (docs/lifecycle.md).';
+comment on type dogged.attempt_outcome is 'What an attempt came to (docs/lifecycle.md).';
 
+comment on table dogged.schema_migrations is 'The migrations that were applied.';
+comment on column dogged.schema_migrations.version is 'The number in the file''s name.';
+comment on column dogged.schema_migrations.name is 'The file''s name.';
+comment on column dogged.schema_migrations.checksum is 'SHA-256 of its text: one that was applied must not change.';
+comment on column dogged.schema_migrations.applied_at is 'When.';
+comment on column dogged.schema_migrations.applied_by is 'The version of dogged that did it.';
+comment on table dogged.schema_files is
+  'The files of the SQL interface (views, functions) that were applied; again when they change.';
+comment on column dogged.schema_files.name is 'The file''s name.';
+comment on column dogged.schema_files.checksum is 'SHA-256 of its text.';
+comment on column dogged.schema_files.applied_at is 'When it was applied last.';
+comment on column dogged.schema_files.applied_by is 'The version of dogged that did it.';
 -- Limits that SQL and workers keep alike. One row.
 create table dogged.settings (
   only_row                boolean primary key default true check (only_row),
@@ -14,6 +29,7 @@ create table dogged.settings (
 );
 insert into dogged.settings default values;
 comment on table dogged.settings is 'Limits of this queue, one row; update it to change them. Workers read it when they start.';
+comment on column dogged.settings.only_row is 'Keeps it to one row.';
 comment on column dogged.settings.max_args_bytes is 'Tasks whose args are longer, as JSON text, are refused at enqueue.';
 comment on column dogged.settings.max_result_bytes is 'A result that is longer, as JSON text, ends its task as failed with INVALID_RESULT.';
 comment on column dogged.settings.max_error_message_bytes is 'Longer error messages are cut, and say so.';
@@ -28,6 +44,8 @@ insert into dogged.queues (name) values ('default');
 comment on table dogged.queues is
   'The queues that tasks may be enqueued to, so that a misspelt name is an error and not a task that nobody runs. '
   'Workers add those that they serve.';
+comment on column dogged.queues.name is 'Up to 128 of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit.';
+comment on column dogged.queues.created_at is 'When it was added.';
 
 create table dogged.workers (
   id           bigint generated always as identity primary key,
@@ -45,8 +63,14 @@ create table dogged.workers (
 comment on table dogged.workers is
   'A row for each run of a worker process. Its id is the lease under which the worker holds tasks: what a worker '
   'reports is taken only where the task still names that id.';
+comment on column dogged.workers.id is 'The lease.';
+comment on column dogged.workers.name is 'By --name, else host and process; no two at a time have the same.';
+comment on column dogged.workers.host is 'Where it runs.';
+comment on column dogged.workers.pid is 'Its process on that host.';
+comment on column dogged.workers.version is 'Of dogged, which it was built with.';
 comment on column dogged.workers.queues is 'Concurrency by queue name.';
 comment on column dogged.workers.task_names is 'The tasks that it knows; it never claims others.';
+comment on column dogged.workers.started_at is 'When this run began.';
 comment on column dogged.workers.heartbeat_at is 'When the worker last said that it lives. Set when it starts.';
 comment on column dogged.workers.stopped_at is 'When it ended in order; null while it runs, or if it died.';
 comment on column dogged.workers.asleep is 'It waits for a notification: enqueue sends one only where this is true.';
@@ -71,6 +95,7 @@ create table dogged.task_definitions (
 );
 comment on table dogged.task_definitions is
   'What workers declared with TASK_REGISTER, as their configuration has changed it, published when they start; the last one wins.';
+comment on column dogged.task_definitions.name is 'Of the task.';
 comment on column dogged.task_definitions.queue is 'Where enqueue puts the task if the caller names no queue.';
 comment on column dogged.task_definitions.retry_policy is 'As `dogged policy show` and dogged::policy_from_json read it.';
 comment on column dogged.task_definitions.auto_retry_for is 'Error codes that are retried; * lists all.';
@@ -85,8 +110,11 @@ comment on column dogged.task_definitions.retry_sources is
   'the program, a preset, --retry-config''s file or the environment of the worker that published it.';
 comment on column dogged.task_definitions.redact is
   'JSON pointers (RFC 6901) into args and result; what they name is shown as "[redacted]".';
+comment on column dogged.task_definitions.updated_at is 'When a worker published it last.';
 
 create sequence dogged.tasks_id_seq as bigint;
+comment on sequence dogged.tasks_id_seq is
+  'Ids of tasks, and the places of those that became ready later than they were enqueued.';
 
 -- One logical table, three kinds of partitions: `live` is small and hot and alone sees updates, so that its indexes
 -- and vacuum do not grow with the history; `failed` are the dead letters; `done` goes by days that are dropped whole.
@@ -116,7 +144,14 @@ create table dogged.tasks (
 alter sequence dogged.tasks_id_seq owned by dogged.tasks.id;
 
 comment on table dogged.tasks is 'Every task, from enqueue to its end.';
+comment on column dogged.tasks.id is 'Given by enqueue, for the whole life of the task.';
+comment on column dogged.tasks.status is 'What has become of it; decides in which partition it stands.';
+comment on column dogged.tasks.queue is 'The name of its queue.';
+comment on column dogged.tasks.name is 'What runs: a name that workers declare with TASK_REGISTER.';
 comment on column dogged.tasks.priority is 'Lower runs first; then what became ready first.';
+comment on column dogged.tasks.args is
+  'What its handler is given, as JSON. Show it to people by dogged.redacted(name, args).';
+comment on column dogged.tasks.enqueued_at is 'When its producer''s transaction began.';
 comment on column dogged.tasks.run_at is 'Not before this time for the first run.';
 comment on column dogged.tasks.deferred is
   'True while a pending task waits for run_at or next_retry_at: it then stands in the index of waiting tasks and not '
@@ -126,7 +161,11 @@ comment on column dogged.tasks.attempt is 'Attempts begun. While running, the nu
 comment on column dogged.tasks.retry_count is 'Retries spent; a lost or interrupted attempt spends none.';
 comment on column dogged.tasks.losses is 'Attempts that ended because their worker died.';
 comment on column dogged.tasks.worker_id is 'Who holds it while it runs, and who ran it last: workers.id.';
+comment on column dogged.tasks.claimed_at is 'When a worker took it last.';
+comment on column dogged.tasks.finished_at is 'When it ended; null while it is pending or running.';
+comment on column dogged.tasks.result is 'What its handler returned, as JSON; null unless it succeeded.';
 comment on column dogged.tasks.error_code is 'Of the last attempt that failed.';
+comment on column dogged.tasks.error_message is 'The same in words.';
 comment on column dogged.tasks.trace_context is 'As the producer gave it, copied to every attempt.';
 comment on column dogged.tasks.ready_position is
   'Its place among the ready tasks of its queue and priority; null: its id. A number from the sequence of the ids when it '
@@ -142,15 +181,21 @@ create index tasks_live_ready on dogged.tasks_live (queue, (priority * 140737488
 -- Tasks of the future have an index of their own: a million of them ahead of the ready ones would otherwise be
 -- walked over by every claim.
 create index tasks_live_waiting on dogged.tasks_live (queue, (coalesce(next_retry_at, run_at))) where deferred;
+comment on table dogged.tasks_live is 'The pending and running tasks: small and hot, whatever the history.';
 
 create table dogged.tasks_failed partition of dogged.tasks (primary key (id)) for values in ('failed');
 create index tasks_failed_finished_at on dogged.tasks_failed (finished_at);
+comment on table dogged.tasks_failed is 'The dead letters.';
 
 create table dogged.tasks_done partition of dogged.tasks for values in ('succeeded', 'discarded', 'cancelled', 'expired')
   partition by range (finished_at);
 create index tasks_done_id on dogged.tasks_done (id);
 -- Takes the tasks of a day whose partition is missing, so that no completion fails for want of one.
 create table dogged.tasks_done_default partition of dogged.tasks_done default;
+comment on table dogged.tasks_done is
+  'The tasks that succeeded, were discarded, cancelled or expired, by the day they ended (UTC).';
+comment on table dogged.tasks_done_default is
+  'For days that have no partition yet; dogged.make_partitions moves its rows.';
 
 -- So that a client which did not hear the answer to a call can ask whether the call took effect.
 create table dogged.producer_calls (
@@ -164,3 +209,5 @@ comment on table dogged.producer_calls is
   'idempotency key of an enqueue that is repeated because its answer was lost. Rows of two days ago are removed.';
 comment on column dogged.producer_calls.producer is 'Drawn at random by the client when it is made.';
 comment on column dogged.producer_calls.call is 'Its calls, counted from 1.';
+comment on column dogged.producer_calls.task_ids is 'What it enqueued: the answer, should it be asked for again.';
+comment on column dogged.producer_calls.called_at is 'When; the age by which rows are removed.';

@@ -51,6 +51,9 @@ select worker_id, array_agg(id) from dogged.tasks_live where status = 'running' 
 comment on table dogged.claims is
   'What workers have claimed. Every task that runs stands in an entry of its worker; an entry may also name tasks that the '
   'worker does not hold, or no longer.';
+comment on column dogged.claims.worker_id is 'The lease: workers.id.';
+comment on column dogged.claims.id is 'In the order in which the worker wrote them.';
+comment on column dogged.claims.task_ids is 'What was claimed.';
 
 -- Rescue finds what a dead worker held by its row and by its claims.
 create function dogged.refuse_to_forget_worker() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$

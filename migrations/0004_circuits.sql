@@ -1,6 +1,7 @@
 -- Circuit breakers that all workers share: src/circuit decides, these are its words.
 
 create type dogged.circuit_state as enum ('closed', 'open', 'half_open');
+comment on type dogged.circuit_state is 'closed: tasks run; open: they are put off; half_open: a few run to find out.';
 
 create table dogged.circuits (
   name                text primary key
@@ -20,11 +21,13 @@ create table dogged.circuits (
 comment on table dogged.circuits is
   'Circuit breakers (.circuit of a task). While one is open, tasks of that circuit do not run: they are put off, and no attempt is '
   'spent. `dogged circuits` opens and closes one by hand; its settings are those of the worker that started last.';
+comment on column dogged.circuits.name is 'As .circuit of the tasks says.';
 comment on column dogged.circuits.failure_threshold is
   'So many attempts that failed with a code that their task retries, one after another, open it.';
 comment on column dogged.circuits.recovery_timeout_ms is 'So long nothing runs then; after that it is half-open.';
 comment on column dogged.circuits.success_threshold is
   'So many successes close a half-open circuit, and so many tasks run at once to find out.';
+comment on column dogged.circuits.state is 'Whether tasks of it run: closed, open or half_open.';
 comment on column dogged.circuits.failures is 'In a row, while it is closed.';
 comment on column dogged.circuits.successes is 'Of probes, while it is half-open.';
 comment on column dogged.circuits.probes is 'Tasks that run to find out, while it is half-open.';

@@ -13,6 +13,8 @@ create index audit_task on dogged.audit (task_id, id) where task_id is not null;
 comment on table dogged.audit is
   'What people changed by hand: cancelled, replayed, rescheduled and purged tasks, paused queues, opened circuits. Append-only: '
   'UPDATE, DELETE and TRUNCATE are refused.';
+comment on column dogged.audit.id is 'In the order of writing.';
+comment on column dogged.audit.at is 'When it was done.';
 comment on column dogged.audit.actor is
   'Who: the setting dogged.actor of the session (the dogged command sets it to user@host), else the database''s session_user.';
 comment on column dogged.audit.application is 'The session''s application_name.';

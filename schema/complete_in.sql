@@ -35,7 +35,7 @@ begin
   raise exception using message = mistake, hint = remedy, errcode = code;
 end $$;
 comment on function dogged.refuse_completion(bigint, integer, bigint) is
-  'Raises the error that says what has become of an attempt that complete_in cannot end.';
+  'Internal: raises the error that says what has become of an attempt that complete_in cannot end.';
 
 create or replace function dogged.complete_in(task_id bigint, attempt integer, worker_id bigint, result jsonb,
                                               ran_us bigint) returns void
@@ -70,5 +70,6 @@ begin
   end if;
 end $$;
 comment on function dogged.complete_in(bigint, integer, bigint, jsonb, bigint) is
-  'Ends a running attempt as succeeded in the caller''s transaction; ran_us: for how long its handler has run. Raises '
-  'LE001 where the task is not held under this attempt and worker any more: then nothing of the transaction commits.';
+  'Internal: what Context::complete_in calls. Ends a running attempt as succeeded in the caller''s transaction; '
+  'ran_us: for how long its handler has run. Raises LE001 where the task is not held under this attempt and worker '
+  'any more: then nothing of the transaction commits.';

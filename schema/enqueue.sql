@@ -12,7 +12,8 @@ language sql stable return
   and (priority is null or priority between -32768 and 32767)
   and (trace_context is null or octet_length(trace_context) <= 512);
 comment on function dogged.is_sound_task(text, boolean, jsonb, integer, timestamptz, integer, text) is
-  'Whether enqueue takes a task, if its queue exists. is_known: a worker has declared the task, so its name is sound.';
+  'Internal: whether enqueue takes a task, if its queue exists. is_known: a worker has declared the task, so its name '
+  'is sound.';
 
 create or replace function dogged.refuse_task(name text, args jsonb, queue text, run_at timestamptz, priority integer,
                                               trace_context text) returns void
@@ -63,7 +64,7 @@ begin
   raise exception using message = mistake, hint = remedy, errcode = 'invalid_parameter_value';
 end $$;
 comment on function dogged.refuse_task(text, jsonb, text, timestamptz, integer, text) is
-  'Raises the error that says what is wrong with a task that enqueue refuses.';
+  'Internal: raises the error that says what is wrong with a task that enqueue refuses.';
 
 create or replace function dogged.enqueue_many(
   names text[], args jsonb[], queues text[] default null, run_ats timestamptz[] default null,

@@ -33,8 +33,8 @@ begin
   return true;
 end $$;
 comment on function dogged.make_partition(text, date) is
-  'Makes one day''s partition of task_attempts or tasks_done; false if it is there. Error lock_not_available if the '
-  'default partition is in use for longer than 500 ms.';
+  'Internal: makes one day''s partition of task_attempts or tasks_done; false if it is there. Error '
+  'lock_not_available if the default partition is in use for longer than 500 ms.';
 
 create or replace function dogged.make_partitions() returns integer
 language plpgsql set search_path = pg_catalog, pg_temp as $$

@@ -16,5 +16,6 @@ begin
   return note_call.task_ids;
 end $$;
 comment on function dogged.note_call(uuid, bigint, bigint[]) is
-  'Notes what a producer''s call has enqueued, in the transaction that enqueues, and gives it back. An error where that call, or a '
-  'later one, is on record: so a call that is repeated does not take effect twice. Without a producer nothing is noted.';
+  'Internal: notes what a producer''s call has enqueued, in the transaction that enqueues, and gives it back. An '
+  'error where that call, or a later one, is on record: so a call that is repeated does not take effect twice. '
+  'Without a producer nothing is noted.';

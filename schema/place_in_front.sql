@@ -4,4 +4,4 @@
 create or replace function dogged.place_in_front() returns bigint
 language sql volatile return nextval('dogged.tasks_id_seq') - 70368744177664;
 comment on function dogged.place_in_front() is
-  'A new ready_position before those of all tasks that were not given back.';
+  'Internal: a new ready_position before those of all tasks that were not given back.';
