@@ -122,7 +122,7 @@ select t.id, t.name, t.queue, t.status,
                    select from dogged.workers w where w.id = t.worker_id and w.lease_until < now())
               then 'runs, but its worker does not renew its lease'
             when t.status = 'running' then 'runs'
-            when t.deferred and exists (
+            when t.deferred and t.next_retry_at is not null and exists (
                    select from dogged.task_definitions d join dogged.circuits c on c.name = d.circuit
                     where d.name = t.name and c.state <> 'closed')
               then 'waits for its circuit to close'

@@ -263,3 +263,14 @@ TEST_CASE("a migrated database has the structure that schema/structure.sql shows
   const std::string actual = output_of("'" + source + "/scripts/structure' --stdout '" + own.url() + "'");
   CHECK(actual == expected);
 }
+
+TEST_CASE("docs/sql.md is what scripts/sql_reference makes of a migrated database") {
+  const OwnDatabase own;
+  db::Connection connection{{.url = own.url(), .schema = "dogged", .application_name = "dogged test"}};
+  migrate::apply(connection);
+
+  const std::string source = DOGGED_SOURCE_DIR;
+  const std::string expected = text_of(source + "/docs/sql.md");
+  REQUIRE_FALSE(expected.empty());
+  CHECK(output_of("'" + source + "/scripts/sql_reference' --stdout '" + own.url() + "'") == expected);
+}
