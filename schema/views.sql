@@ -19,30 +19,26 @@ with attempts as not materialized (
          null, t.trace_context
     from dogged.tasks_live t
    where t.status = 'running'
+), dated as not materialized (
+  -- Where the task ended, it ended after this attempt, and the attempt before ended before this one was claimed: so only
+  -- the days that can hold them are looked into.
+  select a.*, coalesce(a.started_at, a.claimed_at) as began_at,
+         case when a.attempt = 1
+              then (select t.run_at from dogged.tasks t
+                     where t.id = a.task_id
+                       and (a.finished_at is null or t.finished_at is null or t.finished_at >= a.finished_at)
+                     limit 1)
+              else (select p.next_retry_at from dogged.task_attempts p
+                     where p.task_id = a.task_id and p.attempt = a.attempt - 1 and p.finished_at <= a.claimed_at
+                     limit 1) end as due_at
+    from attempts a
 )
-select a.task_id, a.attempt, a.name, a.queue, a.outcome,
-       greatest(coalesce(a.started_at, a.claimed_at)
-                - case when a.attempt = 1
-                       then (select t.run_at from dogged.tasks t
-                              where t.id = a.task_id and (t.finished_at is null or t.finished_at >= a.finished_at
-                                                          or a.finished_at is null) limit 1)
-                       else (select p.next_retry_at from dogged.task_attempts p
-                              where p.task_id = a.task_id and p.attempt = a.attempt - 1 and p.finished_at <= a.claimed_at
-                              limit 1) end,
-                interval '0') as waited,
-       a.started_at, a.finished_at, coalesce(a.finished_at, now()) - coalesce(a.started_at, a.claimed_at) as ran,
-       a.error_code, a.error_message, a.error_details, a.will_retry, a.next_retry_at,
-       a.policy, a.backoff_ms, a.delay_ms, a.retry_after_ms,
-       (select w.name from dogged.workers w where w.id = a.worker_id) as worker, a.trace_context,
-       a.claimed_at,
-       case when a.attempt = 1
-            then (select t.run_at from dogged.tasks t
-                   where t.id = a.task_id and (t.finished_at is null or t.finished_at >= a.finished_at
-                                               or a.finished_at is null) limit 1)
-            else (select p.next_retry_at from dogged.task_attempts p
-                   where p.task_id = a.task_id and p.attempt = a.attempt - 1 and p.finished_at <= a.claimed_at
-                   limit 1) end as due_at
-  from attempts a;
+select d.task_id, d.attempt, d.name, d.queue, d.outcome, greatest(d.began_at - d.due_at, interval '0') as waited,
+       d.started_at, d.finished_at, coalesce(d.finished_at, now()) - d.began_at as ran,
+       d.error_code, d.error_message, d.error_details, d.will_retry, d.next_retry_at,
+       d.policy, d.backoff_ms, d.delay_ms, d.retry_after_ms,
+       (select w.name from dogged.workers w where w.id = d.worker_id) as worker, d.trace_context, d.claimed_at, d.due_at
+  from dated d;
 comment on view dogged.task_timeline is
   'One row for each attempt of a task: those that ended, and the one under way (its outcome is null). Ask for one '
   'task_id, or for a short time by finished_at.';
@@ -187,7 +183,7 @@ with depth as (
     from dogged.tasks_live t
    group by t.queue
 ), recent as materialized (
-  select a.task_id, a.attempt, a.queue, a.outcome, a.will_retry, a.claimed_at, a.started_at, a.finished_at
+  select a.task_id, a.attempt, a.queue, a.outcome, a.will_retry, a.started_at, a.finished_at
     from dogged.task_attempts a
    where a.finished_at >= now() - interval '5 minutes'
 ), rates as (
@@ -211,15 +207,8 @@ with depth as (
          percentile_cont(0.5) within group (order by s.ran) as run_p50,
          percentile_cont(0.95) within group (order by s.ran) as run_p95
     from (select s.queue, s.finished_at - s.started_at as ran,
-                 greatest(s.started_at
-                          - case when s.attempt = 1
-                                 then (select t.run_at from dogged.tasks t
-                                        where t.id = s.task_id and (t.finished_at is null or t.finished_at >= s.finished_at)
-                                        limit 1)
-                                 else (select p.next_retry_at from dogged.task_attempts p
-                                        where p.task_id = s.task_id and p.attempt = s.attempt - 1
-                                          and p.finished_at <= s.claimed_at limit 1) end,
-                          interval '0') as waited
+                 (select t.waited from dogged.task_timeline t
+                   where t.task_id = s.task_id and t.attempt = s.attempt and t.finished_at = s.finished_at limit 1) as waited
             from sample s) s
    group by s.queue
 )
