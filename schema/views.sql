@@ -300,8 +300,7 @@ comment on column dogged.worker_stats.stopped_at is 'When it ended in order.';
 
 create or replace view dogged.error_stats as
 select date_trunc('hour', a.finished_at) as hour, a.name, a.error_code,
-       count(*) as attempts, count(distinct a.task_id) as tasks,
-       count(*) filter (where a.will_retry) as retried, count(*) filter (where not a.will_retry) as ended,
+       count(*) as attempts, count(*) filter (where a.will_retry) as retried, count(*) filter (where not a.will_retry) as ended,
        min(a.finished_at) as first_at, max(a.finished_at) as last_at, max(a.task_id) as example_task_id,
        min(left(a.error_message, 200)) as example_message
   from dogged.task_attempts a
@@ -315,10 +314,9 @@ comment on column dogged.error_stats.hour is 'When it begins, in the session''s 
 comment on column dogged.error_stats.name is 'Of the tasks.';
 comment on column dogged.error_stats.error_code is 'What went wrong.';
 comment on column dogged.error_stats.attempts is 'How many ended so.';
-comment on column dogged.error_stats.tasks is 'Of how many tasks.';
 comment on column dogged.error_stats.retried is 'Of the attempts, those after which the task is tried again.';
 comment on column dogged.error_stats.ended is 'Of the attempts, those that were the last of their task.';
 comment on column dogged.error_stats.first_at is 'When the first of them ended.';
 comment on column dogged.error_stats.last_at is 'When the last of them ended.';
-comment on column dogged.error_stats.example_task_id is 'One of the tasks: the one enqueued last.';
+comment on column dogged.error_stats.example_task_id is 'One of the tasks: the one that was enqueued last.';
 comment on column dogged.error_stats.example_message is 'One of the messages, its first 200 characters.';
