@@ -111,7 +111,6 @@ TEST_CASE("a retry that is rescheduled to now is the next attempt, and spends no
 
 TEST_CASE("a task whose place a worker has passed over long ago is found when it is rescheduled to now") {
   TestDatabase database;
-  db::Connection holder{database.settings()};
   const TaskId waiting = enqueue(database, "now() + interval '1 hour'");
   RunningWorker worker{database, {does_nothing()}, no_polling()};
   Client client = database.client();

@@ -132,9 +132,9 @@ TEST_CASE("views show args and results without what their definition hides") {
   REQUIRE(eventually(
       [&] { return database.status_of(succeeded) == "succeeded" && database.status_of(failed) == "failed"; }));
   declare(database, "{/token}");
-  CHECK(database.value("select args || ' ' || result as value from dogged.task_overview where id = $1::bigint",
-                       db::Params{}.add(succeeded)) ==
-        R"({"n": 1, "token": "[redacted]"} {"n": 1, "token": "[redacted]"})");
+  CHECK(database.value(
+            "select args::text || ' ' || result::text as value from dogged.task_overview where id = $1::bigint",
+            db::Params{}.add(succeeded)) == R"({"n": 1, "token": "[redacted]"} {"n": 1, "token": "[redacted]"})");
   CHECK(database.value("select args::text as value from dogged.dead_letters") ==
         R"({"fail": true, "token": "[redacted]"})");
   for (const std::string view : {"task_overview", "dead_letters", "task_timeline"}) {
@@ -186,8 +186,8 @@ TEST_CASE("task_timeline shows the attempts that ended, with what they waited, a
   REQUIRE(eventually([&] { return database.status_of(id) == "succeeded"; }));
   CHECK(timeline() == "1 failed worker-7 t t, 2 succeeded worker-7 t t");
   CHECK(database.value(
-            "select bool_and(due_at = case attempt when 1 then t.run_at else before.next_retry_at end and "
-            "waited = greatest(started_at - due_at, interval '0'))::text as value from dogged.task_timeline v "
+            "select bool_and(due_at = case v.attempt when 1 then t.run_at else before.next_retry_at end and "
+            "v.waited = greatest(v.started_at - v.due_at, interval '0'))::text as value from dogged.task_timeline v "
             "join dogged.tasks t on t.id = task_id left join lateral (select a.next_retry_at from "
             "dogged.task_attempts a where a.task_id = v.task_id and a.attempt = v.attempt - 1) before on true") ==
         "true");
