@@ -3,6 +3,7 @@
 
 #include <dogged/detail/retry_loop.hpp>
 #include <dogged/exception_mapper.hpp>
+#include <dogged/retry_budget.hpp>
 #include <dogged/retry_metrics.hpp>
 
 #include "retry/duration.hpp"
@@ -23,6 +24,8 @@ std::string_view to_text(RetryEnd end) noexcept {
       return "stopped";
     case RetryEnd::circuit_open:
       return "circuit_open";
+    case RetryEnd::budget_spent:
+      return "budget_spent";
     case RetryEnd::callback_failed:
       break;
   }
@@ -160,6 +163,7 @@ void RetryLoop::start_attempt() {
   attempt_end_ = is_timed ? now(options_) + options_.attempt_timeout : never;
   context_.attempt = ++summary_.attempts;
   context_.deadline = std::min(attempt_end_, options_.deadline);
+  if (options_.budget != nullptr) options_.budget->note_execution(now(options_));
 }
 
 bool RetryLoop::is_allowed_by_breaker() {
@@ -234,6 +238,8 @@ std::optional<milliseconds> RetryLoop::delay_before_retry(const std::exception_p
 void RetryLoop::wait_before_retry(milliseconds delay) {
   ++retries_;
   if (!ends_in_time(now(options_), delay, options_.deadline)) return end(RetryEnd::deadline);
+  const bool is_within_budget = options_.budget == nullptr || options_.budget->try_retry(now(options_));
+  if (!is_within_budget) return end(RetryEnd::budget_spent);
   if (options_.metrics != nullptr) options_.metrics->retry_scheduled(policy_, retries_, delay);
   measure();
   call_hook(options_.on_retry, summary_, delay);

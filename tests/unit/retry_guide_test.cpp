@@ -121,6 +121,15 @@ int balance(const std::string& account, dogged::RetryOptions options) {
       .value();
 }
 
+dogged::RetryBudget ledger_budget{{.share = 0.1, .min_retries_per_second = 1}};  // one for all calls to the ledger
+
+int balance_within_budget(const std::string& account, dogged::RetryOptions options) {
+  options.budget = &ledger_budget;
+  return dogged::retry(
+             dogged::exponential(50ms).with_max_retries(4), [&] { return ask_ledger(account); }, options)
+      .value();
+}
+
 int balance_or_later(const std::string& account) {
   try {
     return ledger.run([&] { return ask_ledger(account); });
@@ -250,6 +259,17 @@ TEST_CASE("the guide's breaker opens after five failures, and its task comes bac
   ledger_is_down = false;
   CHECK(balance_or_later("a") == 7);
   CHECK(balance("a", world.options()) == 7);
+}
+
+TEST_CASE("the guide's budget ends the retries of calls that all fail") {
+  retry_world::World world;
+  ledger_is_down = true;
+  ledger_calls = 0;
+  auto options = world.options();
+  options.wait = [](std::chrono::nanoseconds, const std::stop_token&) { return true; };
+  for (int i = 0; i < 90; ++i) CHECK_THROWS_WITH(balance_within_budget("a", options), "the ledger is down");
+  CHECK(ledger_calls == 100);
+  ledger_is_down = false;
 }
 
 TEST_CASE("the guide's settings resolve to what it prints") {

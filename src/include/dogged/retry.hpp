@@ -5,6 +5,7 @@
 //   <dogged/retry_options.hpp>          deadlines, a time for each attempt, stopping, hooks
 //   <dogged/retry_result.hpp>           how it ended
 //   <dogged/circuit_breaker.hpp>        stop calling what keeps failing
+//   <dogged/retry_budget.hpp>           bound the share of retries among all calls
 //   <dogged/retry_metrics.hpp>          counters of retries, failures and breakers, for Prometheus and others
 //   <dogged/codes.hpp>                  error codes, and lists of them
 //   <dogged/code_sets.hpp>              lists that are ready: codes::http_retryable, codes::sqlstate_transient, …
@@ -36,6 +37,7 @@
 #include <dogged/policy.hpp>
 #include <dogged/resolved_retry_config.hpp>
 #include <dogged/retry_after.hpp>
+#include <dogged/retry_budget.hpp>
 #include <dogged/retry_config.hpp>
 #include <dogged/retry_metrics.hpp>
 #include <dogged/retry_options.hpp>

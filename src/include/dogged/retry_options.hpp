@@ -1,5 +1,5 @@
-// What the functions of <dogged/retry.hpp> take beside the policy: stop token, deadlines, circuit breaker, hooks,
-// metrics; and what they give to the function that they call.
+// What the functions of <dogged/retry.hpp> take beside the policy: stop token, deadlines, circuit breaker, budget,
+// hooks, metrics; and what they give to the function that they call.
 #pragma once
 
 #include <chrono>
@@ -15,6 +15,7 @@
 
 namespace dogged {
 
+class RetryBudget;   // <dogged/retry_budget.hpp>
 class RetryMetrics;  // <dogged/retry_metrics.hpp>
 
 /// What fn knows of its attempt, if it takes it as its argument.
@@ -62,6 +63,9 @@ struct RetryOptions {
   /// `deadline`, an open or half-open breaker is waited for if its retry_after ends before that and a retry is left,
   /// which is spent. It must outlive the call. Null: none.
   CircuitBreaker* breaker = nullptr;
+  /// Told of each attempt, and asked before each retry's wait, last of all: where it has no room, the retry ends with
+  /// budget_spent and the last error. Share one among the calls to one service. It must outlive the call. Null: none.
+  RetryBudget* budget = nullptr;
   /// Replaces the policy's delay as RetryVerdict::retry_after does, which goes before it. Given the original exception,
   /// also of an attempt that timed out. An expected-like result's error with a member retry_after() needs none.
   std::function<std::optional<milliseconds>(const std::exception_ptr&)> retry_after_of =

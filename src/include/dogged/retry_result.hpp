@@ -18,7 +18,7 @@
 namespace dogged {
 
 /// Why no further attempt was made. Where several reasons hold, the first of stopped, callback_failed, not_retryable,
-/// retries_spent, deadline.
+/// retries_spent, deadline, budget_spent.
 enum class RetryEnd {
   succeeded,
   not_retryable,    ///< the condition said no
@@ -26,6 +26,7 @@ enum class RetryEnd {
   deadline,         ///< RetryOptions::deadline is over, or the next wait would not end before it
   stopped,          ///< RetryOptions::stop was set, or the wait returned false
   circuit_open,     ///< the circuit breaker refused the next attempt
+  budget_spent,     ///< RetryOptions::budget has no room for another retry
   callback_failed,  ///< condition, retry_after_of, draw or wait threw: RetrySummary::callback_error
 };
 /// `succeeded`, `not_retryable`, …
