@@ -151,7 +151,7 @@ detail::CircuitEvent circuit_event_of(const ClaimedTask& task, const lifecycle::
   if (transition.outcome == lifecycle::Outcome::succeeded) return {Kind::success, task.circuit_generation};
   const bool has_failed =
       transition.outcome == lifecycle::Outcome::failed || transition.outcome == lifecycle::Outcome::timed_out;
-  const bool counts = has_failed && lifecycle::is_retryable(rules, transition.error_code);
+  const bool counts = has_failed && lifecycle::is_retryable(rules, transition.code());
   return {counts ? Kind::failure : Kind::abandon, task.circuit_generation};
 }
 

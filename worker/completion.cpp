@@ -30,7 +30,7 @@ struct Details {
     retry_counts.push_back(to.retry_count);
     losses.push_back(to.losses);
     results.push_back(given(report.result_json));
-    codes.push_back(given(to.error_code));
+    codes.push_back(to.error_code ? std::optional{to.error_code->str()} : std::nullopt);
     messages.push_back(given(report.error_message));
     details.push_back(given(report.error_details_json));
     policies.push_back(given(report.policy));

@@ -35,7 +35,7 @@ bool can_be_mended_by_retrying(std::string_view error_code) noexcept {
 Transition ended(const TaskState& task, Outcome outcome, Status status, std::string_view error_code) {
   return {.status = status,
           .outcome = outcome,
-          .error_code = std::string{error_code},
+          .error_code = error_code.empty() ? std::nullopt : std::optional<ErrorCode>{error_code},
           .retry_count = task.retry_count,
           .losses = task.losses,
           .next_run = std::nullopt};

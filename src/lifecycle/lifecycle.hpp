@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include <dogged/codes.hpp>
 #include <dogged/policy.hpp>
 
 namespace dogged::lifecycle {
@@ -63,18 +64,21 @@ struct NextRun {
 struct Transition {
   Status status = Status::pending;  ///< pending: it runs again
   Outcome outcome = Outcome::succeeded;
-  std::string error_code = {};  ///< of the attempt row; empty where there was no error
+  std::optional<ErrorCode> error_code = {};  ///< of the attempt row; none where there was no error
   int retry_count = 0;
   int losses = 0;
   std::optional<NextRun> next_run = {};  ///< the attempt row's will_retry
 
   [[nodiscard]] bool will_retry() const noexcept { return next_run.has_value(); }
+  /// The error code as text; empty where there was no error.
+  [[nodiscard]] std::string_view code() const noexcept { return error_code ? error_code->view() : std::string_view{}; }
   friend bool operator==(const Transition&, const Transition&) = default;
 };
 
 /// Decides. Nothing is returned where the task is not `running`: whoever reports does not hold it any more,
 /// the report changes nothing and leaves no attempt row (it is fenced). `draw` is uniform in [0, 1).
-/// Throws InvalidPolicy where a delay is asked of a policy that is out of its limits. Thread-safe.
+/// Throws InvalidPolicy where a delay is asked of a policy that is out of its limits, and InvalidInput for a text that
+/// is no error code. Thread-safe.
 [[nodiscard]] std::optional<Transition> after_attempt(const TaskState& task, const Rules& rules, const Ending& ending,
                                                       double draw);
 

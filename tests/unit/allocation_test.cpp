@@ -1,5 +1,6 @@
 // What every failure goes through takes no memory from the heap.
 #include <cstddef>
+#include <optional>
 #include <string>
 
 #include <dogged/circuit_breaker.hpp>
@@ -36,19 +37,19 @@ TEST_CASE("deciding a delay allocates nothing") {
   }
 }
 
-TEST_CASE("deciding what follows a failure allocates nothing for codes of up to 15 bytes") {
+TEST_CASE("deciding what follows a failure allocates nothing, however long its code is") {
+  const std::string longest(limits::error_code_bytes, 'E');
   const lifecycle::Rules rules{.policy = exponential(1s),
-                               .auto_retry_for = {"HTTP_429", "HTTP_500", "HTTP_502", "HTTP_503", "HTTP_504",
-                                                  "CONNECT_TIMEOUT", "CONNECT_REFUSED", "TIMEOUT"}};
-  bool is_retried = false;
-  const auto decide = [&] {
-    is_retried = lifecycle::after_attempt({}, rules,
-                                          {.outcome = lifecycle::Outcome::failed, .error_code = "CONNECT_TIMEOUT"}, 0.3)
-                     .value()
-                     .will_retry();
-  };
-  CHECK(allocations_of(decide) == 0);
-  CHECK(is_retried);
+                               .auto_retry_for = {"HTTP_429", "CONNECT_TIMEOUT", "UNHANDLED_EXCEPTION", longest}};
+  for (const std::string& code : {std::string{"CONNECT_TIMEOUT"}, std::string{"UNHANDLED_EXCEPTION"}, longest}) {
+    const lifecycle::Ending failed{.outcome = lifecycle::Outcome::failed, .error_code = code};
+    std::optional<lifecycle::Transition> after;
+    CHECK(allocations_of([&] { after = lifecycle::after_attempt({}, rules, failed, 0.3); }) == 0);
+    CHECK((after->will_retry() && after->code() == code));
+    CHECK(allocations_of([&] { after = lifecycle::under_cancel(*after); }) == 0);
+    CHECK(allocations_of([&] { after = lifecycle::after_attempt({}, {}, failed, 0.3); }) == 0);
+    CHECK((!after->will_retry() && after->code() == code));
+  }
 }
 
 TEST_CASE("a closed breaker allocates nothing") {

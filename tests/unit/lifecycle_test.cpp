@@ -161,7 +161,7 @@ TEST_CASE("every combination has the one transition of the table") {
     const bool spends_retry = is_failure(one.outcome) && expected_status(one) == Status::pending;
     CHECK(after->status == expected_status(one));
     CHECK(after->outcome == one.outcome);
-    CHECK(after->error_code == expected_code(one.outcome));
+    CHECK(after->code() == expected_code(one.outcome));
     CHECK(after->next_run == expected_next_run(one));
     CHECK(after->will_retry() == (after->status == Status::pending));
     CHECK(after->retry_count == before.retry_count + (spends_retry ? 1 : 0));
@@ -266,7 +266,7 @@ TEST_CASE("an interruption runs again however often it happens and whatever was 
   const TaskState worn{.attempt = 1000, .retry_count = 3, .losses = 2};
   const Rules rules{.policy = policy, .auto_retry_for = {}, .max_losses = 1, .retry_lost = false};
   const auto after = after_attempt(worn, rules, {.outcome = Outcome::interrupted}, draw);
-  CHECK(after == Transition{Status::pending, Outcome::interrupted, "", 3, 2, NextRun{}});
+  CHECK(after == Transition{Status::pending, Outcome::interrupted, std::nullopt, 3, 2, NextRun{}});
 }
 
 TEST_CASE("a task whose cancellation was requested ends, whatever its attempt came to; success stands") {
