@@ -305,8 +305,10 @@ void require_number(CodeSource source, int number) {
     case CodeSource::curl:
     case CodeSource::errno_number:
     case CodeSource::grpc:
-    case CodeSource::mongodb:
       if (number < 0) throw InvalidInput("the " + of_source + " is negative; it must be 0 or more");
+      return;
+    case CodeSource::mongodb:
+      if (number < 1) throw InvalidInput("the " + of_source + " is not an error's; it must be 1 or more");
       return;
     default:
       throw InvalidInput("the " + of_source + " cannot be added: errors of this source have names");
@@ -332,6 +334,14 @@ Classifier& Classifier::set(CodeSource source, std::string_view name, const Row&
   }
   if (source == CodeSource::sqlstate && !is_sqlstate_or_class(name)) {
     refuse_name(source, name, "it must be an SQLSTATE of five of 0-9 A-Z, or its class, the first two");
+  }
+  const bool has_numbers = source == CodeSource::grpc || source == CodeSource::mongodb;
+  if (has_numbers && !name.empty() && std::all_of(name.begin(), name.end(), is_digit)) {
+    refuse_name(source, name, "it is a number, by which no name is looked for; add it by its number");
+  }
+  if (source == CodeSource::redis) name = without_prefix(name, "-");
+  if (source == CodeSource::redis && redis_kind(name).empty()) {
+    refuse_name(source, name, "a Redis error begins with its kind, a word of A-Z 0-9");
   }
   if (source == CodeSource::aws) name = aws_name(name);
   if (source == CodeSource::azure) name = azure_name(name);

@@ -228,13 +228,14 @@ TEST_CASE("HTTP statuses") {
   for (int status : {301, 400, 401, 403, 404, 409, 410, 418, 422, 451, 499, 501}) {
     CHECK(classify_http(status).category == permanent);
   }
-  for (int status : {-1, 0, 3, 4, 100, 200, 204, 530, 599, 600, 700}) {
+  for (int status : {-1, 0, 3, 4, 5, 100, 200, 204, 600, 700}) {
     CAPTURE(status);
     CHECK(classify_http(status).category == unknown);
   }
   CHECK(text_of(classify_http(429)) == "throttled HTTP_429");
   CHECK(text_of(classify_http(418)) == "permanent HTTP_418");
-  CHECK(text_of(classify_http(599)) == "unknown HTTP_599");
+  for (int status : {506, 510, 529, 530, 599}) CHECK(text_of(classify_http(status)) == "transient HTTP_5XX");
+  CHECK(codes::http_transient.contains("HTTP_5XX"));
   CHECK(text_of(classify_http(-1)) == "unknown HTTP_UNKNOWN");
 }
 
@@ -272,7 +273,7 @@ TEST_CASE("SQLSTATEs, by themselves and by class") {
 
 TEST_CASE("libcurl and errno tell the same end of a connection with the same code") {
   CHECK(text_of(classify_errno(ECONNREFUSED)) == "transient CONNECT_REFUSED");
-  CHECK(text_of(classify_errno(ETIMEDOUT)) == "transient CONNECT_TIMEOUT");
+  CHECK(text_of(classify_errno(ETIMEDOUT)) == "transient RESPONSE_TIMEOUT");
   CHECK(text_of(classify_errno(ENETUNREACH)) == "transient CONNECT_FAILED");
   CHECK(text_of(classify_curl(7)) == "transient CONNECT_FAILED");
   CHECK(text_of(classify_errno(ECONNRESET)) == "transient CONNECTION_RESET");
@@ -431,6 +432,11 @@ TEST_CASE("A row that cannot be is refused, and the classifier stays as it was")
   refused(CodeSource::http, "503", {}, "give a number, 100 to 599");
   refused(CodeSource::aws, 5, {}, "the aws number 5 cannot be added: errors of this source have names");
   refused(CodeSource::curl, -1, {}, "the curl number -1 is negative; it must be 0 or more");
+  refused(CodeSource::http, 0, {}, "the http number 0 is not a status, 100 to 599");
+  refused(CodeSource::mongodb, 0, {}, "the mongodb number 0 is not an error's; it must be 1 or more");
+  refused(CodeSource::grpc, "14", {}, "the name \"14\" cannot be added to grpc: it is a number");
+  refused(CodeSource::mongodb, "112", {}, "add it by its number");
+  refused(CodeSource::redis, "loading the dataset", {}, "a Redis error begins with its kind");
   refused(CodeSource::curl, "CURLE_AGIAN", {}, "(did you mean \"CURLE_AGAIN\"?)");
   refused(CodeSource::errno_number, "ENOTHING", {}, "the name \"ENOTHING\" cannot be added to errno_number");
   refused(CodeSource::sqlstate, "4000", {}, "it must be an SQLSTATE of five of 0-9 A-Z, or its class");

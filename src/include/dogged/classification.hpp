@@ -49,7 +49,8 @@ struct HttpHeaders {
 };
 
 /// An HTTP status, with Retry-After in both its forms (<dogged/retry_after.hpp>). The code is HTTP_ and the status.
-/// A 3xx or 4xx that is not listed is permanent.
+/// A 3xx or 4xx that is not listed is permanent, a 5xx that is not is transient, with the code HTTP_5XX: RFC 9110,
+/// section 15, has a client take a status that it does not know for the x00 of its class.
 [[nodiscard]] Classification classify_http(int status, const HttpHeaders& headers = {}) noexcept;
 
 /// PostgreSQL's SQLSTATE, five characters. A code that is not listed is taken by its class, the first two.
@@ -59,7 +60,7 @@ struct HttpHeaders {
 /// 28 (CURLE_OPERATION_TIMEDOUT) is RESPONSE_TIMEOUT; whether there was a connection only the caller knows.
 [[nodiscard]] Classification classify_curl(int code) noexcept;
 
-/// This system's errno.
+/// This system's errno. ETIMEDOUT is RESPONSE_TIMEOUT: whether there was a connection only the caller knows.
 [[nodiscard]] Classification classify_errno(int number) noexcept;
 
 /// gRPC's status code, by its number or its name: 14, "14", "UNAVAILABLE" or "Unavailable".
@@ -108,8 +109,8 @@ class Classifier {
   /// Adds a row, or replaces what the tables or an earlier row say. By number for http (100 to 599), curl,
   /// errno_number, grpc and mongodb; by name for all but http: an SQLSTATE or its class of two characters, a name of
   /// the table (`CURLE_AGAIN`, `ECONNRESET`), a label of MongoDB, a Redis kind or whole line.
-  /// Throws InvalidInput for a number or name that the source cannot have, a code that is none, a retry_after out of
-  /// its limits.
+  /// Throws InvalidInput for a number or name that the source cannot have or that is never looked for by it (gRPC's
+  /// "14": give the number), a code that is none, a retry_after out of its limits.
   Classifier& set(CodeSource source, int number, const Row& row);
   Classifier& set(CodeSource source, std::string_view name, const Row& row);
 

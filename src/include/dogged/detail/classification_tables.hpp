@@ -83,10 +83,12 @@ inline constexpr std::string_view webdav = "https://www.rfc-editor.org/rfc/rfc49
 inline constexpr std::string_view cloudflare =
     "https://developers.cloudflare.com/support/troubleshooting/http-status-codes/cloudflare-5xx-errors/";
 
-/// Statuses of one digit are classes, for those of it that are not listed: section 15 has 499 read as 400.
+/// Statuses of one digit are classes, for those of it that are not listed: section 15 has 499 read as 400, and 599 as
+/// 500. A 5xx says that the server has failed, not that the request is wrong (15.6), so that trying again may help.
 inline constexpr CodeRow http_rows[] = {
     {3, "3xx", "HTTP_3XX", permanent, "a redirect that was not followed"},
     {4, "4xx", "HTTP_4XX", permanent, "the request is wrong"},
+    {5, "5xx", "HTTP_5XX", transient, "the server failed"},
     {401, "Unauthorized", "HTTP_401", permanent, "the credentials are missing or wrong"},
     {403, "Forbidden", "HTTP_403", permanent, "the caller may not do it"},
     {404, "Not Found", "HTTP_404", permanent, "there is no such resource"},
@@ -276,7 +278,10 @@ inline constexpr CodeRow errno_rows[] = {
     {EPERM, "EPERM", "ERRNO_EPERM", permanent, "not permitted"},
     {EPIPE, "EPIPE", "CONNECTION_RESET", transient, "the other end is closed"},
     {EROFS, "EROFS", "ERRNO_EROFS", permanent, "the file system is read-only"},
-    {ETIMEDOUT, "ETIMEDOUT", "CONNECT_TIMEOUT", transient, "the connection timed out"},
+    // connect, and read of a connection whose other end is gone. Which of them only the caller knows, so that this is
+    // the one after which the request may have been acted on; CURLE_OPERATION_TIMEDOUT is the same case.
+    {ETIMEDOUT, "ETIMEDOUT", "RESPONSE_TIMEOUT", transient, "timed out, perhaps before there was a connection",
+     "https://pubs.opengroup.org/onlinepubs/9699919799/functions/read.html"},
     {ETXTBSY, "ETXTBSY", "ERRNO_ETXTBSY", transient, "the program's file is in use"},
 };
 inline constexpr CodeTable errno_numbers{CodeSource::errno_number, "ERRNO_",
