@@ -15,11 +15,23 @@ namespace {
 
 using detail::CircuitEvent;
 
-/// Whether the events of a circuit that is closed without failures leave it so.
+constexpr std::chrono::seconds longest_wait_while_locked{1};
+constexpr std::chrono::seconds locked_for_long{5};  // workers hold it for moments
+constexpr std::size_t most_noted = 10'000;          // of one circuit: no threshold is nearly as high
+
+/// Whether the events leave a circuit as it is.
 bool change_nothing(const detail::Circuit& circuit, const std::vector<CircuitEvent>& events) {
-  return circuit.state == CircuitState::closed && circuit.failures == 0 &&
-         std::none_of(events.begin(), events.end(),
-                      [](const CircuitEvent& event) { return event.kind == CircuitEvent::Kind::failure; });
+  using Kind = CircuitEvent::Kind;
+  if (circuit.state != CircuitState::closed) return false;
+  return std::none_of(events.begin(), events.end(), [&](const CircuitEvent& event) {
+    return event.kind == Kind::failure || (event.kind == Kind::success && circuit.failures > 0);
+  });
+}
+
+/// Of very many events the last decide.
+void drop_oldest(std::vector<CircuitEvent>& events) {
+  if (events.size() < 2 * most_noted) return;
+  events.erase(events.begin(), events.end() - static_cast<std::ptrdiff_t>(most_noted));
 }
 
 detail::Circuit after_all(const circuit::SharedCircuit& shared, const std::vector<CircuitEvent>& events) {
@@ -33,7 +45,7 @@ detail::Circuit after_all(const circuit::SharedCircuit& shared, const std::vecto
 }  // namespace
 
 Circuits::Circuits(const Definitions& definitions, std::function<double()> draw, std::shared_ptr<spdlog::logger> log)
-    : draw_(std::move(draw)), log_(std::move(log)) {
+    : definitions_(definitions), draw_(std::move(draw)), log_(std::move(log)) {
   for (const auto& [name, definition] : definitions) any_ = any_ || !definition.circuit.empty();
 }
 
@@ -69,15 +81,34 @@ void Circuits::keep(const Known& now, CircuitState before) {
   }
 }
 
-void Circuits::change(db::Connection& connection, std::string_view name,
-                      const std::function<detail::Circuit(const circuit::SharedCircuit&)>& how) {
+/// False where somebody has locked it: then it is as it was.
+bool Circuits::try_change(db::Connection& connection, std::string_view name,
+                          const std::function<detail::Circuit(const circuit::SharedCircuit&)>& how) {
   const auto asked_at = SteadyClock::now();
-  const circuit::SharedCircuit shared = circuit::change_circuit(connection, name, how);
+  const std::optional<circuit::SharedCircuit> shared = circuit::try_change_circuit(connection, name, how);
   const std::scoped_lock lock{mutex_};
+  if (!shared) {
+    note_locked(name);
+    return false;
+  }
+  locked_.erase(shared->name);
   const auto last = known_.find(name);
   // Claimer and completer may ask at once, and the older answer come last.
-  if (last != known_.end() && shared.circuit.generation < last->second.shared.circuit.generation) return;
-  keep({shared, asked_at}, last == known_.end() ? CircuitState::closed : last->second.shared.circuit.state);
+  if (last != known_.end() && shared->circuit.generation < last->second.shared.circuit.generation) return true;
+  keep({*shared, asked_at}, last == known_.end() ? CircuitState::closed : last->second.shared.circuit.state);
+  return true;
+}
+
+/// With the mutex held.
+void Circuits::note_locked(std::string_view name) {
+  Locked& locked = locked_.try_emplace(std::string{name}, Locked{SteadyClock::now()}).first->second;
+  if (locked.is_told || SteadyClock::now() - locked.since < locked_for_long) return;
+  locked.is_told = true;
+  log_->warn(
+      "circuit {}: a transaction keeps its row locked; until that ends the circuit stays as this worker knows it, and "
+      "what "
+      "attempts say of it waits",
+      name);
 }
 
 Circuits::Known Circuits::known(std::string_view name) const {
@@ -105,7 +136,7 @@ Circuits::Admission Circuits::ask(db::Connection& connection, std::string_view n
   }
   Admission admission;
   try {
-    change(connection, name, [&](const circuit::SharedCircuit& now) {
+    const bool is_asked = try_change(connection, name, [&](const circuit::SharedCircuit& now) {
       admission = {.settings = now.settings};
       detail::Circuit circuit = now.circuit;
       std::optional<std::int64_t> retry_after_ms;
@@ -120,6 +151,11 @@ Circuits::Admission Circuits::ask(db::Connection& connection, std::string_view n
       admission.wait = retry_after_ms ? milliseconds{*retry_after_ms} : now.settings.recovery_timeout;
       return circuit;
     });
+    if (!is_asked) {
+      const CircuitBreakerSettings& settings = last.shared.settings;
+      return {.wait = std::min<milliseconds>(settings.recovery_timeout, longest_wait_while_locked),
+              .settings = settings};
+    }
   } catch (const InvalidInput&) {  // somebody has deleted its row
     return {.let_through = count};
   }
@@ -163,26 +199,58 @@ std::vector<Circuits::PutOff> Circuits::take_put_off(db::Connection& connection,
   return put_off;
 }
 
-void Circuits::note(const Report& report) {
-  if (report.circuit.empty()) return;
-  const std::scoped_lock lock{mutex_};
-  noted_[std::string{report.circuit}].push_back(report.circuit_event);
+bool Circuits::is_open(std::string_view name) const { return known(name).shared.circuit.state == CircuitState::open; }
+
+std::vector<std::string> Circuits::tasks_of(std::string_view name) const {
+  std::vector<std::string> tasks;
+  for (const auto& [task, definition] : definitions_) {
+    if (definition.circuit == name) tasks.push_back(task);
+  }
+  return tasks;
 }
 
-void Circuits::tell(db::Connection& connection) {
+void Circuits::note(const Report& report) { note_event(report.circuit, report.circuit_event); }
+
+void Circuits::note_not_begun(const ClaimedTask& task) {
+  note_event(task.definition->circuit, {CircuitEvent::Kind::abandon, task.circuit_generation});
+}
+
+void Circuits::note_event(std::string_view name, CircuitEvent event) {
+  if (name.empty()) return;
+  const std::scoped_lock lock{mutex_};
+  std::vector<CircuitEvent>& events = noted_[std::string{name}];
+  events.push_back(event);
+  drop_oldest(events);
+}
+
+/// Before what was noted meanwhile.
+void Circuits::note_again(const std::string& name, std::vector<CircuitEvent> events) {
+  const std::scoped_lock lock{mutex_};
+  std::vector<CircuitEvent>& later = noted_[name];
+  events.insert(events.end(), later.begin(), later.end());
+  drop_oldest(events);
+  later = std::move(events);
+}
+
+bool Circuits::tell(db::Connection& connection) {
+  bool all_told = true;
   std::map<std::string, std::vector<CircuitEvent>, std::less<>> noted;
   {
     const std::scoped_lock lock{mutex_};
     noted.swap(noted_);
   }
-  for (const auto& [name, events] : noted) {
+  for (auto& [name, events] : noted) {
     if (change_nothing(known(name).shared.circuit, events)) continue;
     try {
-      change(connection, name,
-             [&events = events](const circuit::SharedCircuit& now) { return after_all(now, events); });
+      const bool is_told = try_change(
+          connection, name, [&events = events](const circuit::SharedCircuit& now) { return after_all(now, events); });
+      if (is_told) continue;
+      note_again(name, std::move(events));
+      all_told = false;
     } catch (const InvalidInput&) {  // somebody has deleted its row: there is nothing to tell
     }
   }
+  return all_told;
 }
 
 }  // namespace dogged::runtime

@@ -379,8 +379,11 @@ void Claimer::hand_out(const std::vector<Wanted>& wanted, const db::Rows& rows) 
     }
     std::vector<ClaimedTask> tasks;
     for (auto& [place, task] : claimed) tasks.push_back(std::move(task));
-    if (circuits_.any()) put_off_open(tasks);
+    std::set<std::string_view> put_off;
+    if (circuits_.any()) put_off = put_off_open(tasks);
     if (!tasks.empty()) one.queue->executor->submit(std::move(tasks));
+    const bool has_more = claimed.size() >= one.claim.how_many;
+    if (has_more && !put_off.empty()) put_off_ready(one.queue->executor->queue(), put_off, claimed.front().first);
   }
 }
 
@@ -530,13 +533,15 @@ void Claimer::release(const std::vector<ClaimedTask>& tasks) {
     for (const db::Row& row : released) in_order.erase(row.number("id"));
   });
   if (!in_order.empty()) explain_not_released(in_order);
+  for (const ClaimedTask& task : tasks) circuits_.note_not_begun(task);
+  (void)circuits_.tell(session_.connection());
   session_.connection().run(sql::wake_others, db::Params{}.add(lease_.id()).add(queue_names_));
 }
 
-/// Takes out of `tasks` those that may not begin, and puts them off.
-void Claimer::put_off_open(std::vector<ClaimedTask>& tasks) {
+/// Takes out of `tasks` those that may not begin, and puts them off. Gives their circuits.
+std::set<std::string_view> Claimer::put_off_open(std::vector<ClaimedTask>& tasks) {
   std::vector<Circuits::PutOff> put_off = circuits_.take_put_off(session_.connection(), tasks);
-  if (put_off.empty()) return;
+  if (put_off.empty()) return {};
   std::sort(put_off.begin(), put_off.end(), [](const auto& a, const auto& b) { return a.task.id < b.task.id; });
   std::vector<std::int64_t> ids, attempts, waits_ms;
   std::map<TaskId, int> not_put_off;
@@ -554,6 +559,20 @@ void Claimer::put_off_open(std::vector<ClaimedTask>& tasks) {
     for (const db::Row& row : rows) not_put_off.erase(row.number("id"));
   });
   if (!not_put_off.empty()) explain_not_released(not_put_off);
+  std::set<std::string_view> circuits;
+  for (const auto& [task, wait] : put_off) circuits.insert(task.definition->circuit);
+  return circuits;
+}
+
+/// Where a queue has more from a place on, those of open circuits are put off as they stand: else each claim would
+/// bring only others that may not begin.
+void Claimer::put_off_ready(const std::string& queue, const std::set<std::string_view>& circuits, Place from) {
+  for (const std::string_view name : circuits) {
+    if (!circuits_.is_open(name)) continue;
+    const db::Rows rows = session_.connection().run(
+        sql::put_off_ready, db::Params{}.add(queue).add(circuits_.tasks_of(name)).add(name).add(from));
+    log_->debug("put off {} more tasks of queue {}, whose circuit {} is open", rows.affected(), queue, name);
+  }
 }
 
 /// Tasks by id, with their attempts, that could not be given back. Somebody has locked the row: it is tried again. Or

@@ -22,6 +22,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -113,7 +114,8 @@ class Claimer {
   void give_back_unknown();
   void give_back_stale();
   void release(const std::vector<ClaimedTask>& tasks);
-  void put_off_open(std::vector<ClaimedTask>& tasks);
+  std::set<std::string_view> put_off_open(std::vector<ClaimedTask>& tasks);
+  void put_off_ready(const std::string& queue, const std::set<std::string_view>& circuits, Place from);
   void cancel_released(const db::Rows& released);
   void explain_not_released(const std::map<TaskId, int>& attempts);
   [[nodiscard]] bool claim();

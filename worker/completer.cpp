@@ -21,6 +21,7 @@ constexpr std::size_t max_batch = 1000;
 constexpr std::size_t max_batch_bytes = 16u << 20;  // of what handlers gave; PostgreSQL takes less than 1 GB at once
 
 constexpr milliseconds while_locked{10};  // before a report is sent again whose task's row is locked
+constexpr milliseconds while_circuit_locked{50};
 
 /// Whether the attempt was ended by somebody else than its handler.
 bool is_of_another(const db::Row& row) { return row.maybe_text("outcome") != "succeeded"; }
@@ -123,7 +124,7 @@ std::size_t Completer::finish(SteadyClock::time_point until) {
 void Completer::run() {
   std::unique_lock lock{mutex_};
   while (true) {
-    changed_.wait(lock, [&] { return finishing_ || (!waiting_.empty() && lease_.state() != Lease::State::lapsed); });
+    wait_for_work(lock);
     if (finishing_) return;
     const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(batch_size(waiting_));
     in_flight_.assign(std::make_move_iterator(waiting_.begin()), std::make_move_iterator(end));
@@ -144,9 +145,22 @@ void Completer::run() {
   }
 }
 
+/// Meanwhile it tries to tell the circuits what it could not.
+void Completer::wait_for_work(std::unique_lock<std::mutex>& lock) {
+  const auto has_work = [&] { return finishing_ || (!waiting_.empty() && lease_.state() != Lease::State::lapsed); };
+  while (tell_circuits_at_ != SteadyClock::time_point::max()) {
+    if (changed_.wait_until(lock, tell_circuits_at_, has_work)) return;
+    lock.unlock();
+    tell_circuits();
+    lock.lock();
+  }
+  changed_.wait(lock, has_work);
+}
+
 void Completer::tell_circuits() {
+  tell_circuits_at_ = SteadyClock::time_point::max();
   try {
-    circuits_.tell(session_.connection());
+    if (!circuits_.tell(session_.connection())) tell_circuits_at_ = SteadyClock::now() + while_circuit_locked;
   } catch (const std::exception& error) {
     session_.recover_from(error, stop_.get_token());
   }

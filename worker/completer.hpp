@@ -57,6 +57,7 @@ class Completer {
 
  private:
   void run();
+  void wait_for_work(std::unique_lock<std::mutex>& lock);
   bool write(const std::vector<Report>& reports, std::vector<Report>& again);
   bool write_apart(const std::vector<Report>& reports, std::vector<Report>& again, const InvalidInput& reason);
   void send(const std::vector<Report>& reports, std::vector<Report>& again);
@@ -77,6 +78,7 @@ class Completer {
   std::vector<Report> waiting_;
   std::vector<Report> in_flight_;
   bool finishing_ = false;
+  SteadyClock::time_point tell_circuits_at_ = SteadyClock::time_point::max();  // of the completer's thread alone
   std::stop_source stop_;
   ServiceThread thread_;  // last: it uses all of the above
 };

@@ -26,6 +26,27 @@ void save(db::Connection& connection, const SharedCircuit& shared) {
   connection.run(sql::save_circuit, params);
 }
 
+/// Nothing where `lock` says that somebody else has it.
+std::optional<SharedCircuit> change_locked_by(const db::Statement& lock, db::Connection& connection,
+                                              std::string_view name,
+                                              const std::function<detail::Circuit(const SharedCircuit&)>& change) {
+  std::optional<SharedCircuit> shared;
+  connection.transaction([&] {
+    const db::Rows rows = connection.run(lock, db::Params{}.add(name));
+    if (rows.empty()) {
+      throw InvalidInput("there is no circuit \"" + std::string{name.substr(0, limits::name_bytes)} + "\"",
+                         "workers make those that their tasks name (.circuit) when they start: dogged circuits list");
+    }
+    if (rows.one().is_null("name")) return;
+    shared = shared_circuit_of(rows.one());
+    const detail::Circuit after = change(*shared);
+    if (after == shared->circuit) return;
+    shared->circuit = after;
+    save(connection, *shared);
+  });
+  return shared;
+}
+
 SharedCircuit apply(db::Connection& connection, std::string_view name, detail::CircuitEvent::Kind kind) {
   return change_circuit(connection, name, [kind](const SharedCircuit& shared) {
     return detail::step(shared.circuit, shared.settings, {kind}, shared.now_ms).circuit;
@@ -59,20 +80,12 @@ std::vector<SharedCircuit> read_circuits(db::Connection& connection) {
 
 SharedCircuit change_circuit(db::Connection& connection, std::string_view name,
                              const std::function<detail::Circuit(const SharedCircuit&)>& change) {
-  std::optional<SharedCircuit> shared;
-  connection.transaction([&] {
-    const db::Rows rows = connection.run(sql::lock_circuit, db::Params{}.add(name));
-    if (rows.empty()) {
-      throw InvalidInput("there is no circuit \"" + std::string{name.substr(0, limits::name_bytes)} + "\"",
-                         "workers make those that their tasks name (.circuit) when they start: dogged circuits list");
-    }
-    shared = shared_circuit_of(rows.one());
-    const detail::Circuit after = change(*shared);
-    if (after == shared->circuit) return;
-    shared->circuit = after;
-    save(connection, *shared);
-  });
-  return *shared;
+  return change_locked_by(sql::lock_circuit, connection, name, change).value();
+}
+
+std::optional<SharedCircuit> try_change_circuit(db::Connection& connection, std::string_view name,
+                                                const std::function<detail::Circuit(const SharedCircuit&)>& change) {
+  return change_locked_by(sql::try_lock_circuit, connection, name, change);
 }
 
 SharedCircuit force_open(db::Connection& connection, std::string_view name) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,7 +22,7 @@ struct SharedCircuit {
   std::int64_t now_ms = 0;  ///< the database's clock when it was read
 };
 
-/// By a row of circuits.sql or lock_circuit.sql.
+/// By a row of circuits.sql, lock_circuit.sql or try_lock_circuit.sql.
 [[nodiscard]] SharedCircuit shared_circuit_of(const db::Row& row);
 
 [[nodiscard]] std::vector<SharedCircuit> read_circuits(db::Connection& connection);
@@ -31,6 +32,11 @@ struct SharedCircuit {
 /// is no such circuit.
 SharedCircuit change_circuit(db::Connection& connection, std::string_view name,
                              const std::function<detail::Circuit(const SharedCircuit&)>& change);
+
+/// The same for workers, who do not wait: where somebody has locked its row it gives nothing, and has changed nothing.
+[[nodiscard]] std::optional<SharedCircuit> try_change_circuit(
+    db::Connection& connection, std::string_view name,
+    const std::function<detail::Circuit(const SharedCircuit&)>& change);
 
 /// For operators: open until it is closed; closed, with nothing counted.
 SharedCircuit force_open(db::Connection& connection, std::string_view name);

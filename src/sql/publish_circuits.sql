@@ -1,6 +1,10 @@
--- The circuits that this worker's program declares: names $1, with their settings.
+-- The circuits that this worker's program declares: names $1, with their settings. One that has them already is not touched: its
+-- row may be locked by somebody, for whom a worker that starts does not wait.
 insert into dogged.circuits as c (name, failure_threshold, recovery_timeout_ms, success_threshold)
 select * from unnest($1::text[], $2::int[], $3::bigint[], $4::int[]) as d (name, failures, recovery_ms, successes)
+ where (d.name, d.failures, d.recovery_ms, d.successes)
+       not in (select known.name, known.failure_threshold, known.recovery_timeout_ms, known.success_threshold
+                 from dogged.circuits known)
  order by d.name
     on conflict (name) do update
    set failure_threshold = excluded.failure_threshold, recovery_timeout_ms = excluded.recovery_timeout_ms,

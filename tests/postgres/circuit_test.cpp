@@ -1,10 +1,16 @@
 // Circuit breakers that all workers share: when one opens, what becomes of its tasks meanwhile, and how it closes.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <future>
+#include <memory>
+#include <vector>
 
+#include <dogged/retry_metrics.hpp>
 #include <dogged/transaction.hpp>
 
 #include "circuit/shared_circuit.hpp"
+#include "circuits.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
 
@@ -23,6 +29,7 @@ namespace {
 constexpr Task<nlohmann::json> charge{"card.charge"};
 constexpr Task<nlohmann::json> refund{"card.refund"};
 constexpr Task<nlohmann::json> other{"other"};
+constexpr Task<nlohmann::json> unknown{"unknown"};
 const nlohmann::json no_args = nlohmann::json::object();
 
 TaskOptions of_circuit(const CircuitBreakerSettings& settings, milliseconds retry_after = 1ms) {
@@ -55,6 +62,18 @@ void make_circuit(TestDatabase& database, const std::string& state) {
 
 std::string state_of_circuit(TestDatabase& database) {
   return database.value("select state as value from dogged.circuits where name = 'payments-api'");
+}
+
+/// Whether the worker of this test has heard that the circuit is in this state.
+bool is_known_as(CircuitState state) {
+  const auto circuits = retry_metrics().snapshot().circuits;
+  return std::any_of(circuits.begin(), circuits.end(),
+                     [state](const auto& known) { return known.circuit == "payments-api" && known.state == state; });
+}
+
+/// As an operator does who changes one by hand and does not commit.
+void lock_circuits(db::Connection& connection) {
+  REQUIRE_FALSE(connection.run({"lock_circuits", "select from dogged.circuits for update"}).empty());
 }
 
 /// Whether the task waits, without an attempt, for at least `least`.
@@ -190,6 +209,195 @@ TEST_CASE("a probe that fails opens it again") {
   const TaskId id = database.client().enqueue(charge, no_args);
   CHECK(eventually([&] { return state_of_circuit(database) == "open"; }));
   CHECK(database.history_of(id) == "1 failed true");
+}
+
+TEST_CASE("a circuit whose row somebody keeps locked holds up nothing, and is told later what attempts say") {
+  TestDatabase database;
+  RunningWorker worker{database,
+                       {failing({.failure_threshold = 3, .recovery_timeout = 1h}),
+                        registered(other, [](Context&, const nlohmann::json&) {})}};
+  Client client = database.client();
+  db::Connection operator_session{database.settings()};
+  operator_session.transaction([&] {
+    lock_circuits(operator_session);
+    const std::vector<TaskId> failed = client.enqueue_many(charge, std::vector<nlohmann::json>(3, no_args));
+    for (const TaskId id : failed) CHECK(eventually([&] { return database.history_of(id) == "1 failed true"; }));
+    const TaskId outside = client.enqueue(other, no_args);
+    CHECK(eventually([&] { return database.status_of(outside) == "succeeded"; }));
+    CHECK(state_of_circuit(database) == "closed");
+  });
+  CHECK(eventually([&] { return state_of_circuit(database) == "open"; }));
+}
+
+TEST_CASE("an open circuit whose row somebody keeps locked stays open, and its queue goes on") {
+  TestDatabase database;
+  make_circuit(database, "open");
+  const CircuitBreakerSettings settings{.recovery_timeout = 1ms, .success_threshold = 1};
+  std::atomic<int> ran{0};
+  RunningWorker worker{database,
+                       {registered(
+                            charge, [&](Context&, const nlohmann::json&) { ++ran; }, of_circuit(settings)),
+                        registered(other, [](Context&, const nlohmann::json&) {})}};
+  REQUIRE(test::worker_is_asleep(database, worker.id()));  // it has read that the circuit is open
+  Client client = database.client();
+  db::Connection operator_session{database.settings()};
+  TaskId id = 0;
+  operator_session.transaction([&] {
+    lock_circuits(operator_session);
+    id = client.enqueue(charge, no_args);
+    CHECK(eventually([&] { return is_put_off(database, id, "-1 s"); }));
+    const TaskId outside = client.enqueue(other, no_args);
+    CHECK(eventually([&] { return database.status_of(outside) == "succeeded"; }));
+    CHECK(ran == 0);
+  });
+  CHECK(eventually([&] { return database.status_of(id) == "succeeded"; }));
+  CHECK(eventually([&] { return state_of_circuit(database) == "closed"; }));
+}
+
+TEST_CASE("a worker starts while somebody keeps its circuit locked, if it declares nothing new of it") {
+  TestDatabase database;
+  const CircuitBreakerSettings settings{.recovery_timeout = 1h};
+  { const RunningWorker first{database, {succeeding(charge, settings)}}; }
+  db::Connection operator_session{database.settings()};
+  operator_session.transaction([&] {
+    lock_circuits(operator_session);
+    RunningWorker second{database, {succeeding(charge, settings)}};
+    const TaskId id = database.client().enqueue(charge, no_args);
+    CHECK(eventually([&] { return database.status_of(id) == "succeeded"; }));
+  });
+}
+
+TEST_CASE("the backlog of an open circuit is put off without being claimed, and tasks of others are not touched") {
+  TestDatabase database;
+  make_circuit(database, "open");
+  database.script(
+      "create table dogged.claimed (name text); "
+      "create function dogged.note_claimed() returns trigger language plpgsql as $$ begin "
+      "insert into dogged.claimed values (new.name); return null; end $$; "
+      "create trigger note_claimed after update on dogged.tasks_live for each row "
+      "when (old.status = 'pending' and new.status = 'running') execute function dogged.note_claimed()");
+  Gate gate;  // while it is closed no run has ended, and the worker asks for no more than it has threads
+  Client client = database.client();
+  (void)database.value("select dogged.create_queue('default') as value");
+  for (int i = 0; i < 5; ++i) {
+    client.enqueue_many(charge, std::vector<nlohmann::json>(500, no_args));
+    client.enqueue_many(other, std::vector<nlohmann::json>(10, no_args));
+    client.enqueue_many(unknown, std::vector<nlohmann::json>(10, no_args));
+  }
+  RunningWorker worker{database,
+                       {succeeding(charge, {.recovery_timeout = 1h, .success_threshold = 2}),
+                        registered(other, [&](Context&, const nlohmann::json&) { gate.wait(); })},
+                       {.queues = {{"default", 100}}}};
+  CHECK(eventually([&] {
+    return database.value(
+               "select count(*) as value from dogged.tasks_live where name = 'card.charge' and deferred and attempt = "
+               "0 "
+               "and worker_id is null and next_retry_at > now() + interval '50 min' "
+               "and next_retry_at < now() + interval '121 min'") == "2500";
+  }));
+  CHECK(eventually([&] { return gate.arrived() == 50; }));
+  gate.open();
+  CHECK(eventually([&] {
+    return database.value("select count(*) as value from dogged.tasks where name = 'other' and status = 'succeeded'") ==
+           "50";
+  }));
+  CHECK(database.value("select count(*) < 500 as value from dogged.claimed where name = 'card.charge'") == "t");
+  CHECK(database.value("select count(*) as value from dogged.tasks_live where name = 'unknown' and not deferred") ==
+        "50");
+  CHECK(database.value("select count(*) as value from dogged.task_attempts a join dogged.tasks t on t.id = a.task_id "
+                       "where t.name = 'card.charge'") == "0");
+}
+
+TEST_CASE("a probe that is given back before it began makes room for another at once") {
+  TestDatabase database;
+  Gate gate;
+  const CircuitBreakerSettings settings{.recovery_timeout = 1h, .success_threshold = 3};
+  const auto holding = registered(
+      charge,
+      [&](Context&, const nlohmann::json& args) {
+        if (args.contains("hold")) gate.wait();
+      },
+      of_circuit(settings));
+  auto worker = std::make_unique<RunningWorker>(database, std::vector{holding},
+                                                runtime::WorkerSettings{.queues = {{"default", 1}}});
+  Client client = database.client();
+  client.enqueue_many(charge,
+                      std::vector<nlohmann::json>(50, no_args));  // quick ones, so that it takes several at once
+  REQUIRE(eventually([&] { return database.value("select count(*) as value from dogged.task_attempts") == "50"; }));
+  database.run("update dogged.circuits set state = 'half_open', generation = generation + 1");
+  REQUIRE(database.run("select pg_notify('dogged.circuits', 'payments-api')").size() == 1);
+  REQUIRE(eventually([] { return is_known_as(CircuitState::half_open); }));
+  client.enqueue_many(charge, std::vector<nlohmann::json>(3, {{"hold", true}}));
+  REQUIRE(eventually(
+      [&] { return gate.arrived() == 1 && database.value("select probes as value from dogged.circuits") == "3"; }));
+  auto stopped = std::async(std::launch::async, [&] { return worker->stop(); });
+  CHECK(eventually([&] { return database.value("select probes as value from dogged.circuits") == "1"; }));
+  gate.open();
+  CHECK(stopped.get().given_back == 2);
+}
+
+TEST_CASE("an end that is found on record, since its first answer was lost, is told to the circuit") {
+  TestDatabase database;
+  const auto recorded_before_its_report = [&](Context& context, const nlohmann::json&) {
+    db::Connection connection{database.settings()};
+    const std::string text =
+        "with held as (update dogged.tasks_live t set status = 'pending', worker_id = null, claimed_at = null, "
+        "deferred = true, next_retry_at = now() + interval '1 hour' from dogged.tasks_live b "
+        "where t.id = $1::bigint and b.id = t.id returning b.*) "
+        "insert into dogged.task_attempts (task_id, attempt, name, queue, outcome, worker_id, claimed_at, started_at, "
+        "finished_at, error_code, will_retry) "
+        "select id, attempt, name, queue, 'failed', worker_id, claimed_at, claimed_at, clock_timestamp(), 'BUSY', "
+        "false "
+        "from held";
+    connection.run({"record", text}, db::Params{}.add(context.task_id()));
+    throw TaskError{"BUSY", "not now"};
+  };
+  RunningWorker worker{
+      database,
+      {registered(charge, recorded_before_its_report, of_circuit({.failure_threshold = 1, .recovery_timeout = 1h}))}};
+  const TaskId id = database.client().enqueue(charge, no_args);
+  CHECK(eventually([&] { return state_of_circuit(database) == "open"; }));
+  CHECK(database.history_of(id) == "1 failed false");
+}
+
+TEST_CASE("a worker that hears no notifications learns of an open circuit by polling") {
+  TestDatabase database;
+  RunningWorker worker{
+      database, {succeeding(charge, {.recovery_timeout = 1h})}, {.poll_interval = 20ms, .poll_only = true}};
+  Client client = database.client();
+  circuit::force_open(database.connection(), "payments-api");
+  TaskId id = client.enqueue(charge, no_args);
+  REQUIRE(eventually([&] {
+    if (database.status_of(id) == "succeeded") id = client.enqueue(charge, no_args);
+    return is_put_off(database, id, "50 min");
+  }));
+  circuit::reset(database.connection(), "payments-api");
+  database.run("update dogged.tasks_live set next_retry_at = now()");
+  CHECK(eventually([&] { return database.status_of(id) == "succeeded"; }));
+}
+
+TEST_CASE("a worker that lost its connection goes by what the next server says of a circuit") {
+  TestDatabase database;
+  make_circuit(database, "open");
+  RunningWorker worker{database, {succeeding(charge, {.recovery_timeout = 1h})}, {.poll_interval = 10min}};
+  REQUIRE(test::worker_is_asleep(database, worker.id()));
+  REQUIRE(eventually([] { return is_known_as(CircuitState::open); }));
+  database.run("update dogged.circuits set state = 'closed', generation = 3");  // as a server that was behind has it
+  REQUIRE(eventually([&] { return test::terminate_connection(database, "claimer") == 1; }));
+  const TaskId id = database.client().enqueue(charge, no_args);
+  CHECK(eventually([&] { return database.status_of(id) == "succeeded"; }));
+  CHECK(is_known_as(CircuitState::closed));
+}
+
+TEST_CASE("what was known of circuits is forgotten with the connection") {
+  TestDatabase database;
+  make_circuit(database, "open");
+  const runtime::Definitions definitions = runtime::make_definitions({succeeding(charge, {})});
+  runtime::Circuits circuits{definitions, [] { return 0.5; }, std::make_shared<spdlog::logger>("test")};
+  circuits.refresh(database.connection());
+  REQUIRE(circuits.is_open("payments-api"));
+  circuits.forget();
+  CHECK_FALSE(circuits.is_open("payments-api"));
 }
 
 TEST_CASE("failures that are not retried say nothing of the other side") {
