@@ -15,11 +15,95 @@ comment on function dogged.is_sound_task(text, boolean, jsonb, integer, timestam
   'Internal: whether enqueue takes a task, if its queue exists. is_known: a worker has declared the task, so its name '
   'is sound.';
 
+-- Walks the queue's part of both indexes until `most` is reached, and over no other queue's rows: 0.2 ms for a thousand tasks.
+-- By the rights of the schema's owner, as has_room: who may enqueue need not be let read tasks.
+create or replace function dogged.held_of_queue(queue text, most integer) returns integer
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+begin
+  return (select count(*)
+            from (select from ((select from dogged.tasks_live t
+                                 where not t.deferred and t.queue = held_of_queue.queue limit held_of_queue.most)
+                               union all
+                               (select from dogged.tasks_live t
+                                 where t.deferred and t.queue = held_of_queue.queue limit held_of_queue.most)) found
+                   limit held_of_queue.most) held);
+end $$;
+comment on function dogged.held_of_queue(text, integer) is
+  'How many tasks the queue holds that have not ended; no more than `most` are counted.';
+
+-- Counts only where the ids that were given out since the last count could have filled the queue. A counter would be a row
+-- that every enqueue and every completion waits for; nobody waits for this one, who finds it locked counts for himself.
+create or replace function dogged.has_room(queue text, max_depth integer, more integer) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  given_out constant bigint :=
+    (select case when s.is_called then s.last_value else 0 end from dogged.tasks_id_seq s);
+  counted integer;
+begin
+  if exists (select from dogged.queue_depths d
+              where d.queue = has_room.queue and given_out >= d.last_id
+                and d.held + (given_out - d.last_id) + has_room.more <= has_room.max_depth) then
+    return true;
+  end if;
+  counted := dogged.held_of_queue(has_room.queue, has_room.max_depth + 1);
+  if counted + has_room.more > has_room.max_depth then return false; end if;
+  if current_setting('transaction_isolation') = 'read committed' then
+    perform from dogged.queue_depths d where d.queue = has_room.queue for update skip locked;
+    if found then
+      update dogged.queue_depths d set held = counted, last_id = given_out where d.queue = has_room.queue;
+    end if;
+  end if;
+  return true;
+end $$;
+comment on function dogged.has_room(text, integer, integer) is
+  'Whether so many more tasks fit into a queue. What others enqueue at the same time and have not committed is not counted.';
+
+create or replace function dogged.refuse_for_depth(queue text, held integer, max_depth integer, more integer) returns void
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+begin
+  if refuse_for_depth.held + refuse_for_depth.more <= refuse_for_depth.max_depth then return; end if;
+  raise exception '%',
+    format('the queue "%s" is full: it holds %s task%s%s, its limit is %s%s', refuse_for_depth.queue, refuse_for_depth.held,
+           case when refuse_for_depth.held <> 1 then 's' end,
+           case when refuse_for_depth.held > refuse_for_depth.max_depth then ' or more' end, refuse_for_depth.max_depth,
+           case when refuse_for_depth.held < refuse_for_depth.max_depth
+                then format(', and %s more do not fit in', refuse_for_depth.more) end)
+    using errcode = 'configuration_limit_exceeded',
+          hint = 'Nothing was enqueued. Wait until tasks have ended, as EnqueueOptions::wait_for_room does, or raise '
+                 'max_depth (dogged.set_queue, dogged queues set).';
+end $$;
+comment on function dogged.refuse_for_depth(text, integer, integer, integer) is
+  'Raises the error (53400) of an enqueue to a queue that has no room for so many more.';
+
+-- After the insert, and so with what this call itself has inserted.
+create or replace function dogged.require_room(queues text[]) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  used record;
+begin
+  for used in
+    select q.name, q.max_depth, wanted.more
+      from (select w.name, count(*)::integer as more from unnest(require_room.queues) as w (name) group by w.name) wanted
+      join dogged.queues q on q.name = wanted.name
+     where q.max_depth is not null
+     order by q.name
+  loop
+    if not dogged.has_room(used.name, used.max_depth, 0) then
+      perform dogged.refuse_for_depth(
+        used.name, dogged.held_of_queue(used.name, used.max_depth + used.more + 1) - used.more, used.max_depth, used.more);
+    end if;
+  end loop;
+end $$;
+comment on function dogged.require_room(text[]) is
+  'Raises an error where a queue holds more than its max_depth, now that tasks were inserted. queues: one for each of them.';
+
 create or replace function dogged.refuse_task(name text, args jsonb, queue text, run_at timestamptz, priority integer,
                                               trace_context text) returns void
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
   max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
+  max_depth constant integer := (select q.max_depth from dogged.queues q where q.name = refuse_task.queue);
   what constant text := format('task "%s"', left(refuse_task.name, 128));
   mistake text;
   remedy text := 'Nothing was enqueued.';
@@ -58,6 +142,9 @@ begin
   elsif octet_length(refuse_task.trace_context) > 512 then
     mistake := format('%s: trace_context has %s bytes; the limit is 512', what, octet_length(refuse_task.trace_context));
   else
+    if max_depth is not null then
+      perform dogged.refuse_for_depth(refuse_task.queue, dogged.held_of_queue(refuse_task.queue, max_depth + 1), max_depth, 1);
+    end if;
     raise exception 'a queue, a definition or a setting was changed while % was enqueued', what
       using hint = 'Nothing was enqueued: do it again.', errcode = 'serialization_failure';
   end if;
@@ -117,6 +204,12 @@ begin
     perform dogged.refuse_task(bad.name, bad.args, bad.queue_used, bad.run_at, coalesce(bad.priority, 0), bad.trace_context);
   end if;
 
+  if exists (select from dogged.queues q where q.max_depth is not null) then
+    perform dogged.require_room(array(select coalesce(t.queue, d.queue, 'default')
+                                        from unnest(names, queues) as t (name, queue)
+                                        left join dogged.task_definitions d on d.name = t.name));
+  end if;
+
   -- After the insert, with a snapshot of its own: a worker that falls asleep meanwhile either sees the rows or waits for
   -- this transaction to end (fall_asleep.sql). An older snapshot cannot tell, so it wakes them in any case.
   if current_setting('transaction_isolation') <> 'read committed'
@@ -154,6 +247,7 @@ begin
     join dogged.queues q on q.name operator(pg_catalog.=) coalesce(enqueue.queue, d.queue, 'default')
    where dogged.is_sound_task(enqueue.name, d.name is not null, enqueue.args, s.max_args_bytes, enqueue.run_at,
                               enqueue.priority, enqueue.trace_context)
+     and (q.max_depth is null or dogged.has_room(q.name, q.max_depth, 1))
   returning id, queue into new_id, queue_used;
 
   if new_id is null then
@@ -177,10 +271,10 @@ comment on function dogged.enqueue(text, jsonb, text, timestamptz, integer, text
 create or replace function dogged.create_queue(name text) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
-  if coalesce(octet_length(create_queue.name) > 128 or create_queue.name !~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$', true) then
-    raise exception 'the queue name "%" is not 1 to 128 of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit',
-      left(create_queue.name, 128) using errcode = 'invalid_parameter_value';
+  perform dogged.require_queue_name(create_queue.name);
+  -- Looked for first: an insert would wait for whoever has changed the queue's row and not committed.
+  if not exists (select from dogged.queues q where q.name = create_queue.name) then
+    insert into dogged.queues (name) values (create_queue.name) on conflict do nothing;
   end if;
-  insert into dogged.queues (name) values (create_queue.name) on conflict do nothing;
 end $$;
 comment on function dogged.create_queue(text) is 'Makes a queue, so that tasks can be enqueued to it; harmless if it is there.';

@@ -1,0 +1,61 @@
+-- What people set for a queue while workers run: a pause, a limit of its depth, its concurrency, its retry budget. The
+-- functions that set them are in schema/queues.sql.
+
+alter table dogged.queues
+  add column paused_at              timestamptz,
+  add column paused_until           timestamptz,
+  add column max_depth              integer check (max_depth between 1 and 100000000),
+  add column concurrency            integer check (concurrency between 1 and 1000),
+  add column retry_budget           double precision check (retry_budget between 0.001 and 1),
+  add column min_retries_per_second double precision not null default 10
+                                    check (min_retries_per_second between 0.1 and 1000000),
+  add check (paused_until is null or paused_at is not null);
+comment on column dogged.queues.paused_at is
+  'Since when no worker claims from it (dogged.pause_queue); null: it is not paused. What runs goes on.';
+comment on column dogged.queues.paused_until is
+  'When it goes on by itself: from then on the queue is not paused, whatever paused_at says. Null: when it is resumed.';
+comment on column dogged.queues.max_depth is
+  'How many tasks it may hold that have not ended: one more is refused at enqueue. Null: any number. Retries, and what '
+  'enqueues at the same time and is not committed, are not counted against it.';
+comment on column dogged.queues.concurrency is
+  'How many of its tasks each worker runs at once; null: what the worker was started with.';
+comment on column dogged.queues.retry_budget is
+  'The share of retries among what a worker begins of it within 10 s. Further retries wait. Null: any.';
+comment on column dogged.queues.min_retries_per_second is
+  'So many retries a second each worker may begin whatever retry_budget says, so that a quiet queue can retry.';
+comment on column dogged.tasks.next_retry_at is
+  'Not before this time for the next run: a retry, or one that was put off because its circuit is open or its queue''s retry '
+  'budget is spent.';
+-- Whether any queue has a limit is what every enqueue_many asks.
+create index queues_limited on dogged.queues (name) where max_depth is not null;
+
+-- By itself, so that what enqueue writes here keeps nobody from pausing the queue.
+create table dogged.queue_depths (
+  queue   text primary key references dogged.queues on delete cascade,
+  held    integer not null,
+  last_id bigint not null
+) with (fillfactor = 50);
+comment on table dogged.queue_depths is
+  'What queues with a max_depth held when they were counted last: since then they have grown by no more than the ids that were '
+  'given out, so that enqueue seldom counts.';
+comment on column dogged.queue_depths.held is 'Tasks that had not ended.';
+comment on column dogged.queue_depths.last_id is 'The last value of tasks_id_seq then.';
+
+-- Here and not at the first enqueue: those that enqueue at the same time would wait for the first of them to commit.
+create function dogged.prepare_to_count() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  insert into dogged.queue_depths (queue, held, last_id) values (new.name, new.max_depth, 0) on conflict do nothing;
+  return null;
+end $$;
+comment on function dogged.prepare_to_count() is 'Makes the row in which the depth of a queue with a limit is kept.';
+create trigger prepare_to_count after insert or update of max_depth on dogged.queues
+  for each row when (new.max_depth is not null) execute function dogged.prepare_to_count();
+
+create function dogged.tell_of_queues() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  perform pg_notify('dogged.queues', '');
+  return null;
+end $$;
+comment on function dogged.tell_of_queues() is 'Workers hear of each change of a queue''s settings, also by a plain UPDATE.';
+create trigger tell_workers after update or delete on dogged.queues
+  for each statement execute function dogged.tell_of_queues();

@@ -1,0 +1,161 @@
+-- dogged.pause_queue(…), resume_queue(…) and set_queue(…): what people set for a queue while workers run. Each change is
+-- recorded in dogged.audit, and workers hear of it when it is committed.
+
+create or replace function dogged.require_queue_name(name text) returns void
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+begin
+  if coalesce(octet_length(require_queue_name.name) > 128
+              or require_queue_name.name !~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$', true) then
+    raise exception 'the queue name "%" is not 1 to 128 of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit',
+      left(require_queue_name.name, 128) using errcode = 'invalid_parameter_value';
+  end if;
+end $$;
+comment on function dogged.require_queue_name(text) is 'Raises an error unless a queue may have this name.';
+
+-- Two letters in a row that both names have: near enough to find a slip of the finger, and without an extension.
+create or replace function dogged.nearest_queues(name text) returns text
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+  return (select string_agg(near.name, ', ' order by near.rank)
+            from (select q.name,
+                         row_number() over (order by shared.pairs desc, abs(length(q.name) - length(nearest_queues.name)),
+                                                     q.name) as rank
+                    from dogged.queues q
+                   cross join lateral (
+                     select count(*) as pairs
+                       from (select substr(lower(q.name), i, 2) from generate_series(1, length(q.name) - 1) i
+                             intersect
+                             select substr(lower(nearest_queues.name), i, 2)
+                               from generate_series(1, length(nearest_queues.name) - 1) i) both_have) shared) near
+           where near.rank <= 5);
+end $$;
+comment on function dogged.nearest_queues(text) is 'The names of up to five queues that are most like this one.';
+
+-- The queue's row, locked: who changes its settings at the same time waits. Nothing else does, for workers and enqueue
+-- read without a lock.
+create or replace function dogged.lock_queue(name text) returns dogged.queues
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  queue dogged.queues;
+begin
+  perform dogged.require_queue_name(lock_queue.name);
+  select q.* into queue from dogged.queues q where q.name = lock_queue.name for no key update;
+  if not found then
+    raise exception 'the queue "%" does not exist', lock_queue.name
+      using errcode = 'invalid_parameter_value',
+            hint = coalesce('Nearest to it: ' || dogged.nearest_queues(lock_queue.name) || '. ', '')
+                   || 'A worker creates the queues that it serves; dogged.create_queue(name) creates one now.';
+  end if;
+  return queue;
+end $$;
+comment on function dogged.lock_queue(text) is
+  'The row of a queue, locked until the transaction ends; an error with the nearest names where there is none.';
+
+create or replace function dogged.pause_queue(name text, until timestamptz default null) returns boolean
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  before dogged.queues := dogged.lock_queue(pause_queue.name);
+  was_paused boolean;
+begin
+  if not isfinite(pause_queue.until) then
+    raise exception 'the queue "%": until is %', before.name, pause_queue.until
+      using errcode = 'invalid_parameter_value', hint = 'Leave until out: then it is paused until it is resumed.';
+  elsif pause_queue.until <= clock_timestamp() then
+    raise exception 'the queue "%": until % is in the past (it is %)', before.name, pause_queue.until, clock_timestamp()
+      using errcode = 'invalid_parameter_value', hint = 'Give a time to come. The queue was not changed.';
+  end if;
+  was_paused := before.paused_at is not null
+                and (before.paused_until is null or before.paused_until > clock_timestamp());
+  if was_paused and before.paused_until is not distinct from pause_queue.until then return false; end if;
+  update dogged.queues q
+     set paused_at = case when was_paused then before.paused_at else clock_timestamp() end, paused_until = pause_queue.until
+   where q.name = before.name;
+  perform dogged.record_audit(
+    'pause_queue', null,
+    jsonb_build_object('queue', before.name, 'until', pause_queue.until, 'was_paused', was_paused,
+                       'was_until', case when was_paused then before.paused_until end));
+  return true;
+end $$;
+comment on function dogged.pause_queue(text, timestamptz) is
+  'Workers claim nothing from the queue once this is committed; what runs goes on, and tasks can be enqueued. until: it goes '
+  'on by itself then. Of a queue that is paused it changes until when. False: that was so before.';
+
+create or replace function dogged.resume_queue(name text) returns boolean
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  before dogged.queues := dogged.lock_queue(resume_queue.name);
+begin
+  if before.paused_at is null or before.paused_until <= clock_timestamp() then return false; end if;
+  update dogged.queues q set paused_at = null, paused_until = null where q.name = before.name;
+  perform dogged.record_audit(
+    'resume_queue', null,
+    jsonb_build_object('queue', before.name, 'paused_at', before.paused_at, 'paused_until', before.paused_until));
+  return true;
+end $$;
+comment on function dogged.resume_queue(text) is
+  'Ends the pause of a queue: workers claim from it again once this is committed. False: it was not paused.';
+
+-- The first setting that is not known or out of its limits ends it.
+create or replace function dogged.require_queue_settings(queue text, settings jsonb) returns void
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+declare
+  setting record;
+begin
+  if coalesce(jsonb_typeof(require_queue_settings.settings), 'null') <> 'object' then
+    raise exception 'the queue "%": its settings are %, not a JSON object', require_queue_settings.queue,
+      left(coalesce(require_queue_settings.settings::text, 'null'), 60)
+      using errcode = 'invalid_parameter_value', hint = 'Write them as {"concurrency": 5, "max_depth": null}.';
+  end if;
+  for setting in
+    select given.key, given.value, rule.least, rule.most, rule.is_whole
+      from jsonb_each(require_queue_settings.settings) given
+      left join (values ('concurrency', 1.0, 1000.0, true), ('max_depth', 1, 100000000, true),
+                        ('retry_budget', 0.001, 1, false), ('min_retries_per_second', 0.1, 1000000, false))
+             as rule (key, least, most, is_whole) on rule.key = given.key
+     where jsonb_typeof(given.value) <> 'null' or rule.key is null
+  loop
+    if setting.least is null then
+      raise exception 'the queue "%": "%" is not a setting', require_queue_settings.queue, left(setting.key, 60)
+        using errcode = 'invalid_parameter_value',
+              hint = 'There are concurrency, max_depth, retry_budget and min_retries_per_second.';
+    elsif jsonb_typeof(setting.value) <> 'number'
+          or (setting.value)::numeric not between setting.least and setting.most
+          or (setting.is_whole and trunc((setting.value)::numeric) <> (setting.value)::numeric) then
+      raise exception 'the queue "%": % is %; it must be a %number from % to %, or null', require_queue_settings.queue,
+        setting.key, left(setting.value::text, 60), case when setting.is_whole then 'whole ' else '' end,
+        trim_scale(setting.least), trim_scale(setting.most)
+        using errcode = 'invalid_parameter_value', hint = 'The queue was not changed.';
+    end if;
+  end loop;
+end $$;
+comment on function dogged.require_queue_settings(text, jsonb) is 'Raises an error unless set_queue can take the settings.';
+
+create or replace function dogged.set_queue(name text, settings jsonb) returns boolean
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  before dogged.queues := dogged.lock_queue(set_queue.name);
+  after_it dogged.queues;
+begin
+  perform dogged.require_queue_settings(before.name, set_queue.settings);
+  after_it := before;
+  if settings ? 'concurrency' then after_it.concurrency := (settings -> 'concurrency' #>> '{}')::numeric; end if;
+  if settings ? 'max_depth' then after_it.max_depth := (settings -> 'max_depth' #>> '{}')::numeric; end if;
+  if settings ? 'retry_budget' then after_it.retry_budget := (settings -> 'retry_budget' #>> '{}')::numeric; end if;
+  if settings ? 'min_retries_per_second' then
+    after_it.min_retries_per_second := coalesce((settings -> 'min_retries_per_second' #>> '{}')::numeric, 10);
+  end if;
+  if after_it is not distinct from before then return false; end if;
+  update dogged.queues q
+     set concurrency = after_it.concurrency, max_depth = after_it.max_depth, retry_budget = after_it.retry_budget,
+         min_retries_per_second = after_it.min_retries_per_second
+   where q.name = before.name;
+  perform dogged.record_audit(
+    'set_queue', null,
+    jsonb_build_object('queue', before.name, 'settings', settings,
+                       'before', (select jsonb_object_agg(was.key, was.value)
+                                    from jsonb_each(to_jsonb(before)) was where settings ? was.key)));
+  return true;
+end $$;
+comment on function dogged.set_queue(text, jsonb) is
+  'Changes settings of a queue, which workers follow at once: {"concurrency": 5, "max_depth": 1000, "retry_budget": 0.2, '
+  '"min_retries_per_second": 10}. What is not named stays; null takes a setting back. False: all of it was so before.';
