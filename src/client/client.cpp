@@ -1,4 +1,5 @@
 // dogged::Client: one connection behind a mutex.
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <exception>
@@ -7,6 +8,7 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include <spdlog/spdlog.h>
@@ -15,6 +17,7 @@
 #include <dogged/classification.hpp>
 #include <dogged/client.hpp>
 #include <dogged/retry.hpp>
+#include <dogged/retry_options.hpp>
 
 #include "client/enqueue_statement.hpp"
 #include "db/connection.hpp"
@@ -37,6 +40,28 @@ milliseconds require_retry_for(milliseconds time) {
 RetryPolicy require_sound(RetryPolicy policy) {
   require_valid(policy);
   return policy;
+}
+
+/// The longest of the tasks' wait_for_room.
+milliseconds wait_for_room(const std::vector<NewTask>& tasks) {
+  milliseconds longest{0};
+  for (const NewTask& task : tasks) {
+    const milliseconds wait = task.options.wait_for_room;
+    if (wait < milliseconds{0} || wait > std::chrono::hours{24}) {
+      throw InvalidInput("task \"" + task.name.substr(0, limits::name_bytes) + "\": wait_for_room is " +
+                             std::to_string(wait.count()) + " ms, and must be 0 to 24 h",
+                         "Nothing was enqueued.");
+    }
+    longest = std::max(longest, wait);
+  }
+  return longest;
+}
+
+/// How long to wait before a full queue is asked for room again, the `tries`-th time.
+milliseconds until_next_try(int tries) {
+  static const RetryPolicy policy =
+      exponential(milliseconds{20}).with_max_retries(20).with_max_delay(std::chrono::seconds{1});
+  return next_delay(policy, std::min(tries, max_retries(policy)), random_draw())->delay;
 }
 
 /// A UUID of version 4.
@@ -73,6 +98,26 @@ class Client::Impl {
 
   std::vector<TaskId> enqueue_many(const std::vector<NewTask>& tasks) {
     if (tasks.empty()) return {};
+    const milliseconds wait = wait_for_room(tasks);
+    const auto until = SteadyClock::now() + wait;
+    for (int tries = 1;; ++tries) {
+      SteadyClock::duration left{0};
+      try {
+        return enqueue_now(tasks);
+      } catch (const QueueFull& full) {
+        left = until - SteadyClock::now();
+        if (wait == milliseconds{0}) throw;
+        if (left <= left.zero()) {
+          throw QueueFull(full.message() + "; it had no room within " + std::to_string(wait.count()) + " ms",
+                          full.hint(), full.sqlstate());
+        }
+      }
+      std::this_thread::sleep_for(std::min<SteadyClock::duration>(until_next_try(tries), left));
+    }
+  }
+
+ private:
+  std::vector<TaskId> enqueue_now(const std::vector<NewTask>& tasks) {
     const auto begun_at = SteadyClock::now();  // waiting for others counts
     require_same_process();
     const std::scoped_lock lock{mutex_};
@@ -100,7 +145,6 @@ class Client::Impl {
     throw_last_error(tasks, result.error, lost_answer);
   }
 
- private:
   static std::vector<TaskId> ids_of(const db::Rows& rows) {
     std::vector<TaskId> ids;
     ids.reserve(rows.size());
@@ -135,6 +179,10 @@ class Client::Impl {
                               error.hint(), "");
       }
       if (dynamic_cast<const InvalidInput*>(&error) != nullptr) explain_refused(tasks);
+      const auto* refused = dynamic_cast<const DatabaseError*>(&error);
+      if (refused != nullptr && db::is_queue_full(refused->sqlstate(), refused->message())) {
+        throw QueueFull(error.message(), error.hint(), refused->sqlstate());
+      }
       throw;
     }
   }

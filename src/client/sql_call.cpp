@@ -22,6 +22,12 @@ SqlCall make_call(const db::Statement& statement, const std::string& schema, con
 
 SqlCall enqueue_call(const std::vector<NewTask>& tasks, const std::string& schema) {
   db::require_schema_name(schema);
+  for (const NewTask& task : tasks) {
+    if (task.options.wait_for_room == milliseconds{0}) continue;
+    throw InvalidInput("task \"" + task.name.substr(0, limits::name_bytes) + "\": wait_for_room is " +
+                           std::to_string(task.options.wait_for_room.count()) + " ms, in a transaction of its caller",
+                       "leave it out, and do the whole transaction again after QueueFull; a Client can wait");
+  }
   const auto [statement, params] = enqueue_statement(tasks);
   return make_call(statement, schema, params);
 }
@@ -47,6 +53,7 @@ void explain_refusal(const std::string& server_text, const std::string& sqlstate
         "this transaction's database has no dogged schema that fits: " + parts.message,
         "connect to the database that holds the queue, name its schema, or run `dogged migrate` there");
   }
+  if (db::is_queue_full(sqlstate, parts.message)) throw QueueFull(parts.message, parts.hint, sqlstate);
   if (!db::is_callers_mistake(sqlstate)) return;
   explain_refused(tasks);
   throw InvalidInput(parts.message, parts.hint);

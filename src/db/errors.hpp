@@ -20,6 +20,9 @@ struct ServerMessage {
 
 /// Classes 22 (data), 23 (constraints) and 54 (limits) complain of what the caller gave.
 [[nodiscard]] bool is_callers_mistake(std::string_view sqlstate) noexcept;
+/// A queue has no room for what was to be enqueued (dogged.refuse_for_depth). The server has that code for limits of
+/// its own as well.
+[[nodiscard]] bool is_queue_full(std::string_view sqlstate, std::string_view message) noexcept;
 
 /// Class 08 and 57P01 to 57P03 (shutdown): nothing more will come through this connection. Nor is it of use where the
 /// server has become read-only (25006): after a failover another host of the URL may be writable.

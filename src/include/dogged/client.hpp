@@ -45,6 +45,17 @@ struct EnqueueOptions {
   int priority = 0;
   /// Carried to the handler and to every attempt row: a W3C `traceparent`, or what your tracing uses. Up to 512 bytes.
   std::string trace_context = {};
+  /// If a queue is at its limit (max_depth, `dogged queues set`): how long the call waits until it has room, asking
+  /// again after 20 ms, then up to a second. 0: it throws QueueFull at once; at most 24 h. Of a call for many tasks,
+  /// the longest counts. Other threads' calls on the client go on meanwhile. Not for enqueue_in, which refuses it.
+  milliseconds wait_for_room{0};
+};
+
+/// A queue has no room for the tasks of a call (max_depth), and had none within wait_for_room. Nothing was enqueued.
+/// sqlstate() is 53400, as it is in SQL.
+class QueueFull : public DatabaseError {
+ public:
+  using DatabaseError::DatabaseError;
 };
 
 /// A task by name and JSON text, for tools and for producers that do not share the task's key.
@@ -74,8 +85,8 @@ class Client {
   Client& operator=(Client&&) noexcept;
 
   /// Enqueues one task. Throws InvalidInput (args that JSON cannot carry: NaN, NUL, invalid UTF-8; args over the
-  /// limit of 1 MiB; a queue that does not exist; a run_at out of range), DatabaseError, and ConnectionError, after
-  /// which the task may have been enqueued: the last error, when ClientOptions::retry has no try left.
+  /// limit of 1 MiB; a queue that does not exist; a run_at out of range), QueueFull, DatabaseError, ConnectionError,
+  /// after which the task may have been enqueued: the last error, when ClientOptions::retry has no try left.
   template <class Args, class Result>
   TaskId enqueue(const Task<Args, Result>& task, const std::type_identity_t<Args>& args,
                  const EnqueueOptions& options = {}) {
