@@ -6,6 +6,9 @@
 #include <map>
 #include <utility>
 
+#include <dogged/retry_options.hpp>
+
+#include "retry/duration.hpp"
 #include "sql_statements.hpp"
 #include "who_holds.hpp"
 
@@ -32,6 +35,7 @@ constexpr milliseconds while_locked{250};              // what is to be given ba
 constexpr milliseconds longest_wait_for_thread{1000};  // then a prefetched task is for others
 constexpr milliseconds between_sums{1000};             // of what dogged.claims lists; or when they list this many tasks
 constexpr std::size_t long_list = 16'000;
+constexpr milliseconds oldest_queue_settings{1000};  // that a claim goes by
 
 }  // namespace
 
@@ -57,7 +61,7 @@ void Claimer::start(const std::vector<std::unique_ptr<Executor>>& executors, con
   {
     const std::scoped_lock lock{mutex_};  // completer and listener may have something to say already
     for (const auto& executor : executors) {
-      queues_.push_back({.executor = executor.get()});
+      queues_.push_back({.executor = executor.get(), .own_concurrency = executor->concurrency()});
       queue_names_.push_back(executor->queue());
     }
   }
@@ -69,7 +73,7 @@ void Claimer::ring(std::string_view queue) {
     const std::scoped_lock lock{mutex_};
     bool is_for_it = false;
     for (Queue& known : queues_) {
-      if (!queue.empty() && known.executor->queue() != queue) continue;
+      if (known.paused || (!queue.empty() && known.executor->queue() != queue)) continue;
       known.look_again();
       due_unknown_ = true;
       woken_ = true;
@@ -108,11 +112,21 @@ void Claimer::note_circuits() {
   changed_.notify_all();
 }
 
+void Claimer::note_queues() {
+  {
+    const std::scoped_lock lock{mutex_};
+    queues_unknown_ = true;
+    woken_ = true;
+  }
+  changed_.notify_all();
+}
+
 void Claimer::note_room() {
   {
     const std::scoped_lock lock{mutex_};
     // Room matters where there was more than could be taken.
-    woken_ = std::any_of(queues_.begin(), queues_.end(), [](const Queue& queue) { return !queue.drained; }) || woken_;
+    woken_ =
+        std::any_of(queues_.begin(), queues_.end(), [](const Queue& queue) { return queue.may_have_more(); }) || woken_;
   }
   changed_.notify_all();
 }
@@ -152,6 +166,7 @@ void Claimer::step() {
   if (SteadyClock::now() >= look_at_) look_everywhere();
   if (SteadyClock::now() >= look_soon_at_) look_soon();
   refresh_circuits();
+  follow_queues();
   sum_up_claims();
   settle_watermarks();
   // Before claiming, since a claimer that always finds work never comes to wait; but what was only rung for can wait
@@ -188,6 +203,81 @@ void Claimer::refresh_circuits() {
     if (!std::exchange(circuits_unknown_, false)) return;
   }
   if (circuits_.any()) circuits_.refresh(session_.connection());
+}
+
+/// Also before a claim where nothing was heard for a second: a notification may be lost. A worker that does not listen
+/// asks each second, so that it hears when a pause ends as well.
+void Claimer::follow_queues() {
+  note_end_of_throttling();
+  if (!queues_may_have_changed(SteadyClock::now())) return;
+  queues_asked_at_ = SteadyClock::now();
+  const auto all = read_queue_settings(session_.connection(), queue_names_);
+  resume_at_ = SteadyClock::time_point::max();
+  for (Queue& queue : queues_) {
+    const auto found = all.find(queue.executor->queue());
+    follow(queue, found == all.end() ? QueueSettings{} : found->second);
+  }
+}
+
+bool Claimer::queues_may_have_changed(SteadyClock::time_point now) {
+  const std::scoped_lock lock{mutex_};
+  if (std::exchange(queues_unknown_, false) || now >= resume_at_) return true;
+  if (now < queues_asked_at_ + oldest_queue_settings) return false;
+  return !settings_.sleeps ||
+         std::any_of(queues_.begin(), queues_.end(), [](const Queue& queue) { return queue.may_have_more(); });
+}
+
+void Claimer::follow(Queue& queue, const QueueSettings& settings) {
+  pause_or_resume(queue, settings);
+  Executor& executor = *queue.executor;
+  if (const std::size_t concurrency = settings.concurrency.value_or(queue.own_concurrency);
+      concurrency != executor.concurrency()) {
+    log_->info("queue {}: runs {} tasks at once from now on, not {}: {}", executor.queue(), concurrency,
+               executor.concurrency(),
+               settings.concurrency ? "that is set for the queue" : "as this worker was started with");
+    executor.set_concurrency(concurrency);
+  }
+  const auto bound = queue.retries ? std::optional{queue.retries->settings()} : std::nullopt;
+  if (settings.retry_budget == bound) return;
+  queue.retries = settings.retry_budget ? std::make_unique<RetryThrottle>(*settings.retry_budget) : nullptr;
+  if (settings.retry_budget) {
+    log_->info("queue {}: at most {} % of what begins are retries from now on, or {} a second", executor.queue(),
+               100 * settings.retry_budget->share, settings.retry_budget->min_retries_per_second);
+  } else {
+    log_->info("queue {}: its retries are not bounded any more", executor.queue());
+  }
+}
+
+/// What was claimed ahead of its time is given back at a pause, and what runs goes on.
+void Claimer::pause_or_resume(Queue& queue, const QueueSettings& settings) {
+  if (settings.resumes_in) {
+    resume_at_ = std::min(resume_at_, SteadyClock::now() + std::max(*settings.resumes_in, milliseconds{1}));
+  }
+  if (settings.is_paused == queue.paused) return;
+  {
+    const std::scoped_lock lock{mutex_};
+    queue.paused = settings.is_paused;
+    queue.look_again();
+    due_unknown_ = true;
+  }
+  if (!settings.is_paused) {
+    log_->info("queue {} goes on", queue.executor->queue());
+    return;
+  }
+  log_->info("queue {} is paused{}: nothing is claimed from it, and what runs goes on", queue.executor->queue(),
+             settings.resumes_in ? " for " + duration_to_text(*settings.resumes_in) : std::string{});
+  const std::vector<ClaimedTask> not_begun = queue.executor->take_back();
+  if (!not_begun.empty()) release(not_begun);
+}
+
+void Claimer::note_end_of_throttling() {
+  for (const Queue& queue : queues_) {
+    if (!queue.retries) continue;
+    if (const auto count = queue.retries->take_end(SteadyClock::now())) {
+      log_->info("queue {}: its retries are within their budget again; {} times one was put off",
+                 queue.executor->queue(), *count);
+    }
+  }
 }
 
 /// So that dogged.claims does not grow, nor the search for what this worker holds.
@@ -329,7 +419,7 @@ std::vector<Claimer::Wanted> Claimer::what_is_wanted() {
   if (completer_->backlog() >= max_backlog) return wanted;
   const std::scoped_lock lock{mutex_};
   for (Queue& queue : queues_) {
-    const std::size_t demand = queue.drained ? 0 : queue.executor->demand();
+    const std::size_t demand = queue.may_have_more() ? queue.executor->demand() : 0;
     if (demand == 0) continue;
     wanted.push_back({&queue,
                       !queue.watermarks.passes_over_claimed(),
@@ -379,11 +469,17 @@ void Claimer::hand_out(const std::vector<Wanted>& wanted, const db::Rows& rows) 
     }
     std::vector<ClaimedTask> tasks;
     for (auto& [place, task] : claimed) tasks.push_back(std::move(task));
-    std::set<std::string_view> put_off;
-    if (circuits_.any()) put_off = put_off_open(tasks);
+    if (one.queue->retries) put_off_retries(*one.queue, tasks);  // before one of them takes the place of a probe
+    std::set<std::string_view> open_circuits;
+    if (circuits_.any()) open_circuits = put_off_open(tasks);
+    if (one.queue->retries) {
+      for (std::size_t i = 0; i < tasks.size(); ++i) one.queue->retries->note_execution(claimed_at);
+    }
     if (!tasks.empty()) one.queue->executor->submit(std::move(tasks));
     const bool has_more = claimed.size() >= one.claim.how_many;
-    if (has_more && !put_off.empty()) put_off_ready(one.queue->executor->queue(), put_off, claimed.front().first);
+    if (has_more && !open_circuits.empty()) {
+      put_off_ready(one.queue->executor->queue(), open_circuits, claimed.front().first);
+    }
   }
 }
 
@@ -469,7 +565,11 @@ bool Claimer::promote_due() {
   }
   const auto now = SteadyClock::now();
   const bool looks_by_itself = now < awake_until_ && some_queue_is_drained();
-  ask_due_at_ = now + (asleep_ ? settings_.poll_interval : looks_by_itself ? ask_due_while_awake : ask_due_while_busy);
+  const bool all_are_paused =
+      std::all_of(queues_.begin(), queues_.end(), [](const Queue& queue) { return queue.paused; });
+  ask_due_at_ = now + (asleep_ || all_are_paused ? settings_.poll_interval
+                       : looks_by_itself         ? ask_due_while_awake
+                                                 : ask_due_while_busy);
   const auto due_in_ms =
       session_.connection().run(sql::next_due, db::Params{}.add(queue_names_)).one().maybe_number("due_in_ms");
   if (!due_in_ms) return false;
@@ -500,14 +600,15 @@ void Claimer::wait() {
   const bool holds_waiting =
       std::any_of(queues_.begin(), queues_.end(), [](const Queue& queue) { return queue.executor->has_waiting(); });
   if (holds_waiting) until = std::min(until, look_for_stale_at_);
-  until = std::min({until, give_back_unknown_at_, look_soon_at_});
+  until = std::min({until, give_back_unknown_at_, look_soon_at_, resume_at_});
+  if (!settings_.sleeps) until = std::min(until, queues_asked_at_ + oldest_queue_settings);
   changed_.wait_until(lock, until, [this] { return woken_ || due_unknown_ || stop_.stop_requested(); });
   woken_ = false;
 }
 
 bool Claimer::some_queue_is_drained() const {
   const std::scoped_lock lock{mutex_};
-  return std::any_of(queues_.begin(), queues_.end(), [](const Queue& queue) { return queue.drained; });
+  return std::any_of(queues_.begin(), queues_.end(), [](const Queue& queue) { return queue.is_empty(); });
 }
 
 void Claimer::look_everywhere() {
@@ -515,6 +616,7 @@ void Claimer::look_everywhere() {
   for (Queue& queue : queues_) queue.look_again();
   due_unknown_ = true;  // nobody notifies of a delayed task while this worker is awake
   circuits_unknown_ = true;
+  queues_unknown_ = true;
   look_at_ = SteadyClock::now() + settings_.poll_interval;
 }
 
@@ -538,14 +640,43 @@ void Claimer::release(const std::vector<ClaimedTask>& tasks) {
   session_.connection().run(sql::wake_others, db::Params{}.add(lease_.id()).add(queue_names_));
 }
 
-/// Takes out of `tasks` those that may not begin, and puts them off. Gives their circuits.
+/// Takes out of `tasks` the retries that the queue's budget has no room for, and puts them off.
+void Claimer::put_off_retries(Queue& queue, std::vector<ClaimedTask>& tasks) {
+  const bool held_back_before = queue.retries->holds_back();
+  std::vector<Circuits::PutOff> over_budget;
+  std::vector<ClaimedTask> kept;
+  for (ClaimedTask& task : tasks) {
+    const auto wait = task.retry_count > 0 ? queue.retries->ask(task.claimed_at, random_draw()) : std::nullopt;
+    if (wait) {
+      over_budget.push_back({std::move(task), *wait});
+    } else {
+      kept.push_back(std::move(task));
+    }
+  }
+  tasks = std::move(kept);
+  if (over_budget.empty()) return;
+  if (!held_back_before) {
+    log_->warn("queue {}: more than {} % of what begins would be retries, and more than {} a second: further ones wait",
+               queue.executor->queue(), 100 * queue.retries->settings().share,
+               queue.retries->settings().min_retries_per_second);
+  }
+  put_off(std::move(over_budget));
+}
+
+/// Takes out of `tasks` those whose circuit is open, and puts them off. Gives their circuits.
 std::set<std::string_view> Claimer::put_off_open(std::vector<ClaimedTask>& tasks) {
-  std::vector<Circuits::PutOff> put_off = circuits_.take_put_off(session_.connection(), tasks);
-  if (put_off.empty()) return {};
-  std::sort(put_off.begin(), put_off.end(), [](const auto& a, const auto& b) { return a.task.id < b.task.id; });
+  std::vector<Circuits::PutOff> of_open = circuits_.take_put_off(session_.connection(), tasks);
+  std::set<std::string_view> circuits;
+  for (const auto& [task, wait] : of_open) circuits.insert(task.definition->circuit);
+  if (!of_open.empty()) put_off(std::move(of_open));
+  return circuits;
+}
+
+void Claimer::put_off(std::vector<Circuits::PutOff> tasks) {
+  std::sort(tasks.begin(), tasks.end(), [](const auto& a, const auto& b) { return a.task.id < b.task.id; });
   std::vector<std::int64_t> ids, attempts, waits_ms;
   std::map<TaskId, int> not_put_off;
-  for (const auto& [task, wait] : put_off) {
+  for (const auto& [task, wait] : tasks) {
     ids.push_back(task.id);
     attempts.push_back(task.attempt);
     waits_ms.push_back(wait.count());
@@ -559,9 +690,6 @@ std::set<std::string_view> Claimer::put_off_open(std::vector<ClaimedTask>& tasks
     for (const db::Row& row : rows) not_put_off.erase(row.number("id"));
   });
   if (!not_put_off.empty()) explain_not_released(not_put_off);
-  std::set<std::string_view> circuits;
-  for (const auto& [task, wait] : put_off) circuits.insert(task.definition->circuit);
-  return circuits;
 }
 
 /// Where a queue has more from a place on, those of open circuits are put off as they stand: else each claim would

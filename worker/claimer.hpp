@@ -10,6 +10,10 @@
 // A claim does not look again where there can be nothing more (watermarks.hpp). While a queue has more than can be
 // taken, that is also what the last claims have taken, for a second: then it looks for what was committed late.
 //
+// From a paused queue nothing is claimed, and it is neither drained nor rung for: a worker whose queues are all paused
+// does not sleep in the sense of the row, and hears no more than what is said of queues. What people set for a queue
+// (queue_settings.hpp) is read when it is told of, and no claim goes by what is older than a second.
+//
 // No wake-up is missed: an enqueue whose transaction looked before the flag was set did not notify. After setting it,
 // the claimer therefore looks again until every transaction that was open then has ended (fall_asleep), and only then
 // waits for long.
@@ -36,6 +40,8 @@
 #include "completer.hpp"
 #include "executor.hpp"
 #include "lease.hpp"
+#include "queue_settings.hpp"
+#include "retry_throttle.hpp"
 #include "service_thread.hpp"
 #include "session.hpp"
 #include "tally.hpp"
@@ -65,6 +71,8 @@ class Claimer {
   void note_due(milliseconds delay);
   /// The state of a circuit has changed.
   void note_circuits();
+  /// Somebody has changed what is set for a queue.
+  void note_queues();
   /// A thread may be free again.
   void note_room();
 
@@ -81,8 +89,14 @@ class Claimer {
  private:
   struct Queue {
     Executor* executor = nullptr;
+    std::size_t own_concurrency = 1;  // with which the worker was started
     bool drained = false;
+    bool paused = false;
     Watermarks watermarks = {};
+    std::unique_ptr<RetryThrottle> retries = {};  // of the claimer's thread alone; null: not bounded
+
+    [[nodiscard]] bool may_have_more() const noexcept { return !drained && !paused; }
+    [[nodiscard]] bool is_empty() const noexcept { return drained && !paused; }
 
     void look_again() {
       drained = false;
@@ -108,13 +122,20 @@ class Claimer {
   void begin_session();
   [[nodiscard]] std::vector<Attempt> held() const;
   void refresh_circuits();
+  void follow_queues();
+  [[nodiscard]] bool queues_may_have_changed(SteadyClock::time_point now);
+  void follow(Queue& queue, const QueueSettings& settings);
+  void pause_or_resume(Queue& queue, const QueueSettings& settings);
+  void note_end_of_throttling();
   void sum_up_claims();
   void settle_watermarks();
   void forget_watermarks();
   void give_back_unknown();
   void give_back_stale();
   void release(const std::vector<ClaimedTask>& tasks);
+  void put_off_retries(Queue& queue, std::vector<ClaimedTask>& tasks);
   std::set<std::string_view> put_off_open(std::vector<ClaimedTask>& tasks);
+  void put_off(std::vector<Circuits::PutOff> tasks);
   void put_off_ready(const std::string& queue, const std::set<std::string_view>& circuits, Place from);
   void cancel_released(const db::Rows& released);
   void explain_not_released(const std::map<TaskId, int>& attempts);
@@ -165,11 +186,13 @@ class Claimer {
   std::size_t claimed_since_settled_ = 0;  // tasks, since the watermarks were
   SteadyClock::time_point settle_at_;
   SteadyClock::time_point look_through_all_at_;
-  std::optional<Positions> settling_;   // whose transactions are waited for
-  std::int64_t settled_position_ = 0;   // for those up to here no more
-  std::int64_t last_position_ = 0;      // the last that was given out when it was asked for last; 0: not known
-  SteadyClock::time_point look_at_;     // when the poll interval is over
-  SteadyClock::time_point ask_due_at_;  // when the earliest waiting task must be asked for again
+  std::optional<Positions> settling_;        // whose transactions are waited for
+  std::int64_t settled_position_ = 0;        // for those up to here no more
+  std::int64_t last_position_ = 0;           // the last that was given out when it was asked for last; 0: not known
+  SteadyClock::time_point look_at_;          // when the poll interval is over
+  SteadyClock::time_point ask_due_at_;       // when the earliest waiting task must be asked for again
+  SteadyClock::time_point queues_asked_at_;  // what is set for them
+  SteadyClock::time_point resume_at_ = SteadyClock::time_point::max();  // when the first pause ends by itself
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -177,6 +200,7 @@ class Claimer {
   SteadyClock::time_point due_at_;  // of the earliest waiting task that is known
   bool due_unknown_ = true;         // an earlier one may have been enqueued
   bool circuits_unknown_ = true;    // they may have changed since they were read
+  bool queues_unknown_ = true;      // as well
   bool woken_ = false;              // something changed since the last wait
   std::size_t rings_ = 0;           // since counting_since_
   SteadyClock::time_point counting_since_;

@@ -41,7 +41,11 @@ struct Executor::Slot {
 
 struct Executor::State {
   State(const Settings& with, Surroundings surrounded_by)
-      : settings(with), around(std::move(surrounded_by)), slots(with.concurrency), threads(with.concurrency) {}
+      : settings(with),
+        around(std::move(surrounded_by)),
+        concurrency(with.concurrency),
+        slots(with.concurrency),
+        threads(with.concurrency) {}
 
   const Settings settings;
   const Surroundings around;
@@ -50,8 +54,9 @@ struct Executor::State {
   std::condition_variable work_or_end;
   std::condition_variable idle;
   std::deque<ClaimedTask> waiting;
+  std::size_t concurrency;
   std::vector<std::shared_ptr<Slot>> slots;
-  std::vector<std::thread> threads;  // threads[i] works in slots[i]
+  std::vector<std::thread> threads;  // threads[i] works in slots[i]; there may be more than run at once
   std::size_t running = 0;
   std::size_t reporting = 0;                // of those that run: their handler has ended
   std::chrono::nanoseconds average_run{0};  // exponentially weighted, 1/16 for the latest
@@ -79,7 +84,7 @@ Executor::Executor(Settings settings, Surroundings surroundings)
   try {
     for (std::size_t i = 0; i < settings_.concurrency; ++i) {
       state_->slots[i] = std::make_shared<Slot>();
-      state_->threads[i] = std::thread{[state = state_, slot = state_->slots[i]] { run_thread(state, slot); }};
+      state_->threads[i] = new_thread(state_->slots[i]);
     }
   } catch (const std::system_error& error) {
     end_threads();
@@ -90,6 +95,36 @@ Executor::Executor(Settings settings, Surroundings surroundings)
 }
 
 Executor::~Executor() { end_threads(); }
+
+std::thread Executor::new_thread(const std::shared_ptr<Slot>& slot) const {
+  return std::thread{[state = state_, slot] { run_thread(state, slot); }};
+}
+
+std::size_t Executor::concurrency() const {
+  const std::scoped_lock lock{state_->mutex};
+  return state_->concurrency;
+}
+
+void Executor::set_concurrency(std::size_t concurrency) {
+  {
+    const std::scoped_lock lock{state_->mutex};
+    state_->concurrency = concurrency;
+    state_->slots.reserve(concurrency);
+    state_->threads.reserve(concurrency);  // a thread that could not be kept would end the process
+    while (state_->slots.size() < concurrency) {
+      auto slot = std::make_shared<Slot>();
+      try {
+        state_->threads.push_back(new_thread(slot));
+      } catch (const std::system_error& error) {
+        state_->around.log->error("queue {}: runs {} tasks at once and not {}: cannot start more threads: {}",
+                                  settings_.queue, state_->slots.size(), concurrency, error.what());
+        break;
+      }
+      state_->slots.push_back(std::move(slot));
+    }
+  }
+  state_->work_or_end.notify_all();
+}
 
 void Executor::end_threads() {
   {
@@ -105,7 +140,10 @@ void Executor::end_threads() {
 void Executor::run_thread(const std::shared_ptr<State>& state, const std::shared_ptr<Slot>& slot) {
   std::unique_lock lock{state->mutex};
   while (true) {
-    state->work_or_end.wait(lock, [&] { return state->ended || (!state->closed && !state->waiting.empty()); });
+    state->work_or_end.wait(lock, [&] {
+      const bool may_begin = !state->closed && state->running < state->concurrency;
+      return state->ended || (may_begin && !state->waiting.empty());
+    });
     if (state->ended) return;
     const auto now = SteadyClock::now();
     if (now >= state->around.lease->held_until()) {
@@ -162,12 +200,13 @@ void Executor::submit(std::vector<ClaimedTask> tasks) {
 
 std::size_t Executor::demand() const {
   const std::scoped_lock lock{state_->mutex};
-  const std::size_t ahead = prefetch(settings_.concurrency, state_->average_run);
-  const std::size_t target = settings_.concurrency + ahead;
+  const std::size_t concurrency = std::min(state_->concurrency, state_->slots.size());
+  const std::size_t ahead = prefetch(concurrency, state_->average_run);
+  const std::size_t target = concurrency + ahead;
   // A thread that is reporting is as good as free: its report may be what makes the claimer ask.
   const std::size_t held_now = state_->waiting.size() + state_->running - state_->reporting;
   // With tasks ahead there is time to gather a batch; without, every free thread counts.
-  const std::size_t refill_below = ahead > 0 ? settings_.concurrency + ahead / 2 : target;
+  const std::size_t refill_below = ahead > 0 ? concurrency + ahead / 2 : target;
   return held_now < refill_below ? target - held_now : 0;
 }
 
@@ -267,7 +306,7 @@ void Executor::replace(std::size_t index) {
   state_->around.on_report(std::move(report));  // before the task leaves the slot, as in run_thread
   state_->slots[index] = std::make_shared<Slot>();
   try {
-    state_->threads[index] = std::thread{[state = state_, slot = state_->slots[index]] { run_thread(state, slot); }};
+    state_->threads[index] = new_thread(state_->slots[index]);
   } catch (const std::system_error& error) {
     log->error("queue {}: cannot replace its thread: {}", settings_.queue, error.what());
   }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <spdlog/logger.h>
@@ -29,7 +30,7 @@ class Executor {
  public:
   struct Settings {
     std::string queue;
-    std::size_t concurrency = 1;  ///< threads, hence attempts at once; at least 1
+    std::size_t concurrency = 1;  ///< attempts at once, until set_concurrency; at least 1
     milliseconds stop_grace{5'000};
     AttemptSettings attempts = {};
   };
@@ -50,7 +51,11 @@ class Executor {
   ~Executor();
 
   [[nodiscard]] const std::string& queue() const noexcept { return settings_.queue; }
-  [[nodiscard]] std::size_t concurrency() const noexcept { return settings_.concurrency; }
+  [[nodiscard]] std::size_t concurrency() const;
+
+  /// From now on so many attempts at once, at least 1. More: threads are added, as many as the system lets it. Fewer:
+  /// what runs beyond it may finish, and the threads wait for the time when there are more again.
+  void set_concurrency(std::size_t concurrency);
 
   void submit(std::vector<ClaimedTask> tasks);
 
@@ -90,11 +95,12 @@ class Executor {
   [[nodiscard]] std::vector<Report> give_up_all();
 
  private:
-  void end_threads();
-  void replace(std::size_t index);
-
   struct Slot;
   struct State;  // shared with the threads, which may outlive the executor
+
+  void end_threads();
+  void replace(std::size_t index);
+  [[nodiscard]] std::thread new_thread(const std::shared_ptr<Slot>& slot) const;
 
   static void run_thread(const std::shared_ptr<State>& state, const std::shared_ptr<Slot>& slot);
 

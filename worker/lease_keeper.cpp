@@ -65,10 +65,11 @@ void LeaseKeeper::beat() {
 }
 
 void LeaseKeeper::listen() {
-  for (const char* channel : {"wake", "cancel", "workers", "circuits"}) session_.connection().listen(channel);
+  for (const char* channel : {"wake", "cancel", "workers", "queues", "circuits"}) session_.connection().listen(channel);
   listening_ = true;
   callbacks_.on_wake("");  // what was said before is lost
   callbacks_.on_circuits();
+  callbacks_.on_queues();
   look_for_cancellations();
 }
 
@@ -87,6 +88,8 @@ void LeaseKeeper::hear(const db::Notification& notification) {
     callbacks_.on_worker();
   } else if (notification.channel.ends_with(".circuits")) {
     callbacks_.on_circuits();
+  } else if (notification.channel.ends_with(".queues")) {
+    callbacks_.on_queues();
   } else if (notification.payload == std::to_string(lease_.id())) {
     look_for_cancellations();
   }

@@ -38,6 +38,8 @@ class LeaseKeeper {
     std::function<void(TaskId, int)> on_cancel;
     /// A circuit has another state.
     std::function<void()> on_circuits;
+    /// Something else is set for a queue. Also after each (re)connect.
+    std::function<void()> on_queues;
     /// The lease was ended, or it had lapsed and was renewed all the same.
     std::function<void()> on_decided;
   };

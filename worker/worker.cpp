@@ -149,6 +149,7 @@ struct Worker::Services {
                                           .holds_tasks = [this] { return holds_tasks(); },
                                           .on_cancel = [this](TaskId id, int attempt) { cancel(id, attempt); },
                                           .on_circuits = [this] { claimer.note_circuits(); },
+                                          .on_queues = [this] { claimer.note_queues(); },
                                           .on_decided = [this] { take_decision(); }},
                    worker.tally_);
     watchdog.start();

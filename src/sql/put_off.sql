@@ -1,4 +1,5 @@
--- Puts claimed tasks off that were not started, because their circuit is open: task $2[i], attempt $3[i], for $5[i]
+-- Puts claimed tasks off that were not started, because their circuit is open or their
+-- queue's retry budget is spent: task $2[i], attempt $3[i], for $5[i]
 -- milliseconds. No attempt is spent. Fenced as release.sql is, and by the claim session $4.
 with session as materialized (
   select from dogged.workers where id = $1::bigint and claim_session = $4::bigint for key share

@@ -1,0 +1,76 @@
+// A queue's retry budget in a worker, over simulated time.
+#include "retry_throttle.hpp"
+
+#include <map>
+#include <random>
+
+#include "support/catch.hpp"
+
+using namespace dogged;
+using namespace std::chrono_literals;
+using runtime::RetryThrottle;
+using TimePoint = RetryThrottle::time_point;
+
+namespace {
+
+const TimePoint start{std::chrono::hours{1}};
+
+}  // namespace
+
+TEST_CASE("a retry within the budget begins at once") {
+  RetryThrottle throttle{{.share = 0.2, .min_retries_per_second = 10}};
+  CHECK(throttle.ask(start, 0.5) == std::nullopt);
+  CHECK_FALSE(throttle.holds_back());
+}
+
+TEST_CASE("a retry beyond the budget waits, and at least a millisecond") {
+  RetryThrottle throttle{{.share = 0.2, .min_retries_per_second = 0.1}};
+  REQUIRE(throttle.ask(start, 0.0) == std::nullopt);
+  const auto wait = throttle.ask(start, 0.0);
+  REQUIRE(wait);
+  CHECK(*wait >= 1ms);
+  CHECK(throttle.holds_back());
+}
+
+TEST_CASE("the end of a shortage is told once, when what was made to wait has asked again") {
+  RetryThrottle throttle{{.share = 0.2, .min_retries_per_second = 0.1}};
+  (void)throttle.ask(start, 0.5);
+  const auto first = throttle.ask(start, 0.5);
+  const auto second = throttle.ask(start, 0.5);
+  REQUIRE((first && second));
+  CHECK(throttle.take_end(start + *second) == std::nullopt);
+  CHECK(throttle.take_end(start + *second + 1s) == 2);
+  CHECK(throttle.take_end(start + *second + 1s) == std::nullopt);
+  CHECK_FALSE(throttle.holds_back());
+}
+
+TEST_CASE("of a thousand retries after an outage each has its turn, at the rate of the budget, and few ask twice") {
+  std::mt19937 random{7};
+  std::uniform_real_distribution<double> draw{0.0, 1.0};
+  RetryThrottle throttle{{.share = 0.1, .min_retries_per_second = 20}};
+  std::multimap<TimePoint, int> waiting;  // when, and how often it has asked
+  for (int i = 0; i < 1000; ++i) waiting.emplace(start + i * 1ms, 0);
+  std::map<std::chrono::seconds, int> begun;  // by seconds
+  int asked = 0;
+  while (!waiting.empty()) {
+    const auto [now, times] = *waiting.begin();
+    waiting.erase(waiting.begin());
+    REQUIRE(now < start + 10min);
+    ++asked;
+    if (const auto wait = throttle.ask(now, draw(random))) {
+      CHECK(*wait <= RetryThrottle::longest_wait * 5 / 4);
+      waiting.emplace(now + *wait, times + 1);
+    } else {
+      throttle.note_execution(now);
+      ++begun[std::chrono::duration_cast<std::chrono::seconds>(now - start)];
+    }
+  }
+  int in_window = 0;
+  for (const auto& [second, count] : begun) {
+    in_window = 0;
+    for (auto other = begun.lower_bound(second - 9s); other != begun.upper_bound(second); ++other)
+      in_window += other->second;
+    CHECK(in_window <= 220);  // 20 a second for 10 s, and what the seconds at both ends cut
+  }
+  CHECK(asked < 5000);
+}
