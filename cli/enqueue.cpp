@@ -33,7 +33,7 @@ constexpr std::size_t batch_bytes = std::size_t{64} << 20U;
 struct EnqueueArguments {
   std::string name;
   std::string args = "{}";
-  std::string queue, run_at, delay, trace_context;
+  std::string queue, run_at, delay, trace_context, wait_for_room;
   std::int64_t priority = 0;
   std::string file;
   bool many = false;
@@ -46,6 +46,10 @@ std::string read_all(std::istream& stream) {
   return {std::istreambuf_iterator<char>{stream}, std::istreambuf_iterator<char>{}};
 }
 
+milliseconds wait_of(const EnqueueArguments& arguments) {
+  return arguments.wait_for_room.empty() ? milliseconds{0} : duration_from_text(arguments.wait_for_room);
+}
+
 NewTask task_of(const EnqueueArguments& arguments) {
   NewTask task;
   task.name = arguments.name;
@@ -56,6 +60,7 @@ NewTask task_of(const EnqueueArguments& arguments) {
   if (!arguments.delay.empty()) task.options.delay = duration_from_text(arguments.delay);
   task.options.priority = priority_from_number(arguments.priority);
   task.options.trace_context = arguments.trace_context;
+  task.options.wait_for_room = wait_of(arguments);
   return task;
 }
 
@@ -173,12 +178,14 @@ class Ticker {
   std::chrono::steady_clock::time_point shown_ = std::chrono::steady_clock::now();
 };
 
-void enqueue_lines(const Invocation& invocation, LineReader lines, Client& client, Progress& progress) {
+void enqueue_lines(const Invocation& invocation, LineReader lines, milliseconds wait_for_room, Client& client,
+                   Progress& progress) {
   Ticker ticker;
   while (!was_interrupted()) {
     const std::int64_t first_line = progress.lines_read + 1;
-    const std::vector<NewTask> batch = read_batch(lines, progress);
+    std::vector<NewTask> batch = read_batch(lines, progress);
     if (was_interrupted() || batch.empty()) break;
+    batch.front().options.wait_for_room = wait_for_room;  // the longest counts for all
     std::vector<TaskId> ids;
     try {
       ids = client.enqueue_many(batch);
@@ -230,22 +237,23 @@ class Input {
   int descriptor_ = STDIN_FILENO;
 };
 
-ExitCode enqueue_many(const Invocation& invocation, const std::string& file) {
-  const Input input{file};
+ExitCode enqueue_many(const Invocation& invocation, const EnqueueArguments& arguments) {
+  const Input input{arguments.file};
+  const milliseconds wait_for_room = wait_of(arguments);
   static_cast<void>(invocation.connect());  // its errors say where the URL came from
   Client client = connect_client(invocation);
   stop_on_interrupt();
   Progress progress;
   {
     const ArrayEnd array_end{invocation, progress};
-    enqueue_lines(invocation, LineReader{input.descriptor()}, client, progress);
+    enqueue_lines(invocation, LineReader{input.descriptor()}, wait_for_room, client, progress);
   }
   if (invocation.format == Format::table) std::cout << progress.enqueued << " tasks enqueued\n";
   return ExitCode::ok;
 }
 
 ExitCode enqueue(const Invocation& invocation, const EnqueueArguments& arguments) {
-  if (arguments.many) return enqueue_many(invocation, arguments.file);
+  if (arguments.many) return enqueue_many(invocation, arguments);
   if (arguments.name.empty()) {
     throw Failure(ExitCode::wrong_input, "enqueue needs the NAME of a task, or --ndjson", "dogged enqueue --help");
   }
@@ -284,6 +292,10 @@ void add_enqueue(CLI::App& app, Invocation& invocation) {
       ->type_name("N");
   command->add_option("--trace-context", arguments->trace_context, "Carried to the handler and to every attempt")
       ->type_name("TEXT");
+  command
+      ->add_option("--wait-for-room", arguments->wait_for_room,
+                   "If the queue is at its limit: wait up to this long until it has room")
+      ->type_name("DURATION");
   command->add_option("--ndjson", arguments->file, "Enqueue a task for each line of a file; - or nothing reads stdin")
       ->type_name("FILE")
       ->expected(0, 1)

@@ -1,41 +1,96 @@
-// `dogged queues`: what is in them, and new ones.
+// `dogged queues`: what is in them and what is set for them; makes, pauses and resumes them, and changes their
+// settings.
+#include <chrono>
+#include <cmath>
 #include <memory>
+#include <optional>
 
+#include <nlohmann/json.hpp>
+
+#include "cli/choices.hpp"
 #include "cli/commands.hpp"
 #include "cli/json_object.hpp"
 #include "cli/task_rows.hpp"
+#include "cli/text.hpp"
+#include "retry/duration.hpp"
+#include "retry/number_text.hpp"
 #include "sql_statements.hpp"
 
 namespace dogged::cli {
 namespace {
 
 const std::vector<Column> columns{{"QUEUE", Align::left, true},
+                                  {"STATE"},
                                   {"READY", Align::right},
                                   {"WAITING", Align::right},
                                   {"RUNNING", Align::right},
+                                  {"MAX DEPTH", Align::right},
+                                  {"CONCURRENCY", Align::right},
+                                  {"RETRY BUDGET"},
                                   {"CREATED"}};
 
-Record record_of(const db::Row& row, Zone zone) {
-  const Time created_at = time_of(row, "created_at_us");
+std::string number_or_nothing(const db::Row& row, const char* column) {
+  const auto number = row.maybe_number(column);
+  return number ? std::to_string(*number) : "";
+}
+
+std::string tasks_text(std::int64_t count) { return std::to_string(count) + (count == 1 ? " task" : " tasks"); }
+
+/// `20%, or 10 a second`
+std::string budget_text(const db::Row& row) {
+  const auto share = row.maybe_real("retry_budget");
+  if (!share) return "";
+  return percentage_to_text(*share) + ", or " + std::string{row.text("min_retries_per_second")} + " a second";
+}
+
+/// Empty where it is not paused.
+std::string pause_text(const db::Row& row, Zone zone) {
+  if (!row.boolean("is_paused")) return "";
+  const auto until = maybe_time_of(row, "paused_until_us");
+  return until ? "paused until " + date_and_clock_text(*until, zone) : "paused";
+}
+
+std::string json_of(const db::Row& row) {
+  const bool is_paused = row.boolean("is_paused");
   JsonObject json;
   json.add("name", row.text("name"))
       .add("ready", row.number("ready"))
       .add("waiting", row.number("waiting"))
       .add("running", row.number("running"))
-      .add("created_at", created_at);
+      .add("is_paused", is_paused)
+      .add("paused_at", is_paused ? maybe_time_of(row, "paused_at_us") : std::nullopt)
+      .add("paused_until", is_paused ? maybe_time_of(row, "paused_until_us") : std::nullopt)
+      .add("max_depth", row.maybe_number("max_depth"))
+      .add("concurrency", row.maybe_number("concurrency"))
+      .add_json("retry_budget", row.maybe_text("retry_budget").value_or("null"))
+      .add_json("min_retries_per_second", row.text("min_retries_per_second"))
+      .add("created_at", time_of(row, "created_at_us"));
+  return json.text();
+}
+
+Record record_of(const db::Row& row, Zone zone) {
   return {{{std::string{row.text("name")}},
+           {pause_text(row, zone), Color::yellow},
            {std::to_string(row.number("ready"))},
            {std::to_string(row.number("waiting"))},
            {std::to_string(row.number("running"))},
-           {date_and_clock_text(created_at, zone)}},
-          json.text()};
+           {number_or_nothing(row, "max_depth")},
+           {number_or_nothing(row, "concurrency")},
+           {budget_text(row)},
+           {date_and_clock_text(time_of(row, "created_at_us"), zone)}},
+          json_of(row)};
+}
+
+db::Rows read(db::Connection& connection, const std::optional<std::string>& name) {
+  return connection.run(sql::list_queues, db::Params{}.add(name));
 }
 
 ExitCode list(const Invocation& invocation) {
   db::Connection connection = invocation.connect();
-  const db::Rows rows = connection.run(sql::list_queues);
   std::vector<Record> records;
-  for (const db::Row& row : rows) records.push_back(record_of(row, invocation.style().zone));
+  for (const db::Row& row : read(connection, std::nullopt)) {
+    records.push_back(record_of(row, invocation.style().zone));
+  }
   invocation.print(columns, records, "no queues");
   return ExitCode::ok;
 }
@@ -47,14 +102,150 @@ ExitCode create(const Invocation& invocation, const std::string& name) {
   return ExitCode::ok;
 }
 
+struct PauseArguments {
+  std::string name, until, duration;
+};
+
+ExitCode pause(const Invocation& invocation, const PauseArguments& arguments) {
+  db::Params params = db::Params{}.add(arguments.name);
+  params.add(arguments.until.empty()
+                 ? std::optional<std::int64_t>{}
+                 : std::optional<std::int64_t>{time_from_iso8601(arguments.until).time_since_epoch().count()});
+  params.add(arguments.duration.empty() ? std::optional<std::int64_t>{}
+                                        : std::optional<std::int64_t>{duration_from_text(arguments.duration).count()});
+  db::Connection connection = invocation.connect();
+  const bool changed = connection.run(sql::pause_queue, params).one().boolean("changed");
+  const db::Rows rows = read(connection, arguments.name);
+  const db::Row row = rows.one();
+  invocation.print("queue " + arguments.name + " is " + pause_text(row, invocation.style().zone) +
+                       (changed ? "" : ", as it was before") + ": " + tasks_text(row.number("ready")) + " ready, " +
+                       std::to_string(row.number("running")) + " running to the end\n",
+                   json_of(row));
+  return ExitCode::ok;
+}
+
+ExitCode resume(const Invocation& invocation, const std::string& name) {
+  db::Connection connection = invocation.connect();
+  const bool changed = connection.run(sql::resume_queue, db::Params{}.add(name)).one().boolean("changed");
+  const db::Rows rows = read(connection, name);
+  invocation.print("queue " + name + (changed ? " goes on: " : " was not paused: ") +
+                       tasks_text(rows.one().number("ready")) + " ready\n",
+                   json_of(rows.one()));
+  return ExitCode::ok;
+}
+
+struct SetArguments {
+  std::string name, concurrency, max_depth, retry_budget, min_retries;
+};
+
+/// A number of any kind, or `none`; which numbers a setting takes is said by dogged.set_queue.
+nlohmann::json setting_of(const std::string& option, const std::string& text) {
+  if (text == "none") return nullptr;
+  if (const auto number = number_from_text(text); number && std::isfinite(*number))
+    return nlohmann::json::parse(number_to_text(*number));
+  throw InvalidInput(option + " is " + in_quotes(text) + ", which is neither a number nor none");
+}
+
+nlohmann::json share_of(const std::string& text) {
+  if (text.ends_with("%")) {
+    if (const auto share = percentage_from_text(text)) return nlohmann::json::parse(number_to_text(*share));
+    throw InvalidInput("--retry-budget is " + in_quotes(text) + ", which is no percentage; write 20%, 0.2 or none");
+  }
+  return setting_of("--retry-budget", text);
+}
+
+nlohmann::json settings_of(const SetArguments& arguments) {
+  nlohmann::json settings = nlohmann::json::object();
+  if (!arguments.concurrency.empty()) settings["concurrency"] = setting_of("--concurrency", arguments.concurrency);
+  if (!arguments.max_depth.empty()) settings["max_depth"] = setting_of("--max-depth", arguments.max_depth);
+  if (!arguments.retry_budget.empty()) settings["retry_budget"] = share_of(arguments.retry_budget);
+  if (!arguments.min_retries.empty()) {
+    settings["min_retries_per_second"] = setting_of("--min-retries", arguments.min_retries);
+  }
+  if (!settings.empty()) return settings;
+  throw Failure(ExitCode::wrong_input, "there is nothing to set for queue " + harmless(arguments.name, true),
+                "give --concurrency, --max-depth, --retry-budget or --min-retries: dogged queues set --help");
+}
+
+std::string settings_text(const db::Row& row) {
+  const auto said = [&](const char* column, const std::string& unless_set) {
+    const std::string number = number_or_nothing(row, column);
+    return number.empty() ? unless_set : number;
+  };
+  const std::string budget = budget_text(row);
+  return "concurrency " + said("concurrency", "as each worker was started with") + "; max depth " +
+         said("max_depth", "none") + "; retry budget " + (budget.empty() ? "none" : budget);
+}
+
+ExitCode set(const Invocation& invocation, const SetArguments& arguments) {
+  const nlohmann::json settings = settings_of(arguments);
+  db::Connection connection = invocation.connect();
+  const db::Params params = db::Params{}.add(arguments.name).add(settings.dump());
+  const bool changed = connection.run(sql::set_queue, params).one().boolean("changed");
+  const db::Rows rows = read(connection, arguments.name);
+  invocation.print("queue " + arguments.name + (changed ? ": " : " was so before: ") + settings_text(rows.one()) + "\n",
+                   json_of(rows.one()));
+  return ExitCode::ok;
+}
+
+void add_name(CLI::App& command, std::string& name) {
+  command.add_option("name", name, "As `dogged queues list` gives it")->type_name("NAME")->required();
+}
+
+void add_pause_and_resume(CLI::App& queues, Invocation& invocation) {
+  const auto arguments = std::make_shared<PauseArguments>();
+  CLI::App* pauses =
+      add_command(queues, invocation, "pause",
+                  "Have workers claim nothing from a queue; what runs goes on, and tasks can be enqueued",
+                  "  dogged queues pause emails                                 until `dogged queues resume emails`\n"
+                  "  dogged queues pause emails --for 10m\n"
+                  "  dogged queues pause emails --until 2026-11-22T06:00:00Z     it goes on by itself then",
+                  [&invocation, arguments] { return pause(invocation, *arguments); });
+  add_name(*pauses, arguments->name);
+  CLI::Option* until =
+      pauses->add_option("--until", arguments->until, "When it goes on by itself: 2026-11-22T06:00:00Z")
+          ->type_name("TIME");
+  pauses->add_option("--for", arguments->duration, "After how long it goes on by itself: 30s, 10m, 1h30m")
+      ->type_name("DURATION")
+      ->check(is_duration())
+      ->excludes(until);
+
+  const auto name = std::make_shared<std::string>();
+  add_name(*add_command(queues, invocation, "resume", "Have workers claim from a paused queue again",
+                        "  dogged queues resume emails", [&invocation, name] { return resume(invocation, *name); }),
+           *name);
+}
+
+void add_set(CLI::App& queues, Invocation& invocation) {
+  const auto arguments = std::make_shared<SetArguments>();
+  CLI::App* command =
+      add_command(queues, invocation, "set", "Change what is set for a queue; workers follow it while they run",
+                  "  dogged queues set emails --concurrency 5          on each worker, whatever it was started with\n"
+                  "  dogged queues set emails --max-depth 100000       enqueue is refused beyond it\n"
+                  "  dogged queues set emails --retry-budget 20%       further retries wait; see docs/queues.md\n"
+                  "  dogged queues set emails --max-depth none         takes a setting back",
+                  [&invocation, arguments] { return set(invocation, *arguments); });
+  add_name(*command, arguments->name);
+  const auto add = [&](const char* option, std::string& value, const char* what, const char* type) {
+    command->add_option(option, value, what)->type_name(type);
+  };
+  add("--concurrency", arguments->concurrency, "How many of its tasks each worker runs at once, 1 to 1000, or none",
+      "N");
+  add("--max-depth", arguments->max_depth, "How many tasks it may hold that have not ended, or none", "N");
+  add("--retry-budget", arguments->retry_budget,
+      "The share of retries among what each worker begins of it within 10 s: 20% or 0.2, or none", "SHARE");
+  add("--min-retries", arguments->min_retries,
+      "So many retries a second each worker may begin in any case; 10 unless said", "N");
+}
+
 }  // namespace
 
 void add_queues(CLI::App& app, Invocation& invocation) {
-  CLI::App* queues = app.add_subcommand("queues", "Look at queues and create them");
+  CLI::App* queues = app.add_subcommand("queues", "Look at queues, create, pause and change them");
   queues->require_subcommand(1);
   add_command(*queues, invocation, "list",
-              "List queues with the tasks that are ready, waiting for their time, or running", "  dogged queues list",
-              [&invocation] { return list(invocation); });
+              "List queues with the tasks that are ready, waiting for their time, or running, and what is set for them",
+              "  dogged queues list", [&invocation] { return list(invocation); });
   const auto name = std::make_shared<std::string>();
   add_command(*queues, invocation, "create", "Create a queue; harmless if it is there",
               "  dogged queues create webhooks     before a worker that serves it has ever started",
@@ -62,6 +253,8 @@ void add_queues(CLI::App& app, Invocation& invocation) {
       ->add_option("name", *name, "1 to 128 of A-Z a-z 0-9 . _ : / -")
       ->type_name("NAME")
       ->required();
+  add_pause_and_resume(*queues, invocation);
+  add_set(*queues, invocation);
 }
 
 }  // namespace dogged::cli
