@@ -141,8 +141,8 @@ void Context::complete_in(Transaction& transaction, const Result&... result) {
 ///
 /// By name and JSON text. `schema` is the PostgreSQL schema of the queue, as ClientOptions::schema. Ids are in the
 /// order of `tasks`; no tasks, no ids, and no statement. Throws as Client::enqueue_many does for what is wrong with the
-/// tasks (InvalidInput), InvalidInput for a schema name that cannot be one, SchemaMismatch where the database has no
-/// such queue, and libpqxx's exceptions.
+/// tasks (InvalidInput, QueueFull), InvalidInput for a schema name that cannot be one, SchemaMismatch where the
+/// database has no such queue, and libpqxx's exceptions.
 inline std::vector<TaskId> enqueue_many_in(pqxx::transaction_base& transaction, const std::vector<NewTask>& tasks,
                                            const std::string& schema = "dogged") {
   if (tasks.empty()) return {};
