@@ -32,6 +32,7 @@ Definition definition_from(const detail::RegisteredTask& task, const ExceptionMa
   definition.exceptions = task.options.exceptions != nullptr ? task.options.exceptions() : exceptions;
   definition.circuit = std::string{task.options.circuit};
   definition.circuit_settings = task.options.circuit_settings;
+  for (std::string_view pointer : task.options.redact) definition.redact.emplace_back(pointer);
   definition.run = task.run;
   return definition;
 }

@@ -59,6 +59,7 @@ struct Definition {
   ExceptionMapper exceptions;         ///< what the handler throws besides TaskError
   std::string circuit;                ///< empty: none
   CircuitBreakerSettings circuit_settings;
+  std::vector<std::string> redact;  ///< JSON pointers into args and result
   detail::ErasedHandler run;
 };
 

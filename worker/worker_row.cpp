@@ -104,8 +104,11 @@ void publish_definitions(db::Connection& connection, const Definitions& definiti
   std::set<std::string> served;
   for (const auto& [queue, concurrency] : row.queues) served.insert(queue);
   for (const auto& [name, definition] : definitions) served.insert(definition.queue);
-  std::vector<std::string> sources;
-  for (const auto& [name, definition] : definitions) sources.push_back(to_json(definition.declared.sources));
+  std::vector<std::string> sources, redact;
+  for (const auto& [name, definition] : definitions) {
+    sources.push_back(to_json(definition.declared.sources));
+    redact.push_back(nlohmann::json(definition.redact).dump());
+  }
   for (const db::Row& other : connection.run(sql::differing_definitions, definition_params(definitions))) {
     log.warn(
         "task {}: this worker declares it differently than the worker of version {} that published it last; now this "
@@ -115,7 +118,8 @@ void publish_definitions(db::Connection& connection, const Definitions& definiti
   connection.transaction([&] {
     connection.run(sql::create_queues, db::Params{}.add(std::vector<std::string>{served.begin(), served.end()}));
     if (const auto circuits = circuit_params(definitions)) connection.run(sql::publish_circuits, *circuits);
-    connection.run(sql::publish_definitions, definition_params(definitions).add(DOGGED_VERSION).add(sources));
+    connection.run(sql::publish_definitions,
+                   definition_params(definitions).add(DOGGED_VERSION).add(sources).add(redact));
     connection.run(sql::announce_worker);  // now that there is something to compare with
   });
 }

@@ -21,7 +21,8 @@ struct WorkerRow {
   milliseconds lease{30'000};
 };
 
-/// The parameters of publish_definitions.sql (which takes the version and the sources as two more).
+/// The parameters of publish_definitions.sql (which takes the version, the sources and what is
+/// redacted as three more).
 [[nodiscard]] db::Params definition_params(const Definitions& definitions);
 
 /// Publishes what this program declares, and makes the queues that it serves. Logs where it replaces what another

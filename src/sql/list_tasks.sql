@@ -9,7 +9,7 @@ select t.id, t.status, t.queue, t.name, t.priority, t.args::text as args, t.atte
        (extract(epoch from t.cancel_requested_at) * 1000000)::bigint as cancel_requested_at_us,
        (extract(epoch from t.finished_at) * 1000000)::bigint as finished_at_us,
        (extract(epoch from clock_timestamp()) * 1000000)::bigint as now_us
-  from dogged.tasks t
+  from dogged.redacted_tasks t
   left join dogged.workers w on w.id = t.worker_id
  where ($1::dogged.task_status is null or t.status = $1::dogged.task_status)
    and ($2::text is null or t.queue = $2::text)

@@ -12,6 +12,6 @@ select t.id, t.status, t.queue, t.name, t.priority, t.args::text as args, t.atte
        exists (select from dogged.workers s
                 where s.stopped_at is null and s.lease_ended_at is null and s.lease_until > clock_timestamp()
                   and s.queues ? t.queue and t.name = any (s.task_names)) as is_served
-  from dogged.tasks t
+  from dogged.redacted_tasks t
   left join dogged.workers w on w.id = t.worker_id
  where t.id = $1::bigint

@@ -41,7 +41,9 @@ TASK_REGISTER(handle_delivery, deliver, .queue = "webhooks",
                                            .jitter = dogged::Jitter::absolute(24h)},
               .auto_retry_for = {"HTTP_429", "HTTP_503", "CONNECT_TIMEOUT"}, .timeout = 24h, .retry_lost = false,
               .max_losses = 100, .dead_letter = false, .circuit = "payments-api",
-              .circuit_settings = {.failure_threshold = 1000, .recovery_timeout = 24h, .success_threshold = 1});
+              .circuit_settings = {.failure_threshold = 1000, .recovery_timeout = 24h, .success_threshold = 1},
+              .redact = {"", "/", "/token", "/a~1b/~0c/0", "/5", "/6", "/7", "/8", "/9", "/10", "/11", "/12", "/13",
+                         "/14", "/15", "/16"});
 TASK_REGISTER(handle_number, by_default);
 TASK_REGISTER(handle_list, by_list,
               .retry = dogged::Fixed{.intervals = {60s, 300s, 24h}, .jitter = dogged::Jitter::proportional(1)},

@@ -21,6 +21,7 @@
 #include <dogged/detail/json_text.hpp>
 #include <dogged/detail/names.hpp>
 #include <dogged/error.hpp>
+#include <dogged/json_pointers.hpp>
 #include <dogged/policy.hpp>
 
 namespace spdlog {
@@ -116,6 +117,10 @@ struct TaskOptions {
   std::string_view circuit = {};
   /// Of that circuit; where programs differ, those of the worker that started last.
   CircuitBreakerSettings circuit_settings = {};
+  /// JSON pointers (RFC 6901) to what nobody shall see who looks at tasks: the command line and the views show
+  /// "[redacted]" there, in args and in results; {""} hides both whole. It is stored as it is, and the handler gets it.
+  /// At most 16, of at most 256 bytes. docs/roles.md says what this does not hide.
+  JsonPointers redact = {};
 };
 
 /// Thrown by a handler to fail its attempt with a code. The code decides whether the task is retried.

@@ -29,6 +29,8 @@ bool circuit_is_not_1_to_128_of_letters_digits_dot_underscore_colon_slash_dash()
 bool circuit_settings_are_given_without_circuit();
 bool circuit_settings_have_a_threshold_that_is_not_between_1_and_1000();
 bool circuit_settings_have_a_recovery_timeout_that_is_not_between_1ms_and_24h();
+bool redact_has_more_than_16_json_pointers();
+bool redact_has_a_text_that_is_no_json_pointer_of_at_most_256_bytes_beginning_with_a_slash();
 }  // namespace mistake
 
 namespace detail {
@@ -55,6 +57,16 @@ constexpr bool accept_circuit(const TaskOptions& options) {
   return true;
 }
 
+constexpr bool accept_redact(const JsonPointers& redact) {
+  if (redact.size() > JsonPointers::max_size) return mistake::redact_has_more_than_16_json_pointers();
+  for (std::string_view pointer : redact) {
+    if (!is_valid_json_pointer(pointer)) {
+      return mistake::redact_has_a_text_that_is_no_json_pointer_of_at_most_256_bytes_beginning_with_a_slash();
+    }
+  }
+  return true;
+}
+
 /// True, or not a constant expression: the call that makes it none is named after the mistake.
 constexpr bool accept_options(const TaskOptions& options) {
   if (!is_valid_name(options.queue)) {
@@ -74,7 +86,7 @@ constexpr bool accept_options(const TaskOptions& options) {
   if (options.max_losses < 1 || options.max_losses > 100) {
     return mistake::max_losses_is_not_between_1_and_100();
   }
-  return accept_circuit(options) && accept_policy(options.retry);
+  return accept_circuit(options) && accept_redact(options.redact) && accept_policy(options.retry);
 }
 
 /// The args are not what the handler's payload type takes. `pointer` is the JSON pointer of the value that does not
