@@ -12,6 +12,7 @@
 #include "cli/choices.hpp"
 #include "cli/commands.hpp"
 #include "cli/json_object.hpp"
+#include "cli/missing_right.hpp"
 #include "retry/message.hpp"
 
 namespace dogged::cli {
@@ -80,7 +81,7 @@ int report(const Invocation& invocation, const std::exception& error) {
   const ExitCode code = failure != nullptr ? failure->exit_code() : exit_code_for(error);
   const bool as_json = invocation.format != Format::table;
   if (const auto* ours = dynamic_cast<const Error*>(&error))
-    return report(as_json, code, ours->message(), ours->hint());
+    return report(as_json, code, ours->message(), hint_for(invocation, *ours));
   return report(as_json, code, error.what(), "");
 }
 

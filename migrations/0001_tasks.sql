@@ -25,7 +25,8 @@ create table dogged.settings (
   max_args_bytes          integer not null default 1048576 check (max_args_bytes between 1 and 104857600),
   max_result_bytes        integer not null default 1048576 check (max_result_bytes between 1 and 104857600),
   max_error_message_bytes integer not null default 65536 check (max_error_message_bytes between 256 and 1048576),
-  partition_days_ahead    integer not null default 7 check (partition_days_ahead between 1 and 60)
+  partition_days_ahead    integer not null default 7 check (partition_days_ahead between 1 and 60),
+  role_prefix             text
 );
 insert into dogged.settings default values;
 comment on table dogged.settings is 'Limits of this queue, one row; update it to change them. Workers read it when they start.';
@@ -34,6 +35,8 @@ comment on column dogged.settings.max_args_bytes is 'Tasks whose args are longer
 comment on column dogged.settings.max_result_bytes is 'A result that is longer, as JSON text, ends its task as failed with INVALID_RESULT.';
 comment on column dogged.settings.max_error_message_bytes is 'Longer error messages are cut, and say so.';
 comment on column dogged.settings.partition_days_ahead is 'For how many coming days partitions are kept ready.';
+comment on column dogged.settings.role_prefix is
+  'What the names of the roles begin with that `dogged migrate --roles` made; null: it has made none.';
 
 create table dogged.queues (
   name       text primary key

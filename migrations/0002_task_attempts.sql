@@ -52,7 +52,9 @@ comment on column dogged.task_attempts.retry_after_ms is 'Given by the error, in
 comment on column dogged.task_attempts.trace_context is 'Of the task, as the producer gave it.';
 comment on table dogged.task_attempts_default is
   'For days that have no partition yet; dogged.make_partitions moves its rows.';
-create function dogged.refuse_change_of_history() returns trigger language plpgsql as $$
+
+create function dogged.refuse_change_of_history() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   raise exception '% of % is refused: attempts are history and never change', tg_op, tg_relid::regclass
     using errcode = 'restrict_violation', hint = 'Retention drops partitions of whole days.';

@@ -1,7 +1,7 @@
 -- dogged.cancel(id): a task that waits ends at once; one that runs is asked to stop, and ends as docs/lifecycle.md says.
 
 create or replace function dogged.cancel(id bigint) returns text
-language plpgsql set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   task record;
 begin

@@ -1,5 +1,6 @@
 -- dogged.enqueue(…) and dogged.enqueue_many(…) are the ways in; the C++ client calls them too. They insert what is sound, in
--- the caller's transaction, and wake a sleeping worker at commit. Where something was not inserted they look for what is
+-- the caller's transaction, and wake a sleeping worker at commit. They run as the owner of the schema, so that a producer needs
+-- no right on any table. Where something was not inserted they look for what is
 -- wrong: errors have SQLSTATE 22023 and say what to do. Why they are written as they are: docs/decisions/0004.
 
 -- In SQL-standard form: bound when it is created, so that no search_path can change it, and inlined where it is called.
@@ -156,7 +157,7 @@ comment on function dogged.refuse_task(text, jsonb, text, timestamptz, integer, 
 create or replace function dogged.enqueue_many(
   names text[], args jsonb[], queues text[] default null, run_ats timestamptz[] default null,
   priorities integer[] default null, trace_contexts text[] default null) returns setof bigint
-language plpgsql set search_path = pg_catalog, pg_temp
+language plpgsql security definer set search_path = pg_catalog, pg_temp
 -- One plan for calls of every size: lookups by hash. Planned anew each time, a call for one task took twice as long.
 set plan_cache_mode = force_generic_plan set enable_nestloop = off as $$
 #variable_conflict use_column
@@ -226,12 +227,12 @@ comment on function dogged.enqueue_many(text[], jsonb[], text[], timestamptz[], 
   'Enqueues tasks in the caller''s transaction, all or none, and gives their ids in order. Element i of each array '
   'belongs to task i; an array or an element that is null means its default (see dogged.enqueue).';
 
--- The same for one task, looked up by key. Every name in it is qualified instead of its search_path being set: that took
--- longer than all the rest.
+-- The same for one task, looked up by key. Every name in it, types and operators too, is qualified instead of its search_path
+-- being set: that took longer than all the rest. It runs as the owner: what is not qualified, a caller can replace.
 create or replace function dogged.enqueue(
   name text, args jsonb default '{}', queue text default null, run_at timestamptz default null,
   priority integer default 0, trace_context text default null) returns bigint
-language plpgsql set plan_cache_mode = force_generic_plan as $$
+language plpgsql security definer set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
   new_id pg_catalog.int8;
@@ -269,7 +270,7 @@ comment on function dogged.enqueue(text, jsonb, text, timestamptz, integer, text
   'or default. run_at: at once. priority: lower runs first. Errors say what to change; nothing is enqueued then.';
 
 create or replace function dogged.create_queue(name text) returns void
-language plpgsql set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   perform dogged.require_queue_name(create_queue.name);
   -- Looked for first: an insert would wait for whoever has changed the queue's row and not committed.

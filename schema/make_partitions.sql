@@ -36,8 +36,9 @@ comment on function dogged.make_partition(text, date) is
   'Internal: makes one day''s partition of task_attempts or tasks_done; false if it is there. Error '
   'lock_not_available if the default partition is in use for longer than 500 ms.';
 
+-- As the owner: workers call it, and make no tables of their own.
 create or replace function dogged.make_partitions() returns integer
-language plpgsql set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   today constant date := (clock_timestamp() at time zone 'UTC')::date;
   made integer := 0;

@@ -1,7 +1,8 @@
--- For the idempotency keys of producers (producer_calls). As dogged.enqueue, it qualifies names instead of setting a search_path.
+-- For the idempotency keys of producers (producer_calls), which have no right on that table: these run as the owner. As
+-- dogged.enqueue, note_call qualifies names instead of setting a search_path.
 
 create or replace function dogged.note_call(producer uuid, call bigint, task_ids bigint[]) returns bigint[]
-language plpgsql set plan_cache_mode = force_generic_plan as $$
+language plpgsql security definer set plan_cache_mode = force_generic_plan as $$
 begin
   if note_call.producer is null then return note_call.task_ids; end if;
   insert into dogged.producer_calls as last (producer, call, task_ids)
@@ -19,3 +20,21 @@ comment on function dogged.note_call(uuid, bigint, bigint[]) is
   'Internal: notes what a producer''s call has enqueued, in the transaction that enqueues, and gives it back. An '
   'error where that call, or a later one, is on record: so a call that is repeated does not take effect twice. '
   'Without a producer nothing is noted.';
+
+create or replace function dogged.reserve_producer(producer uuid) returns void
+language sql volatile security definer begin atomic
+  insert into dogged.producer_calls (producer, call, task_ids) values (reserve_producer.producer, 0, '{}') on conflict do nothing;
+end;
+comment on function dogged.reserve_producer(uuid) is
+  'Sees to it that a producer has a row, which can be locked. Waits for a first call that is still under way.';
+
+create or replace function dogged.call_made(producer uuid, call bigint) returns setof bigint
+language sql volatile security definer begin atomic
+  with last as materialized (
+    select c.call, c.task_ids from dogged.producer_calls c where c.producer = call_made.producer for update
+  )
+  select unnest(last.task_ids) from last where last.call = call_made.call;
+end;
+comment on function dogged.call_made(uuid, bigint) is
+  'The ids of the tasks that a producer''s call has enqueued, if it has taken effect. Waits for a try that is still under way, and '
+  'keeps later ones waiting until the caller''s transaction ends.';

@@ -25,6 +25,14 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 8> connect_h
     {"invalid ", "the database URL looks like postgresql://user:password@host:5432/database"},
 }};
 
+/// PostgreSQL says what was refused, not who may.
+std::string_view hint_for_missing_right(std::string_view message) {
+  if (message.starts_with("must be owner")) return "run it as the owner of the schema: who ran `dogged migrate` first";
+  return "this login lacks one of dogged's roles: producers enqueue, workers run tasks, viewers look, operators "
+         "change; "
+         "see `dogged migrate --roles` and docs/roles.md";
+}
+
 }  // namespace
 
 ServerMessage parse_server_message(std::string_view text) {
@@ -93,6 +101,7 @@ void throw_statement_error(std::string_view doing, const std::string& text, cons
   if (sqlstate == "53100" && parts.hint.empty()) {
     parts.hint = "the server's disk is full: make room there; what was committed before is safe";
   }
+  if (sqlstate == insufficient_privilege && parts.hint.empty()) parts.hint = hint_for_missing_right(parts.message);
   throw DatabaseError(std::string{doing} + ": " + parts.message + " (SQLSTATE " + sqlstate + ")", parts.hint, sqlstate);
 }
 

@@ -18,6 +18,9 @@ struct ServerMessage {
 /// A message of libpq, or one with a hint, as one record of a log.
 [[nodiscard]] std::string one_line(std::string text);
 
+/// The login has no right to do this.
+inline constexpr std::string_view insufficient_privilege = "42501";
+
 /// Classes 22 (data), 23 (constraints) and 54 (limits) complain of what the caller gave.
 [[nodiscard]] bool is_callers_mistake(std::string_view sqlstate) noexcept;
 /// A queue has no room for what was to be enqueued (dogged.refuse_for_depth). The server has that code for limits of

@@ -145,7 +145,22 @@ Report apply(db::Connection& connection, const std::function<void(const Step&)>&
   apply_all(embedded_migrations(), false);
   apply_all(embedded_schema(), true);
   connection.run(sql::make_partitions);
+  connection.transaction([&] {
+    connection.run(sql::lock_migrations);
+    connection.run(sql::grant_rights);
+  });
   return report;
+}
+
+std::vector<std::string> make_roles(db::Connection& connection, const std::optional<std::string>& prefix) {
+  std::vector<std::string> names;
+  connection.transaction([&] {
+    connection.run(sql::lock_migrations);
+    for (const db::Row& row : connection.run(sql::make_roles, db::Params{}.add(prefix))) {
+      names.emplace_back(row.text("name"));
+    }
+  });
+  return names;
 }
 
 void require_current(db::Connection& connection) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,9 +34,15 @@ struct Report {
 /// was applied has changed since.
 [[nodiscard]] Report status(db::Connection& connection);
 
-/// Applies what is pending and makes the partitions of the coming days; gives the steps that it applied. `on_step` is
-/// called after each. Safe to run from several programs at once. Throws as `status` does.
+/// Applies what is pending, makes the partitions of the coming days and grants rights to the roles, if there are; gives
+/// the steps that it applied. `on_step` is called after each. Safe to run from several programs at once. Throws as
+/// `status` does.
 Report apply(db::Connection& connection, const std::function<void(const Step&)>& on_step = {});
+
+/// Makes the roles of producers, workers, viewers and operators and grants them their rights (schema/rights.sql), after
+/// `apply`. Their names begin with `prefix`; without one, with the former prefix or the schema's name. Gives the names.
+/// Throws DatabaseError where a role is missing that this login may not make.
+std::vector<std::string> make_roles(db::Connection& connection, const std::optional<std::string>& prefix = {});
 
 /// Throws SchemaMismatch, with the command that mends it, unless this program can work with the database as it is.
 /// Views and functions may be those of another version: old and new workers overlap in a rolling deploy.

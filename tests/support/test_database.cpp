@@ -14,6 +14,9 @@
 namespace dogged::test {
 namespace {
 
+/// Roles belong to the whole server: all tests share these.
+constexpr const char* role_prefix = "dogged_test";
+
 std::string new_schema_name() {
   static std::atomic<int> count{0};
   return "test_" + std::to_string(::getpid()) + "_" + std::to_string(++count);
@@ -30,7 +33,7 @@ std::shared_ptr<spdlog::logger> make_log() {
 }
 
 runtime::WorkerSettings with_database(runtime::WorkerSettings settings, const TestDatabase& database) {
-  settings.database = database.settings();
+  settings.database = database.settings_of("worker");
   static std::atomic<int> count{0};
   if (settings.name.empty()) settings.name = "test worker " + std::to_string(++count);
   return settings;
@@ -54,7 +57,9 @@ TestDatabase::TestDatabase(Migrated migrated) {
   settings_.schema = new_schema_name();
   settings_.application_name = settings_.schema;  // so that a test finds its own connections in pg_stat_activity
   connection_ = std::make_unique<db::Connection>(settings_);
-  if (migrated == Migrated::yes) migrate::apply(*connection_);
+  if (migrated == Migrated::no) return;
+  migrate::apply(*connection_);
+  migrate::make_roles(*connection_, role_prefix);
 }
 
 TestDatabase::~TestDatabase() {
@@ -65,6 +70,12 @@ TestDatabase::~TestDatabase() {
   } catch (const Error&) {
     // The server is gone or locked up; its directory is deleted after the tests.
   }
+}
+
+db::Settings TestDatabase::settings_of(const std::string& role) const {
+  db::Settings settings = settings_;
+  settings.url += std::string{contains(settings.url, "?") ? "&" : "?"} + "options=-crole%3D" + role_prefix + "_" + role;
+  return settings;
 }
 
 db::Rows TestDatabase::run(const std::string& sql, const db::Params& params) {

@@ -37,6 +37,8 @@ class TestDatabase {
   [[nodiscard]] const std::string& schema() const noexcept { return settings_.schema; }
   [[nodiscard]] const db::Settings& settings() const noexcept { return settings_; }
   [[nodiscard]] db::Connection& connection() { return *connection_; }
+  /// For connections with the rights of one role alone: producer, worker, viewer or operator.
+  [[nodiscard]] db::Settings settings_of(const std::string& role) const;
   [[nodiscard]] Client client() const { return Client{settings_.url, {.schema = settings_.schema}}; }
 
   /// Runs one statement that names the schema `dogged.`.
@@ -115,7 +117,7 @@ template <class Args, class Result, class Handler>
 /// there were.
 std::int64_t terminate_connection(TestDatabase& database, const std::string& service);
 
-/// A worker on a thread of the test.
+/// A worker on a thread of the test, with the rights of dogged's worker role.
 class RunningWorker {
  public:
   RunningWorker(const TestDatabase& database, const std::vector<detail::RegisteredTask>& tasks,

@@ -1,0 +1,265 @@
+-- Who may do what: dogged.rights says it, dogged.grant_rights() grants it. `dogged migrate --roles` makes the roles, and every
+-- later `dogged migrate` grants anew, so that what is new in the schema has its rights. docs/roles.md explains them.
+
+create or replace view dogged.rights as
+select r.object, r.privileges, r.roles, r.except_columns
+  from (values
+    -- A table or a view may have several rows. What is in none, a test refuses: whoever adds something decides here who may
+    -- use it. Partitions of days need no rights of their own: they are reached through their parents.
+    ('schema_migrations', 'select', '{producer,worker,viewer,operator}'::text[], '{}'::text[]),
+    ('schema_files', 'select', '{producer,worker,viewer,operator}', '{}'),
+    ('rights', 'select', '{producer,worker,viewer,operator}', '{}'),
+    ('settings', 'select', '{producer,worker,viewer,operator}', '{}'),
+    ('settings', 'update', '{operator}', '{only_row,role_prefix}'),
+    ('queues', 'select', '{worker,viewer,operator}', '{}'),
+    ('queue_depths', 'select', '{viewer,operator}', '{}'),
+    ('task_definitions', 'select', '{worker,viewer,operator}', '{}'),
+    ('task_definitions', 'insert, update', '{worker}', '{}'),
+    ('workers', 'select', '{worker,viewer,operator}', '{}'),
+    ('workers', 'insert, update', '{worker}', '{}'),
+    ('claims', 'select', '{worker,viewer,operator}', '{}'),
+    ('claims', 'insert, delete', '{worker}', '{}'),
+    ('circuits', 'select', '{worker,viewer,operator}', '{}'),
+    ('circuits', 'insert', '{worker}', '{}'),
+    ('circuits', 'update', '{worker,operator}', '{}'),
+    ('producer_calls', 'select, update, delete', '{worker}', '{}'),
+
+    -- Args and results are for those who run tasks or repair them. Viewers have redacted_tasks. Operators change tasks by
+    -- functions alone, which record what they do in the audit.
+    ('tasks', 'select, insert', '{worker}', '{}'),
+    ('tasks', 'select', '{operator}', '{}'),
+    ('tasks', 'select', '{viewer}', '{args,result}'),
+    ('tasks_live', 'select, update, delete', '{worker}', '{}'),
+    ('tasks_live', 'select', '{operator}', '{}'),
+    ('tasks_live', 'select', '{viewer}', '{args,result}'),
+    ('tasks_failed', 'select', '{operator}', '{}'),
+    ('tasks_failed', 'select', '{viewer}', '{args,result}'),
+    ('tasks_done', 'select', '{operator}', '{}'),
+    ('tasks_done', 'select', '{viewer}', '{args,result}'),
+    ('tasks_id_seq', 'select, usage', '{worker}', '{}'),
+    -- Attempts are written by workers, and changed by nobody.
+    ('task_attempts', 'select', '{worker,viewer,operator}', '{}'),
+    ('task_attempts', 'insert', '{worker}', '{}'),
+    -- details may hold args that an operator has replaced.
+    ('audit', 'select', '{operator}', '{}'),
+    ('audit', 'select', '{viewer}', '{details}'),
+
+    ('redacted_tasks', 'select', '{viewer,operator}', '{}'),
+    ('task_timeline', 'select', '{viewer,operator}', '{}'),
+    ('task_overview', 'select', '{viewer,operator}', '{}'),
+    ('dead_letters', 'select', '{viewer,operator}', '{}'),
+    ('queue_stats', 'select', '{viewer,operator}', '{}'),
+    ('worker_stats', 'select', '{viewer,operator}', '{}'),
+    ('error_stats', 'select', '{viewer,operator}', '{}'),
+    ('partitions', 'select', '{worker,viewer,operator}', '{}'),
+
+    -- The ways in. What runs as the owner needs no right on the tables that it uses.
+    ('enqueue', 'execute as owner', '{producer,worker}', '{}'),
+    ('enqueue_many', 'execute as owner', '{producer,worker}', '{}'),
+    ('note_call', 'execute as owner', '{producer,worker,operator}', '{}'),
+    ('reserve_producer', 'execute as owner', '{producer,worker,operator}', '{}'),
+    ('call_made', 'execute as owner', '{producer,worker,operator}', '{}'),
+
+    -- What workers call.
+    ('create_queue', 'execute as owner', '{worker,operator}', '{}'),
+    ('complete_in', 'execute', '{worker}', '{}'),
+    ('refuse_completion', 'execute', '{worker}', '{}'),
+    ('moment_ago', 'execute', '{worker}', '{}'),
+    ('place_in_front', 'execute', '{worker}', '{}'),
+    ('make_partitions', 'execute as owner', '{worker,operator}', '{}'),
+    ('drop_oldest_day', 'execute as owner', '{worker,operator}', '{}'),
+    ('kept_days_to_thin', 'execute as owner', '{worker,operator}', '{}'),
+    ('thin_kept_attempts', 'execute as owner', '{worker,operator}', '{}'),
+    ('forget_workers', 'execute as owner', '{worker,operator}', '{}'),
+
+    -- What people call.
+    ('redacted', 'execute', '{viewer,operator}', '{}'),
+    ('error_fingerprint', 'execute', '{viewer,operator}', '{}'),
+    ('dead_letter_matches', 'execute', '{viewer,operator}', '{}'),
+    ('dead_letter_standing', 'execute', '{viewer,operator}', '{}'),
+    ('export_dead_letters', 'execute', '{operator}', '{}'),
+    ('import_dead_letters', 'execute as owner', '{operator}', '{}'),
+    ('cancel', 'execute as owner', '{operator}', '{}'),
+    ('reschedule', 'execute as owner', '{operator}', '{}'),
+    ('replay', 'execute as owner', '{operator}', '{}'),
+    ('replay_many', 'execute as owner', '{operator}', '{}'),
+    ('purge', 'execute as owner', '{operator}', '{}'),
+    ('purge_many', 'execute as owner', '{operator}', '{}'),
+    ('pause_queue', 'execute as owner', '{operator}', '{}'),
+    ('resume_queue', 'execute as owner', '{operator}', '{}'),
+    ('set_queue', 'execute as owner', '{operator}', '{}'),
+    ('record_audit', 'execute as owner', '{operator}', '{}'),
+
+    -- What triggers and functions that run as the owner call, and what the owner alone calls.
+    ('is_sound_task', 'execute', '{}', '{}'),
+    ('refuse_task', 'execute', '{}', '{}'),
+    ('has_room', 'execute', '{}', '{}'),
+    ('held_of_queue', 'execute', '{}', '{}'),
+    ('require_room', 'execute', '{}', '{}'),
+    ('refuse_for_depth', 'execute', '{}', '{}'),
+    ('prepare_to_count', 'execute', '{}', '{}'),
+    ('tell_of_queues', 'execute', '{}', '{}'),
+    ('require_queue_name', 'execute', '{}', '{}'),
+    ('nearest_queues', 'execute', '{}', '{}'),
+    ('lock_queue', 'execute', '{}', '{}'),
+    ('require_queue_settings', 'execute', '{}', '{}'),
+    ('audit_actor', 'execute', '{}', '{}'),
+    ('refuse_dead_letter', 'execute', '{}', '{}'),
+    ('make_partition', 'execute', '{}', '{}'),
+    ('days_to_make', 'execute', '{}', '{}'),
+    ('make_kept_attempts', 'execute', '{}', '{}'),
+    ('replace_attempts', 'execute', '{}', '{}'),
+    ('refuse_bad_retention', 'execute', '{}', '{}'),
+    ('refuse_change_of_history', 'execute', '{}', '{}'),
+    ('refuse_change_of_audit', 'execute', '{}', '{}'),
+    ('refuse_to_forget_worker', 'execute', '{}', '{}'),
+    ('role_names', 'execute', '{}', '{}'),
+    ('make_roles', 'execute', '{}', '{}'),
+    ('revoke_rights', 'execute', '{}', '{}'),
+    ('grant_rights', 'execute', '{}', '{}')
+  ) as r (object, privileges, roles, except_columns);
+comment on view dogged.rights is
+  'Who may use which table, view, sequence or function: what `dogged migrate` grants where `dogged migrate --roles` has made the roles.';
+comment on column dogged.rights.object is 'The name of a table, view, sequence or function; of a function, all that have the name.';
+comment on column dogged.rights.privileges is
+  'As GRANT names them. execute as owner: the function runs with the rights of the schema''s owner (security definer).';
+comment on column dogged.rights.roles is 'producer, worker, viewer, operator; the role''s name is settings.role_prefix, _ and this. Empty: the owner alone.';
+comment on column dogged.rights.except_columns is 'The privileges are for all other columns of the table; empty: for the whole table.';
+
+create or replace function dogged.role_names(prefix text) returns text[]
+language sql immutable return
+  array[prefix || '_producer', prefix || '_worker', prefix || '_viewer', prefix || '_operator'];
+comment on function dogged.role_names(text) is 'The roles that dogged.make_roles(prefix) makes.';
+
+create or replace function dogged.make_roles(prefix text default null) returns text[]
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  former constant text := (select s.role_prefix from dogged.settings s);
+  chosen constant text := coalesce(make_roles.prefix, former, rtrim('dogged.', '.'));
+  role_name text;
+begin
+  if chosen !~ '^[a-z_][a-z0-9_]{0,53}$' or chosen like 'pg\_%' then
+    raise exception 'the prefix of role names "%" is not 1 to 54 of a-z 0-9 _ beginning with a letter or _ (and not with pg_)',
+      left(chosen, 64) using errcode = 'invalid_parameter_value';
+  end if;
+  foreach role_name in array dogged.role_names(chosen) loop
+    begin
+      if to_regrole(role_name) is null then
+        execute format('create role %I nologin', role_name);
+      end if;
+    exception
+      when duplicate_object or unique_violation then
+        null;  -- made at this moment for another schema
+      when insufficient_privilege then
+        raise exception 'the role "%" is missing, and "%" may not create roles', role_name, current_user
+          using errcode = 'insufficient_privilege',
+                hint = format('Let an administrator run: %s. Then run `dogged migrate --roles` again.',
+                              (select string_agg(format('create role %I nologin', r.name), '; ')
+                                 from unnest(dogged.role_names(chosen)) as r (name)
+                                where to_regrole(r.name) is null));
+    end;
+  end loop;
+  if former <> chosen then
+    perform dogged.revoke_rights(former);
+  end if;
+  update dogged.settings set role_prefix = chosen where role_prefix is distinct from chosen;
+  perform dogged.grant_rights();
+  return dogged.role_names(chosen);
+end $$;
+comment on function dogged.make_roles(text) is
+  'Makes the roles of producers, workers, viewers and operators where they are missing, and grants them their rights. Gives their '
+  'names. prefix: what their names begin with; the former one, or the name of the schema. Where it was another one, the '
+  'former roles lose their rights here.';
+
+create or replace function dogged.revoke_rights(prefix text) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  namespace constant oid := to_regnamespace(rtrim('dogged.', '.'));
+  role_name text;
+  object text;
+begin
+  foreach role_name in array dogged.role_names(revoke_rights.prefix) loop
+    continue when to_regrole(role_name) is null;
+    execute format('revoke all on schema %I from %I', rtrim('dogged.', '.'), role_name);
+    -- On a table it revokes what was granted on its columns as well.
+    for object in
+      select case c.relkind when 'S' then 'sequence ' else 'table ' end || c.oid::regclass
+        from pg_class c
+       where c.relnamespace = namespace
+         and exists (select from pg_shdepend d
+                      where d.dbid = (select oid from pg_database where datname = current_database())
+                        and d.classid = 'pg_class'::regclass and d.objid = c.oid
+                        and d.refclassid = 'pg_authid'::regclass and d.refobjid = to_regrole(role_name) and d.deptype = 'a')
+      union all
+      select 'function ' || p.oid::regprocedure
+        from pg_proc p
+       where p.pronamespace = namespace
+         and exists (select from aclexplode(p.proacl) a where a.grantee = to_regrole(role_name))
+    loop
+      execute format('revoke all on %s from %I', object, role_name);
+    end loop;
+  end loop;
+end $$;
+comment on function dogged.revoke_rights(text) is 'Takes every right in this schema from the roles that make_roles(prefix) made.';
+
+create or replace function dogged.grant_rights() returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  schema_name constant text := rtrim('dogged.', '.');
+  namespace constant oid := to_regnamespace(schema_name);
+  prefix constant text := (select s.role_prefix from dogged.settings s);
+  grantees text;
+  command text;
+begin
+  -- PostgreSQL lets everyone call a new function.
+  for command in
+    select format('revoke execute on function %s from public', p.oid::regprocedure)
+      from pg_proc p
+     where p.pronamespace = namespace
+       and exists (select from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a where a.grantee = 0)
+  loop
+    execute command;
+  end loop;
+
+  if prefix is null then
+    return;
+  end if;
+  perform dogged.revoke_rights(prefix);
+  select string_agg(quote_ident(r.name), ', ') into grantees
+    from unnest(dogged.role_names(prefix)) as r (name) where to_regrole(r.name) is not null;
+  if grantees is null then
+    return;  -- they were dropped
+  end if;
+  execute format('grant usage on schema %I to %s', schema_name, grantees);
+  for command in
+    select format('grant %s on %s to %s', granted.privileges, granted.object, granted.grantees)
+      from (
+        select case when r.except_columns = '{}' then r.privileges
+                    else r.privileges || ' (' ||
+                         (select string_agg(quote_ident(a.attname), ', ' order by a.attnum)
+                            from pg_attribute a
+                           where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+                             and a.attname <> all (r.except_columns)) || ')' end as privileges,
+               case c.relkind when 'S' then 'sequence ' else 'table ' end || c.oid::regclass as object,
+               (select string_agg(quote_ident(prefix || '_' || wanted.role), ', ')
+                  from unnest(r.roles) as wanted (role)
+                 where to_regrole(prefix || '_' || wanted.role) is not null) as grantees
+          from dogged.rights r
+          join pg_class c on c.relname = r.object and c.relnamespace = namespace
+         where r.privileges not like 'execute%'
+        union all
+        select 'execute', 'function ' || p.oid::regprocedure,
+               (select string_agg(quote_ident(prefix || '_' || wanted.role), ', ')
+                  from unnest(r.roles) as wanted (role)
+                 where to_regrole(prefix || '_' || wanted.role) is not null)
+          from dogged.rights r
+          join pg_proc p on p.proname = r.object and p.pronamespace = namespace
+         where r.privileges like 'execute%') as granted
+     where granted.grantees is not null and granted.privileges is not null  -- null: there is no other column
+  loop
+    execute command;
+  end loop;
+end $$;
+comment on function dogged.grant_rights() is
+  'Grants what dogged.rights says to the roles that dogged.make_roles() has made, and takes away what else they have in this schema. '
+  'Lets nobody else but the owner call a function of this schema. `dogged migrate` calls it each time.';

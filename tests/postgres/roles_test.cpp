@@ -1,0 +1,532 @@
+// Who may do what (schema/rights.sql): each role works with its rights alone, and what it has no right to is refused.
+// That workers need no more than their role is what every test with a worker shows: RunningWorker has that role.
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <dogged/client.hpp>
+
+#include "migrate/migrate.hpp"
+#include "sql_statements.hpp"
+#include "support/catch.hpp"
+#include "support/test_database.hpp"
+
+using namespace dogged;
+using namespace std::chrono_literals;
+using test::contains;
+using test::error_of;
+using test::eventually;
+using test::Gate;
+using test::registered;
+using test::RunningWorker;
+using test::TestDatabase;
+
+namespace {
+
+constexpr Task<nlohmann::json> charge{"card.charge"};
+constexpr Task<nlohmann::json> settle{"card.settle"};
+constexpr Task<nlohmann::json, nlohmann::json> log_in{"log.in"};
+
+const std::vector<std::string> all_roles{"producer", "worker", "viewer", "operator"};
+
+/// What stands in the only column `value` of the only row, for someone who has this role.
+std::string value_as(TestDatabase& database, const std::string& role, const std::string& sql) {
+  db::Connection connection{database.settings_of(role)};
+  return connection.run({sql, sql}).one().maybe_text("value").value_or("null");
+}
+
+/// The SQLSTATE with which a statement is refused to someone who has this role, and "" where it is not.
+std::string refusal_of(TestDatabase& database, const std::string& role, const std::string& sql) {
+  db::Connection connection{database.settings_of(role)};
+  try {
+    connection.run({sql, sql});
+    return "";
+  } catch (const DatabaseError& error) {
+    return error.sqlstate();
+  }
+}
+
+const std::string denied = "42501";
+
+void wait_for_stop_token(Context& context) {
+  Gate gate;
+  const std::stop_callback open{context.stop_token(), [&] { gate.open(); }};
+  gate.wait();
+}
+
+/// Roles of a test's own, which are no more when it ends.
+class OwnRoles {
+ public:
+  OwnRoles(TestDatabase& database, std::string prefix) : database_(database), prefix_(std::move(prefix)) {}
+  ~OwnRoles() {
+    for (const std::string& role : all_roles) run("drop owned by " + name(role));
+    for (const std::string& role : all_roles) run("drop role " + name(role));
+  }
+  OwnRoles(const OwnRoles&) = delete;
+  OwnRoles& operator=(const OwnRoles&) = delete;
+
+  [[nodiscard]] std::string name(const std::string& role) const { return prefix_ + "_" + role; }
+
+ private:
+  void run(const std::string& sql) {
+    try {
+      database_.run(sql);
+    } catch (const Error&) {  // it was not made
+    }
+  }
+
+  TestDatabase& database_;
+  std::string prefix_;
+};
+
+}  // namespace
+
+// ---- each role ------------------------------------------------------------------------------------------------------
+
+TEST_CASE("a producer enqueues through a client, one and many, in every way that the client has") {
+  TestDatabase database;
+  const db::Settings producer = database.settings_of("producer");
+  Client client{producer.url, {.schema = producer.schema}};
+  const TaskId one = client.enqueue({.name = "a.b", .args_json = "{}", .options = {.delay = 1h, .priority = 3}});
+  const auto many = client.enqueue_many({{.name = "a.b", .args_json = "1"}, {.name = "a.c", .args_json = "2"}});
+
+  CHECK(database.status_of(one) == "pending");
+  CHECK(database.count_tasks() == 3);
+  CHECK(many.size() == 2);
+}
+
+TEST_CASE("a producer asks what became of a call whose answer was lost, and its tasks are there once") {
+  TestDatabase database;
+  const std::string producer = "11111111-1111-4111-8111-111111111111";
+  db::Connection connection{database.settings_of("producer")};
+  const auto enqueue = [&] {
+    return connection.run(
+        sql::enqueue,
+        db::Params{}.add("a.b").add("{}").add_null().add_null().add_null().add_null().add_null().add(producer).add(7));
+  };
+  const std::int64_t id = enqueue().one().number("id");
+
+  connection.run(sql::reserve_producer, db::Params{}.add(producer));
+  CHECK(connection.run(sql::call_made, db::Params{}.add(producer).add(7)).one().number("id") == id);
+  CHECK(connection.run(sql::call_made, db::Params{}.add(producer).add(8)).empty());
+  CHECK(contains(error_of<InvalidInput>(enqueue).message(), "was made before"));
+  CHECK(database.count_tasks() == 1);
+}
+
+TEST_CASE("a producer is told what is wrong with its task") {
+  TestDatabase database;
+  const db::Settings producer = database.settings_of("producer");
+  Client client{producer.url, {.schema = producer.schema}};
+  const auto error =
+      error_of<InvalidInput>([&] { (void)client.enqueue({.name = "a.b", .options = {.queue = "nowhere"}}); });
+  CHECK(contains(error.message(), "the queue \"nowhere\" does not exist"));
+}
+
+TEST_CASE("a producer can do nothing but enqueue") {
+  TestDatabase database;
+  const std::string sql = GENERATE(
+      as<std::string>{}, "select id from dogged.tasks", "select count(*) from dogged.tasks_live",
+      "select * from dogged.redacted_tasks", "select * from dogged.dead_letters", "select * from dogged.task_attempts",
+      "select * from dogged.workers", "select * from dogged.queues", "select * from dogged.producer_calls",
+      "select * from dogged.task_definitions",
+      "insert into dogged.tasks_live (queue, name, args) values ('default', 'a.b', '{}')", "delete from dogged.tasks",
+      "update dogged.settings set max_args_bytes = 1", "insert into dogged.queues (name) values ('new')",
+      "select dogged.create_queue('new')", "select nextval('dogged.tasks_id_seq')", "select dogged.cancel(1)",
+      "select dogged.make_partitions()", "select dogged.record_audit('cancel')", "select dogged.make_roles()");
+  CHECK(refusal_of(database, "producer", sql) == denied);
+}
+
+TEST_CASE("a worker with its role alone runs, retries, fails, times out, rescues, promotes and stops") {
+  TestDatabase database;
+  const db::Settings producer = database.settings_of("producer");
+  Client client{producer.url, {.schema = producer.schema}};
+  const auto enqueue = [&](const std::string& kind, EnqueueOptions options = {}) {
+    return client.enqueue(charge, nlohmann::json{{"kind", kind}}, std::move(options));
+  };
+  const TaskId lost = enqueue("succeed");
+  database.claim_all_for(test::add_worker(database, "-1 second"));
+  const TaskId waits = enqueue("succeed", {.delay = 30ms});
+  const TaskId retries = enqueue("retry");
+  const TaskId fails = enqueue("fail");
+  const TaskId times_out = client.enqueue(settle, nlohmann::json{});
+  const TaskId is_cancelled = enqueue("wait for the stop token");
+
+  const auto run = [](Context& context, const nlohmann::json& args) {
+    const std::string kind = args.at("kind");
+    if (kind == "succeed" || (kind == "retry" && context.attempt() > 1)) return;
+    if (kind == "wait for the stop token") wait_for_stop_token(context);
+    throw TaskError{kind == "retry" ? "BUSY" : "BROKEN", "it did not work"};
+  };
+  const auto wait = [](Context& context, const nlohmann::json&) {
+    wait_for_stop_token(context);
+    throw TaskError{"BROKEN", "it took too long"};
+  };
+  RunningWorker worker{database,
+                       {registered(charge, run,
+                                   {.retry = Fixed{.interval = 1ms, .max_retries = 3, .jitter = Jitter::none()},
+                                    .auto_retry_for = {"BUSY"},
+                                    .circuit = "payments-api"}),
+                        registered(settle, wait, {.timeout = 50ms})}};
+
+  REQUIRE(eventually([&] { return database.status_of(is_cancelled) == "running"; }));
+  CHECK(value_as(database, "operator", "select dogged.cancel(" + std::to_string(is_cancelled) + ") as value") ==
+        "requested");
+  CHECK(eventually([&] { return database.status_of(is_cancelled) == "cancelled"; }));
+  CHECK(eventually([&] { return database.history_of(lost) == "1 lost true, 2 succeeded false"; }));
+  CHECK(eventually([&] { return database.status_of(waits) == "succeeded"; }));
+  CHECK(eventually([&] { return database.history_of(retries) == "1 failed true, 2 succeeded false"; }));
+  CHECK(eventually([&] { return database.status_of(fails) == "failed"; }));
+  CHECK(eventually([&] { return database.history_of(times_out) == "1 timed_out false"; }));
+  CHECK(database.value("select count(*) as value from dogged.circuits") == "1");
+
+  (void)worker.stop();
+  CHECK(database.value("select stopped_at is not null as value from dogged.workers where id = " +
+                       std::to_string(worker.id())) == "t");
+}
+
+TEST_CASE("the workers of these tests have the rights of the worker role, and no other") {
+  TestDatabase database;
+  CHECK(value_as(database, "worker", "select current_user as value") == "dogged_test_worker");
+  CHECK(value_as(database, "worker",
+                 "select rolsuper or rolcreaterole as value from pg_roles where rolname = current_user") == "f");
+  const std::string sql =
+      GENERATE(as<std::string>{}, "select * from dogged.audit", "select dogged.cancel(1)", "delete from dogged.workers",
+               "update dogged.settings set max_args_bytes = 1", "delete from dogged.tasks_failed",
+               "drop table dogged.tasks_live", "create table dogged.own (id int)",
+               "select dogged.make_partition('tasks_done', '2020-01-01')");
+  CHECK(refusal_of(database, "worker", sql) == denied);
+}
+
+TEST_CASE("a worker makes partitions, which then belong to the schema's owner") {
+  TestDatabase database;
+  database.run("update dogged.settings set partition_days_ahead = partition_days_ahead + 1");
+  CHECK(value_as(database, "worker", "select dogged.make_partitions() as value") == "2");
+  CHECK(database.value("select count(distinct relowner) as value from pg_class where relnamespace = "
+                       "(select relnamespace from pg_class where oid = 'dogged.tasks'::regclass)") == "1");
+}
+
+TEST_CASE("a viewer looks at everything but args and results, and changes nothing") {
+  TestDatabase database;
+  (void)database.client().enqueue({.name = "a.b", .args_json = R"({"n": 1})"});
+  CHECK(value_as(database, "viewer", "select args as value from dogged.redacted_tasks") == R"({"n": 1})");
+  CHECK(value_as(database, "viewer", "select count(*) as value from dogged.tasks where status = 'pending'") == "1");
+  CHECK(value_as(database, "viewer", "select count(*) as value from dogged.tasks_live") == "1");
+  for (const std::string table : {"tasks_failed", "tasks_done", "task_attempts", "task_timeline", "dead_letters"}) {
+    CHECK(value_as(database, "viewer", "select count(*) as value from dogged." + table) == "0");
+  }
+  const std::string sql =
+      GENERATE(as<std::string>{}, "select args from dogged.tasks", "select result from dogged.tasks",
+               "select t from dogged.tasks_live t", "select args from dogged.tasks_failed",
+               "select result from dogged.tasks_done", "select details from dogged.audit",
+               "select id from dogged.tasks where args @> '{}'", "update dogged.settings set max_args_bytes = 1",
+               "update dogged.circuits set is_forced = true", "update dogged.tasks_live set queue = 'x'",
+               "delete from dogged.tasks_live", "select dogged.cancel(1)", "select dogged.enqueue('a.b')",
+               "select dogged.create_queue('x')", "select dogged.record_audit('x')");
+  CHECK(refusal_of(database, "viewer", sql) == denied);
+}
+
+TEST_CASE(
+    "an operator cancels, changes circuits and settings, and each cancellation is recorded under the login's name") {
+  TestDatabase database;
+  const TaskId id = database.client().enqueue({.name = "a.b"});
+  CHECK(value_as(database, "operator", "select dogged.cancel(" + std::to_string(id) + ") as value") == "cancelled");
+  CHECK(refusal_of(database, "operator", "update dogged.settings set max_args_bytes = 1000") == "");
+  CHECK(refusal_of(database, "operator", "update dogged.circuits set is_forced = true") == "");
+  CHECK(refusal_of(database, "operator", "select args, result from dogged.tasks") == "");
+  CHECK(refusal_of(database, "operator", "select dogged.record_audit('purge', 1)") == "");
+  CHECK(database.value("select actor = session_user as value from dogged.audit where action = 'purge'") == "t");
+}
+
+TEST_CASE("an operator changes tasks by functions alone") {
+  TestDatabase database;
+  const std::string sql = GENERATE(
+      as<std::string>{}, "delete from dogged.tasks", "update dogged.tasks_live set queue = 'x'",
+      "insert into dogged.tasks_live (queue, name, args) values ('default', 'a.b', '{}')",
+      "delete from dogged.tasks_failed", "insert into dogged.audit (actor, application, action) values ('', '', '')",
+      "update dogged.settings set role_prefix = 'x'", "update dogged.queues set name = 'x'");
+  CHECK(refusal_of(database, "operator", sql) == denied);
+}
+
+TEST_CASE("nobody with a role changes or deletes attempts, or what was recorded in the audit") {
+  TestDatabase database;
+  const std::string role = GENERATE(from_range(all_roles));
+  for (const std::string table : {"task_attempts", "task_attempts_default", "audit"}) {
+    for (const std::string sql :
+         {"update dogged." + table + " set worker_id = 1", "delete from dogged." + table, "truncate dogged." + table,
+          "drop table dogged." + table, "alter table dogged." + table + " disable trigger all"}) {
+      INFO(role << ": " << sql);
+      if (table == "audit" && contains(sql, "worker_id")) continue;
+      CHECK(refusal_of(database, role, sql) == denied);
+    }
+  }
+  CHECK(refusal_of(database, role, "update dogged.audit set action = ''") == denied);
+}
+
+TEST_CASE("a refused statement says which kind of role is lacking") {
+  TestDatabase database;
+  db::Connection connection{database.settings_of("viewer")};
+  const auto error = error_of<DatabaseError>([&] { connection.run({"cancel", "select dogged.cancel(1)"}); });
+  CHECK(contains(error.message(), "permission denied for function cancel"));
+  CHECK(contains(error.hint(), "dogged migrate --roles"));
+}
+
+// ---- the roles themselves -------------------------------------------------------------------------------------------
+
+TEST_CASE("migrating again gives the roles their rights on what is new, and takes those that they should not have") {
+  TestDatabase database;
+  database.run("revoke all on dogged.redacted_tasks from dogged_test_viewer");
+  database.run("grant update on dogged.tasks to dogged_test_viewer");
+  database.run("grant execute on function dogged.cancel to dogged_test_viewer, public");
+  (void)migrate::apply(database.connection());
+  CHECK(refusal_of(database, "viewer", "select * from dogged.redacted_tasks") == "");
+  CHECK(refusal_of(database, "viewer", "update dogged.tasks set queue = 'x'") == denied);
+  CHECK(refusal_of(database, "viewer", "select dogged.cancel(1)") == denied);
+}
+
+TEST_CASE("making the roles again changes nothing, and keeps their prefix") {
+  TestDatabase database;
+  const auto rights = [&] {
+    return database.value(
+        "select string_agg(x, ';' order by x) as value from ("
+        "select c.relname || a.attname || a.attacl::text as x from pg_class c join pg_attribute a on a.attrelid = "
+        "c.oid "
+        "where c.relnamespace = (select relnamespace from pg_class where oid = 'dogged.tasks'::regclass) union all "
+        "select c.relname || c.relacl::text from pg_class c "
+        "where c.relnamespace = (select relnamespace from pg_class where oid = 'dogged.tasks'::regclass)) as "
+        "all_of_them");
+  };
+  const std::string before = rights();
+  CHECK(migrate::make_roles(database.connection()) ==
+        std::vector<std::string>{"dogged_test_producer", "dogged_test_worker", "dogged_test_viewer",
+                                 "dogged_test_operator"});
+  CHECK(rights() == before);
+}
+
+TEST_CASE(
+    "without a prefix the roles are named after the schema, have no login, and those of before lose their rights") {
+  TestDatabase database;
+  const OwnRoles own{database, database.schema()};
+  database.run("update dogged.settings set role_prefix = null");
+  (void)migrate::make_roles(database.connection(), "dogged_test");
+  (void)migrate::make_roles(database.connection(), database.schema());
+  CHECK(database.value("select count(*) as value from pg_roles where not rolcanlogin and rolname like '" +
+                       database.schema() + "\\_%'") == "4");
+  CHECK(database.value("select has_table_privilege('" + own.name("viewer") +
+                       "', 'dogged.workers', 'select') as value") == "t");
+  CHECK(refusal_of(database, "viewer", "select * from dogged.workers") == denied);
+  CHECK(refusal_of(database, "producer", "select dogged.enqueue('a.b')") == denied);
+}
+
+TEST_CASE("a prefix that makes no role names is refused, with the rule") {
+  TestDatabase database;
+  const std::string prefix =
+      GENERATE(as<std::string>{}, "", "Big", "two words", "pg_mine", "1st", "x\"; drop table tasks; --",
+               "a123456789012345678901234567890123456789012345678901234");
+  const auto error =
+      error_of<InvalidInput>([&] { (void)migrate::make_roles(database.connection(), std::optional{prefix}); });
+  CHECK(contains(error.message(), "is not 1 to 54 of a-z 0-9 _"));
+}
+
+TEST_CASE("an owner who may not make roles is told what an administrator has to run, and then needs nobody") {
+  TestDatabase database{TestDatabase::Migrated::no};
+  const std::string owner = database.schema() + "_owner";
+  const OwnRoles own{database, database.schema()};
+  database.run("create role " + owner + " nologin");
+  database.run("create schema " + database.schema() + " authorization " + owner);
+  db::Settings settings = database.settings();
+  settings.url += std::string{contains(settings.url, "?") ? "&" : "?"} + "options=-crole%3D" + owner;
+  db::Connection connection{settings};
+  (void)migrate::apply(connection);
+
+  const auto error = error_of<DatabaseError>([&] { (void)migrate::make_roles(connection); });
+  CHECK(contains(error.hint(), "create role " + own.name("worker") + " nologin"));
+  for (const std::string& role : all_roles) database.run("create role " + own.name(role) + " nologin");
+  CHECK(migrate::make_roles(connection).size() == 4);
+
+  db::Settings viewer = database.settings();
+  viewer.url += std::string{contains(viewer.url, "?") ? "&" : "?"} + "options=-crole%3D" + own.name("viewer");
+  CHECK(db::Connection{viewer}.run({"look", "select from dogged.redacted_tasks"}).empty());
+  database.run("drop schema " + database.schema() + " cascade");
+  database.run("drop role " + owner);
+}
+
+// ---- every object of the schema -------------------------------------------------------------------------------------
+
+namespace {
+
+const std::string of_schema = "(select relnamespace from pg_class where oid = 'dogged.tasks'::regclass)";
+
+}  // namespace
+
+TEST_CASE("whoever adds a table, a view or a function has decided in schema/rights.sql who may use it") {
+  TestDatabase database;
+  CHECK(database.value(
+            "select coalesce(string_agg(c.relname, ', '), '') as value from pg_class c where c.relnamespace = " +
+            of_schema +
+            " and c.relkind in ('r', 'p', 'v', 'm', 'S', 'f') and (not c.relispartition or c.relname in "
+            "('tasks_live', 'tasks_failed', 'tasks_done')) and not exists (select from pg_depend d "
+            "where d.objid = c.oid and d.deptype = 'i' and d.classid = 'pg_class'::regclass) "  // of an identity
+            "and c.relname not in (select object from dogged.rights where privileges not like 'execute%')") == "");
+  CHECK(database.value(
+            "select coalesce(string_agg(p.proname, ', '), '') as value from pg_proc p where p.pronamespace = " +
+            of_schema + " and p.proname not in (select object from dogged.rights where privileges like 'execute%')") ==
+        "");
+}
+
+TEST_CASE("a function runs as the owner exactly where schema/rights.sql says so") {
+  TestDatabase database;
+  CHECK(database.value("select coalesce(string_agg(p.proname, ', '), '') as value from pg_proc p "
+                       "join dogged.rights r on r.object = p.proname and r.privileges like 'execute%' "
+                       "where p.pronamespace = " +
+                       of_schema + " and p.prosecdef <> (r.privileges = 'execute as owner')") == "");
+}
+
+TEST_CASE("no function can be called by everyone") {
+  TestDatabase database;
+  CHECK(database.value("select coalesce(string_agg(p.proname, ', '), '') as value from pg_proc p, "
+                       "aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a where p.pronamespace = " +
+                       of_schema + " and a.grantee = 0") == "");
+}
+
+TEST_CASE("every function pins its search_path, or was bound to what it names when it was made") {
+  TestDatabase database;
+  // enqueue and note_call qualify each name instead (docs/decisions/0004); the next test holds them to it.
+  CHECK(database.value(
+            "select coalesce(string_agg(p.proname, ', '), '') as value from pg_proc p where p.pronamespace = " +
+            of_schema +
+            " and p.prosqlbody is null and p.proname not in ('enqueue', 'note_call') "
+            "and not coalesce('search_path=pg_catalog, pg_temp' = any (p.proconfig), false)") == "");
+}
+
+TEST_CASE(
+    "what a caller puts in front of PostgreSQL's own functions and operators is not run with the owner's rights") {
+  TestDatabase database;
+  const std::string trap = database.schema() + "_trap";
+  database.script("create schema " + trap + "; grant usage on schema " + trap +
+                  " to public; set search_path = " + trap + R"(;
+    create function sprung() returns void language plpgsql as 'begin raise exception ''sprung as %'', current_user; end';
+    create function now() returns timestamptz language plpgsql as 'begin perform )" +
+                  trap + R"(.sprung(); return null; end';
+    create function pg_current_xact_id() returns xid8 language plpgsql as 'begin perform )" +
+                  trap + R"(.sprung(); return null; end';
+    create function current_setting(text) returns text language plpgsql as 'begin perform )" +
+                  trap + R"(.sprung(); return null; end';
+    create function pg_notify(text, text) returns void language plpgsql as 'begin perform )" +
+                  trap + R"(.sprung(); end';
+    create function compare(text, text) returns boolean language plpgsql as 'begin perform )" +
+                  trap + R"(.sprung(); return true; end';
+    create function compare(bigint, bigint) returns boolean language plpgsql as 'begin perform )" +
+                  trap + R"(.sprung(); return true; end';
+    create function compare(timestamptz, timestamptz) returns boolean language plpgsql as 'begin perform )" +
+                  trap + R"(.sprung(); return true; end';
+    create function compare(jsonb, text) returns boolean language plpgsql as 'begin perform )" +
+                  trap + R"(.sprung(); return true; end';
+    create operator = (function = compare, leftarg = text, rightarg = text);
+    create operator <> (function = compare, leftarg = text, rightarg = text);
+    create operator < (function = compare, leftarg = bigint, rightarg = bigint);
+    create operator <> (function = compare, leftarg = bigint, rightarg = bigint);
+    create operator > (function = compare, leftarg = timestamptz, rightarg = timestamptz);
+    create operator ? (function = compare, leftarg = jsonb, rightarg = text);
+    create domain int8 as pg_catalog.int8 check (false);
+    create domain text as pg_catalog.text check (false);
+    set search_path to default)");
+  (void)test::add_worker(database);
+  database.run("update dogged.workers set asleep = true");
+
+  db::Connection producer{database.settings_of("producer")};
+  producer.run({"trap", "select set_config('search_path', '" + trap + ", pg_catalog', false)"});
+  CHECK(contains(error_of<DatabaseError>([&] { producer.run({"spring it", "select now()"}); }).message(), "sprung"));
+  producer.run({"enqueue", "select dogged.enqueue('a.b', '{}', 'default', '2030-01-01 00:00:00+00')"});
+  producer.run({"enqueue many", "select dogged.enqueue_many(array['a.b'], array['{}'::jsonb])"});
+  for (const std::string call : {"1", "2"}) {
+    producer.run({"note", "select dogged.note_call('11111111-1111-4111-8111-111111111111', " + call + ", '{1}')"});
+  }
+  CHECK(database.count_tasks() == 2);
+  database.run("drop schema " + trap + " cascade");
+}
+
+// ---- what is redacted -----------------------------------------------------------------------------------------------
+
+namespace {
+
+/// A worker that knows log_in, which hides what `redact` names, and gives a session of two members.
+RunningWorker redacting_worker(TestDatabase& database, JsonPointers redact) {
+  return {database,
+          {registered(log_in,
+                      [](Context&, const nlohmann::json& args) {
+                        return nlohmann::json{{"session", args.at("password")}, {"user", "ann"}};
+                      },
+                      {.redact = redact})}};
+}
+
+}  // namespace
+
+TEST_CASE("what a task declares as redacted is hidden in its args and its result, and reaches its handler") {
+  TestDatabase database;
+  const RunningWorker worker = redacting_worker(database, {"/password", "/session"});
+  const TaskId id = database.client().enqueue(log_in, nlohmann::json{{"user", "ann"}, {"password", "hunter2"}});
+  REQUIRE(eventually([&] { return database.status_of(id) == "succeeded"; }));
+
+  CHECK(value_as(database, "viewer", "select args as value from dogged.redacted_tasks") ==
+        R"({"user": "ann", "password": "[redacted]"})");
+  CHECK(value_as(database, "viewer", "select result as value from dogged.redacted_tasks") ==
+        R"({"user": "ann", "session": "[redacted]"})");
+  CHECK(database.value("select args ->> 'password' as value from dogged.tasks") == "hunter2");
+  CHECK(database.value("select result ->> 'session' as value from dogged.tasks") == "hunter2");
+}
+
+TEST_CASE("what the last worker declares is what is redacted") {
+  TestDatabase database;
+  const auto declared = [&] { return database.value("select redact::text as value from dogged.task_definitions"); };
+  {
+    const RunningWorker worker = redacting_worker(database, {"/password", "/a~1b/~0c", ""});
+    CHECK(declared() == R"({/password,/a~1b/~0c,""})");
+  }
+  const RunningWorker worker = redacting_worker(database, {});
+  CHECK(declared() == "{}");
+}
+
+TEST_CASE("JSON pointers name what is redacted as RFC 6901 says") {
+  TestDatabase database;
+  database.run(
+      "insert into dogged.task_definitions (name, queue, retry_policy, auto_retry_for, retry_lost, dead_letter, "
+      "max_losses, version) values ('a.b', 'default', '{}', '{}', true, true, 3, '1')");
+  struct Case {
+    std::string pointer, document, shown;
+  };
+  const Case c = GENERATE(values<Case>({
+      {"/a", R"({"a": 1, "b": 2})", R"({"a": "[redacted]", "b": 2})"},
+      {"/a", R"({"a": null})", R"({"a": "[redacted]"})"},
+      {"/a", R"({"a": {"b": [1]}})", R"({"a": "[redacted]"})"},
+      {"/a/b", R"({"a": {"b": 1, "c": 2}})", R"({"a": {"b": "[redacted]", "c": 2}})"},
+      {"/a/b", R"({"a": 1})", R"({"a": 1})"},
+      {"/a/1", R"({"a": [1, 2]})", R"({"a": [1, "[redacted]"]})"},
+      {"/a/7", R"({"a": [1, 2]})", R"({"a": [1, 2]})"},
+      {"/a/-", R"({"a": [1, 2]})", R"({"a": [1, 2]})"},
+      {"/0", "[1, 2]", R"(["[redacted]", 2])"},
+      {"/a~1b", R"({"a/b": 1})", R"({"a/b": "[redacted]"})"},
+      {"/a~0b", R"({"a~b": 1})", R"({"a~b": "[redacted]"})"},
+      {"/~01", R"({"~1": 1, "/": 2})", R"({"/": 2, "~1": "[redacted]"})"},
+      {"/", R"({"": 1, "a": 2})", R"({"": "[redacted]", "a": 2})"},
+      {"/a/", R"({"a": {"": 1}})", R"({"a": {"": "[redacted]"}})"},
+      {"", R"({"a": 1})", R"("[redacted]")"},
+      {"", "1", R"("[redacted]")"},
+      {"/a", "1", "1"},
+  }));
+  database.run("update dogged.task_definitions set redact = array[$1]", db::Params{}.add(c.pointer));
+  INFO(c.pointer << " in " << c.document);
+  CHECK(database.value("select dogged.redacted('a.b', $1::jsonb) as value", db::Params{}.add(c.document)) == c.shown);
+  CHECK(database.value("select dogged.redacted('a.b', null) as value") == "null");
+  CHECK(database.value("select dogged.redacted('other', $1::jsonb) = $1::jsonb as value",
+                       db::Params{}.add(c.document)) == "t");
+}
+
+TEST_CASE("redacted_tasks has every column of tasks") {
+  TestDatabase database;
+  CHECK(
+      database.value("select coalesce(string_agg(a.attname, ', '), '') as value from pg_attribute a "
+                     "where a.attrelid = 'dogged.tasks'::regclass and a.attnum > 0 and not a.attisdropped "
+                     "and not exists (select from pg_attribute v where v.attrelid = 'dogged.redacted_tasks'::regclass "
+                     "and v.attname = a.attname and v.atttypid = a.atttypid)") == "");
+}
