@@ -1,0 +1,194 @@
+-- What `dogged dead` asks: which dead letters a filter means, what kind of error a message is, how those stand that were not
+-- taken, and dead letters as lines of a file, and back.
+-- Bodies in SQL-standard form are bound when they are created, so that no search_path can change them, and are inlined.
+
+-- A null filter takes all. Inlined, each of its conditions finds its index, and those of null filters vanish.
+create or replace function dogged.dead_letter_matches(
+  letter dogged.tasks_failed, name text, queue text, error_code text, message text, failed_after timestamptz,
+  failed_before timestamptz, ids bigint[]) returns boolean
+language sql immutable parallel safe return
+  (name is null or (letter).name = name)
+  and (queue is null or (letter).queue = queue)
+  and (error_code is null or (letter).error_code = error_code)
+  and (message is null or (letter).error_message ~ message)
+  and (failed_after is null or (letter).finished_at >= failed_after)
+  and (failed_before is null or (letter).finished_at < failed_before)
+  and (ids is null or (letter).id = any (ids));
+comment on function dogged.dead_letter_matches(dogged.tasks_failed, text, text, text, text, timestamptz, timestamptz, bigint[]) is
+  'Whether a row of tasks_failed is what `dogged dead` was asked for; null means all. message: a regular expression of '
+  'PostgreSQL; failed_after is included, failed_before is not.';
+
+-- Links first, for they hold numbers; then quoted text; then whatever has a digit in it, as UUIDs, hexadecimal numbers,
+-- times and addresses have. Only the beginning counts, so that a long trace costs no more than a message.
+create or replace function dogged.error_fingerprint(message text) returns text
+language sql immutable parallel safe return
+  regexp_replace(
+    regexp_replace(
+      regexp_replace(left(message, 300), '[[:alpha:]][[:alnum:]+.-]*://[^[:space:]"''`<>)]+', '<url>', 'g'),
+      '"[^"]*"|`[^`]*`|(?<![[:alnum:]_])''[^'']*''', '<text>', 'g'),
+    '[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F-]{17,}|\w*\d[\w.:-]*\w|\d', '<n>', 'g');
+comment on function dogged.error_fingerprint(text) is
+  'The first 300 characters of an error message with <url>, <text> (what is quoted) and <n> (numbers, ids, times) in place of '
+  'what differs from one failure to the next: messages of one kind have the same fingerprint.';
+
+-- As of the caller's next snapshot: those that were waited for, or passed over, are seen as they are by then.
+create or replace function dogged.dead_letter_standing(ids bigint[], attempts integer[])
+returns table (id bigint, result text)
+language sql stable begin atomic
+  select a.id,
+         case when t.id is null then 'not_found'
+              when t.status <> 'failed' then 'not_failed'
+              when t.attempt <> a.attempt then 'changed'
+              else 'locked' end
+    from unnest(dead_letter_standing.ids, dead_letter_standing.attempts) as a (id, attempt)
+    left join (select s.id, s.status, s.attempt from dogged.tasks s where s.id = any (dead_letter_standing.ids)) t
+      on t.id = a.id;
+end;
+comment on function dogged.dead_letter_standing(bigint[], integer[]) is
+  'Why tasks were not taken as dead letters: not_found; not_failed: it has another status; changed: it was replayed and has '
+  'failed again, in another attempt than the one that was named; locked: someone else is changing it.';
+
+-- Times in UTC. Args are as they are, for what is imported again has to be what it was.
+create or replace function dogged.export_dead_letters(ids bigint[], attempts integer[] default null)
+returns table (id bigint, attempt integer, letter text)
+language sql stable set search_path = pg_catalog, pg_temp set timezone = 'UTC' as $$
+  select f.id, f.attempt, row_to_json(letter)::text
+    from unnest(export_dead_letters.ids, export_dead_letters.attempts) as a (id, attempt)
+    join (select * from dogged.tasks_failed where id = any (export_dead_letters.ids)) f
+      on f.id = a.id and f.attempt = coalesce(a.attempt, f.attempt)
+   cross join lateral (
+     select f.id, f.name, f.queue, f.priority, f.args, f.enqueued_at, f.run_at, f.claimed_at, f.finished_at as failed_at,
+            f.attempt as attempts, f.retry_count, f.losses, f.error_code, f.error_message,
+            (select h.error_details from dogged.task_attempts h where h.task_id = f.id and h.attempt = f.attempt
+              limit 1) as error_details,
+            f.trace_context,
+            coalesce((select json_agg(h order by h.attempt) from (
+                        select h.attempt, h.outcome, h.worker_id, w.name as worker, h.claimed_at, h.started_at, h.finished_at,
+                               h.error_code, h.error_message, h.error_details, h.will_retry, h.next_retry_at, h.policy,
+                               h.backoff_ms, h.delay_ms, h.retry_after_ms, h.trace_context
+                          from dogged.task_attempts h left join dogged.workers w on w.id = h.worker_id
+                         where h.task_id = f.id and h.attempt <= f.attempt) h), '[]') as history) letter
+   order by f.id
+$$;
+comment on function dogged.export_dead_letters(bigint[], integer[]) is
+  'Each of the dead letters as a JSON text with everything that is known of it, the args as they are (not redacted), and its '
+  'attempts; dogged.import_dead_letters takes them back. attempts: only those that failed in that attempt.';
+
+create or replace function dogged.refuse_dead_letter(letter jsonb) returns void
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+  known constant text[] := '{id,name,queue,priority,args,enqueued_at,run_at,claimed_at,failed_at,attempts,retry_count,losses,'
+                           'error_code,error_message,error_details,trace_context,history}';
+  needed constant text[] := '{id,name,queue,args,enqueued_at,failed_at,attempts}';
+  max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
+  key text;
+  mistake text;
+begin
+  if jsonb_typeof(letter) is distinct from 'object' then
+    raise exception 'a dead letter is a JSON object, and this is %', coalesce(jsonb_typeof(letter), 'null')
+      using hint = 'Lines are as `dogged dead export` writes them.', errcode = 'invalid_parameter_value';
+  end if;
+  select k into key from jsonb_object_keys(letter) k where k <> all (known) limit 1;
+  if found then
+    mistake := format('"%s" is no member of a dead letter', left(key, 60));
+  end if;
+  select k into key from unnest(needed) k
+   where letter -> k is null or (jsonb_typeof(letter -> k) = 'null' and k <> 'args') limit 1;
+  if found then
+    mistake := format('the member "%s" is missing', key);
+  elsif (letter ->> 'id')::bigint not between 1 and 35184372088832 then
+    mistake := format('id is %s; ids are from 1 to 35184372088832 (2^45)', letter ->> 'id');
+  elsif letter ->> 'name' !~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$' or octet_length(letter ->> 'name') > 128 then
+    mistake := format('name "%s" is not 1 to 128 of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit',
+                      left(letter ->> 'name', 128));
+  elsif octet_length((letter -> 'args')::text) > max_args_bytes then
+    mistake := format('args has %s bytes as JSON; the limit is %s (dogged.settings.max_args_bytes)',
+                      octet_length((letter -> 'args')::text), max_args_bytes);
+  elsif (letter ->> 'attempts')::integer < 1 then
+    mistake := format('attempts is %s; a dead letter has at least 1', letter ->> 'attempts');
+  elsif (letter ->> 'retry_count')::integer < 0 or (letter ->> 'losses')::integer < 0 then
+    mistake := 'retry_count or losses is negative';
+  elsif not isfinite((letter ->> 'failed_at')::timestamptz) or (letter ->> 'failed_at')::timestamptz > now() + interval '5 minutes'
+        or not isfinite((letter ->> 'enqueued_at')::timestamptz) then
+    mistake := format('failed_at %s, enqueued_at %s: not times of the past', letter ->> 'failed_at', letter ->> 'enqueued_at');
+  elsif octet_length(letter ->> 'trace_context') > 512 then
+    mistake := format('trace_context has %s bytes; the limit is 512', octet_length(letter ->> 'trace_context'));
+  elsif letter ? 'history' and jsonb_typeof(letter -> 'history') <> 'array' then
+    mistake := 'history is not an array';
+  end if;
+  if mistake is not null then
+    raise exception using message = mistake, hint = 'Lines are as `dogged dead export` writes them.',
+                          errcode = 'invalid_parameter_value';
+  end if;
+end $$;
+comment on function dogged.refuse_dead_letter(jsonb) is
+  'Raises an error that names what is wrong with a dead letter that is to be imported, if anything is.';
+
+create or replace function dogged.import_dead_letters(letters jsonb[])
+returns table (place bigint, id bigint, result text)
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+  highest_id bigint;
+begin
+  -- One import at a time: of two, both would find an id free. Enqueue cannot come between, as it takes new ids.
+  perform pg_advisory_xact_lock(hashtextextended('dogged.import_dead_letters', 0));
+  perform dogged.refuse_dead_letter(l) from unnest(letters) l;
+
+  -- New tasks get ids after those of imported ones. Far after them: others draw from the sequence meanwhile.
+  select max((l ->> 'id')::bigint) into highest_id from unnest(letters) l;
+  perform setval('dogged.tasks_id_seq', highest_id + 1000000) from dogged.tasks_id_seq s where s.last_value <= highest_id;
+
+  return query
+    with given as materialized (
+      select l.place, l.letter, (l.letter ->> 'id')::bigint as id, l.letter ->> 'name' as name, l.letter ->> 'queue' as queue,
+             (l.letter ->> 'attempts')::integer as attempts
+        from unnest(letters) with ordinality as l (letter, place)
+    ), judged as materialized (
+      select g.*,
+             case when exists (select from dogged.tasks t where t.id = g.id)
+                    or row_number() over (partition by g.id order by g.place) > 1
+                    -- Of another task, which had this id.
+                    or exists (select from dogged.task_attempts h
+                                where h.task_id = g.id and (h.name <> g.name or h.attempt > g.attempts)) then 'id_taken'
+                  when not exists (select from dogged.queues q where q.name = g.queue) then 'no_queue'
+                  else 'imported' end as result
+        from given g
+    ), inserted as (
+      insert into dogged.tasks (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
+                                claimed_at, finished_at, error_code, error_message, trace_context)
+      select j.id, 'failed', j.queue, j.name, coalesce((l ->> 'priority')::smallint, 0), l -> 'args',
+             (l ->> 'enqueued_at')::timestamptz, coalesce(l ->> 'run_at', l ->> 'enqueued_at')::timestamptz, j.attempts,
+             coalesce((l ->> 'retry_count')::integer, 0), coalesce((l ->> 'losses')::integer, 0),
+             (l ->> 'claimed_at')::timestamptz, (l ->> 'failed_at')::timestamptz, l ->> 'error_code', l ->> 'error_message',
+             l ->> 'trace_context'
+        from judged j cross join lateral (select j.letter as l) as letter
+       where j.result = 'imported'
+    ), remembered as (
+      -- A worker of another database is not the one that has its number here.
+      insert into dogged.task_attempts (task_id, attempt, name, queue, outcome, worker_id, claimed_at, started_at, finished_at,
+                                        error_code, error_message, error_details, will_retry, next_retry_at, policy,
+                                        backoff_ms, delay_ms, retry_after_ms, trace_context)
+      select j.id, h.attempt, j.name, j.queue, h.outcome,
+             coalesce((select w.id from dogged.workers w where w.id = h.worker_id and w.name = h.worker), 0), h.claimed_at,
+             h.started_at, h.finished_at, h.error_code, h.error_message, h.error_details, h.will_retry, h.next_retry_at,
+             h.policy, h.backoff_ms, h.delay_ms, h.retry_after_ms, h.trace_context
+        from judged j
+       cross join lateral jsonb_to_recordset(coalesce(j.letter -> 'history', '[]')) as h (
+               attempt integer, outcome dogged.attempt_outcome, worker_id bigint, worker text, claimed_at timestamptz,
+               started_at timestamptz, finished_at timestamptz, error_code text, error_message text, error_details jsonb,
+               will_retry boolean, next_retry_at timestamptz, policy text, backoff_ms bigint, delay_ms bigint,
+               retry_after_ms bigint, trace_context text)
+       where j.result = 'imported' and h.attempt between 1 and j.attempts
+         and not exists (select from dogged.task_attempts o where o.task_id = j.id and o.attempt = h.attempt)
+    ), audited as (
+      insert into dogged.audit (actor, application, action, task_id, details)
+      select dogged.audit_actor(), coalesce(current_setting('application_name', true), ''), 'import', j.id,
+             jsonb_build_object('error_code', j.letter -> 'error_code', 'failed_at', j.letter -> 'failed_at')
+        from judged j where j.result = 'imported'
+    )
+    select j.place, j.id, j.result from judged j order by j.place;
+end $$;
+comment on function dogged.import_dead_letters(jsonb[]) is
+  'Puts dead letters back as export_dead_letters wrote them, under their ids, in the caller''s transaction. For each, by its '
+  'place: imported; id_taken: there is a task of that id, or was another one; no_queue. Error 22023 for what is none.';

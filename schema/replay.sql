@@ -1,0 +1,133 @@
+-- dogged.replay(id) and dogged.replay_many(ids): dead letters become pending again, with their id and their history, and a new
+-- budget of retries.
+--
+-- The number of attempts goes on, so that what a worker of an earlier attempt reports late is still fenced.
+
+create or replace function dogged.replay_many(
+  ids bigint[], run_at timestamptz default null, per_second double precision default null, args jsonb[] default null,
+  attempts integer[] default null) returns table (id bigint, result text, due_at timestamptz)
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+  max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
+  first_due constant timestamptz := greatest(replay_many.run_at, now());
+  replayed bigint[];
+  dues timestamptz[];
+  queues_used text[];
+begin
+  if cardinality(replay_many.args) <> cardinality(ids) or cardinality(attempts) <> cardinality(ids) then
+    raise exception 'there are % ids, % args and % attempts; give one of each for a task, or null', cardinality(ids),
+      coalesce(cardinality(replay_many.args)::text, 'no'), coalesce(cardinality(attempts)::text, 'no')
+      using hint = 'Nothing was replayed.', errcode = 'invalid_parameter_value';
+  elsif not isfinite(first_due) or first_due > now() + interval '10 years' then
+    raise exception 'run_at % is more than 10 years ahead', replay_many.run_at
+      using hint = 'Leave run_at out to run at once. Nothing was replayed.', errcode = 'invalid_parameter_value';
+  elsif not (per_second > 0 and per_second <= 1000000) then
+    raise exception 'per_second is %; it is more than 0 and at most 1000000', per_second
+      using hint = 'Nothing was replayed.', errcode = 'invalid_parameter_value';
+  end if;
+
+  perform pg_current_xact_id();  -- before a position is taken: see src/sql/settle_watermarks.sql
+  -- Locked in the order of ids; what someone else is changing is passed over, and is not waited for.
+  with asked as materialized (
+    select distinct on (a.id) a.id, a.args, a.attempt
+      from unnest(ids, replay_many.args, attempts) with ordinality as a (id, args, attempt, position)
+     where a.id is not null
+     order by a.id, a.position
+  ), taken as materialized (
+    select f.id, f.finished_at, a.args as new_args
+      from dogged.tasks_failed f join asked a on a.id = f.id
+     where f.id = any (ids) and f.attempt = coalesce(a.attempt, f.attempt)
+       and (a.args is null or octet_length(a.args::text) <= max_args_bytes)
+     order by f.id
+       for update of f skip locked
+  ), removed as (
+    delete from dogged.tasks_failed f where f.id = any (array(select t.id from taken t)) returning f.*
+  ), due as (
+    select r.*, t.new_args,
+           coalesce(first_due + (row_number() over (order by r.id) - 1) / per_second * interval '1 second', first_due) as due_at
+      from removed r join taken t on t.id = r.id
+  ), inserted as (
+    -- error_code and error_message stay those of the last attempt that failed. The time to wait stands in next_retry_at, for
+    -- run_at is that of the first run.
+    insert into dogged.tasks_live (id, status, queue, name, priority, args, enqueued_at, run_at, deferred, next_retry_at, attempt,
+                                   worker_id, claimed_at, error_code, error_message, trace_context, ready_position)
+    select d.id, 'pending', d.queue, d.name, d.priority, coalesce(d.new_args, d.args), d.enqueued_at, d.run_at,
+           d.due_at > now(), d.due_at, d.attempt, d.worker_id, d.claimed_at, d.error_code, d.error_message, d.trace_context,
+           case when d.due_at <= now() then nextval('dogged.tasks_id_seq') end
+      from (select * from due order by id) d
+  ), audited as (
+    insert into dogged.audit (actor, application, action, task_id, details)
+    select dogged.audit_actor(), coalesce(current_setting('application_name', true), ''), 'replay', d.id,
+           jsonb_build_object('attempts', d.attempt, 'retry_count', d.retry_count, 'losses', d.losses, 'error_code', d.error_code,
+                              'failed_at', d.finished_at, 'due_at', d.due_at)
+             || case when d.new_args is null then '{}' else jsonb_build_object('args', d.args) end
+      from (select * from due order by id) d
+  )
+  select array_agg(d.id), array_agg(d.due_at), array_agg(distinct d.queue) into replayed, dues, queues_used from due d;
+
+  -- With a snapshot of its own, as enqueue_many does.
+  if replayed is not null
+     and (current_setting('transaction_isolation') <> 'read committed'
+          or exists (select from dogged.workers w where w.asleep and w.queues ?| queues_used)) then
+    perform pg_notify('dogged.wake', case when cardinality(queues_used) = 1 then queues_used[1] else '' end);
+  end if;
+
+  return query
+    with asked as (
+      select distinct on (a.id) a.id, a.args, a.attempt
+        from unnest(ids, replay_many.args, attempts) with ordinality as a (id, args, attempt, position)
+       where a.id is not null
+       order by a.id, a.position
+    ), done as (
+      select d.id, d.due_at from unnest(replayed, dues) as d (id, due_at)
+    ), rest as (
+      select array_agg(a.id) as ids, array_agg(a.attempt) as attempts
+        from asked a where not exists (select from done d where d.id = a.id)
+    ), stands as (
+      select s.id, case when s.result = 'locked' and octet_length(a.args::text) > max_args_bytes then 'args_too_large'
+                        else s.result end as result
+        from rest r
+       cross join lateral dogged.dead_letter_standing(r.ids, r.attempts) s
+        join asked a on a.id = s.id
+    )
+    select o.id, o.result, o.due_at
+      from (select d.id, 'replayed' as result, d.due_at from done d
+            union all
+            select s.id, s.result, null from stands s) o
+     order by o.id;
+end $$;
+comment on function dogged.replay_many(bigint[], timestamptz, double precision, jsonb[], integer[]) is
+  'Makes dead letters pending again, in the caller''s transaction, without waiting for those that someone else is changing. run_at: '
+  'not before this time; per_second: no more than so many fall due in a second, from then on; args: new args by position, null '
+  'where they stay; attempts: only those that failed in that attempt. Gives for each id: replayed, with the time when it is due, or '
+  'args_too_large, or what dogged.dead_letter_standing says.';
+
+create or replace function dogged.replay(id bigint, run_at timestamptz default null, args jsonb default null) returns text
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  answer text;
+begin
+  if replay.id is null then
+    raise exception 'the id of the task to replay is null'
+      using hint = 'Give the id of a dead letter. Nothing was replayed.', errcode = 'invalid_parameter_value';
+  end if;
+  loop
+    -- Waits for whoever is changing it; each statement has a snapshot of its own, which shows what was waited for.
+    perform from dogged.tasks_failed f where f.id = replay.id for update;
+    select r.result into answer
+      from dogged.replay_many(array[replay.id], replay.run_at, null,
+                              case when replay.args is not null then array[replay.args] end) r;
+    exit when answer <> 'locked';
+  end loop;
+  if answer = 'args_too_large' then
+    raise exception 'task %: the new args have % bytes as JSON; the limit is %', replay.id, octet_length(replay.args::text),
+      (select s.max_args_bytes from dogged.settings s)
+      using hint = 'Keep large data elsewhere and pass a reference. Nothing was replayed.', errcode = 'invalid_parameter_value';
+  end if;
+  return answer;
+end $$;
+comment on function dogged.replay(bigint, timestamptz, jsonb) is
+  'Replays a dead letter, in the caller''s transaction: it keeps its id and its attempts, and has all of its retries again. run_at: '
+  'at once. args: as they are. Gives replayed; not_failed: it is no dead letter (any more); not_found: there is no such task, '
+  'or no longer.';
