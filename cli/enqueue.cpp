@@ -35,7 +35,7 @@ constexpr std::size_t batch_bytes = std::size_t{64} << 20U;
 struct EnqueueArguments {
   std::string name;
   std::string args = "{}";
-  std::string queue, run_at, delay, trace_context, wait_for_room;
+  std::string queue, run_at, delay, trace_context, expires_at, expires_in, wait_for_room;
   std::int64_t priority = 0;
   std::string file;
   bool many = false;
@@ -58,10 +58,12 @@ NewTask task_of(const EnqueueArguments& arguments) {
   task.args_json = arguments.args == "-" ? read_all(std::cin) : arguments.args;
   require_json("ARGS", task.args_json);
   task.options.queue = arguments.queue;
-  if (!arguments.run_at.empty()) task.options.run_at = run_at_from_text(arguments.run_at);
+  if (!arguments.run_at.empty()) task.options.run_at = time_point_from_text(arguments.run_at);
   if (!arguments.delay.empty()) task.options.delay = duration_from_text(arguments.delay);
   task.options.priority = priority_from_number(arguments.priority);
   task.options.trace_context = arguments.trace_context;
+  if (!arguments.expires_at.empty()) task.options.expires_at = time_point_from_text(arguments.expires_at);
+  if (!arguments.expires_in.empty()) task.options.expires_in = duration_from_text(arguments.expires_in);
   task.options.wait_for_room = wait_of(arguments);
   return task;
 }
@@ -78,14 +80,18 @@ void print_enqueued(const Invocation& invocation, const std::string& name, const
   const Time run_at = time_of(row, "run_at_us");
   const Time enqueued_at = time_of(row, "enqueued_at_us");
   const std::string queue{row.text("queue")};
+  const auto expires_at = maybe_time_of(row, "expires_at_us");
   const bool at_once = run_at <= enqueued_at;
   const std::string due =
       at_once ? "due now"
               : "due " + relative(run_at, enqueued_at) + ", at " + date_and_clock_text(run_at, invocation.style().zone);
   JsonObject json;
   json.add("id", row.number("id")).add("name", name).add("queue", queue).add("run_at", run_at);
-  invocation.print("task " + std::to_string(row.number("id")) + " enqueued in queue " + queue + ", " + due + "\n",
-                   json.text());
+  json.add("expires_at", expires_at);
+  const std::string expiry = expires_at ? ", expires " + relative(*expires_at, enqueued_at) : "";
+  invocation.print(
+      "task " + std::to_string(row.number("id")) + " enqueued in queue " + queue + ", " + due + expiry + "\n",
+      json.text());
 }
 
 /// Where the task went; nothing for a producer, who may not look at tasks.
@@ -289,12 +295,14 @@ void add_enqueue(CLI::App& app, Invocation& invocation) {
       app, invocation, "enqueue", "Enqueue a task, or many",
       "  dogged enqueue webhook.deliver '{\"url\": \"http://127.0.0.1:8080/\"}'\n"
       "  dogged enqueue report.build --delay 10m --priority -5\n"
+      "  dogged enqueue login.send_code '{\"user\": 7}' --expires-in 5m\n"
       "  jq -c . big.json | dogged enqueue report.build -\n"
       "  dogged enqueue --ndjson tasks.ndjson\n"
       "\nLines for --ndjson; only name is needed:\n"
       "  {\"name\": \"webhook.deliver\", \"args\": {\"url\": \"…\"}, \"queue\": \"webhooks\", \"delay\": "
       "\"30s\",\n"
-      "   \"priority\": 0, \"trace_context\": \"…\"}     or \"run_at\": \"2026-11-21T14:00:00Z\" for delay\n"
+      "   \"priority\": 0, \"trace_context\": \"…\", \"expires_in\": \"1h\"}\n"
+      "or \"run_at\": \"2026-11-21T14:00:00Z\" for delay, and so \"expires_at\" for expires_in.\n"
       "They are enqueued in batches of 10,000 lines (or 64 MiB), each whole or not at all; the first mistake "
       "ends it, and\n"
       "says what was enqueued before.",
@@ -311,6 +319,14 @@ void add_enqueue(CLI::App& app, Invocation& invocation) {
       ->excludes(run_at);
   command->add_option("--priority", arguments->priority, "Lower runs first, -32768 to 32767; 0 unless said")
       ->type_name("N");
+  CLI::Option* expires_at =
+      command
+          ->add_option("--expires-at", arguments->expires_at,
+                       "Good until: not begun after this time; a task that is pending then ends as expired")
+          ->type_name("TIME");
+  command->add_option("--expires-in", arguments->expires_in, "The same as a time from now: 30s, 1h30m, 7d")
+      ->type_name("DURATION")
+      ->excludes(expires_at);
   command->add_option("--trace-context", arguments->trace_context, "Carried to the handler and to every attempt")
       ->type_name("TEXT");
   command

@@ -19,7 +19,8 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view white_space = " \t\r\n";
-const Words known_keys{"name", "args", "queue", "run_at", "delay", "priority", "trace_context"};
+const Words known_keys{"name",     "args",          "queue",      "run_at",    "delay",
+                       "priority", "trace_context", "expires_at", "expires_in"};
 
 /// Accepts every JSON document without building it, and keeps where and why one is wrong. The parser that
 /// calls it keeps its own stack: no document is too deep for it.
@@ -139,13 +140,17 @@ void set_member(NewTask& task, const std::string& key, std::string_view value) {
   } else if (key == "queue") {
     task.options.queue = text_of(key, value);
   } else if (key == "run_at") {
-    task.options.run_at = run_at_from_text(text_of(key, value));
+    task.options.run_at = time_point_from_text(text_of(key, value));
   } else if (key == "delay") {
     task.options.delay = duration_from_text(text_of(key, value));
   } else if (key == "priority") {
     task.options.priority = priority_from_number(number_of(key, value));
   } else if (key == "trace_context") {
     task.options.trace_context = text_of(key, value);
+  } else if (key == "expires_at") {
+    task.options.expires_at = time_point_from_text(text_of(key, value));
+  } else if (key == "expires_in") {
+    task.options.expires_in = duration_from_text(text_of(key, value));
   } else {
     throw InvalidInput(in_quotes(key) + " is not known" + suggestion(key, known_keys) + "; a task may have " +
                        alternatives(known_keys));
@@ -164,14 +169,14 @@ void require_json(const std::string& what, std::string_view text) {
                      "in a shell, single quotes keep JSON whole: '{\"url\": \"http://…\"}'");
 }
 
-std::chrono::system_clock::time_point run_at_from_text(std::string_view text) {
+std::chrono::system_clock::time_point time_point_from_text(std::string_view text) {
   using Clock = std::chrono::system_clock;
   // In microseconds, of which there are enough for every year: as nanoseconds, 2611 would be 2026 again.
   constexpr Time first{std::chrono::duration_cast<microseconds>(Clock::duration::min())};
   constexpr Time last{std::chrono::duration_cast<microseconds>(Clock::duration::max())};
   const Time time = time_from_iso8601(text);
   if (time >= first && time <= last) return time;
-  throw InvalidInput(in_quotes(text) + " is out of range; a task may run at most 10 years from now");
+  throw InvalidInput(in_quotes(text) + " is out of range; it may be at most 10 years from now");
 }
 
 int priority_from_number(std::int64_t number) {
@@ -196,6 +201,9 @@ NewTask task_from_json_line(std::string_view line) {
   if (task.name.empty()) throw InvalidInput("a task needs a \"name\"");
   if (task.options.run_at && task.options.delay) {
     throw InvalidInput("give either \"run_at\" or \"delay\", not both");
+  }
+  if (task.options.expires_at && task.options.expires_in) {
+    throw InvalidInput("give either \"expires_at\" or \"expires_in\", not both");
   }
   return task;
 }

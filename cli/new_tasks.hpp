@@ -16,12 +16,13 @@ void require_json(const std::string& what, std::string_view text);
 
 /// `{"name": "webhook.deliver", "args": {…}, "queue": "webhooks", "run_at": "2026-11-21T14:00:00Z", "delay":
 /// "30s",
-///   "priority": -10, "trace_context": "…"}`; only name is needed. Throws InvalidInput, without the line's
-///   number.
+///   "priority": -10, "trace_context": "…", "expires_in": "1h"}`; only name is needed. Throws InvalidInput, without the
+///   line's number.
 [[nodiscard]] NewTask task_from_json_line(std::string_view line);
 
-/// Reads a time for EnqueueOptions::run_at. Throws InvalidInput, also for years that the system's clock does not reach.
-[[nodiscard]] std::chrono::system_clock::time_point run_at_from_text(std::string_view text);
+/// Reads a time for EnqueueOptions::run_at and expires_at. Throws InvalidInput, also for years that the system's clock
+/// does not reach.
+[[nodiscard]] std::chrono::system_clock::time_point time_point_from_text(std::string_view text);
 
 /// Reads a priority from -32768 to 32767. Throws InvalidInput.
 [[nodiscard]] int priority_from_number(std::int64_t number);

@@ -36,6 +36,7 @@ JsonObject members_of(const TaskView& task) {
       .add("enqueued_at", task.enqueued_at)
       .add("run_at", task.run_at)
       .add("next_retry_at", task.next_retry_at)
+      .add("expires_at", task.expires_at)
       .add("attempt", task.attempt)
       .add("retry_count", task.retry_count)
       .add("losses", task.losses)
@@ -75,6 +76,7 @@ TaskView task_of(const db::Row& row) {
   task.enqueued_at = time_of(row, "enqueued_at_us");
   task.run_at = time_of(row, "run_at_us");
   task.next_retry_at = maybe_time_of(row, "next_retry_at_us");
+  task.expires_at = maybe_time_of(row, "expires_at_us");
   task.attempt = small_number(row, "attempt");
   task.retry_count = small_number(row, "retry_count");
   task.losses = small_number(row, "losses");

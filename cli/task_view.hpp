@@ -65,6 +65,7 @@ struct TaskView {
   Time enqueued_at;
   Time run_at;
   std::optional<Time> next_retry_at;
+  std::optional<Time> expires_at;
   int attempt = 0;
   int retry_count = 0;
   int losses = 0;

@@ -142,7 +142,8 @@ create table dogged.tasks (
   error_code    text,
   error_message text,
   trace_context text,
-  ready_position bigint
+  ready_position bigint,
+  expires_at    timestamptz check (isfinite(expires_at))
 ) partition by list (status);
 alter sequence dogged.tasks_id_seq owned by dogged.tasks.id;
 
@@ -173,6 +174,8 @@ comment on column dogged.tasks.trace_context is 'As the producer gave it, copied
 comment on column dogged.tasks.ready_position is
   'Its place among the ready tasks of its queue and priority; null: its id. A number from the sequence of the ids when it '
   'fell due; one before all of them when it was given back to run again at once.';
+comment on column dogged.tasks.expires_at is
+  'No attempt begins after this time: a task that is still pending then ends as expired. Null: it does not expire.';
 
 -- A claim changes nothing that stands in an index, and each page has room for a second version of its rows: claims are
 -- HOT updates. That is why no index tells running tasks from pending ones.
@@ -184,6 +187,8 @@ create index tasks_live_ready on dogged.tasks_live (queue, (priority * 140737488
 -- Tasks of the future have an index of their own: a million of them ahead of the ready ones would otherwise be
 -- walked over by every claim.
 create index tasks_live_waiting on dogged.tasks_live (queue, (coalesce(next_retry_at, run_at))) where deferred;
+-- Tasks that nobody starts in time are found whether or not their queue is served. Others do not stand in it.
+create index tasks_live_expiring on dogged.tasks_live (expires_at) where expires_at is not null;
 comment on table dogged.tasks_live is 'The pending and running tasks: small and hot, whatever the history.';
 
 create table dogged.tasks_failed partition of dogged.tasks (primary key (id)) for values in ('failed');
@@ -205,12 +210,15 @@ create table dogged.producer_calls (
   producer  uuid primary key,
   call      bigint not null,
   task_ids  bigint[] not null,
+  answer    text,
   called_at timestamptz not null default now()
 ) with (fillfactor = 50);
 comment on table dogged.producer_calls is
-  'The last call of each connected client (dogged::Client), with the ids of the tasks that it enqueued. Producer and call are the '
-  'idempotency key of an enqueue that is repeated because its answer was lost. Rows of two days ago are removed.';
+  'The last call of each connected client (dogged::Client), with the ids of the tasks that it enqueued, or its answer. Producer and '
+  'call are the idempotency key of a call that is repeated because its answer was lost. Rows of two days ago are removed.';
 comment on column dogged.producer_calls.producer is 'Drawn at random by the client when it is made.';
+comment on column dogged.producer_calls.answer is
+  'What a cancel, replay or reschedule has answered; null after an enqueue.';
 comment on column dogged.producer_calls.call is 'Its calls, counted from 1.';
 comment on column dogged.producer_calls.task_ids is 'What it enqueued: the answer, should it be asked for again.';
 comment on column dogged.producer_calls.called_at is 'When; the age by which rows are removed.';

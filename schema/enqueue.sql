@@ -5,14 +5,16 @@
 
 -- In SQL-standard form: bound when it is created, so that no search_path can change it, and inlined where it is called.
 create or replace function dogged.is_sound_task(name text, is_known boolean, args jsonb, max_args_bytes integer,
-                                                run_at timestamptz, priority integer, trace_context text) returns boolean
+                                                run_at timestamptz, priority integer, trace_context text,
+                                                expires_at timestamptz) returns boolean
 language sql stable return
   (is_known or (name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$' and octet_length(name) <= 128))
   and octet_length(args::text) <= max_args_bytes
   and (run_at is null or run_at between now() - interval '5 minutes' and now() + interval '10 years')
   and (priority is null or priority between -32768 and 32767)
-  and (trace_context is null or octet_length(trace_context) <= 512);
-comment on function dogged.is_sound_task(text, boolean, jsonb, integer, timestamptz, integer, text) is
+  and (trace_context is null or octet_length(trace_context) <= 512)
+  and (expires_at is null or (expires_at > greatest(now(), run_at) and expires_at <= now() + interval '10 years'));
+comment on function dogged.is_sound_task(text, boolean, jsonb, integer, timestamptz, integer, text, timestamptz) is
   'Internal: whether enqueue takes a task, if its queue exists. is_known: a worker has declared the task, so its name '
   'is sound.';
 
@@ -100,7 +102,7 @@ comment on function dogged.require_room(text[]) is
   'Raises an error where a queue holds more than its max_depth, now that tasks were inserted. queues: one for each of them.';
 
 create or replace function dogged.refuse_task(name text, args jsonb, queue text, run_at timestamptz, priority integer,
-                                              trace_context text) returns void
+                                              trace_context text, expires_at timestamptz) returns void
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
   max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
@@ -142,6 +144,20 @@ begin
     mistake := format('%s: priority %s is not between -32768 and 32767', what, refuse_task.priority);
   elsif octet_length(refuse_task.trace_context) > 512 then
     mistake := format('%s: trace_context has %s bytes; the limit is 512', what, octet_length(refuse_task.trace_context));
+  elsif not isfinite(refuse_task.expires_at) then
+    mistake := format('%s: expires_at is %s', what, refuse_task.expires_at);
+    remedy := 'Give a time, or leave expires_at out: then the task does not expire.';
+  elsif refuse_task.expires_at <= now() then
+    mistake := format('%s: expires_at %s is in the past (it is %s), so it would never run', what, refuse_task.expires_at,
+                      now());
+    remedy := 'Give a later time, or leave expires_at out: then the task does not expire.';
+  elsif refuse_task.expires_at <= refuse_task.run_at then
+    mistake := format('%s: expires_at %s is not after run_at %s, so it would never run', what, refuse_task.expires_at,
+                      refuse_task.run_at);
+    remedy := 'Between the two is the time in which it may begin: move either.';
+  elsif refuse_task.expires_at > now() + interval '10 years' then
+    mistake := format('%s: expires_at %s is more than 10 years ahead', what, refuse_task.expires_at);
+    remedy := 'Check its unit (milliseconds taken for seconds look like this), or leave it out.';
   else
     if max_depth is not null then
       perform dogged.refuse_for_depth(refuse_task.queue, dogged.held_of_queue(refuse_task.queue, max_depth + 1), max_depth, 1);
@@ -151,12 +167,13 @@ begin
   end if;
   raise exception using message = mistake, hint = remedy, errcode = 'invalid_parameter_value';
 end $$;
-comment on function dogged.refuse_task(text, jsonb, text, timestamptz, integer, text) is
+comment on function dogged.refuse_task(text, jsonb, text, timestamptz, integer, text, timestamptz) is
   'Internal: raises the error that says what is wrong with a task that enqueue refuses.';
 
 create or replace function dogged.enqueue_many(
   names text[], args jsonb[], queues text[] default null, run_ats timestamptz[] default null,
-  priorities integer[] default null, trace_contexts text[] default null) returns setof bigint
+  priorities integer[] default null, trace_contexts text[] default null, expires_ats timestamptz[] default null)
+returns setof bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 -- One plan for calls of every size: lookups by hash. Planned anew each time, a call for one task took twice as long.
 set plan_cache_mode = force_generic_plan set enable_nestloop = off as $$
@@ -173,36 +190,37 @@ begin
 
   perform pg_current_xact_id();  -- before an id is taken: see src/sql/settle_watermarks.sql
   return query
-    insert into dogged.tasks_live (queue, name, args, run_at, deferred, priority, trace_context)
+    insert into dogged.tasks_live (queue, name, args, run_at, deferred, priority, trace_context, expires_at)
     select q.name, t.name, t.args, coalesce(t.run_at, now()), coalesce(t.run_at > now(), false), coalesce(t.priority, 0),
-           t.trace_context
-      from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts)
-             with ordinality as t (name, args, queue, run_at, priority, trace_context, position)
+           t.trace_context, t.expires_at
+      from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts, expires_ats)
+             with ordinality as t (name, args, queue, run_at, priority, trace_context, expires_at, position)
       left join dogged.task_definitions d on d.name = t.name
       join dogged.queues q on q.name = coalesce(t.queue, d.queue, 'default')
      where dogged.is_sound_task(t.name, d.name is not null, t.args, (select s.max_args_bytes from dogged.settings s),
-                                t.run_at, t.priority, t.trace_context)
+                                t.run_at, t.priority, t.trace_context, t.expires_at)
      order by t.position
     returning id;
   get diagnostics inserted = row_count;
 
   if inserted <> greatest(cardinality(names), cardinality(queues), cardinality(run_ats), cardinality(priorities),
-                          cardinality(trace_contexts)) then
+                          cardinality(trace_contexts), cardinality(expires_ats)) then
     select t.*, coalesce(t.queue, d.queue, 'default') as queue_used into bad
-      from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts)
-             with ordinality as t (name, args, queue, run_at, priority, trace_context, position)
+      from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts, expires_ats)
+             with ordinality as t (name, args, queue, run_at, priority, trace_context, expires_at, position)
       left join dogged.task_definitions d on d.name = t.name
       left join dogged.queues q on q.name = coalesce(t.queue, d.queue, 'default')
      where (q.name is not null
             and dogged.is_sound_task(t.name, d.name is not null, t.args, (select s.max_args_bytes from dogged.settings s),
-                                     t.run_at, t.priority, t.trace_context)) is not true
+                                     t.run_at, t.priority, t.trace_context, t.expires_at)) is not true
      order by t.position
      limit 1;
     if not found then
       raise exception 'a queue, a definition or a setting was changed while tasks were enqueued'
         using hint = 'Nothing was enqueued: do it again.', errcode = 'serialization_failure';
     end if;
-    perform dogged.refuse_task(bad.name, bad.args, bad.queue_used, bad.run_at, coalesce(bad.priority, 0), bad.trace_context);
+    perform dogged.refuse_task(bad.name, bad.args, bad.queue_used, bad.run_at, coalesce(bad.priority, 0), bad.trace_context,
+                               bad.expires_at);
   end if;
 
   if exists (select from dogged.queues q where q.max_depth is not null) then
@@ -223,7 +241,7 @@ begin
     end if;
   end if;
 end $$;
-comment on function dogged.enqueue_many(text[], jsonb[], text[], timestamptz[], integer[], text[]) is
+comment on function dogged.enqueue_many(text[], jsonb[], text[], timestamptz[], integer[], text[], timestamptz[]) is
   'Enqueues tasks in the caller''s transaction, all or none, and gives their ids in order. Element i of each array '
   'belongs to task i; an array or an element that is null means its default (see dogged.enqueue).';
 
@@ -231,7 +249,7 @@ comment on function dogged.enqueue_many(text[], jsonb[], text[], timestamptz[], 
 -- being set: that took longer than all the rest. It runs as the owner: what is not qualified, a caller can replace.
 create or replace function dogged.enqueue(
   name text, args jsonb default '{}', queue text default null, run_at timestamptz default null,
-  priority integer default 0, trace_context text default null) returns bigint
+  priority integer default 0, trace_context text default null, expires_at timestamptz default null) returns bigint
 language plpgsql security definer set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
@@ -239,15 +257,15 @@ declare
   queue_used pg_catalog.text;
 begin
   perform pg_catalog.pg_current_xact_id();  -- as in enqueue_many
-  insert into dogged.tasks_live (queue, name, args, run_at, deferred, priority, trace_context)
+  insert into dogged.tasks_live (queue, name, args, run_at, deferred, priority, trace_context, expires_at)
   select q.name, enqueue.name, enqueue.args, coalesce(enqueue.run_at, pg_catalog.now()),
          coalesce(enqueue.run_at operator(pg_catalog.>) pg_catalog.now(), false), coalesce(enqueue.priority, 0),
-         enqueue.trace_context
+         enqueue.trace_context, enqueue.expires_at
     from dogged.settings s
     left join dogged.task_definitions d on d.name operator(pg_catalog.=) enqueue.name
     join dogged.queues q on q.name operator(pg_catalog.=) coalesce(enqueue.queue, d.queue, 'default')
    where dogged.is_sound_task(enqueue.name, d.name is not null, enqueue.args, s.max_args_bytes, enqueue.run_at,
-                              enqueue.priority, enqueue.trace_context)
+                              enqueue.priority, enqueue.trace_context, enqueue.expires_at)
      and (q.max_depth is null or dogged.has_room(q.name, q.max_depth, 1))
   returning id, queue into new_id, queue_used;
 
@@ -256,7 +274,7 @@ begin
       enqueue.name, enqueue.args,
       coalesce(enqueue.queue, (select d.queue from dogged.task_definitions d
                                 where d.name operator(pg_catalog.=) enqueue.name), 'default'),
-      enqueue.run_at, coalesce(enqueue.priority, 0), enqueue.trace_context);
+      enqueue.run_at, coalesce(enqueue.priority, 0), enqueue.trace_context, enqueue.expires_at);
   end if;
 
   if pg_catalog.current_setting('transaction_isolation') operator(pg_catalog.<>) 'read committed'
@@ -265,9 +283,10 @@ begin
   end if;
   return new_id;
 end $$;
-comment on function dogged.enqueue(text, jsonb, text, timestamptz, integer, text) is
+comment on function dogged.enqueue(text, jsonb, text, timestamptz, integer, text, timestamptz) is
   'Enqueues one task in the caller''s transaction and gives its id. queue: the one that the task''s definition names, '
-  'or default. run_at: at once. priority: lower runs first. Errors say what to change; nothing is enqueued then.';
+  'or default. run_at: at once. priority: lower runs first. expires_at: no attempt begins after it; what is pending then ends '
+  'as expired. Errors say what to change; nothing is enqueued then.';
 
 create or replace function dogged.create_queue(name text) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$

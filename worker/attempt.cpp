@@ -262,4 +262,10 @@ void put_under_cancel(Report& report) {
   report.circuit_event.kind = detail::CircuitEvent::Kind::abandon;
 }
 
+void put_under_expiry(Report& report) {
+  report.transition = lifecycle::under_expiry(std::move(report.transition));
+  report.policy.clear();
+  report.retry_after.reset();
+}
+
 }  // namespace dogged::runtime

@@ -43,4 +43,7 @@ struct AttemptSettings {
 /// Decides a report again, now that the task's cancellation was found to be requested.
 void put_under_cancel(Report& report);
 
+/// The same, now that the next run was found to fall after the task's expires_at.
+void put_under_expiry(Report& report);
+
 }  // namespace dogged::runtime

@@ -32,7 +32,9 @@ struct ClaimedTask {
   std::string queue;
   std::string args_json;
   std::string trace_context;
-  SteadyClock::time_point claimed_at;   ///< when the claim's answer was here
+  SteadyClock::time_point claimed_at;  ///< when the claim's answer was here
+  /// Not begun from then on: counted from before the claim was asked, so that it is not later than by the database.
+  SteadyClock::time_point expires_at = SteadyClock::time_point::max();
   bool cancelled = false;               ///< its cancellation was requested before its handler began
   std::int64_t circuit_generation = 0;  ///< of its circuit, where it has one, when it was let through
 };

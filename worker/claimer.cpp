@@ -36,6 +36,7 @@ constexpr milliseconds longest_wait_for_thread{1000};  // then a prefetched task
 constexpr milliseconds between_sums{1000};             // of what dogged.claims lists; or when they list this many tasks
 constexpr std::size_t long_list = 16'000;
 constexpr milliseconds oldest_queue_settings{1000};  // that a claim goes by
+constexpr milliseconds longest_expiry = std::chrono::hours{24 * 3650};  // a later one was set by hand
 
 }  // namespace
 
@@ -131,6 +132,15 @@ void Claimer::note_room() {
   changed_.notify_all();
 }
 
+void Claimer::note_expired() {
+  {
+    const std::scoped_lock lock{mutex_};
+    some_expired_ = true;
+    woken_ = true;
+  }
+  changed_.notify_all();
+}
+
 void Claimer::stop() {
   stop_.request_stop();
   {
@@ -163,6 +173,7 @@ void Claimer::step() {
   if (answer_lost_) begin_session();
   if (SteadyClock::now() >= give_back_unknown_at_) give_back_unknown();
   if (SteadyClock::now() >= look_for_stale_at_) give_back_stale();
+  end_expired();
   if (SteadyClock::now() >= look_at_) look_everywhere();
   if (SteadyClock::now() >= look_soon_at_) look_soon();
   refresh_circuits();
@@ -403,6 +414,43 @@ void Claimer::give_back_stale() {
   if (!stale.empty()) release(stale);
 }
 
+/// Tasks that were claimed in time, but whose time was over when a thread could begin them.
+void Claimer::end_expired() {
+  {
+    const std::scoped_lock lock{mutex_};
+    if (!std::exchange(some_expired_, false)) return;
+  }
+  std::vector<ClaimedTask> expired;
+  for (const Queue& queue : queues_) {
+    for (ClaimedTask& task : queue.executor->take_expired()) expired.push_back(std::move(task));
+  }
+  expire(expired);
+}
+
+/// Ends tasks without an attempt. What the database does not find over yet is given back, and claimed again.
+void Claimer::expire(const std::vector<ClaimedTask>& tasks) {
+  if (tasks.empty()) return;
+  std::map<TaskId, const ClaimedTask*> left;  // in the order of ids, as whoever else locks several rows
+  std::vector<std::int64_t> ids, attempts;
+  for (const ClaimedTask& task : tasks) left[task.id] = &task;
+  for (const auto& [id, task] : left) {
+    ids.push_back(id);
+    attempts.push_back(task->attempt);
+  }
+  const db::Rows ended = session_.connection().run(
+      sql::expire_claimed, db::Params{}.add(lease_.id()).add(ids).add(attempts).add(claim_session_));
+  for (const db::Row& row : ended) {
+    log_->info("event={} task={} name={} queue={}", row.text("status"), row.number("id"), row.text("name"),
+               row.text("queue"));
+    left.erase(row.number("id"));
+  }
+  std::vector<ClaimedTask> not_over;
+  for (const auto& [id, task] : left) not_over.push_back(*task);
+  if (not_over.empty()) return;
+  release(not_over);
+  look_everywhere();
+}
+
 /// Claims what the executors can take from queues that are not drained; false if there was nothing to ask for.
 bool Claimer::claim() {
   const std::vector<Wanted> wanted = what_is_wanted();
@@ -410,7 +458,8 @@ bool Claimer::claim() {
   std::vector<QueueClaim> claims;
   for (const Wanted& one : wanted) claims.push_back(one.claim);
   const db::Params params = claim_params(lease_.id(), claims, names_, claim_session_);
-  hand_out(wanted, session_.connection().run(sql::claim, params));
+  const auto asked_at = SteadyClock::now();
+  hand_out(wanted, session_.connection().run(sql::claim, params), asked_at);
   return true;
 }
 
@@ -430,7 +479,7 @@ std::vector<Claimer::Wanted> Claimer::what_is_wanted() {
 }
 
 /// Gives claimed tasks to their executors in order (RETURNING has none), and notes how far each queue was emptied.
-void Claimer::hand_out(const std::vector<Wanted>& wanted, const db::Rows& rows) {
+void Claimer::hand_out(const std::vector<Wanted>& wanted, const db::Rows& rows, SteadyClock::time_point asked_at) {
   const auto claimed_at = SteadyClock::now();
   if (!rows.empty() && claimed_at < awake_until_) {
     awake_until_ = claimed_at + awake_without_find;
@@ -450,6 +499,9 @@ void Claimer::hand_out(const std::vector<Wanted>& wanted, const db::Rows& rows) 
     task.args_json = row.text("args");
     task.trace_context = row.maybe_text("trace_context").value_or("");
     task.claimed_at = claimed_at;
+    if (const auto left_ms = row.maybe_number("expires_in_ms")) {
+      task.expires_at = asked_at + std::clamp(milliseconds{*left_ms}, milliseconds{0}, longest_expiry);
+    }
     const Place place = row.number("place");
     by_queue[task.queue].emplace_back(place, std::move(task));
   }
@@ -467,8 +519,9 @@ void Claimer::hand_out(const std::vector<Wanted>& wanted, const db::Rows& rows) 
         one.queue->look_again();  // in what was passed over there may be more
       }
     }
-    std::vector<ClaimedTask> tasks;
-    for (auto& [place, task] : claimed) tasks.push_back(std::move(task));
+    std::vector<ClaimedTask> tasks, expired;
+    for (auto& [place, task] : claimed) (task.expires_at <= claimed_at ? expired : tasks).push_back(std::move(task));
+    expire(expired);
     if (one.queue->retries) put_off_retries(*one.queue, tasks);  // before one of them takes the place of a probe
     std::set<std::string_view> open_circuits;
     if (circuits_.any()) open_circuits = put_off_open(tasks);

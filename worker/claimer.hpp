@@ -75,6 +75,8 @@ class Claimer {
   void note_queues();
   /// A thread may be free again.
   void note_room();
+  /// An executor holds a task that has expired before it could begin.
+  void note_expired();
 
   /// Claims no more; waits for the claim under way.
   void stop();
@@ -132,6 +134,8 @@ class Claimer {
   void forget_watermarks();
   void give_back_unknown();
   void give_back_stale();
+  void end_expired();
+  void expire(const std::vector<ClaimedTask>& tasks);
   void release(const std::vector<ClaimedTask>& tasks);
   void put_off_retries(Queue& queue, std::vector<ClaimedTask>& tasks);
   std::set<std::string_view> put_off_open(std::vector<ClaimedTask>& tasks);
@@ -141,7 +145,7 @@ class Claimer {
   void explain_not_released(const std::map<TaskId, int>& attempts);
   [[nodiscard]] bool claim();
   [[nodiscard]] std::vector<Wanted> what_is_wanted();
-  void hand_out(const std::vector<Wanted>& wanted, const db::Rows& rows);
+  void hand_out(const std::vector<Wanted>& wanted, const db::Rows& rows, SteadyClock::time_point asked_at);
   [[nodiscard]] bool prepare_to_wait();
   void fall_asleep();
   [[nodiscard]] SteadyClock::duration until_settled() const;
@@ -201,6 +205,7 @@ class Claimer {
   bool due_unknown_ = true;         // an earlier one may have been enqueued
   bool circuits_unknown_ = true;    // they may have changed since they were read
   bool queues_unknown_ = true;      // as well
+  bool some_expired_ = false;       // in the executors' hands
   bool woken_ = false;              // something changed since the last wait
   std::size_t rings_ = 0;           // since counting_since_
   SteadyClock::time_point counting_since_;

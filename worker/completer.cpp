@@ -140,6 +140,7 @@ void Completer::run() {
     lock.unlock();
     callbacks_.on_room();
     if (circuits_.any()) tell_circuits();
+    if (!ended_.empty()) notify_awaiting();
     if (!again.empty()) session_.pause(while_locked, stop_.get_token());
     lock.lock();
   }
@@ -161,6 +162,17 @@ void Completer::tell_circuits() {
   tell_circuits_at_ = SteadyClock::time_point::max();
   try {
     if (!circuits_.tell(session_.connection())) tell_circuits_at_ = SteadyClock::now() + while_circuit_locked;
+  } catch (const std::exception& error) {
+    session_.recover_from(error, stop_.get_token());
+  }
+}
+
+/// Who waits and does not hear of it finds out by asking: it is not tried again.
+void Completer::notify_awaiting() {
+  const std::vector<TaskId> ids = awaited_.take(std::exchange(ended_, {}));
+  if (ids.empty()) return;
+  try {
+    session_.connection().run(sql::notify_ended, db::Params{}.add(ids));
   } catch (const std::exception& error) {
     session_.recover_from(error, stop_.get_token());
   }
@@ -204,11 +216,14 @@ bool Completer::write_apart(const std::vector<Report>& reports, std::vector<Repo
 
 void Completer::send(const std::vector<Report>& reports, std::vector<Report>& again) {
   const db::Rows taken = session_.connection().run(sql::complete, completion_params(lease_.id(), reports));
-  std::unordered_set<TaskId> taken_ids;
-  for (const db::Row& row : taken) taken_ids.insert(row.number("id"));
+  std::unordered_set<TaskId> taken_ids, too_late_ids;
+  for (const db::Row& row : taken) (row.boolean("is_too_late") ? too_late_ids : taken_ids).insert(row.number("id"));
   std::vector<Report> not_taken;
   for (const Report& report : reports) {
-    if (taken_ids.contains(report.id)) {
+    if (too_late_ids.contains(report.id)) {
+      again.push_back(report);
+      put_under_expiry(again.back());
+    } else if (taken_ids.contains(report.id)) {
       note_taken(report);
       if (report.transition.next_run) callbacks_.on_retry(report.transition.next_run->delay);
     } else {
@@ -251,6 +266,7 @@ void Completer::explain(const std::vector<Report>& not_taken, std::vector<Report
 void Completer::note_taken(const Report& report) {
   note_recorded(report, *log_);
   circuits_.note(report);
+  if (awaited_.any() && !report.transition.next_run) ended_.push_back(report.id);
 }
 
 bool Completer::is_on_record(const Report& report, const db::Row& row) const {

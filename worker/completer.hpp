@@ -13,6 +13,7 @@
 
 #include <spdlog/logger.h>
 
+#include "awaited.hpp"
 #include "circuits.hpp"
 #include "claimed_task.hpp"
 #include "lease.hpp"
@@ -44,6 +45,8 @@ class Completer {
   [[nodiscard]] std::size_t backlog() const;
   /// The attempts whose reports are not written yet.
   [[nodiscard]] std::vector<Attempt> held() const;
+  /// Somebody waits for the end of a task: he is notified if it ends here.
+  void note_awaited(TaskId id) { awaited_.note(id, SteadyClock::now()); }
   /// The lease is not lapsed any more: while it is, nothing is sent.
   void look_again();
   /// Waits until all is written, or the time has come; true if all is.
@@ -63,6 +66,7 @@ class Completer {
   void send(const std::vector<Report>& reports, std::vector<Report>& again);
   void note_taken(const Report& report);
   void tell_circuits();
+  void notify_awaiting();
   void explain(const std::vector<Report>& not_taken, std::vector<Report>& again);
   [[nodiscard]] bool is_on_record(const Report& report, const db::Row& row) const;
 
@@ -79,6 +83,8 @@ class Completer {
   std::vector<Report> in_flight_;
   bool finishing_ = false;
   SteadyClock::time_point tell_circuits_at_ = SteadyClock::time_point::max();  // of the completer's thread alone
+  std::vector<TaskId> ended_;  // of its thread alone: of the last batch, while somebody waits for some task
+  Awaited awaited_;
   std::stop_source stop_;
   ServiceThread thread_;  // last: it uses all of the above
 };

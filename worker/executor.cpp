@@ -55,6 +55,7 @@ struct Executor::State {
   std::condition_variable idle;
   std::deque<ClaimedTask> waiting;
   std::size_t concurrency;
+  std::vector<ClaimedTask> expired;  // before they could begin
   std::vector<std::shared_ptr<Slot>> slots;
   std::vector<std::thread> threads;  // threads[i] works in slots[i]; there may be more than run at once
   std::size_t running = 0;
@@ -150,6 +151,14 @@ void Executor::run_thread(const std::shared_ptr<State>& state, const std::shared
       state->closed = true;
       continue;
     }
+    if (now >= state->waiting.front().expires_at) {
+      state->expired.push_back(std::move(state->waiting.front()));
+      state->waiting.pop_front();
+      lock.unlock();
+      state->around.on_expired();
+      lock.lock();
+      continue;
+    }
     slot->task = std::move(state->waiting.front());
     state->waiting.pop_front();
     slot->stop.emplace();
@@ -217,23 +226,30 @@ bool Executor::has_waiting() const {
 
 bool Executor::holds_any() const {
   const std::scoped_lock lock{state_->mutex};
-  return !state_->waiting.empty() || state_->running > 0;
+  return !state_->waiting.empty() || !state_->expired.empty() || state_->running > 0;
 }
 
 std::vector<Attempt> Executor::held() const {
   const std::scoped_lock lock{state_->mutex};
   std::vector<Attempt> attempts;
   for (const ClaimedTask& task : state_->waiting) attempts.push_back({task.id, task.attempt});
+  for (const ClaimedTask& task : state_->expired) attempts.push_back({task.id, task.attempt});
   for (const auto& slot : state_->slots) {
     if (slot->task) attempts.push_back({slot->task->id, slot->task->attempt});
   }
   return attempts;
 }
 
+std::vector<ClaimedTask> Executor::take_expired() {
+  const std::scoped_lock lock{state_->mutex};
+  return std::exchange(state_->expired, {});
+}
+
 std::vector<ClaimedTask> Executor::take_back() {
   const std::scoped_lock lock{state_->mutex};
-  std::vector<ClaimedTask> tasks{std::make_move_iterator(state_->waiting.begin()),
-                                 std::make_move_iterator(state_->waiting.end())};
+  std::vector<ClaimedTask> tasks = std::exchange(state_->expired, {});
+  tasks.insert(tasks.end(), std::make_move_iterator(state_->waiting.begin()),
+               std::make_move_iterator(state_->waiting.end()));
   state_->waiting.clear();
   return tasks;
 }

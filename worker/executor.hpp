@@ -36,8 +36,9 @@ class Executor {
   };
 
   /// `on_report` is told how each task given to submit ended, except those that are taken back or given up by the
-  /// caller; `on_deadline` of each deadline that enforce() must be called at. Both are called by the executor's threads
-  /// and must not throw. What is given up uses what is shared here even after this has been destroyed.
+  /// caller; `on_deadline` of each deadline that enforce() must be called at; `on_expired` when there is something for
+  /// take_expired(). They are called by the executor's threads and must not throw. What is given up uses what is shared
+  /// here even after this has been destroyed.
   struct Surroundings {
     std::shared_ptr<spdlog::logger> log;
     std::shared_ptr<const Lease> lease;
@@ -45,6 +46,7 @@ class Executor {
     std::shared_ptr<Tally> tally;
     std::function<void(Report)> on_report;
     std::function<void(SteadyClock::time_point)> on_deadline;
+    std::function<void()> on_expired;
   };
 
   Executor(Settings settings, Surroundings surroundings);
@@ -71,7 +73,10 @@ class Executor {
   /// All attempts that wait or run here.
   [[nodiscard]] std::vector<Attempt> held() const;
 
-  /// Tasks that wait for a thread; they leave the executor.
+  /// Tasks whose time was over before they could begin; they leave the executor.
+  [[nodiscard]] std::vector<ClaimedTask> take_expired();
+
+  /// Tasks that wait for a thread, or whose time was over; they leave the executor.
   [[nodiscard]] std::vector<ClaimedTask> take_back();
 
   /// The same if one of them has waited for longer than `age`, so that others may run what this worker, busier than it

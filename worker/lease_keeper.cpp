@@ -2,6 +2,7 @@
 #include "lease_keeper.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 #include <utility>
 
@@ -65,7 +66,8 @@ void LeaseKeeper::beat() {
 }
 
 void LeaseKeeper::listen() {
-  for (const char* channel : {"wake", "cancel", "workers", "queues", "circuits"}) session_.connection().listen(channel);
+  for (const char* channel : {"wake", "cancel", "workers", "queues", "waiting", "circuits"})
+    session_.connection().listen(channel);
   listening_ = true;
   callbacks_.on_wake("");  // what was said before is lost
   callbacks_.on_circuits();
@@ -90,6 +92,8 @@ void LeaseKeeper::hear(const db::Notification& notification) {
     callbacks_.on_circuits();
   } else if (notification.channel.ends_with(".queues")) {
     callbacks_.on_queues();
+  } else if (notification.channel.ends_with(".waiting")) {
+    callbacks_.on_waiting(std::strtoll(notification.payload.c_str(), nullptr, 10));
   } else if (notification.payload == std::to_string(lease_.id())) {
     look_for_cancellations();
   }

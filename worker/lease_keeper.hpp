@@ -36,6 +36,8 @@ class LeaseKeeper {
     std::function<bool()> holds_tasks;
     /// The cancellation of an attempt that this worker runs was requested; told again until the attempt has ended.
     std::function<void(TaskId, int)> on_cancel;
+    /// Somebody waits for the end of a task.
+    std::function<void(TaskId)> on_waiting;
     /// A circuit has another state.
     std::function<void()> on_circuits;
     /// Something else is set for a queue. Also after each (re)connect.

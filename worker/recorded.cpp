@@ -16,7 +16,7 @@ bool is_failure(const lifecycle::Transition& to) {
 }
 
 bool has_failed_for_good(const lifecycle::Transition& to) {
-  return to.status == Status::failed || to.status == Status::discarded;
+  return to.status == Status::failed || to.status == Status::discarded || to.status == Status::expired;
 }
 
 void count(const Report& report) {
@@ -31,6 +31,7 @@ void count(const Report& report) {
 }
 
 std::string_view event_of_failed(const Report& report) {
+  if (report.transition.status == Status::expired) return "expired";
   const int most = max_retries(*report.retry_policy);
   return most > 0 && report.transition.retry_count >= most ? "gave_up" : "not_retried";
 }

@@ -29,6 +29,7 @@ Report lost_report(const db::Row& row, const std::string& message) {
   task.retry_count = static_cast<int>(row.number("retry_count"));
   task.losses = static_cast<int>(row.number("losses"));
   task.cancel_requested = row.boolean("cancel_requested");
+  if (const auto ms = row.maybe_number("expires_in_ms")) task.expires_in = milliseconds{*ms};
   lifecycle::Rules rules;  // its defaults where no worker has declared the task
   if (!row.is_null("retry_lost")) {
     rules.retry_lost = row.boolean("retry_lost");
@@ -67,7 +68,7 @@ std::size_t rescue_batch(db::Connection& connection, std::int64_t worker_id, con
     }
     if (reports.empty()) return;
     for (const db::Row& row : connection.run(sql::complete, completion_params(worker_id, reports))) {
-      rescued.insert(row.number("id"));
+      if (!row.boolean("is_too_late")) rescued.insert(row.number("id"));
     }
   });
   for (const Report& report : reports) {

@@ -2,6 +2,8 @@
 #include "upkeep.hpp"
 
 #include <algorithm>
+#include <map>
+#include <string>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -88,6 +90,7 @@ bool Upkeep::step() {
   }
   if (stop_.stop_requested()) return false;
   if (!rescue()) return false;
+  expire();
   if (SteadyClock::now() >= chores_at_) do_chores();
   if (SteadyClock::now() >= compare_at_) compare_definitions();
   return true;
@@ -126,6 +129,19 @@ Upkeep::Outlook Upkeep::outlook() {
   Outlook outlook{row.boolean("has_to_rescue"), std::nullopt};
   if (const auto ms = row.maybe_number("lapses_in_ms")) outlook.lapses_in = milliseconds{*ms};
   return outlook;
+}
+
+/// Tasks that wait, in whatever queue, and whose time is over. Not later than a heartbeat after it.
+void Upkeep::expire() {
+  std::map<std::pair<std::string, std::string>, std::size_t> expired;
+  while (!stop_.stop_requested()) {
+    const db::Rows batch = session_.connection().run(sql::expire);
+    for (const db::Row& row : batch) ++expired[{std::string{row.text("name")}, std::string{row.text("queue")}}];
+    if (batch.empty()) break;
+  }
+  for (const auto& [task, count] : expired) {
+    log_->info("event=expired name={} queue={} tasks={}", task.first, task.second, count);
+  }
 }
 
 void Upkeep::do_chores() {

@@ -1,5 +1,6 @@
-// What every worker does now and then for all: ends lapsed leases, rescues what was held under them, makes the
-// partitions of the coming days, and tells when another worker has declared a task differently.
+// What every worker does now and then for all: ends lapsed leases, rescues what was held under them, ends tasks that
+// nobody started in time, makes the partitions of the coming days, and tells when another worker has declared a task
+// differently.
 #pragma once
 
 #include <condition_variable>
@@ -45,6 +46,7 @@ class Upkeep {
   void run();
   bool step();
   bool rescue();
+  void expire();
   void do_chores();
   void compare_definitions();
   /// What there is to rescue, and when.

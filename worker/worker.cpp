@@ -137,7 +137,8 @@ struct Worker::Services {
                                  .definitions = worker.definitions_,
                                  .tally = worker.tally_,
                                  .on_report = [this](Report report) { completer.add(std::move(report)); },
-                                 .on_deadline = [this](SteadyClock::time_point at) { watchdog.note_deadline(at); }}));
+                                 .on_deadline = [this](SteadyClock::time_point at) { watchdog.note_deadline(at); },
+                                 .on_expired = [this] { claimer.note_expired(); }}));
     }
     upkeep.emplace(
         worker.session("upkeep"), Upkeep::Settings{lease->id(), settings.heartbeat, worker.is_again_},
@@ -148,6 +149,7 @@ struct Worker::Services {
                                           .on_worker = [this] { upkeep->look(); },
                                           .holds_tasks = [this] { return holds_tasks(); },
                                           .on_cancel = [this](TaskId id, int attempt) { cancel(id, attempt); },
+                                          .on_waiting = [this](TaskId id) { completer.note_awaited(id); },
                                           .on_circuits = [this] { claimer.note_circuits(); },
                                           .on_queues = [this] { claimer.note_queues(); },
                                           .on_decided = [this] { take_decision(); }},

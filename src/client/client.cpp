@@ -1,8 +1,10 @@
-// dogged::Client: one connection behind a mutex.
+// dogged::Client: one connection behind a mutex, and others for those who wait.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <exception>
+#include <initializer_list>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <random>
@@ -10,16 +12,18 @@
 #include <string_view>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
-#include <dogged/classification.hpp>
 #include <dogged/client.hpp>
 #include <dogged/retry.hpp>
 #include <dogged/retry_options.hpp>
 
 #include "client/enqueue_statement.hpp"
+#include "client/passing_error.hpp"
+#include "client/task_wait.hpp"
 #include "db/connection.hpp"
 #include "db/errors.hpp"
 #include "migrate/migrate.hpp"
@@ -75,13 +79,30 @@ std::string random_uuid() {
   return uuid;
 }
 
-/// The same call may succeed another time: no connection, or what the server says of itself for now.
-bool is_passing(const std::exception& error) {
-  if (dynamic_cast<const ConnectionError*>(&error) != nullptr) return true;
-  const auto* from_server = dynamic_cast<const DatabaseError*>(&error);
-  if (from_server == nullptr) return false;
-  constexpr std::string_view query_canceled = "57014";  // mostly statement_timeout; a cancelled enqueue is no mistake
-  return from_server->sqlstate() == query_canceled || is_retryable(classify_sqlstate(from_server->sqlstate()).category);
+constexpr std::chrono::hours longest_wait{24};
+constexpr milliseconds longest_ahead = std::chrono::hours{24} * 3650;
+constexpr std::size_t most_idle_waits = 4;
+
+/// What a call says where it does not know, or does not come to it.
+struct Words {
+  std::string nothing_done;       ///< nothing was enqueued
+  std::string may_have_happened;  ///< the tasks may have been enqueued
+};
+
+/// A call as a statement under an idempotency key.
+struct KeyedCall {
+  db::Statement statement;
+  db::Params params;   ///< the key included
+  db::Statement made;  ///< what it gave, if it has taken effect: of a producer and a call
+};
+
+/// The value of an enum whose text is `text`, one of `all`.
+template <class Result>
+Result from_text(std::string_view text, std::initializer_list<Result> all) {
+  for (const Result result : all) {
+    if (to_text(result) == text) return result;
+  }
+  throw SchemaMismatch("the database says \"" + std::string{text} + "\", which this program does not know");
 }
 
 }  // namespace
@@ -116,33 +137,33 @@ class Client::Impl {
     }
   }
 
- private:
-  std::vector<TaskId> enqueue_now(const std::vector<NewTask>& tasks) {
-    const auto begun_at = SteadyClock::now();  // waiting for others counts
+  /// A change of one task by a statement that takes `given` and then the key, and answers with a word.
+  std::string change(const db::Statement& statement, const db::Params& given, TaskId id, const std::string& done) {
+    const auto make = [&](const std::optional<CallKey>& key) {
+      db::Params params = given;
+      params.add(key ? std::optional{key->producer} : std::nullopt).add(key ? std::optional{key->call} : std::nullopt);
+      return KeyedCall{statement, std::move(params), sql::answer_made};
+    };
+    const std::string task = "task " + std::to_string(id);
+    return std::string{call(make, {task + " was not " + done, task + " may have been " + done}).one().text("answer")};
+  }
+
+  RescheduleResult reschedule(TaskId id, const db::Params& given) {
+    return from_text(change(sql::reschedule_once, given, id, "rescheduled"),
+                     {RescheduleResult::rescheduled, RescheduleResult::running, RescheduleResult::ended,
+                      RescheduleResult::not_found});
+  }
+
+  TaskOutcome wait(TaskId id, milliseconds timeout) {
+    if (timeout < milliseconds{0} || timeout > longest_wait) {
+      throw InvalidInput{"the timeout of a wait is " + std::to_string(timeout.count()) + " ms, and must be 0 to 24 h",
+                         "wait again where it ends with the task still pending or running"};
+    }
     require_same_process();
-    const std::scoped_lock lock{mutex_};
-    const bool may_be_repeated = max_retries(retry_) > 0;
-    const CallKey key{producer_, ++calls_};
-    const EnqueueStatement enqueue = enqueue_statement(tasks, may_be_repeated ? std::optional{key} : std::nullopt);
-    RetryOptions options;
-    if (may_be_repeated) options.deadline = begun_at + retry_for_;
-    std::optional<std::string> lost_answer;  // of a try that was sent
-    bool was_sent = false;
-    const auto result = retry_if(
-        retry_,
-        [&] {
-          connect_if_closed();
-          try {
-            return ids_of(std::exchange(was_sent, true) ? repeat(enqueue, key) : run(enqueue));
-          } catch (const ConnectionError& error) {
-            lost_answer = error.message();
-            throw;
-          }
-        },
-        is_passing, options);
-    if (result) return result.value();
-    if (!result.error) throw client_was_busy();
-    throw_last_error(tasks, result.error, lost_answer);
+    std::unique_ptr<TaskWait> wait = take_wait();
+    TaskOutcome outcome = wait->wait(id, timeout);
+    if (wait->rest()) keep_wait(std::move(wait));
+    return outcome;
   }
 
   static std::vector<TaskId> ids_of(const db::Rows& rows) {
@@ -159,46 +180,83 @@ class Client::Impl {
                        "make a client of its own in each process, after the fork");
   }
 
-  [[nodiscard]] ConnectionError client_was_busy() const {
-    return {"nothing was enqueued: other calls had this client for all of retry_for, " +
+  std::unique_ptr<TaskWait> take_wait() {
+    const std::scoped_lock lock{idle_mutex_};
+    if (idle_waits_.empty()) return std::make_unique<TaskWait>(TaskWait::Settings{settings_, retry_, retry_for_});
+    std::unique_ptr<TaskWait> wait = std::move(idle_waits_.back());
+    idle_waits_.pop_back();
+    return wait;
+  }
+
+  void keep_wait(std::unique_ptr<TaskWait> wait) {
+    const std::scoped_lock lock{idle_mutex_};
+    if (idle_waits_.size() < most_idle_waits) idle_waits_.push_back(std::move(wait));
+  }
+
+  /// Makes a call, and makes it again while it fails for a reason that passes. `make` gives it under a key, or under
+  /// none where it is not made again.
+  template <class Make>
+  db::Rows call(const Make& make, const Words& words) {
+    const auto begun_at = SteadyClock::now();  // waiting for others counts
+    require_same_process();
+    const std::scoped_lock lock{mutex_};
+    const bool may_be_repeated = max_retries(retry_) > 0;
+    const CallKey key{producer_, ++calls_};
+    const KeyedCall keyed = make(may_be_repeated ? std::optional{key} : std::nullopt);
+    RetryOptions options;
+    if (may_be_repeated) options.deadline = begun_at + retry_for_;
+    std::optional<std::string> lost_answer;  // of a try that was sent
+    bool was_sent = false;
+    const auto result = retry_if(
+        retry_,
+        [&] {
+          connect_if_closed();
+          try {
+            return std::exchange(was_sent, true) ? repeat(keyed, key) : run(keyed);
+          } catch (const ConnectionError& error) {
+            lost_answer = error.message();
+            throw;
+          }
+        },
+        is_passing, options);
+    if (result) return result.value();
+    if (!result.error) throw client_was_busy(words);
+    throw_last_error(result.error, lost_answer, words);
+  }
+
+  [[nodiscard]] ConnectionError client_was_busy(const Words& words) const {
+    return {words.nothing_done + ": other calls had this client for all of retry_for, " +
                 std::to_string(retry_for_.count()) + " ms",
             "give each thread a client of its own, or a longer retry_for", ""};
   }
 
-  /// After an answer was lost the tasks may be there, or come to be, whatever a later try has met.
-  [[noreturn]] static void throw_last_error(const std::vector<NewTask>& tasks, const std::exception_ptr& last,
-                                            const std::optional<std::string>& lost_answer) {
+  /// After an answer was lost the call may have taken effect, or come to do so, whatever a later try has met.
+  [[noreturn]] static void throw_last_error(const std::exception_ptr& last,
+                                            const std::optional<std::string>& lost_answer, const Words& words) {
     try {
       std::rethrow_exception(last);
     } catch (const ConnectionError&) {
       throw;
     } catch (const Error& error) {
-      if (lost_answer) {
-        throw ConnectionError("the tasks may have been enqueued: the answer to a try was lost (" + *lost_answer +
-                                  "), and the last one failed: " + error.message(),
-                              error.hint(), "");
-      }
-      if (dynamic_cast<const InvalidInput*>(&error) != nullptr) explain_refused(tasks);
-      const auto* refused = dynamic_cast<const DatabaseError*>(&error);
-      if (refused != nullptr && db::is_queue_full(refused->sqlstate(), refused->message())) {
-        throw QueueFull(error.message(), error.hint(), refused->sqlstate());
-      }
-      throw;
+      if (!lost_answer) throw;
+      throw ConnectionError(words.may_have_happened + ": the answer to a try was lost (" + *lost_answer +
+                                "), and the last one failed: " + error.message(),
+                            error.hint(), "");
     }
   }
 
-  db::Rows run(const EnqueueStatement& enqueue) {
-    return on_connection([&] { return connection_->run(enqueue.statement, enqueue.params); });
+  db::Rows run(const KeyedCall& call) {
+    return on_connection([&] { return connection_->run(call.statement, call.params); });
   }
 
   /// What was sent before may have taken effect, or do so yet: asks first.
-  db::Rows repeat(const EnqueueStatement& enqueue, const CallKey& key) {
+  db::Rows repeat(const KeyedCall& call, const CallKey& key) {
     return on_connection([&] {
       std::optional<db::Rows> rows;
       connection_->transaction([&] {
         connection_->run(sql::reserve_producer, db::Params{}.add(key.producer));
-        rows = connection_->run(sql::call_made, db::Params{}.add(key.producer).add(key.call));
-        if (rows->empty()) rows = connection_->run(enqueue.statement, enqueue.params);
+        rows = connection_->run(call.made, db::Params{}.add(key.producer).add(key.call));
+        if (rows->empty()) rows = connection_->run(call.statement, call.params);
       });
       return *rows;
     });
@@ -245,6 +303,8 @@ class Client::Impl {
   std::mutex mutex_;                  // guards what follows
   std::int64_t calls_ = 0;
   std::optional<db::Connection> connection_;
+  std::mutex idle_mutex_;  // guards what follows
+  std::vector<std::unique_ptr<TaskWait>> idle_waits_;
 };
 
 Client::Client(const std::string& url, ClientOptions options)
@@ -256,5 +316,31 @@ Client& Client::operator=(Client&&) noexcept = default;
 TaskId Client::enqueue(const NewTask& task) { return enqueue_many({task}).front(); }
 
 std::vector<TaskId> Client::enqueue_many(const std::vector<NewTask>& tasks) { return impl_->enqueue_many(tasks); }
+
+TaskOutcome Client::wait(TaskId id, milliseconds timeout) { return impl_->wait(id, timeout); }
+
+CancelResult Client::cancel(TaskId id) {
+  const std::string answer = impl_->change(sql::cancel_once, db::Params{}.add(id), id, "cancelled");
+  return from_text(answer,
+                   {CancelResult::cancelled, CancelResult::requested, CancelResult::ended, CancelResult::not_found});
+}
+
+ReplayResult Client::replay(TaskId id) {
+  const std::string answer = impl_->change(sql::replay_once, db::Params{}.add(id), id, "replayed");
+  return from_text(answer, {ReplayResult::replayed, ReplayResult::not_failed, ReplayResult::not_found});
+}
+
+RescheduleResult Client::reschedule(TaskId id, std::chrono::system_clock::time_point run_at) {
+  const auto us = std::chrono::duration_cast<std::chrono::microseconds>(run_at.time_since_epoch());
+  return impl_->reschedule(id, db::Params{}.add(id).add(std::int64_t{us.count()}).add_null());
+}
+
+RescheduleResult Client::reschedule(TaskId id, milliseconds delay) {
+  if (delay < milliseconds{0} || delay > longest_ahead) {
+    throw InvalidInput("task " + std::to_string(id) + ": delay is " + std::to_string(delay.count()) +
+                       " ms; it must be 0 to 10 years (315360000000 ms)");
+  }
+  return impl_->reschedule(id, db::Params{}.add(id).add_null().add(std::int64_t{delay.count()}));
+}
 
 }  // namespace dogged

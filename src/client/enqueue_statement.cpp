@@ -13,7 +13,7 @@
 namespace dogged {
 namespace {
 
-constexpr milliseconds max_enqueue_delay = std::chrono::hours{24} * 3650;
+constexpr milliseconds longest_ahead = std::chrono::hours{24} * 3650;
 
 std::optional<std::string> given(const std::string& text) { return text.empty() ? std::nullopt : std::optional{text}; }
 
@@ -21,9 +21,15 @@ void require_sound(const NewTask& task) {
   const std::string what = "task \"" + task.name.substr(0, limits::name_bytes) + "\": ";
   const EnqueueOptions& options = task.options;
   if (options.run_at && options.delay) throw InvalidInput(what + "give either run_at or delay, not both");
-  if (options.delay && (*options.delay < milliseconds{0} || *options.delay > max_enqueue_delay)) {
+  if (options.delay && (*options.delay < milliseconds{0} || *options.delay > longest_ahead)) {
     throw InvalidInput(what + "delay is " + std::to_string(options.delay->count()) +
                        " ms; it must be 0 to 10 years (315360000000 ms)");
+  }
+  if (options.expires_at && options.expires_in)
+    throw InvalidInput(what + "give either expires_at or expires_in, not both");
+  if (options.expires_in && (*options.expires_in <= milliseconds{0} || *options.expires_in > longest_ahead)) {
+    throw InvalidInput(what + "expires_in is " + std::to_string(options.expires_in->count()) +
+                       " ms; it must be 1 ms to 10 years (315360000000 ms)");
   }
   for (const std::string* text : {&task.name, &options.queue, &options.trace_context}) {
     if (text->find('\0') != std::string::npos) {
@@ -80,6 +86,7 @@ db::Params params_of(const NewTask& task) {
   params.add(task.name).add(task.args_json).add(given(task.options.queue));
   params.add(microseconds_since_1970(task.options.run_at)).add(milliseconds_of(task.options.delay));
   params.add(task.options.priority).add(given(task.options.trace_context));
+  params.add(microseconds_since_1970(task.options.expires_at)).add(milliseconds_of(task.options.expires_in));
   return params;
 }
 
@@ -96,7 +103,7 @@ void add_unless_default(db::Params& params, const std::vector<T>& values, const 
 db::Params params_of(const std::vector<NewTask>& tasks) {
   std::vector<std::string> names, args;
   std::vector<std::optional<std::string>> queues, trace_contexts;
-  std::vector<std::optional<std::int64_t>> run_ats_us, delays_ms;
+  std::vector<std::optional<std::int64_t>> run_ats_us, delays_ms, expire_ats_us, expire_in_ms;
   std::vector<std::int64_t> priorities;
   for (const NewTask& task : tasks) {
     names.push_back(task.name);
@@ -106,6 +113,8 @@ db::Params params_of(const std::vector<NewTask>& tasks) {
     delays_ms.push_back(milliseconds_of(task.options.delay));
     priorities.push_back(task.options.priority);
     trace_contexts.push_back(given(task.options.trace_context));
+    expire_ats_us.push_back(microseconds_since_1970(task.options.expires_at));
+    expire_in_ms.push_back(milliseconds_of(task.options.expires_in));
   }
   db::Params params;
   params.add(names).add(args);
@@ -114,6 +123,8 @@ db::Params params_of(const std::vector<NewTask>& tasks) {
   add_unless_default(params, delays_ms, {});
   add_unless_default(params, priorities, std::int64_t{0});
   add_unless_default(params, trace_contexts, {});
+  add_unless_default(params, expire_ats_us, {});
+  add_unless_default(params, expire_in_ms, {});
   return params;
 }
 

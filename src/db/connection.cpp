@@ -272,6 +272,15 @@ void Connection::listen(const std::string& name) {
   });
 }
 
+void Connection::unlisten() {
+  const Impl::Busy busy{*impl_};
+  translated("unlisten", *impl_->connection, [&] {
+    impl_->subscriptions.clear();
+    if (!impl_->connection->is_open()) throw pqxx::broken_connection{"the connection is closed"};
+    impl_->arrived.clear();
+  });
+}
+
 std::vector<Notification> Connection::wait(std::chrono::milliseconds timeout, int wake_fd) {
   return translated("wait", *impl_->connection, [&] {
     // get_notifs and LISTEN pass over a connection that is gone, and it has no socket that would tell.

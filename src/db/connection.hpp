@@ -170,6 +170,8 @@ class Connection {
 
   /// LISTEN on a channel, which is `dogged.` + name with this connection's schema.
   void listen(const std::string& name);
+  /// No channel any more; forgets what has arrived.
+  void unlisten();
   /// Waits until a notification arrives, `wake_fd` (an eventfd) is readable, or the time is over; gives what arrived.
   std::vector<Notification> wait(std::chrono::milliseconds timeout, int wake_fd);
 

@@ -72,8 +72,15 @@ Transition after_loss(const TaskState& task, const Rules& rules) {
   return run_again(std::move(transition), NextRun{});
 }
 
-/// As if nobody had asked to cancel the task.
-Transition without_cancel(const TaskState& task, const Rules& rules, const Ending& ending, double draw) {
+/// A retry that will not be is not spent. The caller says where the task ends instead.
+Transition without_next_run(Transition transition) {
+  if (transition.next_run && transition.next_run->spends_retry) --transition.retry_count;
+  transition.next_run.reset();
+  return transition;
+}
+
+/// As if nobody had asked to cancel the task, and it never expired.
+Transition by_outcome(const TaskState& task, const Rules& rules, const Ending& ending, double draw) {
   switch (ending.outcome) {
     case Outcome::succeeded:
       return ended(task, Outcome::succeeded, Status::succeeded, "");
@@ -112,8 +119,7 @@ bool is_retryable(const Rules& rules, std::string_view error_code) noexcept {
 
 Transition under_cancel(Transition decided) {
   if (decided.status == Status::succeeded || decided.status == Status::cancelled) return decided;
-  if (decided.next_run && decided.next_run->spends_retry) --decided.retry_count;
-  decided.next_run.reset();
+  decided = without_next_run(std::move(decided));
   decided.status = Status::cancelled;
   if (decided.outcome == Outcome::lost) return decided;  // what happened to the attempt stays true
   decided.outcome = Outcome::cancelled;
@@ -121,10 +127,20 @@ Transition under_cancel(Transition decided) {
   return decided;
 }
 
+Transition under_expiry(Transition decided) {
+  if (!decided.next_run) return decided;
+  decided = without_next_run(std::move(decided));
+  decided.status = Status::expired;
+  return decided;
+}
+
 std::optional<Transition> after_attempt(const TaskState& task, const Rules& rules, const Ending& ending, double draw) {
   if (task.status != Status::running) return std::nullopt;
-  Transition decided = without_cancel(task, rules, ending, draw);
+  Transition decided = by_outcome(task, rules, ending, draw);
   if (task.cancel_requested) return under_cancel(std::move(decided));
+  if (decided.next_run && task.expires_in && decided.next_run->delay > *task.expires_in) {
+    return under_expiry(std::move(decided));
+  }
   return decided;  // moved, as the other branch of a conditional expression would not be
 }
 

@@ -28,6 +28,9 @@ struct TaskState {
   int retry_count = 0;  ///< retries spent before it
   int losses = 0;       ///< attempts lost before it
   bool cancel_requested = false;
+  /// How long after the end of the attempt the task may still begin another; negative where that time is over. None: it
+  /// does not expire, or that is not known here, and whoever carries the transition out calls under_expiry.
+  std::optional<milliseconds> expires_in = {};
 
   friend bool operator==(const TaskState&, const TaskState&) = default;
 };
@@ -86,6 +89,11 @@ struct Transition {
 /// requested. Success stands: the work is done. Whatever else happened, the task ends as cancelled and gives back a
 /// retry that it would have spent; the attempt's outcome is `cancelled`, but a lost one stays `lost`. Thread-safe.
 [[nodiscard]] Transition under_cancel(Transition decided);
+
+/// What becomes of a transition when it turns out, before it is carried out, that the next run would fall after the
+/// task's expires_at. The task ends as expired and gives back a retry that it would have spent; what happened to the
+/// attempt stays as it was. A transition without a next run is not changed. Thread-safe.
+[[nodiscard]] Transition under_expiry(Transition decided);
 
 /// Whether a failure with this code is retried while retries are left: it is listed, or "*" is.
 /// INVALID_ARGS and INVALID_RESULT never are, even if they are listed: the same args would meet the same code

@@ -5,6 +5,7 @@
 -- The array of ctids pins the plan: a join with a LIMIT parameter became a hash join over the whole table.
 -- What is picked is noted in dogged.claims, whence it is given back if the answer is lost or the worker dies.
 -- A task with a name that is not in $4 is left for a worker that knows it.
+-- `expires_in_ms`: how long from its claim on the task may begin, rounded down; null where it does not expire.
 -- Fenced: nothing is claimed under a lease that was ended, nor can it be ended (end_leases) while this statement runs. Nor
 -- does a claim count that arrives when the worker has begun another session ($8) because it was not answered.
 with lease as materialized (
@@ -38,4 +39,5 @@ update dogged.tasks_live t
    set status = 'running', attempt = t.attempt + 1, worker_id = $1::bigint, claimed_at = clock_timestamp(),
        next_retry_at = null
  where t.ctid = any (array(select ctid from picked))
-returning t.id, t.name, t.queue, t.priority * 140737488355328 + coalesce(t.ready_position, t.id) as place, t.args::text as args, t.attempt, t.retry_count, t.losses, t.trace_context
+returning t.id, t.name, t.queue, t.priority * 140737488355328 + coalesce(t.ready_position, t.id) as place, t.args::text as args, t.attempt, t.retry_count, t.losses, t.trace_context,
+       floor(extract(epoch from t.expires_at - t.claimed_at) * 1000)::bigint as expires_in_ms

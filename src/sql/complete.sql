@@ -1,6 +1,8 @@
 -- Ends attempts in one statement: moves finished tasks to their partition, schedules retries, writes the attempt rows.
 -- Fenced: a report counts only where the task still runs under this worker and this attempt. Gives the ids that counted.
 -- Where cancelling was requested meanwhile only success and cancellation count: the worker decides again.
+-- Nor does a retry count that would fall after its task's expires_at, by the database's clock: `is_too_late` says so, and the
+-- worker decides again.
 -- A locked row is left for the next batch: a handler's own transaction may hold it, and the others do not wait for that.
 -- Times are the database's: the worker reports how long ago the handler began and ended.
 --
@@ -25,7 +27,7 @@ with report as (
   select r.id, r.attempt, r.to_status, coalesce(r.outcome, 'succeeded') as outcome, r.result, r.error_code,
          r.error_message, r.error_details, r.policy, r.backoff_ms, r.delay_ms, r.retry_after_ms,
          coalesce(r.retry_count, t.retry_count) as retry_count, coalesce(r.losses, t.losses) as losses,
-         t.queue, t.name, t.priority, t.args, t.enqueued_at, t.run_at, t.claimed_at, t.trace_context,
+         t.queue, t.name, t.priority, t.args, t.enqueued_at, t.run_at, t.expires_at, t.claimed_at, t.trace_context,
          t.cancel_requested_at,
          dogged.moment_ago(t.claimed_at, r.started_us_ago) as started_at,
          dogged.moment_ago(t.claimed_at, r.finished_us_ago) as finished_at,
@@ -44,9 +46,9 @@ with report as (
 ), finished as (
   insert into dogged.tasks (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
                             worker_id, claimed_at, finished_at, result, error_code, error_message, trace_context,
-                            cancel_requested_at)
+                            cancel_requested_at, expires_at)
   select id, to_status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses, $1::bigint,
-         claimed_at, finished_at, result, error_code, error_message, trace_context, cancel_requested_at
+         claimed_at, finished_at, result, error_code, error_message, trace_context, cancel_requested_at, expires_at
     from held
    where to_status <> 'pending'
 ), rescheduled as (
@@ -57,7 +59,7 @@ with report as (
          next_retry_at = h.next_retry_at, deferred = h.delay_ms > 0,
          ready_position = case when h.delay_ms > 0 then t.ready_position else dogged.place_in_front() end
     from held h
-   where t.id = any (array(select id from held where to_status = 'pending')) and t.id = h.id
+   where t.id = any (array(select id from held where to_status = 'pending' and (next_retry_at > expires_at) is not true)) and t.id = h.id
 ), recorded as (
   insert into dogged.task_attempts (task_id, attempt, name, queue, outcome, worker_id, claimed_at, started_at,
                                     finished_at, error_code, error_message, error_details, will_retry, next_retry_at,
@@ -65,5 +67,6 @@ with report as (
   select id, attempt, name, queue, outcome, $1::bigint, claimed_at, started_at, finished_at, error_code, error_message,
          error_details, to_status = 'pending', next_retry_at, policy, backoff_ms, delay_ms, retry_after_ms, trace_context
     from held
+   where (next_retry_at > expires_at) is not true
 )
-select id from held
+select id, coalesce(next_retry_at > expires_at, false) as is_too_late from held

@@ -1,8 +1,9 @@
 -- Enqueues from the C++ client, through the SQL function that everyone uses. $4: microseconds since 1970; $5: a delay in
--- milliseconds by the database's clock; at most one of them for a task. An array of nothing but defaults is null.
--- $8, $9: the idempotency key, a producer and the number of its call (producer_calls); null where it is not called again.
+-- milliseconds by the database's clock; at most one of them for a task. $8, $9: the same for
+-- when the task expires. An array of nothing but defaults is null.
+-- $10, $11: the idempotency key, a producer and the number of its call (producer_calls); null where it is not called again.
 select unnest(dogged.note_call(
-         $8::uuid, $9::bigint,
+         $10::uuid, $11::bigint,
          array(select dogged.enqueue_many(
                  $1::text[], $2::jsonb[], $3::text[],
                  case when $4::bigint[] is not null or $5::bigint[] is not null then
@@ -10,4 +11,10 @@ select unnest(dogged.note_call(
                                          now() + t.delay_ms * interval '1 millisecond')
                            from unnest($4::bigint[], $5::bigint[]) with ordinality as t (run_at_us, delay_ms, position)
                           order by t.position) end,
-                 $6::int[], $7::text[])))) as id
+                 $6::int[], $7::text[],
+                 case when $8::bigint[] is not null or $9::bigint[] is not null then
+                   array(select coalesce(timestamptz 'epoch' + t.expires_at_us * interval '1 microsecond',
+                                         now() + t.expires_in_ms * interval '1 millisecond')
+                           from unnest($8::bigint[], $9::bigint[])
+                                  with ordinality as t (expires_at_us, expires_in_ms, position)
+                          order by t.position) end)))) as id

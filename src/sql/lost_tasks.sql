@@ -1,6 +1,7 @@
 -- Up to 1000 tasks of the claims $2 that run under the ended lease of worker $1, with what their definition says of losses.
 -- Whatever is locked is being ended by someone else.
-select t.id, t.name, t.queue, t.attempt, t.retry_count, t.losses, t.cancel_requested_at is not null as cancel_requested, d.retry_lost,
+select t.id, t.name, t.queue, t.attempt, t.retry_count, t.losses, t.cancel_requested_at is not null as cancel_requested,
+       floor(extract(epoch from t.expires_at - clock_timestamp()) * 1000)::bigint as expires_in_ms, d.retry_lost,
        d.max_losses, d.dead_letter
   from dogged.tasks_live t
   left join dogged.task_definitions d on d.name = t.name

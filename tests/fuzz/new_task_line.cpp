@@ -23,6 +23,14 @@ void require_same(const NewTask& task, const json& line) {
   fuzz::require(line.value("priority", json(0)).dump() == priority, "the priority is the line's", priority);
   fuzz::require(line.contains("delay") == task.options.delay.has_value(), "a delay is taken where there is one");
   fuzz::require(line.contains("run_at") == task.options.run_at.has_value(), "a run_at is taken where there is one");
+  fuzz::require(line.contains("expires_in") == task.options.expires_in.has_value(), "expires_in is taken");
+  fuzz::require(line.contains("expires_at") == task.options.expires_at.has_value(), "expires_at is taken");
+  if (task.options.expires_in) {
+    fuzz::require(*task.options.expires_in == duration_from_text(text("expires_in")), "expires_in is the line's");
+  }
+  if (task.options.expires_at) {
+    fuzz::require(*task.options.expires_at == cli::time_from_iso8601(text("expires_at")), "expires_at is the line's");
+  }
   if (task.options.delay) {
     fuzz::require(*task.options.delay == duration_from_text(text("delay")), "the delay is the line's");
   }

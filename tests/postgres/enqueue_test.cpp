@@ -410,9 +410,18 @@ TEST_CASE("an older try of a call that arrives late enqueues nothing") {
   TestDatabase database;
   const std::string producer = "00000000-0000-4000-8000-000000000001";
   const auto call = [&](std::int64_t number) {
-    return database.connection().run(
-        sql::enqueue,
-        db::Params{}.add("a.b").add("{}").add_null().add_null().add_null().add(0).add_null().add(producer).add(number));
+    return database.connection().run(sql::enqueue, db::Params{}
+                                                       .add("a.b")
+                                                       .add("{}")
+                                                       .add_null()
+                                                       .add_null()
+                                                       .add_null()
+                                                       .add(0)
+                                                       .add_null()
+                                                       .add_null()
+                                                       .add_null()
+                                                       .add(producer)
+                                                       .add(number));
   };
   CHECK(call(1).one().number("id") == 1);
   CHECK(call(2).one().number("id") == 2);

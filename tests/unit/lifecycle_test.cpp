@@ -81,11 +81,14 @@ Rules rules_of(const Case& one) {
   return rules;
 }
 
+Ending ending_of(const Case& one) {
+  return {.outcome = one.outcome,
+          .error_code = one.outcome == Outcome::failed ? "HTTP_503" : "",
+          .retry_after = one.retry_after};
+}
+
 std::optional<Transition> transition_of(const Case& one) {
-  const Ending ending{.outcome = one.outcome,
-                      .error_code = one.outcome == Outcome::failed ? "HTTP_503" : "",
-                      .retry_after = one.retry_after};
-  return after_attempt(task_of(one), rules_of(one), ending, draw);
+  return after_attempt(task_of(one), rules_of(one), ending_of(one), draw);
 }
 
 /// The table of docs/lifecycle.md: where the task goes.
@@ -305,6 +308,64 @@ TEST_CASE("to learn of a cancellation after deciding comes to the same as before
     task.cancel_requested = true;
     CHECK(late == after_attempt(task, rules_of(one), ending, draw));
     CHECK(under_cancel(late) == late);
+  }
+}
+
+TEST_CASE("a next run that would fall after expires_at is not: the task expires, and keeps what its attempt came to") {
+  for (const Case& one : all_cases()) {
+    if (one.status != Status::running) continue;
+    CAPTURE(one);
+    const Transition without = transition_of(one).value();
+    const milliseconds delay = without.next_run.value_or(NextRun{}).delay;
+    const auto after = [&](std::optional<milliseconds> expires_in) {
+      TaskState task = task_of(one);
+      task.expires_in = expires_in;
+      return after_attempt(task, rules_of(one), ending_of(one), draw).value();
+    };
+    CHECK(after({}) == without);
+    CHECK(after(24h) == without);
+    CHECK(after(delay) == without);  // on the stroke it may still begin
+    for (milliseconds too_early : {delay - 1ms, milliseconds{-1}, milliseconds{-24h}}) {
+      CAPTURE(too_early.count());
+      const Transition late = after(too_early);
+      if (!without.next_run) {
+        CHECK(late == without);  // what has ended does not expire
+        continue;
+      }
+      CHECK(late.status == Status::expired);
+      CHECK_FALSE(late.will_retry());
+      CHECK(late.outcome == one.outcome);
+      CHECK(late.error_code == expected_code(one.outcome));
+      CHECK(late.retry_count == task_of(one).retry_count);  // a retry that will not be is not spent
+      CHECK(late.losses == without.losses);
+    }
+  }
+}
+
+TEST_CASE("to learn after deciding that a task expires comes to the same as before, and twice to the same as once") {
+  for (const Case& one : all_cases()) {
+    if (one.status != Status::running) continue;
+    CAPTURE(one);
+    TaskState task = task_of(one);
+    const Transition late = under_expiry(after_attempt(task, rules_of(one), ending_of(one), draw).value());
+    task.expires_in = milliseconds{-1};
+    CHECK(late == after_attempt(task, rules_of(one), ending_of(one), draw));
+    CHECK(under_expiry(late) == late);
+  }
+}
+
+TEST_CASE("a task that is cancelled and past its time is cancelled, in whatever order that is learnt") {
+  for (const Case& one : all_cases()) {
+    if (one.status != Status::running) continue;
+    CAPTURE(one);
+    TaskState task = task_of(one);
+    const Transition decided = after_attempt(task, rules_of(one), ending_of(one), draw).value();
+    task.cancel_requested = true;
+    task.expires_in = milliseconds{-1};
+    const auto known_before = after_attempt(task, rules_of(one), ending_of(one), draw);
+    CHECK(known_before == under_cancel(decided));
+    CHECK(known_before == under_expiry(under_cancel(decided)));
+    if (decided.next_run) CHECK(known_before == under_cancel(under_expiry(decided)));
   }
 }
 

@@ -1,7 +1,8 @@
-// The producer's side: enqueue tasks.
+// The producer's side: enqueue tasks, wait for their results, cancel and reschedule them.
 //
 //   dogged::Client client{"postgresql://app@db/app"};
 //   dogged::TaskId id = client.enqueue(deliver_webhook, Delivery{…}, {.delay = 30s, .priority = -10});
+//   dogged::TaskResult<Receipt> outcome = client.wait(deliver_webhook, id, 1min);
 #pragma once
 
 #include <chrono>
@@ -9,10 +10,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <dogged/detail/json_text.hpp>
 #include <dogged/error.hpp>
+#include <dogged/outcome.hpp>
 #include <dogged/task.hpp>
 
 namespace dogged {
@@ -49,6 +53,12 @@ struct EnqueueOptions {
   /// again after 20 ms, then up to a second. 0: it throws QueueFull at once; at most 24 h. Of a call for many tasks,
   /// the longest counts. Other threads' calls on the client go on meanwhile. Not for enqueue_in, which refuses it.
   milliseconds wait_for_room{0};
+  /// Good until: no attempt begins after this time, neither the first nor a retry. A task that is still pending then
+  /// ends as `expired`; an attempt that runs is not cut short. Refused unless it is after run_at and now, by the
+  /// database's clock, and within 10 years.
+  std::optional<std::chrono::system_clock::time_point> expires_at = {};
+  /// The same as a time from now on, by the database's clock. Give either this or expires_at; 1 ms to 10 years.
+  std::optional<milliseconds> expires_in = {};
 };
 
 /// A queue has no room for the tasks of a call (max_depth), and had none within wait_for_room. Nothing was enqueued.
@@ -65,13 +75,14 @@ struct NewTask {
   EnqueueOptions options = {};
 };
 
-/// A connection that enqueues. Thread-safe: calls are made one after another; use a client per thread for more.
+/// A connection that enqueues. Thread-safe: calls are made one after another; use a client per thread for more. Only
+/// wait() holds up no other call: each that is under way has a connection of its own.
 ///
-/// Each call is one transaction: when it returns, the tasks are durable; when it throws InvalidInput, none was
-/// enqueued. A call whose connection is gone, or that fails for another reason that passes, is tried again
-/// (ClientOptions::retry), and enqueues once: where an answer was lost, the next try asks the database first whether
-/// the call has taken effect, by an idempotency key that was written with the tasks (the table producer_calls). Only
-/// after ConnectionError is the outcome unknown: the tries are spent, and an answer was lost.
+/// Each call is one transaction: when it returns, what it did is durable; when it throws InvalidInput, nothing was
+/// done. A call whose connection is gone, or that fails for another reason that passes, is tried again
+/// (ClientOptions::retry), and takes effect once: where an answer was lost, the next try asks the database first
+/// whether the call has taken effect, and what it answered, by an idempotency key that was written with it (the table
+/// producer_calls). Only after ConnectionError is the outcome unknown: the tries are spent, and an answer was lost.
 ///
 /// A client belongs to the process that made it: after a fork, the child makes its own (InvalidInput otherwise).
 class Client {
@@ -109,6 +120,42 @@ class Client {
   /// tasks of a call travel in one statement: keep a call under some 100 MB, as batches of 1000 or 10,000.
   TaskId enqueue(const NewTask& task);
   std::vector<TaskId> enqueue_many(const std::vector<NewTask>& tasks);
+
+  /// Waits until the task has ended, or for `timeout` (0 to 24 h; 0 looks once), and tells how it stands then:
+  /// has_ended() is false where the time was over first. Whoever ends it is heard of at once from workers that listen,
+  /// else within 0.5 s, by asking. Throws InvalidInput (there is no such task, or no longer; a timeout out of range),
+  /// DatabaseError, and ConnectionError: the last error, when ClientOptions::retry has no try left.
+  ///
+  /// The task must have been committed: within the transaction of enqueue_in it would be waited for in vain. Do not
+  /// wait in a handler for a task of the same queue: with all threads of the queue waiting, nothing is left to run it.
+  [[nodiscard]] TaskOutcome wait(TaskId id, milliseconds timeout);
+
+  /// The same with the result in the type of the task's key. Throws as above, and InvalidInput where the task has
+  /// another name, or a result that is not of that type.
+  template <class Args, class Result>
+  [[nodiscard]] typename detail::Awaited<Result>::type wait(const Task<Args, Result>& task, TaskId id,
+                                                            milliseconds timeout) {
+    TaskOutcome outcome = wait(id, timeout);
+    detail::require_name(outcome, task.name());
+    if constexpr (std::is_void_v<Result>) {
+      return outcome;
+    } else {
+      return detail::with_result<Result>(std::move(outcome));
+    }
+  }
+
+  /// Cancels a task that is pending, and asks the handler of one that runs to stop, as dogged.cancel in SQL does.
+  /// Throws as enqueue does.
+  CancelResult cancel(TaskId id);
+
+  /// Makes a dead letter (`failed`) pending again, once, as dogged.replay in SQL does. Throws as enqueue does.
+  ReplayResult replay(TaskId id);
+
+  /// Sets when a pending task runs next, the first time or as a retry, as dogged.reschedule in SQL does: `run_at` at
+  /// most 5 minutes past and 10 years ahead of the database's clock. Throws as enqueue does.
+  RescheduleResult reschedule(TaskId id, std::chrono::system_clock::time_point run_at);
+  /// The same as a time from now on, by the database's clock: 0 to 10 years.
+  RescheduleResult reschedule(TaskId id, milliseconds delay);
 
  private:
   class Impl;

@@ -1,0 +1,132 @@
+// See task_wait.hpp.
+#include "client/task_wait.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include <dogged/retry.hpp>
+
+#include "client/passing_error.hpp"
+#include "lifecycle/lifecycle.hpp"
+#include "migrate/migrate.hpp"
+#include "sql_statements.hpp"
+
+namespace dogged {
+namespace {
+
+constexpr milliseconds first_pause{20};  // between two looks, doubled
+constexpr milliseconds longest_pause{500};
+constexpr milliseconds between_announcements{10'000};  // workers remember one for three times as long
+constexpr milliseconds shortest_try{100};              // where the time is over before the server has answered once
+
+TaskStatus status_of(std::string_view text) {
+  const auto status = lifecycle::status_from_text(text);
+  if (!status)
+    throw SchemaMismatch("the database says \"" + std::string{text} + "\", which this program does not know");
+  return static_cast<TaskStatus>(*status);
+}
+static_assert(to_text(TaskStatus::expired) == "expired" &&
+              static_cast<int>(TaskStatus::expired) == static_cast<int>(lifecycle::Status::expired));
+
+TaskOutcome outcome_of(const db::Row& row) {
+  return {.id = row.number("id"),
+          .name = std::string{row.text("name")},
+          .status = status_of(row.text("status")),
+          .attempts = static_cast<int>(row.number("attempt")),
+          .result_json = row.maybe_text("result").value_or(""),
+          .error_code = row.maybe_text("error_code").value_or(""),
+          .error_message = row.maybe_text("error_message").value_or("")};
+}
+
+}  // namespace
+
+TaskOutcome TaskWait::wait(TaskId id, milliseconds timeout) {
+  const auto until = SteadyClock::now() + timeout;
+  announce_at_ = SteadyClock::now();
+  milliseconds pause = first_pause;
+  while (true) {
+    TaskOutcome outcome = look(id, until);
+    const auto now = SteadyClock::now();
+    if (outcome.has_ended() || now >= until) return outcome;
+    wait_for_news(id, std::min<SteadyClock::time_point>(until, now + pause));
+    pause = std::min(2 * pause, longest_pause);
+  }
+}
+
+bool TaskWait::rest() noexcept {
+  try {
+    if (!connection_) return false;
+    connection_->unlisten();
+    listens_ = false;
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+/// Asks, and again while that fails for a reason that passes. Not for longer than the wait has time, but once in any
+/// case.
+TaskOutcome TaskWait::look(TaskId id, SteadyClock::time_point until) {
+  RetryOptions options;
+  options.deadline = std::min<SteadyClock::time_point>(SteadyClock::now() + settings_.retry_for,
+                                                       std::max(until, SteadyClock::now() + shortest_try));
+  const auto result = retry_if(
+      settings_.retry,
+      [&] {
+        try {
+          return look_once(id);
+        } catch (const ConnectionError&) {
+          connection_.reset();
+          throw;
+        }
+      },
+      is_passing, options);
+  if (!result && result.error) std::rethrow_exception(result.error);
+  return result.value();
+}
+
+TaskOutcome TaskWait::look_once(TaskId id) {
+  connect();
+  const db::Rows rows = connection_->run(sql::task_outcome, db::Params{}.add(id));
+  if (rows.empty()) {
+    throw InvalidInput("there is no task " + std::to_string(id),
+                       "a task is there once its transaction has committed, and when it has ended, for a limited time");
+  }
+  TaskOutcome outcome = outcome_of(rows.one());
+  if (!outcome.has_ended() && SteadyClock::now() >= announce_at_) {
+    connection_->run(sql::announce_wait, db::Params{}.add(id));
+    announce_at_ = SteadyClock::now() + between_announcements;
+  }
+  return outcome;
+}
+
+/// Until the task is said to have ended, or the time has come.
+void TaskWait::wait_for_news(TaskId id, SteadyClock::time_point until) {
+  try {
+    for (auto now = SteadyClock::now(); now < until; now = SteadyClock::now()) {
+      for (const db::Notification& ended : connection_->wait(std::chrono::ceil<milliseconds>(until - now), -1)) {
+        if (ended.payload == std::to_string(id)) return;
+      }
+    }
+  } catch (const ConnectionError&) {  // the next look connects again
+    connection_.reset();
+    std::this_thread::sleep_until(until);
+  }
+}
+
+void TaskWait::connect() {
+  if (connection_ && connection_->is_closed_by_server()) connection_.reset();
+  if (!connection_) {
+    listens_ = false;
+    connection_.emplace(settings_.database);
+    migrate::require_current(*connection_);
+  }
+  if (std::exchange(listens_, true)) return;
+  connection_->listen("ended");
+}
+
+}  // namespace dogged

@@ -1,0 +1,49 @@
+// Client::wait: a connection on which the end of tasks is waited for.
+//
+// It listens, tells the workers which task it waits for (announce_wait.sql), and they notify when that ends: who is not
+// waited for costs them nothing. What is not notified of is found by asking, less and less often: a task that was
+// cancelled or has expired, one whose worker does not listen, and everything behind a transaction pooler.
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+#include <dogged/outcome.hpp>
+#include <dogged/policy.hpp>
+
+#include "db/connection.hpp"
+
+namespace dogged {
+
+/// For one thread at a time.
+class TaskWait {
+ public:
+  struct Settings {
+    db::Settings database;
+    RetryPolicy retry;  ///< of a look that fails for a reason that passes
+    milliseconds retry_for;
+  };
+  /// Connects when it is needed.
+  explicit TaskWait(Settings settings) : settings_(std::move(settings)) {}
+
+  /// As Client::wait.
+  [[nodiscard]] TaskOutcome wait(TaskId id, milliseconds timeout);
+
+  /// Listens no more, so that it can be kept: what arrived would pile up. False: the connection is of no use any more.
+  [[nodiscard]] bool rest() noexcept;
+
+ private:
+  using SteadyClock = std::chrono::steady_clock;
+
+  [[nodiscard]] TaskOutcome look(TaskId id, SteadyClock::time_point until);
+  [[nodiscard]] TaskOutcome look_once(TaskId id);
+  void wait_for_news(TaskId id, SteadyClock::time_point until);
+  void connect();
+
+  const Settings settings_;
+  std::optional<db::Connection> connection_;
+  bool listens_ = false;
+  SteadyClock::time_point announce_at_;
+};
+
+}  // namespace dogged

@@ -1,0 +1,126 @@
+// What dogged::Client tells of a task: how it stands or ended, and what a cancel, replay or reschedule came to.
+//
+// Values; their functions are thread-safe.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include <dogged/error.hpp>
+#include <dogged/task.hpp>
+
+namespace dogged {
+
+/// docs/lifecycle.md tells what each means.
+enum class TaskStatus { pending, running, succeeded, failed, discarded, cancelled, expired };
+
+[[nodiscard]] constexpr std::string_view to_text(TaskStatus status) noexcept {
+  constexpr std::array<std::string_view, 7> texts = {"pending",   "running",   "succeeded", "failed",
+                                                     "discarded", "cancelled", "expired"};
+  return texts[static_cast<std::size_t>(status)];
+}
+
+/// What Client::cancel came to.
+enum class CancelResult {
+  cancelled,  ///< it was pending, and has ended
+  requested,  ///< it runs: its handler is asked to stop, and unless it succeeds the task ends as cancelled
+  ended,      ///< it had ended before; nothing has changed
+  not_found,  ///< there is no such task, or no longer
+};
+
+/// What Client::replay came to.
+enum class ReplayResult {
+  replayed,    ///< it was a dead letter, and is pending again
+  not_failed,  ///< it is no dead letter; nothing has changed
+  not_found,   ///< there is no such task, or no longer
+};
+
+/// What Client::reschedule came to.
+enum class RescheduleResult {
+  rescheduled,  ///< it is pending, and runs next at the new time
+  running,      ///< an attempt is under way; nothing has changed
+  ended,        ///< it had ended before; nothing has changed
+  not_found,    ///< there is no such task, or no longer
+};
+
+[[nodiscard]] constexpr std::string_view to_text(CancelResult result) noexcept {
+  constexpr std::array<std::string_view, 4> texts = {"cancelled", "requested", "ended", "not_found"};
+  return texts[static_cast<std::size_t>(result)];
+}
+
+[[nodiscard]] constexpr std::string_view to_text(ReplayResult result) noexcept {
+  constexpr std::array<std::string_view, 3> texts = {"replayed", "not_failed", "not_found"};
+  return texts[static_cast<std::size_t>(result)];
+}
+
+[[nodiscard]] constexpr std::string_view to_text(RescheduleResult result) noexcept {
+  constexpr std::array<std::string_view, 4> texts = {"rescheduled", "running", "ended", "not_found"};
+  return texts[static_cast<std::size_t>(result)];
+}
+
+/// How a task stands, or ended.
+struct TaskOutcome {
+  TaskId id = 0;
+  std::string name;
+  TaskStatus status = TaskStatus::pending;
+  int attempts = 0;           ///< begun so far
+  std::string result_json;    ///< of one that succeeded; empty where its handler gave nothing
+  std::string error_code;     ///< of the last attempt that failed; empty where none did, or the task succeeded
+  std::string error_message;  ///< of the same
+
+  /// False: it is pending or running, and a wait for it ran out of time.
+  [[nodiscard]] bool has_ended() const noexcept {
+    return status != TaskStatus::pending && status != TaskStatus::running;
+  }
+  [[nodiscard]] bool has_succeeded() const noexcept { return status == TaskStatus::succeeded; }
+};
+
+/// The same with the result in its type.
+template <class Result>
+struct TaskResult : TaskOutcome {
+  std::optional<Result> result;  ///< of one that succeeded; nothing where result_json is empty
+};
+
+namespace detail {
+
+/// What a wait by a task's key gives.
+template <class Result>
+struct Awaited {
+  static_assert(FromJson<Result>,
+                "dogged: to wait for the result of a task, its type must convert from nlohmann::json: give the type "
+                "from_json, for example with NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE");
+  using type = TaskResult<Result>;
+};
+template <>
+struct Awaited<void> {
+  using type = TaskOutcome;
+};
+
+inline void require_name(const TaskOutcome& outcome, std::string_view name) {
+  if (outcome.name == name) return;
+  throw InvalidInput("task " + std::to_string(outcome.id) + " is " + outcome.name + ", not " + std::string{name},
+                     "wait for it with its own key, or by its id alone");
+}
+
+template <class Result>
+[[nodiscard]] TaskResult<Result> with_result(TaskOutcome&& outcome) {
+  TaskResult<Result> typed{std::move(outcome), std::nullopt};
+  if (typed.result_json.empty()) return typed;
+  try {
+    typed.result = nlohmann::json::parse(typed.result_json).template get<Result>();
+  } catch (const nlohmann::json::exception& error) {
+    throw InvalidInput("the result of task " + std::to_string(typed.id) + " (" + typed.name +
+                           ") is not what its key says: " + error.what(),
+                       "its worker was built with another type; by its id alone its result is given as JSON text");
+  }
+  return typed;
+}
+
+}  // namespace detail
+}  // namespace dogged
