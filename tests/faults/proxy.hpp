@@ -22,7 +22,7 @@
 
 namespace dogged::faults {
 
-enum class Statement { completion, commit, enqueue };
+enum class Statement { completion, commit, enqueue };  // enqueue: or another call of a client
 enum class Side { before_server, after_server };
 
 class Proxy {

@@ -279,6 +279,19 @@ TEST_CASE("a client whose call is cut before or after the server did it enqueues
                                "where name = 'for_nobody'") == in_text);
 }
 
+TEST_CASE("a client whose change of a task is cut before or after the server did it hears what it came to",
+          "[scenario]") {
+  Stage stage;
+  Proxy proxy{Stage::server().socket()};
+  Client client{proxy.url(), {.schema = stage.database().settings().schema}};
+  const TaskId id = client.enqueue(NewTask{.name = "for_nobody", .options = {.delay = std::chrono::hours{1}}});
+  SECTION("before") { proxy.cut_at(Statement::enqueue, Side::before_server); }
+  SECTION("after") { proxy.cut_at(Statement::enqueue, Side::after_server); }
+  CHECK(client.cancel(id) == CancelResult::cancelled);  // not `ended`, which a second cancel would find
+  CHECK(proxy.hits() == 1);
+  CHECK(client.cancel(id) == CancelResult::ended);
+}
+
 TEST_CASE("a client that does not wait says at once that the server is away", "[scenario]") {
   Stage stage;
   Client client{Stage::server().url(), {.schema = stage.database().settings().schema, .retry = NoRetry{}}};
