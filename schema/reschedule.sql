@@ -30,13 +30,17 @@ begin
   -- Before a position is taken: see src/sql/settle_watermarks.sql.
   perform pg_current_xact_id();
   -- Waits for a claim, a promotion or a completion under way, as in dogged.cancel.
-  select t.status, t.queue, t.name, t.attempt, t.deferred, coalesce(t.next_retry_at, t.run_at) as due into task
+  select t.status, t.queue, t.name, t.attempt, t.deferred, coalesce(t.next_retry_at, t.run_at) as due, t.expires_at into task
     from dogged.tasks_live t where t.id = reschedule.id for update;
 
   if not found then
     return case when exists (select from dogged.tasks t where t.id = reschedule.id) then 'ended' else 'not_found' end;
   elsif task.status = 'running' then
     return 'running';
+  elsif due >= task.expires_at then
+    raise exception 'task %: run_at % is not before its expires_at %, so it would never run', reschedule.id, due, task.expires_at
+      using hint = 'Give an earlier time, or enqueue the task anew. Nothing was rescheduled.',
+            errcode = 'invalid_parameter_value';
   end if;
 
   -- What becomes ready takes a new place, behind what a worker may have passed over already (worker/watermarks.hpp); what

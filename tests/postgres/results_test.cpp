@@ -271,6 +271,56 @@ TEST_CASE("a client cancels what is pending, asks what runs to stop, and says wh
   CHECK(client.wait(running, 20s).status == TaskStatus::cancelled);
 }
 
+TEST_CASE("a client replays a dead letter once, and says where there was none") {
+  TestDatabase database;
+  Client client = database.client();
+  const TaskId id = client.enqueue(work, no_args, {.expires_in = 1h});
+  CHECK(client.replay(id) == ReplayResult::not_failed);
+  CHECK(client.replay(4711) == ReplayResult::not_found);
+  std::atomic<bool> fails{true};
+  RunningWorker worker{database, {registered(work, [&](Context&, const nlohmann::json&) {
+                         if (fails) throw TaskError{"HTTP_404", "no such page"};
+                       })}};
+  REQUIRE(client.wait(id, 20s).status == TaskStatus::failed);
+  fails = false;
+  CHECK(client.replay(id) == ReplayResult::replayed);
+  const TaskOutcome outcome = client.wait(id, 20s);
+  CHECK(outcome.has_succeeded());
+  CHECK(outcome.attempts == 2);
+  CHECK(client.replay(id) == ReplayResult::not_failed);
+}
+
+TEST_CASE("a client reschedules what is pending, within the time that the task has") {
+  TestDatabase database;
+  Client client = database.client();
+  const TaskId id = client.enqueue(work, no_args, {.delay = 1h, .expires_in = 4h});
+  const auto due_in = [&] {
+    return database.value(
+        "select round(extract(epoch from run_at - enqueued_at) / 3600) as value from dogged.tasks_live");
+  };
+  CHECK(client.reschedule(id, 2h) == RescheduleResult::rescheduled);
+  CHECK(due_in() == "2");
+  CHECK(client.reschedule(id, std::chrono::system_clock::now() + 3h) == RescheduleResult::rescheduled);
+  CHECK(due_in() == "3");
+  const auto refused = [&](milliseconds delay) {
+    return std::string{error_of<InvalidInput>([&] { client.reschedule(id, delay); }).what()};
+  };
+  CHECK(contains(refused(5h), "is not before its expires_at"));
+  CHECK(contains(refused(-1ms), "delay is -1 ms; it must be 0 to 10 years"));
+  CHECK(contains(refused(24h * 3651), "it must be 0 to 10 years"));
+  CHECK(due_in() == "3");
+  CHECK(client.reschedule(4711, 1h) == RescheduleResult::not_found);
+
+  Gate gate;
+  RunningWorker worker{database, {gated(gate)}};
+  CHECK(client.reschedule(id, 0ms) == RescheduleResult::rescheduled);
+  REQUIRE(eventually([&] { return gate.arrived() == 1; }));
+  CHECK(client.reschedule(id, 1h) == RescheduleResult::running);
+  gate.open();
+  REQUIRE(client.wait(id, 20s).has_succeeded());
+  CHECK(client.reschedule(id, 1h) == RescheduleResult::ended);
+}
+
 TEST_CASE("an answer that was lost is given again, and an older try that arrives late changes nothing") {
   TestDatabase database;
   const TaskId id = database.client().enqueue(work, no_args, {.delay = 1h});
