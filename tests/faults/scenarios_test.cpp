@@ -284,12 +284,25 @@ TEST_CASE("a client whose change of a task is cut before or after the server did
   Stage stage;
   Proxy proxy{Stage::server().socket()};
   Client client{proxy.url(), {.schema = stage.database().settings().schema}};
-  const TaskId id = client.enqueue(NewTask{.name = "for_nobody", .options = {.delay = std::chrono::hours{1}}});
-  SECTION("before") { proxy.cut_at(Statement::enqueue, Side::before_server); }
-  SECTION("after") { proxy.cut_at(Statement::enqueue, Side::after_server); }
-  CHECK(client.cancel(id) == CancelResult::cancelled);  // not `ended`, which a second cancel would find
+  const TaskId id = client.enqueue(NewTask{.name = "for_nobody"});
+  const Side side = GENERATE(Side::before_server, Side::after_server);
+  const auto cut_next = [&] { proxy.cut_at(Statement::enqueue, side); };
+  SECTION("cancel") {
+    cut_next();
+    CHECK(client.cancel(id) == CancelResult::cancelled);  // not `ended`, which a second cancel finds
+    CHECK(client.cancel(id) == CancelResult::ended);
+  }
+  SECTION("replay") {
+    stage.database().run("update dogged.tasks set status = 'failed', finished_at = now()");
+    cut_next();
+    CHECK(client.replay(id) == ReplayResult::replayed);
+    CHECK(client.replay(id) == ReplayResult::not_failed);
+  }
+  SECTION("reschedule") {
+    cut_next();
+    CHECK(client.reschedule(id, std::chrono::hours{1}) == RescheduleResult::rescheduled);
+  }
   CHECK(proxy.hits() == 1);
-  CHECK(client.cancel(id) == CancelResult::ended);
 }
 
 TEST_CASE("a client that does not wait says at once that the server is away", "[scenario]") {
