@@ -2,7 +2,10 @@
 #include "upkeep.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -19,6 +22,9 @@ constexpr std::chrono::hours chores_interval{1};
 constexpr std::chrono::minutes chores_again{1};  // after they failed
 constexpr milliseconds while_locked{250};        // what is to be rescued is locked by someone
 constexpr milliseconds shortest_until_lapse{50};
+// What expires: tasks whose transaction was longer under way are found when all are looked at.
+constexpr milliseconds longest_late_commit{60'000};
+constexpr std::chrono::minutes between_looks_at_all{10};
 constexpr int heartbeats_between_comparisons = 6;  // of definitions, unless a worker has announced itself
 
 /// By a row of differing_definitions.sql.
@@ -133,12 +139,20 @@ Upkeep::Outlook Upkeep::outlook() {
 
 /// Tasks that wait, in whatever queue, and whose time is over. Not later than a heartbeat after it.
 void Upkeep::expire() {
+  const auto begun_at = SteadyClock::now();
+  const bool looks_at_all = begun_at >= expire_all_at_;
+  std::optional<std::int64_t> look_back_ms;
+  if (!looks_at_all) {
+    look_back_ms = std::chrono::ceil<milliseconds>(begun_at - expired_at_ + longest_late_commit).count();
+  }
   std::map<std::pair<std::string, std::string>, std::size_t> expired;
   while (!stop_.stop_requested()) {
-    const db::Rows batch = session_.connection().run(sql::expire);
+    const db::Rows batch = session_.connection().run(sql::expire, db::Params{}.add(look_back_ms));
     for (const db::Row& row : batch) ++expired[{std::string{row.text("name")}, std::string{row.text("queue")}}];
     if (batch.empty()) break;
   }
+  expired_at_ = begun_at;
+  if (looks_at_all) expire_all_at_ = begun_at + between_looks_at_all;
   for (const auto& [task, count] : expired) {
     log_->info("event=expired name={} queue={} tasks={}", task.first, task.second, count);
   }

@@ -67,8 +67,10 @@ class Upkeep {
   SteadyClock::time_point compare_at_;
   SteadyClock::time_point may_end_leases_at_;
   SteadyClock::time_point look_at_;
-  std::set<std::string> adopted_;     // tasks for which another worker's declaration is in force
-  std::set<std::string> unreadable_;  // tasks for which that cannot be read
+  SteadyClock::time_point expired_at_;     // when it looked last for what has expired
+  SteadyClock::time_point expire_all_at_;  // when it looks not only for what has expired since
+  std::set<std::string> adopted_;          // tasks for which another worker's declaration is in force
+  std::set<std::string> unreadable_;       // tasks for which that cannot be read
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -91,12 +91,13 @@ TEST_CASE("when a task expires stands in its row, from C++, from SQL and in a tr
 TEST_CASE("a task that could never run is refused, and the error says why and what to do") {
   TestDatabase database;
   Client client = database.client();
+  // What both errors say, of a call for one task and of one for several.
   const auto refused = [&](const EnqueueOptions& options) {
     const NewTask bad{"a.b", "{}", options};
     const std::string one = error_of<InvalidInput>([&] { client.enqueue(bad); }).what();
     const std::string many = error_of<InvalidInput>([&] { client.enqueue_many({NewTask{"good"}, bad}); }).what();
-    CHECK(one == many);
-    CHECK(contains(one, "a.b"));
+    CHECK(contains(one, "task \"a.b\": "));
+    CHECK(one.substr(0, one.find("at 2")) == many.substr(0, many.find("at 2")));  // what follows are times
     return one;
   };
   const auto now = std::chrono::system_clock::now();
@@ -111,7 +112,8 @@ TEST_CASE("a task that could never run is refused, and the error says why and wh
   CHECK(contains(refused_in_sql(database, "enqueue('a.b', expires_at => '-infinity')"), "expires_at is -infinity"));
   CHECK(contains(refused_in_sql(database, "enqueue('a.b', expires_at => now())"), "hint: Give a later time"));
   CHECK(contains(
-      refused_in_sql(database, "enqueue_many('{a.b}', array['{}'::jsonb], expires_ats => array[now(), now()])"),
+      refused_in_sql(database,
+                     "enqueue_many('{a.b}', array['{}'::jsonb], expires_ats => array[null, null]::timestamptz[])"),
       "a task needs a name"));
   CHECK(database.count_tasks() == 0);
 }
