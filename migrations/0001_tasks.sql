@@ -120,7 +120,7 @@ comment on sequence dogged.tasks_id_seq is
   'Ids of tasks, and the places of those that became ready later than they were enqueued.';
 
 -- One logical table, three kinds of partitions: `live` is small and hot and alone sees updates, so that its indexes
--- and vacuum do not grow with the history; `failed` are the dead letters; `done` goes by days that are dropped whole.
+-- and vacuum do not grow with the history; `failed` are the dead letters, `done` the rest; both go by days that are dropped whole.
 create table dogged.tasks (
   id            bigint not null default nextval('dogged.tasks_id_seq'),
   status        dogged.task_status not null default 'pending',
@@ -191,14 +191,18 @@ create index tasks_live_waiting on dogged.tasks_live (queue, (coalesce(next_retr
 create index tasks_live_expiring on dogged.tasks_live (expires_at) where expires_at is not null;
 comment on table dogged.tasks_live is 'The pending and running tasks: small and hot, whatever the history.';
 
-create table dogged.tasks_failed partition of dogged.tasks (primary key (id)) for values in ('failed');
-create index tasks_failed_finished_at on dogged.tasks_failed (finished_at);
-comment on table dogged.tasks_failed is 'The dead letters.';
+create table dogged.tasks_failed partition of dogged.tasks for values in ('failed') partition by range (finished_at);
+create index tasks_failed_id on dogged.tasks_failed (id);
+create index tasks_failed_finished_at on dogged.tasks_failed (finished_at, id);
+-- The default partitions take the tasks of a day whose partition is missing, so that no completion fails for want of one.
+create table dogged.tasks_failed_default partition of dogged.tasks_failed default;
+comment on table dogged.tasks_failed is 'The dead letters, by the day they failed (UTC).';
+comment on table dogged.tasks_failed_default is
+  'For days that have no partition yet; dogged.make_partitions moves its rows.';
 
 create table dogged.tasks_done partition of dogged.tasks for values in ('succeeded', 'discarded', 'cancelled', 'expired')
   partition by range (finished_at);
 create index tasks_done_id on dogged.tasks_done (id);
--- Takes the tasks of a day whose partition is missing, so that no completion fails for want of one.
 create table dogged.tasks_done_default partition of dogged.tasks_done default;
 comment on table dogged.tasks_done is
   'The tasks that succeeded, were discarded, cancelled or expired, by the day they ended (UTC).';

@@ -1,7 +1,8 @@
--- dogged.make_partitions(): partitions by day for task_attempts and tasks_done, from yesterday to the days that
+-- dogged.make_partitions(): partitions by day for task_attempts, tasks_done and tasks_failed, from yesterday to the days that
 -- settings.partition_days_ahead names. Workers call it when they start and every hour; `dogged migrate` calls it too.
 --
--- A day is one of UTC. Rows that fell into the default partition because their day was missing are moved. Nothing waits
+-- A day is one of UTC. Rows that fell into the default partition because their day was missing are moved, also where the day is
+-- an older one: retention drops days, and would never find them in the default partition. Nothing waits
 -- for long: attaching needs a short exclusive lock on the default partition, and where a long query holds it the days are
 -- made by a later call, while completions go on into the default partition.
 
@@ -12,7 +13,8 @@ declare
   from_time constant timestamptz := day::timestamp at time zone 'UTC';
   to_time constant timestamptz := (day + 1)::timestamp at time zone 'UTC';
 begin
-  if to_regclass('dogged.' || partition_name) is not null then
+  if to_regclass('dogged.' || partition_name) is not null
+     or to_regclass(format('dogged.%s_kept_%s', parent, to_char(day, 'YYYYMMDD'))) is not null then  -- see retention.sql
     return false;
   end if;
   -- A table of its own first, then attached: CREATE TABLE … PARTITION OF would lock the parent against everyone.
@@ -33,27 +35,43 @@ begin
   return true;
 end $$;
 comment on function dogged.make_partition(text, date) is
-  'Internal: makes one day''s partition of task_attempts or tasks_done; false if it is there. Error '
-  'lock_not_available if the default partition is in use for longer than 500 ms.';
+  'Internal: makes one day''s partition of task_attempts, tasks_done or tasks_failed; false if it is there. Error lock_not_available if the '
+  'default partition is in use for longer than 500 ms.';
+
+create or replace function dogged.days_to_make(parent text) returns setof date
+language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = on as $$
+declare
+  today constant date := (clock_timestamp() at time zone 'UTC')::date;
+begin
+  return query select today + days from generate_series(-1, (select partition_days_ahead from dogged.settings)) as days;
+  -- At most a month of them in one call, the latest first; what a wrong clock may have written stays where it is.
+  return query execute format(
+    'select distinct (d.finished_at at time zone ''UTC'')::date as day
+       from dogged.%I d
+      where d.finished_at >= ''2000-01-01'' and d.finished_at < $1
+      order by day desc limit 31', parent || '_default')
+    using (today - 1)::timestamp at time zone 'UTC';
+end $$;
+comment on function dogged.days_to_make(text) is
+  'Internal: the days of a partitioned table that shall have a partition: the coming ones, and older ones that stand in its default partition.';
 
 -- As the owner: workers call it, and make no tables of their own.
 create or replace function dogged.make_partitions() returns integer
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-  today constant date := (clock_timestamp() at time zone 'UTC')::date;
   made integer := 0;
   made_of_parent integer;
   parent text;
-  offset_days integer;
+  day date;
 begin
-  if not pg_try_advisory_xact_lock(hashtextextended('dogged.make_partitions', 0)) then
-    return 0;  -- another worker is at it
+  if not pg_try_advisory_xact_lock(hashtextextended('dogged.partitions', 0)) then
+    return 0;  -- another worker is at it, or retention is
   end if;
-  foreach parent in array array['task_attempts', 'tasks_done'] loop
+  foreach parent in array array['task_attempts', 'tasks_done', 'tasks_failed'] loop
     begin
       made_of_parent := 0;
-      for offset_days in select generate_series(-1, partition_days_ahead) from dogged.settings loop
-        made_of_parent := made_of_parent + dogged.make_partition(parent, today + offset_days)::integer;
+      for day in select dogged.days_to_make(parent) loop
+        made_of_parent := made_of_parent + dogged.make_partition(parent, day)::integer;
       end loop;
       made := made + made_of_parent;
     exception when lock_not_available then

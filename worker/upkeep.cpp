@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "rescue.hpp"
+#include "retention/retention.hpp"
 #include "sql_statements.hpp"
 #include "worker_row.hpp"
 
@@ -19,7 +20,7 @@ namespace dogged::runtime {
 namespace {
 
 constexpr std::chrono::hours chores_interval{1};
-constexpr std::chrono::minutes chores_again{1};  // after they failed
+constexpr std::chrono::minutes chores_again{1};  // after they failed, or a table was in use
 constexpr milliseconds while_locked{250};        // what is to be rescued is locked by someone
 constexpr milliseconds shortest_until_lapse{50};
 // What expires: tasks whose transaction was longer under way are found when all are looked at.
@@ -51,7 +52,7 @@ Upkeep::Upkeep(Session session, Settings settings, const Definitions& definition
       definitions_(definitions),
       on_rescued_(std::move(on_rescued)),
       log_(std::move(log)),
-      chores_at_(SteadyClock::now() + chores_interval),  // the worker has made partitions before it began
+      chores_at_(SteadyClock::now() + settings.first_chores),  // the worker has made partitions before it began
       may_end_leases_at_(SteadyClock::now() + (settings.lets_others_renew ? settings.heartbeat : milliseconds{0})),
       look_at_(SteadyClock::now()) {
   thread_.start([this] { run(); });
@@ -164,7 +165,29 @@ void Upkeep::do_chores() {
   if (made > 0) log_->debug("made {} partitions for the coming days", made);
   while (!stop_.stop_requested() && session_.connection().run(sql::tidy_producer_calls).affected() > 0) {
   }
-  chores_at_ = SteadyClock::now() + chores_interval;
+  if (apply_retention()) chores_at_ = SteadyClock::now() + chores_interval;
+}
+
+bool Upkeep::apply_retention() {
+  const auto goes_on = [this] {
+    if (SteadyClock::now() >= look_at_) (void)rescue();  // a round may be long
+    return !stop_.stop_requested();
+  };
+  bool is_complete = true;
+  for (const retention::Step& step : retention::apply(session_.connection(), retention::Extent::days, goes_on)) {
+    is_complete = is_complete && step.outcome != "postponed";  // busy: another worker is at it
+    if (step.what == "workers") {
+      log_->info("retention: forgot {} workers that ended long ago", *step.rows);
+    } else if (!step.is_done()) {
+      log_->debug("retention: {} is {}", step.what, step.outcome);
+    } else if (step.rows) {
+      log_->info("retention: {} {}; {} attempts of dead letters and of tasks that have not ended stay", step.outcome,
+                 step.what, *step.rows);
+    } else {
+      log_->info("retention: dropped {}", step.what);
+    }
+  }
+  return is_complete;
 }
 
 /// The newest declaration of a task counts for all workers, so that what becomes of a failure does not depend on which

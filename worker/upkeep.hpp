@@ -1,6 +1,6 @@
 // What every worker does now and then for all: ends lapsed leases, rescues what was held under them, ends tasks that
-// nobody started in time, makes the partitions of the coming days, and tells when another worker has declared a task
-// differently.
+// nobody started in time, makes the partitions of the coming days, drops those that are older than they are kept, and
+// tells when another worker has declared a task differently.
 #pragma once
 
 #include <condition_variable>
@@ -28,6 +28,7 @@ class Upkeep {
     milliseconds heartbeat{5'000};  ///< the longest it waits before it looks again when leases lapse
     /// Others may have lost the server as well: they get a heartbeat's time to renew before any lease is ended.
     bool lets_others_renew = false;
+    milliseconds first_chores{60'000};  ///< after the start
   };
 
   /// `on_rescued` is called on its thread when rescued tasks are ready to be claimed. `definitions` must outlive it.
@@ -48,6 +49,8 @@ class Upkeep {
   bool rescue();
   void expire();
   void do_chores();
+  /// False where a table was in use, and there is something left to do.
+  bool apply_retention();
   void compare_definitions();
   /// What there is to rescue, and when.
   struct Outlook {

@@ -57,7 +57,7 @@ void drop_days(TestDatabase& database) {
   const db::Rows days = database.run(
       "select c.oid::regclass::text as name from pg_class c where c.relnamespace = $1::regnamespace and "
       "c.relkind = 'r' "
-      "and c.relname ~ '^(task_attempts|tasks_done)_[0-9]{8}$'",
+      "and c.relname ~ '^(task_attempts|tasks_done|tasks_failed)_[0-9]{8}$'",
       db::Params{}.add(database.schema()));
   for (const db::Row& day : days) database.run("drop table " + std::string{day.text("name")});
 }
@@ -103,7 +103,7 @@ TEST_CASE("each task stands in the partition of its status") {
         db::Params{}.add(id));
   };
   CHECK(table_of(done) == todays_partition(database, "tasks_done"));
-  CHECK(table_of(failed) == "tasks_failed");
+  CHECK(table_of(failed) == todays_partition(database, "tasks_failed"));
   CHECK(table_of(live) == "tasks_live");
   CHECK(database.value("select id as value from dogged.dead_letters") == std::to_string(failed));
 }
@@ -112,6 +112,7 @@ TEST_CASE("after migrating there are partitions for the coming days") {
   TestDatabase database;
   CHECK(missing_days(database, "task_attempts") == "0");
   CHECK(missing_days(database, "tasks_done") == "0");
+  CHECK(missing_days(database, "tasks_failed") == "0");
 }
 
 TEST_CASE("a worker that starts makes the partitions that are missing") {
@@ -134,7 +135,7 @@ TEST_CASE("without today's partitions tasks end all the same, and what they left
       eventually([&] { return database.value("select count(*) as value from dogged.task_attempts_default") == "20"; }));
   CHECK(database.value("select count(*) as value from dogged.tasks_done_default where status = 'succeeded'") == "20");
 
-  CHECK(make_partitions(database.connection()) == 18);  // nine days of two tables
+  CHECK(make_partitions(database.connection()) == 27);  // nine days of three tables
   CHECK(database.value("select count(*) as value from dogged.task_attempts_default") == "0");
   CHECK(database.value("select count(*) as value from dogged.tasks_done_default") == "0");
   CHECK(database.value("select count(distinct task_id) as value from dogged." +
@@ -161,7 +162,7 @@ TEST_CASE("two that make partitions at once hinder neither each other nor anyone
     };
     auto first = std::async(std::launch::async, make);
     auto second = std::async(std::launch::async, make);
-    CHECK(first.get() + second.get() == 18);
+    CHECK(first.get() + second.get() == 27);
     CHECK(missing_days(database, "task_attempts") == "0");
     CHECK(missing_days(database, "tasks_done") == "0");
   }
@@ -172,7 +173,7 @@ TEST_CASE("one that makes partitions and has not committed yet makes no other on
   drop_days(database);
   db::Connection slow{database.settings()};
   slow.transaction([&] {
-    CHECK(make_partitions(slow) == 18);
+    CHECK(make_partitions(slow) == 27);
     const auto begun = std::chrono::steady_clock::now();
     CHECK(make_partitions(database.connection()) == 0);
     CHECK(std::chrono::steady_clock::now() - begun < 3s);
@@ -188,7 +189,7 @@ TEST_CASE("a long query on the default partition puts making partitions off, wit
   reader.transaction([&] {
     reader.run({"read", "select count(*) from dogged.task_attempts_default"});
     const auto begun = std::chrono::steady_clock::now();
-    CHECK(make_partitions(database.connection()) == 9);  // of tasks_done
+    CHECK(make_partitions(database.connection()) == 18);  // of tasks_done and tasks_failed
     CHECK(std::chrono::steady_clock::now() - begun < 3s);
     CHECK(missing_days(database, "task_attempts") == "9");
     CHECK(missing_days(database, "tasks_done") == "0");

@@ -1,0 +1,41 @@
+-- How long what has ended is kept. Retention drops partitions of whole days: schema/retention.sql.
+
+alter table dogged.settings
+  add column keep_done_days     integer not null default 7,
+  add column keep_failed_days   integer not null default 90,
+  add column keep_attempts_days integer not null default 7,
+  add constraint keep_done_days check (keep_done_days between 1 and 3650),
+  add constraint keep_failed_days check (keep_failed_days between 1 and 3650),
+  add constraint keep_attempts_days check (keep_attempts_days between keep_done_days and 3650);
+comment on column dogged.settings.keep_done_days is
+  'For how many days tasks that succeeded, were discarded, cancelled or expired are kept, counted from the end of the day (UTC) on '
+  'which they ended.';
+comment on column dogged.settings.keep_failed_days is 'The same for dead letters. Their attempts are kept as long as they are.';
+comment on column dogged.settings.keep_attempts_days is
+  'The same for attempts, counted from their own end. Those of dead letters and of tasks that have not ended are kept as long as '
+  'their task is. Not below keep_done_days.';
+
+create function dogged.refuse_bad_retention() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  setting text;
+  days text;
+begin
+  for setting, days in select key, value from jsonb_each_text(to_jsonb(new))
+                        where key in ('keep_done_days', 'keep_failed_days', 'keep_attempts_days') loop
+    if days is null or days::integer not between 1 and 3650 then
+      raise exception '% of dogged.settings is %: it must be 1 to 3650 days', setting, coalesce(days, 'null')
+        using errcode = 'invalid_parameter_value', hint = 'Give a number of days. Nothing was changed.';
+    end if;
+  end loop;
+  if new.keep_attempts_days < new.keep_done_days then
+    raise exception 'keep_attempts_days of dogged.settings (%) is below keep_done_days (%): tasks would outlive their attempts',
+                    new.keep_attempts_days, new.keep_done_days
+      using errcode = 'invalid_parameter_value',
+            hint = 'Set both in one UPDATE, keep_attempts_days not below keep_done_days. Nothing was changed.';
+  end if;
+  return new;
+end $$;
+comment on function dogged.refuse_bad_retention() is
+  'Says what is wrong with keep_…_days, where the constraints of the table would only name themselves.';
+create trigger refuse_bad_retention before insert or update on dogged.settings
+  for each row execute function dogged.refuse_bad_retention();

@@ -1,0 +1,16 @@
+-- dogged.partitions: the days that the tables of ended tasks consist of, and how long each is kept.
+
+create or replace view dogged.partitions as
+select parent.relname::text as parent, part.relname::text as partition, days.day, part.relname ~ '_kept_' as is_kept,
+       (days.day + 1 + case parent.relname when 'tasks_done' then settings.keep_done_days
+                                           when 'tasks_failed' then settings.keep_failed_days
+                                           else settings.keep_attempts_days end)::timestamp at time zone 'UTC' as kept_until,
+       pg_table_size(part.oid) + pg_indexes_size(part.oid) as bytes
+  from dogged.settings
+  join pg_class parent on parent.oid in ('dogged.tasks_done'::regclass, 'dogged.tasks_failed'::regclass, 'dogged.task_attempts'::regclass)
+  join pg_inherits on inhparent = parent.oid
+  join pg_class part on part.oid = inhrelid and part.relname ~ '_[0-9]{8}$'
+ cross join lateral (select to_date(right(part.relname, 8), 'YYYYMMDD') as day) as days;
+comment on view dogged.partitions is
+  'One row for each day (UTC) of tasks_done, tasks_failed and task_attempts. Retention drops it after kept_until; of attempts it keeps '
+  'those of dead letters and of tasks that have not ended, in a smaller partition (is_kept).';

@@ -1,0 +1,165 @@
+-- Retention: days older than settings.keep_…_days go, as whole partitions. Nothing is deleted row by row, so there is nothing to
+-- vacuum, and a day of millions goes as fast as a file is removed. Workers call these functions every hour, `dogged maintain` by hand;
+-- each does one step and tells what it did, so that no lock is held from one to the next.
+--
+-- Dropping a partition needs its table for itself for a moment. Completions write to that table all the time and must not queue
+-- behind a step that waits for a long query: a step waits 200 ms at most, changes nothing then, and is done by a later call.
+--
+-- Of a day of attempts, those of dead letters and of tasks that have not ended are kept: they are copied into a table of their own
+-- that takes the day's place (task_attempts_kept_YYYYMMDD). So rows of the history are dropped, or copied unchanged, and no row is
+-- ever updated or deleted. A task that is pending, running or failed when its attempts are copied has them for as long; one that ends
+-- otherwise later leaves a few rows behind, which go with the next thinning (dogged.thin_kept_attempts).
+
+create or replace function dogged.make_kept_attempts(source text, day date) returns bigint
+language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = on set plan_cache_mode = auto as $$
+declare
+  from_time constant timestamptz := day::timestamp at time zone 'UTC';
+  to_time constant timestamptz := (day + 1)::timestamp at time zone 'UTC';
+  copied bigint;
+begin
+  execute 'create table dogged.task_attempts_next (like dogged.task_attempts including defaults including constraints including storage)';
+  -- A task ends when its last attempt does, so that a dead letter of an earlier day has none in this one; a day is left for a
+  -- clock that was set back.
+  execute format(
+    'insert into dogged.task_attempts_next
+     select a.* from dogged.%I a
+      where a.task_id in (select f.id from dogged.tasks_failed f where f.finished_at >= %L or f.finished_at is null
+                           union all
+                          select t.id from dogged.tasks_live t where t.attempt > 0)', source, from_time - interval '1 day');
+  get diagnostics copied = row_count;
+  -- Proves to ATTACH what the rows are, so that it need not read them.
+  execute format('alter table dogged.task_attempts_next add constraint in_day check (finished_at is not null
+                  and finished_at >= %L and finished_at < %L)', from_time, to_time);
+  execute 'create index on dogged.task_attempts_next (task_id, attempt)';
+  return copied;
+end $$;
+comment on function dogged.make_kept_attempts(text, date) is
+  'Makes task_attempts_next of the rows of one partition of task_attempts whose tasks are failed, pending or running; gives their number.';
+
+create or replace function dogged.replace_attempts(source text, day date, has_rows boolean) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  kept constant text := 'task_attempts_kept_' || to_char(day, 'YYYYMMDD');
+begin
+  execute 'lock table only dogged.task_attempts in access exclusive mode';
+  execute format('drop table dogged.%I', source);
+  if not has_rows then
+    execute 'drop table dogged.task_attempts_next';
+    return;
+  end if;
+  execute format('alter table dogged.task_attempts_next rename to %I', kept);
+  execute format('alter table dogged.task_attempts attach partition dogged.%I for values from (%L) to (%L)', kept,
+                 day::timestamp at time zone 'UTC', (day + 1)::timestamp at time zone 'UTC');
+  execute format('alter table dogged.%I drop constraint in_day', kept);
+  execute format('create trigger refuse_truncate before truncate on dogged.%I
+                  execute function dogged.refuse_change_of_history()', kept);
+end $$;
+comment on function dogged.replace_attempts(text, date, boolean) is
+  'Puts task_attempts_next in the place of one partition of task_attempts, or nothing where it has no rows.';
+
+create or replace function dogged.drop_oldest_day(parent text, out partition text, out outcome text, out rows_kept bigint)
+language plpgsql set search_path = pg_catalog, pg_temp set lock_timeout = '200ms' as $$
+declare
+  due record;
+begin
+  if parent is null or parent not in ('tasks_done', 'tasks_failed', 'task_attempts') then
+    raise exception '% is not a table that retention drops days of', coalesce(quote_literal(parent), 'null')
+      using errcode = 'invalid_parameter_value', hint = 'Write tasks_done, tasks_failed or task_attempts. Nothing was dropped.';
+  end if;
+  if not pg_try_advisory_xact_lock(hashtextextended('dogged.partitions', 0)) then
+    outcome := 'busy';
+    return;
+  end if;
+  select p.partition, p.day into due
+    from dogged.partitions p
+   where p.parent = drop_oldest_day.parent and not p.is_kept and p.kept_until <= clock_timestamp()
+   order by p.day limit 1;
+  if not found then
+    outcome := 'nothing';
+    return;
+  end if;
+  partition := due.partition;
+  begin
+    if parent = 'task_attempts' then
+      -- An attempt that is written late waits until the copy has taken the day's place.
+      execute format('lock table dogged.%I in share mode', due.partition);
+      rows_kept := dogged.make_kept_attempts(due.partition, due.day);
+      perform dogged.replace_attempts(due.partition, due.day, rows_kept > 0);
+    else
+      execute format('lock table only dogged.%I in access exclusive mode', parent);
+      execute format('drop table dogged.%I', due.partition);
+    end if;
+    outcome := 'dropped';
+  exception when lock_not_available then
+    rows_kept := null;
+    outcome := 'postponed';
+  end;
+end $$;
+comment on function dogged.drop_oldest_day(text) is
+  'Drops the oldest day of tasks_done, tasks_failed or task_attempts if it is older than dogged.settings keeps it. outcome: dropped; '
+  'nothing where no day is due; postponed where the table was in use for longer than 200 ms; busy while another call is at it. '
+  'rows_kept: attempts of dead letters and of tasks that have not ended, which stay.';
+
+create or replace function dogged.kept_days_to_thin() returns setof date
+language sql stable set search_path = pg_catalog, pg_temp set enable_seqscan = on set plan_cache_mode = auto as $$
+  select distinct p.day
+    from dogged.partitions p
+    join dogged.task_attempts a on a.tableoid = ('dogged.' || p.partition)::regclass
+   where p.is_kept
+     and a.finished_at < (select (max(k.day) + 1)::timestamp at time zone 'UTC' from dogged.partitions k where k.is_kept)
+     and not exists (select from dogged.tasks_failed f where f.id = a.task_id)
+     and not exists (select from dogged.tasks_live t where t.id = a.task_id)
+$$;
+comment on function dogged.kept_days_to_thin() is
+  'Days of kept attempts with rows whose task is neither a dead letter nor pending or running any more.';
+
+create or replace function dogged.thin_kept_attempts(day date, out partition text, out outcome text, out rows_kept bigint)
+language plpgsql set search_path = pg_catalog, pg_temp set lock_timeout = '200ms' as $$
+begin
+  if not pg_try_advisory_xact_lock(hashtextextended('dogged.partitions', 0)) then
+    outcome := 'busy';
+    return;
+  end if;
+  select p.partition into partition
+    from dogged.partitions p where p.parent = 'task_attempts' and p.is_kept and p.day = thin_kept_attempts.day;
+  if not found then
+    outcome := 'nothing';
+    return;
+  end if;
+  begin
+    execute format('lock table dogged.%I in share mode', partition);
+    rows_kept := dogged.make_kept_attempts(partition, day);
+    perform dogged.replace_attempts(partition, day, rows_kept > 0);
+    outcome := 'thinned';
+  exception when lock_not_available then
+    rows_kept := null;
+    outcome := 'postponed';
+  end;
+end $$;
+comment on function dogged.thin_kept_attempts(date) is
+  'Leaves of a day''s kept attempts those of dead letters and of tasks that have not ended, and drops the partition where there are '
+  'none. outcome: thinned, nothing, postponed or busy, as of dogged.drop_oldest_day.';
+
+create or replace function dogged.forget_workers() returns integer
+language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = on set plan_cache_mode = auto as $$
+declare
+  -- Whoever ended before all days of attempts that are still whole is named by kept ones alone.
+  before constant timestamptz := least(
+    clock_timestamp() - (select make_interval(days => keep_attempts_days) from dogged.settings),
+    (select min(p.day)::timestamp at time zone 'UTC' from dogged.partitions p where p.parent = 'task_attempts' and not p.is_kept),
+    (select min(d.finished_at) from dogged.task_attempts_default d));
+  forgotten integer;
+begin
+  if not exists (select from dogged.workers w where greatest(w.rescued_at, w.stopped_at) < before and w.rescued_at is not null) then
+    return 0;
+  end if;
+  delete from dogged.workers w
+   where w.rescued_at is not null and greatest(w.rescued_at, w.stopped_at) < before
+     and w.id not in (select a.worker_id from dogged.task_attempts a where a.finished_at < before
+                       union all
+                      select t.worker_id from dogged.tasks t where t.worker_id is not null and t.status in ('failed', 'pending', 'running'));
+  get diagnostics forgotten = row_count;
+  return forgotten;
+end $$;
+comment on function dogged.forget_workers() is
+  'Deletes the rows of workers that ended longer ago than attempts are kept and that no attempt and no task names; gives their number.';

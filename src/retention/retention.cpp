@@ -1,0 +1,69 @@
+// See retention.hpp.
+#include "retention/retention.hpp"
+
+#include <algorithm>
+
+#include "sql_statements.hpp"
+
+namespace dogged::retention {
+namespace {
+
+/// Of drop_oldest_day.sql or thin_kept_attempts.sql.
+Step step_of(const db::Row& row, const std::string& table) {
+  return {row.maybe_text("partition").value_or(table), std::string{row.text("outcome")}, row.maybe_number("rows_kept")};
+}
+
+class Round {
+ public:
+  Round(db::Connection& connection, const std::function<bool()>& goes_on)
+      : connection_(connection), goes_on_(goes_on) {}
+
+  void drop_days(const std::string& table) {
+    while (goes_on_()) {
+      const db::Rows rows = connection_.run(sql::drop_oldest_day, db::Params{}.add(table));
+      Step step = step_of(rows.one(), table);
+      if (step.outcome == "nothing") return;
+      steps.push_back(std::move(step));
+      if (!steps.back().is_done()) return;
+    }
+  }
+
+  void thin_kept_attempts() {
+    if (!goes_on_()) return;
+    for (const db::Row& day : connection_.run(sql::kept_days_to_thin)) {
+      if (!goes_on_()) return;
+      const db::Rows rows = connection_.run(sql::thin_kept_attempts, db::Params{}.add(day.text("day")));
+      Step step = step_of(rows.one(), "task_attempts");
+      if (step.outcome != "nothing") steps.push_back(std::move(step));
+    }
+  }
+
+  void forget_workers() {
+    if (!goes_on_()) return;
+    const auto forgotten = connection_.run(sql::forget_workers).one().number("forgotten");
+    if (forgotten > 0) steps.push_back({"workers", "forgotten", forgotten});
+  }
+
+  std::vector<Step> steps;
+
+ private:
+  db::Connection& connection_;
+  const std::function<bool()>& goes_on_;
+};
+
+}  // namespace
+
+std::vector<Step> apply(db::Connection& connection, Extent extent, const std::function<bool()>& goes_on) {
+  Round round{connection, goes_on};
+  // Dead letters before attempts, so that the attempts of those that go are not copied first.
+  for (const char* table : {"tasks_done", "tasks_failed", "task_attempts"}) round.drop_days(table);
+  const bool has_dropped =
+      std::any_of(round.steps.begin(), round.steps.end(), [](const Step& step) { return step.is_done(); });
+  if (has_dropped || extent == Extent::everything) {
+    round.thin_kept_attempts();
+    round.forget_workers();
+  }
+  return std::move(round.steps);
+}
+
+}  // namespace dogged::retention
