@@ -15,6 +15,8 @@ void add_attempts(CLI::App& app, Invocation& invocation);
 void add_queues(CLI::App& app, Invocation& invocation);
 void add_circuits(CLI::App& app, Invocation& invocation);
 void add_workers(CLI::App& app, Invocation& invocation);
+void add_doctor(CLI::App& app, Invocation& invocation);
+void add_maintain(CLI::App& app, Invocation& invocation);
 void add_bench(CLI::App& app, Invocation& invocation);
 void add_policy(CLI::App& app, Invocation& invocation);
 

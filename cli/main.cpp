@@ -188,6 +188,8 @@ int run(int argc, char** argv) {
   add_workers(app, invocation);
   add_circuits(app, invocation);
   add_policy(app, invocation);
+  add_doctor(app, invocation);
+  add_maintain(app, invocation);
   add_bench(app, invocation);
 
   try {

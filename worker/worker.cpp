@@ -141,8 +141,7 @@ struct Worker::Services {
                                  .on_expired = [this] { claimer.note_expired(); }}));
     }
     upkeep.emplace(
-        worker.session("upkeep"),
-        Upkeep::Settings{lease->id(), settings.heartbeat, worker.is_again_, settings.first_chores},
+        worker.session("upkeep"), Upkeep::Settings{lease->id(), settings.heartbeat, worker.is_again_},
         *worker.definitions_, [this] { claimer.ring(""); }, worker.log_);
     keeper.emplace(worker.session("lease", std::min<milliseconds>(settings.heartbeat, std::chrono::seconds{5})),
                    LeaseKeeper::Settings{settings.heartbeat, settings.poll_interval, !settings.poll_only}, *lease,

@@ -2,7 +2,7 @@
 //
 //   claimer     -> executors (a pool of threads for each queue) -> completer
 //   lease keeper   renews the lease, and hears of new tasks and of cancellations
-//   upkeep         ends the leases of the dead, rescues their tasks, makes partitions and drops old ones
+//   upkeep         ends the leases of the dead, rescues their tasks, makes partitions
 //   watchdog       deadlines, the lapse of the lease, connections that do not answer; without a connection of its own
 //
 // Claimer, completer, lease keeper and upkeep have a connection and a thread each, however many tasks run at once.
@@ -40,7 +40,6 @@ struct WorkerSettings {
   milliseconds stop_grace{5'000};          ///< after its stop token was set: how long a handler may go on
   int max_abandoned_threads = 10;          ///< a worker that carries more restarts
   milliseconds poll_interval{5'000};       ///< how long the claimer waits at most without a notification
-  milliseconds first_chores{60'000};       ///< after the start: partitions, retention; then every hour
   bool poll_only = false;                  ///< no LISTEN and no session state: for a transaction pooler in between
 };
 

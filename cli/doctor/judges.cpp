@@ -1,0 +1,461 @@
+// See judges.hpp. Every threshold stands in a named constant.
+#include "cli/doctor/judges.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace dogged::cli::doctor {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+// autovacuum starts on tasks_live at 1,000 dead rows and a fiftieth of it: far beyond that it cannot keep up.
+constexpr std::int64_t many_dead_rows = 100'000;
+constexpr std::int64_t too_many_dead_rows = 5'000'000;
+// A row of tasks_live takes 4.5 kB at most (2 kB before its args are stored apart, in pages that are filled by 45 %).
+constexpr std::int64_t noticeable_bytes = std::int64_t{64} << 20;
+constexpr std::int64_t most_bytes_a_row = 20'000;
+
+constexpr microseconds long_transaction = minutes{5};
+constexpr microseconds too_long_transaction = hours{1};
+constexpr std::int64_t many_transactions = 1'000'000;
+constexpr std::int64_t too_many_transactions = 20'000'000;
+constexpr std::int64_t much_wal = std::int64_t{1} << 30;
+
+constexpr microseconds time_to_rescue = minutes{1};
+constexpr microseconds clocks_differ = seconds{2};
+// The server stops to write at 2^31 less three millions; it warns 40 millions before.
+constexpr std::int64_t old_transaction = 500'000'000;
+constexpr std::int64_t too_old_transaction = 1'500'000'000;
+
+std::string count(std::int64_t number, const std::string& singular, const std::string& plural) {
+  return std::to_string(number) + " " + (number == 1 ? singular : plural);
+}
+
+std::string tasks(std::int64_t number) { return count(number, "task", "tasks"); }
+
+std::string size(std::int64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
+
+std::int64_t milliseconds_of(microseconds time) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
+}
+
+/// The findings, or one that says that all is well.
+Findings or_ok(Findings findings, const std::string& check, const std::string& seen) {
+  if (findings.empty()) findings.push_back({check, Level::ok, std::nullopt, seen, "", ""});
+  return findings;
+}
+
+}  // namespace
+
+Findings judge_partitions(const std::vector<PartitionFacts>& tables) {
+  Findings findings;
+  for (const PartitionFacts& table : tables) {
+    const std::string& name = table.parent;
+    if (table.missing > 0) {
+      findings.push_back({"partitions",
+                          table.missing_now > 0 ? Level::critical : Level::warning,
+                          name,
+                          name + " has no partition for " + count(table.missing, "coming day", "coming days"),
+                          "what ends on such a day goes into the default partition, which retention does not drop",
+                          "dogged maintain, and keep a worker running: each makes them every hour",
+                          {{"missing_days", table.missing}, {"missing_today_or_tomorrow", table.missing_now}}});
+    }
+    if (table.default_rows > 0) {
+      findings.push_back({"partitions",
+                          Level::warning,
+                          name,
+                          name + "_default has " + (table.default_rows >= 1'000'000 ? "at least " : "") +
+                              count(table.default_rows, "row", "rows"),
+                          "their day had no partition; retention cannot drop them, and moving many takes long",
+                          "dogged maintain, when no long query reads " + name,
+                          {{"default_rows", table.default_rows}}});
+    }
+    if (table.overdue > 0) {
+      findings.push_back(
+          {"partitions",
+           Level::warning,
+           name,
+           count(table.overdue, "day", "days") + " of " + name + " should have been dropped more than a day ago",
+           "the disk fills up; a long query or a backup may keep the table from retention",
+           "dogged maintain, when it has ended (see the check snapshots)",
+           {{"overdue_days", table.overdue}}});
+    }
+  }
+  return or_ok(std::move(findings), "partitions", "every coming day has its partition, and no old one is left");
+}
+
+Findings judge_tables(const std::vector<TableFacts>& tables, const std::string& schema) {
+  Findings findings;
+  const bool is_server_on =
+      std::all_of(tables.begin(), tables.end(), [](const TableFacts& t) { return t.is_server_autovacuum_on; });
+  if (!is_server_on) {
+    findings.push_back(
+        {"vacuum", Level::critical, std::nullopt, "autovacuum or track_counts is off",
+         "dead rows are never removed: claims become slower and slower",
+         "alter system set autovacuum = on; alter system set track_counts = on; select pg_reload_conf()"});
+  }
+  for (const TableFacts& table : tables) {
+    const std::string qualified = schema + "." + table.name;
+    const std::vector<std::pair<std::string, std::int64_t>> figures{
+        {"live_rows", table.live_rows}, {"dead_rows", table.dead_rows}, {"bytes", table.bytes}};
+    if (!table.is_autovacuum_on) {
+      findings.push_back({"vacuum", Level::critical, table.name, "autovacuum is disabled for " + table.name,
+                          "dead rows are never removed: claims become slower and slower",
+                          "alter table " + qualified + " reset (autovacuum_enabled)", figures});
+    }
+    if (table.dead_rows > many_dead_rows && table.dead_rows > table.live_rows) {
+      const std::string last = table.vacuumed_ago ? "; vacuumed " + readable(*table.vacuumed_ago) + " ago"
+                                                  : "; not vacuumed since the statistics began";
+      findings.push_back({"vacuum", table.dead_rows > too_many_dead_rows ? Level::critical : Level::warning, table.name,
+                          table.name + " has " + count(table.dead_rows, "dead row", "dead rows") + " beside " +
+                              count(table.live_rows, "live one", "live ones") + last,
+                          "claims walk over what vacuum has not removed",
+                          "end what keeps vacuum away (see the check snapshots), then vacuum " + qualified, figures});
+    }
+    if (table.bytes > noticeable_bytes && table.bytes / std::max<std::int64_t>(table.live_rows, 1) > most_bytes_a_row) {
+      findings.push_back(
+          {"vacuum", Level::warning, table.name,
+           table.name + " takes " + size(table.bytes) + " for " + count(table.live_rows, "live row", "live rows"),
+           "a burst or a long transaction has blown it up; vacuum reads all of it again and again",
+           "vacuum full " + qualified + " (stops claims for as long as it takes), or let it be reused", figures});
+    }
+  }
+  return or_ok(std::move(findings), "vacuum", "autovacuum keeps up with the tables that see updates");
+}
+
+namespace {
+
+std::string described(const SnapshotFacts& holder) {
+  if (holder.kind == "prepared") return "prepared transaction " + holder.name + " of " + holder.user;
+  if (holder.kind == "slot") return "replication slot " + holder.name + " (" + holder.state + ")";
+  std::string text = holder.kind == "standby" ? "standby, pid " : "session, pid ";
+  text += holder.name + ", user " + holder.user;
+  if (!holder.application.empty()) text += ", application \"" + holder.application + "\"";
+  if (!holder.state.empty()) text += ", " + holder.state;
+  return text;
+}
+
+std::string fix_for(const SnapshotFacts& holder) {
+  if (holder.kind == "prepared")
+    return "commit prepared '" + holder.name + "', or rollback prepared '" + holder.name + "'";
+  if (holder.kind == "slot") return "start its consumer, or select pg_drop_replication_slot('" + holder.name + "')";
+  if (holder.kind == "standby") return "end the long query on the standby, or set hot_standby_feedback = off there";
+  return "select pg_terminate_backend(" + holder.name + "); and set idle_in_transaction_session_timeout";
+}
+
+Level level_of(const SnapshotFacts& holder) {
+  const microseconds held = holder.held.value_or(microseconds{0});
+  const std::int64_t transactions = holder.transactions.value_or(0);
+  if (held >= too_long_transaction || transactions >= too_many_transactions) return Level::critical;
+  const bool keeps_wal = holder.kind == "slot" && holder.state == "inactive" && holder.wal_bytes.value_or(0) > much_wal;
+  return held >= long_transaction || transactions >= many_transactions || keeps_wal ? Level::warning : Level::ok;
+}
+
+}  // namespace
+
+Findings judge_snapshots(const std::vector<SnapshotFacts>& holders) {
+  Findings findings;
+  std::string note;
+  microseconds longest{0};
+  for (const SnapshotFacts& holder : holders) {
+    if (holder.kind == "hidden") {
+      note = "; " + holder.name + " sessions of other roles cannot be seen (grant pg_read_all_stats to this role)";
+      continue;
+    }
+    longest = std::max(longest, holder.held.value_or(microseconds{0}));
+    const Level level = level_of(holder);
+    if (level == Level::ok) continue;
+    Finding finding{"snapshots", level, holder.kind + " " + holder.name, described(holder), "", fix_for(holder)};
+    if (holder.held) {
+      finding.seen += ", open for " + readable(*holder.held);
+      finding.figures.emplace_back("held_ms", milliseconds_of(*holder.held));
+    }
+    if (holder.transactions) {
+      finding.seen += ", a snapshot that is " + count(*holder.transactions, "transaction", "transactions") + " old";
+      finding.figures.emplace_back("transactions", *holder.transactions);
+    }
+    if (holder.wal_bytes) {
+      finding.seen += ", keeps " + size(*holder.wal_bytes) + " of WAL";
+      finding.figures.emplace_back("wal_bytes", *holder.wal_bytes);
+    }
+    if (!holder.query.empty()) finding.seen += ": " + holder.query;
+    finding.why = holder.kind == "slot" && !holder.transactions
+                      ? "the disk fills up with what the slot's consumer has not read"
+                      : "vacuum removes nothing that ended since, and retention may wait for its locks";
+    findings.push_back(std::move(finding));
+  }
+  return or_ok(std::move(findings), "snapshots",
+               "the longest open transaction is " + readable(longest) + " old" + note);
+}
+
+Findings judge_workers(const std::vector<WorkerFacts>& workers) {
+  Findings findings;
+  const auto live = std::count_if(workers.begin(), workers.end(), [](const WorkerFacts& w) { return w.is_live; });
+  for (const WorkerFacts& worker : workers) {
+    const std::string subject = "worker " + worker.name;
+    const std::string named = subject + " (" + std::to_string(worker.id) + ")";
+    const microseconds since = worker.lapsed ? *worker.lapsed : worker.unrescued.value_or(microseconds{0});
+    if (since > time_to_rescue + worker.lease) {
+      findings.push_back({"workers",
+                          worker.held_tasks > 0 ? Level::critical : Level::warning,
+                          subject,
+                          named +
+                              (worker.lapsed ? " has not renewed its lease, which lapsed "
+                                             : " is not rescued, though its lease was ended ") +
+                              readable(since) + " ago; it holds " + tasks(worker.held_tasks),
+                          "what it holds runs again only when another worker has rescued it",
+                          live > 0 ? "read the log of a live worker for why it does not rescue it"
+                                   : "start a worker: it rescues what others have left",
+                          {{"since_ms", milliseconds_of(since)}, {"held_tasks", worker.held_tasks}}});
+    }
+    if (worker.is_live && worker.abandoned_threads > 0) {
+      findings.push_back({"workers",
+                          Level::warning,
+                          subject,
+                          named + " carries " +
+                              count(worker.abandoned_threads, "thread whose handler", "threads whose handlers") +
+                              " did not end when asked to",
+                          "each takes memory, and whatever it waits for; with too many the worker restarts",
+                          "let the handler look at ctx.stop_token(), and give its calls a timeout",
+                          {{"abandoned_threads", worker.abandoned_threads}}});
+    }
+  }
+  return or_ok(std::move(findings), "workers",
+               count(live, "worker lives", "workers live") + ", and none has left tasks behind");
+}
+
+Findings judge_versions(const std::vector<WorkerFacts>& workers, const std::string& own_version) {
+  std::map<std::string, std::int64_t> versions;
+  for (const WorkerFacts& worker : workers) {
+    if (worker.is_live) ++versions[worker.version];
+  }
+  const bool is_one = versions.empty() || (versions.size() == 1 && versions.begin()->first == own_version);
+  if (is_one) return or_ok({}, "versions", "workers and this program are of version " + own_version);
+  std::string seen;
+  for (const auto& [version, number] : versions) {
+    seen += (seen.empty() ? "" : ", ") + count(number, "worker", "workers") + " of version " + version;
+  }
+  return {{"versions",
+           Level::warning,
+           std::nullopt,
+           seen + "; this program is of version " + own_version,
+           "a rolling deploy has not ended, or has left something out",
+           "restart the workers that were left out",
+           {{"versions", static_cast<std::int64_t>(versions.size())}}}};
+}
+
+Findings judge_waiting(const std::vector<WaitingFacts>& waiting) {
+  Findings findings;
+  std::map<std::string, WaitingFacts> unserved;
+  for (const WaitingFacts& facts : waiting) {
+    if (!facts.is_queue_served) {
+      WaitingFacts& queue = unserved[facts.queue];
+      queue.due += facts.due;
+      queue.oldest = std::max(queue.oldest, facts.oldest);
+    } else if (!facts.is_name_known) {
+      findings.push_back({"queues",
+                          Level::critical,
+                          "task " + facts.name,
+                          tasks(facts.due) + " named " + facts.name + " in queue " + facts.queue +
+                              " waited for up to " + readable(facts.oldest) +
+                              ": no live worker of the queue knows the name",
+                          "they never run, and no error tells of it",
+                          "start a worker that registers " + facts.name + " with --queues " + facts.queue +
+                              "; of a name that was misspelt, cancel the tasks",
+                          {{"due_tasks", facts.due}, {"oldest_ms", milliseconds_of(facts.oldest)}}});
+    }
+  }
+  for (const auto& [name, queue] : unserved) {
+    findings.push_back({"queues",
+                        Level::critical,
+                        "queue " + name,
+                        tasks(queue.due) + " in queue " + name + " waited for up to " + readable(queue.oldest) +
+                            ": no live worker serves the queue",
+                        "they do not run",
+                        "start a worker with --queues " + name,
+                        {{"due_tasks", queue.due}, {"oldest_ms", milliseconds_of(queue.oldest)}}});
+  }
+  return or_ok(std::move(findings), "queues", "every task whose time has come has a live worker that knows it");
+}
+
+Findings judge_overdue(const std::vector<WaitingFacts>& waiting) {
+  Findings findings;
+  std::map<std::string, WaitingFacts> by_queue;
+  for (const WaitingFacts& facts : waiting) {
+    if (!facts.is_queue_served || !facts.is_name_known || facts.overdue == 0) continue;
+    WaitingFacts& queue = by_queue[facts.queue];
+    queue.overdue += facts.overdue;
+    queue.oldest = std::max(queue.oldest, facts.oldest);
+  }
+  for (const auto& [name, queue] : by_queue) {
+    findings.push_back({"overdue",
+                        Level::warning,
+                        "queue " + name,
+                        tasks(queue.overdue) + " of queue " + name +
+                            " wait for a retry or their first run though their time came more than a minute ago",
+                        "its workers do not look: they hang, or wait for a lock",
+                        "dogged workers, and the log of those that serve the queue",
+                        {{"overdue_tasks", queue.overdue}, {"oldest_ms", milliseconds_of(queue.oldest)}}});
+  }
+  return or_ok(std::move(findings), "overdue", "no task waits beyond its time where a live worker serves it");
+}
+
+Findings judge_running(const std::vector<RunningFacts>& running) {
+  Findings findings;
+  for (const RunningFacts& facts : running) {
+    const std::string seen = tasks(facts.tasks) + " named " + facts.name + ", the first " +
+                             std::to_string(facts.first_id) + ", for up to " + readable(facts.longest);
+    findings.push_back(
+        {"running",
+         facts.is_orphaned ? Level::critical : Level::warning,
+         "task " + facts.name,
+         seen + (facts.is_orphaned ? ": running under a worker that is gone" : ": beyond the timeout"),
+         facts.is_orphaned ? "nobody will end or rescue them"
+                           : "its worker did not end them by --stop-grace after their timeout",
+         "dogged tasks show " + std::to_string(facts.first_id) +
+             (facts.is_orphaned ? "; was dogged.workers or dogged.claims changed by hand?"
+                                : "; restart its worker if it hangs"),
+         {{"tasks", facts.tasks}, {"first_id", facts.first_id}, {"longest_ms", milliseconds_of(facts.longest)}}});
+  }
+  return or_ok(std::move(findings), "running", "every running task has its worker, and none is far beyond its timeout");
+}
+
+Findings judge_durability(const ServerFacts& server) {
+  Findings findings;
+  if (!server.has_fsync) {
+    findings.push_back({"durability", Level::critical, "fsync", "fsync is off",
+                        "a crash of the machine may destroy the whole database",
+                        "alter system set fsync = on; select pg_reload_conf()"});
+  }
+  if (!server.has_full_page_writes) {
+    findings.push_back({"durability", Level::critical, "full_page_writes", "full_page_writes is off",
+                        "a crash of the machine may leave pages half written",
+                        "alter system set full_page_writes = on; select pg_reload_conf()"});
+  }
+  if (server.synchronous_commit == "off" || server.synchronous_commit == "local") {
+    const bool is_off = server.synchronous_commit == "off";
+    findings.push_back({"durability", Level::warning, "synchronous_commit",
+                        "synchronous_commit is " + server.synchronous_commit + " for this role and database",
+                        is_off ? "the last commits before a crash are lost: tasks vanish or run twice"
+                               : "a failover may lose the last commits: tasks vanish or run twice",
+                        "alter role … set synchronous_commit = on, or alter system set"});
+  }
+  return or_ok(std::move(findings), "durability",
+               "what is committed lasts (fsync, full_page_writes, synchronous_commit)");
+}
+
+Findings judge_connections(const ServerFacts& server) {
+  const std::int64_t percent = server.connections * 100 / std::max<std::int64_t>(server.max_connections, 1);
+  Finding finding{
+      "connections",
+      Level::ok,
+      std::nullopt,
+      std::to_string(server.connections) + " of " + std::to_string(server.max_connections) + " connections are in use",
+      "",
+      "",
+      {{"connections", server.connections}, {"max_connections", server.max_connections}}};
+  if (percent >= 80) {
+    finding.level = percent >= 95 ? Level::critical : Level::warning;
+    finding.why = "a worker that finds no connection cannot renew its lease; a restart needs five more for each worker";
+    finding.fix = "raise max_connections, or put a pooler before the producers";
+  }
+  return {finding};
+}
+
+Findings judge_wraparound(const ServerFacts& server) {
+  Finding finding{
+      "wraparound",
+      Level::ok,
+      std::nullopt,
+      "the database's oldest transaction id is " + std::to_string(server.oldest_transaction) + " transactions old",
+      "",
+      "",
+      {{"transactions", server.oldest_transaction}}};
+  if (server.oldest_transaction >= old_transaction) {
+    finding.level = server.oldest_transaction >= too_old_transaction ? Level::critical : Level::warning;
+    finding.why = "at 2.1 billion the server refuses every write";
+    finding.fix = "end what keeps vacuum away (see the check snapshots), then vacuum (freeze) the database";
+  }
+  return {finding};
+}
+
+Findings judge_clock(microseconds ahead, microseconds uncertainty) {
+  const microseconds off = std::max(ahead, -ahead);
+  Finding finding{"clock",
+                  Level::ok,
+                  std::nullopt,
+                  "this host's clock is " + readable(off) + (ahead < microseconds{0} ? " behind" : " ahead of") +
+                      " the server's, give or take " + readable(uncertainty),
+                  "",
+                  "",
+                  {{"ahead_ms", milliseconds_of(ahead)}, {"uncertainty_ms", milliseconds_of(uncertainty)}}};
+  if (off > clocks_differ + uncertainty) {
+    finding.level = Level::warning;
+    finding.why = "tasks are due by the server's clock: logs of this host do not fit the times in the tables";
+    finding.fix = "let NTP set the clocks of both";
+  }
+  return {finding};
+}
+
+Findings judge_indexes(const std::vector<InvalidIndex>& invalid) {
+  Findings findings;
+  for (const InvalidIndex& index : invalid) {
+    findings.push_back({"indexes", Level::critical, index.name, index.name + " of " + index.table + " is not valid",
+                        "PostgreSQL does not use it: claims and lookups read the whole table",
+                        "reindex index concurrently " + index.name});
+  }
+  return or_ok(std::move(findings), "indexes", "every index is valid");
+}
+
+Findings judge_retention(std::int64_t keep_attempts_days, const std::vector<LongestWait>& tasks_that_retry) {
+  Findings findings;
+  const microseconds kept = hours{24 * keep_attempts_days};
+  for (const LongestWait& task : tasks_that_retry) {
+    if (task.wait <= kept) continue;
+    const std::int64_t days = std::chrono::ceil<std::chrono::days>(task.wait).count();
+    findings.push_back({"retention",
+                        Level::warning,
+                        "task " + task.task,
+                        "the retries of " + task.task + " may take " + readable(task.wait) +
+                            "; attempts are kept for " + count(keep_attempts_days, "day", "days"),
+                        "of one that succeeds late, the first attempts are gone when it ends",
+                        "update dogged.settings set keep_attempts_days = " + std::to_string(days),
+                        {{"longest_wait_ms", milliseconds_of(task.wait)}, {"keep_attempts_days", keep_attempts_days}}});
+  }
+  return or_ok(
+      std::move(findings), "retention",
+      "attempts are kept for " + count(keep_attempts_days, "day", "days") + ", longer than any task's retries take");
+}
+
+Findings judge_schema(const std::vector<std::string>& pending_migrations, const std::vector<std::string>& pending_files,
+                      const std::optional<std::string>& mismatch) {
+  Findings findings;
+  if (mismatch) {
+    findings.push_back({"schema", Level::critical, std::nullopt, *mismatch,
+                        "programs of this version refuse to work with this database",
+                        "upgrade the programs, or restore the migration that was changed"});
+  }
+  for (const std::string& name : pending_migrations) {
+    findings.push_back({"schema", Level::critical, name, "migration " + name + " is not applied",
+                        "programs of this version refuse to work with this database", "dogged migrate"});
+  }
+  for (const std::string& name : pending_files) {
+    findings.push_back({"schema", Level::warning, name, "the SQL interface " + name + " is that of another version",
+                        "functions and views answer as that version does", "dogged migrate"});
+  }
+  return or_ok(std::move(findings), "schema", "all migrations are applied");
+}
+
+Finding not_checked(const std::string& check, const std::string& why) {
+  return {check,
+          Level::warning,
+          std::nullopt,
+          "could not be checked: " + why,
+          "what is wrong there is not seen",
+          "run it as the owner of the schema, and grant pg_monitor to that role"};
+}
+
+}  // namespace dogged::cli::doctor

@@ -1,0 +1,117 @@
+// Judges what the checks of `dogged doctor` have read. Pure: facts in, findings out; each gives at least one finding.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/doctor/finding.hpp"
+#include "cli/moment.hpp"
+
+namespace dogged::cli::doctor {
+
+struct PartitionFacts {
+  std::string parent;
+  std::int64_t missing = 0;       ///< coming days without a partition
+  std::int64_t missing_now = 0;   ///< of those, today and tomorrow
+  std::int64_t overdue = 0;       ///< days that should have been dropped more than a day ago
+  std::int64_t default_rows = 0;  ///< up to a million
+};
+[[nodiscard]] Findings judge_partitions(const std::vector<PartitionFacts>& tables);
+
+struct TableFacts {
+  std::string name;
+  std::int64_t live_rows = 0;
+  std::int64_t dead_rows = 0;
+  std::int64_t bytes = 0;
+  bool is_server_autovacuum_on = true;
+  bool is_autovacuum_on = true;
+  std::optional<microseconds> vacuumed_ago{};
+};
+[[nodiscard]] Findings judge_tables(const std::vector<TableFacts>& tables, const std::string& schema);
+
+struct SnapshotFacts {
+  std::string kind;  ///< `session`, `standby`, `prepared`, `slot`; `hidden`: name is how many sessions cannot be seen
+  std::string name;
+  std::string user{};
+  std::string application{};
+  std::string state{};
+  std::string query{};
+  std::optional<std::int64_t> transactions{};  ///< begun since its snapshot
+  std::optional<microseconds> held{};
+  std::optional<std::int64_t> wal_bytes{};
+};
+[[nodiscard]] Findings judge_snapshots(const std::vector<SnapshotFacts>& holders);
+
+struct WorkerFacts {
+  std::int64_t id = 0;
+  std::string name;
+  std::string version;
+  bool is_live = false;
+  microseconds lease{0};
+  std::int64_t abandoned_threads = 0;
+  std::int64_t held_tasks = 0;
+  std::optional<microseconds> lapsed{};     ///< since its lease lapsed and nobody ended it
+  std::optional<microseconds> unrescued{};  ///< since its lease was ended and not all of its tasks were rescued
+};
+[[nodiscard]] Findings judge_workers(const std::vector<WorkerFacts>& workers);
+[[nodiscard]] Findings judge_versions(const std::vector<WorkerFacts>& workers, const std::string& own_version);
+
+struct WaitingFacts {
+  std::string queue;
+  std::string name;
+  std::int64_t due = 0;
+  std::int64_t overdue = 0;  ///< of those, not found to be due a minute after their time
+  microseconds oldest{0};
+  bool is_queue_served = false;
+  bool is_name_known = false;
+};
+[[nodiscard]] Findings judge_waiting(const std::vector<WaitingFacts>& waiting);
+[[nodiscard]] Findings judge_overdue(const std::vector<WaitingFacts>& waiting);
+
+struct RunningFacts {
+  std::string name;
+  bool is_orphaned = false;  ///< its worker is gone; else it runs far beyond its timeout
+  std::int64_t tasks = 0;
+  std::int64_t first_id = 0;
+  microseconds longest{0};
+};
+[[nodiscard]] Findings judge_running(const std::vector<RunningFacts>& running);
+
+struct ServerFacts {
+  bool has_fsync = true;
+  bool has_full_page_writes = true;
+  std::string synchronous_commit = "on";
+  std::int64_t max_connections = 100;
+  std::int64_t connections = 1;
+  std::int64_t oldest_transaction = 0;  ///< age of the database's oldest transaction id
+};
+[[nodiscard]] Findings judge_durability(const ServerFacts& server);
+[[nodiscard]] Findings judge_connections(const ServerFacts& server);
+[[nodiscard]] Findings judge_wraparound(const ServerFacts& server);
+/// The host's clock less the server's, and by how much that may be wrong.
+[[nodiscard]] Findings judge_clock(microseconds ahead, microseconds uncertainty);
+
+struct InvalidIndex {
+  std::string name;
+  std::string table;
+};
+[[nodiscard]] Findings judge_indexes(const std::vector<InvalidIndex>& invalid);
+
+struct LongestWait {
+  std::string task;
+  microseconds wait{0};  ///< of all its retries together, as long as its policy can make them
+};
+[[nodiscard]] Findings judge_retention(std::int64_t keep_attempts_days, const std::vector<LongestWait>& tasks);
+
+/// `pending`: what `dogged migrate` would apply; `mismatch`: why this program cannot work with the schema.
+[[nodiscard]] Findings judge_schema(const std::vector<std::string>& pending_migrations,
+                                    const std::vector<std::string>& pending_files,
+                                    const std::optional<std::string>& mismatch);
+
+/// A check that the database refused.
+[[nodiscard]] Finding not_checked(const std::string& check, const std::string& why);
+
+}  // namespace dogged::cli::doctor

@@ -1,0 +1,334 @@
+// What retention promises: old days go whole, dead letters keep their attempts, and nobody waits for it.
+#include "retention/retention.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <latch>
+#include <map>
+#include <thread>
+
+#include "support/catch.hpp"
+#include "support/test_database.hpp"
+#include "upkeep.hpp"
+
+using namespace dogged;
+using namespace std::chrono_literals;
+using retention::Extent;
+using retention::Step;
+using test::add_worker;
+using test::contains;
+using test::error_of;
+using test::eventually;
+using test::registered;
+using test::RunningWorker;
+using test::TestDatabase;
+
+namespace {
+
+constexpr Task<nlohmann::json> work{"work"};
+constexpr int long_ago = 20;  // days; tasks that succeeded are kept for 7, dead letters for 90
+
+detail::RegisteredTask does_nothing() {
+  return registered(work, [](Context&, const nlohmann::json&) {});
+}
+
+void make_day(TestDatabase& database, int days_ago) {
+  database.run(
+      "select dogged.make_partition(parent, (now() at time zone 'UTC')::date - $1::int) "
+      "from unnest(array['task_attempts', 'tasks_done', 'tasks_failed']) as parent",
+      db::Params{}.add(days_ago));
+}
+
+/// A task with one attempt of noon so many days ago.
+TaskId add_task(TestDatabase& database, const std::string& status, int days_ago, std::int64_t worker_id = 1) {
+  const bool has_ended = status != "pending";
+  const std::string id = database.value(
+      "insert into dogged.tasks (status, queue, name, args, attempt, worker_id, run_at, finished_at) "
+      "values ($1::dogged.task_status, 'default', 'old', '{}', 1, $4::bigint, now() + interval '1 day', case when "
+      "$2::boolean then "
+      "((now() at time zone 'UTC')::date - $3::int + time '12:00') at time zone 'UTC' end) returning id as value",
+      db::Params{}.add(status).add(has_ended).add(days_ago).add(worker_id));
+  database.run(
+      "insert into dogged.task_attempts (task_id, attempt, name, queue, outcome, worker_id, claimed_at, started_at, "
+      "finished_at, will_retry) select $1::bigint, 1, 'old', 'default', 'failed', $3::bigint, noon, noon, noon, false "
+      "from (select ((now() at time zone 'UTC')::date - $2::int + time '12:00') at time zone 'UTC' as noon) as x",
+      db::Params{}.add(id).add(days_ago).add(worker_id));
+  return std::stoll(id);
+}
+
+std::vector<Step> apply(TestDatabase& database, Extent extent = Extent::everything) {
+  return retention::apply(database.connection(), extent, [] { return true; });
+}
+
+/// `dropped 3, postponed 1`: how many steps had which outcome.
+std::string outcomes(const std::vector<Step>& steps) {
+  std::map<std::string, int> counts;
+  for (const Step& step : steps) ++counts[step.outcome];
+  std::string text;
+  for (const auto& [outcome, number] : counts) {
+    text += (text.empty() ? "" : ", ") + outcome + " " + std::to_string(number);
+  }
+  return text;
+}
+
+std::string old_days(TestDatabase& database, const std::string& parent) {
+  return database.value(
+      "select count(*) as value from dogged.partitions where parent = $1 and not is_kept and day < "
+      "(now() at time zone 'UTC')::date - 1",
+      db::Params{}.add(parent));
+}
+
+std::string kept_days(TestDatabase& database) {
+  return database.value("select count(*) as value from dogged.partitions where is_kept");
+}
+
+bool has_attempt(TestDatabase& database, TaskId id) {
+  return database.value("select count(*) as value from dogged.task_attempts where task_id = $1::bigint",
+                        db::Params{}.add(id)) == "1";
+}
+
+}  // namespace
+
+TEST_CASE("days that are older than they are kept go whole, and younger ones stay") {
+  TestDatabase database;
+  for (const int days_ago : {3, 7, 8, long_ago, 91}) make_day(database, days_ago);
+  const TaskId old = add_task(database, "succeeded", 8);
+  const TaskId young = add_task(database, "succeeded", 7);  // its day ended less than 7 days ago
+  const TaskId dead = add_task(database, "failed", 91);
+
+  // Of done tasks and attempts the days 8, 20 and 91, of dead letters 91.
+  CHECK(outcomes(apply(database)) == "dropped 7");
+  CHECK(database.status_of(old) == "none");
+  CHECK_FALSE(has_attempt(database, old));
+  CHECK(database.status_of(young) == "succeeded");
+  CHECK(has_attempt(database, young));
+  CHECK(database.status_of(dead) == "none");
+  CHECK_FALSE(has_attempt(database, dead));
+  CHECK(old_days(database, "tasks_done") == "2");
+  CHECK(old_days(database, "tasks_failed") == "4");
+  CHECK(apply(database).empty());
+}
+
+TEST_CASE("the settings say how long, and take effect at the next round") {
+  TestDatabase database;
+  make_day(database, 3);
+  const TaskId id = add_task(database, "succeeded", 3);
+  CHECK(apply(database).empty());
+  database.run("update dogged.settings set keep_done_days = 1, keep_attempts_days = 2");
+  CHECK(outcomes(apply(database)) == "dropped 2");
+  CHECK(database.status_of(id) == "none");
+}
+
+TEST_CASE("the attempts of dead letters and of tasks that have not ended stay when their day goes") {
+  TestDatabase database;
+  make_day(database, long_ago);
+  const TaskId dead = add_task(database, "failed", long_ago);
+  const TaskId waiting = add_task(database, "pending", long_ago);
+  const TaskId succeeded = add_task(database, "succeeded", long_ago);
+  const std::string before = database.value(
+      "select string_agg(a::text, ' ' order by task_id) as value from dogged.task_attempts a where task_id <> "
+      "$1::bigint",
+      db::Params{}.add(succeeded));
+
+  CHECK(outcomes(apply(database)) == "dropped 2");
+  CHECK(database.value("select string_agg(a::text, ' ' order by task_id) as value from dogged.task_attempts a") ==
+        before);
+  CHECK(has_attempt(database, dead));
+  CHECK(has_attempt(database, waiting));
+  CHECK(old_days(database, "task_attempts") == "0");
+  CHECK(kept_days(database) == "1");
+
+  const std::string kept = database.value("select partition as value from dogged.partitions where is_kept");
+  for (const std::string& statement : {"update dogged." + kept + " set will_retry = true", "delete from dogged." + kept,
+                                       "truncate dogged." + kept, std::string{"delete from dogged.task_attempts"}}) {
+    INFO(statement);
+    CHECK(contains(error_of<InvalidInput>([&] { database.run(statement); }).message(), "attempts are history"));
+  }
+  CHECK(apply(database).empty());
+}
+
+TEST_CASE("the attempts of a dead letter that is gone go with the next round, those of others stay") {
+  TestDatabase database;
+  make_day(database, long_ago);
+  const TaskId purged = add_task(database, "failed", long_ago);
+  const TaskId other = add_task(database, "failed", long_ago);
+  REQUIRE(outcomes(apply(database)) == "dropped 2");
+  database.run("delete from dogged.tasks_failed where id = $1::bigint", db::Params{}.add(purged));
+
+  CHECK(outcomes(apply(database)) == "thinned 1");
+  CHECK_FALSE(has_attempt(database, purged));
+  CHECK(has_attempt(database, other));
+  database.run("delete from dogged.tasks_failed");
+  CHECK(outcomes(apply(database)) == "thinned 1");
+  CHECK(kept_days(database) == "0");
+}
+
+TEST_CASE("dead letters that are older than they are kept take their attempts along") {
+  TestDatabase database;
+  make_day(database, long_ago);
+  const TaskId dead = add_task(database, "failed", long_ago);
+  REQUIRE(outcomes(apply(database)) == "dropped 2");
+  REQUIRE(has_attempt(database, dead));
+  database.run("update dogged.settings set keep_failed_days = 10");
+  CHECK(outcomes(apply(database, Extent::days)) == "dropped 1, thinned 1");
+  CHECK(database.status_of(dead) == "none");
+  CHECK_FALSE(has_attempt(database, dead));
+}
+
+TEST_CASE("what was written late into the default partition is kept or dropped as what came in time") {
+  TestDatabase database;
+  const TaskId succeeded = add_task(database, "succeeded", long_ago);
+  const TaskId dead = add_task(database, "failed", long_ago);
+  const TaskId missed = add_task(database, "succeeded", 3);  // its day had no partition, and is not old
+  database.run("select dogged.make_partitions()");
+  CHECK(database.value("select (select count(*) from dogged.task_attempts_default) + (select count(*) from "
+                       "dogged.tasks_done_default) + (select count(*) from dogged.tasks_failed_default) as value") ==
+        "0");
+  CHECK(outcomes(apply(database)) == "dropped 2");
+  CHECK(database.status_of(succeeded) == "none");
+  CHECK_FALSE(has_attempt(database, succeeded));
+  CHECK(database.status_of(dead) == "failed");
+  CHECK(has_attempt(database, dead));
+  CHECK(database.status_of(missed) == "succeeded");
+
+  // Of a day that has gone: attempts stand beside those that were kept, and tasks come and go by the default partition.
+  const TaskId again = add_task(database, "succeeded", long_ago);
+  database.run("select dogged.make_partitions()");
+  CHECK(outcomes(apply(database)) == "dropped 1, thinned 1");
+  CHECK(database.status_of(again) == "none");
+  CHECK_FALSE(has_attempt(database, again));
+  CHECK(has_attempt(database, dead));
+}
+
+TEST_CASE("a worker's upkeep drops old days by itself") {
+  TestDatabase database;
+  make_day(database, long_ago);
+  const TaskId succeeded = add_task(database, "succeeded", long_ago);
+  const TaskId dead = add_task(database, "failed", long_ago);
+  const runtime::Definitions none;
+  const auto log = spdlog::default_logger();
+  const std::int64_t id = add_worker(database);
+  runtime::Upkeep upkeep{runtime::Session{database.settings(), "upkeep", log},
+                         {.worker_id = id, .heartbeat = 50ms, .lets_others_renew = false, .first_chores = 0ms},
+                         none,
+                         [] {},
+                         log};
+  CHECK(eventually([&] { return old_days(database, "task_attempts") == "0"; }));
+  CHECK(database.status_of(succeeded) == "none");
+  CHECK(has_attempt(database, dead));
+}
+
+TEST_CASE("a worker that finds a table in use lets tasks end, and drops its days later") {
+  TestDatabase database;
+  make_day(database, long_ago);
+  const TaskId old = add_task(database, "succeeded", long_ago);
+  db::Connection reader{database.settings()};
+  reader.transaction([&] {
+    reader.run({"read", "select count(*) from dogged.tasks_done"});
+    const auto begun = std::chrono::steady_clock::now();
+    CHECK(outcomes(apply(database)) == "dropped 1, postponed 1");  // attempts are not read
+    CHECK(std::chrono::steady_clock::now() - begun < 5s);
+    CHECK(database.status_of(old) == "succeeded");
+    RunningWorker worker{database, {does_nothing()}};
+    const TaskId task = database.client().enqueue(work, nlohmann::json::object());
+    CHECK(eventually([&] { return database.status_of(task) == "succeeded"; }));
+  });
+  CHECK(outcomes(apply(database)) == "dropped 1");
+  CHECK(database.status_of(old) == "none");
+}
+
+TEST_CASE("tasks end without an error while days are dropped, and every attempt is there") {
+  TestDatabase database;
+  for (int days_ago = long_ago; days_ago < long_ago + 10; ++days_ago) {
+    make_day(database, days_ago);
+    add_task(database, "succeeded", days_ago);
+    add_task(database, "failed", days_ago);
+  }
+  RunningWorker worker{database, {does_nothing()}};
+  Client client = database.client();
+  std::atomic<bool> is_over{false};
+  std::atomic<int> enqueued{0};
+  std::thread producer{[&] {
+    while (!is_over || enqueued < 200) {
+      client.enqueue_many(work, std::vector<nlohmann::json>(20, nlohmann::json::object()));
+      enqueued += 20;
+    }
+  }};
+  const bool is_done = eventually([&] {
+    (void)apply(database);  // a completion may hold the table for a moment: then the next round goes on
+    return old_days(database, "tasks_done") == "0" && old_days(database, "task_attempts") == "0";
+  });
+  is_over = true;
+  producer.join();
+  CHECK(is_done);
+  const std::string all = std::to_string(enqueued.load());
+  CHECK(eventually([&] {
+    return database.value("select count(*) as value from dogged.tasks where name = 'work' and status = 'succeeded'") ==
+           all;
+  }));
+  CHECK(database.value("select count(*) as value from dogged.task_attempts where name = 'work' and outcome = "
+                       "'succeeded'") == all);
+  CHECK(database.value("select count(*) as value from dogged.task_attempts where name = 'old'") == "10");
+}
+
+TEST_CASE("two rounds at once drop each day once, and neither waits nor fails") {
+  TestDatabase database;
+  for (int days_ago = long_ago; days_ago < long_ago + 5; ++days_ago) {
+    make_day(database, days_ago);
+    add_task(database, "failed", days_ago);
+  }
+  std::latch together{2};
+  const auto round = [&] {
+    db::Connection connection{database.settings()};
+    together.arrive_and_wait();
+    return retention::apply(connection, Extent::days, [] { return true; });
+  };
+  auto first = std::async(std::launch::async, round);
+  auto second = std::async(std::launch::async, round);
+  int dropped = 0;
+  for (auto* steps : {&first, &second}) {
+    for (const Step& step : steps->get()) dropped += step.outcome == "dropped" ? 1 : 0;
+  }
+  for (const Step& step : apply(database)) dropped += step.outcome == "dropped" ? 1 : 0;  // where both were refused
+  CHECK(dropped == 10);
+  CHECK(kept_days(database) == "5");
+}
+
+TEST_CASE("rows of workers that ended long ago are deleted, unless an attempt or a task names them") {
+  TestDatabase database;
+  make_day(database, long_ago);
+  const std::int64_t named = add_worker(database);
+  const std::int64_t forgotten = add_worker(database);
+  const std::int64_t recent = add_worker(database);
+  const std::int64_t alive = add_worker(database);
+  add_task(database, "failed", long_ago, named);
+  add_task(database, "succeeded", long_ago, forgotten);
+  database.run(
+      "update dogged.workers set lease_ended_at = ended, rescued_at = ended, stopped_at = ended "
+      "from (select now() - interval '15 days' as ended) as x where id in ($1::bigint, $2::bigint)",
+      db::Params{}.add(named).add(forgotten));
+  database.run("update dogged.workers set lease_ended_at = now(), rescued_at = now() where id = $1::bigint",
+               db::Params{}.add(recent));
+
+  CHECK(outcomes(apply(database)) == "dropped 2, forgotten 1");
+  CHECK(database.value("select string_agg(id::text, ' ' order by id) as value from dogged.workers") ==
+        std::to_string(named) + " " + std::to_string(recent) + " " + std::to_string(alive));
+}
+
+TEST_CASE("settings of retention that contradict each other are refused, with what to do") {
+  TestDatabase database;
+  const auto refused = [&](const std::string& assignment) {
+    return error_of<InvalidInput>([&] { database.run("update dogged.settings set " + assignment); });
+  };
+  const InvalidInput contradiction = refused("keep_done_days = 30");
+  CHECK(contains(contradiction.message(), "keep_attempts_days"));
+  CHECK(contains(contradiction.message(), "(7) is below keep_done_days (30)"));
+  CHECK(contains(contradiction.hint(), "Set both"));
+  CHECK(contains(refused("keep_failed_days = 0").message(), "keep_failed_days of dogged.settings is 0"));
+  CHECK(contains(refused("keep_done_days = null").message(), "keep_done_days of dogged.settings is null"));
+  CHECK(contains(refused("keep_attempts_days = 4000").message(), "1 to 3650 days"));
+  CHECK_NOTHROW(database.run("update dogged.settings set keep_done_days = 30, keep_attempts_days = 30"));
+  CHECK(contains(error_of<InvalidInput>([&] { database.run("select dogged.drop_oldest_day('settings')"); }).message(),
+                 "'settings' is not a table"));
+}

@@ -1,0 +1,187 @@
+// How `dogged doctor` judges what it has read: every threshold from both sides.
+#include <algorithm>
+
+#include "cli/doctor/judges.hpp"
+#include "support/catch.hpp"
+
+using namespace std::chrono_literals;
+using namespace dogged::cli;
+using namespace dogged::cli::doctor;
+
+namespace {
+
+Level worst(const Findings& findings) {
+  Level level = Level::ok;
+  for (const Finding& finding : findings) level = std::max(level, finding.level);
+  return level;
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+SnapshotFacts session(microseconds held, std::int64_t transactions = 1) {
+  return {.kind = "session",
+          .name = "77",
+          .user = "app",
+          .application = "report",
+          .transactions = transactions,
+          .held = held};
+}
+
+}  // namespace
+
+TEST_CASE("a finding that is not ok says why it matters and what to do, one that is ok is single") {
+  const Findings bad[] = {
+      judge_partitions({{"tasks_done", 1, 1, 1, 1}}),
+      judge_tables({{"tasks_live", 0, 10'000'000, 1 << 30, false, false}}, "dogged"),
+      judge_snapshots({session(2h)}),
+      judge_workers({{.id = 1, .name = "a", .version = "1", .held_tasks = 1, .lapsed = 2h}}),
+      judge_versions({{.id = 1, .name = "a", .version = "1", .is_live = true}}, "2"),
+      judge_waiting({{.queue = "q", .name = "n", .due = 1}}),
+      judge_overdue(
+          {{.queue = "q", .name = "n", .due = 1, .overdue = 1, .is_queue_served = true, .is_name_known = true}}),
+      judge_running({{.name = "n", .is_orphaned = true, .tasks = 1}}),
+      judge_durability({.has_fsync = false, .has_full_page_writes = false, .synchronous_commit = "off"}),
+      judge_connections({.max_connections = 100, .connections = 96}),
+      judge_wraparound({.oldest_transaction = 2'000'000'000}),
+      judge_clock(1h, 1ms),
+      judge_indexes({{"i", "t"}}),
+      judge_retention(7, {{"n", 200h}}),
+      judge_schema({"0009_x"}, {"views"}, "newer")};
+  for (const Findings& findings : bad) {
+    for (const Finding& finding : findings) {
+      INFO(finding.check << ": " << finding.seen);
+      CHECK(finding.level != Level::ok);
+      CHECK_FALSE(finding.why.empty());
+      CHECK_FALSE(finding.fix.empty());
+    }
+  }
+  const Findings good[] = {judge_partitions({{"tasks_done", 0, 0, 0, 0}}),
+                           judge_tables({{"tasks_live"}}, "dogged"),
+                           judge_snapshots({}),
+                           judge_workers({}),
+                           judge_versions({}, "1"),
+                           judge_waiting({}),
+                           judge_overdue({}),
+                           judge_running({}),
+                           judge_durability({}),
+                           judge_connections({}),
+                           judge_wraparound({}),
+                           judge_clock(0us, 1ms),
+                           judge_indexes({}),
+                           judge_retention(7, {}),
+                           judge_schema({}, {}, std::nullopt)};
+  for (const Findings& findings : good) {
+    REQUIRE(findings.size() == 1);
+    CHECK(findings[0].level == Level::ok);
+  }
+}
+
+TEST_CASE("a transaction is a warning from five minutes on, and critical from an hour on") {
+  CHECK(worst(judge_snapshots({session(299s)})) == Level::ok);
+  CHECK(worst(judge_snapshots({session(300s)})) == Level::warning);
+  CHECK(worst(judge_snapshots({session(3599s)})) == Level::warning);
+  const Findings findings = judge_snapshots({session(1h), session(1s)});
+  REQUIRE(findings.size() == 1);
+  CHECK(findings[0].level == Level::critical);
+  CHECK(contains(findings[0].seen, "pid 77, user app, application \"report\""));
+  CHECK(contains(findings[0].fix, "pg_terminate_backend(77)"));
+}
+
+TEST_CASE("an old snapshot without a time is judged by the transactions since") {
+  const auto slot = [](std::int64_t transactions) {
+    return SnapshotFacts{.kind = "slot", .name = "s", .state = "active", .transactions = transactions};
+  };
+  CHECK(worst(judge_snapshots({slot(999'999)})) == Level::ok);
+  CHECK(worst(judge_snapshots({slot(1'000'000)})) == Level::warning);
+  CHECK(worst(judge_snapshots({slot(20'000'000)})) == Level::critical);
+}
+
+TEST_CASE("an inactive slot that keeps more than a GiB of WAL is a warning, an active one is not") {
+  const auto slot = [](const char* state, std::int64_t bytes) {
+    return SnapshotFacts{.kind = "slot", .name = "s", .state = state, .wal_bytes = bytes};
+  };
+  CHECK(worst(judge_snapshots({slot("inactive", (std::int64_t{1} << 30) + 1)})) == Level::warning);
+  CHECK(worst(judge_snapshots({slot("inactive", std::int64_t{1} << 30)})) == Level::ok);
+  CHECK(worst(judge_snapshots({slot("active", std::int64_t{2} << 30)})) == Level::ok);
+}
+
+TEST_CASE("prepared transactions and standbys are named with what ends them") {
+  const Findings prepared = judge_snapshots({{.kind = "prepared", .name = "tx1", .user = "app", .held = 2h}});
+  CHECK(contains(prepared[0].fix, "rollback prepared 'tx1'"));
+  const Findings standby = judge_snapshots({{.kind = "standby", .name = "5", .transactions = 2'000'000}});
+  CHECK(contains(standby[0].fix, "hot_standby_feedback"));
+}
+
+TEST_CASE("sessions that cannot be seen are mentioned") {
+  const Findings findings = judge_snapshots({{.kind = "hidden", .name = "12"}});
+  CHECK(findings[0].level == Level::ok);
+  CHECK(contains(findings[0].seen, "12 sessions of other roles cannot be seen"));
+}
+
+TEST_CASE("dead rows count where they are many, and more than the live ones") {
+  const auto level = [](std::int64_t live, std::int64_t dead) {
+    return worst(judge_tables({{.name = "tasks_live", .live_rows = live, .dead_rows = dead}}, "dogged"));
+  };
+  CHECK(level(0, 100'000) == Level::ok);
+  CHECK(level(0, 100'001) == Level::warning);
+  CHECK(level(1'000'000, 500'000) == Level::ok);
+  CHECK(level(1'000'000, 5'000'000) == Level::warning);
+  CHECK(level(1'000'000, 5'000'001) == Level::critical);
+}
+
+TEST_CASE("a table is blown up where its size fits no number of live rows") {
+  const auto level = [](std::int64_t live, std::int64_t bytes) {
+    return worst(judge_tables({{.name = "tasks_live", .live_rows = live, .bytes = bytes}}, "dogged"));
+  };
+  CHECK(level(0, std::int64_t{64} << 20) == Level::ok);
+  CHECK(level(0, std::int64_t{65} << 20) == Level::warning);
+  CHECK(level(1'000'000, std::int64_t{4} << 30) == Level::ok);
+  CHECK(level(1'000, std::int64_t{4} << 30) == Level::warning);
+}
+
+TEST_CASE("a lapsed lease is nobody's trouble before others had time to end it") {
+  const auto level = [](microseconds lapsed, std::int64_t held) {
+    return worst(judge_workers({{.id = 1, .name = "a", .lease = 30s, .held_tasks = held, .lapsed = lapsed}}));
+  };
+  CHECK(level(90s, 5) == Level::ok);
+  CHECK(level(91s, 0) == Level::warning);
+  CHECK(level(91s, 5) == Level::critical);
+}
+
+TEST_CASE("tasks of a queue without a worker are one finding, whatever their names") {
+  const Findings findings =
+      judge_waiting({{.queue = "mail", .name = "a", .due = 2, .oldest = 5s},
+                     {.queue = "mail", .name = "b", .due = 3, .oldest = 9s},
+                     {.queue = "web", .name = "c", .due = 1, .is_queue_served = true},
+                     {.queue = "web", .name = "d", .due = 1, .is_queue_served = true, .is_name_known = true}});
+  REQUIRE(findings.size() == 2);
+  CHECK(contains(findings[0].seen, "1 task named c in queue web"));
+  CHECK(contains(findings[1].seen, "5 tasks in queue mail waited for up to 9 s"));
+}
+
+TEST_CASE("missing partitions are critical where tomorrow's is one of them") {
+  CHECK(worst(judge_partitions({{"tasks_done", 3, 0, 0, 0}})) == Level::warning);
+  CHECK(worst(judge_partitions({{"tasks_done", 3, 1, 0, 0}})) == Level::critical);
+}
+
+TEST_CASE("a clock's difference counts beyond what the measuring leaves open") {
+  CHECK(worst(judge_clock(2s, 0us)) == Level::ok);
+  CHECK(worst(judge_clock(-2100ms, 0us)) == Level::warning);
+  CHECK(worst(judge_clock(-2100ms, 200ms)) == Level::ok);
+}
+
+TEST_CASE("retries that outlast the attempts are a warning with the days to set") {
+  CHECK(worst(judge_retention(7, {{"n", 168h}})) == Level::ok);
+  const Findings findings = judge_retention(7, {{"n", 169h}});
+  CHECK(findings[0].level == Level::warning);
+  CHECK(contains(findings[0].fix, "keep_attempts_days = 8"));
+}
+
+TEST_CASE("versions differ among live workers, or from this program") {
+  const auto worker = [](const char* version, bool is_live) {
+    return WorkerFacts{.id = 1, .name = "a", .version = version, .is_live = is_live};
+  };
+  CHECK(worst(judge_versions({worker("1", true), worker("2", false)}, "1")) == Level::ok);
+  CHECK(worst(judge_versions({worker("1", true), worker("2", true)}, "1")) == Level::warning);
+  CHECK(worst(judge_versions({worker("2", true)}, "1")) == Level::warning);
+}
