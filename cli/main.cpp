@@ -178,7 +178,7 @@ int run(int argc, char** argv) {
   add_dev(app, invocation);
   add_migrate(app, invocation);
   add_enqueue(app, invocation);
-  CLI::App* tasks = app.add_subcommand("tasks", "Look at tasks, or cancel them");
+  CLI::App* tasks = app.add_subcommand("tasks", "Look at tasks, wait for them, and change them");
   tasks->require_subcommand(1);
   add_tasks_list(*tasks, invocation);
   add_tasks_show(*tasks, invocation);

@@ -1,5 +1,4 @@
 // `dogged tasks cancel`: cancels tasks, and waits for those that run if that is wanted.
-#include <algorithm>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -10,7 +9,7 @@
 #include "cli/commands.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/json_object.hpp"
-#include "cli/line_reader.hpp"
+#include "cli/standing.hpp"
 #include "cli/task_rows.hpp"
 #include "retry/duration.hpp"
 #include "sql_statements.hpp"
@@ -19,30 +18,10 @@ namespace dogged::cli {
 namespace {
 
 using lifecycle::Status;
-using std::chrono::steady_clock;
-using Ids = std::vector<std::int64_t>;
-
-// They are cancelled in one transaction, which keeps all of them locked until it ends.
-constexpr std::size_t most_ids = 100'000;
-// Of a kind, in a message.
-constexpr std::size_t most_ids_listed = 10;
-constexpr milliseconds first_pause{20};
-constexpr milliseconds longest_pause{1000};
 
 struct CancelOptions {
   std::vector<std::string> ids;
   std::string wait;  ///< `true` where no time is given; empty: not at all
-};
-
-/// Where a task stands, as far as it matters here.
-struct Standing {
-  std::string name;
-  Status status = Status::pending;
-  std::optional<std::string> worker;
-  std::optional<Time> finished_at;
-  Time now;
-
-  [[nodiscard]] bool has_ended() const { return finished_at.has_value(); }
 };
 
 struct Cancellation {
@@ -54,13 +33,11 @@ struct Cancellation {
 
 using Cancellations = std::map<std::int64_t, Cancellation>;
 
-// --- which
-// ------------------------------------------------------------------------------------------------------------
+// --- which -----------------------------------------------------------------------------------------------------------
 
-CLI::Validator is_task_id_or_stdin() {
+CLI::Validator is_id_to_cancel() {
   return CLI::Validator{[](std::string& text) {
-                          if (text == "-") return std::string{};
-                          std::string mistake = is_task_id()(text);
+                          std::string mistake = is_task_id_or_stdin()(text);
                           if (!mistake.empty() && is_duration()(text).empty()) {
                             mistake += "; how long to wait is written --wait=" + text;
                           }
@@ -69,61 +46,19 @@ CLI::Validator is_task_id_or_stdin() {
                         ""};
 }
 
-void read_ids(Ids& ids) {
-  LineReader lines{STDIN_FILENO};
-  std::string line;
-  for (std::int64_t number = 1; ids.size() <= most_ids && lines.next(line); ++number) {
-    line.erase(line.find_last_not_of(" \t\r") + 1);
-    line.erase(0, line.find_first_not_of(" \t"));
-    if (line.empty()) continue;
-    if (const std::string mistake = is_task_id()(line); !mistake.empty()) {
-      throw InvalidInput("line " + std::to_string(number) + " of stdin: " + mistake + " (nothing was cancelled)");
-    }
-    ids.push_back(std::stoll(line));
-  }
-}
+// --- asking ----------------------------------------------------------------------------------------------------------
 
-Ids ids_of(const std::vector<std::string>& words) {
-  Ids ids;
-  for (const std::string& word : words) {
-    if (word == "-") {
-      read_ids(ids);
-    } else {
-      ids.push_back(std::stoll(word));
-    }
-  }
-  if (ids.size() > most_ids) {
-    throw InvalidInput(
-        "more than " + std::to_string(most_ids) + " tasks are too many for one transaction; nothing was cancelled",
-        "cancel them in parts: xargs -n 10000 dogged tasks cancel");
-  }
-  return ids;
-}
-
-// --- asking
-// -----------------------------------------------------------------------------------------------------------
-
-void look_at(db::Connection& connection, Cancellations& tasks, const Ids& ids) {
-  for (const db::Row& row : connection.run(sql::task_statuses, db::Params{}.add(ids))) {
-    tasks[row.number("id")].standing = {.name = std::string{row.text("name")},
-                                        .status = status_of(row),
-                                        .worker = row.maybe_text("worker"),
-                                        .finished_at = maybe_time_of(row, "finished_at_us"),
-                                        .now = time_of(row, "now_us")};
-  }
-}
-
-Cancellations cancel_all(db::Connection& connection, const Ids& ids) {
+Cancellations cancel_all(db::Connection& connection, const TaskIds& ids) {
   Cancellations tasks;
   for (const db::Row& row : connection.run(sql::cancel_tasks, db::Params{}.add(ids))) {
     tasks[row.number("id")].result = row.text("result");
   }
-  look_at(connection, tasks, ids);
+  for (auto& [id, standing] : look_at(connection, ids)) tasks[id].standing = standing;
   return tasks;
 }
 
-Ids awaited(const Cancellations& tasks) {
-  Ids ids;
+TaskIds awaited(const Cancellations& tasks) {
+  TaskIds ids;
   for (const auto& [id, task] : tasks) {
     if (task.is_awaited()) ids.push_back(id);
   }
@@ -131,20 +66,16 @@ Ids awaited(const Cancellations& tasks) {
 }
 
 /// Until those that run have ended, the time is over, or Ctrl-C.
-void wait_for_end(db::Connection& connection, Cancellations& tasks, std::optional<milliseconds> longest) {
-  stop_on_interrupt();
-  const auto begin = steady_clock::now();
-  const auto is_over = [&] { return longest && steady_clock::now() - begin >= *longest; };
-  milliseconds wait = first_pause;
-  for (Ids ids = awaited(tasks); !ids.empty() && !is_over() && !was_interrupted(); ids = awaited(tasks)) {
-    pause(longest ? std::min(wait, *longest) : wait);
-    wait = std::min(2 * wait, longest_pause);
-    look_at(connection, tasks, ids);
-  }
+void wait_for_those_running(db::Connection& connection, Cancellations& tasks, std::optional<milliseconds> longest) {
+  wait_for_end(connection, awaited(tasks), longest, [&tasks](const TaskIds& ended, const Standings& standings) {
+    for (const std::int64_t id : ended) {
+      const auto standing = standings.find(id);
+      tasks[id].standing = standing == standings.end() ? std::nullopt : std::optional{standing->second};
+    }
+  });
 }
 
-// --- telling
-// ----------------------------------------------------------------------------------------------------------
+// --- telling ---------------------------------------------------------------------------------------------------------
 
 const std::vector<Column> columns{{"ID", Align::right},          {"RESULT"}, {"NAME", Align::left, true}, {"STATUS"},
                                   {"WORKER", Align::left, true}, {"ENDED"}};
@@ -201,18 +132,9 @@ std::string hint_for(const std::string& why, std::int64_t id) {
          std::to_string(id) + " --wait` goes on waiting";
 }
 
-std::string listed(const Ids& ids) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(ids.size(), most_ids_listed); ++i) {
-    (text += i == 0 ? "" : ", ") += std::to_string(ids[i]);
-  }
-  if (ids.size() > most_ids_listed) text += " and " + std::to_string(ids.size() - most_ids_listed) + " more";
-  return text;
-}
-
 /// Throws unless every task is cancelled, or has been asked to stop if that is all that was wanted.
 ExitCode conclude(const Cancellations& tasks, bool has_waited) {
-  std::map<std::string, Ids> by_reason;
+  std::map<std::string, TaskIds> by_reason;
   for (const auto& [id, task] : tasks) {
     if (const std::string why = why_not_cancelled(task, has_waited); !why.empty()) by_reason[why].push_back(id);
   }
@@ -238,13 +160,13 @@ void announce_wait(const Invocation& invocation, const Cancellations& tasks) {
 ExitCode cancel(const Invocation& invocation, const CancelOptions& options) {
   const bool waits = !options.wait.empty();
   const auto longest = waits && options.wait != "true" ? std::optional{duration_from_text(options.wait)} : std::nullopt;
-  const Ids ids = ids_of(options.ids);
+  const TaskIds ids = task_ids_of(options.ids, "tasks cancel", "nothing was cancelled");
   db::Connection connection = invocation.connect();
   Cancellations tasks = cancel_all(connection, ids);
   if (waits) {
     announce_wait(invocation, tasks);
     try {
-      wait_for_end(connection, tasks, longest);
+      wait_for_those_running(connection, tasks, longest);
     } catch (const Error&) {  // what was cancelled is cancelled
       print(invocation, tasks);
       throw;
@@ -278,7 +200,7 @@ void add_tasks_cancel(CLI::App& tasks, Invocation& invocation) {
   command->add_option("id", options->ids, "Ids of tasks; - reads them from stdin, one a line")
       ->type_name("ID")
       ->required()
-      ->check(is_task_id_or_stdin());
+      ->check(is_id_to_cancel());
   command->add_flag("--wait", options->wait,
                     "Wait until those that run have ended, and say how; --wait=30s: at most so long");
 }

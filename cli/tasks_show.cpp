@@ -2,8 +2,8 @@
 #include <iostream>
 #include <memory>
 
-#include "cli/choices.hpp"
 #include "cli/commands.hpp"
+#include "cli/task_ids.hpp"
 #include "cli/task_rows.hpp"
 #include "cli/timeline.hpp"
 #include "sql_statements.hpp"
@@ -43,12 +43,6 @@ std::optional<TaskHistory> read_history(db::Connection& connection, std::int64_t
   return history;
 }
 
-std::string listed(const std::vector<std::int64_t>& ids) {
-  std::string text;
-  for (std::int64_t id : ids) (text += text.empty() ? "" : ", ") += std::to_string(id);
-  return text;
-}
-
 /// One task is one object; several are an array, or a line each.
 void print_json(const Invocation& invocation, const std::vector<TaskHistory>& histories, bool one_was_asked_for) {
   std::vector<Record> records;
@@ -68,10 +62,11 @@ void print_timelines(const Invocation& invocation, const std::vector<TaskHistory
   }
 }
 
-ExitCode show(const Invocation& invocation, const std::vector<std::int64_t>& ids) {
+ExitCode show(const Invocation& invocation, const std::vector<std::string>& words) {
+  const TaskIds ids = task_ids_of(words, "tasks show", "nothing was looked up");
   db::Connection connection = invocation.connect();
   std::vector<TaskHistory> histories;
-  std::vector<std::int64_t> missing;
+  TaskIds missing;
   for (std::int64_t id : ids) {
     if (auto history = read_history(connection, id)) {
       histories.push_back(*std::move(history));
@@ -95,16 +90,16 @@ ExitCode show(const Invocation& invocation, const std::vector<std::int64_t>& ids
 }  // namespace
 
 void add_tasks_show(CLI::App& tasks, Invocation& invocation) {
-  const auto ids = std::make_shared<std::vector<std::int64_t>>();
+  const auto words = std::make_shared<std::vector<std::string>>();
   add_command(tasks, invocation, "show", "Draw the timeline of tasks: attempts, waits, errors, and what comes next",
               "  dogged tasks show 42\n"
               "  watch -n1 -c dogged tasks show 42 --color always\n"
               "  dogged tasks show 42 -o json | jq '.attempts[].error_code'",
-              [&invocation, ids] { return show(invocation, *ids); })
-      ->add_option("id", *ids, "Ids of tasks")
+              [&invocation, words] { return show(invocation, *words); })
+      ->add_option("id", *words, "Ids of tasks; - reads them from stdin, one a line")
       ->type_name("ID")
       ->required()
-      ->check(is_task_id());
+      ->check(is_task_id_or_stdin());
 }
 
 }  // namespace dogged::cli
