@@ -4,88 +4,48 @@
 
 #include "cli/choices.hpp"
 #include "cli/commands.hpp"
-#include "cli/task_rows.hpp"
-#include "sql_statements.hpp"
+#include "cli/json_object.hpp"
+#include "cli/task_filter.hpp"
+#include "cli/task_table.hpp"
 
 namespace dogged::cli {
 namespace {
 
-using lifecycle::Status;
-
 struct ListOptions {
-  std::string status, queue, name, error_code;
+  TaskFilter filter;
   std::int64_t limit = 50;
   std::int64_t after = 0;
 };
 
-const std::vector<Column> columns{
-    {"ID", Align::right},       {"STATUS"}, {"NAME", Align::left, true},  {"QUEUE", Align::left, true},
-    {"ATTEMPTS", Align::right}, {"WHEN"},   {"ERROR", Align::left, true}, {"ENQUEUED"}};
-
-Color color_of(Status status) {
-  switch (status) {
-    case Status::succeeded:
-      return Color::green;
-    case Status::failed:
-    case Status::discarded:
-      return Color::red;
-    case Status::running:
-      return Color::blue;
-    case Status::pending:
-      return Color::cyan;
-    case Status::cancelled:
-    case Status::expired:
-      return Color::yellow;
+/// On stderr with every format: a list that is not whole looks like one that is.
+void say_how_far_it_looked(const Invocation& invocation, std::int64_t looked_down_to) {
+  const std::string message = "only the newest " + std::to_string(most_looked_through) +
+                              " tasks were looked through: --after " + std::to_string(looked_down_to) +
+                              " continues; --enqueued-after or --finished-after sets another bound, and --all none";
+  if (invocation.format == Format::table) {
+    std::cerr << message << "\n";
+  } else {
+    const std::string note = JsonObject{}.add("message", message).add("after", looked_down_to).text();
+    std::cerr << JsonObject{}.add_json("note", note).text() << "\n";
   }
-  return Color::plain;
 }
 
-/// The time that matters of a task in its status.
-std::string when(const TaskView& task) {
-  if (task.status == Status::pending) {
-    return (task.next_retry_at ? "retry " : "due ") + relative(task.due_at(), task.now);
+void say_what_was_left_out(const Invocation& invocation, const TaskPage& page, std::int64_t limit) {
+  std::cout.flush();
+  if (page.looked_down_to) {
+    say_how_far_it_looked(invocation, *page.looked_down_to);
+  } else if (invocation.format == Format::table && std::ssize(page.tasks) == limit) {
+    std::cerr << "there may be more: --after " << page.tasks.back().id << " continues\n";
   }
-  if (task.status == Status::running) {
-    return "since " + readable(task.now - task.claimed_at.value_or(task.now)) +
-           (task.cancel_requested_at ? ", to be cancelled" : "");
-  }
-  return task.finished_at ? relative(*task.finished_at, task.now) : "";
-}
-
-Record record_of(const TaskView& task, Zone zone) {
-  const bool shows_error = task.status != Status::succeeded && task.error_code;
-  return {{{std::to_string(task.id)},
-           {std::string{lifecycle::to_text(task.status)}, color_of(task.status)},
-           {task.name},
-           {task.queue},
-           {std::to_string(task.attempt)},
-           {when(task)},
-           {shows_error ? *task.error_code : "", Color::red},
-           {date_and_clock_text(task.enqueued_at, zone)}},
-          to_json(task)};
 }
 
 ExitCode list(const Invocation& invocation, const ListOptions& options) {
   db::Connection connection = invocation.connect();
-  const db::Rows rows = connection.run(sql::list_tasks, db::Params{}
-                                                            .add(given(options.status))
-                                                            .add(given(options.queue))
-                                                            .add(given(options.name))
-                                                            .add(given(options.error_code))
-                                                            .add(given(options.after))
-                                                            .add(options.limit));
+  const TaskPage page = TaskSearch{connection, options.filter}.page(options.limit, given(options.after));
   std::vector<Record> records;
-  std::int64_t last = 0;
-  for (const db::Row& row : rows) {
-    const TaskView task = task_of(row);
-    records.push_back(record_of(task, invocation.style().zone));
-    last = task.id;
-  }
-  invocation.print(columns, records, "no such tasks");
-  if (invocation.format == Format::table && std::ssize(records) == options.limit) {
-    std::cout.flush();
-    std::cerr << "there may be more: --after " << last << " continues\n";
-  }
+  for (const TaskView& task : page.tasks) records.push_back(record_of(task, invocation.style().zone));
+  invocation.print(task_columns, records, "no such tasks");
+  say_what_was_left_out(invocation, page, options.limit);
   return ExitCode::ok;
 }
 
@@ -93,20 +53,20 @@ ExitCode list(const Invocation& invocation, const ListOptions& options) {
 
 void add_tasks_list(CLI::App& tasks, Invocation& invocation) {
   const auto options = std::make_shared<ListOptions>();
-  CLI::App* command = add_command(tasks, invocation, "list", "List tasks, the newest first",
-                                  "  dogged tasks list --status failed --error-code HTTP_503\n"
-                                  "  dogged tasks list --queue webhooks --limit 20 --after 4711   the next page\n"
-                                  "  dogged tasks list --status pending -o ndjson | jq .args",
-                                  [&invocation, options] { return list(invocation, *options); });
-  command
-      ->add_option("--status", options->status, "pending, running, succeeded, failed, discarded, cancelled or expired")
-      ->type_name("STATUS")
-      ->check(is_status());
-  command->add_option("--queue", options->queue, "Of this queue")->type_name("NAME");
-  command->add_option("--name", options->name, "With this task name")->type_name("NAME");
-  command->add_option("--error-code", options->error_code, "That failed last with this code")->type_name("CODE");
+  CLI::App* command = add_command(
+      tasks, invocation, "list", "List tasks, the newest first",
+      "  dogged tasks list --status failed --error-code HTTP_503 --finished-after 2h\n"
+      "  dogged tasks list --queue webhooks --limit 20 --after 4711   the next page\n"
+      "  dogged tasks list --name 'webhook.*' --args '{\"customer\": 42}' --enqueued-after 1d\n"
+      "  dogged tasks list --status pending,running -o ndjson | jq .args\n"
+      "\nA filter that is neither a time after which, nor a range of ids, nor for pending and running tasks "
+      "alone looks\n"
+      "through the newest 50000 tasks, and says so where there are more. Times are the database's; 2h is two "
+      "hours ago.",
+      [&invocation, options] { return list(invocation, *options); });
+  add_filter_options(*command, options->filter);
   command->add_option("--limit", options->limit, "How many; 50 unless said")->type_name("N")->check(is_limit());
-  command->add_option("--after", options->after, "Those that were enqueued before this task")
+  command->add_option("--after", options->after, "Those with lower ids: the next page")
       ->type_name("ID")
       ->check(is_task_id());
 }

@@ -1,5 +1,13 @@
--- Tasks for the command line, the newest first: of status $1, queue $2, name $3 and error code $4 (null: all), older than
--- task $5, at most $6.
+-- Tasks for the command line, the newest first. Null: all.
+--
+-- Which are looked through, at most $16 of them: those of the partitions that hold the statuses $1 (every status of these
+-- partitions is named), that have not ended or ended at $2 or later, with ids from $3 to below $4, or with one of the
+-- ids $5. All of it is decided by partitions and by their indexes on id, so that a filter that hardly any task passes does
+-- not make the list read the whole history.
+--
+-- Which of them are listed, at most $17: of the statuses $6, the queues $7, names like one of $8, with an error code of $9,
+-- of the workers $10 (ids or names), with priority $11, enqueued from $12 to before $13, ended from $14 to before $15, with
+-- args, as they may be shown, that contain $18.
 select t.id, t.status, t.queue, t.name, t.priority, t.args::text as args, t.attempt, t.retry_count, t.losses,
        t.worker_id, w.name as worker, t.result::text as result, t.error_code, t.error_message, t.trace_context,
        (extract(epoch from t.enqueued_at) * 1000000)::bigint as enqueued_at_us,
@@ -10,12 +18,33 @@ select t.id, t.status, t.queue, t.name, t.priority, t.args::text as args, t.atte
        (extract(epoch from t.cancel_requested_at) * 1000000)::bigint as cancel_requested_at_us,
        (extract(epoch from t.finished_at) * 1000000)::bigint as finished_at_us,
        (extract(epoch from clock_timestamp()) * 1000000)::bigint as now_us
-  from dogged.redacted_tasks t
+  from (select c.id, c.status
+          from (select s.id, s.status, s.queue, s.name, s.priority, s.args, s.enqueued_at, s.worker_id, s.finished_at,
+                       s.error_code
+                  from dogged.redacted_tasks s
+                 where ($1::dogged.task_status[] is null or s.status = any ($1::dogged.task_status[]))
+                   and ($2::timestamptz is null or s.finished_at is null or s.finished_at >= $2::timestamptz)
+                   and ($3::bigint is null or s.id >= $3::bigint)
+                   and ($4::bigint is null or s.id < $4::bigint)
+                   and ($5::bigint[] is null or s.id = any ($5::bigint[]))
+                 order by s.id desc
+                 limit $16::bigint) as c
+         where ($6::dogged.task_status[] is null or c.status = any ($6::dogged.task_status[]))
+           and ($7::text[] is null or c.queue = any ($7::text[]))
+           and ($8::text[] is null or c.name like any ($8::text[]))
+           and ($9::text[] is null or c.error_code = any ($9::text[]))
+           and ($10::text[] is null
+                or c.worker_id = any (array(select n.id from dogged.workers n where n.name = any ($10::text[])
+                                                                               or n.id::text = any ($10::text[]))))
+           and ($11::smallint is null or c.priority = $11::smallint)
+           and ($12::timestamptz is null or c.enqueued_at >= $12::timestamptz)
+           and ($13::timestamptz is null or c.enqueued_at < $13::timestamptz)
+           and ($14::timestamptz is null or c.finished_at >= $14::timestamptz)
+           and ($15::timestamptz is null or c.finished_at < $15::timestamptz)
+           and ($18::jsonb is null or c.args @> $18::jsonb)
+         order by c.id desc
+         limit $17::bigint) as page
+  -- Args and results are looked up for the page alone. offset 0: by index, one by one, whatever the planner thinks of it.
+ cross join lateral (select r.* from dogged.redacted_tasks r where r.id = page.id and r.status = page.status offset 0) as t
   left join dogged.workers w on w.id = t.worker_id
- where ($1::dogged.task_status is null or t.status = $1::dogged.task_status)
-   and ($2::text is null or t.queue = $2::text)
-   and ($3::text is null or t.name = $3::text)
-   and ($4::text is null or t.error_code = $4::text)
-   and ($5::bigint is null or t.id < $5::bigint)
  order by t.id desc
- limit $6::bigint
