@@ -183,6 +183,9 @@ int run(int argc, char** argv) {
   add_tasks_list(*tasks, invocation);
   add_tasks_show(*tasks, invocation);
   add_tasks_cancel(*tasks, invocation);
+  add_tasks_retry(*tasks, invocation);
+  add_tasks_reschedule(*tasks, invocation);
+  add_tasks_wait(*tasks, invocation);
   add_attempts(app, invocation);
   add_queues(app, invocation);
   add_workers(app, invocation);

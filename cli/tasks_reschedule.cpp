@@ -1,0 +1,171 @@
+// `dogged tasks retry` and `dogged tasks reschedule`: other times for tasks that wait.
+#include <memory>
+
+#include "cli/choices.hpp"
+#include "cli/commands.hpp"
+#include "cli/json_object.hpp"
+#include "cli/standing.hpp"
+#include "cli/time_option.hpp"
+#include "retry/duration.hpp"
+#include "sql_statements.hpp"
+
+namespace dogged::cli {
+namespace {
+
+using lifecycle::Status;
+
+struct RescheduleOptions {
+  std::vector<std::string> ids;
+  std::string at, in;
+};
+
+struct Rescheduled {
+  std::string result;  ///< of dogged.reschedule
+  std::optional<Standing> standing;
+};
+
+using Tasks = std::map<std::int64_t, Rescheduled>;
+
+const std::vector<Column> columns{{"ID", Align::right}, {"RESULT"}, {"NAME", Align::left, true}, {"STATUS"}, {"DUE"}};
+
+CLI::Validator is_time() {
+  return CLI::Validator{[](std::string& text) {
+                          try {
+                            static_cast<void>(time_from_iso8601(text));
+                            return std::string{};
+                          } catch (const Error& error) {
+                            return error.message();
+                          }
+                        },
+                        ""};
+}
+
+Color color_of(const std::string& result) {
+  if (result == "rescheduled") return Color::green;
+  return result == "not_found" ? Color::red : Color::yellow;
+}
+
+Record record_of(std::int64_t id, const Rescheduled& task) {
+  JsonObject json;
+  json.add("id", id).add("result", task.result);
+  Record record{{{std::to_string(id)}, {task.result, color_of(task.result)}}, ""};
+  if (const auto& standing = task.standing) {
+    json.add("name", standing->name)
+        .add("status", lifecycle::to_text(standing->status))
+        .add("due_at", standing->due_at)
+        .add("finished_at", standing->finished_at);
+    const bool is_due = standing->due_at && *standing->due_at <= standing->now;
+    record.cells.insert(record.cells.end(), {{standing->name},
+                                             {std::string{lifecycle::to_text(standing->status)}},
+                                             {!standing->due_at ? ""
+                                              : is_due          ? "now"
+                                                                : relative(*standing->due_at, standing->now)}});
+  } else {
+    json.add_null("name").add_null("status").add_null("due_at").add_null("finished_at");
+    record.cells.resize(columns.size());
+  }
+  record.json = json.text();
+  return record;
+}
+
+std::string why_not(const Rescheduled& task) {
+  if (task.result == "rescheduled") return "";
+  if (task.result == "not_found") return "no such task";
+  if (task.result == "running") return "it runs already";
+  return task.standing && task.standing->status == Status::failed ? "a dead letter" : "ended before";
+}
+
+std::string hint_for(const std::string& why, std::int64_t id) {
+  const std::string number = std::to_string(id);
+  if (why == "a dead letter") return "`dogged dead replay " + number + "` lets a dead letter run again";
+  if (why == "it runs already") return "`dogged tasks wait " + number + "` waits for its end";
+  if (why == "ended before") return "`dogged tasks show " + number + "` tells how it ended; enqueue it anew";
+  return "finished tasks are kept for a limited time; `dogged tasks list` shows what is there";
+}
+
+/// Throws unless every task has its time.
+ExitCode conclude(const Tasks& tasks) {
+  std::map<std::string, TaskIds> others;
+  for (const auto& [id, task] : tasks) {
+    if (const std::string why = why_not(task); !why.empty()) others[why].push_back(id);
+  }
+  if (others.empty()) return ExitCode::ok;
+  std::string message = "not rescheduled: ";
+  for (const auto& [why, ids] : others) {
+    (message += message.ends_with(": ") ? "" : "; ") += listed(ids) + " (" + why + ")";
+  }
+  const auto& [why, ids] = *others.begin();
+  throw Failure(ExitCode::not_done, message, hint_for(why, ids.front()));
+}
+
+ExitCode reschedule(const Invocation& invocation, const std::string& command, const TaskIds& ids,
+                    const std::function<std::optional<Time>(db::Connection&)>& time) {
+  db::Connection connection = invocation.connect();
+  const auto parameter = as_parameter(time(connection));
+  Tasks tasks;
+  for (const db::Row& row : connection.run(sql::reschedule_tasks, db::Params{}.add(ids).add(parameter))) {
+    tasks[row.number("id")].result = row.text("result");
+  }
+  for (auto& [id, standing] : look_at(connection, ids)) tasks[id].standing = standing;
+  std::vector<Record> records;
+  for (const auto& [id, task] : tasks) records.push_back(record_of(id, task));
+  invocation.print(columns, records, "no task was named to " + command);
+  return conclude(tasks);
+}
+
+ExitCode reschedule(const Invocation& invocation, const RescheduleOptions& options) {
+  if (options.at.empty() == options.in.empty()) {
+    throw Failure(ExitCode::wrong_input, "give the new time by --at TIME or by --in DURATION",
+                  "`dogged tasks retry` lets tasks run now");
+  }
+  const TaskIds ids = task_ids_of(options.ids, "tasks reschedule", "nothing was rescheduled");
+  return reschedule(invocation, "reschedule", ids, [&options](db::Connection& connection) {
+    return options.at.empty() ? time_after(connection, duration_from_text(options.in)) : time_from_iso8601(options.at);
+  });
+}
+
+void add_ids(CLI::App& command, std::vector<std::string>& ids) {
+  command.add_option("id", ids, "Ids of tasks; - reads them from stdin, one a line")
+      ->type_name("ID")
+      ->required()
+      ->check(is_task_id_or_stdin());
+}
+
+}  // namespace
+
+void add_tasks_retry(CLI::App& tasks, Invocation& invocation) {
+  const auto words = std::make_shared<std::vector<std::string>>();
+  CLI::App* command = add_command(
+      tasks, invocation, "retry", "Let tasks run now that wait for a retry or for their time",
+      "  dogged tasks retry 42 43\n"
+      "  dogged tasks list --status pending --error-code HTTP_503 --limit 1000 -o ndjson | jq .id | dogged tasks retry "
+      "-\n"
+      "\nIt spends no retry, and the retries after it are as they would have been. All in one transaction. A task "
+      "that\n"
+      "runs, or has ended, is left as it is, and the exit code is 1; a dead letter runs again by `dogged dead replay`.",
+      [&invocation, words] {
+        const TaskIds ids = task_ids_of(*words, "tasks retry", "nothing was rescheduled");
+        return reschedule(invocation, "retry", ids, [](db::Connection&) { return std::nullopt; });
+      });
+  add_ids(*command, *words);
+}
+
+void add_tasks_reschedule(CLI::App& tasks, Invocation& invocation) {
+  const auto options = std::make_shared<RescheduleOptions>();
+  CLI::App* command =
+      add_command(tasks, invocation, "reschedule", "Give tasks that wait another time",
+                  "  dogged tasks reschedule 42 --in 10m\n"
+                  "  dogged tasks reschedule 42 43 --at 2026-11-21T14:00:00Z\n"
+                  "\nPending tasks alone, those that wait for a retry among them; see `dogged tasks retry` for now.",
+                  [&invocation, options] { return reschedule(invocation, *options); });
+  add_ids(*command, options->ids);
+  CLI::Option* at = command->add_option("--at", options->at, "Not before this time: 2026-11-21T14:00:00Z")
+                        ->type_name("TIME")
+                        ->check(is_time());
+  command->add_option("--in", options->in, "Not before this long from now: 30s, 1h30m, 7d")
+      ->type_name("DURATION")
+      ->check(is_duration())
+      ->excludes(at);
+}
+
+}  // namespace dogged::cli
