@@ -14,6 +14,7 @@ void add_tasks_cancel(CLI::App& tasks, Invocation& invocation);
 void add_tasks_retry(CLI::App& tasks, Invocation& invocation);
 void add_tasks_reschedule(CLI::App& tasks, Invocation& invocation);
 void add_tasks_wait(CLI::App& tasks, Invocation& invocation);
+void add_tasks_watch(CLI::App& tasks, Invocation& invocation);
 void add_attempts(CLI::App& app, Invocation& invocation);
 void add_queues(CLI::App& app, Invocation& invocation);
 void add_circuits(CLI::App& app, Invocation& invocation);
@@ -22,5 +23,6 @@ void add_doctor(CLI::App& app, Invocation& invocation);
 void add_maintain(CLI::App& app, Invocation& invocation);
 void add_bench(CLI::App& app, Invocation& invocation);
 void add_policy(CLI::App& app, Invocation& invocation);
+void add_stats(CLI::App& app, Invocation& invocation);
 
 }  // namespace dogged::cli

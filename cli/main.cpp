@@ -186,6 +186,7 @@ int run(int argc, char** argv) {
   add_tasks_retry(*tasks, invocation);
   add_tasks_reschedule(*tasks, invocation);
   add_tasks_wait(*tasks, invocation);
+  add_tasks_watch(*tasks, invocation);
   add_attempts(app, invocation);
   add_queues(app, invocation);
   add_workers(app, invocation);
@@ -193,6 +194,7 @@ int run(int argc, char** argv) {
   add_policy(app, invocation);
   add_doctor(app, invocation);
   add_maintain(app, invocation);
+  add_stats(app, invocation);
   add_bench(app, invocation);
 
   try {

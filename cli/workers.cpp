@@ -6,6 +6,8 @@
 #include "cli/commands.hpp"
 #include "cli/json_object.hpp"
 #include "cli/task_rows.hpp"
+#include "cli/text.hpp"
+#include "retry/message.hpp"
 #include "sql_statements.hpp"
 
 namespace dogged::cli {
@@ -67,17 +69,14 @@ std::string count_text(const db::Row& row, const char* column) {
   return row.number(column) == 0 ? "" : std::to_string(row.number(column));
 }
 
-Record record_of(const db::Row& row, Zone zone) {
-  const std::string state{row.text("state")};
-  const auto stopped_at = maybe_time_of(row, "stopped_at_us");
-  const Time now = time_of(row, "now_us");
+JsonObject members_of(const db::Row& row) {
   JsonObject json;
   json.add("id", row.number("id"))
       .add("name", row.text("name"))
       .add("host", row.text("host"))
       .add("pid", row.number("pid"))
       .add("version", row.text("version"))
-      .add("state", state)
+      .add("state", row.text("state"))
       .add_json("queues", row.text("queues"))
       .add_json("task_names", row.text("task_names"))
       .add("running_tasks", row.number("running_tasks"))
@@ -90,7 +89,14 @@ Record record_of(const db::Row& row, Zone zone) {
       .add("rescued_at", maybe_time_of(row, "rescued_at_us"))
       .add("fenced", row.number("fenced"))
       .add("abandoned_threads", row.number("abandoned_threads"))
-      .add("stopped_at", stopped_at);
+      .add("stopped_at", maybe_time_of(row, "stopped_at_us"));
+  return json;
+}
+
+Record record_of(const db::Row& row, Zone zone) {
+  const std::string state{row.text("state")};
+  const auto stopped_at = maybe_time_of(row, "stopped_at_us");
+  const Time now = time_of(row, "now_us");
   return {{{std::to_string(row.number("id"))},
            {std::string{row.text("name")}},
            {std::string{row.text("host")}},
@@ -105,12 +111,12 @@ Record record_of(const db::Row& row, Zone zone) {
            {count_text(row, "fenced"), Color::yellow},
            {count_text(row, "abandoned_threads"), Color::yellow},
            {std::string{row.text("version")}}},
-          json.text()};
+          members_of(row).text()};
 }
 
 ExitCode list(const Invocation& invocation, bool all) {
   db::Connection connection = invocation.connect();
-  const db::Rows rows = connection.run(sql::list_workers, db::Params{}.add(all).add(most_workers));
+  const db::Rows rows = connection.run(sql::list_workers, db::Params{}.add(all).add(most_workers).add_null());
   std::vector<Record> records;
   for (const db::Row& row : rows) records.push_back(record_of(row, invocation.style().zone));
   invocation.print(
@@ -119,13 +125,131 @@ ExitCode list(const Invocation& invocation, bool all) {
   return ExitCode::ok;
 }
 
+// --- one worker ------------------------------------------------------------------------------------------------------
+
+constexpr milliseconds outcomes_window{std::chrono::minutes{5}};
+
+const std::vector<Column> task_columns{{"TASK", Align::right},
+                                       {"NAME", Align::left, true},
+                                       {"QUEUE", Align::left, true},
+                                       {"ATTEMPT", Align::right},
+                                       {"RUNS FOR"},
+                                       {"CANCELLATION"}};
+
+struct Work {
+  std::vector<Record> tasks;
+  std::vector<std::pair<std::string, std::int64_t>> outcomes;
+};
+
+Record task_record_of(const db::Row& row, Time now) {
+  const Time claimed_at = time_of(row, "claimed_at_us");
+  const auto cancel_requested_at = maybe_time_of(row, "cancel_requested_at_us");
+  JsonObject json;
+  json.add("id", row.number("id"))
+      .add("name", row.text("name"))
+      .add("queue", row.text("queue"))
+      .add("attempt", row.number("attempt"))
+      .add("claimed_at", claimed_at)
+      .add("cancel_requested_at", cancel_requested_at);
+  return {{{std::to_string(row.number("id"))},
+           {std::string{row.text("name")}},
+           {std::string{row.text("queue")}},
+           {std::to_string(row.number("attempt"))},
+           {readable(now - claimed_at)},
+           {cancel_requested_at ? "requested " + relative(*cancel_requested_at, now) : "", Color::yellow}},
+          json.text()};
+}
+
+Work work_of(db::Connection& connection, std::int64_t worker, Time now) {
+  Work work;
+  for (const db::Row& row : connection.run(sql::worker_tasks, db::Params{}.add(worker))) {
+    work.tasks.push_back(task_record_of(row, now));
+  }
+  const auto outcomes =
+      connection.run(sql::worker_outcomes, db::Params{}.add(worker).add(std::int64_t{outcomes_window.count()}));
+  for (const db::Row& row : outcomes) {
+    work.outcomes.emplace_back(std::string{row.text("outcome")}, row.number("attempts"));
+  }
+  return work;
+}
+
+std::string json_of(const db::Row& row, const Work& work) {
+  std::vector<std::string> tasks;
+  for (const Record& record : work.tasks) tasks.push_back(record.json);
+  JsonObject outcomes;
+  for (const auto& [outcome, attempts] : work.outcomes) outcomes.add(outcome, attempts);
+  return members_of(row)
+      .add_json("tasks", json_array(tasks))
+      .add("window_ms", std::int64_t{outcomes_window.count()})
+      .add_json("outcomes", outcomes.text())
+      .text();
+}
+
+std::string outcomes_text(const Work& work) {
+  std::string text;
+  for (const auto& [outcome, attempts] : work.outcomes) {
+    (text += text.empty() ? "" : ", ") += std::to_string(attempts) + " " + outcome;
+  }
+  return text.empty() ? "none" : text;
+}
+
+std::string text_of(const db::Row& row, const Work& work, const Style& style) {
+  const std::string state{row.text("state")};
+  const Time now = time_of(row, "now_us");
+  const auto stopped_at = maybe_time_of(row, "stopped_at_us");
+  std::string text = style.paint(Color::bold, "Worker " + std::to_string(row.number("id")) + "  " +
+                                                  harmless(row.text("name"), style.unicode)) +
+                     "  " + style.paint(color_of(state), state) + "\n";
+  const auto add = [&](const char* title, const std::string& value) {
+    if (!value.empty()) text += "  " + pad_right(title, 11) + harmless(value, style.unicode) + "\n";
+  };
+  add("process", std::to_string(row.number("pid")) + " on " + std::string{row.text("host")});
+  add("version", std::string{row.text("version")});
+  add("started", date_and_clock_text(time_of(row, "started_at_us"), style.zone) + ", " +
+                     relative(time_of(row, "started_at_us"), now));
+  add("stopped", stopped_at ? relative(*stopped_at, now) : "");
+  add("heartbeat", stopped_at ? "" : relative(time_of(row, "heartbeat_at_us"), now));
+  add("lease", lease_text(row, now));
+  add("queues", queues_text(row.text("queues")));
+  add("tasks", names_text(row.text("task_names")));
+  add("ended", outcomes_text(work) + " in the last " + readable(outcomes_window));
+  add("fenced", count_text(row, "fenced"));
+  add("abandoned", count_text(row, "abandoned_threads"));
+  add("running", std::to_string(work.tasks.size()));
+  if (work.tasks.empty()) return text;
+  std::vector<std::vector<Cell>> cells;
+  for (const Record& record : work.tasks) cells.push_back(record.cells);
+  return text + "\n" + render_table(task_columns, cells, style);
+}
+
+/// The worker with the id `word`, else the newest run of the one with that name.
+db::Row chosen(const db::Rows& rows, const std::string& word) {
+  for (const db::Row& row : rows) {
+    if (std::to_string(row.number("id")) == word) return row;
+  }
+  return rows[0];
+}
+
+ExitCode show(const Invocation& invocation, const std::string& word) {
+  db::Connection connection = invocation.connect();
+  const db::Rows rows = connection.run(sql::list_workers, db::Params{}.add(true).add(most_workers).add(word));
+  if (rows.empty()) {
+    throw Failure(ExitCode::not_done, "there is no worker " + in_quotes(word), "`dogged workers --all` lists them");
+  }
+  const db::Row row = chosen(rows, word);
+  const Work work = work_of(connection, row.number("id"), time_of(row, "now_us"));
+  invocation.print(text_of(row, work, invocation.table_style()), json_of(row, work));
+  return ExitCode::ok;
+}
+
 }  // namespace
 
 void add_workers(CLI::App& app, Invocation& invocation) {
   const auto all = std::make_shared<bool>(false);
-  add_command(
-      app, invocation, "workers", "List workers, the newest first",
+  CLI::App* workers = add_command(
+      app, invocation, "workers", "List workers, the newest first, or show one",
       "  dogged workers\n"
+      "  dogged workers show app-1\n"
       "  dogged workers --all -o json | jq '.[].task_names'\n"
       "\nStates:\n"
       "  live     it renews its lease with each heartbeat\n"
@@ -134,8 +258,20 @@ void add_workers(CLI::App& app, Invocation& invocation) {
       "  stopped  it ended in order\n"
       "\nFENCED counts its reports that changed nothing, because it did not hold the task any more; ABANDONED its\n"
       "threads whose handler did not end when it was asked to.",
-      [&invocation, all] { return list(invocation, *all); })
-      ->add_flag("--all", *all, "Also those that have stopped, or were lost more than an hour ago; the last 1000");
+      {});
+  workers->add_flag("--all", *all, "Also those that have stopped, or were lost more than an hour ago; the last 1000");
+  const auto word = std::make_shared<std::string>();
+  CLI::App* shown = add_command(*workers, invocation, "show", "Show one worker, and what it runs",
+                                "  dogged workers show app-1\n"
+                                "  dogged workers show 17 -o json | jq '.tasks[].id'",
+                                [&invocation, word] { return show(invocation, *word); });
+  shown->add_option("worker", *word, "Its id, or its name: then the newest run of that name")
+      ->type_name("WORKER")
+      ->required();
+  // CLI11 calls a command after its subcommand.
+  workers->callback([&invocation, all, shown] {
+    if (!shown->parsed()) invocation.run = [&invocation, all] { return list(invocation, *all); };
+  });
 }
 
 }  // namespace dogged::cli

@@ -1,4 +1,5 @@
 -- Workers, the newest first: those that neither stopped nor were lost more than an hour ago, or, with $1, all; at most $2.
+-- With $3 those of this name or id alone.
 -- A worker that stopped in order is not lost, though its lease ends later as any other does.
 select w.id, w.name, w.host, w.pid, w.version, w.queues::text as queues, array_to_json(w.task_names)::text as task_names,
        case when w.stopped_at is not null then 'stopped'
@@ -18,7 +19,8 @@ select w.id, w.name, w.host, w.pid, w.version, w.queues::text as queues, array_t
        (extract(epoch from w.stopped_at) * 1000000)::bigint as stopped_at_us,
        (extract(epoch from clock_timestamp()) * 1000000)::bigint as now_us
   from dogged.workers w
- where $1::boolean
-    or w.stopped_at is null and (w.lease_ended_at is null or w.lease_ended_at > now() - interval '1 hour')
+ where ($1::boolean
+        or w.stopped_at is null and (w.lease_ended_at is null or w.lease_ended_at > now() - interval '1 hour'))
+   and ($3::text is null or w.name = $3::text or w.id::text = $3::text)
  order by w.id desc
  limit $2::bigint

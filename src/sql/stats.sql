@@ -1,0 +1,10 @@
+-- How queues do, for the command line. Times are microseconds, of a moment since 1970.
+select s.queue, s.ready, s.waiting, s.running, s.attempts, s.ended_per_minute, s.failed_per_minute, s.retry_share,
+       (extract(epoch from s.oldest_due_at) * 1000000)::bigint as oldest_due_at_us,
+       (extract(epoch from s.wait_p50) * 1000000)::bigint as wait_p50_us,
+       (extract(epoch from s.wait_p95) * 1000000)::bigint as wait_p95_us,
+       (extract(epoch from s.run_p50) * 1000000)::bigint as run_p50_us,
+       (extract(epoch from s.run_p95) * 1000000)::bigint as run_p95_us,
+       (extract(epoch from now()) * 1000000)::bigint as now_us
+  from dogged.queue_stats s
+ order by s.queue
