@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <sstream>
 #include <utility>
 
 #include <dogged/error.hpp>
@@ -11,6 +12,8 @@
 
 namespace dogged::cli {
 namespace {
+
+constexpr const char* choices_name = "choices:";
 
 std::optional<std::int64_t> whole_number(const std::string& text) {
   std::int64_t number = 0;
@@ -36,10 +39,28 @@ CLI::Validator is_task_id() {
 }
 
 CLI::Validator is_one_of(Words words, const std::string& noun) {
+  // CLI11 keeps no list of choices, but names of checks: these say which words they let pass.
+  std::string name{choices_name};
+  for (const auto& word : words) name += " " + std::string{word};
   return validator([words = std::move(words), noun](std::string& text) {
-    if (std::find(words.begin(), words.end(), text) != words.end()) return std::string{};
-    return in_quotes(text) + " is not " + noun + suggestion(text, words) + "; write " + alternatives(words);
-  });
+           if (std::find(words.begin(), words.end(), text) != words.end()) return std::string{};
+           return in_quotes(text) + " is not " + noun + suggestion(text, words) + "; write " + alternatives(words);
+         })
+      .name(name);
+}
+
+std::vector<std::string> choices_of(CLI::Option& option) {
+  std::vector<std::string> words;
+  try {
+    for (int i = 0;; ++i) {
+      std::istringstream name{option.get_validator(i)->get_name()};
+      std::string word;
+      if (!(name >> word) || word != choices_name) continue;
+      while (name >> word) words.push_back(word);
+    }
+  } catch (const CLI::OptionNotFound&) {  // there is no check with that number
+  }
+  return words;
 }
 
 CLI::Validator is_status() {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -15,6 +16,8 @@ namespace dogged::cli {
 [[nodiscard]] CLI::Validator is_task_id();
 /// One of the words; `noun` says what they are: `a status`.
 [[nodiscard]] CLI::Validator is_one_of(Words words, const std::string& noun);
+/// The words that is_one_of lets pass as a value of the option; none where it has no such check.
+[[nodiscard]] std::vector<std::string> choices_of(CLI::Option& option);
 [[nodiscard]] CLI::Validator is_status();
 [[nodiscard]] CLI::Validator is_outcome();
 /// How many rows: 1 to 1,000,000.

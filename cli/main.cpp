@@ -11,6 +11,7 @@
 #include "cli/bench/worker_program.hpp"
 #include "cli/choices.hpp"
 #include "cli/commands.hpp"
+#include "cli/completion.hpp"
 #include "cli/json_object.hpp"
 #include "cli/missing_right.hpp"
 #include "retry/message.hpp"
@@ -196,7 +197,12 @@ int run(int argc, char** argv) {
   add_maintain(app, invocation);
   add_stats(app, invocation);
   add_bench(app, invocation);
+  add_completion(app, invocation);
 
+  if (argc > 1 && std::string_view{argv[1]} == completion_question) {
+    std::cout << completions(app, invocation, {argv + 2, argv + argc});
+    return 0;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

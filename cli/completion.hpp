@@ -1,0 +1,20 @@
+// Completion of command lines in shells. The scripts of `dogged completion SHELL` ask `dogged __complete WORD…` for
+// what may stand in the place of the last word, and that reads the tree of commands itself: no shell knows a list that
+// grows stale.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/invocation.hpp"
+
+namespace dogged::cli {
+
+/// The first word of such a question.
+inline constexpr const char* completion_question = "__complete";
+
+/// What may stand for the last of `words`: `candidate<TAB>description`, a line each, or `:files` where a file is
+/// wanted. Names of queues, tasks, workers and circuits are the database's; none where it cannot be asked.
+[[nodiscard]] std::string completions(CLI::App& app, Invocation& invocation, const std::vector<std::string>& words);
+
+}  // namespace dogged::cli
