@@ -26,5 +26,6 @@ void add_policy(CLI::App& app, Invocation& invocation);
 void add_stats(CLI::App& app, Invocation& invocation);
 /// Of the whole tree: added last.
 void add_completion(CLI::App& app, Invocation& invocation);
+void add_man_pages(CLI::App& app, Invocation& invocation);
 
 }  // namespace dogged::cli

@@ -198,6 +198,7 @@ int run(int argc, char** argv) {
   add_stats(app, invocation);
   add_bench(app, invocation);
   add_completion(app, invocation);
+  add_man_pages(app, invocation);
 
   if (argc > 1 && std::string_view{argv[1]} == completion_question) {
     std::cout << completions(app, invocation, {argv + 2, argv + argc});

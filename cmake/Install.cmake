@@ -7,6 +7,11 @@ set(package_directory ${CMAKE_INSTALL_LIBDIR}/cmake/dogged)
 install(TARGETS dogged dogged_worker EXPORT doggedTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS dogged_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY src/include/dogged DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+set(pages ${PROJECT_BINARY_DIR}/cli/pages)
+install(DIRECTORY ${pages}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES ${pages}/dogged.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME dogged)
+install(FILES ${pages}/_dogged DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(FILES ${pages}/dogged.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 
 install(EXPORT doggedTargets NAMESPACE dogged:: DESTINATION ${package_directory})
 configure_package_config_file(cmake/doggedConfig.cmake.in ${PROJECT_BINARY_DIR}/doggedConfig.cmake
