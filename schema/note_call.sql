@@ -37,3 +37,13 @@ end;
 comment on function dogged.call_made(uuid, bigint) is
   'The ids of the tasks that a producer''s call has enqueued, if it has taken effect. Waits for a try that is still under way, and '
   'keeps later ones waiting until the caller''s transaction ends.';
+
+create or replace function dogged.answer_made(producer uuid, call bigint) returns setof text
+language sql volatile security definer begin atomic
+  with last as materialized (
+    select c.call, c.answer from dogged.producer_calls c where c.producer = answer_made.producer for update
+  )
+  select last.answer from last where last.call = answer_made.call;
+end;
+comment on function dogged.answer_made(uuid, bigint) is
+  'As call_made, of a call that enqueues nothing: what it has answered.';

@@ -59,6 +59,7 @@ select r.object, r.privileges, r.roles, r.except_columns
     ('note_call', 'execute as owner', '{producer,worker,operator}', '{}'),
     ('reserve_producer', 'execute as owner', '{producer,worker,operator}', '{}'),
     ('call_made', 'execute as owner', '{producer,worker,operator}', '{}'),
+    ('answer_made', 'execute as owner', '{operator}', '{}'),
 
     -- What workers call.
     ('create_queue', 'execute as owner', '{worker,operator}', '{}'),

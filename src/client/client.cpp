@@ -166,6 +166,23 @@ class Client::Impl {
     return outcome;
   }
 
+ private:
+  std::vector<TaskId> enqueue_now(const std::vector<NewTask>& tasks) {
+    const auto make = [&](const std::optional<CallKey>& key) {
+      EnqueueStatement enqueue = enqueue_statement(tasks, key);
+      return KeyedCall{enqueue.statement, std::move(enqueue.params), sql::call_made};
+    };
+    try {
+      return ids_of(call(make, {"nothing was enqueued", "the tasks may have been enqueued"}));
+    } catch (const InvalidInput&) {
+      explain_refused(tasks);
+      throw;
+    } catch (const DatabaseError& error) {
+      if (!db::is_queue_full(error.sqlstate(), error.message())) throw;
+      throw QueueFull(error.message(), error.hint(), error.sqlstate());
+    }
+  }
+
   static std::vector<TaskId> ids_of(const db::Rows& rows) {
     std::vector<TaskId> ids;
     ids.reserve(rows.size());
