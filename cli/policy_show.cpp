@@ -82,7 +82,7 @@ std::string heading(const RetryPolicy& policy, const std::optional<DefinitionVie
 }
 
 /// The heading says them in full.
-constexpr std::size_t widest_value = 40;
+constexpr std::size_t widest_value = 80;
 
 /// The settings of the declaration, with where the worker that published it has them from.
 std::string render_settings(const DefinitionView& definition, const Style& style) {
@@ -97,14 +97,16 @@ std::string render_settings(const DefinitionView& definition, const Style& style
   const ResolvedRetryConfig declared = resolve_retry_config({.operation = definition.name,
                                                              .policy = definition.policy,
                                                              .dead_letter_enabled = definition.dead_letter,
+                                                             .circuit_breaker = definition.circuit_settings,
                                                              .environment = {}});
   for (const ResolvedRetryField& field : declared.fields) {
     if (field.name == "auto_retry_for") {
       add(field.name, definition.auto_retry_for.empty() ? "none" : joined(definition.auto_retry_for, ","));
-    } else if (field.used && field.name != "circuit_breaker") {  // no worker has one
+    } else if (field.used) {
       add(field.name, field.value);
     }
   }
+  if (definition.circuit) add("circuit", *definition.circuit);
   return render_table({{.title = "SETTING"}, {.title = "VALUE"}, {.title = "SOURCE"}}, rows, style);
 }
 

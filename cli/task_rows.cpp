@@ -131,6 +131,13 @@ DefinitionView definition_of(const db::Row& row) {
   definition.version = owned(row, "version");
   definition.updated_at = time_of(row, "updated_at_us");
   nlohmann::json::parse(row.text("retry_sources")).get_to(definition.retry_sources);
+  definition.circuit = row.maybe_text("circuit");
+  if (!row.is_null("failure_threshold")) {
+    definition.circuit_settings =
+        CircuitBreakerSettings{.failure_threshold = small_number(row, "failure_threshold"),
+                               .recovery_timeout = milliseconds{row.number("recovery_timeout_ms")},
+                               .success_threshold = small_number(row, "success_threshold")};
+  }
   return definition;
 }
 
@@ -162,6 +169,16 @@ std::string to_json(const AttemptView& attempt) {
   return json.text();
 }
 
+/// As in RetryConfig::to_json, but for the time.
+std::string circuit_json(const std::optional<CircuitBreakerSettings>& settings) {
+  if (!settings) return "null";
+  return JsonObject{}
+      .add("failure_threshold", settings->failure_threshold)
+      .add("recovery_timeout_ms", std::int64_t{settings->recovery_timeout.count()})
+      .add("success_threshold", settings->success_threshold)
+      .text();
+}
+
 std::string to_json(const DefinitionView& definition) {
   std::vector<std::string> codes;
   for (const std::string& code : definition.auto_retry_for) codes.push_back(json_string(code));
@@ -179,6 +196,8 @@ std::string to_json(const DefinitionView& definition) {
       .add("version", definition.version)
       .add("updated_at", definition.updated_at)
       .add_json("retry_sources", sources.text())
+      .add("circuit", definition.circuit)
+      .add_json("circuit_breaker", circuit_json(definition.circuit_settings))
       .text();
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include <dogged/circuit_breaker_settings.hpp>
 #include <dogged/policy.hpp>
 
 #include "cli/moment.hpp"
@@ -53,6 +54,8 @@ struct DefinitionView {
   Time updated_at;
   /// Where its retry settings come from: setting -> source.
   std::map<std::string, std::string, std::less<>> retry_sources;
+  std::optional<std::string> circuit;
+  std::optional<CircuitBreakerSettings> circuit_settings;  ///< none where somebody has deleted its row
 };
 
 struct TaskView {

@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <memory>
+#include <utility>
 #include <variant>
 
 #include "retry/message.hpp"
@@ -42,14 +44,14 @@ const ResolvedRetryField& field_of(const ResolvedRetryConfig& resolved, std::str
                        [name](const ResolvedRetryField& field) { return field.name == name; });
 }
 
-void require_no_breaker(const std::string& task, const ResolvedRetryConfig& resolved) {
-  if (!resolved.config.breaker()) return;
-  const bool by_type = resolved.config.policy_type == RetryPolicyType::circuit_breaker;
-  const std::string field{by_type ? "policy_type" : breaker_field};
-  throw InvalidPolicy(field, field_of(resolved, field).origin.text +
-                                 ": a worker does not take circuit_breaker yet for task " + task + "; " +
-                                 (by_type ? "write exponential_backoff, linear_backoff, fixed_interval or no_retry"
-                                          : "leave it out, or write false"));
+/// Who says that there is a breaker, or that there is none.
+const RetryOrigin& origin_of_breaker(const ResolvedRetryConfig& resolved) {
+  const bool by_type = !resolved.config.circuit_breaker && resolved.config.breaker();
+  return field_of(resolved, by_type ? "policy_type" : breaker_field).origin;
+}
+
+bool is_configured(const RetryOrigin& origin) {
+  return origin.layer != RetryLayer::built_in && origin.layer != RetryLayer::program;
 }
 
 RetryLayers layers_of(const Definition& definition, const RetryConfigFile* file, const Environment& environment) {
@@ -60,6 +62,7 @@ RetryLayers layers_of(const Definition& definition, const RetryConfigFile* file,
   if (rules.policy != RetryPolicy{default_retry_policy}) layers.policy = rules.policy;
   if (!rules.auto_retry_for.empty()) layers.auto_retry_for = rules.auto_retry_for;
   if (!rules.dead_letter) layers.dead_letter_enabled = false;
+  if (!definition.circuit.empty()) layers.circuit_breaker = definition.circuit_settings;
   layers.file = file;
   layers.environment = environment;
   return layers;
@@ -73,6 +76,8 @@ RetrySources sources_of(const ResolvedRetryConfig& resolved) {
   // A single attempt is the policy `none`, whatever the policy_type was.
   const bool has_retries = !std::holds_alternative<NoRetry>(resolved.config.policy());
   if (!has_retries && sources.count("max_attempts") > 0) sources["policy_type"] = sources["max_attempts"];
+  const RetryOrigin& says_breaker = origin_of_breaker(resolved);
+  if (resolved.config.breaker() || is_configured(says_breaker)) sources.emplace(breaker_field, says_breaker.text);
   return sources;
 }
 
@@ -85,19 +90,52 @@ Declaration declaration_from(const ResolvedRetryConfig& resolved, Declaration de
   return declaration;
 }
 
-bool is_configured(const ResolvedRetryField& field) {
-  return field.used && field.origin.layer != RetryLayer::built_in && field.origin.layer != RetryLayer::program;
-}
-
 /// `max_attempts = 6 (environment RETRY_MAX_ATTEMPTS), …`
 std::string configured_settings(const ResolvedRetryConfig& resolved) {
   std::string text;
   for (const ResolvedRetryField& field : resolved.fields) {
-    if (!is_configured(field)) continue;
+    if (!field.used || !is_configured(field.origin)) continue;
     (text += text.empty() ? "" : ", ") +=
         std::string{field.name} + " = " + field.value + " (" + field.origin.text + ")";
   }
   return text;
+}
+
+/// What operators say of a circuit, and of which of its tasks.
+struct ConfiguredCircuit {
+  std::string task;
+  CircuitBreakerSettings settings;
+  std::string origin;
+};
+using ConfiguredCircuits = std::map<std::string, ConfiguredCircuit, std::less<>>;
+
+/// A task that has no circuit by its TASK_REGISTER gets one of its own. True if it has another one now, or none.
+bool configure_circuit(Definition& definition, const ResolvedRetryConfig& resolved, ConfiguredCircuits& configured) {
+  const auto breaker = resolved.config.breaker();
+  if (!breaker) return !std::exchange(definition.circuit, {}).empty();
+  const RetryOrigin& origin = origin_of_breaker(resolved);
+  const bool is_new = definition.circuit.empty();
+  if (is_new) definition.circuit = definition.name;
+  const bool is_other = is_new || definition.circuit_settings != *breaker;
+  definition.circuit_settings = *breaker;
+  if (!is_configured(origin)) return is_other;
+  const auto [first, is_first] =
+      configured.try_emplace(definition.circuit, ConfiguredCircuit{definition.name, *breaker, origin.text});
+  if (is_first || first->second.settings == *breaker) return is_other;
+  throw InvalidPolicy(std::string{breaker_field}, origin.text + ": the tasks " + first->second.task + " and " +
+                                                      definition.name + " share the circuit \"" + definition.circuit +
+                                                      "\", and " + first->second.origin +
+                                                      " gives it other settings; give both the same, or leave one out");
+}
+
+/// A circuit has one row: what operators say for one of its tasks counts for all of them.
+void share_configured_circuits(Definitions& definitions, const ConfiguredCircuits& configured) {
+  for (auto& [name, definition] : definitions) {
+    const auto found = configured.find(definition.circuit);
+    if (found == configured.end()) continue;
+    definition.circuit_settings = found->second.settings;
+    definition.declared.sources.insert_or_assign(std::string{breaker_field}, found->second.origin);
+  }
 }
 
 }  // namespace
@@ -107,17 +145,19 @@ RetryConfigFile read_retry_config(const std::string& path) { return RetryConfigF
 std::vector<std::string> configure_retries(Definitions& definitions, const RetryConfigFile* file,
                                            const Environment& environment) {
   std::vector<std::string> changes;
+  ConfiguredCircuits circuits;
   for (auto& [name, definition] : definitions) {
     const ResolvedRetryConfig resolved = resolve_retry_config(layers_of(definition, file, environment));
-    require_no_breaker(name, resolved);
     Declaration declaration = declaration_from(resolved, definition.declared);
-    if (!decide_alike(declaration, definition.declared)) {
+    const bool has_other_circuit = configure_circuit(definition, resolved, circuits);
+    if (has_other_circuit || !decide_alike(declaration, definition.declared)) {
       changes.push_back("task " + name + ": " + configured_settings(resolved) +
                         "; TASK_REGISTER: " + definition.declared.to_text());
     }
-    definition.in_force = std::make_shared<InForce>(declaration);
     definition.declared = std::move(declaration);
   }
+  share_configured_circuits(definitions, circuits);
+  for (auto& [name, definition] : definitions) definition.in_force = std::make_shared<InForce>(definition.declared);
   return changes;
 }
 

@@ -16,8 +16,9 @@ namespace dogged::runtime {
 /// Replaces what each definition declares of retries by what applies, and says where each setting comes from; `file`
 /// may be null. Gives a line for each task whose settings are then other than its TASK_REGISTER's. What TaskOptions
 /// have by default counts as not said: the policy default_retry_policy, no code in auto_retry_for, and dead letters;
-/// the file's `defaults` apply there. Throws InvalidPolicy as resolve_retry_config, and for a circuit breaker, which no
-/// worker has.
+/// the file's `defaults` apply there. A circuit_breaker gives its settings to the task's circuit, which all tasks that
+/// share it get, or makes it one that is named after the task; `false` takes it away. Throws InvalidPolicy as
+/// resolve_retry_config, and where two tasks give one circuit different settings.
 std::vector<std::string> configure_retries(Definitions& definitions, const RetryConfigFile* file,
                                            const Environment& environment);
 

@@ -238,6 +238,7 @@ void add_program(Resolver& resolver, const RetryLayers& layers) {
   if (layers.policy) settings = settings_of_policy(RetryConfig::from_policy(*layers.policy));
   settings.auto_retry_for = layers.auto_retry_for;
   settings.dead_letter_enabled = layers.dead_letter_enabled;
+  if (layers.circuit_breaker) settings.circuit_breaker = layers.circuit_breaker;
   resolver.add({RetryLayer::program, std::string{program_origin}, "", settings});
 }
 

@@ -155,6 +155,28 @@ TEST_CASE("a task's retries follow the file, and the database says so") {
   CHECK(source_of(database, "jitter") == "TASK_REGISTER");
 }
 
+TEST_CASE("a circuit breaker in the file is the task's circuit, which opens and puts its tasks off") {
+  TestDatabase database;
+  const TemporaryDirectory directory;
+  const std::string path = directory.file(
+      "retry.json",
+      R"({"tasks": {"load": {"circuit_breaker": {"failure_threshold": 2, "recovery_timeout": "1h"}, "max_attempts": 2}}})");
+  Program program{on(database, {"--retry-config", path})};
+  CHECK(end_of_failing(database, "LISTED") == "failed after 2");
+  CHECK(source_of(database, "circuit_breaker") == "file " + path + " /tasks/load/circuit_breaker");
+  CHECK(database.value("select d.circuit || ' ' || c.failure_threshold || ' ' || c.recovery_timeout_ms as value "
+                       "from dogged.task_definitions d join dogged.circuits c on c.name = d.circuit "
+                       "where d.name = 'load'") == "load 2 3600000");
+  CHECK(eventually(
+      [&] { return database.value("select state as value from dogged.circuits where name = 'load'") == "open"; }));
+  CHECK(program.stop() == 0);
+  INFO(program.log());
+  CHECK(contains(program.log(),
+                 "task load: max_attempts = 2 (file " + path +
+                     " /tasks/load/max_attempts), "
+                     "circuit_breaker = failure_threshold=2 recovery_timeout=1h success_threshold=2 (file"));
+}
+
 TEST_CASE("the environment beats the file, and a task's own variable beats that of all") {
   TestDatabase database;
   const TemporaryDirectory directory;
@@ -195,8 +217,8 @@ TEST_CASE("a mistake in the file is refused with exit code 2, before anything is
   CHECK(contains(refusal_of(R"({"tasks": {"load": {"max_atempts": 5}}})"), "did you mean \"max_attempts\"?"));
   CHECK(contains(refusal_of(R"({"tasks": {"load": {"increment": "1s"}}})"), "has no effect with policy_type"));
   CHECK(contains(refusal_of("{"), "is not JSON: line 1"));
-  CHECK(contains(refusal_of(R"({"tasks": {"load": {"circuit_breaker": {}}}})"),
-                 "a worker does not take circuit_breaker yet for task load"));
+  CHECK(contains(refusal_of(R"({"tasks": {"load": {"circuit_breaker": {"failure_threshold": 0}}}})"),
+                 "/tasks/load/circuit_breaker/failure_threshold is 0; it must be 1 to 1000"));
   CHECK(contains(refusal_of(std::string((1 << 20) + 1, ' ')), "File too large"));
 }
 

@@ -139,19 +139,100 @@ TEST_CASE("A declaration names the configuration that it comes from, each place 
   CHECK(in_force(all, "plain").to_text() == "fixed intervals=1m,5m,15m jitter=25%, retried for no code");
 }
 
-TEST_CASE("A circuit breaker is refused, wherever it comes from") {
-  CHECK(refusal(R"({"tasks": {"plain": {"circuit_breaker": {}}}})") ==
-        "file retry.json /tasks/plain/circuit_breaker: a worker does not take circuit_breaker yet for task plain; "
-        "leave it out, or write false");
-  CHECK(refusal(R"({"tasks": {"plain": {"policy_type": "circuit_breaker"}}})") ==
-        "file retry.json /tasks/plain/policy_type: a worker does not take circuit_breaker yet for task plain; write "
-        "exponential_backoff, linear_backoff, fixed_interval or no_retry");
-  CHECK(refusal(R"({"defaults": {"circuit_breaker": {"failure_threshold": 2}}})") ==
-        "file retry.json /defaults/circuit_breaker: a worker does not take circuit_breaker yet for task exact; leave "
-        "it out, or write false");
-  CHECK(refusal(R"({"defaults": {"circuit_breaker": {}}, "tasks": {"plain": {"circuit_breaker": false},
-                                                                    "exact": {"circuit_breaker": false}}})") ==
-        "taken");
+namespace {
+
+constexpr TaskOptions with_circuit{.circuit = "payments-api", .circuit_settings = {.failure_threshold = 7}};
+
+/// `charge` and `refund` share a circuit, `plain` has none.
+Definitions with_circuits(const std::string& file_text) {
+  Definitions all =
+      runtime::make_definitions({{"plain", {}, {}}, {"charge", with_circuit, {}}, {"refund", with_circuit, {}}});
+  const RetryConfigFile file = file_of(file_text);
+  (void)runtime::configure_retries(all, &file, nothing);
+  return all;
+}
+
+/// `payments-api 7 30s (TASK_REGISTER)`.
+std::string circuit_of(const Definitions& all, const std::string& name) {
+  const runtime::Definition& definition = all.find(name)->second;
+  const auto source = definition.declared.sources.find("circuit_breaker");
+  const std::string by = source == definition.declared.sources.end() ? "nobody" : source->second;
+  if (definition.circuit.empty()) return "none (" + by + ")";
+  const CircuitBreakerSettings& settings = definition.circuit_settings;
+  return definition.circuit + " " + std::to_string(settings.failure_threshold) + " " +
+         std::to_string(settings.recovery_timeout.count()) + "ms (" + by + ")";
+}
+
+}  // namespace
+
+TEST_CASE("Without configuration tasks have the circuit that TASK_REGISTER names, or none") {
+  const Definitions all = with_circuits("{}");
+  CHECK(circuit_of(all, "plain") == "none (nobody)");
+  CHECK(circuit_of(all, "charge") == "payments-api 7 30000ms (TASK_REGISTER)");
+}
+
+TEST_CASE("A circuit breaker in the file gives a task without one a circuit of its own name") {
+  const Definitions all =
+      with_circuits(R"({"tasks": {"plain": {"circuit_breaker": {"failure_threshold": 2, "recovery_timeout": "1m"}}}})");
+  CHECK(circuit_of(all, "plain") == "plain 2 60000ms (file retry.json /tasks/plain/circuit_breaker)");
+  CHECK(in_force(all, "plain").sources.at("circuit_breaker") == "file retry.json /tasks/plain/circuit_breaker");
+  CHECK(circuit_of(all, "charge") == "payments-api 7 30000ms (TASK_REGISTER)");
+}
+
+TEST_CASE("A circuit breaker in the file gives its settings to the circuit that is declared, for all that share it") {
+  const Definitions all = with_circuits(R"({"tasks": {"refund": {"circuit_breaker": {"failure_threshold": 2}}}})");
+  CHECK(circuit_of(all, "charge") == "payments-api 2 30000ms (file retry.json /tasks/refund/circuit_breaker)");
+  CHECK(circuit_of(all, "refund") == "payments-api 2 30000ms (file retry.json /tasks/refund/circuit_breaker)");
+}
+
+TEST_CASE("A circuit breaker in the file's defaults is for tasks without a circuit alone") {
+  const Definitions all = with_circuits(R"({"defaults": {"circuit_breaker": {"failure_threshold": 2}}})");
+  CHECK(circuit_of(all, "plain") == "plain 2 30000ms (file retry.json /defaults/circuit_breaker)");
+  CHECK(circuit_of(all, "charge") == "payments-api 7 30000ms (TASK_REGISTER)");
+}
+
+TEST_CASE("A circuit breaker that is false takes a task's circuit away, and no other's") {
+  const Definitions all = with_circuits(R"({"tasks": {"charge": {"circuit_breaker": false}}})");
+  CHECK(circuit_of(all, "charge") == "none (file retry.json /tasks/charge/circuit_breaker)");
+  CHECK(circuit_of(all, "refund") == "payments-api 7 30000ms (TASK_REGISTER)");
+}
+
+TEST_CASE("The policy_type circuit_breaker gives a task a circuit, and no retry comes before it may be half-open") {
+  const Definitions all = with_circuits(
+      R"({"tasks": {"plain": {"policy_type": "circuit_breaker", "jitter": false},
+                    "charge": {"policy_type": "circuit_breaker", "circuit_breaker": {"recovery_timeout": "1m"}}}})");
+  CHECK(circuit_of(all, "plain") == "plain 5 30000ms (file retry.json /tasks/plain/policy_type)");
+  CHECK(in_force(all, "plain").policy_text == "fixed interval=30s max_retries=3 jitter=none");
+  CHECK(circuit_of(all, "charge") == "payments-api 5 60000ms (file retry.json /tasks/charge/circuit_breaker)");
+  CHECK(delay_range(in_force(all, "charge").rules.policy, 1).value().shortest == 1min);
+}
+
+TEST_CASE("Tasks that share a circuit cannot be given different settings of it") {
+  const auto refused = [](const std::string& refund) {
+    try {
+      (void)with_circuits(R"({"tasks": {"charge": {"circuit_breaker": {"failure_threshold": 2}}, "refund": )" + refund +
+                          "}}");
+      return std::string{"taken"};
+    } catch (const InvalidPolicy& error) {
+      return std::string{error.what()};
+    }
+  };
+  CHECK(
+      refused(R"({"circuit_breaker": {"failure_threshold": 3}})") ==
+      "file retry.json /tasks/refund/circuit_breaker: the tasks charge and refund share the circuit \"payments-api\", "
+      "and file retry.json /tasks/charge/circuit_breaker gives it other settings; give both the same, or leave one "
+      "out");
+  CHECK(refused(R"({"circuit_breaker": {"failure_threshold": 2}})") == "taken");
+  CHECK(refused("{}") == "taken");
+}
+
+TEST_CASE("A task whose circuit is configured has a line that says so") {
+  const std::vector<std::string> lines = changes(R"({"tasks": {"plain": {"circuit_breaker": {}}}})");
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0] ==
+        "task plain: circuit_breaker = failure_threshold=5 recovery_timeout=30s success_threshold=2 (file retry.json "
+        "/tasks/plain/circuit_breaker); TASK_REGISTER: fixed intervals=1m,5m,15m jitter=25%, retried for no code");
+  CHECK(changes(R"({"tasks": {"plain": {"circuit_breaker": false}}})").empty());
 }
 
 TEST_CASE("A variable out of its limits is refused by its name") {

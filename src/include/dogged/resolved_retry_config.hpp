@@ -8,7 +8,7 @@
 //
 //   1. built-in default            RetryConfig{}, or RetryLayers::fallback
 //   2. the file's `defaults`       so they apply where the program says nothing
-//   3. the program                 TASK_REGISTER's policy, codes and dead_letter
+//   3. the program                 TASK_REGISTER's policy, codes, dead_letter and circuit
 //   4. a preset                    which gives all settings of a delay, and dead_letter_enabled
 //   5. the file's entry for the task
 //   6. RETRY_…                     the environment, for every operation
@@ -87,6 +87,7 @@ struct RetryLayers {
   std::optional<RetryPolicy> policy{};
   std::optional<std::vector<std::string>> auto_retry_for{};
   std::optional<bool> dead_letter_enabled{};
+  std::optional<CircuitBreakerSettings> circuit_breaker{};  ///< of the circuit that TASK_REGISTER names
   /// The preset that the program names; one of the file's entry for the task replaces it.
   std::optional<std::string> preset{};
   /// May be null.
