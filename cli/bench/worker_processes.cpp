@@ -2,6 +2,7 @@
 #include "cli/bench/worker_processes.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -34,13 +35,24 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return pointers;
 }
 
+/// Whether it would change the retries of workers (docs/running.md): a benchmark measures with those that it declares.
+bool changes_retries(std::string_view variable) {
+  constexpr std::array<std::string_view, 6> names{"RETRY_MAX_ATTEMPTS",   "RETRY_INITIAL_BACKOFF_MS",
+                                                  "RETRY_MAX_BACKOFF_MS", "RETRY_BACKOFF_MULTIPLIER",
+                                                  "RETRY_JITTER_ENABLED", "DOGGED_RETRY_CONFIG"};
+  const std::string_view name = variable.substr(0, variable.find('='));
+  return std::any_of(names.begin(), names.end(), [&](std::string_view setting) { return name.ends_with(setting); });
+}
+
 /// `variables` go before what this process has under the same names, and so hide it.
 pid_t start(std::vector<std::string> words, std::vector<std::string> variables, const Memory& memory) {
   std::vector<char*> argv = pointers_to(words);
   argv.push_back(nullptr);
   variables.push_back(std::string{memory_variable} + "=" + std::to_string(fd_in_worker));
   std::vector<char*> environment = pointers_to(variables);
-  for (char** entry = environ; *entry != nullptr; ++entry) environment.push_back(*entry);
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    if (!changes_retries(*entry)) environment.push_back(*entry);
+  }
   environment.push_back(nullptr);
 
   const int fd = ::fcntl(memory.fd(), F_DUPFD_CLOEXEC, fd_in_worker + 1);  // dup2 to itself would leave it to be closed
