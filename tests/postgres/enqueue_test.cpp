@@ -1,12 +1,17 @@
 // What enqueue promises: one path for C++ and SQL, in the caller's transaction, in order, when it is due,
 // unchanged.
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <mutex>
+#include <string>
 #include <thread>
 
 #include <spdlog/sinks/ringbuffer_sink.h>
 #include <spdlog/spdlog.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "sql_statements.hpp"
 #include "support/catch.hpp"
@@ -441,4 +446,58 @@ TEST_CASE("a client refuses a retry_for of nothing or of days, and a policy that
   CHECK_THROWS_AS(client(NoRetry{}, 0ms), InvalidInput);
   CHECK_THROWS_AS(client(NoRetry{}, 25h), InvalidInput);
   CHECK_THROWS_AS(client(fixed(0ms), 1s), InvalidPolicy);
+}
+
+namespace {
+
+/// What a child of fork hears that uses the client of its parent.
+std::string said_to_child(Client& client) {
+  std::array<int, 2> ends{};
+  REQUIRE(::pipe(ends.data()) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::string said = "nothing";
+    try {
+      client.enqueue(work, no_args);
+    } catch (const InvalidInput& error) {
+      said = error.what();
+    } catch (...) {
+      said = "another error";
+    }
+    const bool is_written = ::write(ends[1], said.data(), said.size()) == static_cast<ssize_t>(said.size());
+    ::_exit(is_written ? 0 : 1);
+  }
+  ::close(ends[1]);
+  std::string said(1000, '\0');
+  const ssize_t size = ::read(ends[0], said.data(), said.size());
+  ::close(ends[0]);
+  ::waitpid(child, nullptr, 0);
+  said.resize(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  return said;
+}
+
+}  // namespace
+
+TEST_CASE("a client refuses to work in a child of fork, and goes on in the process that made it") {
+  TestDatabase database;
+  Client client = database.client();
+  const std::string said = said_to_child(client);
+  CHECK(test::contains(said, "this client was made in process " + std::to_string(::getpid())));
+  CHECK(test::contains(said, "hint: make a client of its own in each process, after the fork"));
+  client.enqueue(work, no_args);
+  CHECK(database.count_tasks() == 1);
+}
+
+TEST_CASE("clients that have called nothing for two days are forgotten, and no others") {
+  TestDatabase database;
+  Client client = database.client();
+  client.enqueue(work, no_args);
+  database.run(
+      "insert into dogged.producer_calls (producer, call, task_ids, called_at) "
+      "select gen_random_uuid(), 1, '{}', now() - age from unnest(array[interval '49 hours', '3 days', '47 hours']) "
+      "age");
+  REQUIRE(database.value("select count(*) as value from dogged.producer_calls") == "4");
+  CHECK(database.connection().run(sql::tidy_producer_calls).affected() == 2);
+  CHECK(database.value("select max(now() - called_at) < interval '2 days' as value from dogged.producer_calls") == "t");
+  CHECK(database.connection().run(sql::tidy_producer_calls).affected() == 0);
 }
