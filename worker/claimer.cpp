@@ -746,7 +746,8 @@ void Claimer::put_off(std::vector<Circuits::PutOff> tasks) {
 }
 
 /// Where a queue has more from a place on, those of open circuits are put off as they stand: else each claim would
-/// bring only others that may not begin.
+/// bring only others that may not begin. With 100,000 of them and 10 threads all were claimed once, in 11 s; so it is 1
+/// in 100, in 1.3 s.
 void Claimer::put_off_ready(const std::string& queue, const std::set<std::string_view>& circuits, Place from) {
   for (const std::string_view name : circuits) {
     if (!circuits_.is_open(name)) continue;
