@@ -10,26 +10,22 @@
 #include "sql_statements.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
+#include "support/usual_task.hpp"
 
 using namespace dogged;
 using namespace std::chrono_literals;
 using test::add_worker;
+using test::does_nothing;
 using test::eventually;
 using test::Gate;
+using test::no_args;
+using test::no_polling;
 using test::registered;
 using test::RunningWorker;
 using test::TestDatabase;
+using test::work;
 
 namespace {
-
-constexpr Task<nlohmann::json> work{"work"};
-const nlohmann::json no_args = nlohmann::json::object();
-
-detail::RegisteredTask does_nothing() {
-  return registered(work, [](Context&, const nlohmann::json&) {});
-}
-
-runtime::WorkerSettings no_polling() { return {.poll_interval = 10min}; }
 
 /// Runs tasks in small batches, so that a worker's watermarks move on past all that was enqueued before.
 void move_watermarks(TestDatabase& database) {

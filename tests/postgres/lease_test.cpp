@@ -9,29 +9,26 @@
 #include "executor.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
+#include "support/usual_task.hpp"
 
 using namespace dogged;
 using namespace std::chrono_literals;
 using test::add_worker;
 using test::contains;
+using test::does_nothing;
 using test::eventually;
 using test::Gate;
+using test::no_args;
 using test::registered;
 using test::RunningWorker;
 using test::TestDatabase;
+using test::wait_for_stop_token;
+using test::work;
 using test::worker_is_asleep;
 
 namespace {
 
-constexpr Task<nlohmann::json> work{"work"};
-const nlohmann::json no_args = nlohmann::json::object();
-
 runtime::WorkerSettings quick() { return {.heartbeat = 50ms, .lease = 500ms, .stop_grace = 20s}; }
-
-detail::RegisteredTask does_nothing(const TaskOptions& options = {}) {
-  return registered(
-      work, [](Context&, const nlohmann::json&) {}, options);
-}
 
 /// A worker that died: its lease has lapsed, and it holds every pending task.
 std::int64_t make_dead_worker(TestDatabase& database) {
@@ -61,13 +58,6 @@ void take_away(TestDatabase& database, TaskId id) {
       "update dogged.tasks_live set status = 'pending', run_at = now() + interval '1 hour', deferred = true where id = "
       "$1::bigint",
       db::Params{}.add(id));
-}
-
-bool wait_for_stop_token(Context& context) {
-  Gate gate;
-  const std::stop_callback open{context.stop_token(), [&] { gate.open(); }};
-  gate.wait();
-  return context.stop_token().stop_requested();
 }
 
 }  // namespace

@@ -8,30 +8,23 @@
 
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
+#include "support/usual_task.hpp"
 
 using namespace dogged;
 using namespace std::chrono_literals;
 using test::eventually;
 using test::Gate;
+using test::no_args;
 using test::registered;
 using test::RunningWorker;
 using test::TestDatabase;
+using test::wait_for_stop_token;
+using test::work;
 
 namespace {
 
-constexpr Task<nlohmann::json> work{"work"};
-const nlohmann::json no_args = nlohmann::json::object();
-
 runtime::WorkerSettings hasty() { return {.grace = 20ms, .stop_grace = 20ms}; }
 runtime::WorkerSettings stops_by_token() { return {.grace = 20ms, .stop_grace = 20s}; }
-
-/// Until the shutdown asks for it by the stop token, at most 20 s.
-bool wait_for_stop_token(Context& context) {
-  Gate gate;
-  const std::stop_callback open{context.stop_token(), [&] { gate.open(); }};
-  gate.wait();
-  return context.stop_token().stop_requested();
-}
 
 std::ptrdiff_t count_threads() {
   return std::distance(std::filesystem::directory_iterator{"/proc/self/task"}, std::filesystem::directory_iterator{});

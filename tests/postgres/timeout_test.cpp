@@ -4,26 +4,22 @@
 
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
+#include "support/usual_task.hpp"
 
 using namespace dogged;
 using namespace std::chrono_literals;
 using test::eventually;
 using test::Gate;
+using test::no_args;
 using test::registered;
 using test::RunningWorker;
 using test::TestDatabase;
+using test::wait_for_stop_token;
+using test::work;
 
 namespace {
 
-constexpr Task<nlohmann::json> work{"work"};
 constexpr Task<nlohmann::json> other_work{"other"};
-const nlohmann::json no_args = nlohmann::json::object();
-
-void wait_for_stop_token(Context& context) {
-  Gate gate;
-  const std::stop_callback open{context.stop_token(), [&] { gate.open(); }};
-  gate.wait();
-}
 
 std::string cancel(TestDatabase& database, TaskId id) {
   return database.value("select dogged.cancel($1::bigint) as value", db::Params{}.add(id));

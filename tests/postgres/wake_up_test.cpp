@@ -5,27 +5,22 @@
 
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
+#include "support/usual_task.hpp"
 
 using namespace dogged;
 using namespace std::chrono_literals;
+using test::does_nothing;
 using test::eventually;
 using test::Gate;
+using test::no_args;
+using test::no_polling;
 using test::registered;
 using test::RunningWorker;
 using test::TestDatabase;
+using test::work;
 using test::worker_is_asleep;
 
 namespace {
-
-constexpr Task<nlohmann::json> work{"work"};
-const nlohmann::json no_args = nlohmann::json::object();
-
-detail::RegisteredTask does_nothing(const TaskOptions& options = {}) {
-  return registered(
-      work, [](Context&, const nlohmann::json&) {}, options);
-}
-
-runtime::WorkerSettings no_polling() { return {.poll_interval = 10min}; }
 
 /// Counts notifications of a schema, on a connection of its own.
 class Listening {
