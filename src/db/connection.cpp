@@ -137,6 +137,8 @@ decltype(auto) translated(std::string_view doing, const pqxx::connection& connec
     throw ConnectionError("the connection to PostgreSQL was lost while committing " + std::string{doing} +
                               ", so whether it took effect is not known: " + error.what(),
                           "", "");
+  } catch (const pqxx::insufficient_privilege& error) {  // without its code in libpqxx 6
+    throw_statement_error(doing, error.what(), std::string{insufficient_privilege}, connection.is_open());
   } catch (const pqxx::sql_error& error) {
     throw_statement_error(doing, error.what(), error.sqlstate(), connection.is_open());
   } catch (const pqxx::serialization_failure& error) {  // no sql_errors in libpqxx 6, and without their codes
