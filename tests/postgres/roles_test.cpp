@@ -30,17 +30,19 @@ constexpr Task<nlohmann::json, nlohmann::json> log_in{"log.in"};
 
 const std::vector<std::string> all_roles{"producer", "worker", "viewer", "operator"};
 
+db::Rows run(db::Connection& connection, const std::string& sql) { return connection.run({sql, sql}); }
+
 /// What stands in the only column `value` of the only row, for someone who has this role.
 std::string value_as(TestDatabase& database, const std::string& role, const std::string& sql) {
   db::Connection connection{database.settings_of(role)};
-  return connection.run({sql, sql}).one().maybe_text("value").value_or("null");
+  return run(connection, sql).one().maybe_text("value").value_or("null");
 }
 
 /// The SQLSTATE with which a statement is refused to someone who has this role, and "" where it is not.
 std::string refusal_of(TestDatabase& database, const std::string& role, const std::string& sql) {
   db::Connection connection{database.settings_of(role)};
   try {
-    connection.run({sql, sql});
+    run(connection, sql);
     return "";
   } catch (const DatabaseError& error) {
     return error.sqlstate();
@@ -152,7 +154,7 @@ TEST_CASE("a worker with its role alone runs, retries, fails, times out, rescues
   const TaskId times_out = client.enqueue(settle, nlohmann::json{});
   const TaskId is_cancelled = enqueue("wait for the stop token");
 
-  const auto run = [](Context& context, const nlohmann::json& args) {
+  const auto handle = [](Context& context, const nlohmann::json& args) {
     const std::string kind = args.at("kind");
     if (kind == "succeed" || (kind == "retry" && context.attempt() > 1)) return;
     if (kind == "wait for the stop token") wait_for_stop_token(context);
@@ -163,7 +165,7 @@ TEST_CASE("a worker with its role alone runs, retries, fails, times out, rescues
     throw TaskError{"BROKEN", "it took too long"};
   };
   RunningWorker worker{database,
-                       {registered(charge, run,
+                       {registered(charge, handle,
                                    {.retry = Fixed{.interval = 1ms, .max_retries = 3, .jitter = Jitter::none()},
                                     .auto_retry_for = {"BUSY"},
                                     .circuit = "payments-api"}),
@@ -265,7 +267,7 @@ TEST_CASE("nobody with a role changes or deletes attempts, or what was recorded 
 TEST_CASE("a refused statement says which kind of role is lacking") {
   TestDatabase database;
   db::Connection connection{database.settings_of("viewer")};
-  const auto error = error_of<DatabaseError>([&] { connection.run({"cancel", "select dogged.cancel(1)"}); });
+  const auto error = error_of<DatabaseError>([&] { run(connection, "select dogged.cancel(1)"); });
   CHECK(contains(error.message(), "permission denied for function cancel"));
   CHECK(contains(error.hint(), "dogged migrate --roles"));
 }
@@ -346,7 +348,8 @@ TEST_CASE("an owner who may not make roles is told what an administrator has to 
   CHECK(contains(error.hint(), "create role " + own.name("worker") + " nologin"));
   for (const std::string& role : all_roles) database.run("create role " + own.name(role) + " nologin");
   CHECK(migrate::make_roles(connection).size() == 4);
-  CHECK(db::Connection{settings_of(own.name("viewer"))}.run({"look", "select id from dogged.redacted_tasks"}).empty());
+  db::Connection viewer{settings_of(own.name("viewer"))};
+  CHECK(run(viewer, "select id from dogged.redacted_tasks").empty());
 
   database.run("drop owned by " + owner + " cascade");
   database.run("drop role " + owner);
@@ -435,12 +438,12 @@ TEST_CASE("what a caller puts in front of PostgreSQL's own functions is not run 
   database.run("update dogged.workers set asleep = true");
 
   db::Connection producer{database.settings_of("producer")};
-  producer.run({"trap", "select set_config('search_path', '" + trap + ", pg_catalog', false)"});
-  CHECK(contains(error_of<DatabaseError>([&] { producer.run({"spring it", "select now()"}); }).message(), "sprung"));
-  producer.run({"enqueue", "select dogged.enqueue('a.b', '{}', 'default', '2030-01-01 00:00:00+00')"});
-  producer.run({"enqueue many", "select dogged.enqueue_many(array['a.b'], array['{}'::jsonb])"});
+  run(producer, "select set_config('search_path', '" + trap + ", pg_catalog', false)");
+  CHECK(contains(error_of<DatabaseError>([&] { run(producer, "select now()"); }).message(), "sprung"));
+  run(producer, "select dogged.enqueue('a.b', '{}', 'default', '2030-01-01 00:00:00+00')");
+  run(producer, "select dogged.enqueue_many(array['a.b'], array['{}'::jsonb])");
   for (const std::string call : {"1", "2"}) {
-    producer.run({"note", "select dogged.note_call('11111111-1111-4111-8111-111111111111', " + call + ", '{1}')"});
+    run(producer, "select dogged.note_call('11111111-1111-4111-8111-111111111111', " + call + ", '{1}')");
   }
   CHECK(database.count_tasks() == 2);
   database.run("drop schema " + trap + " cascade");
