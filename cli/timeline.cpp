@@ -260,6 +260,7 @@ class Timeline {
   [[nodiscard]] std::string totals() const;
   [[nodiscard]] std::string cancelled_text() const;
   [[nodiscard]] std::string cancel_request_text() const;
+  [[nodiscard]] std::string expiry_text() const;
   [[nodiscard]] std::string delay_text(const AttemptView& attempt) const;
   [[nodiscard]] std::string workers_text() const;
   [[nodiscard]] std::string retried_codes() const;
@@ -300,8 +301,9 @@ std::string Timeline::standing() const {
     case Status::failed:
     case Status::discarded:
     case Status::succeeded:
-    case Status::expired:
       return totals();
+    case Status::expired:
+      return history_.attempts.empty() ? "before its first attempt" : "before it could run again, " + totals();
   }
   return {};
 }
@@ -341,6 +343,14 @@ std::string Timeline::cancel_request_text() const {
   const std::string requested = "requested " + date_and_clock_text(*task_.cancel_requested_at, style_.zone);
   if (task_.status == Status::running) return requested + "; cancelled unless it succeeds";
   return task_.status == Status::succeeded ? requested + "; it succeeded all the same" : requested;
+}
+
+std::string Timeline::expiry_text() const {
+  if (!task_.expires_at) return {};
+  const std::string at = date_and_clock_text(*task_.expires_at, style_.zone);
+  if (task_.finished_at) return at;
+  return at + ", " + relative(*task_.expires_at, task_.now) +
+         (task_.status == Status::running ? "; an attempt that runs is not cut short" : "");
 }
 
 std::string Timeline::workers_text() const {
@@ -385,6 +395,7 @@ void Timeline::add_details() {
     enqueued += ", to run " + readable(task_.run_at - task_.enqueued_at) + " later";
   }
   add_detail("enqueued", enqueued);
+  add_detail("expires", expiry_text());
   const std::string policy = policy_of(history_);
   add_detail("policy", policy.empty() ? "not known: no worker has declared this task" : policy);
   add_detail("retries", retried_codes());

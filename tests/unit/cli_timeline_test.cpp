@@ -231,6 +231,23 @@ TEST_CASE("a running task that is to be cancelled says when that was requested")
   CHECK(contains(story.drawn(), "cancel     requested 2026-11-21 12:00:05; cancelled unless it succeeds"));
 }
 
+TEST_CASE("a task that expires says when, and one that has expired says what it did before") {
+  Story story;
+  CHECK_FALSE(contains(story.drawn(), "expires "));
+  story.history.task.expires_at = noon + 2h;
+  CHECK(contains(story.drawn(), "expires    2026-11-21 14:00:00, in 2 h 0 m"));
+  story.running(1s, 21s);
+  CHECK(contains(story.drawn(), "; an attempt that runs is not cut short"));
+
+  Story late;
+  late.history.task.status = Status::expired;
+  late.history.task.expires_at = late.history.task.finished_at = noon + 50s;
+  CHECK(contains(late.drawn(), "expired    before its first attempt"));
+  CHECK(contains(late.drawn(), "expires    2026-11-21 12:00:50\n"));
+  late.attempt(Outcome::failed, 0s, 10s, "HTTP_503");
+  CHECK(contains(late.drawn(), "expired    before it could run again, after 1 attempt"));
+}
+
 TEST_CASE("a task that succeeded after it was to be cancelled says both") {
   Story story;
   story.attempt(Outcome::succeeded, 0s, 5s);
