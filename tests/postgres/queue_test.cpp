@@ -408,17 +408,17 @@ TEST_CASE("retries beyond their queue's budget wait, while first runs keep on, a
   Client client = database.client();
   for (int i = 0; i < tasks / 10; ++i) client.enqueue_many(mail, std::vector<nlohmann::json>(10, no_args));
   REQUIRE(eventually([&] { return first_runs == tasks; }));
-  REQUIRE(eventually([&] {  // what is not put off has run
+  REQUIRE(eventually([&] {  // and the others have their turns one after another
     return database.value(
-               "select count(*) as value from dogged.tasks_live where not deferred or "
-               "next_retry_at < now() + interval '10 ms'") == "0";
+               "select count(*) >= 200 as value from dogged.tasks_live where deferred and "
+               "next_retry_at > now() + interval '1 s'") == "t";
   }));
   const double windows = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_at) / 10s;
   CHECK(retries <= 0.1 * (first_runs + retries) + 10 * (1 + windows));
-  CHECK(retries >= 10);
+  CHECK(eventually([&] { return retries >= 10; }));
   // Each that waits has had its first attempt, and what it was put off for has cost it none.
-  CHECK(database.value("select count(*) as value from dogged.tasks_live where attempt = 1 and retry_count = 1 and "
-                       "status = 'pending' and worker_id is null") == std::to_string(tasks - retries));
+  CHECK(database.value("select count(*) as value from dogged.tasks_live where status = 'pending' and "
+                       "(attempt <> 1 or retry_count <> 1 or worker_id is not null)") == "0");
   set_queue(database, "default", R"({"retry_budget": null})");
   CHECK(eventually([&] {  // their time has come
     database.run("update dogged.tasks_live set next_retry_at = now() where deferred and next_retry_at > now()");
