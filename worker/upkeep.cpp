@@ -180,11 +180,11 @@ bool Upkeep::apply_retention() {
       log_->info("retention: forgot {} workers that ended long ago", *step.rows);
     } else if (!step.is_done()) {
       log_->debug("retention: {} is {}", step.what, step.outcome);
-    } else if (step.rows) {
+    } else if (step.rows.value_or(0) > 0) {
       log_->info("retention: {} {}; {} attempts of dead letters and of tasks that have not ended stay", step.outcome,
                  step.what, *step.rows);
     } else {
-      log_->info("retention: dropped {}", step.what);
+      log_->info("retention: {} {}", step.outcome, step.what);
     }
   }
   return is_complete;

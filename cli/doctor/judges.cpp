@@ -55,13 +55,14 @@ Findings judge_partitions(const std::vector<PartitionFacts>& tables) {
   for (const PartitionFacts& table : tables) {
     const std::string& name = table.parent;
     if (table.missing > 0) {
-      findings.push_back({"partitions",
-                          table.missing_now > 0 ? Level::critical : Level::warning,
-                          name,
-                          name + " has no partition for " + count(table.missing, "coming day", "coming days"),
-                          "what ends on such a day goes into the default partition, which retention does not drop",
-                          "dogged maintain, and keep a worker running: each makes them every hour",
-                          {{"missing_days", table.missing}, {"missing_today_or_tomorrow", table.missing_now}}});
+      findings.push_back(
+          {"partitions",
+           table.missing_now > 0 ? Level::critical : Level::warning,
+           name,
+           name + " has no partition for " + count(table.missing, "day from today on", "days from today on"),
+           "what ends on such a day goes into the default partition, which retention does not drop",
+           "dogged maintain, and keep a worker running: each makes them every hour",
+           {{"missing_days", table.missing}, {"missing_today_or_tomorrow", table.missing_now}}});
     }
     if (table.default_rows > 0) {
       findings.push_back({"partitions",
@@ -188,7 +189,9 @@ Findings judge_snapshots(const std::vector<SnapshotFacts>& holders) {
     findings.push_back(std::move(finding));
   }
   return or_ok(std::move(findings), "snapshots",
-               "the longest open transaction is " + readable(longest) + " old" + note);
+               (longest > microseconds{0} ? "the longest open transaction is " + readable(longest) + " old"
+                                          : "no other transaction is open") +
+                   note);
 }
 
 Findings judge_workers(const std::vector<WorkerFacts>& workers) {
@@ -294,8 +297,8 @@ Findings judge_overdue(const std::vector<WaitingFacts>& waiting) {
     findings.push_back({"overdue",
                         Level::warning,
                         "queue " + name,
-                        tasks(queue.overdue) + " of queue " + name +
-                            " wait for a retry or their first run though their time came more than a minute ago",
+                        tasks(queue.overdue) + " in queue " + name +
+                            " still waiting for a retry or a first run, more than a minute after the time",
                         "its workers do not look: they hang, or wait for a lock",
                         "dogged workers, and the log of those that serve the queue",
                         {{"overdue_tasks", queue.overdue}, {"oldest_ms", milliseconds_of(queue.oldest)}}});

@@ -13,7 +13,7 @@
 namespace dogged::cli::doctor {
 
 struct PartitionFacts {
-  std::string parent;
+  std::string parent{};
   std::int64_t missing = 0;       ///< coming days without a partition
   std::int64_t missing_now = 0;   ///< of those, today and tomorrow
   std::int64_t overdue = 0;       ///< days that should have been dropped more than a day ago
@@ -22,7 +22,7 @@ struct PartitionFacts {
 [[nodiscard]] Findings judge_partitions(const std::vector<PartitionFacts>& tables);
 
 struct TableFacts {
-  std::string name;
+  std::string name{};
   std::int64_t live_rows = 0;
   std::int64_t dead_rows = 0;
   std::int64_t bytes = 0;
@@ -33,8 +33,8 @@ struct TableFacts {
 [[nodiscard]] Findings judge_tables(const std::vector<TableFacts>& tables, const std::string& schema);
 
 struct SnapshotFacts {
-  std::string kind;  ///< `session`, `standby`, `prepared`, `slot`; `hidden`: name is how many sessions cannot be seen
-  std::string name;
+  std::string kind{};  ///< `session`, `standby`, `prepared`, `slot`; `hidden`: name is how many sessions cannot be seen
+  std::string name{};
   std::string user{};
   std::string application{};
   std::string state{};
@@ -47,8 +47,8 @@ struct SnapshotFacts {
 
 struct WorkerFacts {
   std::int64_t id = 0;
-  std::string name;
-  std::string version;
+  std::string name{};
+  std::string version{};
   bool is_live = false;
   microseconds lease{0};
   std::int64_t abandoned_threads = 0;
@@ -60,8 +60,8 @@ struct WorkerFacts {
 [[nodiscard]] Findings judge_versions(const std::vector<WorkerFacts>& workers, const std::string& own_version);
 
 struct WaitingFacts {
-  std::string queue;
-  std::string name;
+  std::string queue{};
+  std::string name{};
   std::int64_t due = 0;
   std::int64_t overdue = 0;  ///< of those, not found to be due a minute after their time
   microseconds oldest{0};
@@ -72,7 +72,7 @@ struct WaitingFacts {
 [[nodiscard]] Findings judge_overdue(const std::vector<WaitingFacts>& waiting);
 
 struct RunningFacts {
-  std::string name;
+  std::string name{};
   bool is_orphaned = false;  ///< its worker is gone; else it runs far beyond its timeout
   std::int64_t tasks = 0;
   std::int64_t first_id = 0;
@@ -95,13 +95,13 @@ struct ServerFacts {
 [[nodiscard]] Findings judge_clock(microseconds ahead, microseconds uncertainty);
 
 struct InvalidIndex {
-  std::string name;
-  std::string table;
+  std::string name{};
+  std::string table{};
 };
 [[nodiscard]] Findings judge_indexes(const std::vector<InvalidIndex>& invalid);
 
 struct LongestWait {
-  std::string task;
+  std::string task{};
   microseconds wait{0};  ///< of all its retries together, as long as its policy can make them
 };
 [[nodiscard]] Findings judge_retention(std::int64_t keep_attempts_days, const std::vector<LongestWait>& tasks);

@@ -8,6 +8,8 @@
 #include <map>
 #include <thread>
 
+#include <spdlog/sinks/null_sink.h>
+
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
 #include "upkeep.hpp"
@@ -207,7 +209,7 @@ TEST_CASE("a worker's upkeep drops old days by itself") {
   const TaskId succeeded = add_task(database, "succeeded", long_ago);
   const TaskId dead = add_task(database, "failed", long_ago);
   const runtime::Definitions none;
-  const auto log = spdlog::default_logger();
+  const auto log = std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::null_sink_mt>());
   const std::int64_t id = add_worker(database);
   runtime::Upkeep upkeep{runtime::Session{database.settings(), "upkeep", log},
                          {.worker_id = id, .heartbeat = 50ms, .lets_others_renew = false, .first_chores = 0ms},

@@ -156,7 +156,7 @@ TEST_CASE("tasks of a queue without a worker are one finding, whatever their nam
                      {.queue = "web", .name = "d", .due = 1, .is_queue_served = true, .is_name_known = true}});
   REQUIRE(findings.size() == 2);
   CHECK(contains(findings[0].seen, "1 task named c in queue web"));
-  CHECK(contains(findings[1].seen, "5 tasks in queue mail waited for up to 9 s"));
+  CHECK(contains(findings[1].seen, "5 tasks in queue mail waited for up to 9"));
 }
 
 TEST_CASE("missing partitions are critical where tomorrow's is one of them") {
