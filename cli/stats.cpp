@@ -25,8 +25,8 @@ std::string formatted(const char* format, double number) {
   return text;
 }
 
-/// `0.2`, `12.5`, `1300`
-std::string rate_text(double rate) { return formatted(rate == 0 || rate >= 100 ? "%.0f" : "%.1f", rate); }
+/// `0.2`, `12.5`, `50`, `1300`
+std::string rate_text(double rate) { return formatted(rate >= 100 ? "%.0f" : "%.3g", rate); }
 
 std::string share_text(std::optional<double> share) { return share ? rate_text(100 * *share) + " %" : ""; }
 
