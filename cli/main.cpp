@@ -189,6 +189,7 @@ int run(int argc, char** argv) {
   add_tasks_wait(*tasks, invocation);
   add_tasks_watch(*tasks, invocation);
   add_attempts(app, invocation);
+  add_dead(app, invocation);
   add_queues(app, invocation);
   add_workers(app, invocation);
   add_circuits(app, invocation);

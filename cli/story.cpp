@@ -65,7 +65,8 @@ std::optional<int> max_retries_of(const TaskHistory& history) {
 }
 
 bool waits_for_retry(const TaskHistory& history) {
-  return history.task.status == Status::pending && last_failure_spent_retry(history);
+  return history.task.status == Status::pending && last_failure_spent_retry(history) &&
+         history.attempts.back().will_retry;  // else it is a dead letter that was replayed
 }
 
 std::string retry_text(const TaskHistory& history, int retry) {

@@ -3,45 +3,13 @@
 #include <memory>
 
 #include "cli/commands.hpp"
+#include "cli/task_history.hpp"
 #include "cli/task_ids.hpp"
 #include "cli/task_rows.hpp"
 #include "cli/timeline.hpp"
-#include "sql_statements.hpp"
 
 namespace dogged::cli {
 namespace {
-
-std::optional<DefinitionView> read_definition(db::Connection& connection, const std::string& name) {
-  const db::Rows rows = connection.run(sql::show_definition, db::Params{}.add(name));
-  if (rows.empty()) return std::nullopt;
-  try {
-    return definition_of(rows.one());
-  } catch (const InvalidPolicy&) {  // of a newer version: the task is shown without it
-    return std::nullopt;
-  }
-}
-
-std::optional<TaskHistory> read_history(db::Connection& connection, std::int64_t id) {
-  std::optional<TaskHistory> history;
-  connection.transaction([&] {
-    // An attempt that ends between the statements would be missing, or there twice.
-    connection.run(sql::one_snapshot);
-    const db::Rows attempts = connection.run(sql::task_attempts, db::Params{}.add(id));
-    const db::Rows tasks = connection.run(sql::show_task, db::Params{}.add(id));
-    if (tasks.empty()) return;
-    const db::Row task = tasks.one();
-    history.emplace();
-    history->task = task_of(task);
-    history->is_served = task.boolean("is_served");
-    history->lease_until = maybe_time_of(task, "lease_until_us");
-    history->definition = read_definition(connection, history->task.name);
-    for (const db::Row& row : attempts) {
-      history->attempts.push_back(attempt_of(row));
-      history->attempts.back().lease_ended_at = maybe_time_of(row, "lease_ended_at_us");
-    }
-  });
-  return history;
-}
 
 /// One task is one object; several are an array, or a line each.
 void print_json(const Invocation& invocation, const std::vector<TaskHistory>& histories, bool one_was_asked_for) {

@@ -474,7 +474,12 @@ std::string Timeline::delay_text(const AttemptView& attempt) const {
 }
 
 void Timeline::add_wait(const AttemptView& attempt, std::optional<Time> next_start) {
-  if (!attempt.will_retry || !next_start) return;
+  if (!next_start) return;
+  if (!attempt.will_retry) {  // and there is another
+    add_between(std::string{style_.pick("↻ ", "> ")} + "dead letter, replayed", Color::dim,
+                Track{scale_, style_}.line(attempt.finished_at, *next_start, style_.pick("┄", "-"), Color::dim));
+    return;
+  }
   const bool spends_retry = attempt.outcome == Outcome::failed || attempt.outcome == Outcome::timed_out;
   const Time due = std::clamp(attempt.next_retry_at.value_or(attempt.finished_at), attempt.finished_at,
                               std::max(attempt.finished_at, *next_start));
@@ -512,8 +517,9 @@ void Timeline::add_next() {
     track.line(due, task_.now, style_.pick("·", "."), Color::yellow);
   }
   const bool spends_retry = waits_for_retry(history_);
-  add_between(std::string{style_.pick("↻ ", "> ")} + (spends_retry ? "will retry " : "runs again ") + delay_text(last),
-              Color::dim, track);
+  const std::string wait =
+      !last.will_retry ? "dead letter, replayed" : (spends_retry ? "will retry " : "runs again ") + delay_text(last);
+  add_between(std::string{style_.pick("↻ ", "> ")} + wait, Color::dim, track);
 
   add_day(due);
   const std::string when =

@@ -1,0 +1,97 @@
+// A JSON Patch (RFC 6902) for the args of tasks.
+#include "cli/args_patch.hpp"
+
+#include <algorithm>
+
+#include <dogged/error.hpp>
+
+#include "cli/new_tasks.hpp"
+#include "retry/message.hpp"
+
+namespace dogged::cli {
+namespace {
+
+using nlohmann::json;
+
+/// nlohmann's messages begin with `[json.exception.out_of_range.403] `.
+std::string reason_of(const json::exception& error) {
+  const std::string what = error.what();
+  const auto end = what.find("] ");
+  return printable(end == std::string::npos ? what : what.substr(end + 2));
+}
+
+/// Builds the document, and notes a number that a double does not hold exactly.
+class Builder : public nlohmann::detail::json_sax_dom_parser<json> {
+ public:
+  using Base = nlohmann::detail::json_sax_dom_parser<json>;
+  explicit Builder(json& document) : Base(document, true) {}
+
+  bool number_float(json::number_float_t value, const json::string_t& text) {
+    constexpr std::ptrdiff_t digits_of_a_double = 15;
+    std::string digits = text.substr(0, text.find_first_of("eE"));
+    digits.erase(0, digits.find_first_of("123456789"));
+    if (std::count_if(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; }) > digits_of_a_double) {
+      throw InvalidInput("the number " + printable(text) + " would lose digits");
+    }
+    return Base::number_float(value, text);
+  }
+};
+
+json parsed(std::string_view text) {
+  json document;
+  Builder builder{document};
+  json::sax_parse(text, &builder);
+  return document;
+}
+
+std::string mistake_of(const json& operation) {
+  static const Words names{"add", "remove", "replace", "move", "copy", "test"};
+  if (!operation.is_object()) return "it is not an object";
+  const auto text = [&](const char* key) {
+    return operation.contains(key) && operation[key].is_string() ? operation[key].get<std::string>() : std::string{"?"};
+  };
+  const std::string name = text("op");
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    return "op is " + in_quotes(name) + suggestion(name, names) + "; write " + alternatives(names);
+  }
+  const bool has_source = name == "move" || name == "copy";
+  for (const char* key : {"path", "from"}) {
+    if (std::string_view{key} == "from" && !has_source) continue;
+    try {
+      static_cast<void>(json::json_pointer{text(key)});
+    } catch (const json::exception& error) {
+      return std::string{key} + " is no JSON pointer, such as /customer/id: " + reason_of(error);
+    }
+  }
+  const bool has_value = name == "add" || name == "replace" || name == "test";
+  return has_value && !operation.contains("value") ? "it has no value" : "";
+}
+
+}  // namespace
+
+ArgsPatch::ArgsPatch(std::string_view text) {
+  require_json("--edit-args", text);
+  const std::string hint =
+      R"(a JSON Patch is as '[{"op": "replace", "path": "/url", "value": "https://…"}]' (RFC 6902))";
+  try {
+    patch_ = parsed(text);
+  } catch (const json::exception& error) {
+    throw InvalidInput("--edit-args: " + reason_of(error), hint);
+  }
+  if (!patch_.is_array() || patch_.empty()) throw InvalidInput("--edit-args is not an array of operations", hint);
+  for (std::size_t i = 0; i < patch_.size(); ++i) {
+    if (const std::string mistake = mistake_of(patch_[i]); !mistake.empty()) {
+      throw InvalidInput("--edit-args: operation " + std::to_string(i + 1) + ": " + mistake, hint);
+    }
+  }
+}
+
+std::string ArgsPatch::apply(std::string_view document) const {
+  try {
+    return parsed(document).patch(patch_).dump();
+  } catch (const json::exception& error) {
+    throw InvalidInput(reason_of(error));
+  }
+}
+
+}  // namespace dogged::cli

@@ -1,0 +1,342 @@
+// What dogged.replay, dogged.purge, and the export and import of dead letters promise.
+#include <atomic>
+#include <future>
+
+#include "claim_params.hpp"
+#include "sql_statements.hpp"
+#include "support/catch.hpp"
+#include "support/test_database.hpp"
+
+using namespace dogged;
+using namespace std::chrono_literals;
+using test::add_worker;
+using test::contains;
+using test::error_of;
+using test::eventually;
+using test::TestDatabase;
+
+namespace {
+
+constexpr Task<nlohmann::json> work{"work"};
+
+std::vector<TaskId> claim(TestDatabase& database, std::int64_t worker_id, std::size_t how_many = 1) {
+  std::vector<TaskId> ids;
+  const db::Params params = runtime::claim_params(worker_id, {{.queue = "default", .how_many = how_many}}, {"work"}, 0);
+  for (const db::Row& row : database.connection().run(sql::claim, params)) ids.push_back(row.number("id"));
+  return ids;
+}
+
+/// What a worker reports of an attempt; whether it counted.
+bool report(TestDatabase& database, std::int64_t worker_id, TaskId id, int attempt, const std::string& status,
+            const std::string& outcome) {
+  using Texts = std::vector<std::string>;
+  using Numbers = std::vector<std::int64_t>;
+  const std::vector<std::optional<std::string>> no_text{std::nullopt};
+  const std::vector<std::optional<std::int64_t>> no_number{std::nullopt};
+  const bool has_failed = status == "failed";
+  db::Params params;
+  params.add(worker_id).add(Numbers{id}).add(Numbers{attempt}).add(Numbers{0}).add(Numbers{0}).add(Numbers{1});
+  params.add(Texts{status}).add(Texts{outcome}).add(Numbers{5}).add(Numbers{1}).add(no_text);
+  params.add(has_failed ? std::vector<std::optional<std::string>>{"HTTP_503"} : no_text);
+  params.add(has_failed ? std::vector<std::optional<std::string>>{"order 17 is \"late\""} : no_text);
+  params.add(has_failed ? std::vector<std::optional<std::string>>{R"({"status": 503})"} : no_text);
+  params.add(no_text).add(no_number).add(no_number).add(no_number);
+  return database.connection().run(sql::complete, params).size() == 1;
+}
+
+/// A task that failed for good in its first attempt, with all of its retries spent.
+TaskId dead_letter(TestDatabase& database, std::int64_t worker_id) {
+  const TaskId id = database
+                        .run(
+                            "select dogged.enqueue('work', '{\"n\": 12345678901234567890.5}', priority => -5, "
+                            "trace_context => 'trace') as id")
+                        .one()
+                        .number("id");
+  REQUIRE(claim(database, worker_id) == std::vector<TaskId>{id});
+  REQUIRE(report(database, worker_id, id, 1, "failed", "failed"));
+  return id;
+}
+
+std::string replay(TestDatabase& database, TaskId id) {
+  return database.value("select dogged.replay($1::bigint) as value", db::Params{}.add(id));
+}
+
+std::string all_of(TestDatabase& database, TaskId id) {
+  return database.value(
+      "select jsonb_build_array((select jsonb_agg(t) from dogged.tasks t where id = $1::bigint), "
+      "(select jsonb_agg(a) from dogged.task_attempts a where task_id = $1::bigint))::text as value",
+      db::Params{}.add(id));
+}
+
+/// The results of replay_many or purge_many, by the order of ids: `replayed not_found`.
+std::string results(db::Connection& connection, const std::string& call, const std::vector<TaskId>& ids) {
+  const std::string sql = "select string_agg(result, ' ' order by id) as value from dogged." + call;
+  const db::Rows rows = connection.run({call, sql}, db::Params{}.add(ids));
+  return rows.one().maybe_text("value").value_or("");
+}
+
+std::string letters_of(TestDatabase& database, TaskId id) {
+  return database.value("select letter as value from dogged.export_dead_letters(array[$1::bigint])",
+                        db::Params{}.add(id));
+}
+
+std::string import_of(TestDatabase& database, const std::string& letter) {
+  return database.value("select string_agg(result, ' ') as value from dogged.import_dead_letters(array[$1::jsonb])",
+                        db::Params{}.add(letter));
+}
+
+}  // namespace
+
+TEST_CASE("a replayed dead letter is pending with its id, its args and its history, and all of its retries again") {
+  TestDatabase database;
+  const std::int64_t worker = add_worker(database);
+  const TaskId id = dead_letter(database, worker);
+  CHECK(replay(database, id) == "replayed");
+  CHECK(database.value(
+            "select count(*) as value from dogged.tasks_live where status = 'pending' and attempt = 1 and "
+            "retry_count = 0 and losses = 0 and args = '{\"n\": 12345678901234567890.5}' and priority = -5 and "
+            "trace_context = 'trace' and error_code = 'HTTP_503' and finished_at is null and not deferred") == "1");
+  CHECK(database.count_tasks() == 1);
+  CHECK(database.history_of(id) == "1 failed false");
+
+  REQUIRE(claim(database, worker) == std::vector<TaskId>{id});
+  REQUIRE(report(database, worker, id, 2, "succeeded", "succeeded"));
+  CHECK(database.history_of(id) == "1 failed false, 2 succeeded false");
+}
+
+TEST_CASE("a late report of the attempt before a replay changes nothing, before the task is claimed again and after") {
+  TestDatabase database;
+  const std::int64_t worker = add_worker(database);
+  const TaskId id = dead_letter(database, worker);
+  REQUIRE(replay(database, id) == "replayed");
+  const std::string before = all_of(database, id);
+  CHECK_FALSE(report(database, worker, id, 1, "succeeded", "succeeded"));
+  CHECK(all_of(database, id) == before);
+
+  REQUIRE(claim(database, worker) == std::vector<TaskId>{id});  // by the same worker
+  const std::string claimed = all_of(database, id);
+  CHECK_FALSE(report(database, worker, id, 1, "succeeded", "succeeded"));
+  CHECK(all_of(database, id) == claimed);
+}
+
+TEST_CASE("replaying what is no dead letter changes nothing and says so") {
+  TestDatabase database;
+  const std::int64_t worker = add_worker(database);
+  const TaskId id = dead_letter(database, worker);
+  REQUIRE(replay(database, id) == "replayed");
+  const std::string before = all_of(database, id);
+  CHECK(replay(database, id) == "not_failed");
+  CHECK(replay(database, id + 1000) == "not_found");
+  CHECK(all_of(database, id) == before);
+  CHECK(database.value("select count(*) as value from dogged.audit") == "1");
+  const auto error = error_of<InvalidInput>([&] { database.run("select dogged.replay(null)"); });
+  CHECK(contains(error.message(), "null"));
+}
+
+TEST_CASE("a replay rolls back with its transaction") {
+  TestDatabase database;
+  const TaskId id = dead_letter(database, add_worker(database));
+  const std::string before = all_of(database, id);
+  struct Rollback {};
+  try {
+    database.connection().transaction([&] {
+      CHECK(replay(database, id) == "replayed");
+      throw Rollback{};
+    });
+  } catch (const Rollback&) {
+  }
+  CHECK(all_of(database, id) == before);
+  CHECK(database.value("select count(*) as value from dogged.audit") == "0");
+}
+
+TEST_CASE("of two who replay the same dead letters at once one passes over what the other has locked") {
+  TestDatabase database;
+  const std::int64_t worker = add_worker(database);
+  const std::vector<TaskId> ids{dead_letter(database, worker), dead_letter(database, worker)};
+  db::Connection other{database.settings()};
+  database.connection().transaction([&] {
+    CHECK(results(database.connection(), "replay_many($1::bigint[])", {ids[0]}) == "replayed");
+    CHECK(results(other, "replay_many($1::bigint[])", ids) == "locked replayed");
+  });
+  CHECK(results(other, "replay_many($1::bigint[])", ids) == "not_failed not_failed");
+  CHECK(database.value("select count(*) as value from dogged.audit where action = 'replay'") == "2");
+}
+
+TEST_CASE("dogged.replay waits for another one under way, and then finds no dead letter") {
+  TestDatabase database;
+  const TaskId id = dead_letter(database, add_worker(database));
+  std::future<std::string> second;
+  database.connection().transaction([&] {
+    REQUIRE(replay(database, id) == "replayed");
+    second = std::async(std::launch::async, [&database, id] {
+      db::Connection connection{database.settings()};
+      return std::string{
+          connection.run({"replay", "select dogged.replay($1::bigint) as r"}, db::Params{}.add(id)).one().text("r")};
+    });
+    db::Connection observer{database.settings()};
+    const std::string waits =
+        "select count(*) as n from pg_stat_activity where application_name = $1 and wait_event_type = 'Lock'";
+    REQUIRE(eventually([&] {
+      return observer.run({"waits", waits}, db::Params{}.add(database.settings().application_name)).one().number("n") ==
+             1;
+    }));
+  });
+  CHECK(second.get() == "not_failed");
+}
+
+TEST_CASE("a dead letter that was replayed and failed again is not the one that was named with its attempt") {
+  TestDatabase database;
+  const std::int64_t worker = add_worker(database);
+  const TaskId id = dead_letter(database, worker);
+  REQUIRE(replay(database, id) == "replayed");
+  REQUIRE(claim(database, worker) == std::vector<TaskId>{id});
+  REQUIRE(report(database, worker, id, 2, "failed", "failed"));
+  CHECK(results(database.connection(), "replay_many($1::bigint[], attempts => array[1])", {id}) == "changed");
+  CHECK(results(database.connection(), "purge_many($1::bigint[], array[1])", {id}) == "changed");
+  CHECK(results(database.connection(), "replay_many($1::bigint[], attempts => array[2])", {id}) == "replayed");
+}
+
+TEST_CASE("a rate spreads dead letters in the database, in the order of their ids, from the time that is given") {
+  TestDatabase database;
+  const std::int64_t worker = add_worker(database);
+  std::vector<TaskId> ids;
+  for (int i = 0; i < 4; ++i) ids.push_back(dead_letter(database, worker));
+  CHECK(results(database.connection(), "replay_many($1::bigint[], now() + interval '1 hour', 0.5)", ids) ==
+        "replayed replayed replayed replayed");
+  CHECK(database.value("select bool_and(deferred and ready_position is null)::text as value from dogged.tasks_live") ==
+        "true");
+  CHECK(database.value(
+            "select string_agg(extract(epoch from next_retry_at - first)::int::text, ' ' order by id) as value "
+            "from dogged.tasks_live, (select min(next_retry_at) as first from dogged.tasks_live) f") == "0 2 4 6");
+  CHECK(claim(database, worker, 10).empty());
+}
+
+TEST_CASE("bad options of a replay are refused, and nothing is replayed") {
+  TestDatabase database;
+  const TaskId id = dead_letter(database, add_worker(database));
+  for (const char* call :
+       {"replay_many($1::bigint[], per_second => 0)", "replay_many($1::bigint[], per_second => -1)",
+        "replay_many($1::bigint[], per_second => 'NaN')", "replay_many($1::bigint[], per_second => 'Infinity')",
+        "replay_many($1::bigint[], run_at => 'infinity')",
+        "replay_many($1::bigint[], run_at => now() + interval '11 years')",
+        "replay_many($1::bigint[], args => array['1', '2']::jsonb[])", "replay_many($1::bigint[], attempts => '{1,2}')",
+        "purge_many($1::bigint[], '{1,2}')"}) {
+    CAPTURE(call);
+    CHECK_THROWS_AS(results(database.connection(), call, {id}), InvalidInput);
+  }
+  CHECK(database.status_of(id) == "failed");
+}
+
+TEST_CASE("new args replace the old ones, which the audit keeps; such that are too large are refused") {
+  TestDatabase database;
+  const std::int64_t worker = add_worker(database);
+  const TaskId id = dead_letter(database, worker);
+  database.run("update dogged.settings set max_args_bytes = 100");
+  CHECK(results(database.connection(), "replay_many($1::bigint[], args => array[to_jsonb(repeat('x', 100))])", {id}) ==
+        "args_too_large");
+  CHECK_THROWS_AS(
+      database.run("select dogged.replay($1::bigint, args => to_jsonb(repeat('x', 100)))", db::Params{}.add(id)),
+      InvalidInput);
+  CHECK(database.status_of(id) == "failed");
+  CHECK(results(database.connection(), "replay_many($1::bigint[], args => array['{\"n\": 2}'::jsonb])", {id}) ==
+        "replayed");
+  CHECK(database.value("select args::text as value from dogged.tasks_live") == "{\"n\": 2}");
+  CHECK(database.value("select details -> 'args' as value from dogged.audit") == "{\"n\": 12345678901234567890.5}");
+}
+
+TEST_CASE("a replay wakes a worker that sleeps") {
+  TestDatabase database;
+  std::promise<void> ran;
+  std::atomic<int> runs{0};
+  test::RunningWorker worker{database,
+                             {test::registered(work,
+                                               [&](Context&, const nlohmann::json&) {
+                                                 if (++runs == 1) throw TaskError{"HTTP_503", "no"};
+                                                 ran.set_value();
+                                               },
+                                               {.retry = NoRetry{}})},
+                             {.poll_interval = 10min}};
+  const TaskId id = database.client().enqueue(work, nlohmann::json::object());
+  REQUIRE(eventually([&] { return database.status_of(id) == "failed"; }));
+  REQUIRE(test::worker_is_asleep(database, worker.id()));
+  REQUIRE(replay(database, id) == "replayed");
+  REQUIRE(ran.get_future().wait_for(20s) == std::future_status::ready);
+  CHECK(eventually([&] { return database.status_of(id) == "succeeded"; }));
+}
+
+TEST_CASE("who replayed or purged stands in the audit, one row for each task") {
+  TestDatabase database;
+  const std::int64_t worker = add_worker(database);
+  const std::vector<TaskId> ids{dead_letter(database, worker), dead_letter(database, worker)};
+  database.run("select set_config('dogged.actor', 'ann@ops', false)");
+  REQUIRE(results(database.connection(), "replay_many($1::bigint[])", {ids[0]}) == "replayed");
+  REQUIRE(results(database.connection(), "purge_many($1::bigint[])", {ids[1]}) == "purged");
+  CHECK(database.value(
+            "select string_agg(actor || ' ' || action || ' ' || (details ->> 'error_code'), ', ' order by id) as "
+            "value from dogged.audit") == "ann@ops replay HTTP_503, ann@ops purge HTTP_503");
+  CHECK(database.count_tasks() == 1);
+  CHECK(database.history_of(ids[1]) == "1 failed false");
+}
+
+TEST_CASE("a dead letter that was exported and purged is imported as it was, once") {
+  TestDatabase database;
+  const std::int64_t worker = add_worker(database);
+  const TaskId id = dead_letter(database, worker);
+  const std::string row = "select (to_jsonb(f) - 'worker_id')::text as value from dogged.tasks_failed f";
+  const std::string before = database.value(row);
+  const std::string letter = letters_of(database, id);
+  CHECK(contains(letter, "12345678901234567890.5"));
+  CHECK(contains(letter, "\"error_details\":{\"status\": 503}"));
+  CHECK(import_of(database, letter) == "id_taken");
+  REQUIRE(database.value("select dogged.purge($1::bigint) as value", db::Params{}.add(id)) == "purged");
+  CHECK(import_of(database, letter) == "imported");
+  CHECK(import_of(database, letter) == "id_taken");
+  CHECK(database.value(row) == before);
+  CHECK(database.history_of(id) == "1 failed false");
+  CHECK(replay(database, id) == "replayed");
+}
+
+TEST_CASE("a dead letter is imported into another database with its attempts, and new tasks do not get its id") {
+  TestDatabase from;
+  const TaskId id = dead_letter(from, add_worker(from));
+  const std::string letter = letters_of(from, id);
+  TestDatabase to;
+  CHECK(import_of(to, letter) == "imported");
+  CHECK(to.history_of(id) == "1 failed false");
+  CHECK(to.value("select error_details::text as value from dogged.task_attempts") == "{\"status\": 503}");
+  CHECK(to.run("select dogged.enqueue('work') as id").one().number("id") > id);
+}
+
+TEST_CASE("what is no dead letter is not imported, and the error names what is wrong") {
+  TestDatabase database;
+  const std::string good =
+      R"({"id":1,"name":"work","queue":"default","args":{},"enqueued_at":"2026-01-01T00:00:00Z","failed_at":"2026-01-01T00:00:00Z","attempts":1)";
+  for (const auto& bad : std::vector<std::pair<std::string, std::string>>{
+           {"[]", "a JSON object"},
+           {R"({"id":1})", "missing"},
+           {good + R"(,"state":"x"})", "\"state\" is no member"},
+           {good + R"(,"name":"a b"})", "\"a b\""},
+           {good + R"(,"id":0})", "id is 0"},
+           {good + R"(,"id":99999999999999})", "2^45"},
+           {good + R"(,"attempts":0})", "attempts is 0"},
+           {good + R"(,"failed_at":"infinity"})", "infinity"},
+           {good + R"(,"history":{}})", "history"},
+       }) {
+    CAPTURE(bad.first);
+    CHECK(contains(error_of<InvalidInput>([&] { import_of(database, bad.first); }).message(), bad.second));
+  }
+  CHECK(import_of(database, good + R"(,"queue":"not there"})") == "no_queue");
+  CHECK(database.count_tasks() == 0);
+}
+
+TEST_CASE("messages that differ in what is counted, quoted or linked have one fingerprint, and others have not") {
+  TestDatabase database;
+  const auto fingerprint = [&](const std::string& message) {
+    return database.value("select dogged.error_fingerprint($1) as value", db::Params{}.add(message));
+  };
+  CHECK(fingerprint("GET https://a.example/x?id=1 gave 503") == "GET <url> gave <n>");
+  CHECK(fingerprint("no user 'ann' in \"eu 1\"") == "no user <text> in <text>");
+  CHECK(fingerprint("can't open file") == "can't open file");
+  CHECK(fingerprint("request deadbeef-aaaa-bbbb-cccc-ddddeeeeffff at 0xff") == "request <n> at <n>");
+  CHECK(fingerprint("timeout after 30s") != fingerprint("refused after 30s"));
+}
