@@ -152,9 +152,9 @@ ExitCode run_import(const Invocation& invocation, const std::string& path) {
   const Input input{path};
   db::Connection connection = invocation.connect();
   stop_on_interrupt();
-  Import import{invocation, connection};
-  import.run(LineReader{input.descriptor()});
-  return import.conclude();
+  Import work{invocation, connection};
+  work.run(LineReader{input.descriptor()});
+  return work.conclude();
 }
 
 }  // namespace

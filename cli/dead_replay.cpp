@@ -207,24 +207,19 @@ void add_dead_replay(CLI::App& dead, Invocation& invocation) {
       "\nA task keeps its id, its args and its attempts, whose numbers go on; its retries are counted from 0 again.\n"
       "In batches of 1,000, each a transaction. Ctrl-C ends it between two of them, and it says how to go on. A dead\n"
       "letter is replayed once, also where two run the same command. Each is noted in dogged.audit.\n"
+      "--rate is kept by the database, also if this command ends. A task that a patch does not apply to stays a dead\n"
+      "letter; of the others dogged.audit keeps what their args were.\n"
       "The exit code is 1 if one was not replayed.",
       [&invocation, filter, options] { return replay(invocation, *filter, *options); });
   add_dead_choice(*command, filter);
   command->add_flag("--dry-run", options->dry_run, "Change nothing; count by error code what would be replayed");
-  command
-      ->add_option(
-          "--rate", options->rate,
-          "No more than so many fall due in a time: 50/s, 600/m, 1000/h. The database spreads them: they keep\n"
-          "to it also if this command ends")
+  command->add_option("--rate", options->rate, "No more than so many fall due in a time: 50/s, 600/m, 1000/h")
       ->type_name("RATE");
   command->add_option("--delay", options->delay, "The first falls due so long from now: 10m")
       ->type_name("DURATION")
       ->check(is_duration());
   command
-      ->add_option(
-          "--edit-args", options->edit_args,
-          "Change the args by a JSON Patch (RFC 6902), or @FILE with one; what they were is kept in dogged.audit.\n"
-          "A task that it does not apply to stays a dead letter")
+      ->add_option("--edit-args", options->edit_args, "Change the args by a JSON Patch (RFC 6902), or @FILE with one")
       ->type_name("PATCH");
 }
 
