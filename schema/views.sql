@@ -124,6 +124,9 @@ select t.id, t.name, t.queue, t.status,
               then 'waits for its circuit to close'
             when coalesce(t.next_retry_at, t.run_at) > now() and t.attempt > 0 then 'waits for its retry'
             when coalesce(t.next_retry_at, t.run_at) > now() then 'waits for its time'
+            when exists (select from dogged.queues q
+                          where q.name = t.queue and q.paused_at is not null and coalesce(q.paused_until > now(), true))
+              then 'is due, but its queue is paused'
             when exists (select from dogged.workers w
                           where w.stopped_at is null and w.lease_ended_at is null and w.lease_until > now()
                             and w.queues ? t.queue and t.name = any (w.task_names))
