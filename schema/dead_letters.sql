@@ -126,7 +126,7 @@ comment on function dogged.refuse_dead_letter(jsonb) is
 
 create or replace function dogged.import_dead_letters(letters jsonb[])
 returns table (place bigint, id bigint, result text)
-language plpgsql set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
   highest_id bigint;

@@ -2,7 +2,7 @@
 -- their day.
 
 create or replace function dogged.purge_many(ids bigint[], attempts integer[] default null) returns table (id bigint, result text)
-language plpgsql set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
   purged bigint[];
@@ -48,7 +48,7 @@ comment on function dogged.purge_many(bigint[], integer[]) is
   'those that failed in that attempt. Gives for each id: purged, or what dogged.dead_letter_standing says.';
 
 create or replace function dogged.purge(id bigint) returns text
-language plpgsql set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   answer text;
 begin

@@ -52,7 +52,7 @@ comment on function dogged.lock_queue(text) is
   'The row of a queue, locked until the transaction ends; an error with the nearest names where there is none.';
 
 create or replace function dogged.pause_queue(name text, until timestamptz default null) returns boolean
-language plpgsql set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   before dogged.queues := dogged.lock_queue(pause_queue.name);
   was_paused boolean;
@@ -81,7 +81,7 @@ comment on function dogged.pause_queue(text, timestamptz) is
   'on by itself then. Of a queue that is paused it changes until when. False: that was so before.';
 
 create or replace function dogged.resume_queue(name text) returns boolean
-language plpgsql set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   before dogged.queues := dogged.lock_queue(resume_queue.name);
 begin
@@ -131,7 +131,7 @@ end $$;
 comment on function dogged.require_queue_settings(text, jsonb) is 'Raises an error unless set_queue can take the settings.';
 
 create or replace function dogged.set_queue(name text, settings jsonb) returns boolean
-language plpgsql set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   before dogged.queues := dogged.lock_queue(set_queue.name);
   after_it dogged.queues;

@@ -6,7 +6,7 @@
 create or replace function dogged.replay_many(
   ids bigint[], run_at timestamptz default null, per_second double precision default null, args jsonb[] default null,
   attempts integer[] default null) returns table (id bigint, result text, due_at timestamptz)
-language plpgsql set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
   max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
@@ -104,7 +104,7 @@ comment on function dogged.replay_many(bigint[], timestamptz, double precision, 
   'args_too_large, or what dogged.dead_letter_standing says.';
 
 create or replace function dogged.replay(id bigint, run_at timestamptz default null, args jsonb default null) returns text
-language plpgsql set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   answer text;
 begin

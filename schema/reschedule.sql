@@ -2,7 +2,7 @@
 -- worker is free.
 
 create or replace function dogged.reschedule(id bigint, run_at timestamptz) returns text
-language plpgsql set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   task record;
   due constant timestamptz := greatest(reschedule.run_at, now());  -- as enqueue: a little past is now, for clocks that differ

@@ -61,7 +61,7 @@ comment on function dogged.replace_attempts(text, date, boolean) is
   'Puts task_attempts_next in the place of one partition of task_attempts, or nothing where it has no rows.';
 
 create or replace function dogged.drop_oldest_day(parent text, out partition text, out outcome text, out rows_kept bigint)
-language plpgsql set search_path = pg_catalog, pg_temp set lock_timeout = '200ms' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '200ms' as $$
 declare
   due record;
 begin
@@ -104,7 +104,7 @@ comment on function dogged.drop_oldest_day(text) is
   'rows_kept: attempts of dead letters and of tasks that have not ended, which stay.';
 
 create or replace function dogged.kept_days_to_thin() returns setof date
-language sql stable set search_path = pg_catalog, pg_temp set enable_seqscan = on set plan_cache_mode = auto as $$
+language sql stable security definer set search_path = pg_catalog, pg_temp set enable_seqscan = on set plan_cache_mode = auto as $$
   select distinct p.day
     from dogged.partitions p
     join dogged.task_attempts a on a.tableoid = ('dogged.' || p.partition)::regclass
@@ -117,7 +117,7 @@ comment on function dogged.kept_days_to_thin() is
   'Days of kept attempts with rows whose task is neither a dead letter nor pending or running any more.';
 
 create or replace function dogged.thin_kept_attempts(day date, out partition text, out outcome text, out rows_kept bigint)
-language plpgsql set search_path = pg_catalog, pg_temp set lock_timeout = '200ms' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '200ms' as $$
 begin
   if not pg_try_advisory_xact_lock(hashtextextended('dogged.partitions', 0)) then
     outcome := 'busy';
@@ -144,7 +144,7 @@ comment on function dogged.thin_kept_attempts(date) is
   'none. outcome: thinned, nothing, postponed or busy, as of dogged.drop_oldest_day.';
 
 create or replace function dogged.forget_workers() returns integer
-language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = on set plan_cache_mode = auto as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = on set plan_cache_mode = auto as $$
 declare
   -- Whoever ended before all days of attempts that are still whole is named by kept ones alone.
   before constant timestamptz := least(
