@@ -235,7 +235,7 @@ TEST_CASE("a task that expires says when, and one that has expired says what it 
   Story story;
   CHECK_FALSE(contains(story.drawn(), "expires "));
   story.history.task.expires_at = noon + 2h;
-  CHECK(contains(story.drawn(), "expires    2026-11-21 14:00:00, in 2 h 0 m"));
+  CHECK(contains(story.drawn(), "expires    2026-11-21 14:00:00, in 2 h"));
   story.running(1s, 21s);
   CHECK(contains(story.drawn(), "; an attempt that runs is not cut short"));
 
