@@ -62,12 +62,14 @@ language sql stable set search_path = pg_catalog, pg_temp set timezone = 'UTC' a
             (select h.error_details from dogged.task_attempts h where h.task_id = f.id and h.attempt = f.attempt
               limit 1) as error_details,
             f.trace_context,
-            coalesce((select json_agg(h order by h.attempt) from (
+            -- Not json_agg, which breaks lines.
+            array_to_json(array(select row_to_json(h) from (
                         select h.attempt, h.outcome, h.worker_id, w.name as worker, h.claimed_at, h.started_at, h.finished_at,
                                h.error_code, h.error_message, h.error_details, h.will_retry, h.next_retry_at, h.policy,
                                h.backoff_ms, h.delay_ms, h.retry_after_ms, h.trace_context
                           from dogged.task_attempts h left join dogged.workers w on w.id = h.worker_id
-                         where h.task_id = f.id and h.attempt <= f.attempt) h), '[]') as history) letter
+                         where h.task_id = f.id and h.attempt <= f.attempt
+                         order by h.attempt) h)) as history) letter
    order by f.id
 $$;
 comment on function dogged.export_dead_letters(bigint[], integer[]) is
