@@ -44,7 +44,9 @@ ServerMessage parse_server_message(std::string_view text) {
     parts.hint = trimmed(after.substr(0, after.find("\nCONTEXT:  ")));
   }
   std::size_t end = text.size();
-  for (std::string_view label : {"\nHINT:  ", "\nCONTEXT:  ", "\nLINE ", "\nQUERY:  "}) {
+  // Not the row that broke a constraint: its args are not for logs.
+  for (std::string_view label :
+       {"\nDETAIL:  Failing row contains", "\nHINT:  ", "\nCONTEXT:  ", "\nLINE ", "\nQUERY:  "}) {
     end = std::min(end, text.find(label));
   }
   parts.message = trimmed(text.substr(0, end));
