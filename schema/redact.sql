@@ -38,16 +38,19 @@ select t.id, t.status, t.queue, t.name, t.priority,
   from dogged.tasks t;
 comment on view dogged.redacted_tasks is
   'As tasks, with "[redacted]" in place of what the tasks'' workers have declared as .redact.';
+-- Each column means what it means in tasks.
 do $$
 declare
-  described record;
+  column_name name;
+  meaning text;
 begin
-  for described in
-    select c.attname, col_description('dogged.tasks'::regclass, c.attnum) as comment
-      from pg_attribute c
-     where c.attrelid = 'dogged.tasks'::regclass and c.attnum > 0 and not c.attisdropped
-       and exists (select from pg_attribute v where v.attrelid = 'dogged.redacted_tasks'::regclass and v.attname = c.attname)
+  for column_name, meaning in
+    select a.attname, col_description(a.attrelid, a.attnum) from pg_attribute a
+     where a.attrelid = 'dogged.tasks'::regclass and a.attnum > 0 and not a.attisdropped
+       and exists (select from pg_attribute v where v.attrelid = 'dogged.redacted_tasks'::regclass and v.attname = a.attname)
   loop
-    execute format('comment on column dogged.redacted_tasks.%I is %L', described.attname, described.comment);
+    execute format('comment on column dogged.redacted_tasks.%I is %L', column_name, meaning);
   end loop;
 end $$;
+comment on column dogged.redacted_tasks.args is 'Without what is redacted.';
+comment on column dogged.redacted_tasks.result is 'Without what is redacted.';
