@@ -11,11 +11,15 @@ CREATE TYPE dogged.attempt_outcome AS ENUM (
     'interrupted'
 );
 
+COMMENT ON TYPE dogged.attempt_outcome IS 'What an attempt came to (docs/lifecycle.md).';
+
 CREATE TYPE dogged.circuit_state AS ENUM (
     'closed',
     'open',
     'half_open'
 );
+
+COMMENT ON TYPE dogged.circuit_state IS 'closed: tasks run; open: they are put off; half_open: a few run to find out.';
 
 CREATE TYPE dogged.task_status AS ENUM (
     'pending',
@@ -27,8 +31,71 @@ CREATE TYPE dogged.task_status AS ENUM (
     'expired'
 );
 
+COMMENT ON TYPE dogged.task_status IS 'What has become of a task: pending and running are alive, the others have ended (docs/lifecycle.md).';
+
+CREATE TABLE dogged.producer_calls (
+    producer uuid NOT NULL,
+    call bigint NOT NULL,
+    task_ids bigint[] NOT NULL,
+    answer text,
+    called_at timestamp with time zone DEFAULT now() NOT NULL
+)
+WITH (fillfactor='50');
+
+COMMENT ON TABLE dogged.producer_calls IS 'The last call of each connected client (dogged::Client), with the ids of the tasks that it enqueued, or its answer. Producer and call are the idempotency key of a call that is repeated because its answer was lost. Rows of two days ago are removed.';
+
+COMMENT ON COLUMN dogged.producer_calls.producer IS 'Drawn at random by the client when it is made.';
+
+COMMENT ON COLUMN dogged.producer_calls.call IS 'Its calls, counted from 1.';
+
+COMMENT ON COLUMN dogged.producer_calls.task_ids IS 'What it enqueued: the answer, should it be asked for again.';
+
+COMMENT ON COLUMN dogged.producer_calls.answer IS 'What a cancel, replay or reschedule has answered; null after an enqueue.';
+
+COMMENT ON COLUMN dogged.producer_calls.called_at IS 'When; the age by which rows are removed.';
+
+CREATE FUNCTION dogged.answer_made(producer uuid, call bigint) RETURNS SETOF text
+    LANGUAGE sql SECURITY DEFINER
+    BEGIN ATOMIC
+ WITH last AS MATERIALIZED (
+          SELECT c.call,
+             c.answer
+            FROM dogged.producer_calls c
+           WHERE (c.producer = answer_made.producer)
+          FOR UPDATE OF c
+         )
+  SELECT last.answer
+    FROM last
+   WHERE (last.call = answer_made.call);
+END;
+
+COMMENT ON FUNCTION dogged.answer_made(producer uuid, call bigint) IS 'As call_made, of a call that enqueues nothing: what it has answered.';
+
+CREATE FUNCTION dogged.audit_actor() RETURNS text
+    LANGUAGE sql STABLE
+    RETURN COALESCE(NULLIF(current_setting('dogged.actor'::text, true), ''::text), (SESSION_USER)::text);
+
+COMMENT ON FUNCTION dogged.audit_actor() IS 'Who acts: the setting dogged.actor of the session, else the database''s session_user.';
+
+CREATE FUNCTION dogged.call_made(producer uuid, call bigint) RETURNS SETOF bigint
+    LANGUAGE sql SECURITY DEFINER
+    BEGIN ATOMIC
+ WITH last AS MATERIALIZED (
+          SELECT c.call,
+             c.task_ids
+            FROM dogged.producer_calls c
+           WHERE (c.producer = call_made.producer)
+          FOR UPDATE OF c
+         )
+  SELECT unnest(last.task_ids) AS unnest
+    FROM last
+   WHERE (last.call = call_made.call);
+END;
+
+COMMENT ON FUNCTION dogged.call_made(producer uuid, call bigint) IS 'The ids of the tasks that a producer''s call has enqueued, if it has taken effect. Waits for a try that is still under way, and keeps later ones waiting until the caller''s transaction ends.';
+
 CREATE FUNCTION dogged.cancel(id bigint) RETURNS text
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
@@ -42,10 +109,17 @@ begin
   -- Waits for a claim or a completion under way: then the task runs, or has left the live table. Each statement below has
   -- a snapshot of its own, which shows what was waited for. Where it has not (REPEATABLE READ, SERIALIZABLE), PostgreSQL
   -- refuses the lock (40001).
-  select t.status, t.worker_id into task from dogged.tasks_live t where t.id = cancel.id for update;
+  select t.status, t.worker_id, t.queue, t.name, t.cancel_requested_at is null as is_new into task
+    from dogged.tasks_live t where t.id = cancel.id for update;
 
   if not found then
     return case when exists (select from dogged.tasks t where t.id = cancel.id) then 'ended' else 'not_found' end;
+  end if;
+
+  -- Once: a request that was made while it ran is only carried out here (a worker that gives it back calls this as well).
+  if task.is_new then
+    perform dogged.record_audit('cancel', cancel.id,
+                                jsonb_build_object('name', task.name, 'queue', task.queue, 'status', task.status));
   end if;
 
   if task.status = 'running' then
@@ -62,15 +136,15 @@ begin
   )
   insert into dogged.tasks (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
                             worker_id, claimed_at, finished_at, error_code, error_message, trace_context,
-                            cancel_requested_at)
+                            cancel_requested_at, expires_at)
   select r.id, 'cancelled', r.queue, r.name, r.priority, r.args, r.enqueued_at, r.run_at, r.attempt, r.retry_count, r.losses,
          r.worker_id, r.claimed_at, clock_timestamp(), r.error_code, r.error_message, r.trace_context,
-         r.cancel_requested_at
+         r.cancel_requested_at, r.expires_at
     from removed r;
   return 'cancelled';
 end $$;
 
-COMMENT ON FUNCTION dogged.cancel(id bigint) IS 'Cancels a task, in the caller''s transaction. Gives cancelled: it was pending and has ended; requested: it runs, its handler is asked to stop once this transaction commits, and unless it succeeds the task ends as cancelled; ended: it had ended before, nothing has changed; not_found: there is no such task, or no longer.';
+COMMENT ON FUNCTION dogged.cancel(id bigint) IS 'Cancels a task, in the caller''s transaction, recorded in dogged.audit. Gives cancelled: it was pending and has ended; requested: it runs, its handler is asked to stop once this transaction commits, and unless it succeeds the task ends as cancelled; ended: it had ended before, nothing has changed; not_found: there is no such task, or no longer.';
 
 CREATE FUNCTION dogged.complete_in(task_id bigint, attempt integer, worker_id bigint, result jsonb, ran_us bigint) RETURNS void
     LANGUAGE plpgsql
@@ -91,9 +165,9 @@ begin
   ), finished as (
     insert into dogged.tasks (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
                               worker_id, claimed_at, finished_at, result, error_code, error_message, trace_context,
-                              cancel_requested_at)
+                              cancel_requested_at, expires_at)
     select id, 'succeeded', queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses, worker_id,
-           claimed_at, ended_at, complete_in.result, null, null, trace_context, cancel_requested_at
+           claimed_at, ended_at, complete_in.result, null, null, trace_context, cancel_requested_at, expires_at
       from held
   )
   insert into dogged.task_attempts (task_id, attempt, name, queue, outcome, worker_id, claimed_at, started_at,
@@ -106,220 +180,41 @@ begin
   end if;
 end $$;
 
-COMMENT ON FUNCTION dogged.complete_in(task_id bigint, attempt integer, worker_id bigint, result jsonb, ran_us bigint) IS 'Ends a running attempt as succeeded in the caller''s transaction; ran_us: for how long its handler has run. Raises LE001 where the task is not held under this attempt and worker any more: then nothing of the transaction commits.';
+COMMENT ON FUNCTION dogged.complete_in(task_id bigint, attempt integer, worker_id bigint, result jsonb, ran_us bigint) IS 'Internal: what Context::complete_in calls. Ends a running attempt as succeeded in the caller''s transaction; ran_us: for how long its handler has run. Raises LE001 where the task is not held under this attempt and worker any more: then nothing of the transaction commits.';
 
 CREATE FUNCTION dogged.create_queue(name text) RETURNS void
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $_$
+    AS $$
 begin
-  if coalesce(octet_length(create_queue.name) > 128 or create_queue.name !~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$', true) then
-    raise exception 'the queue name "%" is not 1 to 128 of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit',
-      left(create_queue.name, 128) using errcode = 'invalid_parameter_value';
+  perform dogged.require_queue_name(create_queue.name);
+  -- Looked for first: an insert would wait for whoever has changed the queue's row and not committed.
+  if not exists (select from dogged.queues q where q.name = create_queue.name) then
+    insert into dogged.queues (name) values (create_queue.name) on conflict do nothing;
   end if;
-  insert into dogged.queues (name) values (create_queue.name) on conflict do nothing;
-end $_$;
+end $$;
 
 COMMENT ON FUNCTION dogged.create_queue(name text) IS 'Makes a queue, so that tasks can be enqueued to it; harmless if it is there.';
 
-CREATE FUNCTION dogged.enqueue(name text, args jsonb DEFAULT '{}'::jsonb, queue text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, priority integer DEFAULT 0, trace_context text DEFAULT NULL::text) RETURNS bigint
-    LANGUAGE plpgsql
-    SET plan_cache_mode TO 'force_generic_plan'
-    AS $$
-#variable_conflict use_column
-declare
-  new_id pg_catalog.int8;
-  queue_used pg_catalog.text;
-begin
-  perform pg_catalog.pg_current_xact_id();  -- as in enqueue_many
-  insert into dogged.tasks_live (queue, name, args, run_at, deferred, priority, trace_context)
-  select q.name, enqueue.name, enqueue.args, coalesce(enqueue.run_at, pg_catalog.now()),
-         coalesce(enqueue.run_at operator(pg_catalog.>) pg_catalog.now(), false), coalesce(enqueue.priority, 0),
-         enqueue.trace_context
-    from dogged.settings s
-    left join dogged.task_definitions d on d.name operator(pg_catalog.=) enqueue.name
-    join dogged.queues q on q.name operator(pg_catalog.=) coalesce(enqueue.queue, d.queue, 'default')
-   where dogged.is_sound_task(enqueue.name, d.name is not null, enqueue.args, s.max_args_bytes, enqueue.run_at,
-                              enqueue.priority, enqueue.trace_context)
-  returning id, queue into new_id, queue_used;
-
-  if new_id is null then
-    perform dogged.refuse_task(
-      enqueue.name, enqueue.args,
-      coalesce(enqueue.queue, (select d.queue from dogged.task_definitions d
-                                where d.name operator(pg_catalog.=) enqueue.name), 'default'),
-      enqueue.run_at, coalesce(enqueue.priority, 0), enqueue.trace_context);
-  end if;
-
-  if pg_catalog.current_setting('transaction_isolation') operator(pg_catalog.<>) 'read committed'
-     or exists (select from dogged.workers w where w.asleep and w.queues operator(pg_catalog.?) queue_used) then
-    perform pg_catalog.pg_notify('dogged.wake', queue_used);  -- as in enqueue_many
-  end if;
-  return new_id;
-end $$;
-
-COMMENT ON FUNCTION dogged.enqueue(name text, args jsonb, queue text, run_at timestamp with time zone, priority integer, trace_context text) IS 'Enqueues one task in the caller''s transaction and gives its id. queue: the one that the task''s definition names, or default. run_at: at once. priority: lower runs first. Errors say what to change; nothing is enqueued then.';
-
-CREATE FUNCTION dogged.enqueue_many(names text[], args jsonb[], queues text[] DEFAULT NULL::text[], run_ats timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], priorities integer[] DEFAULT NULL::integer[], trace_contexts text[] DEFAULT NULL::text[]) RETURNS SETOF bigint
+CREATE FUNCTION dogged.days_to_make(parent text) RETURNS SETOF date
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET enable_nestloop TO 'off'
-    AS $$
-#variable_conflict use_column
-declare
-  inserted bigint;
-  bad record;
-  queues_used text[];
-begin
-  if cardinality(names) is distinct from cardinality(args) then
-    raise exception 'there are % names and % args; give one of each for a task',
-      coalesce(cardinality(names), 0), coalesce(cardinality(args), 0) using errcode = 'invalid_parameter_value';
-  end if;
-
-  perform pg_current_xact_id();  -- before an id is taken: see src/sql/settle_watermarks.sql
-  return query
-    insert into dogged.tasks_live (queue, name, args, run_at, deferred, priority, trace_context)
-    select q.name, t.name, t.args, coalesce(t.run_at, now()), coalesce(t.run_at > now(), false), coalesce(t.priority, 0),
-           t.trace_context
-      from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts)
-             with ordinality as t (name, args, queue, run_at, priority, trace_context, position)
-      left join dogged.task_definitions d on d.name = t.name
-      join dogged.queues q on q.name = coalesce(t.queue, d.queue, 'default')
-     where dogged.is_sound_task(t.name, d.name is not null, t.args, (select s.max_args_bytes from dogged.settings s),
-                                t.run_at, t.priority, t.trace_context)
-     order by t.position
-    returning id;
-  get diagnostics inserted = row_count;
-
-  if inserted <> greatest(cardinality(names), cardinality(queues), cardinality(run_ats), cardinality(priorities),
-                          cardinality(trace_contexts)) then
-    select t.*, coalesce(t.queue, d.queue, 'default') as queue_used into bad
-      from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts)
-             with ordinality as t (name, args, queue, run_at, priority, trace_context, position)
-      left join dogged.task_definitions d on d.name = t.name
-      left join dogged.queues q on q.name = coalesce(t.queue, d.queue, 'default')
-     where (q.name is not null
-            and dogged.is_sound_task(t.name, d.name is not null, t.args, (select s.max_args_bytes from dogged.settings s),
-                                     t.run_at, t.priority, t.trace_context)) is not true
-     order by t.position
-     limit 1;
-    if not found then
-      raise exception 'a queue, a definition or a setting was changed while tasks were enqueued'
-        using hint = 'Nothing was enqueued: do it again.', errcode = 'serialization_failure';
-    end if;
-    perform dogged.refuse_task(bad.name, bad.args, bad.queue_used, bad.run_at, coalesce(bad.priority, 0), bad.trace_context);
-  end if;
-
-  -- After the insert, with a snapshot of its own: a worker that falls asleep meanwhile either sees the rows or waits for
-  -- this transaction to end (fall_asleep.sql). An older snapshot cannot tell, so it wakes them in any case.
-  if current_setting('transaction_isolation') <> 'read committed'
-     or exists (select from dogged.workers w where w.asleep) then
-    select array_agg(distinct coalesce(t.queue, d.queue, 'default')) into queues_used
-      from unnest(names, queues) as t (name, queue) left join dogged.task_definitions d on d.name = t.name;
-    if current_setting('transaction_isolation') <> 'read committed'
-       or exists (select from dogged.workers w where w.asleep and w.queues ?| queues_used) then
-      perform pg_notify('dogged.wake', case when cardinality(queues_used) = 1 then queues_used[1] else '' end);
-    end if;
-  end if;
-end $$;
-
-COMMENT ON FUNCTION dogged.enqueue_many(names text[], args jsonb[], queues text[], run_ats timestamp with time zone[], priorities integer[], trace_contexts text[]) IS 'Enqueues tasks in the caller''s transaction, all or none, and gives their ids in order. Element i of each array belongs to task i; an array or an element that is null means its default (see dogged.enqueue).';
-
-CREATE FUNCTION dogged.is_sound_task(name text, is_known boolean, args jsonb, max_args_bytes integer, run_at timestamp with time zone, priority integer, trace_context text) RETURNS boolean
-    LANGUAGE sql STABLE
-    RETURN ((is_known OR ((name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$'::text) AND (octet_length(name) <= 128))) AND (octet_length((args)::text) <= max_args_bytes) AND ((run_at IS NULL) OR ((run_at >= (now() - '00:05:00'::interval)) AND (run_at <= (now() + '10 years'::interval)))) AND ((priority IS NULL) OR ((priority >= '-32768'::integer) AND (priority <= 32767))) AND ((trace_context IS NULL) OR (octet_length(trace_context) <= 512)));
-
-COMMENT ON FUNCTION dogged.is_sound_task(name text, is_known boolean, args jsonb, max_args_bytes integer, run_at timestamp with time zone, priority integer, trace_context text) IS 'Whether enqueue takes a task, if its queue exists. is_known: a worker has declared the task, so its name is sound.';
-
-CREATE FUNCTION dogged.make_partition(parent text, day date) RETURNS boolean
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    SET lock_timeout TO '500ms'
-    AS $$
-declare
-  partition_name constant text := format('%s_%s', parent, to_char(day, 'YYYYMMDD'));
-  from_time constant timestamptz := day::timestamp at time zone 'UTC';
-  to_time constant timestamptz := (day + 1)::timestamp at time zone 'UTC';
-begin
-  if to_regclass('dogged.' || partition_name) is not null then
-    return false;
-  end if;
-  -- A table of its own first, then attached: CREATE TABLE … PARTITION OF would lock the parent against everyone.
-  execute format('create table dogged.%I (like dogged.%I including defaults including constraints including storage)',
-                 partition_name, parent);
-  execute format('lock table dogged.%I in access exclusive mode', parent || '_default');
-  execute format('alter table dogged.%I disable trigger user', parent || '_default');
-  execute format('with moved as (delete from dogged.%I where finished_at >= %L and finished_at < %L returning *)
-                  insert into dogged.%I select * from moved',
-                 parent || '_default', from_time, to_time, partition_name);
-  execute format('alter table dogged.%I enable trigger user', parent || '_default');
-  execute format('alter table dogged.%I attach partition dogged.%I for values from (%L) to (%L)',
-                 parent, partition_name, from_time, to_time);
-  if parent = 'task_attempts' then
-    execute format('create trigger refuse_truncate before truncate on dogged.%I
-                    execute function dogged.refuse_change_of_history()', partition_name);
-  end if;
-  return true;
-end $$;
-
-COMMENT ON FUNCTION dogged.make_partition(parent text, day date) IS 'Makes one day''s partition of task_attempts or tasks_done; false if it is there. Error lock_not_available if the default partition is in use for longer than 500 ms.';
-
-CREATE FUNCTION dogged.make_partitions() RETURNS integer
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
+    SET enable_seqscan TO 'on'
+    AS $_$
 declare
   today constant date := (clock_timestamp() at time zone 'UTC')::date;
-  made integer := 0;
-  made_of_parent integer;
-  parent text;
-  offset_days integer;
 begin
-  if not pg_try_advisory_xact_lock(hashtextextended('dogged.make_partitions', 0)) then
-    return 0;  -- another worker is at it
-  end if;
-  foreach parent in array array['task_attempts', 'tasks_done'] loop
-    begin
-      made_of_parent := 0;
-      for offset_days in select generate_series(-1, partition_days_ahead) from dogged.settings loop
-        made_of_parent := made_of_parent + dogged.make_partition(parent, today + offset_days)::integer;
-      end loop;
-      made := made + made_of_parent;
-    exception when lock_not_available then
-      null;  -- a reader is at work; every day of this table needs the same lock, so the next call makes them
-    end;
-  end loop;
-  return made;
-end $$;
+  return query select today + days from generate_series(-1, (select partition_days_ahead from dogged.settings)) as days;
+  -- At most a month of them in one call, the latest first; what a wrong clock may have written stays where it is.
+  return query execute format(
+    'select distinct (d.finished_at at time zone ''UTC'')::date as day
+       from dogged.%I d
+      where d.finished_at >= ''2000-01-01'' and d.finished_at < $1
+      order by day desc limit 31', parent || '_default')
+    using (today - 1)::timestamp at time zone 'UTC';
+end $_$;
 
-COMMENT ON FUNCTION dogged.make_partitions() IS 'Makes the partitions of the coming days that are missing, and gives their number; 0 while another call is at it. Safe to call at any time.';
-
-CREATE FUNCTION dogged.moment_ago(claimed_at timestamp with time zone, microseconds bigint) RETURNS timestamp with time zone
-    LANGUAGE sql STABLE
-    RETURN GREATEST(claimed_at, (now() - ((microseconds)::double precision * '00:00:00.000001'::interval)));
-
-COMMENT ON FUNCTION dogged.moment_ago(claimed_at timestamp with time zone, microseconds bigint) IS 'now() less microseconds, but not before claimed_at: when something happened that a worker timed after its claim.';
-
-CREATE FUNCTION dogged.note_call(producer uuid, call bigint, task_ids bigint[]) RETURNS bigint[]
-    LANGUAGE plpgsql
-    SET plan_cache_mode TO 'force_generic_plan'
-    AS $$
-begin
-  if note_call.producer is null then return note_call.task_ids; end if;
-  insert into dogged.producer_calls as last (producer, call, task_ids)
-  values (note_call.producer, note_call.call, note_call.task_ids)
-      on conflict on constraint producer_calls_pkey do update
-     set call = excluded.call, task_ids = excluded.task_ids, called_at = pg_catalog.now()
-   where last.call operator(pg_catalog.<) excluded.call;
-  if not found then
-    raise exception 'call % of producer % was made before', note_call.call, note_call.producer
-      using hint = 'Nothing was enqueued: this is an older try, which arrived late.', errcode = 'unique_violation';
-  end if;
-  return note_call.task_ids;
-end $$;
-
-COMMENT ON FUNCTION dogged.note_call(producer uuid, call bigint, task_ids bigint[]) IS 'Notes what a producer''s call has enqueued, in the transaction that enqueues, and gives it back. An error where that call, or a later one, is on record: so a call that is repeated does not take effect twice. Without a producer nothing is noted.';
+COMMENT ON FUNCTION dogged.days_to_make(parent text) IS 'Internal: the days of a partitioned table that shall have a partition: the coming ones, and older ones that stand in its default partition.';
 
 CREATE TABLE dogged.tasks (
     id bigint NOT NULL,
@@ -343,19 +238,33 @@ CREATE TABLE dogged.tasks (
     error_message text,
     trace_context text,
     ready_position bigint,
-    cancel_requested_at timestamp with time zone
+    expires_at timestamp with time zone,
+    cancel_requested_at timestamp with time zone,
+    CONSTRAINT tasks_expires_at_check CHECK (isfinite(expires_at))
 )
 PARTITION BY LIST (status);
 
 COMMENT ON TABLE dogged.tasks IS 'Every task, from enqueue to its end.';
 
+COMMENT ON COLUMN dogged.tasks.id IS 'Given by enqueue, for the whole life of the task.';
+
+COMMENT ON COLUMN dogged.tasks.status IS 'What has become of it; decides in which partition it stands.';
+
+COMMENT ON COLUMN dogged.tasks.queue IS 'The name of its queue.';
+
+COMMENT ON COLUMN dogged.tasks.name IS 'What runs: a name that workers declare with TASK_REGISTER.';
+
 COMMENT ON COLUMN dogged.tasks.priority IS 'Lower runs first; then what became ready first.';
+
+COMMENT ON COLUMN dogged.tasks.args IS 'What its handler is given, as JSON. Show it to people by dogged.redacted(name, args).';
+
+COMMENT ON COLUMN dogged.tasks.enqueued_at IS 'When its producer''s transaction began.';
 
 COMMENT ON COLUMN dogged.tasks.run_at IS 'Not before this time for the first run.';
 
 COMMENT ON COLUMN dogged.tasks.deferred IS 'True while a pending task waits for run_at or next_retry_at: it then stands in the index of waiting tasks and not in the ready one. A worker makes it false when the time has come.';
 
-COMMENT ON COLUMN dogged.tasks.next_retry_at IS 'Not before this time for the next run: a retry, or one that was put off because its circuit is open.';
+COMMENT ON COLUMN dogged.tasks.next_retry_at IS 'Not before this time for the next run: a retry, or one that was put off because its circuit is open or its queue''s retry budget is spent.';
 
 COMMENT ON COLUMN dogged.tasks.attempt IS 'Attempts begun. While running, the number of the current one.';
 
@@ -365,11 +274,21 @@ COMMENT ON COLUMN dogged.tasks.losses IS 'Attempts that ended because their work
 
 COMMENT ON COLUMN dogged.tasks.worker_id IS 'Who holds it while it runs, and who ran it last: workers.id.';
 
+COMMENT ON COLUMN dogged.tasks.claimed_at IS 'When a worker took it last.';
+
+COMMENT ON COLUMN dogged.tasks.finished_at IS 'When it ended; null while it is pending or running.';
+
+COMMENT ON COLUMN dogged.tasks.result IS 'What its handler returned, as JSON; null unless it succeeded.';
+
 COMMENT ON COLUMN dogged.tasks.error_code IS 'Of the last attempt that failed.';
+
+COMMENT ON COLUMN dogged.tasks.error_message IS 'The same in words.';
 
 COMMENT ON COLUMN dogged.tasks.trace_context IS 'As the producer gave it, copied to every attempt.';
 
 COMMENT ON COLUMN dogged.tasks.ready_position IS 'Its place among the ready tasks of its queue and priority; null: its id. A number from the sequence of the ids when it fell due; one before all of them when it was given back to run again at once.';
+
+COMMENT ON COLUMN dogged.tasks.expires_at IS 'No attempt begins after this time: a task that is still pending then ends as expired. Null: it does not expire.';
 
 COMMENT ON COLUMN dogged.tasks.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. Its handler is asked to stop; unless it succeeds all the same, the task ends as cancelled.';
 
@@ -382,11 +301,833 @@ CREATE SEQUENCE dogged.tasks_id_seq
 
 ALTER SEQUENCE dogged.tasks_id_seq OWNED BY dogged.tasks.id;
 
+COMMENT ON SEQUENCE dogged.tasks_id_seq IS 'Ids of tasks, and the places of those that became ready later than they were enqueued.';
+
+CREATE TABLE dogged.tasks_failed (
+    id bigint DEFAULT nextval('dogged.tasks_id_seq'::regclass) NOT NULL,
+    status dogged.task_status DEFAULT 'pending'::dogged.task_status NOT NULL,
+    queue text NOT NULL,
+    name text NOT NULL,
+    priority smallint DEFAULT 0 NOT NULL,
+    args jsonb NOT NULL,
+    enqueued_at timestamp with time zone DEFAULT now() NOT NULL,
+    run_at timestamp with time zone DEFAULT now() NOT NULL,
+    deferred boolean DEFAULT false NOT NULL,
+    next_retry_at timestamp with time zone,
+    attempt integer DEFAULT 0 NOT NULL,
+    retry_count integer DEFAULT 0 NOT NULL,
+    losses integer DEFAULT 0 NOT NULL,
+    worker_id bigint,
+    claimed_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    result jsonb,
+    error_code text,
+    error_message text,
+    trace_context text,
+    ready_position bigint,
+    expires_at timestamp with time zone,
+    cancel_requested_at timestamp with time zone,
+    CONSTRAINT tasks_expires_at_check CHECK (isfinite(expires_at))
+)
+PARTITION BY RANGE (finished_at);
+
+COMMENT ON TABLE dogged.tasks_failed IS 'The dead letters, by the day they failed (UTC).';
+
+CREATE FUNCTION dogged.dead_letter_matches(letter dogged.tasks_failed, name text, queue text, error_code text, message text, failed_after timestamp with time zone, failed_before timestamp with time zone, ids bigint[]) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (((name IS NULL) OR ((letter).name = name)) AND ((queue IS NULL) OR ((letter).queue = queue)) AND ((error_code IS NULL) OR ((letter).error_code = error_code)) AND ((message IS NULL) OR ((letter).error_message ~ message)) AND ((failed_after IS NULL) OR ((letter).finished_at >= failed_after)) AND ((failed_before IS NULL) OR ((letter).finished_at < failed_before)) AND ((ids IS NULL) OR ((letter).id = ANY (ids))));
+
+COMMENT ON FUNCTION dogged.dead_letter_matches(letter dogged.tasks_failed, name text, queue text, error_code text, message text, failed_after timestamp with time zone, failed_before timestamp with time zone, ids bigint[]) IS 'Whether a row of tasks_failed is what `dogged dead` was asked for; null means all. message: a regular expression of PostgreSQL; failed_after is included, failed_before is not.';
+
+CREATE FUNCTION dogged.dead_letter_standing(ids bigint[], attempts integer[]) RETURNS TABLE(id bigint, result text)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT a.id,
+         CASE
+             WHEN (t.id IS NULL) THEN 'not_found'::text
+             WHEN (t.status <> 'failed'::dogged.task_status) THEN 'not_failed'::text
+             WHEN (t.attempt <> a.attempt) THEN 'changed'::text
+             ELSE 'locked'::text
+         END AS "case"
+    FROM (UNNEST(dead_letter_standing.ids, dead_letter_standing.attempts) a(id, attempt)
+      LEFT JOIN ( SELECT s.id,
+             s.status,
+             s.attempt
+            FROM dogged.tasks s
+           WHERE (s.id = ANY (dead_letter_standing.ids))) t ON ((t.id = a.id)));
+END;
+
+COMMENT ON FUNCTION dogged.dead_letter_standing(ids bigint[], attempts integer[]) IS 'Why tasks were not taken as dead letters: not_found; not_failed: it has another status; changed: it was replayed and has failed again, in another attempt than the one that was named; locked: someone else is changing it.';
+
+CREATE FUNCTION dogged.drop_oldest_day(parent text, OUT partition text, OUT outcome text, OUT rows_kept bigint) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET lock_timeout TO '200ms'
+    AS $$
+declare
+  due record;
+begin
+  if parent is null or parent not in ('tasks_done', 'tasks_failed', 'task_attempts') then
+    raise exception '% is not a table that retention drops days of', coalesce(quote_literal(parent), 'null')
+      using errcode = 'invalid_parameter_value', hint = 'Write tasks_done, tasks_failed or task_attempts. Nothing was dropped.';
+  end if;
+  if not pg_try_advisory_xact_lock(hashtextextended('dogged.partitions', 0)) then
+    outcome := 'busy';
+    return;
+  end if;
+  select p.partition, p.day into due
+    from dogged.partitions p
+   where p.parent = drop_oldest_day.parent and not p.is_kept and p.kept_until <= clock_timestamp()
+   order by p.day limit 1;
+  if not found then
+    outcome := 'nothing';
+    return;
+  end if;
+  partition := due.partition;
+  begin
+    if parent = 'task_attempts' then
+      -- An attempt that is written late waits until the copy has taken the day's place.
+      execute format('lock table dogged.%I in share mode', due.partition);
+      rows_kept := dogged.make_kept_attempts(due.partition, due.day);
+      perform dogged.replace_attempts(due.partition, due.day, rows_kept > 0);
+    else
+      execute format('lock table only dogged.%I in access exclusive mode', parent);
+      execute format('drop table dogged.%I', due.partition);
+    end if;
+    outcome := 'dropped';
+  exception when lock_not_available then
+    rows_kept := null;
+    outcome := 'postponed';
+  end;
+end $$;
+
+COMMENT ON FUNCTION dogged.drop_oldest_day(parent text, OUT partition text, OUT outcome text, OUT rows_kept bigint) IS 'Drops the oldest day of tasks_done, tasks_failed or task_attempts if it is older than dogged.settings keeps it. outcome: dropped; nothing where no day is due; postponed where the table was in use for longer than 200 ms; busy while another call is at it. rows_kept: attempts of dead letters and of tasks that have not ended, which stay.';
+
+CREATE FUNCTION dogged.enqueue(name text, args jsonb DEFAULT '{}'::jsonb, queue text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, priority integer DEFAULT 0, trace_context text DEFAULT NULL::text, expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+#variable_conflict use_column
+declare
+  new_id pg_catalog.int8;
+  queue_used pg_catalog.text;
+begin
+  perform pg_catalog.pg_current_xact_id();  -- as in enqueue_many
+  insert into dogged.tasks_live (queue, name, args, run_at, deferred, priority, trace_context, expires_at)
+  select q.name, enqueue.name, enqueue.args, coalesce(enqueue.run_at, pg_catalog.now()),
+         coalesce(enqueue.run_at operator(pg_catalog.>) pg_catalog.now(), false), coalesce(enqueue.priority, 0),
+         enqueue.trace_context, enqueue.expires_at
+    from dogged.settings s
+    left join dogged.task_definitions d on d.name operator(pg_catalog.=) enqueue.name
+    join dogged.queues q on q.name operator(pg_catalog.=) coalesce(enqueue.queue, d.queue, 'default')
+   where dogged.is_sound_task(enqueue.name, d.name is not null, enqueue.args, s.max_args_bytes, enqueue.run_at,
+                              enqueue.priority, enqueue.trace_context, enqueue.expires_at)
+     and (q.max_depth is null or dogged.has_room(q.name, q.max_depth, 1))
+  returning id, queue into new_id, queue_used;
+
+  if new_id is null then
+    perform dogged.refuse_task(
+      enqueue.name, enqueue.args,
+      coalesce(enqueue.queue, (select d.queue from dogged.task_definitions d
+                                where d.name operator(pg_catalog.=) enqueue.name), 'default'),
+      enqueue.run_at, coalesce(enqueue.priority, 0), enqueue.trace_context, enqueue.expires_at);
+  end if;
+
+  if pg_catalog.current_setting('transaction_isolation') operator(pg_catalog.<>) 'read committed'
+     or exists (select from dogged.workers w where w.asleep and w.queues operator(pg_catalog.?) queue_used) then
+    perform pg_catalog.pg_notify('dogged.wake', queue_used);  -- as in enqueue_many
+  end if;
+  return new_id;
+end $$;
+
+COMMENT ON FUNCTION dogged.enqueue(name text, args jsonb, queue text, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone) IS 'Enqueues one task in the caller''s transaction and gives its id. queue: the one that the task''s definition names, or default. run_at: at once. priority: lower runs first. expires_at: no attempt begins after it; what is pending then ends as expired. Errors say what to change; nothing is enqueued then.';
+
+CREATE FUNCTION dogged.enqueue_many(names text[], args jsonb[], queues text[] DEFAULT NULL::text[], run_ats timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], priorities integer[] DEFAULT NULL::integer[], trace_contexts text[] DEFAULT NULL::text[], expires_ats timestamp with time zone[] DEFAULT NULL::timestamp with time zone[]) RETURNS SETOF bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_nestloop TO 'off'
+    AS $$
+#variable_conflict use_column
+declare
+  inserted bigint;
+  bad record;
+  queues_used text[];
+begin
+  if cardinality(names) is distinct from cardinality(args) then
+    raise exception 'there are % names and % args; give one of each for a task',
+      coalesce(cardinality(names), 0), coalesce(cardinality(args), 0) using errcode = 'invalid_parameter_value';
+  end if;
+
+  perform pg_current_xact_id();  -- before an id is taken: see src/sql/settle_watermarks.sql
+  return query
+    insert into dogged.tasks_live (queue, name, args, run_at, deferred, priority, trace_context, expires_at)
+    select q.name, t.name, t.args, coalesce(t.run_at, now()), coalesce(t.run_at > now(), false), coalesce(t.priority, 0),
+           t.trace_context, t.expires_at
+      from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts, expires_ats)
+             with ordinality as t (name, args, queue, run_at, priority, trace_context, expires_at, position)
+      left join dogged.task_definitions d on d.name = t.name
+      join dogged.queues q on q.name = coalesce(t.queue, d.queue, 'default')
+     where dogged.is_sound_task(t.name, d.name is not null, t.args, (select s.max_args_bytes from dogged.settings s),
+                                t.run_at, t.priority, t.trace_context, t.expires_at)
+     order by t.position
+    returning id;
+  get diagnostics inserted = row_count;
+
+  if inserted <> greatest(cardinality(names), cardinality(queues), cardinality(run_ats), cardinality(priorities),
+                          cardinality(trace_contexts), cardinality(expires_ats)) then
+    select t.*, coalesce(t.queue, d.queue, 'default') as queue_used into bad
+      from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts, expires_ats)
+             with ordinality as t (name, args, queue, run_at, priority, trace_context, expires_at, position)
+      left join dogged.task_definitions d on d.name = t.name
+      left join dogged.queues q on q.name = coalesce(t.queue, d.queue, 'default')
+     where (q.name is not null
+            and dogged.is_sound_task(t.name, d.name is not null, t.args, (select s.max_args_bytes from dogged.settings s),
+                                     t.run_at, t.priority, t.trace_context, t.expires_at)) is not true
+     order by t.position
+     limit 1;
+    if not found then
+      raise exception 'a queue, a definition or a setting was changed while tasks were enqueued'
+        using hint = 'Nothing was enqueued: do it again.', errcode = 'serialization_failure';
+    end if;
+    perform dogged.refuse_task(bad.name, bad.args, bad.queue_used, bad.run_at, coalesce(bad.priority, 0), bad.trace_context,
+                               bad.expires_at);
+  end if;
+
+  if exists (select from dogged.queues q where q.max_depth is not null) then
+    perform dogged.require_room(array(select coalesce(t.queue, d.queue, 'default')
+                                        from unnest(names, queues) as t (name, queue)
+                                        left join dogged.task_definitions d on d.name = t.name));
+  end if;
+
+  -- After the insert, with a snapshot of its own: a worker that falls asleep meanwhile either sees the rows or waits for
+  -- this transaction to end (fall_asleep.sql). An older snapshot cannot tell, so it wakes them in any case.
+  if current_setting('transaction_isolation') <> 'read committed'
+     or exists (select from dogged.workers w where w.asleep) then
+    select array_agg(distinct coalesce(t.queue, d.queue, 'default')) into queues_used
+      from unnest(names, queues) as t (name, queue) left join dogged.task_definitions d on d.name = t.name;
+    if current_setting('transaction_isolation') <> 'read committed'
+       or exists (select from dogged.workers w where w.asleep and w.queues ?| queues_used) then
+      perform pg_notify('dogged.wake', case when cardinality(queues_used) = 1 then queues_used[1] else '' end);
+    end if;
+  end if;
+end $$;
+
+COMMENT ON FUNCTION dogged.enqueue_many(names text[], args jsonb[], queues text[], run_ats timestamp with time zone[], priorities integer[], trace_contexts text[], expires_ats timestamp with time zone[]) IS 'Enqueues tasks in the caller''s transaction, all or none, and gives their ids in order. Element i of each array belongs to task i; an array or an element that is null means its default (see dogged.enqueue).';
+
+CREATE FUNCTION dogged.error_fingerprint(message text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN regexp_replace(regexp_replace(regexp_replace("left"(message, 300), '[[:alpha:]][[:alnum:]+.-]*://[^[:space:]"''`<>)]+'::text, '<url>'::text, 'g'::text), '"[^"]*"|`[^`]*`|(?<![[:alnum:]_])''[^'']*'''::text, '<text>'::text, 'g'::text), '[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F-]{17,}|\w*\d[\w.:-]*\w|\d'::text, '<n>'::text, 'g'::text);
+
+COMMENT ON FUNCTION dogged.error_fingerprint(message text) IS 'The first 300 characters of an error message with <url>, <text> (what is quoted) and <n> (numbers, ids, times) in place of what differs from one failure to the next: messages of one kind have the same fingerprint.';
+
+CREATE FUNCTION dogged.export_dead_letters(ids bigint[], attempts integer[] DEFAULT NULL::integer[]) RETURNS TABLE(id bigint, attempt integer, letter text)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    AS $$
+  select f.id, f.attempt, row_to_json(letter)::text
+    from unnest(export_dead_letters.ids, export_dead_letters.attempts) as a (id, attempt)
+    join (select * from dogged.tasks_failed where id = any (export_dead_letters.ids)) f
+      on f.id = a.id and f.attempt = coalesce(a.attempt, f.attempt)
+   cross join lateral (
+     select f.id, f.name, f.queue, f.priority, f.args, f.enqueued_at, f.run_at, f.claimed_at, f.finished_at as failed_at,
+            f.attempt as attempts, f.retry_count, f.losses, f.error_code, f.error_message,
+            (select h.error_details from dogged.task_attempts h where h.task_id = f.id and h.attempt = f.attempt
+              limit 1) as error_details,
+            f.trace_context,
+            -- Not json_agg, which breaks lines.
+            array_to_json(array(select row_to_json(h) from (
+                        select h.attempt, h.outcome, h.worker_id, w.name as worker, h.claimed_at, h.started_at, h.finished_at,
+                               h.error_code, h.error_message, h.error_details, h.will_retry, h.next_retry_at, h.policy,
+                               h.backoff_ms, h.delay_ms, h.retry_after_ms, h.trace_context
+                          from dogged.task_attempts h left join dogged.workers w on w.id = h.worker_id
+                         where h.task_id = f.id and h.attempt <= f.attempt
+                         order by h.attempt) h)) as history) letter
+   order by f.id
+$$;
+
+COMMENT ON FUNCTION dogged.export_dead_letters(ids bigint[], attempts integer[]) IS 'Each of the dead letters as a JSON text with everything that is known of it, the args as they are (not redacted), and its attempts; dogged.import_dead_letters takes them back. attempts: only those that failed in that attempt.';
+
+CREATE FUNCTION dogged.forget_workers() RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'on'
+    SET plan_cache_mode TO 'auto'
+    AS $$
+declare
+  -- Whoever ended before all days of attempts that are still whole is named by kept ones alone.
+  before constant timestamptz := least(
+    clock_timestamp() - (select make_interval(days => keep_attempts_days) from dogged.settings),
+    (select min(p.day)::timestamp at time zone 'UTC' from dogged.partitions p where p.parent = 'task_attempts' and not p.is_kept),
+    (select min(d.finished_at) from dogged.task_attempts_default d));
+  forgotten integer;
+begin
+  if not exists (select from dogged.workers w where greatest(w.rescued_at, w.stopped_at) < before and w.rescued_at is not null) then
+    return 0;
+  end if;
+  delete from dogged.workers w
+   where w.rescued_at is not null and greatest(w.rescued_at, w.stopped_at) < before
+     and w.id not in (select a.worker_id from dogged.task_attempts a where a.finished_at < before
+                       union all
+                      select t.worker_id from dogged.tasks t where t.worker_id is not null and t.status in ('failed', 'pending', 'running'));
+  get diagnostics forgotten = row_count;
+  return forgotten;
+end $$;
+
+COMMENT ON FUNCTION dogged.forget_workers() IS 'Deletes the rows of workers that ended longer ago than attempts are kept and that no attempt and no task names; gives their number.';
+
+CREATE FUNCTION dogged.grant_rights() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  schema_name constant text := rtrim('dogged.', '.');
+  namespace constant oid := to_regnamespace(schema_name);
+  prefix constant text := (select s.role_prefix from dogged.settings s);
+  grantees text;
+  command text;
+begin
+  -- PostgreSQL lets everyone call a new function.
+  for command in
+    select format('revoke execute on function %s from public', p.oid::regprocedure)
+      from pg_proc p
+     where p.pronamespace = namespace
+       and exists (select from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a where a.grantee = 0)
+  loop
+    execute command;
+  end loop;
+
+  if prefix is null then
+    return;
+  end if;
+  perform dogged.revoke_rights(prefix);
+  select string_agg(quote_ident(r.name), ', ') into grantees
+    from unnest(dogged.role_names(prefix)) as r (name) where to_regrole(r.name) is not null;
+  if grantees is null then
+    return;  -- they were dropped
+  end if;
+  execute format('grant usage on schema %I to %s', schema_name, grantees);
+  for command in
+    select format('grant %s on %s to %s', granted.privileges, granted.object, granted.grantees)
+      from (
+        select case when r.except_columns = '{}' then r.privileges
+                    else r.privileges || ' (' ||
+                         (select string_agg(quote_ident(a.attname), ', ' order by a.attnum)
+                            from pg_attribute a
+                           where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+                             and a.attname <> all (r.except_columns)) || ')' end as privileges,
+               case c.relkind when 'S' then 'sequence ' else 'table ' end || c.oid::regclass as object,
+               (select string_agg(quote_ident(prefix || '_' || wanted.role), ', ')
+                  from unnest(r.roles) as wanted (role)
+                 where to_regrole(prefix || '_' || wanted.role) is not null) as grantees
+          from dogged.rights r
+          join pg_class c on c.relname = r.object and c.relnamespace = namespace
+         where r.privileges not like 'execute%'
+        union all
+        select 'execute', 'function ' || p.oid::regprocedure,
+               (select string_agg(quote_ident(prefix || '_' || wanted.role), ', ')
+                  from unnest(r.roles) as wanted (role)
+                 where to_regrole(prefix || '_' || wanted.role) is not null)
+          from dogged.rights r
+          join pg_proc p on p.proname = r.object and p.pronamespace = namespace
+         where r.privileges like 'execute%') as granted
+     where granted.grantees is not null and granted.privileges is not null  -- null: there is no other column
+  loop
+    execute command;
+  end loop;
+end $$;
+
+COMMENT ON FUNCTION dogged.grant_rights() IS 'Grants what dogged.rights says to the roles that dogged.make_roles() has made, and takes away what else they have in this schema. Lets nobody else but the owner call a function of this schema. `dogged migrate` calls it each time.';
+
+CREATE FUNCTION dogged.has_room(queue text, max_depth integer, more integer) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  given_out constant bigint :=
+    (select case when s.is_called then s.last_value else 0 end from dogged.tasks_id_seq s);
+  counted integer;
+begin
+  if exists (select from dogged.queue_depths d
+              where d.queue = has_room.queue and given_out >= d.last_id
+                and d.held + (given_out - d.last_id) + has_room.more <= has_room.max_depth) then
+    return true;
+  end if;
+  counted := dogged.held_of_queue(has_room.queue, has_room.max_depth + 1);
+  if counted + has_room.more > has_room.max_depth then return false; end if;
+  if current_setting('transaction_isolation') = 'read committed' then
+    perform from dogged.queue_depths d where d.queue = has_room.queue for update skip locked;
+    if found then
+      update dogged.queue_depths d set held = counted, last_id = given_out where d.queue = has_room.queue;
+    end if;
+  end if;
+  return true;
+end $$;
+
+COMMENT ON FUNCTION dogged.has_room(queue text, max_depth integer, more integer) IS 'Whether so many more tasks fit into a queue. What others enqueue at the same time and have not committed is not counted.';
+
+CREATE FUNCTION dogged.held_of_queue(queue text, most integer) RETURNS integer
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$
+begin
+  return (select count(*)
+            from (select from ((select from dogged.tasks_live t
+                                 where not t.deferred and t.queue = held_of_queue.queue limit held_of_queue.most)
+                               union all
+                               (select from dogged.tasks_live t
+                                 where t.deferred and t.queue = held_of_queue.queue limit held_of_queue.most)) found
+                   limit held_of_queue.most) held);
+end $$;
+
+COMMENT ON FUNCTION dogged.held_of_queue(queue text, most integer) IS 'How many tasks the queue holds that have not ended; no more than `most` are counted.';
+
+CREATE FUNCTION dogged.import_dead_letters(letters jsonb[]) RETURNS TABLE(place bigint, id bigint, result text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+declare
+  highest_id bigint;
+begin
+  -- One import at a time: of two, both would find an id free. Enqueue cannot come between, as it takes new ids.
+  perform pg_advisory_xact_lock(hashtextextended('dogged.import_dead_letters', 0));
+  perform dogged.refuse_dead_letter(l) from unnest(letters) l;
+
+  -- New tasks get ids after those of imported ones. Far after them: others draw from the sequence meanwhile.
+  select max((l ->> 'id')::bigint) into highest_id from unnest(letters) l;
+  perform setval('dogged.tasks_id_seq', highest_id + 1000000) from dogged.tasks_id_seq s where s.last_value <= highest_id;
+
+  return query
+    with given as materialized (
+      select l.place, l.letter, (l.letter ->> 'id')::bigint as id, l.letter ->> 'name' as name, l.letter ->> 'queue' as queue,
+             (l.letter ->> 'attempts')::integer as attempts
+        from unnest(letters) with ordinality as l (letter, place)
+    ), judged as materialized (
+      select g.*,
+             case when exists (select from dogged.tasks t where t.id = g.id)
+                    or row_number() over (partition by g.id order by g.place) > 1
+                    -- Of another task, which had this id.
+                    or exists (select from dogged.task_attempts h
+                                where h.task_id = g.id and (h.name <> g.name or h.attempt > g.attempts)) then 'id_taken'
+                  when not exists (select from dogged.queues q where q.name = g.queue) then 'no_queue'
+                  else 'imported' end as result
+        from given g
+    ), inserted as (
+      insert into dogged.tasks (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
+                                claimed_at, finished_at, error_code, error_message, trace_context)
+      select j.id, 'failed', j.queue, j.name, coalesce((l ->> 'priority')::smallint, 0), l -> 'args',
+             (l ->> 'enqueued_at')::timestamptz, coalesce(l ->> 'run_at', l ->> 'enqueued_at')::timestamptz, j.attempts,
+             coalesce((l ->> 'retry_count')::integer, 0), coalesce((l ->> 'losses')::integer, 0),
+             (l ->> 'claimed_at')::timestamptz, (l ->> 'failed_at')::timestamptz, l ->> 'error_code', l ->> 'error_message',
+             l ->> 'trace_context'
+        from judged j cross join lateral (select j.letter as l) as letter
+       where j.result = 'imported'
+    ), remembered as (
+      -- A worker of another database is not the one that has its number here.
+      insert into dogged.task_attempts (task_id, attempt, name, queue, outcome, worker_id, claimed_at, started_at, finished_at,
+                                        error_code, error_message, error_details, will_retry, next_retry_at, policy,
+                                        backoff_ms, delay_ms, retry_after_ms, trace_context)
+      select j.id, h.attempt, j.name, j.queue, h.outcome,
+             coalesce((select w.id from dogged.workers w where w.id = h.worker_id and w.name = h.worker), 0), h.claimed_at,
+             h.started_at, h.finished_at, h.error_code, h.error_message, h.error_details, h.will_retry, h.next_retry_at,
+             h.policy, h.backoff_ms, h.delay_ms, h.retry_after_ms, h.trace_context
+        from judged j
+       cross join lateral jsonb_to_recordset(coalesce(j.letter -> 'history', '[]')) as h (
+               attempt integer, outcome dogged.attempt_outcome, worker_id bigint, worker text, claimed_at timestamptz,
+               started_at timestamptz, finished_at timestamptz, error_code text, error_message text, error_details jsonb,
+               will_retry boolean, next_retry_at timestamptz, policy text, backoff_ms bigint, delay_ms bigint,
+               retry_after_ms bigint, trace_context text)
+       where j.result = 'imported' and h.attempt between 1 and j.attempts
+         and not exists (select from dogged.task_attempts o where o.task_id = j.id and o.attempt = h.attempt)
+    ), audited as (
+      insert into dogged.audit (actor, application, action, task_id, details)
+      select dogged.audit_actor(), coalesce(current_setting('application_name', true), ''), 'import', j.id,
+             jsonb_build_object('error_code', j.letter -> 'error_code', 'failed_at', j.letter -> 'failed_at')
+        from judged j where j.result = 'imported'
+    )
+    select j.place, j.id, j.result from judged j order by j.place;
+end $$;
+
+COMMENT ON FUNCTION dogged.import_dead_letters(letters jsonb[]) IS 'Puts dead letters back as export_dead_letters wrote them, under their ids, in the caller''s transaction. For each, by its place: imported; id_taken: there is a task of that id, or was another one; no_queue. Error 22023 for what is none.';
+
+CREATE FUNCTION dogged.is_sound_task(name text, is_known boolean, args jsonb, max_args_bytes integer, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone) RETURNS boolean
+    LANGUAGE sql STABLE
+    RETURN ((is_known OR ((name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$'::text) AND (octet_length(name) <= 128))) AND (octet_length((args)::text) <= max_args_bytes) AND ((run_at IS NULL) OR ((run_at >= (now() - '00:05:00'::interval)) AND (run_at <= (now() + '10 years'::interval)))) AND ((priority IS NULL) OR ((priority >= '-32768'::integer) AND (priority <= 32767))) AND ((trace_context IS NULL) OR (octet_length(trace_context) <= 512)) AND ((expires_at IS NULL) OR ((expires_at > GREATEST(now(), run_at)) AND (expires_at <= (now() + '10 years'::interval)))));
+
+COMMENT ON FUNCTION dogged.is_sound_task(name text, is_known boolean, args jsonb, max_args_bytes integer, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone) IS 'Internal: whether enqueue takes a task, if its queue exists. is_known: a worker has declared the task, so its name is sound.';
+
+CREATE FUNCTION dogged.kept_days_to_thin() RETURNS SETOF date
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'on'
+    SET plan_cache_mode TO 'auto'
+    AS $$
+  select distinct p.day
+    from dogged.partitions p
+    join dogged.task_attempts a on a.tableoid = ('dogged.' || p.partition)::regclass
+   where p.is_kept
+     and a.finished_at < (select (max(k.day) + 1)::timestamp at time zone 'UTC' from dogged.partitions k where k.is_kept)
+     and not exists (select from dogged.tasks_failed f where f.id = a.task_id)
+     and not exists (select from dogged.tasks_live t where t.id = a.task_id)
+$$;
+
+COMMENT ON FUNCTION dogged.kept_days_to_thin() IS 'Days of kept attempts with rows whose task is neither a dead letter nor pending or running any more.';
+
+CREATE TABLE dogged.queues (
+    name text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    paused_at timestamp with time zone,
+    paused_until timestamp with time zone,
+    max_depth integer,
+    concurrency integer,
+    retry_budget double precision,
+    min_retries_per_second double precision DEFAULT 10 NOT NULL,
+    CONSTRAINT queues_check CHECK (((paused_until IS NULL) OR (paused_at IS NOT NULL))),
+    CONSTRAINT queues_concurrency_check CHECK (((concurrency >= 1) AND (concurrency <= 1000))),
+    CONSTRAINT queues_max_depth_check CHECK (((max_depth >= 1) AND (max_depth <= 100000000))),
+    CONSTRAINT queues_min_retries_per_second_check CHECK (((min_retries_per_second >= (0.1)::double precision) AND (min_retries_per_second <= (1000000)::double precision))),
+    CONSTRAINT queues_name_check CHECK (((octet_length(name) <= 128) AND (name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$'::text))),
+    CONSTRAINT queues_retry_budget_check CHECK (((retry_budget >= (0.001)::double precision) AND (retry_budget <= (1)::double precision)))
+);
+
+COMMENT ON TABLE dogged.queues IS 'The queues that tasks may be enqueued to, so that a misspelt name is an error and not a task that nobody runs. Workers add those that they serve.';
+
+COMMENT ON COLUMN dogged.queues.name IS 'Up to 128 of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit.';
+
+COMMENT ON COLUMN dogged.queues.created_at IS 'When it was added.';
+
+COMMENT ON COLUMN dogged.queues.paused_at IS 'Since when no worker claims from it (dogged.pause_queue); null: it is not paused. What runs goes on.';
+
+COMMENT ON COLUMN dogged.queues.paused_until IS 'When it goes on by itself: from then on the queue is not paused, whatever paused_at says. Null: when it is resumed.';
+
+COMMENT ON COLUMN dogged.queues.max_depth IS 'How many tasks it may hold that have not ended: one more is refused at enqueue. Null: any number. Retries, and what enqueues at the same time and is not committed, are not counted against it.';
+
+COMMENT ON COLUMN dogged.queues.concurrency IS 'How many of its tasks each worker runs at once; null: what the worker was started with.';
+
+COMMENT ON COLUMN dogged.queues.retry_budget IS 'The share of retries among what a worker begins of it within 10 s. Further retries wait. Null: any.';
+
+COMMENT ON COLUMN dogged.queues.min_retries_per_second IS 'So many retries a second each worker may begin whatever retry_budget says, so that a quiet queue can retry.';
+
+CREATE FUNCTION dogged.lock_queue(name text) RETURNS dogged.queues
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  queue dogged.queues;
+begin
+  perform dogged.require_queue_name(lock_queue.name);
+  select q.* into queue from dogged.queues q where q.name = lock_queue.name for no key update;
+  if not found then
+    raise exception 'the queue "%" does not exist', lock_queue.name
+      using errcode = 'invalid_parameter_value',
+            hint = coalesce('Nearest to it: ' || dogged.nearest_queues(lock_queue.name) || '. ', '')
+                   || 'A worker creates the queues that it serves; dogged.create_queue(name) creates one now.';
+  end if;
+  return queue;
+end $$;
+
+COMMENT ON FUNCTION dogged.lock_queue(name text) IS 'The row of a queue, locked until the transaction ends; an error with the nearest names where there is none.';
+
+CREATE FUNCTION dogged.make_kept_attempts(source text, day date) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'on'
+    SET plan_cache_mode TO 'auto'
+    SET random_page_cost TO '1.1'
+    AS $$
+declare
+  from_time constant timestamptz := day::timestamp at time zone 'UTC';
+  to_time constant timestamptz := (day + 1)::timestamp at time zone 'UTC';
+  copied bigint;
+begin
+  execute 'create table dogged.task_attempts_next (like dogged.task_attempts including defaults including constraints including storage)';
+  -- A task ends when its last attempt does, so that a dead letter of an earlier day has none in this one; a day is left for a
+  -- clock that was set back.
+  execute format(
+    'insert into dogged.task_attempts_next
+     select a.* from dogged.%I a
+      where a.task_id in (select f.id from dogged.tasks_failed f where f.finished_at >= %L or f.finished_at is null
+                           union all
+                          select t.id from dogged.tasks_live t where t.attempt > 0)', source, from_time - interval '1 day');
+  get diagnostics copied = row_count;
+  -- Proves to ATTACH what the rows are, so that it need not read them.
+  execute format('alter table dogged.task_attempts_next add constraint in_day check (finished_at is not null
+                  and finished_at >= %L and finished_at < %L)', from_time, to_time);
+  execute 'create index on dogged.task_attempts_next (task_id, attempt)';
+  return copied;
+end $$;
+
+COMMENT ON FUNCTION dogged.make_kept_attempts(source text, day date) IS 'Makes task_attempts_next of the rows of one partition of task_attempts whose tasks are failed, pending or running; gives their number.';
+
+CREATE FUNCTION dogged.make_partition(parent text, day date) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET lock_timeout TO '500ms'
+    AS $$
+declare
+  partition_name constant text := format('%s_%s', parent, to_char(day, 'YYYYMMDD'));
+  from_time constant timestamptz := day::timestamp at time zone 'UTC';
+  to_time constant timestamptz := (day + 1)::timestamp at time zone 'UTC';
+begin
+  if to_regclass('dogged.' || partition_name) is not null
+     or to_regclass(format('dogged.%s_kept_%s', parent, to_char(day, 'YYYYMMDD'))) is not null then  -- see retention.sql
+    return false;
+  end if;
+  -- A table of its own first, then attached: CREATE TABLE … PARTITION OF would lock the parent against everyone.
+  execute format('create table dogged.%I (like dogged.%I including defaults including constraints including storage)',
+                 partition_name, parent);
+  execute format('lock table dogged.%I in access exclusive mode', parent || '_default');
+  execute format('alter table dogged.%I disable trigger user', parent || '_default');
+  execute format('with moved as (delete from dogged.%I where finished_at >= %L and finished_at < %L returning *)
+                  insert into dogged.%I select * from moved',
+                 parent || '_default', from_time, to_time, partition_name);
+  execute format('alter table dogged.%I enable trigger user', parent || '_default');
+  execute format('alter table dogged.%I attach partition dogged.%I for values from (%L) to (%L)',
+                 parent, partition_name, from_time, to_time);
+  if parent = 'task_attempts' then
+    execute format('create trigger refuse_truncate before truncate on dogged.%I
+                    execute function dogged.refuse_change_of_history()', partition_name);
+  end if;
+  return true;
+end $$;
+
+COMMENT ON FUNCTION dogged.make_partition(parent text, day date) IS 'Internal: makes one day''s partition of task_attempts, tasks_done or tasks_failed; false if it is there. Error lock_not_available if the default partition is in use for longer than 500 ms.';
+
+CREATE FUNCTION dogged.make_partitions() RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  made integer := 0;
+  made_of_parent integer;
+  parent text;
+  day date;
+begin
+  if not pg_try_advisory_xact_lock(hashtextextended('dogged.partitions', 0)) then
+    return 0;  -- another worker is at it, or retention is
+  end if;
+  foreach parent in array array['task_attempts', 'tasks_done', 'tasks_failed'] loop
+    begin
+      made_of_parent := 0;
+      for day in select dogged.days_to_make(parent) loop
+        made_of_parent := made_of_parent + dogged.make_partition(parent, day)::integer;
+      end loop;
+      made := made + made_of_parent;
+    exception when lock_not_available then
+      null;  -- a reader is at work; every day of this table needs the same lock, so the next call makes them
+    end;
+  end loop;
+  return made;
+end $$;
+
+COMMENT ON FUNCTION dogged.make_partitions() IS 'Makes the partitions of the coming days that are missing, and gives their number; 0 while another call is at it. Safe to call at any time.';
+
+CREATE FUNCTION dogged.make_roles(prefix text DEFAULT NULL::text) RETURNS text[]
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+declare
+  former constant text := (select s.role_prefix from dogged.settings s);
+  chosen constant text := coalesce(make_roles.prefix, former, rtrim('dogged.', '.'));
+  role_name text;
+begin
+  if chosen !~ '^[a-z_][a-z0-9_]{0,53}$' or chosen like 'pg\_%' then
+    raise exception 'the prefix of role names "%" is not 1 to 54 of a-z 0-9 _ beginning with a letter or _ (and not with pg_)',
+      left(chosen, 64) using errcode = 'invalid_parameter_value';
+  end if;
+  foreach role_name in array dogged.role_names(chosen) loop
+    begin
+      if to_regrole(role_name) is null then
+        execute format('create role %I nologin', role_name);
+      end if;
+    exception
+      when duplicate_object or unique_violation then
+        null;  -- made at this moment for another schema
+      when insufficient_privilege then
+        raise exception 'the role "%" is missing, and "%" may not create roles', role_name, current_user
+          using errcode = 'insufficient_privilege',
+                hint = format('Let an administrator run: %s. Then run `dogged migrate --roles` again.',
+                              (select string_agg(format('create role %I nologin', r.name), '; ')
+                                 from unnest(dogged.role_names(chosen)) as r (name)
+                                where to_regrole(r.name) is null));
+    end;
+  end loop;
+  if former <> chosen then
+    perform dogged.revoke_rights(former);
+  end if;
+  update dogged.settings set role_prefix = chosen where role_prefix is distinct from chosen;
+  perform dogged.grant_rights();
+  return dogged.role_names(chosen);
+end $_$;
+
+COMMENT ON FUNCTION dogged.make_roles(prefix text) IS 'Makes the roles of producers, workers, viewers and operators where they are missing, and grants them their rights. Gives their names. prefix: what their names begin with; the former one, or the name of the schema. Where it was another one, the former roles lose their rights here.';
+
+CREATE FUNCTION dogged.moment_ago(claimed_at timestamp with time zone, microseconds bigint) RETURNS timestamp with time zone
+    LANGUAGE sql STABLE
+    RETURN GREATEST(claimed_at, (now() - ((microseconds)::double precision * '00:00:00.000001'::interval)));
+
+COMMENT ON FUNCTION dogged.moment_ago(claimed_at timestamp with time zone, microseconds bigint) IS 'Internal: now() less microseconds, but not before claimed_at: when something happened that a worker timed after its claim.';
+
+CREATE FUNCTION dogged.nearest_queues(name text) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  return (select string_agg(near.name, ', ' order by near.rank)
+            from (select q.name,
+                         row_number() over (order by shared.pairs desc, abs(length(q.name) - length(nearest_queues.name)),
+                                                     q.name) as rank
+                    from dogged.queues q
+                   cross join lateral (
+                     select count(*) as pairs
+                       from (select substr(lower(q.name), i, 2) from generate_series(1, length(q.name) - 1) i
+                             intersect
+                             select substr(lower(nearest_queues.name), i, 2)
+                               from generate_series(1, length(nearest_queues.name) - 1) i) both_have) shared) near
+           where near.rank <= 5);
+end $$;
+
+COMMENT ON FUNCTION dogged.nearest_queues(name text) IS 'The names of up to five queues that are most like this one.';
+
+CREATE FUNCTION dogged.note_call(producer uuid, call bigint, task_ids bigint[], answer text DEFAULT NULL::text) RETURNS bigint[]
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+begin
+  if note_call.producer is null then return note_call.task_ids; end if;
+  insert into dogged.producer_calls as last (producer, call, task_ids, answer)
+  values (note_call.producer, note_call.call, note_call.task_ids, note_call.answer)
+      on conflict on constraint producer_calls_pkey do update
+     set call = excluded.call, task_ids = excluded.task_ids, answer = excluded.answer, called_at = pg_catalog.now()
+   where last.call operator(pg_catalog.<) excluded.call;
+  if not found then
+    raise exception 'call % of producer % was made before', note_call.call, note_call.producer
+      using hint = 'Nothing was done: this is an older try, which arrived late.', errcode = 'unique_violation';
+  end if;
+  return note_call.task_ids;
+end $$;
+
+COMMENT ON FUNCTION dogged.note_call(producer uuid, call bigint, task_ids bigint[], answer text) IS 'Internal: notes what a producer''s call has enqueued or answered, in the transaction that does it, and gives the ids back. An error where that call, or a later one, is on record: so a call that is repeated does not take effect twice. Without a producer nothing is noted.';
+
+CREATE FUNCTION dogged.pause_queue(name text, until timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  before dogged.queues := dogged.lock_queue(pause_queue.name);
+  was_paused boolean;
+begin
+  if not isfinite(pause_queue.until) then
+    raise exception 'the queue "%": until is %', before.name, pause_queue.until
+      using errcode = 'invalid_parameter_value', hint = 'Leave until out: then it is paused until it is resumed.';
+  elsif pause_queue.until <= clock_timestamp() then
+    raise exception 'the queue "%": until % is in the past (it is %)', before.name, pause_queue.until, clock_timestamp()
+      using errcode = 'invalid_parameter_value', hint = 'Give a time to come. The queue was not changed.';
+  end if;
+  was_paused := before.paused_at is not null
+                and (before.paused_until is null or before.paused_until > clock_timestamp());
+  if was_paused and before.paused_until is not distinct from pause_queue.until then return false; end if;
+  update dogged.queues q
+     set paused_at = case when was_paused then before.paused_at else clock_timestamp() end, paused_until = pause_queue.until
+   where q.name = before.name;
+  perform dogged.record_audit(
+    'pause_queue', null,
+    jsonb_build_object('queue', before.name, 'until', pause_queue.until, 'was_paused', was_paused,
+                       'was_until', case when was_paused then before.paused_until end));
+  return true;
+end $$;
+
+COMMENT ON FUNCTION dogged.pause_queue(name text, until timestamp with time zone) IS 'Workers claim nothing from the queue once this is committed; what runs goes on, and tasks can be enqueued. until: it goes on by itself then. Of a queue that is paused it changes until when. False: that was so before.';
+
 CREATE FUNCTION dogged.place_in_front() RETURNS bigint
     LANGUAGE sql
     RETURN (nextval('dogged.tasks_id_seq'::regclass) - '70368744177664'::bigint);
 
-COMMENT ON FUNCTION dogged.place_in_front() IS 'A new ready_position before those of all tasks that were not given back.';
+COMMENT ON FUNCTION dogged.place_in_front() IS 'Internal: a new ready_position before those of all tasks that were not given back.';
+
+CREATE FUNCTION dogged.prepare_to_count() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  insert into dogged.queue_depths (queue, held, last_id) values (new.name, new.max_depth, 0) on conflict do nothing;
+  return null;
+end $$;
+
+COMMENT ON FUNCTION dogged.prepare_to_count() IS 'Makes the row in which the depth of a queue with a limit is kept.';
+
+CREATE FUNCTION dogged.purge(id bigint) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  answer text;
+begin
+  if purge.id is null then
+    raise exception 'the id of the task to purge is null'
+      using hint = 'Give the id of a dead letter. Nothing was purged.', errcode = 'invalid_parameter_value';
+  end if;
+  loop
+    perform from dogged.tasks_failed f where f.id = purge.id for update;  -- as in replay
+    select p.result into answer from dogged.purge_many(array[purge.id]) p;
+    exit when answer <> 'locked';
+  end loop;
+  return answer;
+end $$;
+
+COMMENT ON FUNCTION dogged.purge(id bigint) IS 'Deletes a dead letter, in the caller''s transaction. Gives purged; not_failed: it is no dead letter (any more); not_found: there is no such task, or no longer.';
+
+CREATE FUNCTION dogged.purge_many(ids bigint[], attempts integer[] DEFAULT NULL::integer[]) RETURNS TABLE(id bigint, result text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+declare
+  purged bigint[];
+begin
+  if cardinality(attempts) <> cardinality(ids) then
+    raise exception 'there are % ids and % attempts; give one of each for a task, or no attempts', cardinality(ids),
+      cardinality(attempts) using hint = 'Nothing was purged.', errcode = 'invalid_parameter_value';
+  end if;
+
+  with taken as materialized (
+    select f.id
+      from dogged.tasks_failed f
+      join (select distinct on (a.id) a.id, a.attempt from unnest(ids, attempts) as a (id, attempt)) a on a.id = f.id
+     where f.id = any (ids) and f.attempt = coalesce(a.attempt, f.attempt)
+     order by f.id
+       for update of f skip locked
+  ), removed as (
+    delete from dogged.tasks_failed f where f.id = any (array(select t.id from taken t)) returning f.*
+  ), audited as (
+    insert into dogged.audit (actor, application, action, task_id, details)
+    select dogged.audit_actor(), coalesce(current_setting('application_name', true), ''), 'purge', r.id,
+           jsonb_build_object('name', r.name, 'queue', r.queue, 'attempts', r.attempt, 'error_code', r.error_code,
+                              'failed_at', r.finished_at)
+      from (select * from removed order by id) r
+  )
+  select array_agg(r.id) into purged from removed r;
+
+  return query
+    with asked as (
+      select distinct on (a.id) a.id, a.attempt from unnest(ids, attempts) as a (id, attempt) where a.id is not null
+    ), rest as (
+      select array_agg(a.id) as ids, array_agg(a.attempt) as attempts
+        from asked a where not exists (select from unnest(purged) as p (id) where p.id = a.id)
+    )
+    select o.id, o.result
+      from (select p.id, 'purged' as result from unnest(purged) as p (id)
+            union all
+            select s.id, s.result from rest r cross join lateral dogged.dead_letter_standing(r.ids, r.attempts) s) o
+     order by o.id;
+end $$;
+
+COMMENT ON FUNCTION dogged.purge_many(ids bigint[], attempts integer[]) IS 'Deletes dead letters, in the caller''s transaction, without waiting for those that someone else is changing. attempts: only those that failed in that attempt. Gives for each id: purged, or what dogged.dead_letter_standing says.';
 
 CREATE TABLE dogged.audit (
     id bigint NOT NULL,
@@ -400,6 +1141,10 @@ CREATE TABLE dogged.audit (
 
 COMMENT ON TABLE dogged.audit IS 'What people changed by hand: cancelled, replayed, rescheduled and purged tasks, paused queues, opened circuits. Append-only: UPDATE, DELETE and TRUNCATE are refused.';
 
+COMMENT ON COLUMN dogged.audit.id IS 'In the order of writing.';
+
+COMMENT ON COLUMN dogged.audit.at IS 'When it was done.';
+
 COMMENT ON COLUMN dogged.audit.actor IS 'Who: the setting dogged.actor of the session (the dogged command sets it to user@host), else the database''s session_user.';
 
 COMMENT ON COLUMN dogged.audit.application IS 'The session''s application_name.';
@@ -411,10 +1156,10 @@ COMMENT ON COLUMN dogged.audit.task_id IS 'Of an action on one task; null for a 
 COMMENT ON COLUMN dogged.audit.details IS 'What else the action was given, and what it replaced.';
 
 CREATE FUNCTION dogged.record_audit(action text, task_id bigint DEFAULT NULL::bigint, details jsonb DEFAULT '{}'::jsonb) RETURNS void
-    LANGUAGE sql
+    LANGUAGE sql SECURITY DEFINER
     BEGIN ATOMIC
  INSERT INTO dogged.audit (actor, application, action, task_id, details)
-   VALUES (COALESCE(NULLIF(current_setting('dogged.actor'::text, true), ''::text), (SESSION_USER)::text), COALESCE(current_setting('application_name'::text, true), ''::text), record_audit.action, record_audit.task_id, COALESCE(record_audit.details, '{}'::jsonb));
+   VALUES (dogged.audit_actor(), COALESCE(current_setting('application_name'::text, true), ''::text), record_audit.action, record_audit.task_id, COALESCE(record_audit.details, '{}'::jsonb));
 END;
 
 COMMENT ON FUNCTION dogged.record_audit(action text, task_id bigint, details jsonb) IS 'Writes a row of dogged.audit in the caller''s transaction.';
@@ -428,13 +1173,14 @@ declare
   path text[];
 begin
   for pointer in select unnest(d.redact) from dogged.task_definitions d where d.name = redacted.task_name loop
-    -- RFC 6901: ~1 is /, ~0 is ~, in this order.
-    select coalesce(array_agg(replace(replace(token, '~1', '/'), '~0', '~') order by place), '{}') into path
-      from unnest(string_to_array(substr(pointer, 2), '/')) with ordinality as tokens (token, place)
-     where pointer <> '';
-    if path = '{}' then
+    exit when document is null;
+    if pointer = '' then
       return '"[redacted]"';
-    elsif document #> path is not null then
+    end if;
+    -- RFC 6901: ~1 is /, ~0 is ~, in this order.
+    select array_agg(replace(replace(token, '~1', '/'), '~0', '~') order by place) into path
+      from regexp_split_to_table(substr(pointer, 2), '/') with ordinality as tokens (token, place);
+    if document #> path is not null then
       document := jsonb_set(document, path, '"[redacted]"', false);
     end if;
   end loop;
@@ -442,6 +1188,32 @@ begin
 end $$;
 
 COMMENT ON FUNCTION dogged.redacted(task_name text, document jsonb) IS 'The document with "[redacted]" in place of what the JSON pointers in task_definitions.redact name.';
+
+CREATE FUNCTION dogged.refuse_bad_retention() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  setting text;
+  days text;
+begin
+  for setting, days in select key, value from jsonb_each_text(to_jsonb(new))
+                        where key in ('keep_done_days', 'keep_failed_days', 'keep_attempts_days') loop
+    if days is null or days::integer not between 1 and 3650 then
+      raise exception '% of dogged.settings is %: it must be 1 to 3650 days', setting, coalesce(days, 'null')
+        using errcode = 'invalid_parameter_value', hint = 'Give a number of days. Nothing was changed.';
+    end if;
+  end loop;
+  if new.keep_attempts_days < new.keep_done_days then
+    raise exception 'keep_attempts_days of dogged.settings (%) is below keep_done_days (%): tasks would outlive their attempts',
+                    new.keep_attempts_days, new.keep_done_days
+      using errcode = 'invalid_parameter_value',
+            hint = 'Set both in one UPDATE, keep_attempts_days not below keep_done_days. Nothing was changed.';
+  end if;
+  return new;
+end $$;
+
+COMMENT ON FUNCTION dogged.refuse_bad_retention() IS 'Says what is wrong with keep_…_days, where the constraints of the table would only name themselves.';
 
 CREATE FUNCTION dogged.refuse_change_of_audit() RETURNS trigger
     LANGUAGE plpgsql
@@ -456,11 +1228,14 @@ COMMENT ON FUNCTION dogged.refuse_change_of_audit() IS 'Keeps the audit append-o
 
 CREATE FUNCTION dogged.refuse_change_of_history() RETURNS trigger
     LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
   raise exception '% of % is refused: attempts are history and never change', tg_op, tg_relid::regclass
     using errcode = 'restrict_violation', hint = 'Retention drops partitions of whole days.';
 end $$;
+
+COMMENT ON FUNCTION dogged.refuse_change_of_history() IS 'Keeps task_attempts append-only.';
 
 CREATE FUNCTION dogged.refuse_completion(task_id bigint, attempt integer, worker_id bigint) RETURNS void
     LANGUAGE plpgsql STABLE
@@ -493,14 +1268,86 @@ begin
   raise exception using message = mistake, hint = remedy, errcode = code;
 end $$;
 
-COMMENT ON FUNCTION dogged.refuse_completion(task_id bigint, attempt integer, worker_id bigint) IS 'Raises the error that says what has become of an attempt that complete_in cannot end.';
+COMMENT ON FUNCTION dogged.refuse_completion(task_id bigint, attempt integer, worker_id bigint) IS 'Internal: raises the error that says what has become of an attempt that complete_in cannot end.';
 
-CREATE FUNCTION dogged.refuse_task(name text, args jsonb, queue text, run_at timestamp with time zone, priority integer, trace_context text) RETURNS void
+CREATE FUNCTION dogged.refuse_dead_letter(letter jsonb) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+declare
+  known constant text[] := '{id,name,queue,priority,args,enqueued_at,run_at,claimed_at,failed_at,attempts,retry_count,losses,'
+                           'error_code,error_message,error_details,trace_context,history}';
+  needed constant text[] := '{id,name,queue,args,enqueued_at,failed_at,attempts}';
+  max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
+  key text;
+  mistake text;
+begin
+  if jsonb_typeof(letter) is distinct from 'object' then
+    raise exception 'a dead letter is a JSON object, and this is %', coalesce(jsonb_typeof(letter), 'null')
+      using hint = 'Lines are as `dogged dead export` writes them.', errcode = 'invalid_parameter_value';
+  end if;
+  select k into key from jsonb_object_keys(letter) k where k <> all (known) limit 1;
+  if found then
+    mistake := format('"%s" is no member of a dead letter', left(key, 60));
+  end if;
+  select k into key from unnest(needed) k
+   where letter -> k is null or (jsonb_typeof(letter -> k) = 'null' and k <> 'args') limit 1;
+  if found then
+    mistake := format('the member "%s" is missing', key);
+  elsif (letter ->> 'id')::bigint not between 1 and 35184372088832 then
+    mistake := format('id is %s; ids are from 1 to 35184372088832 (2^45)', letter ->> 'id');
+  elsif letter ->> 'name' !~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$' or octet_length(letter ->> 'name') > 128 then
+    mistake := format('name "%s" is not 1 to 128 of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit',
+                      left(letter ->> 'name', 128));
+  elsif octet_length((letter -> 'args')::text) > max_args_bytes then
+    mistake := format('args has %s bytes as JSON; the limit is %s (dogged.settings.max_args_bytes)',
+                      octet_length((letter -> 'args')::text), max_args_bytes);
+  elsif (letter ->> 'attempts')::integer < 1 then
+    mistake := format('attempts is %s; a dead letter has at least 1', letter ->> 'attempts');
+  elsif (letter ->> 'retry_count')::integer < 0 or (letter ->> 'losses')::integer < 0 then
+    mistake := 'retry_count or losses is negative';
+  elsif not isfinite((letter ->> 'failed_at')::timestamptz) or (letter ->> 'failed_at')::timestamptz > now() + interval '5 minutes'
+        or not isfinite((letter ->> 'enqueued_at')::timestamptz) then
+    mistake := format('failed_at %s, enqueued_at %s: not times of the past', letter ->> 'failed_at', letter ->> 'enqueued_at');
+  elsif octet_length(letter ->> 'trace_context') > 512 then
+    mistake := format('trace_context has %s bytes; the limit is 512', octet_length(letter ->> 'trace_context'));
+  elsif letter ? 'history' and jsonb_typeof(letter -> 'history') <> 'array' then
+    mistake := 'history is not an array';
+  end if;
+  if mistake is not null then
+    raise exception using message = mistake, hint = 'Lines are as `dogged dead export` writes them.',
+                          errcode = 'invalid_parameter_value';
+  end if;
+end $_$;
+
+COMMENT ON FUNCTION dogged.refuse_dead_letter(letter jsonb) IS 'Raises an error that names what is wrong with a dead letter that is to be imported, if anything is.';
+
+CREATE FUNCTION dogged.refuse_for_depth(queue text, held integer, max_depth integer, more integer) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  if refuse_for_depth.held + refuse_for_depth.more <= refuse_for_depth.max_depth then return; end if;
+  raise exception '%',
+    format('the queue "%s" is full: it holds %s task%s%s, its limit is %s%s', refuse_for_depth.queue, refuse_for_depth.held,
+           case when refuse_for_depth.held <> 1 then 's' end,
+           case when refuse_for_depth.held > refuse_for_depth.max_depth then ' or more' end, refuse_for_depth.max_depth,
+           case when refuse_for_depth.held < refuse_for_depth.max_depth
+                then format(', and %s more do not fit in', refuse_for_depth.more) end)
+    using errcode = 'configuration_limit_exceeded',
+          hint = 'Nothing was enqueued. Wait until tasks have ended, as EnqueueOptions::wait_for_room does, or raise '
+                 'max_depth (dogged.set_queue, dogged queues set).';
+end $$;
+
+COMMENT ON FUNCTION dogged.refuse_for_depth(queue text, held integer, max_depth integer, more integer) IS 'Raises the error (53400) of an enqueue to a queue that has no room for so many more.';
+
+CREATE FUNCTION dogged.refuse_task(name text, args jsonb, queue text, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone) RETURNS void
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
 declare
   max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
+  max_depth constant integer := (select q.max_depth from dogged.queues q where q.name = refuse_task.queue);
   what constant text := format('task "%s"', left(refuse_task.name, 128));
   mistake text;
   remedy text := 'Nothing was enqueued.';
@@ -538,14 +1385,31 @@ begin
     mistake := format('%s: priority %s is not between -32768 and 32767', what, refuse_task.priority);
   elsif octet_length(refuse_task.trace_context) > 512 then
     mistake := format('%s: trace_context has %s bytes; the limit is 512', what, octet_length(refuse_task.trace_context));
+  elsif not isfinite(refuse_task.expires_at) then
+    mistake := format('%s: expires_at is %s', what, refuse_task.expires_at);
+    remedy := 'Give a time, or leave expires_at out: then the task does not expire.';
+  elsif refuse_task.expires_at <= now() then
+    mistake := format('%s: expires_at %s is in the past (it is %s), so it would never run', what, refuse_task.expires_at,
+                      now());
+    remedy := 'Give a later time, or leave expires_at out: then the task does not expire.';
+  elsif refuse_task.expires_at <= refuse_task.run_at then
+    mistake := format('%s: expires_at %s is not after run_at %s, so it would never run', what, refuse_task.expires_at,
+                      refuse_task.run_at);
+    remedy := 'Between the two is the time in which it may begin: move either.';
+  elsif refuse_task.expires_at > now() + interval '10 years' then
+    mistake := format('%s: expires_at %s is more than 10 years ahead', what, refuse_task.expires_at);
+    remedy := 'Check its unit (milliseconds taken for seconds look like this), or leave it out.';
   else
+    if max_depth is not null then
+      perform dogged.refuse_for_depth(refuse_task.queue, dogged.held_of_queue(refuse_task.queue, max_depth + 1), max_depth, 1);
+    end if;
     raise exception 'a queue, a definition or a setting was changed while % was enqueued', what
       using hint = 'Nothing was enqueued: do it again.', errcode = 'serialization_failure';
   end if;
   raise exception using message = mistake, hint = remedy, errcode = 'invalid_parameter_value';
 end $_$;
 
-COMMENT ON FUNCTION dogged.refuse_task(name text, args jsonb, queue text, run_at timestamp with time zone, priority integer, trace_context text) IS 'Raises the error that says what is wrong with a task that enqueue refuses.';
+COMMENT ON FUNCTION dogged.refuse_task(name text, args jsonb, queue text, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone) IS 'Internal: raises the error that says what is wrong with a task that enqueue refuses.';
 
 CREATE FUNCTION dogged.refuse_to_forget_worker() RETURNS trigger
     LANGUAGE plpgsql
@@ -564,6 +1428,431 @@ begin
 end $$;
 
 COMMENT ON FUNCTION dogged.refuse_to_forget_worker() IS 'Keeps a worker''s row for as long as tasks run under it.';
+
+CREATE FUNCTION dogged.replace_attempts(source text, day date, has_rows boolean) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  kept constant text := 'task_attempts_kept_' || to_char(day, 'YYYYMMDD');
+begin
+  execute 'lock table only dogged.task_attempts in access exclusive mode';
+  execute format('drop table dogged.%I', source);
+  if not has_rows then
+    execute 'drop table dogged.task_attempts_next';
+    return;
+  end if;
+  execute format('alter table dogged.task_attempts_next rename to %I', kept);
+  execute format('alter table dogged.task_attempts attach partition dogged.%I for values from (%L) to (%L)', kept,
+                 day::timestamp at time zone 'UTC', (day + 1)::timestamp at time zone 'UTC');
+  execute format('alter table dogged.%I drop constraint in_day', kept);
+  execute format('create trigger refuse_truncate before truncate on dogged.%I
+                  execute function dogged.refuse_change_of_history()', kept);
+end $$;
+
+COMMENT ON FUNCTION dogged.replace_attempts(source text, day date, has_rows boolean) IS 'Puts task_attempts_next in the place of one partition of task_attempts, or nothing where it has no rows.';
+
+CREATE FUNCTION dogged.replay(id bigint, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, args jsonb DEFAULT NULL::jsonb) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  answer text;
+begin
+  if replay.id is null then
+    raise exception 'the id of the task to replay is null'
+      using hint = 'Give the id of a dead letter. Nothing was replayed.', errcode = 'invalid_parameter_value';
+  end if;
+  loop
+    -- Waits for whoever is changing it; each statement has a snapshot of its own, which shows what was waited for.
+    perform from dogged.tasks_failed f where f.id = replay.id for update;
+    select r.result into answer
+      from dogged.replay_many(array[replay.id], replay.run_at, null,
+                              case when replay.args is not null then array[replay.args] end) r;
+    exit when answer <> 'locked';
+  end loop;
+  if answer = 'args_too_large' then
+    raise exception 'task %: the new args have % bytes as JSON; the limit is %', replay.id, octet_length(replay.args::text),
+      (select s.max_args_bytes from dogged.settings s)
+      using hint = 'Keep large data elsewhere and pass a reference. Nothing was replayed.', errcode = 'invalid_parameter_value';
+  end if;
+  return answer;
+end $$;
+
+COMMENT ON FUNCTION dogged.replay(id bigint, run_at timestamp with time zone, args jsonb) IS 'Replays a dead letter, in the caller''s transaction: it keeps its id and its attempts, and has all of its retries again. run_at: at once. args: as they are. Gives replayed; not_failed: it is no dead letter (any more); not_found: there is no such task, or no longer.';
+
+CREATE FUNCTION dogged.replay_many(ids bigint[], run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, per_second double precision DEFAULT NULL::double precision, args jsonb[] DEFAULT NULL::jsonb[], attempts integer[] DEFAULT NULL::integer[]) RETURNS TABLE(id bigint, result text, due_at timestamp with time zone)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+declare
+  max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
+  first_due constant timestamptz := greatest(replay_many.run_at, now());
+  replayed bigint[];
+  dues timestamptz[];
+  queues_used text[];
+begin
+  if cardinality(replay_many.args) <> cardinality(ids) or cardinality(attempts) <> cardinality(ids) then
+    raise exception 'there are % ids, % args and % attempts; give one of each for a task, or null', cardinality(ids),
+      coalesce(cardinality(replay_many.args)::text, 'no'), coalesce(cardinality(attempts)::text, 'no')
+      using hint = 'Nothing was replayed.', errcode = 'invalid_parameter_value';
+  elsif not isfinite(first_due) or first_due > now() + interval '10 years' then
+    raise exception 'run_at % is more than 10 years ahead', replay_many.run_at
+      using hint = 'Leave run_at out to run at once. Nothing was replayed.', errcode = 'invalid_parameter_value';
+  elsif not (per_second > 0 and per_second <= 1000000) then
+    raise exception 'per_second is %; it is more than 0 and at most 1000000', per_second
+      using hint = 'Nothing was replayed.', errcode = 'invalid_parameter_value';
+  end if;
+
+  perform pg_current_xact_id();  -- before a position is taken: see src/sql/settle_watermarks.sql
+  -- Locked in the order of ids; what someone else is changing is passed over, and is not waited for.
+  with asked as materialized (
+    select distinct on (a.id) a.id, a.args, a.attempt
+      from unnest(ids, replay_many.args, attempts) with ordinality as a (id, args, attempt, position)
+     where a.id is not null
+     order by a.id, a.position
+  ), taken as materialized (
+    select f.id, f.finished_at, a.args as new_args
+      from dogged.tasks_failed f join asked a on a.id = f.id
+     where f.id = any (ids) and f.attempt = coalesce(a.attempt, f.attempt)
+       and (a.args is null or octet_length(a.args::text) <= max_args_bytes)
+     order by f.id
+       for update of f skip locked
+  ), removed as (
+    delete from dogged.tasks_failed f where f.id = any (array(select t.id from taken t)) returning f.*
+  ), due as (
+    select r.*, t.new_args,
+           coalesce(first_due + (row_number() over (order by r.id) - 1) / per_second * interval '1 second', first_due) as due_at
+      from removed r join taken t on t.id = r.id
+  ), inserted as (
+    -- error_code and error_message stay those of the last attempt that failed. The time to wait stands in next_retry_at, for
+    -- run_at is that of the first run.
+    insert into dogged.tasks_live (id, status, queue, name, priority, args, enqueued_at, run_at, deferred, next_retry_at, attempt,
+                                   worker_id, claimed_at, error_code, error_message, trace_context, ready_position)
+    select d.id, 'pending', d.queue, d.name, d.priority, coalesce(d.new_args, d.args), d.enqueued_at, d.run_at,
+           d.due_at > now(), d.due_at, d.attempt, d.worker_id, d.claimed_at, d.error_code, d.error_message, d.trace_context,
+           case when d.due_at <= now() then nextval('dogged.tasks_id_seq') end
+      from (select * from due order by id) d
+  ), audited as (
+    insert into dogged.audit (actor, application, action, task_id, details)
+    select dogged.audit_actor(), coalesce(current_setting('application_name', true), ''), 'replay', d.id,
+           jsonb_build_object('attempts', d.attempt, 'retry_count', d.retry_count, 'losses', d.losses, 'error_code', d.error_code,
+                              'failed_at', d.finished_at, 'due_at', d.due_at)
+             || case when d.new_args is null then '{}' else jsonb_build_object('args', d.args) end
+      from (select * from due order by id) d
+  )
+  select array_agg(d.id), array_agg(d.due_at), array_agg(distinct d.queue) into replayed, dues, queues_used from due d;
+
+  -- With a snapshot of its own, as enqueue_many does.
+  if replayed is not null
+     and (current_setting('transaction_isolation') <> 'read committed'
+          or exists (select from dogged.workers w where w.asleep and w.queues ?| queues_used)) then
+    perform pg_notify('dogged.wake', case when cardinality(queues_used) = 1 then queues_used[1] else '' end);
+  end if;
+
+  return query
+    with asked as (
+      select distinct on (a.id) a.id, a.args, a.attempt
+        from unnest(ids, replay_many.args, attempts) with ordinality as a (id, args, attempt, position)
+       where a.id is not null
+       order by a.id, a.position
+    ), done as (
+      select d.id, d.due_at from unnest(replayed, dues) as d (id, due_at)
+    ), rest as (
+      select array_agg(a.id) as ids, array_agg(a.attempt) as attempts
+        from asked a where not exists (select from done d where d.id = a.id)
+    ), stands as (
+      select s.id, case when s.result = 'locked' and octet_length(a.args::text) > max_args_bytes then 'args_too_large'
+                        else s.result end as result
+        from rest r
+       cross join lateral dogged.dead_letter_standing(r.ids, r.attempts) s
+        join asked a on a.id = s.id
+    )
+    select o.id, o.result, o.due_at
+      from (select d.id, 'replayed' as result, d.due_at from done d
+            union all
+            select s.id, s.result, null from stands s) o
+     order by o.id;
+end $$;
+
+COMMENT ON FUNCTION dogged.replay_many(ids bigint[], run_at timestamp with time zone, per_second double precision, args jsonb[], attempts integer[]) IS 'Makes dead letters pending again, in the caller''s transaction, without waiting for those that someone else is changing. run_at: not before this time; per_second: no more than so many fall due in a second, from then on; args: new args by position, null where they stay; attempts: only those that failed in that attempt. Gives for each id: replayed, with the time when it is due, or args_too_large, or what dogged.dead_letter_standing says.';
+
+CREATE FUNCTION dogged.require_queue_name(name text) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+begin
+  if coalesce(octet_length(require_queue_name.name) > 128
+              or require_queue_name.name !~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$', true) then
+    raise exception 'the queue name "%" is not 1 to 128 of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit',
+      left(require_queue_name.name, 128) using errcode = 'invalid_parameter_value';
+  end if;
+end $_$;
+
+COMMENT ON FUNCTION dogged.require_queue_name(name text) IS 'Raises an error unless a queue may have this name.';
+
+CREATE FUNCTION dogged.require_queue_settings(queue text, settings jsonb) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  setting record;
+begin
+  if coalesce(jsonb_typeof(require_queue_settings.settings), 'null') <> 'object' then
+    raise exception 'the queue "%": its settings are %, not a JSON object', require_queue_settings.queue,
+      left(coalesce(require_queue_settings.settings::text, 'null'), 60)
+      using errcode = 'invalid_parameter_value', hint = 'Write them as {"concurrency": 5, "max_depth": null}.';
+  end if;
+  for setting in
+    select given.key, given.value, rule.least, rule.most, rule.is_whole
+      from jsonb_each(require_queue_settings.settings) given
+      left join (values ('concurrency', 1.0, 1000.0, true), ('max_depth', 1, 100000000, true),
+                        ('retry_budget', 0.001, 1, false), ('min_retries_per_second', 0.1, 1000000, false))
+             as rule (key, least, most, is_whole) on rule.key = given.key
+     where jsonb_typeof(given.value) <> 'null' or rule.key is null
+  loop
+    if setting.least is null then
+      raise exception 'the queue "%": "%" is not a setting', require_queue_settings.queue, left(setting.key, 60)
+        using errcode = 'invalid_parameter_value',
+              hint = 'There are concurrency, max_depth, retry_budget and min_retries_per_second.';
+    elsif jsonb_typeof(setting.value) <> 'number'
+          or (setting.value)::numeric not between setting.least and setting.most
+          or (setting.is_whole and trunc((setting.value)::numeric) <> (setting.value)::numeric) then
+      raise exception 'the queue "%": % is %; it must be a %number from % to %, or null', require_queue_settings.queue,
+        setting.key, left(setting.value::text, 60), case when setting.is_whole then 'whole ' else '' end,
+        trim_scale(setting.least), trim_scale(setting.most)
+        using errcode = 'invalid_parameter_value', hint = 'The queue was not changed.';
+    end if;
+  end loop;
+end $$;
+
+COMMENT ON FUNCTION dogged.require_queue_settings(queue text, settings jsonb) IS 'Raises an error unless set_queue can take the settings.';
+
+CREATE FUNCTION dogged.require_room(queues text[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  used record;
+begin
+  for used in
+    select q.name, q.max_depth, wanted.more
+      from (select w.name, count(*)::integer as more from unnest(require_room.queues) as w (name) group by w.name) wanted
+      join dogged.queues q on q.name = wanted.name
+     where q.max_depth is not null
+     order by q.name
+  loop
+    if not dogged.has_room(used.name, used.max_depth, 0) then
+      perform dogged.refuse_for_depth(
+        used.name, dogged.held_of_queue(used.name, used.max_depth + used.more + 1) - used.more, used.max_depth, used.more);
+    end if;
+  end loop;
+end $$;
+
+COMMENT ON FUNCTION dogged.require_room(queues text[]) IS 'Raises an error where a queue holds more than its max_depth, now that tasks were inserted. queues: one for each of them.';
+
+CREATE FUNCTION dogged.reschedule(id bigint, run_at timestamp with time zone) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  task record;
+  due constant timestamptz := greatest(reschedule.run_at, now());  -- as enqueue: a little past is now, for clocks that differ
+  waits constant boolean := due > now();
+begin
+  if reschedule.id is null then
+    raise exception 'the id of the task to reschedule is null'
+      using hint = 'Give the id that enqueue gave. Nothing was rescheduled.', errcode = 'invalid_parameter_value';
+  elsif reschedule.run_at is null then
+    raise exception 'task %: run_at is null', reschedule.id
+      using hint = 'Give a time, or now() to run it at once. Nothing was rescheduled.', errcode = 'invalid_parameter_value';
+  elsif not isfinite(reschedule.run_at) then
+    raise exception 'task %: run_at is %', reschedule.id, reschedule.run_at
+      using hint = 'Give a time, or now() to run it at once. Nothing was rescheduled.', errcode = 'invalid_parameter_value';
+  elsif reschedule.run_at < now() - interval '5 minutes' then
+    raise exception 'task %: run_at % is in the past (it is %)', reschedule.id, reschedule.run_at, now()
+      using hint = 'Give now() to run it at once; up to 5 minutes past is taken as now, for clocks that differ. Nothing was '
+                   'rescheduled.', errcode = 'invalid_parameter_value';
+  elsif reschedule.run_at > now() + interval '10 years' then
+    raise exception 'task %: run_at % is more than 10 years ahead', reschedule.id, reschedule.run_at
+      using hint = 'Check its unit: milliseconds taken for seconds look like this. Nothing was rescheduled.',
+            errcode = 'invalid_parameter_value';
+  end if;
+
+  -- Before a position is taken: see src/sql/settle_watermarks.sql.
+  perform pg_current_xact_id();
+  -- Waits for a claim, a promotion or a completion under way, as in dogged.cancel.
+  select t.status, t.queue, t.name, t.attempt, t.deferred, coalesce(t.next_retry_at, t.run_at) as due, t.expires_at into task
+    from dogged.tasks_live t where t.id = reschedule.id for update;
+
+  if not found then
+    return case when exists (select from dogged.tasks t where t.id = reschedule.id) then 'ended' else 'not_found' end;
+  elsif task.status = 'running' then
+    return 'running';
+  elsif due >= task.expires_at then
+    raise exception 'task %: run_at % is not before its expires_at %, so it would never run', reschedule.id, due, task.expires_at
+      using hint = 'Give an earlier time, or enqueue the task anew. Nothing was rescheduled.',
+            errcode = 'invalid_parameter_value';
+  end if;
+
+  -- What becomes ready takes a new place, behind what a worker may have passed over already (worker/watermarks.hpp); what
+  -- stood ready keeps its own.
+  update dogged.tasks_live t
+     set run_at = case when task.attempt = 0 then due else t.run_at end,
+         next_retry_at = case when task.attempt > 0 then due end,
+         deferred = waits,
+         ready_position = case when task.deferred and not waits then nextval('dogged.tasks_id_seq') else t.ready_position end
+   where t.id = reschedule.id;
+  perform dogged.record_audit('reschedule', reschedule.id,
+                              jsonb_build_object('name', task.name, 'queue', task.queue, 'run_at', due, 'was', task.due));
+
+  -- After the update, as in dogged.enqueue: a sleeping worker waits for what was due first when it fell asleep.
+  if current_setting('transaction_isolation') <> 'read committed'
+     or exists (select from dogged.workers w where w.asleep and w.queues ? task.queue) then
+    perform pg_notify('dogged.wake', task.queue);
+  end if;
+  return 'rescheduled';
+end $$;
+
+COMMENT ON FUNCTION dogged.reschedule(id bigint, run_at timestamp with time zone) IS 'Sets when a pending task runs next, whether it is ready, waits for its first run or for a retry; in the caller''s transaction, recorded in dogged.audit. now(): as soon as a worker is free; no retry is spent. Gives rescheduled; running: an attempt is under way, nothing has changed; ended: it had ended before (dogged.replay runs a dead letter again); not_found: there is no such task, or no longer.';
+
+CREATE FUNCTION dogged.reserve_producer(producer uuid) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    BEGIN ATOMIC
+ INSERT INTO dogged.producer_calls (producer, call, task_ids)
+   VALUES (reserve_producer.producer, 0, '{}'::bigint[]) ON CONFLICT DO NOTHING;
+END;
+
+COMMENT ON FUNCTION dogged.reserve_producer(producer uuid) IS 'Sees to it that a producer has a row, which can be locked. Waits for a first call that is still under way.';
+
+CREATE FUNCTION dogged.resume_queue(name text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  before dogged.queues := dogged.lock_queue(resume_queue.name);
+begin
+  if before.paused_at is null or before.paused_until <= clock_timestamp() then return false; end if;
+  update dogged.queues q set paused_at = null, paused_until = null where q.name = before.name;
+  perform dogged.record_audit(
+    'resume_queue', null,
+    jsonb_build_object('queue', before.name, 'paused_at', before.paused_at, 'paused_until', before.paused_until));
+  return true;
+end $$;
+
+COMMENT ON FUNCTION dogged.resume_queue(name text) IS 'Ends the pause of a queue: workers claim from it again once this is committed. False: it was not paused.';
+
+CREATE FUNCTION dogged.revoke_rights(prefix text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  namespace constant oid := to_regnamespace(rtrim('dogged.', '.'));
+  role_name text;
+  object text;
+begin
+  foreach role_name in array dogged.role_names(revoke_rights.prefix) loop
+    continue when to_regrole(role_name) is null;
+    execute format('revoke all on schema %I from %I', rtrim('dogged.', '.'), role_name);
+    -- On a table it revokes what was granted on its columns as well.
+    for object in
+      select case c.relkind when 'S' then 'sequence ' else 'table ' end || c.oid::regclass
+        from pg_class c
+       where c.relnamespace = namespace
+         and exists (select from pg_shdepend d
+                      where d.dbid = (select oid from pg_database where datname = current_database())
+                        and d.classid = 'pg_class'::regclass and d.objid = c.oid
+                        and d.refclassid = 'pg_authid'::regclass and d.refobjid = to_regrole(role_name) and d.deptype = 'a')
+      union all
+      select 'function ' || p.oid::regprocedure
+        from pg_proc p
+       where p.pronamespace = namespace
+         and exists (select from aclexplode(p.proacl) a where a.grantee = to_regrole(role_name))
+    loop
+      execute format('revoke all on %s from %I', object, role_name);
+    end loop;
+  end loop;
+end $$;
+
+COMMENT ON FUNCTION dogged.revoke_rights(prefix text) IS 'Takes every right in this schema from the roles that make_roles(prefix) made.';
+
+CREATE FUNCTION dogged.role_names(prefix text) RETURNS text[]
+    LANGUAGE sql IMMUTABLE
+    RETURN ARRAY[(prefix || '_producer'::text), (prefix || '_worker'::text), (prefix || '_viewer'::text), (prefix || '_operator'::text)];
+
+COMMENT ON FUNCTION dogged.role_names(prefix text) IS 'The roles that dogged.make_roles(prefix) makes.';
+
+CREATE FUNCTION dogged.set_queue(name text, settings jsonb) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  before dogged.queues := dogged.lock_queue(set_queue.name);
+  after_it dogged.queues;
+begin
+  perform dogged.require_queue_settings(before.name, set_queue.settings);
+  after_it := before;
+  if settings ? 'concurrency' then after_it.concurrency := (settings -> 'concurrency' #>> '{}')::numeric; end if;
+  if settings ? 'max_depth' then after_it.max_depth := (settings -> 'max_depth' #>> '{}')::numeric; end if;
+  if settings ? 'retry_budget' then after_it.retry_budget := (settings -> 'retry_budget' #>> '{}')::numeric; end if;
+  if settings ? 'min_retries_per_second' then
+    after_it.min_retries_per_second := coalesce((settings -> 'min_retries_per_second' #>> '{}')::numeric, 10);
+  end if;
+  if after_it is not distinct from before then return false; end if;
+  update dogged.queues q
+     set concurrency = after_it.concurrency, max_depth = after_it.max_depth, retry_budget = after_it.retry_budget,
+         min_retries_per_second = after_it.min_retries_per_second
+   where q.name = before.name;
+  perform dogged.record_audit(
+    'set_queue', null,
+    jsonb_build_object('queue', before.name, 'settings', settings,
+                       'before', (select jsonb_object_agg(was.key, was.value)
+                                    from jsonb_each(to_jsonb(before)) was where settings ? was.key)));
+  return true;
+end $$;
+
+COMMENT ON FUNCTION dogged.set_queue(name text, settings jsonb) IS 'Changes settings of a queue, which workers follow at once: {"concurrency": 5, "max_depth": 1000, "retry_budget": 0.2, "min_retries_per_second": 10}. What is not named stays; null takes a setting back. False: all of it was so before.';
+
+CREATE FUNCTION dogged.tell_of_queues() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  perform pg_notify('dogged.queues', '');
+  return null;
+end $$;
+
+COMMENT ON FUNCTION dogged.tell_of_queues() IS 'Workers hear of each change of a queue''s settings, also by a plain UPDATE.';
+
+CREATE FUNCTION dogged.thin_kept_attempts(day date, OUT partition text, OUT outcome text, OUT rows_kept bigint) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET lock_timeout TO '200ms'
+    AS $$
+begin
+  if not pg_try_advisory_xact_lock(hashtextextended('dogged.partitions', 0)) then
+    outcome := 'busy';
+    return;
+  end if;
+  select p.partition into partition
+    from dogged.partitions p where p.parent = 'task_attempts' and p.is_kept and p.day = thin_kept_attempts.day;
+  if not found then
+    outcome := 'nothing';
+    return;
+  end if;
+  begin
+    execute format('lock table dogged.%I in share mode', partition);
+    rows_kept := dogged.make_kept_attempts(partition, day);
+    perform dogged.replace_attempts(partition, day, rows_kept > 0);
+    outcome := 'thinned';
+  exception when lock_not_available then
+    rows_kept := null;
+    outcome := 'postponed';
+  end;
+end $$;
+
+COMMENT ON FUNCTION dogged.thin_kept_attempts(day date, OUT partition text, OUT outcome text, OUT rows_kept bigint) IS 'Leaves of a day''s kept attempts those of dead letters and of tasks that have not ended, and drops the partition where there are none. outcome: thinned, nothing, postponed or busy, as of dogged.drop_oldest_day.';
 
 ALTER TABLE dogged.audit ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME dogged.audit_id_seq
@@ -596,11 +1885,15 @@ WITH (fillfactor='50');
 
 COMMENT ON TABLE dogged.circuits IS 'Circuit breakers (.circuit of a task). While one is open, tasks of that circuit do not run: they are put off, and no attempt is spent. `dogged circuits` opens and closes one by hand; its settings are those of the worker that started last.';
 
+COMMENT ON COLUMN dogged.circuits.name IS 'As .circuit of the tasks says.';
+
 COMMENT ON COLUMN dogged.circuits.failure_threshold IS 'So many attempts that failed with a code that their task retries, one after another, open it.';
 
 COMMENT ON COLUMN dogged.circuits.recovery_timeout_ms IS 'So long nothing runs then; after that it is half-open.';
 
 COMMENT ON COLUMN dogged.circuits.success_threshold IS 'So many successes close a half-open circuit, and so many tasks run at once to find out.';
+
+COMMENT ON COLUMN dogged.circuits.state IS 'Whether tasks of it run: closed, open or half_open.';
 
 COMMENT ON COLUMN dogged.circuits.failures IS 'In a row, while it is closed.';
 
@@ -626,6 +1919,12 @@ ALTER TABLE ONLY dogged.claims ALTER COLUMN task_ids SET STORAGE MAIN;
 
 COMMENT ON TABLE dogged.claims IS 'What workers have claimed. Every task that runs stands in an entry of its worker; an entry may also name tasks that the worker does not hold, or no longer.';
 
+COMMENT ON COLUMN dogged.claims.worker_id IS 'The lease: workers.id.';
+
+COMMENT ON COLUMN dogged.claims.id IS 'In the order in which the worker wrote them.';
+
+COMMENT ON COLUMN dogged.claims.task_ids IS 'What was claimed.';
+
 ALTER TABLE dogged.claims ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME dogged.claims_id_seq
     START WITH 1
@@ -634,108 +1933,6 @@ ALTER TABLE dogged.claims ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     NO MAXVALUE
     CACHE 1
 );
-
-CREATE TABLE dogged.tasks_failed (
-    id bigint DEFAULT nextval('dogged.tasks_id_seq'::regclass) NOT NULL,
-    status dogged.task_status DEFAULT 'pending'::dogged.task_status NOT NULL,
-    queue text NOT NULL,
-    name text NOT NULL,
-    priority smallint DEFAULT 0 NOT NULL,
-    args jsonb NOT NULL,
-    enqueued_at timestamp with time zone DEFAULT now() NOT NULL,
-    run_at timestamp with time zone DEFAULT now() NOT NULL,
-    deferred boolean DEFAULT false NOT NULL,
-    next_retry_at timestamp with time zone,
-    attempt integer DEFAULT 0 NOT NULL,
-    retry_count integer DEFAULT 0 NOT NULL,
-    losses integer DEFAULT 0 NOT NULL,
-    worker_id bigint,
-    claimed_at timestamp with time zone,
-    finished_at timestamp with time zone,
-    result jsonb,
-    error_code text,
-    error_message text,
-    trace_context text,
-    ready_position bigint,
-    cancel_requested_at timestamp with time zone
-);
-
-CREATE VIEW dogged.dead_letters AS
- SELECT tasks_failed.id,
-    tasks_failed.name,
-    tasks_failed.queue,
-    tasks_failed.error_code,
-    tasks_failed.error_message,
-    tasks_failed.attempt AS attempts,
-    tasks_failed.retry_count,
-    tasks_failed.losses,
-    tasks_failed.enqueued_at,
-    tasks_failed.finished_at AS failed_at,
-    tasks_failed.args,
-    tasks_failed.trace_context
-   FROM dogged.tasks_failed;
-
-COMMENT ON VIEW dogged.dead_letters IS 'Tasks that ended failed: what went wrong last, and how often they were tried.';
-
-CREATE TABLE dogged.producer_calls (
-    producer uuid NOT NULL,
-    call bigint NOT NULL,
-    task_ids bigint[] NOT NULL,
-    called_at timestamp with time zone DEFAULT now() NOT NULL
-)
-WITH (fillfactor='50');
-
-COMMENT ON TABLE dogged.producer_calls IS 'The last call of each connected client (dogged::Client), with the ids of the tasks that it enqueued. Producer and call are the idempotency key of an enqueue that is repeated because its answer was lost. Rows of two days ago are removed.';
-
-COMMENT ON COLUMN dogged.producer_calls.producer IS 'Drawn at random by the client when it is made.';
-
-COMMENT ON COLUMN dogged.producer_calls.call IS 'Its calls, counted from 1.';
-
-CREATE TABLE dogged.queues (
-    name text NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT queues_name_check CHECK (((octet_length(name) <= 128) AND (name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$'::text)))
-);
-
-COMMENT ON TABLE dogged.queues IS 'The queues that tasks may be enqueued to, so that a misspelt name is an error and not a task that nobody runs. Workers add those that they serve.';
-
-CREATE TABLE dogged.schema_files (
-    name text NOT NULL,
-    checksum text NOT NULL,
-    applied_at timestamp with time zone DEFAULT now() NOT NULL,
-    applied_by text NOT NULL
-);
-
-CREATE TABLE dogged.schema_migrations (
-    version integer NOT NULL,
-    name text NOT NULL,
-    checksum text NOT NULL,
-    applied_at timestamp with time zone DEFAULT now() NOT NULL,
-    applied_by text NOT NULL
-);
-
-CREATE TABLE dogged.settings (
-    only_row boolean DEFAULT true NOT NULL,
-    max_args_bytes integer DEFAULT 1048576 NOT NULL,
-    max_result_bytes integer DEFAULT 1048576 NOT NULL,
-    max_error_message_bytes integer DEFAULT 65536 NOT NULL,
-    partition_days_ahead integer DEFAULT 7 NOT NULL,
-    CONSTRAINT settings_max_args_bytes_check CHECK (((max_args_bytes >= 1) AND (max_args_bytes <= 104857600))),
-    CONSTRAINT settings_max_error_message_bytes_check CHECK (((max_error_message_bytes >= 256) AND (max_error_message_bytes <= 1048576))),
-    CONSTRAINT settings_max_result_bytes_check CHECK (((max_result_bytes >= 1) AND (max_result_bytes <= 104857600))),
-    CONSTRAINT settings_only_row_check CHECK (only_row),
-    CONSTRAINT settings_partition_days_ahead_check CHECK (((partition_days_ahead >= 1) AND (partition_days_ahead <= 60)))
-);
-
-COMMENT ON TABLE dogged.settings IS 'Limits of this queue, one row; update it to change them. Workers read it when they start.';
-
-COMMENT ON COLUMN dogged.settings.max_args_bytes IS 'Tasks whose args are longer, as JSON text, are refused at enqueue.';
-
-COMMENT ON COLUMN dogged.settings.max_result_bytes IS 'A result that is longer, as JSON text, ends its task as failed with INVALID_RESULT.';
-
-COMMENT ON COLUMN dogged.settings.max_error_message_bytes IS 'Longer error messages are cut, and say so.';
-
-COMMENT ON COLUMN dogged.settings.partition_days_ahead IS 'For how many coming days partitions are kept ready.';
 
 CREATE TABLE dogged.task_attempts (
     task_id bigint NOT NULL,
@@ -762,9 +1959,15 @@ PARTITION BY RANGE (finished_at);
 
 COMMENT ON TABLE dogged.task_attempts IS 'One row for each attempt that ended: append-only. UPDATE, DELETE and TRUNCATE are refused; retention drops partitions of whole days.';
 
+COMMENT ON COLUMN dogged.task_attempts.task_id IS 'Of tasks.id.';
+
 COMMENT ON COLUMN dogged.task_attempts.attempt IS '1, 2, 3 … for the whole life of the task, without a gap.';
 
 COMMENT ON COLUMN dogged.task_attempts.name IS 'Of the task, so that questions about many attempts need no join.';
+
+COMMENT ON COLUMN dogged.task_attempts.queue IS 'The queue that the task stood in.';
+
+COMMENT ON COLUMN dogged.task_attempts.outcome IS 'What it came to (docs/lifecycle.md).';
 
 COMMENT ON COLUMN dogged.task_attempts.worker_id IS 'Who ran it: workers.id.';
 
@@ -775,6 +1978,10 @@ COMMENT ON COLUMN dogged.task_attempts.started_at IS 'When its handler began; of
 COMMENT ON COLUMN dogged.task_attempts.finished_at IS 'When its handler ended, called complete_in, or was given up; of a lost attempt, when it was rescued.';
 
 COMMENT ON COLUMN dogged.task_attempts.error_code IS 'Null unless the outcome is failed, timed_out, cancelled or lost.';
+
+COMMENT ON COLUMN dogged.task_attempts.error_message IS 'The same in words; an interrupted attempt may have one as well.';
+
+COMMENT ON COLUMN dogged.task_attempts.error_details IS 'What the handler added to its error (TaskError::details), as JSON.';
 
 COMMENT ON COLUMN dogged.task_attempts.will_retry IS 'Whether another attempt was scheduled when this one ended.';
 
@@ -788,67 +1995,7 @@ COMMENT ON COLUMN dogged.task_attempts.delay_ms IS 'The delay after jitter.';
 
 COMMENT ON COLUMN dogged.task_attempts.retry_after_ms IS 'Given by the error, in place of the policy''s delay.';
 
-CREATE TABLE dogged.task_attempts_default (
-    task_id bigint NOT NULL,
-    attempt integer NOT NULL,
-    name text NOT NULL,
-    queue text NOT NULL,
-    outcome dogged.attempt_outcome NOT NULL,
-    worker_id bigint NOT NULL,
-    claimed_at timestamp with time zone NOT NULL,
-    started_at timestamp with time zone NOT NULL,
-    finished_at timestamp with time zone NOT NULL,
-    error_code text,
-    error_message text,
-    error_details jsonb,
-    will_retry boolean NOT NULL,
-    next_retry_at timestamp with time zone,
-    policy text,
-    backoff_ms bigint,
-    delay_ms bigint,
-    retry_after_ms bigint,
-    trace_context text
-);
-
-CREATE TABLE dogged.task_definitions (
-    name text NOT NULL,
-    queue text NOT NULL,
-    retry_policy jsonb NOT NULL,
-    auto_retry_for text[] NOT NULL,
-    timeout_ms bigint,
-    retry_lost boolean NOT NULL,
-    dead_letter boolean NOT NULL,
-    max_losses integer NOT NULL,
-    version text NOT NULL,
-    retry_sources jsonb DEFAULT '{}'::jsonb NOT NULL,
-    redact text[] DEFAULT '{}'::text[] NOT NULL,
-    updated_at timestamp with time zone DEFAULT now() NOT NULL,
-    circuit text
-);
-
-COMMENT ON TABLE dogged.task_definitions IS 'What workers declared with TASK_REGISTER, as their configuration has changed it, published when they start; the last one wins.';
-
-COMMENT ON COLUMN dogged.task_definitions.queue IS 'Where enqueue puts the task if the caller names no queue.';
-
-COMMENT ON COLUMN dogged.task_definitions.retry_policy IS 'As `dogged policy show` and dogged::policy_from_json read it.';
-
-COMMENT ON COLUMN dogged.task_definitions.auto_retry_for IS 'Error codes that are retried; * lists all.';
-
-COMMENT ON COLUMN dogged.task_definitions.timeout_ms IS 'How long an attempt may take; null: no deadline.';
-
-COMMENT ON COLUMN dogged.task_definitions.retry_lost IS 'Whether it runs again after its worker died.';
-
-COMMENT ON COLUMN dogged.task_definitions.dead_letter IS 'Whether a task that fails for good is kept as a dead letter (failed); else it is discarded.';
-
-COMMENT ON COLUMN dogged.task_definitions.max_losses IS 'The loss with this number ends it.';
-
-COMMENT ON COLUMN dogged.task_definitions.version IS 'Of the worker that published it.';
-
-COMMENT ON COLUMN dogged.task_definitions.retry_sources IS 'Where its retry settings come from, as {"max_attempts": "environment RETRY_MAX_ATTEMPTS", "policy_type": "TASK_REGISTER"}: the program, a preset, --retry-config''s file or the environment of the worker that published it.';
-
-COMMENT ON COLUMN dogged.task_definitions.redact IS 'JSON pointers (RFC 6901) into args and result; what they name is shown as "[redacted]".';
-
-COMMENT ON COLUMN dogged.task_definitions.circuit IS 'The circuit breaker that it shares with others (circuits); null: none.';
+COMMENT ON COLUMN dogged.task_attempts.trace_context IS 'Of the task, as the producer gave it.';
 
 CREATE TABLE dogged.workers (
     id bigint NOT NULL,
@@ -875,9 +2022,21 @@ CREATE TABLE dogged.workers (
 
 COMMENT ON TABLE dogged.workers IS 'A row for each run of a worker process. Its id is the lease under which the worker holds tasks: what a worker reports is taken only where the task still names that id.';
 
+COMMENT ON COLUMN dogged.workers.id IS 'The lease.';
+
+COMMENT ON COLUMN dogged.workers.name IS 'By --name, else host and process; no two at a time have the same.';
+
+COMMENT ON COLUMN dogged.workers.host IS 'Where it runs.';
+
+COMMENT ON COLUMN dogged.workers.pid IS 'Its process on that host.';
+
+COMMENT ON COLUMN dogged.workers.version IS 'Of dogged, which it was built with.';
+
 COMMENT ON COLUMN dogged.workers.queues IS 'Concurrency by queue name.';
 
 COMMENT ON COLUMN dogged.workers.task_names IS 'The tasks that it knows; it never claims others.';
+
+COMMENT ON COLUMN dogged.workers.started_at IS 'When this run began.';
 
 COMMENT ON COLUMN dogged.workers.heartbeat_at IS 'When the worker last renewed its lease.';
 
@@ -899,33 +2058,144 @@ COMMENT ON COLUMN dogged.workers.fenced IS 'Reports and give-backs that changed 
 
 COMMENT ON COLUMN dogged.workers.abandoned_threads IS 'Threads whose handler did not end after its stop token was set; its attempt was ended without it.';
 
-CREATE VIEW dogged.task_timeline AS
- SELECT a.task_id,
-    a.attempt,
-    a.name,
-    a.queue,
-    a.outcome,
-    (a.started_at - COALESCE(lag(a.next_retry_at) OVER of_task, t.run_at)) AS waited,
-    a.started_at,
-    a.finished_at,
-    (a.finished_at - a.started_at) AS ran,
-    a.error_code,
-    a.error_message,
-    a.error_details,
-    a.will_retry,
-    a.next_retry_at,
-    a.policy,
-    a.backoff_ms,
-    a.delay_ms,
-    a.retry_after_ms,
-    w.name AS worker,
-    a.trace_context
-   FROM ((dogged.task_attempts a
-     LEFT JOIN dogged.tasks t ON ((t.id = a.task_id)))
-     LEFT JOIN dogged.workers w ON ((w.id = a.worker_id)))
-  WINDOW of_task AS (PARTITION BY a.task_id ORDER BY a.attempt);
+CREATE VIEW dogged.dead_letters AS
+ SELECT f.id,
+    f.name,
+    f.queue,
+    f.error_code,
+    f.error_message,
+    f.attempt AS attempts,
+    f.retry_count,
+    f.losses,
+    f.enqueued_at,
+    f.finished_at AS failed_at,
+    dogged.redacted(f.name, f.args) AS args,
+    f.trace_context,
+    ( SELECT a.error_details
+           FROM dogged.task_attempts a
+          WHERE ((a.task_id = f.id) AND (a.attempt = f.attempt) AND (a.finished_at = f.finished_at))) AS error_details,
+    ( SELECT a.outcome
+           FROM dogged.task_attempts a
+          WHERE ((a.task_id = f.id) AND (a.attempt = f.attempt) AND (a.finished_at = f.finished_at))) AS outcome,
+    ( SELECT w.name
+           FROM dogged.workers w
+          WHERE (w.id = f.worker_id)) AS worker,
+    f.priority,
+    f.run_at
+   FROM dogged.tasks_failed f;
 
-COMMENT ON VIEW dogged.task_timeline IS 'One row for each attempt. waited: from the time it was due to its start. ran: how long its handler took.';
+COMMENT ON VIEW dogged.dead_letters IS 'Tasks that ended failed, with what went wrong last. dogged.replay runs one again. By id and by failed_at it answers at once; to count all of them is to read all of them.';
+
+COMMENT ON COLUMN dogged.dead_letters.id IS 'Of the task.';
+
+COMMENT ON COLUMN dogged.dead_letters.name IS 'Of the task.';
+
+COMMENT ON COLUMN dogged.dead_letters.queue IS 'Of the task.';
+
+COMMENT ON COLUMN dogged.dead_letters.error_code IS 'Of the last attempt.';
+
+COMMENT ON COLUMN dogged.dead_letters.error_message IS 'Of the last attempt.';
+
+COMMENT ON COLUMN dogged.dead_letters.attempts IS 'How many there were.';
+
+COMMENT ON COLUMN dogged.dead_letters.retry_count IS 'Retries spent.';
+
+COMMENT ON COLUMN dogged.dead_letters.losses IS 'Attempts that ended because their worker died.';
+
+COMMENT ON COLUMN dogged.dead_letters.enqueued_at IS 'When it was enqueued.';
+
+COMMENT ON COLUMN dogged.dead_letters.failed_at IS 'When its last attempt ended.';
+
+COMMENT ON COLUMN dogged.dead_letters.args IS 'As they were enqueued, without what its definition hides (task_definitions.redact).';
+
+COMMENT ON COLUMN dogged.dead_letters.trace_context IS 'As the producer gave it.';
+
+COMMENT ON COLUMN dogged.dead_letters.error_details IS 'What the handler added to its last error, as JSON; null where there was nothing, or retention has dropped the attempt.';
+
+COMMENT ON COLUMN dogged.dead_letters.outcome IS 'Of the last attempt: failed, timed_out or lost.';
+
+COMMENT ON COLUMN dogged.dead_letters.worker IS 'The name of the worker that ran it last.';
+
+COMMENT ON COLUMN dogged.dead_letters.priority IS 'Lower runs first.';
+
+COMMENT ON COLUMN dogged.dead_letters.run_at IS 'Not before this time for the first run.';
+
+CREATE VIEW dogged.error_stats AS
+ SELECT date_trunc('hour'::text, a.finished_at) AS hour,
+    a.name,
+    a.error_code,
+    count(*) AS attempts,
+    count(*) FILTER (WHERE a.will_retry) AS retried,
+    count(*) FILTER (WHERE (NOT a.will_retry)) AS ended,
+    min(a.finished_at) AS first_at,
+    max(a.finished_at) AS last_at,
+    max(a.task_id) AS example_task_id,
+    min("left"(a.error_message, 200)) AS example_message
+   FROM dogged.task_attempts a
+  WHERE ((a.error_code IS NOT NULL) AND (a.finished_at >= (now() - '3 days'::interval)))
+  GROUP BY (date_trunc('hour'::text, a.finished_at)), a.name, a.error_code;
+
+COMMENT ON VIEW dogged.error_stats IS 'Errors of the last three days by hour, task name and code: attempts that failed, timed out, were cancelled or lost. Reads the attempts of these days; of a shorter time, ask task_attempts with finished_at >= … (docs/cookbook.md).';
+
+COMMENT ON COLUMN dogged.error_stats.hour IS 'When it begins, in the session''s time zone.';
+
+COMMENT ON COLUMN dogged.error_stats.name IS 'Of the tasks.';
+
+COMMENT ON COLUMN dogged.error_stats.error_code IS 'What went wrong.';
+
+COMMENT ON COLUMN dogged.error_stats.attempts IS 'How many ended so.';
+
+COMMENT ON COLUMN dogged.error_stats.retried IS 'Of the attempts, those after which the task is tried again.';
+
+COMMENT ON COLUMN dogged.error_stats.ended IS 'Of the attempts, those that were the last of their task.';
+
+COMMENT ON COLUMN dogged.error_stats.first_at IS 'When the first of them ended.';
+
+COMMENT ON COLUMN dogged.error_stats.last_at IS 'When the last of them ended.';
+
+COMMENT ON COLUMN dogged.error_stats.example_task_id IS 'One of the tasks: the one that was enqueued last.';
+
+COMMENT ON COLUMN dogged.error_stats.example_message IS 'One of the messages, its first 200 characters.';
+
+CREATE TABLE dogged.settings (
+    only_row boolean DEFAULT true NOT NULL,
+    max_args_bytes integer DEFAULT 1048576 NOT NULL,
+    max_result_bytes integer DEFAULT 1048576 NOT NULL,
+    max_error_message_bytes integer DEFAULT 65536 NOT NULL,
+    partition_days_ahead integer DEFAULT 7 NOT NULL,
+    role_prefix text,
+    keep_done_days integer DEFAULT 7 NOT NULL,
+    keep_failed_days integer DEFAULT 90 NOT NULL,
+    keep_attempts_days integer DEFAULT 7 NOT NULL,
+    CONSTRAINT keep_attempts_days CHECK (((keep_attempts_days >= keep_done_days) AND (keep_attempts_days <= 3650))),
+    CONSTRAINT keep_done_days CHECK (((keep_done_days >= 1) AND (keep_done_days <= 3650))),
+    CONSTRAINT keep_failed_days CHECK (((keep_failed_days >= 1) AND (keep_failed_days <= 3650))),
+    CONSTRAINT settings_max_args_bytes_check CHECK (((max_args_bytes >= 1) AND (max_args_bytes <= 104857600))),
+    CONSTRAINT settings_max_error_message_bytes_check CHECK (((max_error_message_bytes >= 256) AND (max_error_message_bytes <= 1048576))),
+    CONSTRAINT settings_max_result_bytes_check CHECK (((max_result_bytes >= 1) AND (max_result_bytes <= 104857600))),
+    CONSTRAINT settings_only_row_check CHECK (only_row),
+    CONSTRAINT settings_partition_days_ahead_check CHECK (((partition_days_ahead >= 1) AND (partition_days_ahead <= 60)))
+);
+
+COMMENT ON TABLE dogged.settings IS 'Limits of this queue, one row; update it to change them. Workers read it when they start.';
+
+COMMENT ON COLUMN dogged.settings.only_row IS 'Keeps it to one row.';
+
+COMMENT ON COLUMN dogged.settings.max_args_bytes IS 'Tasks whose args are longer, as JSON text, are refused at enqueue.';
+
+COMMENT ON COLUMN dogged.settings.max_result_bytes IS 'A result that is longer, as JSON text, ends its task as failed with INVALID_RESULT.';
+
+COMMENT ON COLUMN dogged.settings.max_error_message_bytes IS 'Longer error messages are cut, and say so.';
+
+COMMENT ON COLUMN dogged.settings.partition_days_ahead IS 'For how many coming days partitions are kept ready.';
+
+COMMENT ON COLUMN dogged.settings.role_prefix IS 'What the names of the roles begin with that `dogged migrate --roles` made; null: it has made none.';
+
+COMMENT ON COLUMN dogged.settings.keep_done_days IS 'For how many days tasks that succeeded, were discarded, cancelled or expired are kept, counted from the end of the day (UTC) on which they ended.';
+
+COMMENT ON COLUMN dogged.settings.keep_failed_days IS 'The same for dead letters. Their attempts are kept as long as they are.';
+
+COMMENT ON COLUMN dogged.settings.keep_attempts_days IS 'The same for attempts, counted from their own end. Those of dead letters and of tasks that have not ended are kept as long as their task is. Not below keep_done_days.';
 
 CREATE TABLE dogged.tasks_done (
     id bigint DEFAULT nextval('dogged.tasks_id_seq'::regclass) NOT NULL,
@@ -949,34 +2219,46 @@ CREATE TABLE dogged.tasks_done (
     error_message text,
     trace_context text,
     ready_position bigint,
-    cancel_requested_at timestamp with time zone
+    expires_at timestamp with time zone,
+    cancel_requested_at timestamp with time zone,
+    CONSTRAINT tasks_expires_at_check CHECK (isfinite(expires_at))
 )
 PARTITION BY RANGE (finished_at);
 
-CREATE TABLE dogged.tasks_done_default (
-    id bigint DEFAULT nextval('dogged.tasks_id_seq'::regclass) NOT NULL,
-    status dogged.task_status DEFAULT 'pending'::dogged.task_status NOT NULL,
+COMMENT ON TABLE dogged.tasks_done IS 'The tasks that succeeded, were discarded, cancelled or expired, by the day they ended (UTC).';
+
+CREATE VIEW dogged.partitions AS
+ SELECT (parent.relname)::text AS parent,
+    (part.relname)::text AS partition,
+    days.day,
+    (part.relname ~ '_kept_'::text) AS is_kept,
+    ((((days.day + 1) +
+        CASE parent.relname
+            WHEN 'tasks_done'::name THEN settings.keep_done_days
+            WHEN 'tasks_failed'::name THEN settings.keep_failed_days
+            ELSE settings.keep_attempts_days
+        END))::timestamp without time zone AT TIME ZONE 'UTC'::text) AS kept_until,
+    (pg_table_size((part.oid)::regclass) + pg_indexes_size((part.oid)::regclass)) AS bytes
+   FROM ((((dogged.settings
+     JOIN pg_class parent ON ((parent.oid = ANY (ARRAY[('dogged.tasks_done'::regclass)::oid, ('dogged.tasks_failed'::regclass)::oid, ('dogged.task_attempts'::regclass)::oid]))))
+     JOIN pg_inherits ON ((pg_inherits.inhparent = parent.oid)))
+     JOIN pg_class part ON (((part.oid = pg_inherits.inhrelid) AND (part.relname ~ '_[0-9]{8}$'::text))))
+     CROSS JOIN LATERAL ( SELECT to_date("right"((part.relname)::text, 8), 'YYYYMMDD'::text) AS day) days);
+
+COMMENT ON VIEW dogged.partitions IS 'One row for each day (UTC) of tasks_done, tasks_failed and task_attempts. Retention drops it after kept_until; of attempts it keeps those of dead letters and of tasks that have not ended, in a smaller partition (is_kept).';
+
+CREATE TABLE dogged.queue_depths (
     queue text NOT NULL,
-    name text NOT NULL,
-    priority smallint DEFAULT 0 NOT NULL,
-    args jsonb NOT NULL,
-    enqueued_at timestamp with time zone DEFAULT now() NOT NULL,
-    run_at timestamp with time zone DEFAULT now() NOT NULL,
-    deferred boolean DEFAULT false NOT NULL,
-    next_retry_at timestamp with time zone,
-    attempt integer DEFAULT 0 NOT NULL,
-    retry_count integer DEFAULT 0 NOT NULL,
-    losses integer DEFAULT 0 NOT NULL,
-    worker_id bigint,
-    claimed_at timestamp with time zone,
-    finished_at timestamp with time zone,
-    result jsonb,
-    error_code text,
-    error_message text,
-    trace_context text,
-    ready_position bigint,
-    cancel_requested_at timestamp with time zone
-);
+    held integer NOT NULL,
+    last_id bigint NOT NULL
+)
+WITH (fillfactor='50');
+
+COMMENT ON TABLE dogged.queue_depths IS 'What queues with a max_depth held when they were counted last: since then they have grown by no more than the ids that were given out, so that enqueue seldom counts.';
+
+COMMENT ON COLUMN dogged.queue_depths.held IS 'Tasks that had not ended.';
+
+COMMENT ON COLUMN dogged.queue_depths.last_id IS 'The last value of tasks_id_seq then.';
 
 CREATE TABLE dogged.tasks_live (
     id bigint DEFAULT nextval('dogged.tasks_id_seq'::regclass) NOT NULL,
@@ -1000,9 +2282,734 @@ CREATE TABLE dogged.tasks_live (
     error_message text,
     trace_context text,
     ready_position bigint,
-    cancel_requested_at timestamp with time zone
+    expires_at timestamp with time zone,
+    cancel_requested_at timestamp with time zone,
+    CONSTRAINT tasks_expires_at_check CHECK (isfinite(expires_at))
 )
 WITH (fillfactor='45', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_cost_delay='0');
+
+COMMENT ON TABLE dogged.tasks_live IS 'The pending and running tasks: small and hot, whatever the history.';
+
+CREATE VIEW dogged.task_timeline AS
+ WITH attempts AS NOT MATERIALIZED (
+         SELECT a.task_id,
+            a.attempt,
+            a.name,
+            a.queue,
+            a.outcome,
+            a.worker_id,
+            a.claimed_at,
+            a.started_at,
+            a.finished_at,
+            a.error_code,
+            a.error_message,
+            a.error_details,
+            a.will_retry,
+            a.next_retry_at,
+            a.policy,
+            a.backoff_ms,
+            a.delay_ms,
+            a.retry_after_ms,
+            a.trace_context
+           FROM dogged.task_attempts a
+        UNION ALL
+         SELECT t.id,
+            t.attempt,
+            t.name,
+            t.queue,
+            NULL::dogged.attempt_outcome,
+            t.worker_id,
+            t.claimed_at,
+            NULL::timestamp with time zone,
+            NULL::timestamp with time zone,
+            NULL::text,
+            NULL::text,
+            NULL::jsonb,
+            NULL::boolean,
+            NULL::timestamp with time zone,
+            NULL::text,
+            NULL::bigint,
+            NULL::bigint,
+            NULL::bigint,
+            t.trace_context
+           FROM dogged.tasks_live t
+          WHERE (t.status = 'running'::dogged.task_status)
+        ), dated AS NOT MATERIALIZED (
+         SELECT a.task_id,
+            a.attempt,
+            a.name,
+            a.queue,
+            a.outcome,
+            a.worker_id,
+            a.claimed_at,
+            a.started_at,
+            a.finished_at,
+            a.error_code,
+            a.error_message,
+            a.error_details,
+            a.will_retry,
+            a.next_retry_at,
+            a.policy,
+            a.backoff_ms,
+            a.delay_ms,
+            a.retry_after_ms,
+            a.trace_context,
+            COALESCE(a.started_at, a.claimed_at) AS began_at,
+                CASE
+                    WHEN (a.attempt = 1) THEN ( SELECT t.run_at
+                       FROM dogged.tasks t
+                      WHERE ((t.id = a.task_id) AND ((a.finished_at IS NULL) OR (t.finished_at IS NULL) OR (t.finished_at >= a.finished_at)))
+                     LIMIT 1)
+                    ELSE ( SELECT p.next_retry_at
+                       FROM dogged.task_attempts p
+                      WHERE ((p.task_id = a.task_id) AND (p.attempt = (a.attempt - 1)) AND (p.finished_at <= a.claimed_at))
+                     LIMIT 1)
+                END AS due_at
+           FROM attempts a
+        )
+ SELECT d.task_id,
+    d.attempt,
+    d.name,
+    d.queue,
+    d.outcome,
+    GREATEST((d.began_at - d.due_at), '00:00:00'::interval) AS waited,
+    d.started_at,
+    d.finished_at,
+    (COALESCE(d.finished_at, now()) - d.began_at) AS ran,
+    d.error_code,
+    d.error_message,
+    d.error_details,
+    d.will_retry,
+    d.next_retry_at,
+    d.policy,
+    d.backoff_ms,
+    d.delay_ms,
+    d.retry_after_ms,
+    ( SELECT w.name
+           FROM dogged.workers w
+          WHERE (w.id = d.worker_id)) AS worker,
+    d.trace_context,
+    d.claimed_at,
+    d.due_at
+   FROM dated d;
+
+COMMENT ON VIEW dogged.task_timeline IS 'One row for each attempt of a task: those that ended, and the one under way (its outcome is null). Ask for one task_id, or for a short time by finished_at.';
+
+COMMENT ON COLUMN dogged.task_timeline.task_id IS 'Of tasks.id.';
+
+COMMENT ON COLUMN dogged.task_timeline.attempt IS '1, 2, 3 … for the whole life of the task.';
+
+COMMENT ON COLUMN dogged.task_timeline.name IS 'Of the task.';
+
+COMMENT ON COLUMN dogged.task_timeline.queue IS 'Of the task.';
+
+COMMENT ON COLUMN dogged.task_timeline.outcome IS 'What it came to: succeeded, failed, timed_out, cancelled, lost or interrupted; null while it runs.';
+
+COMMENT ON COLUMN dogged.task_timeline.waited IS 'From due_at to its start: how long it waited for a worker. Zero where it was rescheduled to an earlier time; null where due_at is not known.';
+
+COMMENT ON COLUMN dogged.task_timeline.started_at IS 'When its handler began; of a lost attempt, when it was claimed.';
+
+COMMENT ON COLUMN dogged.task_timeline.finished_at IS 'When it ended; null while it runs.';
+
+COMMENT ON COLUMN dogged.task_timeline.ran IS 'How long its handler took, or has been running, the time since it was claimed included.';
+
+COMMENT ON COLUMN dogged.task_timeline.error_code IS 'What went wrong; null unless it failed, timed out, was cancelled or lost.';
+
+COMMENT ON COLUMN dogged.task_timeline.error_message IS 'The same in words.';
+
+COMMENT ON COLUMN dogged.task_timeline.error_details IS 'What the handler added to its error, as JSON.';
+
+COMMENT ON COLUMN dogged.task_timeline.will_retry IS 'Whether another attempt was scheduled when it ended.';
+
+COMMENT ON COLUMN dogged.task_timeline.next_retry_at IS 'For when that was scheduled.';
+
+COMMENT ON COLUMN dogged.task_timeline.policy IS 'The retry policy that was applied, as `dogged policy show` reads it.';
+
+COMMENT ON COLUMN dogged.task_timeline.backoff_ms IS 'The delay by the policy, before jitter.';
+
+COMMENT ON COLUMN dogged.task_timeline.delay_ms IS 'The delay after jitter.';
+
+COMMENT ON COLUMN dogged.task_timeline.retry_after_ms IS 'Given by the error, in place of the policy''s delay.';
+
+COMMENT ON COLUMN dogged.task_timeline.worker IS 'The name of the worker that ran it.';
+
+COMMENT ON COLUMN dogged.task_timeline.trace_context IS 'As the producer gave it.';
+
+COMMENT ON COLUMN dogged.task_timeline.claimed_at IS 'When its worker took the task.';
+
+COMMENT ON COLUMN dogged.task_timeline.due_at IS 'When it was due: the task''s run_at for the first attempt, then next_retry_at of the attempt before; null after a replay.';
+
+CREATE VIEW dogged.queue_stats AS
+ WITH depth AS (
+         SELECT t.queue,
+            count(*) FILTER (WHERE ((t.status = 'pending'::dogged.task_status) AND (COALESCE(t.next_retry_at, t.run_at) <= now()))) AS ready,
+            count(*) FILTER (WHERE ((t.status = 'pending'::dogged.task_status) AND (COALESCE(t.next_retry_at, t.run_at) > now()))) AS waiting,
+            count(*) FILTER (WHERE (t.status = 'running'::dogged.task_status)) AS running,
+            min(COALESCE(t.next_retry_at, t.run_at)) FILTER (WHERE ((t.status = 'pending'::dogged.task_status) AND (COALESCE(t.next_retry_at, t.run_at) <= now()))) AS oldest_due_at
+           FROM dogged.tasks_live t
+          GROUP BY t.queue
+        ), recent AS MATERIALIZED (
+         SELECT a.task_id,
+            a.attempt,
+            a.queue,
+            a.outcome,
+            a.will_retry,
+            a.started_at,
+            a.finished_at
+           FROM dogged.task_attempts a
+          WHERE (a.finished_at >= (now() - '00:05:00'::interval))
+        ), rates AS (
+         SELECT r_1.queue,
+            count(*) AS attempts,
+            round(((count(*) FILTER (WHERE (NOT r_1.will_retry)))::numeric / 5.0), 1) AS ended_per_minute,
+            round(((count(*) FILTER (WHERE ((NOT r_1.will_retry) AND (r_1.outcome = ANY (ARRAY['failed'::dogged.attempt_outcome, 'timed_out'::dogged.attempt_outcome, 'lost'::dogged.attempt_outcome])))))::numeric / 5.0), 1) AS failed_per_minute,
+            round(((count(*) FILTER (WHERE (r_1.will_retry AND (r_1.outcome = ANY (ARRAY['failed'::dogged.attempt_outcome, 'timed_out'::dogged.attempt_outcome])))))::numeric / (count(*))::numeric), 3) AS retry_share
+           FROM recent r_1
+          GROUP BY r_1.queue
+        ), sample AS (
+         SELECT newest.task_id,
+            newest.attempt,
+            newest.queue,
+            newest.outcome,
+            newest.will_retry,
+            newest.started_at,
+            newest.finished_at
+           FROM (( SELECT DISTINCT r_1.queue
+                   FROM recent r_1) q_1
+             CROSS JOIN LATERAL ( SELECT r_1.task_id,
+                    r_1.attempt,
+                    r_1.queue,
+                    r_1.outcome,
+                    r_1.will_retry,
+                    r_1.started_at,
+                    r_1.finished_at
+                   FROM recent r_1
+                  WHERE (r_1.queue = q_1.queue)
+                  ORDER BY r_1.finished_at DESC
+                 LIMIT 200) newest)
+        ), times AS (
+         SELECT s_1.queue,
+            percentile_cont((0.5)::double precision) WITHIN GROUP (ORDER BY s_1.waited) AS wait_p50,
+            percentile_cont((0.95)::double precision) WITHIN GROUP (ORDER BY s_1.waited) AS wait_p95,
+            percentile_cont((0.5)::double precision) WITHIN GROUP (ORDER BY s_1.ran) AS run_p50,
+            percentile_cont((0.95)::double precision) WITHIN GROUP (ORDER BY s_1.ran) AS run_p95
+           FROM ( SELECT s_2.queue,
+                    (s_2.finished_at - s_2.started_at) AS ran,
+                    ( SELECT t.waited
+                           FROM dogged.task_timeline t
+                          WHERE ((t.task_id = s_2.task_id) AND (t.attempt = s_2.attempt) AND (t.finished_at = s_2.finished_at))
+                         LIMIT 1) AS waited
+                   FROM sample s_2) s_1
+          GROUP BY s_1.queue
+        )
+ SELECT q.name AS queue,
+    COALESCE(d.ready, (0)::bigint) AS ready,
+    COALESCE(d.waiting, (0)::bigint) AS waiting,
+    COALESCE(d.running, (0)::bigint) AS running,
+    d.oldest_due_at,
+    (now() - d.oldest_due_at) AS oldest_due_age,
+    COALESCE(r.attempts, (0)::bigint) AS attempts,
+    COALESCE(r.ended_per_minute, (0)::numeric) AS ended_per_minute,
+    COALESCE(r.failed_per_minute, (0)::numeric) AS failed_per_minute,
+    r.retry_share,
+    s.wait_p50,
+    s.wait_p95,
+    s.run_p50,
+    s.run_p95
+   FROM (((dogged.queues q
+     LEFT JOIN depth d ON ((d.queue = q.name)))
+     LEFT JOIN rates r ON ((r.queue = q.name)))
+     LEFT JOIN times s ON ((s.queue = q.name)));
+
+COMMENT ON VIEW dogged.queue_stats IS 'One row for each queue: what is in it now, and what was done in the last five minutes. Reads all live tasks, and the attempts of the last five minutes.';
+
+COMMENT ON COLUMN dogged.queue_stats.queue IS 'Its name.';
+
+COMMENT ON COLUMN dogged.queue_stats.ready IS 'Pending tasks that are due.';
+
+COMMENT ON COLUMN dogged.queue_stats.waiting IS 'Pending tasks that wait for their time or for a retry.';
+
+COMMENT ON COLUMN dogged.queue_stats.running IS 'Tasks that a worker holds.';
+
+COMMENT ON COLUMN dogged.queue_stats.oldest_due_at IS 'Since when the ready task is due that waits longest; null where none is ready.';
+
+COMMENT ON COLUMN dogged.queue_stats.oldest_due_age IS 'How long that is.';
+
+COMMENT ON COLUMN dogged.queue_stats.attempts IS 'Attempts that ended in the last five minutes.';
+
+COMMENT ON COLUMN dogged.queue_stats.ended_per_minute IS 'Tasks that ended, however, a minute: of the last five. Without those that were cancelled before they ran.';
+
+COMMENT ON COLUMN dogged.queue_stats.failed_per_minute IS 'Tasks that ended failed or discarded, a minute: of the last five.';
+
+COMMENT ON COLUMN dogged.queue_stats.retry_share IS 'Of the attempts of the last five minutes: the share that failed and is tried again, from 0 to 1; null where there were none.';
+
+COMMENT ON COLUMN dogged.queue_stats.wait_p50 IS 'Half of the attempts began within this time after they were due. Of the newest 200 attempts of the last five minutes, as the three columns that follow.';
+
+COMMENT ON COLUMN dogged.queue_stats.wait_p95 IS '95 of 100 began within this time after they were due.';
+
+COMMENT ON COLUMN dogged.queue_stats.run_p50 IS 'Half of them took no longer.';
+
+COMMENT ON COLUMN dogged.queue_stats.run_p95 IS '95 of 100 took no longer.';
+
+CREATE TABLE dogged.task_definitions (
+    name text NOT NULL,
+    queue text NOT NULL,
+    retry_policy jsonb NOT NULL,
+    auto_retry_for text[] NOT NULL,
+    timeout_ms bigint,
+    retry_lost boolean NOT NULL,
+    dead_letter boolean NOT NULL,
+    max_losses integer NOT NULL,
+    version text NOT NULL,
+    retry_sources jsonb DEFAULT '{}'::jsonb NOT NULL,
+    redact text[] DEFAULT '{}'::text[] NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    circuit text
+);
+
+COMMENT ON TABLE dogged.task_definitions IS 'What workers declared with TASK_REGISTER, as their configuration has changed it, published when they start; the last one wins.';
+
+COMMENT ON COLUMN dogged.task_definitions.name IS 'Of the task.';
+
+COMMENT ON COLUMN dogged.task_definitions.queue IS 'Where enqueue puts the task if the caller names no queue.';
+
+COMMENT ON COLUMN dogged.task_definitions.retry_policy IS 'As `dogged policy show` and dogged::policy_from_json read it.';
+
+COMMENT ON COLUMN dogged.task_definitions.auto_retry_for IS 'Error codes that are retried; * lists all.';
+
+COMMENT ON COLUMN dogged.task_definitions.timeout_ms IS 'How long an attempt may take; null: no deadline.';
+
+COMMENT ON COLUMN dogged.task_definitions.retry_lost IS 'Whether it runs again after its worker died.';
+
+COMMENT ON COLUMN dogged.task_definitions.dead_letter IS 'Whether a task that fails for good is kept as a dead letter (failed); else it is discarded.';
+
+COMMENT ON COLUMN dogged.task_definitions.max_losses IS 'The loss with this number ends it.';
+
+COMMENT ON COLUMN dogged.task_definitions.version IS 'Of the worker that published it.';
+
+COMMENT ON COLUMN dogged.task_definitions.retry_sources IS 'Where its retry settings come from, as {"max_attempts": "environment RETRY_MAX_ATTEMPTS", "policy_type": "TASK_REGISTER"}: the program, a preset, --retry-config''s file or the environment of the worker that published it.';
+
+COMMENT ON COLUMN dogged.task_definitions.redact IS 'JSON pointers (RFC 6901) into args and result; what they name is shown as "[redacted]".';
+
+COMMENT ON COLUMN dogged.task_definitions.updated_at IS 'When a worker published it last.';
+
+COMMENT ON COLUMN dogged.task_definitions.circuit IS 'The circuit breaker that it shares with others (circuits); null: none.';
+
+CREATE VIEW dogged.redacted_tasks AS
+ SELECT t.id,
+    t.status,
+    t.queue,
+    t.name,
+    t.priority,
+        CASE
+            WHEN (t.name = ANY (ARRAY( SELECT d.name
+               FROM dogged.task_definitions d
+              WHERE (d.redact <> '{}'::text[])))) THEN dogged.redacted(t.name, t.args)
+            ELSE t.args
+        END AS args,
+    t.enqueued_at,
+    t.run_at,
+    t.deferred,
+    t.next_retry_at,
+    t.attempt,
+    t.retry_count,
+    t.losses,
+    t.worker_id,
+    t.claimed_at,
+    t.finished_at,
+        CASE
+            WHEN (t.name = ANY (ARRAY( SELECT d.name
+               FROM dogged.task_definitions d
+              WHERE (d.redact <> '{}'::text[])))) THEN dogged.redacted(t.name, t.result)
+            ELSE t.result
+        END AS result,
+    t.error_code,
+    t.error_message,
+    t.trace_context,
+    t.ready_position,
+    t.cancel_requested_at,
+    t.expires_at
+   FROM dogged.tasks t;
+
+COMMENT ON VIEW dogged.redacted_tasks IS 'As tasks, with "[redacted]" in place of what the tasks'' workers have declared as .redact.';
+
+COMMENT ON COLUMN dogged.redacted_tasks.id IS 'Given by enqueue, for the whole life of the task.';
+
+COMMENT ON COLUMN dogged.redacted_tasks.status IS 'What has become of it; decides in which partition it stands.';
+
+COMMENT ON COLUMN dogged.redacted_tasks.queue IS 'The name of its queue.';
+
+COMMENT ON COLUMN dogged.redacted_tasks.name IS 'What runs: a name that workers declare with TASK_REGISTER.';
+
+COMMENT ON COLUMN dogged.redacted_tasks.priority IS 'Lower runs first; then what became ready first.';
+
+COMMENT ON COLUMN dogged.redacted_tasks.args IS 'Without what is redacted.';
+
+COMMENT ON COLUMN dogged.redacted_tasks.enqueued_at IS 'When its producer''s transaction began.';
+
+COMMENT ON COLUMN dogged.redacted_tasks.run_at IS 'Not before this time for the first run.';
+
+COMMENT ON COLUMN dogged.redacted_tasks.deferred IS 'True while a pending task waits for run_at or next_retry_at: it then stands in the index of waiting tasks and not in the ready one. A worker makes it false when the time has come.';
+
+COMMENT ON COLUMN dogged.redacted_tasks.next_retry_at IS 'Not before this time for the next run: a retry, or one that was put off because its circuit is open or its queue''s retry budget is spent.';
+
+COMMENT ON COLUMN dogged.redacted_tasks.attempt IS 'Attempts begun. While running, the number of the current one.';
+
+COMMENT ON COLUMN dogged.redacted_tasks.retry_count IS 'Retries spent; a lost or interrupted attempt spends none.';
+
+COMMENT ON COLUMN dogged.redacted_tasks.losses IS 'Attempts that ended because their worker died.';
+
+COMMENT ON COLUMN dogged.redacted_tasks.worker_id IS 'Who holds it while it runs, and who ran it last: workers.id.';
+
+COMMENT ON COLUMN dogged.redacted_tasks.claimed_at IS 'When a worker took it last.';
+
+COMMENT ON COLUMN dogged.redacted_tasks.finished_at IS 'When it ended; null while it is pending or running.';
+
+COMMENT ON COLUMN dogged.redacted_tasks.result IS 'Without what is redacted.';
+
+COMMENT ON COLUMN dogged.redacted_tasks.error_code IS 'Of the last attempt that failed.';
+
+COMMENT ON COLUMN dogged.redacted_tasks.error_message IS 'The same in words.';
+
+COMMENT ON COLUMN dogged.redacted_tasks.trace_context IS 'As the producer gave it, copied to every attempt.';
+
+COMMENT ON COLUMN dogged.redacted_tasks.ready_position IS 'Its place among the ready tasks of its queue and priority; null: its id. A number from the sequence of the ids when it fell due; one before all of them when it was given back to run again at once.';
+
+COMMENT ON COLUMN dogged.redacted_tasks.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. Its handler is asked to stop; unless it succeeds all the same, the task ends as cancelled.';
+
+COMMENT ON COLUMN dogged.redacted_tasks.expires_at IS 'No attempt begins after this time: a task that is still pending then ends as expired. Null: it does not expire.';
+
+CREATE VIEW dogged.rights AS
+ SELECT r.object,
+    r.privileges,
+    r.roles,
+    r.except_columns
+   FROM ( VALUES ('schema_migrations'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('schema_files'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('rights'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'update'::text,'{operator}'::text[],'{only_row,role_prefix}'::text[]), ('queues'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('queue_depths'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('workers'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('workers'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('claims'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('claims'::text,'insert, delete'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('circuits'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'update'::text,'{worker,operator}'::text[],'{}'::text[]), ('producer_calls'::text,'select, update, delete'::text,'{worker}'::text[],'{}'::text[]), ('tasks'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_live'::text,'select, update, delete'::text,'{worker}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_id_seq'::text,'select, usage'::text,'{worker}'::text[],'{}'::text[]), ('task_attempts'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_attempts'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('audit'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('audit'::text,'select'::text,'{viewer}'::text[],'{details}'::text[]), ('redacted_tasks'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_timeline'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letters'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('queue_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('worker_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('partitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('enqueue'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_many'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('note_call'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('reserve_producer'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('call_made'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('answer_made'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('create_queue'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('complete_in'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('refuse_completion'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('moment_ago'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('place_in_front'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('make_partitions'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('drop_oldest_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('kept_days_to_thin'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('thin_kept_attempts'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_workers'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('redacted'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_fingerprint'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letter_matches'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letter_standing'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('export_dead_letters'::text,'execute'::text,'{operator}'::text[],'{}'::text[]), ('import_dead_letters'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('cancel'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('reschedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('pause_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('resume_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('set_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('record_audit'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('is_sound_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('has_room'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('held_of_queue'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('require_room'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_for_depth'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('prepare_to_count'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tell_of_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_name'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('nearest_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('lock_queue'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_actor'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_dead_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_partition'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('days_to_make'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_attempts'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('replace_attempts'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_bad_retention'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_history'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_audit'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_to_forget_worker'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('role_names'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_roles'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('revoke_rights'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('grant_rights'::text,'execute'::text,'{}'::text[],'{}'::text[])) r(object, privileges, roles, except_columns);
+
+COMMENT ON VIEW dogged.rights IS 'Who may use which table, view, sequence or function: what `dogged migrate` grants where `dogged migrate --roles` has made the roles.';
+
+COMMENT ON COLUMN dogged.rights.object IS 'The name of a table, view, sequence or function; of a function, all that have the name.';
+
+COMMENT ON COLUMN dogged.rights.privileges IS 'As GRANT names them. execute as owner: the function runs with the rights of the schema''s owner (security definer).';
+
+COMMENT ON COLUMN dogged.rights.roles IS 'producer, worker, viewer, operator; the role''s name is settings.role_prefix, _ and this. Empty: the owner alone.';
+
+COMMENT ON COLUMN dogged.rights.except_columns IS 'The privileges are for all other columns of the table; empty: for the whole table.';
+
+CREATE TABLE dogged.schema_files (
+    name text NOT NULL,
+    checksum text NOT NULL,
+    applied_at timestamp with time zone DEFAULT now() NOT NULL,
+    applied_by text NOT NULL
+);
+
+COMMENT ON TABLE dogged.schema_files IS 'The files of the SQL interface (views, functions) that were applied; again when they change.';
+
+COMMENT ON COLUMN dogged.schema_files.name IS 'The file''s name.';
+
+COMMENT ON COLUMN dogged.schema_files.checksum IS 'SHA-256 of its text.';
+
+COMMENT ON COLUMN dogged.schema_files.applied_at IS 'When it was applied last.';
+
+COMMENT ON COLUMN dogged.schema_files.applied_by IS 'The version of dogged that did it.';
+
+CREATE TABLE dogged.schema_migrations (
+    version integer NOT NULL,
+    name text NOT NULL,
+    checksum text NOT NULL,
+    applied_at timestamp with time zone DEFAULT now() NOT NULL,
+    applied_by text NOT NULL
+);
+
+COMMENT ON TABLE dogged.schema_migrations IS 'The migrations that were applied.';
+
+COMMENT ON COLUMN dogged.schema_migrations.version IS 'The number in the file''s name.';
+
+COMMENT ON COLUMN dogged.schema_migrations.name IS 'The file''s name.';
+
+COMMENT ON COLUMN dogged.schema_migrations.checksum IS 'SHA-256 of its text: one that was applied must not change.';
+
+COMMENT ON COLUMN dogged.schema_migrations.applied_at IS 'When.';
+
+COMMENT ON COLUMN dogged.schema_migrations.applied_by IS 'The version of dogged that did it.';
+
+CREATE TABLE dogged.task_attempts_default (
+    task_id bigint NOT NULL,
+    attempt integer NOT NULL,
+    name text NOT NULL,
+    queue text NOT NULL,
+    outcome dogged.attempt_outcome NOT NULL,
+    worker_id bigint NOT NULL,
+    claimed_at timestamp with time zone NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    error_code text,
+    error_message text,
+    error_details jsonb,
+    will_retry boolean NOT NULL,
+    next_retry_at timestamp with time zone,
+    policy text,
+    backoff_ms bigint,
+    delay_ms bigint,
+    retry_after_ms bigint,
+    trace_context text
+);
+
+COMMENT ON TABLE dogged.task_attempts_default IS 'For days that have no partition yet; dogged.make_partitions moves its rows.';
+
+CREATE VIEW dogged.task_overview AS
+ SELECT t.id,
+    t.name,
+    t.queue,
+    t.status,
+        CASE
+            WHEN (t.status = 'failed'::dogged.task_status) THEN 'failed: a dead letter'::text
+            WHEN (t.status <> ALL (ARRAY['pending'::dogged.task_status, 'running'::dogged.task_status])) THEN (t.status)::text
+            WHEN ((t.status = 'running'::dogged.task_status) AND (t.cancel_requested_at IS NOT NULL)) THEN 'runs, and is asked to stop'::text
+            WHEN ((t.status = 'running'::dogged.task_status) AND (EXISTS ( SELECT
+               FROM dogged.workers w
+              WHERE ((w.id = t.worker_id) AND (w.lease_ended_at IS NOT NULL))))) THEN 'lost its worker, and waits to be rescued'::text
+            WHEN ((t.status = 'running'::dogged.task_status) AND (EXISTS ( SELECT
+               FROM dogged.workers w
+              WHERE ((w.id = t.worker_id) AND (w.lease_until < now()))))) THEN 'runs, but its worker does not renew its lease'::text
+            WHEN (t.status = 'running'::dogged.task_status) THEN 'runs'::text
+            WHEN (t.deferred AND (t.next_retry_at IS NOT NULL) AND (EXISTS ( SELECT
+               FROM (dogged.task_definitions d
+                 JOIN dogged.circuits c ON ((c.name = d.circuit)))
+              WHERE ((d.name = t.name) AND (c.state <> 'closed'::dogged.circuit_state))))) THEN 'waits for its circuit to close'::text
+            WHEN ((COALESCE(t.next_retry_at, t.run_at) > now()) AND (t.attempt > 0)) THEN 'waits for its retry'::text
+            WHEN (COALESCE(t.next_retry_at, t.run_at) > now()) THEN 'waits for its time'::text
+            WHEN (EXISTS ( SELECT
+               FROM dogged.queues q
+              WHERE ((q.name = t.queue) AND (q.paused_at IS NOT NULL) AND COALESCE((q.paused_until > now()), true)))) THEN 'is due, but its queue is paused'::text
+            WHEN (EXISTS ( SELECT
+               FROM dogged.workers w
+              WHERE ((w.stopped_at IS NULL) AND (w.lease_ended_at IS NULL) AND (w.lease_until > now()) AND (w.queues ? t.queue) AND (t.name = ANY (w.task_names))))) THEN 'is due, and waits for its turn'::text
+            ELSE 'is due, but no worker serves its queue and knows it'::text
+        END AS state,
+        CASE
+            WHEN (t.status = 'running'::dogged.task_status) THEN t.claimed_at
+            WHEN (t.status <> 'pending'::dogged.task_status) THEN t.finished_at
+            WHEN (COALESCE(t.next_retry_at, t.run_at) <= now()) THEN COALESCE(t.next_retry_at, t.run_at)
+            WHEN (t.attempt > 0) THEN COALESCE(( SELECT a.finished_at
+               FROM dogged.task_attempts a
+              WHERE ((a.task_id = t.id) AND (a.attempt = t.attempt) AND (a.finished_at >= t.claimed_at))
+             LIMIT 1), t.claimed_at)
+            ELSE t.enqueued_at
+        END AS since,
+        CASE
+            WHEN (t.status = 'pending'::dogged.task_status) THEN COALESCE(t.next_retry_at, t.run_at)
+            ELSE NULL::timestamp with time zone
+        END AS next_run_at,
+    t.attempt AS attempts,
+    t.retry_count,
+    t.losses,
+    t.error_code AS last_error_code,
+    t.error_message AS last_error_message,
+    ( SELECT w.name
+           FROM dogged.workers w
+          WHERE (w.id = t.worker_id)) AS worker,
+    t.priority,
+    dogged.redacted(t.name, t.args) AS args,
+    dogged.redacted(t.name, t.result) AS result,
+    t.enqueued_at,
+    t.run_at,
+    t.claimed_at,
+    t.finished_at,
+    t.cancel_requested_at,
+    t.trace_context
+   FROM dogged.tasks t;
+
+COMMENT ON VIEW dogged.task_overview IS 'One row for each task, with its state in words. Ask for one id, for the newest (order by id desc limit …), by status, or for a short time by finished_at: that reads the days it touches.';
+
+COMMENT ON COLUMN dogged.task_overview.id IS 'Of the task.';
+
+COMMENT ON COLUMN dogged.task_overview.name IS 'What runs.';
+
+COMMENT ON COLUMN dogged.task_overview.queue IS 'Where it stands.';
+
+COMMENT ON COLUMN dogged.task_overview.status IS 'For programs: pending, running, succeeded, failed, discarded, cancelled or expired.';
+
+COMMENT ON COLUMN dogged.task_overview.state IS 'The same for people: what it waits for, or how it ended. Programs use status.';
+
+COMMENT ON COLUMN dogged.task_overview.since IS 'Since when it is in that state.';
+
+COMMENT ON COLUMN dogged.task_overview.next_run_at IS 'Of a pending task: when it is due.';
+
+COMMENT ON COLUMN dogged.task_overview.attempts IS 'Attempts begun.';
+
+COMMENT ON COLUMN dogged.task_overview.retry_count IS 'Retries spent.';
+
+COMMENT ON COLUMN dogged.task_overview.losses IS 'Attempts that ended because their worker died.';
+
+COMMENT ON COLUMN dogged.task_overview.last_error_code IS 'Of the last attempt that failed.';
+
+COMMENT ON COLUMN dogged.task_overview.last_error_message IS 'Of the last attempt that failed.';
+
+COMMENT ON COLUMN dogged.task_overview.worker IS 'The name of the worker that runs it, or ran it last.';
+
+COMMENT ON COLUMN dogged.task_overview.priority IS 'Lower runs first.';
+
+COMMENT ON COLUMN dogged.task_overview.args IS 'As they were enqueued, without what its definition hides (task_definitions.redact).';
+
+COMMENT ON COLUMN dogged.task_overview.result IS 'What its handler returned, without what its definition hides.';
+
+COMMENT ON COLUMN dogged.task_overview.enqueued_at IS 'When it was enqueued.';
+
+COMMENT ON COLUMN dogged.task_overview.run_at IS 'Not before this time for the first run.';
+
+COMMENT ON COLUMN dogged.task_overview.claimed_at IS 'When a worker took it last.';
+
+COMMENT ON COLUMN dogged.task_overview.finished_at IS 'When it ended.';
+
+COMMENT ON COLUMN dogged.task_overview.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran.';
+
+COMMENT ON COLUMN dogged.task_overview.trace_context IS 'As the producer gave it.';
+
+CREATE TABLE dogged.tasks_done_default (
+    id bigint DEFAULT nextval('dogged.tasks_id_seq'::regclass) NOT NULL,
+    status dogged.task_status DEFAULT 'pending'::dogged.task_status NOT NULL,
+    queue text NOT NULL,
+    name text NOT NULL,
+    priority smallint DEFAULT 0 NOT NULL,
+    args jsonb NOT NULL,
+    enqueued_at timestamp with time zone DEFAULT now() NOT NULL,
+    run_at timestamp with time zone DEFAULT now() NOT NULL,
+    deferred boolean DEFAULT false NOT NULL,
+    next_retry_at timestamp with time zone,
+    attempt integer DEFAULT 0 NOT NULL,
+    retry_count integer DEFAULT 0 NOT NULL,
+    losses integer DEFAULT 0 NOT NULL,
+    worker_id bigint,
+    claimed_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    result jsonb,
+    error_code text,
+    error_message text,
+    trace_context text,
+    ready_position bigint,
+    expires_at timestamp with time zone,
+    cancel_requested_at timestamp with time zone,
+    CONSTRAINT tasks_expires_at_check CHECK (isfinite(expires_at))
+);
+
+COMMENT ON TABLE dogged.tasks_done_default IS 'For days that have no partition yet; dogged.make_partitions moves its rows.';
+
+CREATE TABLE dogged.tasks_failed_default (
+    id bigint DEFAULT nextval('dogged.tasks_id_seq'::regclass) NOT NULL,
+    status dogged.task_status DEFAULT 'pending'::dogged.task_status NOT NULL,
+    queue text NOT NULL,
+    name text NOT NULL,
+    priority smallint DEFAULT 0 NOT NULL,
+    args jsonb NOT NULL,
+    enqueued_at timestamp with time zone DEFAULT now() NOT NULL,
+    run_at timestamp with time zone DEFAULT now() NOT NULL,
+    deferred boolean DEFAULT false NOT NULL,
+    next_retry_at timestamp with time zone,
+    attempt integer DEFAULT 0 NOT NULL,
+    retry_count integer DEFAULT 0 NOT NULL,
+    losses integer DEFAULT 0 NOT NULL,
+    worker_id bigint,
+    claimed_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    result jsonb,
+    error_code text,
+    error_message text,
+    trace_context text,
+    ready_position bigint,
+    expires_at timestamp with time zone,
+    cancel_requested_at timestamp with time zone,
+    CONSTRAINT tasks_expires_at_check CHECK (isfinite(expires_at))
+);
+
+COMMENT ON TABLE dogged.tasks_failed_default IS 'For days that have no partition yet; dogged.make_partitions moves its rows.';
+
+CREATE VIEW dogged.worker_stats AS
+ SELECT w.id,
+    w.name,
+        CASE
+            WHEN (w.stopped_at IS NOT NULL) THEN 'stopped'::text
+            WHEN (w.lease_ended_at IS NOT NULL) THEN 'dead'::text
+            WHEN (w.lease_until < now()) THEN 'stalled'::text
+            ELSE 'alive'::text
+        END AS state,
+        CASE
+            WHEN ((w.stopped_at IS NULL) AND (w.lease_ended_at IS NULL)) THEN GREATEST((w.lease_until - now()), '00:00:00'::interval)
+            ELSE NULL::interval
+        END AS lease_left,
+    ( SELECT count(*) AS count
+           FROM dogged.tasks_live t
+          WHERE ((t.id = ANY (ARRAY( SELECT unnest(c.task_ids) AS unnest
+                   FROM dogged.claims c
+                  WHERE (c.worker_id = w.id)))) AND (t.worker_id = w.id) AND (t.status = 'running'::dogged.task_status))) AS running,
+    COALESCE(r.attempts, (0)::bigint) AS attempts,
+    COALESCE(r.failed, (0)::bigint) AS failed,
+    w.fenced,
+    w.abandoned_threads,
+    w.asleep,
+    w.queues,
+    w.task_names,
+    w.host,
+    w.pid,
+    w.version,
+    w.started_at,
+    w.heartbeat_at,
+    w.lease_until,
+    w.lease_ended_at,
+    w.rescued_at,
+    w.stopped_at
+   FROM (dogged.workers w
+     LEFT JOIN ( SELECT a.worker_id,
+            count(*) AS attempts,
+            count(*) FILTER (WHERE (a.outcome = ANY (ARRAY['failed'::dogged.attempt_outcome, 'timed_out'::dogged.attempt_outcome]))) AS failed
+           FROM dogged.task_attempts a
+          WHERE (a.finished_at >= (now() - '00:05:00'::interval))
+          GROUP BY a.worker_id) r ON ((r.worker_id = w.id)))
+  WHERE (COALESCE(w.stopped_at, w.lease_ended_at, now()) > (now() - '1 day'::interval));
+
+COMMENT ON VIEW dogged.worker_stats IS 'One row for each run of a worker that is there, or ended in the last day, with what it did in the last five minutes. `dogged workers` shows the same.';
+
+COMMENT ON COLUMN dogged.worker_stats.id IS 'Of workers.id.';
+
+COMMENT ON COLUMN dogged.worker_stats.name IS 'Of the worker.';
+
+COMMENT ON COLUMN dogged.worker_stats.state IS 'alive; stalled: its lease has lapsed, and nobody has ended it yet; dead: its lease was ended, what it held is rescued; stopped: it ended in order. `dogged workers` says live, lapsed, lost and stopped.';
+
+COMMENT ON COLUMN dogged.worker_stats.lease_left IS 'Until others may take its tasks; null where it is dead or stopped.';
+
+COMMENT ON COLUMN dogged.worker_stats.running IS 'Tasks that it holds now.';
+
+COMMENT ON COLUMN dogged.worker_stats.attempts IS 'Of it that ended in the last five minutes.';
+
+COMMENT ON COLUMN dogged.worker_stats.failed IS 'Those of them that failed or timed out.';
+
+COMMENT ON COLUMN dogged.worker_stats.fenced IS 'Reports that did not count because it had lost the task, of the whole process. Not to be added up over the runs of a process.';
+
+COMMENT ON COLUMN dogged.worker_stats.abandoned_threads IS 'Threads whose handler did not end when it was asked to.';
+
+COMMENT ON COLUMN dogged.worker_stats.asleep IS 'It waits for a notification.';
+
+COMMENT ON COLUMN dogged.worker_stats.queues IS 'Concurrency by queue name.';
+
+COMMENT ON COLUMN dogged.worker_stats.task_names IS 'The tasks that it knows.';
+
+COMMENT ON COLUMN dogged.worker_stats.host IS 'Where it runs.';
+
+COMMENT ON COLUMN dogged.worker_stats.pid IS 'Its process.';
+
+COMMENT ON COLUMN dogged.worker_stats.version IS 'Of its program''s dogged.';
+
+COMMENT ON COLUMN dogged.worker_stats.started_at IS 'When it began.';
+
+COMMENT ON COLUMN dogged.worker_stats.heartbeat_at IS 'When it last renewed its lease.';
+
+COMMENT ON COLUMN dogged.worker_stats.lease_until IS 'Until when its lease holds.';
+
+COMMENT ON COLUMN dogged.worker_stats.lease_ended_at IS 'When its lease was ended.';
+
+COMMENT ON COLUMN dogged.worker_stats.rescued_at IS 'When nothing was left that it had held.';
+
+COMMENT ON COLUMN dogged.worker_stats.stopped_at IS 'When it ended in order.';
 
 ALTER TABLE dogged.workers ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME dogged.workers_id_seq
@@ -1021,6 +3028,8 @@ ALTER TABLE ONLY dogged.tasks_done ATTACH PARTITION dogged.tasks_done_default DE
 
 ALTER TABLE ONLY dogged.tasks ATTACH PARTITION dogged.tasks_failed FOR VALUES IN ('failed');
 
+ALTER TABLE ONLY dogged.tasks_failed ATTACH PARTITION dogged.tasks_failed_default DEFAULT;
+
 ALTER TABLE ONLY dogged.tasks ATTACH PARTITION dogged.tasks_live FOR VALUES IN ('pending', 'running');
 
 ALTER TABLE ONLY dogged.tasks ALTER COLUMN id SET DEFAULT nextval('dogged.tasks_id_seq'::regclass);
@@ -1037,6 +3046,9 @@ ALTER TABLE ONLY dogged.claims
 ALTER TABLE ONLY dogged.producer_calls
     ADD CONSTRAINT producer_calls_pkey PRIMARY KEY (producer);
 
+ALTER TABLE ONLY dogged.queue_depths
+    ADD CONSTRAINT queue_depths_pkey PRIMARY KEY (queue);
+
 ALTER TABLE ONLY dogged.queues
     ADD CONSTRAINT queues_pkey PRIMARY KEY (name);
 
@@ -1052,9 +3064,6 @@ ALTER TABLE ONLY dogged.settings
 ALTER TABLE ONLY dogged.task_definitions
     ADD CONSTRAINT task_definitions_pkey PRIMARY KEY (name);
 
-ALTER TABLE ONLY dogged.tasks_failed
-    ADD CONSTRAINT tasks_failed_pkey PRIMARY KEY (id);
-
 ALTER TABLE ONLY dogged.tasks_live
     ADD CONSTRAINT tasks_live_pkey PRIMARY KEY (id);
 
@@ -1062,6 +3071,8 @@ ALTER TABLE ONLY dogged.workers
     ADD CONSTRAINT workers_pkey PRIMARY KEY (id);
 
 CREATE INDEX audit_task ON dogged.audit USING btree (task_id, id) WHERE (task_id IS NOT NULL);
+
+CREATE INDEX queues_limited ON dogged.queues USING btree (name) WHERE (max_depth IS NOT NULL);
 
 CREATE INDEX task_attempts_task ON ONLY dogged.task_attempts USING btree (task_id, attempt);
 
@@ -1071,9 +3082,29 @@ CREATE INDEX tasks_done_id ON ONLY dogged.tasks_done USING btree (id);
 
 CREATE INDEX tasks_done_default_id_idx ON dogged.tasks_done_default USING btree (id);
 
-CREATE INDEX tasks_failed_finished_at ON dogged.tasks_failed USING btree (finished_at);
+CREATE INDEX tasks_failed_error_code ON ONLY dogged.tasks_failed USING btree (error_code, finished_at, id);
+
+CREATE INDEX tasks_failed_default_error_code_finished_at_id_idx ON dogged.tasks_failed_default USING btree (error_code, finished_at, id);
+
+CREATE INDEX tasks_failed_finished_at ON ONLY dogged.tasks_failed USING btree (finished_at, id);
+
+CREATE INDEX tasks_failed_default_finished_at_id_idx ON dogged.tasks_failed_default USING btree (finished_at, id);
+
+CREATE INDEX tasks_failed_id ON ONLY dogged.tasks_failed USING btree (id);
+
+CREATE INDEX tasks_failed_default_id_idx ON dogged.tasks_failed_default USING btree (id);
+
+CREATE INDEX tasks_failed_name ON ONLY dogged.tasks_failed USING btree (name, finished_at, id);
+
+CREATE INDEX tasks_failed_default_name_finished_at_id_idx ON dogged.tasks_failed_default USING btree (name, finished_at, id);
+
+CREATE INDEX tasks_failed_queue ON ONLY dogged.tasks_failed USING btree (queue, finished_at, id);
+
+CREATE INDEX tasks_failed_default_queue_finished_at_id_idx ON dogged.tasks_failed_default USING btree (queue, finished_at, id);
 
 CREATE INDEX tasks_live_cancelling ON dogged.tasks_live USING btree (id) WHERE (cancel_requested_at IS NOT NULL);
+
+CREATE INDEX tasks_live_expiring ON dogged.tasks_live USING btree (expires_at) WHERE (expires_at IS NOT NULL);
 
 CREATE INDEX tasks_live_ready ON dogged.tasks_live USING btree (queue, (((priority * '140737488355328'::bigint) + COALESCE(ready_position, id)))) WHERE (NOT deferred);
 
@@ -1091,6 +3122,20 @@ ALTER INDEX dogged.task_attempts_task ATTACH PARTITION dogged.task_attempts_defa
 
 ALTER INDEX dogged.tasks_done_id ATTACH PARTITION dogged.tasks_done_default_id_idx;
 
+ALTER INDEX dogged.tasks_failed_error_code ATTACH PARTITION dogged.tasks_failed_default_error_code_finished_at_id_idx;
+
+ALTER INDEX dogged.tasks_failed_finished_at ATTACH PARTITION dogged.tasks_failed_default_finished_at_id_idx;
+
+ALTER INDEX dogged.tasks_failed_id ATTACH PARTITION dogged.tasks_failed_default_id_idx;
+
+ALTER INDEX dogged.tasks_failed_name ATTACH PARTITION dogged.tasks_failed_default_name_finished_at_id_idx;
+
+ALTER INDEX dogged.tasks_failed_queue ATTACH PARTITION dogged.tasks_failed_default_queue_finished_at_id_idx;
+
+CREATE TRIGGER prepare_to_count AFTER INSERT OR UPDATE OF max_depth ON dogged.queues FOR EACH ROW WHEN ((new.max_depth IS NOT NULL)) EXECUTE FUNCTION dogged.prepare_to_count();
+
+CREATE TRIGGER refuse_bad_retention BEFORE INSERT OR UPDATE ON dogged.settings FOR EACH ROW EXECUTE FUNCTION dogged.refuse_bad_retention();
+
 CREATE TRIGGER refuse_change BEFORE DELETE OR UPDATE OR TRUNCATE ON dogged.audit FOR EACH STATEMENT EXECUTE FUNCTION dogged.refuse_change_of_audit();
 
 CREATE TRIGGER refuse_change BEFORE DELETE OR UPDATE ON dogged.task_attempts FOR EACH ROW EXECUTE FUNCTION dogged.refuse_change_of_history();
@@ -1100,3 +3145,8 @@ CREATE TRIGGER refuse_to_forget BEFORE DELETE ON dogged.workers FOR EACH ROW EXE
 CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON dogged.task_attempts FOR EACH STATEMENT EXECUTE FUNCTION dogged.refuse_change_of_history();
 
 CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON dogged.task_attempts_default FOR EACH STATEMENT EXECUTE FUNCTION dogged.refuse_change_of_history();
+
+CREATE TRIGGER tell_workers AFTER DELETE OR UPDATE ON dogged.queues FOR EACH STATEMENT EXECUTE FUNCTION dogged.tell_of_queues();
+
+ALTER TABLE ONLY dogged.queue_depths
+    ADD CONSTRAINT queue_depths_queue_fkey FOREIGN KEY (queue) REFERENCES dogged.queues(name) ON DELETE CASCADE;

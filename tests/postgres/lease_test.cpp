@@ -339,7 +339,8 @@ TEST_CASE("no handler begins once the time of the lease is over by the worker's 
                                 .definitions = definitions,
                                 .tally = tally,
                                 .on_report = [&](const runtime::Report&) { ++reports; },
-                                .on_deadline = [](std::chrono::steady_clock::time_point) {}}};
+                                .on_deadline = [](std::chrono::steady_clock::time_point) {},
+                                .on_expired = [] {}}};
     std::vector<runtime::ClaimedTask> tasks(1);
     tasks[0].id = 1;
     tasks[0].attempt = 1;
