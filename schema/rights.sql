@@ -80,7 +80,7 @@ select r.object, r.privileges, r.roles, r.except_columns
     ('dead_letter_standing', 'execute', '{viewer,operator}', '{}'),
     ('export_dead_letters', 'execute', '{operator}', '{}'),
     ('import_dead_letters', 'execute as owner', '{operator}', '{}'),
-    ('cancel', 'execute as owner', '{operator}', '{}'),
+    ('cancel', 'execute as owner', '{worker,operator}', '{}'),  -- workers: what they give back and shall not run again
     ('reschedule', 'execute as owner', '{operator}', '{}'),
     ('replay', 'execute as owner', '{operator}', '{}'),
     ('replay_many', 'execute as owner', '{operator}', '{}'),

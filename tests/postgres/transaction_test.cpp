@@ -454,18 +454,14 @@ TEST_CASE("the rights that docs/transactions.md names are enough for a role, and
     transaction.exec("set local role " + role);
     CHECK_THROWS_AS(attempt.complete_in(transaction), pqxx::insufficient_privilege);
   }
-  database.script("grant usage on schema " + database.schema() + " to " + role +
-                  "; grant select on dogged.settings, dogged.queues, dogged.task_definitions, dogged.workers to " +
-                  role + "; grant select, insert on dogged.tasks_live to " + role +
-                  "; grant usage on sequence dogged.tasks_id_seq to " + role);
+  database.run("grant dogged_test_producer to " + role);
   {
     pqxx::work transaction{ledger.connection()};
     transaction.exec("set local role " + role);
     enqueue_in(transaction, work, no_args, {}, database.schema());
     CHECK_THROWS_AS(attempt.complete_in(transaction), pqxx::insufficient_privilege);
   }
-  database.script("grant delete on dogged.tasks_live to " + role + "; grant select, insert on dogged.tasks to " + role +
-                  "; grant insert on dogged.task_attempts to " + role);
+  database.run("grant dogged_test_worker to " + role);
   {
     pqxx::work transaction{ledger.connection()};
     transaction.exec("set local role " + role);
