@@ -2,20 +2,23 @@
 -- taken, and dead letters as lines of a file, and back.
 -- Bodies in SQL-standard form are bound when they are created, so that no search_path can change them, and are inlined.
 
--- A null filter takes all. Inlined, each of its conditions finds its index, and those of null filters vanish.
+-- A null filter takes all. Inlined, each of its conditions finds its index, and those of null filters vanish. By columns, not by
+-- row: a viewer has no right on the args.
 create or replace function dogged.dead_letter_matches(
-  letter dogged.tasks_failed, name text, queue text, error_code text, message text, failed_after timestamptz,
-  failed_before timestamptz, ids bigint[]) returns boolean
+  letter_id bigint, letter_name text, letter_queue text, letter_code text, letter_message text, failed_at timestamptz,
+  name text, queue text, error_code text, message text, failed_after timestamptz, failed_before timestamptz, ids bigint[])
+returns boolean
 language sql immutable parallel safe return
-  (name is null or (letter).name = name)
-  and (queue is null or (letter).queue = queue)
-  and (error_code is null or (letter).error_code = error_code)
-  and (message is null or (letter).error_message ~ message)
-  and (failed_after is null or (letter).finished_at >= failed_after)
-  and (failed_before is null or (letter).finished_at < failed_before)
-  and (ids is null or (letter).id = any (ids));
-comment on function dogged.dead_letter_matches(dogged.tasks_failed, text, text, text, text, timestamptz, timestamptz, bigint[]) is
-  'Whether a row of tasks_failed is what `dogged dead` was asked for; null means all. message: a regular expression of '
+  (name is null or letter_name = name)
+  and (queue is null or letter_queue = queue)
+  and (error_code is null or letter_code = error_code)
+  and (message is null or letter_message ~ message)
+  and (failed_after is null or failed_at >= failed_after)
+  and (failed_before is null or failed_at < failed_before)
+  and (ids is null or letter_id = any (ids));
+comment on function dogged.dead_letter_matches(bigint, text, text, text, text, timestamptz, text, text, text, text, timestamptz,
+                                               timestamptz, bigint[]) is
+  'Internal: whether a dead letter is what `dogged dead` was asked for; null means all. message: a regular expression of '
   'PostgreSQL; failed_after is included, failed_before is not.';
 
 -- Links first, for they hold numbers; then quoted text; then whatever has a digit in it, as UUIDs, hexadecimal numbers,

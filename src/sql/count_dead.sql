@@ -3,7 +3,8 @@ select f.error_code, count(*) as count,
        (extract(epoch from min(f.finished_at)) * 1000000)::bigint as first_us,
        (extract(epoch from max(f.finished_at)) * 1000000)::bigint as last_us
   from dogged.tasks_failed f
- where dogged.dead_letter_matches(f, $1::text, $2::text, $3::text, $4::text, $5::timestamptz, $6::timestamptz,
+ where dogged.dead_letter_matches(f.id, f.name, f.queue, f.error_code, f.error_message, f.finished_at,
+                                  $1::text, $2::text, $3::text, $4::text, $5::timestamptz, $6::timestamptz,
                                   $7::bigint[])
  group by f.error_code
  order by count(*) desc, f.error_code

@@ -7,7 +7,8 @@ select g.error_code, g.message, sum(g.count)::bigint as count, to_json(array_agg
   from (select f.error_code, dogged.error_fingerprint(f.error_message) as message, f.name, count(*) as count,
                min(f.finished_at) as first, max(f.finished_at) as last, max(f.id) as sample_id
           from dogged.tasks_failed f
-         where dogged.dead_letter_matches(f, $1::text, $2::text, $3::text, $4::text, $5::timestamptz, $6::timestamptz,
+         where dogged.dead_letter_matches(f.id, f.name, f.queue, f.error_code, f.error_message, f.finished_at,
+                                  $1::text, $2::text, $3::text, $4::text, $5::timestamptz, $6::timestamptz,
                                   $7::bigint[])
          group by 1, 2, 3) g
  group by g.error_code, g.message
