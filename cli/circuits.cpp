@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "circuit/shared_circuit.hpp"
+#include "cli/audited_change.hpp"
 #include "cli/commands.hpp"
 #include "cli/json_object.hpp"
 #include "cli/task_rows.hpp"
@@ -94,9 +95,9 @@ ExitCode list(const Invocation& invocation) {
 }
 
 ExitCode change(const Invocation& invocation, const std::string& name,
-                SharedCircuit (*how)(db::Connection&, std::string_view)) {
+                SharedCircuit (*how)(db::Connection&, std::string_view, std::string_view)) {
   db::Connection connection = invocation.connect();
-  const SharedCircuit shared = how(connection, name);
+  const SharedCircuit shared = how(connection, name, user_at_host());
   const bool is_open = shared.circuit.state == CircuitState::open;
   invocation.print("circuit " + harmless(name, true) + " is " + std::string{to_text(shared.circuit.state)} +
                        (is_open ? ": its tasks are put off until it is closed: dogged circuits close " + name : "") +

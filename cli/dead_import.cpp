@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "cli/audited_change.hpp"
 #include "cli/commands.hpp"
 #include "cli/dead_letters.hpp"
 #include "cli/interrupt.hpp"
@@ -122,7 +123,7 @@ class Import {
       letters.push_back(line.text);
     }
     try {
-      take(connection_.run(sql::import_dead, db::Params{}.add(letters)), lines);
+      take(run_audited(connection_, sql::import_dead, db::Params{}.add(letters)), lines);
     } catch (const InvalidInput& error) {
       if (lines.size() == 1) fail(lines.front(), error);
       // One of them is none: each by itself, the mistake is found, and what stands before it is imported.

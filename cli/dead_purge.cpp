@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include "cli/audited_change.hpp"
 #include "cli/commands.hpp"
 #include "cli/dead_letters.hpp"
 #include "cli/interrupt.hpp"
@@ -107,7 +108,7 @@ ExitCode purge(const Invocation& invocation, const DeadFilterOptions& filter_opt
         invocation, letters, batch_size, "purged",
         [&](const DeadLetters& batch, DeadResults& done) {
           const db::Rows rows =
-              connection.run(sql::purge_dead, db::Params{}.add(ids_of(batch)).add(attempts_of(batch)));
+              run_audited(connection, sql::purge_dead, db::Params{}.add(ids_of(batch)).add(attempts_of(batch)));
           return take_results(rows, batch, "purged", done);
         },
         results);

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "cli/args_patch.hpp"
+#include "cli/audited_change.hpp"
 #include "cli/choices.hpp"
 #include "cli/commands.hpp"
 #include "cli/dead_letters.hpp"
@@ -76,7 +77,7 @@ class Replay {
     } else {
       params.add_null();
     }
-    const db::Rows rows = connection.run(sql::replay_dead, params);
+    const db::Rows rows = run_audited(connection, sql::replay_dead, params);
     if (per_second_) note_last_due(rows);
     return take_results(rows, letters, "replayed", results);
   }

@@ -1,20 +1,17 @@
 // One run of the command line.
 #include "cli/invocation.hpp"
 
-#include <array>
 #include <cstdlib>
 #include <iostream>
 #include <limits>
 #include <utility>
 
-#include <pwd.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "cli/json_object.hpp"
 #include "client/database_url.hpp"
 #include "migrate/migrate.hpp"
-#include "sql_statements.hpp"
 
 namespace dogged::cli {
 namespace {
@@ -25,14 +22,6 @@ constexpr std::size_t widest = 1000;
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
-}
-
-/// Who acts, for dogged.audit: the user of this machine.
-std::string user_at_host() {
-  const passwd* user = getpwuid(geteuid());
-  std::array<char, 256> host{};
-  if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
-  return (user == nullptr ? std::to_string(geteuid()) : std::string{user->pw_name}) + "@" + host.data();
 }
 
 std::size_t terminal_width() {
@@ -92,7 +81,6 @@ db::Connection Invocation::connect_to_any_schema() const {
 db::Connection Invocation::connect() const {
   db::Connection connection = connect_to_any_schema();
   migrate::require_current(connection);
-  connection.run(sql::set_actor, db::Params{}.add(user_at_host()));
   return connection;
 }
 

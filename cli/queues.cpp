@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/audited_change.hpp"
 #include "cli/choices.hpp"
 #include "cli/commands.hpp"
 #include "cli/json_object.hpp"
@@ -114,7 +115,7 @@ ExitCode pause(const Invocation& invocation, const PauseArguments& arguments) {
   params.add(arguments.duration.empty() ? std::optional<std::int64_t>{}
                                         : std::optional<std::int64_t>{duration_from_text(arguments.duration).count()});
   db::Connection connection = invocation.connect();
-  const bool changed = connection.run(sql::pause_queue, params).one().boolean("changed");
+  const bool changed = run_audited(connection, sql::pause_queue, params).one().boolean("changed");
   const db::Rows rows = read(connection, arguments.name);
   const db::Row row = rows.one();
   invocation.print("queue " + arguments.name + " is " + pause_text(row, invocation.style().zone) +
@@ -126,7 +127,7 @@ ExitCode pause(const Invocation& invocation, const PauseArguments& arguments) {
 
 ExitCode resume(const Invocation& invocation, const std::string& name) {
   db::Connection connection = invocation.connect();
-  const bool changed = connection.run(sql::resume_queue, db::Params{}.add(name)).one().boolean("changed");
+  const bool changed = run_audited(connection, sql::resume_queue, db::Params{}.add(name)).one().boolean("changed");
   const db::Rows rows = read(connection, name);
   invocation.print("queue " + name + (changed ? " goes on: " : " was not paused: ") +
                        tasks_text(rows.one().number("ready")) + " ready\n",
@@ -181,7 +182,7 @@ ExitCode set(const Invocation& invocation, const SetArguments& arguments) {
   const nlohmann::json settings = settings_of(arguments);
   db::Connection connection = invocation.connect();
   const db::Params params = db::Params{}.add(arguments.name).add(settings.dump());
-  const bool changed = connection.run(sql::set_queue, params).one().boolean("changed");
+  const bool changed = run_audited(connection, sql::set_queue, params).one().boolean("changed");
   const db::Rows rows = read(connection, arguments.name);
   invocation.print("queue " + arguments.name + (changed ? ": " : " was so before: ") + settings_text(rows.one()) + "\n",
                    json_of(rows.one()));

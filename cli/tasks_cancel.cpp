@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include "cli/audited_change.hpp"
 #include "cli/choices.hpp"
 #include "cli/commands.hpp"
 #include "cli/interrupt.hpp"
@@ -50,7 +51,7 @@ CLI::Validator is_id_to_cancel() {
 
 Cancellations cancel_all(db::Connection& connection, const TaskIds& ids) {
   Cancellations tasks;
-  for (const db::Row& row : connection.run(sql::cancel_tasks, db::Params{}.add(ids))) {
+  for (const db::Row& row : run_audited(connection, sql::cancel_tasks, db::Params{}.add(ids))) {
     tasks[row.number("id")].result = row.text("result");
   }
   for (auto& [id, standing] : look_at(connection, ids)) tasks[id].standing = standing;

@@ -1,6 +1,7 @@
 // `dogged tasks retry` and `dogged tasks reschedule`: other times for tasks that wait.
 #include <memory>
 
+#include "cli/audited_change.hpp"
 #include "cli/choices.hpp"
 #include "cli/commands.hpp"
 #include "cli/json_object.hpp"
@@ -103,7 +104,7 @@ ExitCode reschedule(const Invocation& invocation, const std::string& command, co
   db::Connection connection = invocation.connect();
   const auto parameter = as_parameter(time(connection));
   Tasks tasks;
-  for (const db::Row& row : connection.run(sql::reschedule_tasks, db::Params{}.add(ids).add(parameter))) {
+  for (const db::Row& row : run_audited(connection, sql::reschedule_tasks, db::Params{}.add(ids).add(parameter))) {
     tasks[row.number("id")].result = row.text("result");
   }
   for (auto& [id, standing] : look_at(connection, ids)) tasks[id].standing = standing;

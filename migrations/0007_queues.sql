@@ -38,6 +38,7 @@ create table dogged.queue_depths (
 comment on table dogged.queue_depths is
   'What queues with a max_depth held when they were counted last: since then they have grown by no more than the ids that were '
   'given out, so that enqueue seldom counts.';
+comment on column dogged.queue_depths.queue is 'Its name.';
 comment on column dogged.queue_depths.held is 'Tasks that had not ended.';
 comment on column dogged.queue_depths.last_id is 'The last value of tasks_id_seq then.';
 

@@ -14,3 +14,9 @@ select parent.relname::text as parent, part.relname::text as partition, days.day
 comment on view dogged.partitions is
   'One row for each day (UTC) of tasks_done, tasks_failed and task_attempts. Retention drops it after kept_until; of attempts it keeps '
   'those of dead letters and of tasks that have not ended, in a smaller partition (is_kept).';
+comment on column dogged.partitions.parent is 'tasks_done, tasks_failed or task_attempts.';
+comment on column dogged.partitions.partition is 'The name of the table that holds the day.';
+comment on column dogged.partitions.day is 'Of finished_at, in UTC.';
+comment on column dogged.partitions.is_kept is 'What retention has left of a day of attempts.';
+comment on column dogged.partitions.kept_until is 'When the day is old enough to be dropped.';
+comment on column dogged.partitions.bytes is 'Of the table and its indexes.';

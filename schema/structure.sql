@@ -2247,6 +2247,18 @@ CREATE VIEW dogged.partitions AS
 
 COMMENT ON VIEW dogged.partitions IS 'One row for each day (UTC) of tasks_done, tasks_failed and task_attempts. Retention drops it after kept_until; of attempts it keeps those of dead letters and of tasks that have not ended, in a smaller partition (is_kept).';
 
+COMMENT ON COLUMN dogged.partitions.parent IS 'tasks_done, tasks_failed or task_attempts.';
+
+COMMENT ON COLUMN dogged.partitions.partition IS 'The name of the table that holds the day.';
+
+COMMENT ON COLUMN dogged.partitions.day IS 'Of finished_at, in UTC.';
+
+COMMENT ON COLUMN dogged.partitions.is_kept IS 'What retention has left of a day of attempts.';
+
+COMMENT ON COLUMN dogged.partitions.kept_until IS 'When the day is old enough to be dropped.';
+
+COMMENT ON COLUMN dogged.partitions.bytes IS 'Of the table and its indexes.';
+
 CREATE TABLE dogged.queue_depths (
     queue text NOT NULL,
     held integer NOT NULL,
@@ -2255,6 +2267,8 @@ CREATE TABLE dogged.queue_depths (
 WITH (fillfactor='50');
 
 COMMENT ON TABLE dogged.queue_depths IS 'What queues with a max_depth held when they were counted last: since then they have grown by no more than the ids that were given out, so that enqueue seldom counts.';
+
+COMMENT ON COLUMN dogged.queue_depths.queue IS 'Its name.';
 
 COMMENT ON COLUMN dogged.queue_depths.held IS 'Tasks that had not ended.';
 

@@ -35,7 +35,7 @@ constexpr milliseconds while_locked{250};              // what is to be given ba
 constexpr milliseconds longest_wait_for_thread{1000};  // then a prefetched task is for others
 constexpr milliseconds between_sums{1000};             // of what dogged.claims lists; or when they list this many tasks
 constexpr std::size_t long_list = 16'000;
-constexpr milliseconds oldest_queue_settings{1000};  // that a claim goes by
+constexpr milliseconds oldest_queue_settings{1000};                     // that a claim goes by
 constexpr milliseconds longest_expiry = std::chrono::hours{24 * 3650};  // a later one was set by hand
 
 }  // namespace

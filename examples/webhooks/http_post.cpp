@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <memory>
 #include <stdexcept>
 #include <string_view>
@@ -14,6 +15,7 @@ namespace {
 
 /// CONNECT_REFUSED, CONNECT_TIMEOUT or CONNECT_FAILED, whatever else errno may have been left at.
 std::string code_of_failed_connect(int os_errno) {
+  if (os_errno == ETIMEDOUT) return "CONNECT_TIMEOUT";  // there was no connection yet
   const dogged::Classification cause = dogged::classify_errno(os_errno);
   return cause.code.view().starts_with("CONNECT_") ? cause.code.str() : "CONNECT_FAILED";
 }

@@ -47,8 +47,11 @@ std::optional<SharedCircuit> change_locked_by(const db::Statement& lock, db::Con
   return shared;
 }
 
-SharedCircuit apply(db::Connection& connection, std::string_view name, detail::CircuitEvent::Kind kind) {
-  return change_circuit(connection, name, [kind](const SharedCircuit& shared) {
+SharedCircuit apply(db::Connection& connection, std::string_view name, std::string_view actor, std::string_view action,
+                    detail::CircuitEvent::Kind kind) {
+  return change_circuit(connection, name, [&](const SharedCircuit& shared) {
+    connection.run(sql::set_actor, db::Params{}.add(actor));
+    connection.run(sql::audit_circuit, db::Params{}.add(action).add(name).add(to_text(shared.circuit.state)));
     return detail::step(shared.circuit, shared.settings, {kind}, shared.now_ms).circuit;
   });
 }
@@ -88,12 +91,12 @@ std::optional<SharedCircuit> try_change_circuit(db::Connection& connection, std:
   return change_locked_by(sql::try_lock_circuit, connection, name, change);
 }
 
-SharedCircuit force_open(db::Connection& connection, std::string_view name) {
-  return apply(connection, name, detail::CircuitEvent::Kind::force_open);
+SharedCircuit force_open(db::Connection& connection, std::string_view name, std::string_view actor) {
+  return apply(connection, name, actor, "open_circuit", detail::CircuitEvent::Kind::force_open);
 }
 
-SharedCircuit reset(db::Connection& connection, std::string_view name) {
-  return apply(connection, name, detail::CircuitEvent::Kind::reset);
+SharedCircuit reset(db::Connection& connection, std::string_view name, std::string_view actor) {
+  return apply(connection, name, actor, "close_circuit", detail::CircuitEvent::Kind::reset);
 }
 
 }  // namespace dogged::circuit

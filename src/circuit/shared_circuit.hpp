@@ -38,8 +38,9 @@ SharedCircuit change_circuit(db::Connection& connection, std::string_view name,
     db::Connection& connection, std::string_view name,
     const std::function<detail::Circuit(const SharedCircuit&)>& change);
 
-/// For operators: open until it is closed; closed, with nothing counted.
-SharedCircuit force_open(db::Connection& connection, std::string_view name);
-SharedCircuit reset(db::Connection& connection, std::string_view name);
+/// For operators: open until it is closed; closed, with nothing counted. dogged.audit says that it was `actor`; if that
+/// is empty, the database's user.
+SharedCircuit force_open(db::Connection& connection, std::string_view name, std::string_view actor = {});
+SharedCircuit reset(db::Connection& connection, std::string_view name, std::string_view actor = {});
 
 }  // namespace dogged::circuit

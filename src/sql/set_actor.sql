@@ -1,2 +1,2 @@
--- Who acts in this session, for dogged.audit.
-select set_config('dogged.actor', $1::text, false)
+-- Who acts in this transaction, for dogged.audit; empty: the database's user.
+select set_config('dogged.actor', $1::text, true)

@@ -272,7 +272,7 @@ TEST_CASE("the backlog of an open circuit is put off without being claimed, and 
   make_circuit(database, "open");
   database.script(
       "create table dogged.claimed (name text); "
-      "create function dogged.note_claimed() returns trigger language plpgsql as $$ begin "
+      "create function dogged.note_claimed() returns trigger language plpgsql security definer as $$ begin "
       "insert into dogged.claimed values (new.name); return null; end $$; "
       "create trigger note_claimed after update on dogged.tasks_live for each row "
       "when (old.status = 'pending' and new.status = 'running') execute function dogged.note_claimed()");
@@ -453,4 +453,15 @@ TEST_CASE("a circuit that nobody has declared cannot be changed, and the error s
   const auto error = error_of<InvalidInput>([&] { circuit::force_open(database.connection(), "nowhere"); });
   CHECK(contains(error.message(), "\"nowhere\""));
   CHECK(contains(error.hint(), "dogged circuits list"));
+}
+
+TEST_CASE("the audit says who opened a circuit by hand, and who closed it") {
+  TestDatabase database;
+  make_circuit(database, "closed");
+  circuit::force_open(database.connection(), "payments-api", "ann@desk");
+  circuit::reset(database.connection(), "payments-api");
+  CHECK(database.value(
+            "select string_agg((actor = 'ann@desk') || ' ' || action || ' ' || (details ->> 'circuit') || ' ' || "
+            "(details ->> 'was'), ', ' order by id) as value from dogged.audit") ==
+        "true open_circuit payments-api closed, false close_circuit payments-api open");
 }

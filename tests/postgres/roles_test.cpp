@@ -103,9 +103,18 @@ TEST_CASE("a producer asks what became of a call whose answer was lost, and its 
   const std::string producer = "11111111-1111-4111-8111-111111111111";
   db::Connection connection{database.settings_of("producer")};
   const auto enqueue = [&] {
-    return connection.run(
-        sql::enqueue,
-        db::Params{}.add("a.b").add("{}").add_null().add_null().add_null().add_null().add_null().add(producer).add(7));
+    return connection.run(sql::enqueue, db::Params{}
+                                            .add("a.b")
+                                            .add("{}")
+                                            .add_null()
+                                            .add_null()
+                                            .add_null()
+                                            .add_null()
+                                            .add_null()
+                                            .add_null()
+                                            .add_null()
+                                            .add(producer)
+                                            .add(7));
   };
   const std::int64_t id = enqueue().one().number("id");
 

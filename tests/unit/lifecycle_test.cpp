@@ -335,7 +335,7 @@ TEST_CASE("a next run that would fall after expires_at is not: the task expires,
       CHECK(late.status == Status::expired);
       CHECK_FALSE(late.will_retry());
       CHECK(late.outcome == one.outcome);
-      CHECK(late.error_code == expected_code(one.outcome));
+      CHECK(late.code() == expected_code(one.outcome));
       CHECK(late.retry_count == task_of(one).retry_count);  // a retry that will not be is not spent
       CHECK(late.losses == without.losses);
     }
