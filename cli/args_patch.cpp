@@ -67,6 +67,21 @@ std::string mistake_of(const json& operation) {
   return has_value && !operation.contains("value") ? "it has no value" : "";
 }
 
+/// nlohmann's patch() passes over what it is to set or remove in something that is neither an object nor an array.
+void require_container(const json& document, const json& operation, const char* key) {
+  const json::json_pointer pointer{operation.at(key).get<std::string>()};
+  if (pointer.empty() || document.at(pointer.parent_pointer()).is_structured()) return;
+  throw InvalidInput("nothing can be at " + pointer.to_string() + ": " + pointer.parent_pointer().to_string() +
+                     " is neither an object nor an array");
+}
+
+void apply_operation(json& document, const json& operation) {
+  const auto& name = operation.at("op").get_ref<const std::string&>();
+  if (name != "test") require_container(document, operation, "path");
+  if (name == "move") require_container(document, operation, "from");
+  document = document.patch(json::array({operation}));
+}
+
 }  // namespace
 
 ArgsPatch::ArgsPatch(std::string_view text) {
@@ -88,7 +103,9 @@ ArgsPatch::ArgsPatch(std::string_view text) {
 
 std::string ArgsPatch::apply(std::string_view document) const {
   try {
-    return parsed(document).patch(patch_).dump();
+    json patched = parsed(document);
+    for (const json& operation : patch_) apply_operation(patched, operation);
+    return patched.dump();
   } catch (const json::exception& error) {
     throw InvalidInput(reason_of(error));
   }

@@ -93,6 +93,12 @@ class Import {
   }
 
  private:
+  static std::string reason_of(const std::string& result) {
+    if (result == "no_queue") return "its queue does not exist";
+    if (result == "too_old") return "it failed longer ago than dead letters are kept, settings.keep_failed_days";
+    return "its id is taken";
+  }
+
   static std::string lines_text(const std::vector<std::int64_t>& numbers) {
     std::string text = numbers.size() == 1 ? "line " : "lines ";
     for (std::size_t i = 0; i < std::min(numbers.size(), most_lines_listed); ++i) {
@@ -128,6 +134,9 @@ class Import {
       if (lines.size() == 1) fail(lines.front(), error);
       // One of them is none: each by itself, the mistake is found, and what stands before it is imported.
       for (const Line& line : lines) put_back({line});
+    } catch (const ConnectionError& error) {
+      throw Failure(exit_code_for(error), error.message() + " (" + dead_letters_text(imported_) + " imported before)",
+                    "run it again: of those that are there already it says that their id is taken");
     }
   }
 
@@ -139,7 +148,7 @@ class Import {
         continue;
       }
       const std::int64_t number = lines.at(static_cast<std::size_t>(row.number("place") - 1)).number;
-      not_imported_[result == "no_queue" ? "its queue does not exist" : "its id is taken"].push_back(number);
+      not_imported_[reason_of(result)].push_back(number);
     }
   }
 

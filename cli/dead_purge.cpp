@@ -137,9 +137,12 @@ void add_dead_purge(CLI::App& dead, Invocation& invocation) {
       "the disk before anything is deleted, and `dogged dead import` puts it back. Each is noted in dogged.audit.",
       [&invocation, filter, options] { return purge(invocation, *filter, *options); });
   add_dead_choice(*command, filter);
-  command->add_flag("--dry-run", options->dry_run, "Change nothing; count by error code what would be purged");
+  CLI::Option* dry_run =
+      command->add_flag("--dry-run", options->dry_run, "Change nothing; count by error code what would be purged");
   command->add_flag("--yes", options->yes, "Do not ask");
-  command->add_option("--export", options->export_to, "Write them to a new file first")->type_name("FILE");
+  command->add_option("--export", options->export_to, "Write them to a new file first")
+      ->type_name("FILE")
+      ->excludes(dry_run);
 }
 
 }  // namespace dogged::cli

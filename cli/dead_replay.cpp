@@ -126,7 +126,7 @@ class Replay {
 /// How the same command goes on after it was cut short.
 std::string how_to_go_on(const DeadFilter& filter, const Replay& work) {
   std::string text = "run it again with --failed-before " + to_iso8601(filter.now()) +
-                     ": what was replayed is left alone, also where it failed again";
+                     " (in place of --all): what was replayed is left alone, also where it failed again";
   if (work.last_due()) text += "; those that were replayed are due until " + to_iso8601(*work.last_due());
   return text;
 }
@@ -213,7 +213,8 @@ void add_dead_replay(CLI::App& dead, Invocation& invocation) {
       "The exit code is 1 if one was not replayed.",
       [&invocation, filter, options] { return replay(invocation, *filter, *options); });
   add_dead_choice(*command, filter);
-  command->add_flag("--dry-run", options->dry_run, "Change nothing; count by error code what would be replayed");
+  CLI::Option* dry_run =
+      command->add_flag("--dry-run", options->dry_run, "Change nothing; count by error code what would be replayed");
   command->add_option("--rate", options->rate, "No more than so many fall due in a time: 50/s, 600/m, 1000/h")
       ->type_name("RATE");
   command->add_option("--delay", options->delay, "The first falls due so long from now: 10m")
@@ -221,7 +222,8 @@ void add_dead_replay(CLI::App& dead, Invocation& invocation) {
       ->check(is_duration());
   command
       ->add_option("--edit-args", options->edit_args, "Change the args by a JSON Patch (RFC 6902), or @FILE with one")
-      ->type_name("PATCH");
+      ->type_name("PATCH")
+      ->excludes(dry_run);
 }
 
 }  // namespace dogged::cli

@@ -310,33 +310,43 @@ void add_enqueue(CLI::App& app, Invocation& invocation) {
   CLI::Option* name = command->add_option("name", arguments->name, "The task's name")->type_name("NAME");
   command->add_option("args", arguments->args, "Its args as JSON; - reads them from stdin; {} unless said")
       ->type_name("ARGS");
-  command->add_option("--queue", arguments->queue, "The queue; unless said, the one that the task's worker declared")
-      ->type_name("NAME");
+  CLI::Option* queue =
+      command
+          ->add_option("--queue", arguments->queue, "The queue; unless said, the one that the task's worker declared")
+          ->type_name("NAME");
   CLI::Option* run_at = command->add_option("--run-at", arguments->run_at, "Not before this time: 2026-11-21T14:00:00Z")
                             ->type_name("TIME");
-  command->add_option("--delay", arguments->delay, "Not before this long from now: 30s, 1h30m, 7d")
-      ->type_name("DURATION")
-      ->excludes(run_at);
-  command->add_option("--priority", arguments->priority, "Lower runs first, -32768 to 32767; 0 unless said")
-      ->type_name("N");
+  CLI::Option* delay = command->add_option("--delay", arguments->delay, "Not before this long from now: 30s, 1h30m, 7d")
+                           ->type_name("DURATION")
+                           ->excludes(run_at);
+  CLI::Option* priority =
+      command->add_option("--priority", arguments->priority, "Lower runs first, -32768 to 32767; 0 unless said")
+          ->type_name("N");
   CLI::Option* expires_at =
       command
           ->add_option("--expires-at", arguments->expires_at,
                        "Good until: not begun after this time; a task that is pending then ends as expired")
           ->type_name("TIME");
-  command->add_option("--expires-in", arguments->expires_in, "The same as a time from now: 30s, 1h30m, 7d")
-      ->type_name("DURATION")
-      ->excludes(expires_at);
-  command->add_option("--trace-context", arguments->trace_context, "Carried to the handler and to every attempt")
-      ->type_name("TEXT");
+  CLI::Option* expires_in =
+      command->add_option("--expires-in", arguments->expires_in, "The same as a time from now: 30s, 1h30m, 7d")
+          ->type_name("DURATION")
+          ->excludes(expires_at);
+  CLI::Option* trace_context =
+      command->add_option("--trace-context", arguments->trace_context, "Carried to the handler and to every attempt")
+          ->type_name("TEXT");
   command
       ->add_option("--wait-for-room", arguments->wait_for_room,
                    "If the queue is at its limit: wait up to this long until it has room")
       ->type_name("DURATION");
-  command->add_option("--ndjson", arguments->file, "Enqueue a task for each line of a file; - or nothing reads stdin")
-      ->type_name("FILE")
-      ->expected(0, 1)
-      ->excludes(name);
+  CLI::Option* ndjson =
+      command
+          ->add_option("--ndjson", arguments->file, "Enqueue a task for each line of a file; - or nothing reads stdin")
+          ->type_name("FILE")
+          ->expected(0, 1);
+  // Each line says these of its own task.
+  for (CLI::Option* of_one : {name, queue, run_at, delay, priority, expires_at, expires_in, trace_context}) {
+    ndjson->excludes(of_one);
+  }
   command->parse_complete_callback([command, arguments] { arguments->many = command->count("--ndjson") > 0; });
 }
 

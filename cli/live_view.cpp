@@ -6,7 +6,11 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <dogged/error.hpp>
+
 #include "cli/interrupt.hpp"
+#include "retry/duration.hpp"
+#include "retry/message.hpp"
 
 namespace dogged::cli {
 namespace {
@@ -26,6 +30,14 @@ std::string cut(const std::string& text, std::size_t lines) {
 }
 
 }  // namespace
+
+std::chrono::milliseconds interval_from_text(const std::string& text) {
+  if (text.empty()) return usual_interval;
+  const auto interval = duration_from_text(text);
+  if (interval >= std::chrono::milliseconds{100} && interval <= std::chrono::hours{1}) return interval;
+  throw InvalidInput("the interval is " + in_quotes(text) + ", and must be 100ms to 1h",
+                     "each look is a question to the database");
+}
 
 bool is_terminal() { return isatty(STDOUT_FILENO) == 1; }
 

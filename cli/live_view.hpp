@@ -10,6 +10,10 @@ namespace dogged::cli {
 
 inline constexpr std::chrono::milliseconds usual_interval{1000};
 
+/// The time from one picture to the next: a duration, or usual_interval if `text` is empty. Throws InvalidInput where
+/// it is none or not 100 ms to 1 h.
+[[nodiscard]] std::chrono::milliseconds interval_from_text(const std::string& text);
+
 /// Whether people watch: stdout is a terminal.
 [[nodiscard]] bool is_terminal();
 

@@ -108,7 +108,7 @@ ExitCode stats(const Invocation& invocation, const std::string& watch) {
     invocation.print(columns, read(connection), "no queues");
     return ExitCode::ok;
   }
-  const milliseconds interval = watch == "true" ? usual_interval : duration_from_text(watch);
+  const milliseconds interval = interval_from_text(watch == "true" ? "" : watch);
   repeat_until_interrupted(interval, [&] { show(invocation, read(connection)); });
   return ExitCode::ok;
 }

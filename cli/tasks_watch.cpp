@@ -113,7 +113,7 @@ ExitCode watch(const Invocation& invocation, const WatchOptions& options) {
   if (invocation.format == Format::json) {
     throw Failure(ExitCode::wrong_input, "one JSON document would never end", "-o ndjson gives a line for each change");
   }
-  const auto interval = options.interval.empty() ? usual_interval : duration_from_text(options.interval);
+  const auto interval = interval_from_text(options.interval);
   db::Connection connection = invocation.connect();
   TaskSearch search{connection, options.filter};
   if (invocation.format == Format::table && is_terminal()) {

@@ -109,8 +109,8 @@ begin
   elsif octet_length((letter -> 'args')::text) > max_args_bytes then
     mistake := format('args has %s bytes as JSON; the limit is %s (dogged.settings.max_args_bytes)',
                       octet_length((letter -> 'args')::text), max_args_bytes);
-  elsif (letter ->> 'attempts')::integer < 1 then
-    mistake := format('attempts is %s; a dead letter has at least 1', letter ->> 'attempts');
+  elsif (letter ->> 'attempts')::bigint not between 1 and 1000000 then
+    mistake := format('attempts is %s; a dead letter has 1 to 1000000', letter ->> 'attempts');
   elsif (letter ->> 'retry_count')::integer < 0 or (letter ->> 'losses')::integer < 0 then
     mistake := 'retry_count or losses is negative';
   elsif not isfinite((letter ->> 'failed_at')::timestamptz) or (letter ->> 'failed_at')::timestamptz > now() + interval '5 minutes'
@@ -135,8 +135,9 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
   highest_id bigint;
+  free_ids bigint[];
 begin
-  -- One import at a time: of two, both would find an id free. Enqueue cannot come between, as it takes new ids.
+  -- One import at a time: of two, both would find an id free.
   perform pg_advisory_xact_lock(hashtextextended('dogged.import_dead_letters', 0));
   perform dogged.refuse_dead_letter(l) from unnest(letters) l;
 
@@ -144,10 +145,20 @@ begin
   select max((l ->> 'id')::bigint) into highest_id from unnest(letters) l;
   perform setval('dogged.tasks_id_seq', highest_id + 1000000) from dogged.tasks_id_seq s where s.last_value <= highest_id;
 
+  -- An enqueue may have taken one of the ids and not have committed: the key waits for it. Later ones take new ids.
+  with placeholder as (
+    insert into dogged.tasks_live (id, queue, name, args)
+    select distinct (l ->> 'id')::bigint, 'default', 'imported', '{}'::jsonb from unnest(letters) l order by 1
+        on conflict (id) do nothing returning id
+  )
+  select array_agg(p.id) into free_ids from placeholder p;
+  delete from dogged.tasks_live t where t.id = any (free_ids);
+
   return query
     with given as materialized (
       select l.place, l.letter, (l.letter ->> 'id')::bigint as id, l.letter ->> 'name' as name, l.letter ->> 'queue' as queue,
-             (l.letter ->> 'attempts')::integer as attempts
+             (l.letter ->> 'attempts')::integer as attempts,
+             ((l.letter ->> 'failed_at')::timestamptz at time zone 'UTC')::date as failed_on
         from unnest(letters) with ordinality as l (letter, place)
     ), judged as materialized (
       select g.*,
@@ -157,8 +168,9 @@ begin
                     or exists (select from dogged.task_attempts h
                                 where h.task_id = g.id and (h.name <> g.name or h.attempt > g.attempts)) then 'id_taken'
                   when not exists (select from dogged.queues q where q.name = g.queue) then 'no_queue'
+                  when g.failed_on + 1 + s.keep_failed_days <= (clock_timestamp() at time zone 'UTC')::date then 'too_old'
                   else 'imported' end as result
-        from given g
+        from given g cross join dogged.settings s
     ), inserted as (
       insert into dogged.tasks (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
                                 claimed_at, finished_at, error_code, error_message, trace_context)
@@ -196,4 +208,4 @@ begin
 end $$;
 comment on function dogged.import_dead_letters(jsonb[]) is
   'Puts dead letters back as export_dead_letters wrote them, under their ids, in the caller''s transaction. For each, by its '
-  'place: imported; id_taken: there is a task of that id, or was another one; no_queue. Error 22023 for what is none.';
+  'place: imported; id_taken: there is a task of that id, or was another one; no_queue; too_old: settings.keep_failed_days are over. Error 22023 for what is none.';

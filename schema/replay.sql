@@ -54,7 +54,7 @@ begin
                                    worker_id, claimed_at, error_code, error_message, trace_context, ready_position)
     select d.id, 'pending', d.queue, d.name, d.priority, coalesce(d.new_args, d.args), d.enqueued_at, d.run_at,
            d.due_at > now(), d.due_at, d.attempt, d.worker_id, d.claimed_at, d.error_code, d.error_message, d.trace_context,
-           case when d.due_at <= now() then nextval('dogged.tasks_id_seq') end
+           nextval('dogged.tasks_id_seq')
       from (select * from due order by id) d
   ), audited as (
     insert into dogged.audit (actor, application, action, task_id, details)

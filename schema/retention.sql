@@ -84,7 +84,7 @@ begin
   partition := due.partition;
   begin
     if parent = 'task_attempts' then
-      -- An attempt that is written late waits until the copy has taken the day's place.
+      -- An attempt that is written late is not lost: it has locked the parent already, and this step is postponed.
       execute format('lock table dogged.%I in share mode', due.partition);
       rows_kept := dogged.make_kept_attempts(due.partition, due.day);
       perform dogged.replace_attempts(due.partition, due.day, rows_kept > 0);
@@ -158,9 +158,13 @@ begin
   end if;
   delete from dogged.workers w
    where w.rescued_at is not null and greatest(w.rescued_at, w.stopped_at) < before
-     and w.id not in (select a.worker_id from dogged.task_attempts a where a.finished_at < before
-                       union all
-                      select t.worker_id from dogged.tasks t where t.worker_id is not null and t.status in ('failed', 'pending', 'running'));
+     -- As an array, which is hashed whatever its length: NOT IN went through all of it for each worker, once it was long.
+     and w.id <> all (array(
+           select distinct named.worker_id
+             from (select a.worker_id from dogged.task_attempts a where a.finished_at < before
+                    union all
+                   select t.worker_id from dogged.tasks t
+                    where t.worker_id is not null and t.status in ('failed', 'pending', 'running')) named));
   get diagnostics forgotten = row_count;
   return forgotten;
 end $$;

@@ -36,6 +36,12 @@ select r.object, r.privileges, r.roles, r.except_columns
     ('tasks_failed', 'select', '{viewer}', '{args,result}'),
     ('tasks_done', 'select', '{operator}', '{}'),
     ('tasks_done', 'select', '{viewer}', '{args,result}'),
+    -- Asked for by name: what stands there has no partition of its day.
+    ('tasks_failed_default', 'select', '{operator}', '{}'),
+    ('tasks_failed_default', 'select', '{viewer}', '{args,result}'),
+    ('tasks_done_default', 'select', '{operator}', '{}'),
+    ('tasks_done_default', 'select', '{viewer}', '{args,result}'),
+    ('task_attempts_default', 'select', '{viewer,operator}', '{}'),
     ('tasks_id_seq', 'select, usage', '{worker}', '{}'),
     -- Attempts are written by workers, and changed by nobody.
     ('task_attempts', 'select', '{worker,viewer,operator}', '{}'),
@@ -59,7 +65,7 @@ select r.object, r.privileges, r.roles, r.except_columns
     ('note_call', 'execute as owner', '{producer,worker,operator}', '{}'),
     ('reserve_producer', 'execute as owner', '{producer,worker,operator}', '{}'),
     ('call_made', 'execute as owner', '{producer,worker,operator}', '{}'),
-    ('answer_made', 'execute as owner', '{operator}', '{}'),
+    ('answer_made', 'execute as owner', '{worker,operator}', '{}'),
 
     -- What workers call.
     ('create_queue', 'execute as owner', '{worker,operator}', '{}'),

@@ -35,8 +35,8 @@ constexpr milliseconds while_locked{250};              // what is to be given ba
 constexpr milliseconds longest_wait_for_thread{1000};  // then a prefetched task is for others
 constexpr milliseconds between_sums{1000};             // of what dogged.claims lists; or when they list this many tasks
 constexpr std::size_t long_list = 16'000;
-constexpr milliseconds oldest_queue_settings{1000};                     // that a claim goes by
-constexpr milliseconds longest_expiry = std::chrono::hours{24 * 3650};  // a later one was set by hand
+constexpr milliseconds oldest_queue_settings{1000};                    // that a claim goes by
+constexpr milliseconds longest_ahead = std::chrono::hours{24 * 3650};  // a later one was set by hand
 
 }  // namespace
 
@@ -262,7 +262,8 @@ void Claimer::follow(Queue& queue, const QueueSettings& settings) {
 /// What was claimed ahead of its time is given back at a pause, and what runs goes on.
 void Claimer::pause_or_resume(Queue& queue, const QueueSettings& settings) {
   if (settings.resumes_in) {
-    resume_at_ = std::min(resume_at_, SteadyClock::now() + std::max(*settings.resumes_in, milliseconds{1}));
+    resume_at_ =
+        std::min(resume_at_, SteadyClock::now() + std::clamp(*settings.resumes_in, milliseconds{1}, longest_ahead));
   }
   if (settings.is_paused == queue.paused) return;
   {
@@ -442,8 +443,10 @@ void Claimer::expire(const std::vector<ClaimedTask>& tasks) {
   for (const db::Row& row : ended) {
     log_->info("event={} task={} name={} queue={}", row.text("status"), row.number("id"), row.text("name"),
                row.text("queue"));
+    circuits_.note_not_begun(*left.at(row.number("id")));
     left.erase(row.number("id"));
   }
+  (void)circuits_.tell(session_.connection());
   std::vector<ClaimedTask> not_over;
   for (const auto& [id, task] : left) not_over.push_back(*task);
   if (not_over.empty()) return;
@@ -500,7 +503,7 @@ void Claimer::hand_out(const std::vector<Wanted>& wanted, const db::Rows& rows, 
     task.trace_context = row.maybe_text("trace_context").value_or("");
     task.claimed_at = claimed_at;
     if (const auto left_ms = row.maybe_number("expires_in_ms")) {
-      task.expires_at = asked_at + std::clamp(milliseconds{*left_ms}, milliseconds{0}, longest_expiry);
+      task.expires_at = asked_at + std::clamp(milliseconds{*left_ms}, milliseconds{0}, longest_ahead);
     }
     const Place place = row.number("place");
     by_queue[task.queue].emplace_back(place, std::move(task));
@@ -522,10 +525,10 @@ void Claimer::hand_out(const std::vector<Wanted>& wanted, const db::Rows& rows, 
     std::vector<ClaimedTask> tasks, expired;
     for (auto& [place, task] : claimed) (task.expires_at <= claimed_at ? expired : tasks).push_back(std::move(task));
     expire(expired);
-    if (one.queue->retries) put_off_retries(*one.queue, tasks);  // before one of them takes the place of a probe
     std::set<std::string_view> open_circuits;
     if (circuits_.any()) open_circuits = put_off_open(tasks);
     if (one.queue->retries) {
+      put_off_retries(*one.queue, tasks);  // after the circuits: what may not begin spends nothing of the budget
       for (std::size_t i = 0; i < tasks.size(); ++i) one.queue->retries->note_execution(claimed_at);
     }
     if (!tasks.empty()) one.queue->executor->submit(std::move(tasks));
@@ -628,7 +631,7 @@ bool Claimer::promote_due() {
   if (!due_in_ms) return false;
   if (*due_in_ms > 0) {
     const std::scoped_lock lock{mutex_};
-    due_at_ = std::min(due_at_, SteadyClock::now() + milliseconds{*due_in_ms});
+    due_at_ = std::min(due_at_, SteadyClock::now() + std::min(milliseconds{*due_in_ms}, longest_ahead));
     return false;
   }
   const db::Rows promoted = session_.connection().run(sql::promote, db::Params{}.add(queue_names_));
@@ -701,6 +704,7 @@ void Claimer::put_off_retries(Queue& queue, std::vector<ClaimedTask>& tasks) {
   for (ClaimedTask& task : tasks) {
     const auto wait = task.retry_count > 0 ? queue.retries->ask(task.claimed_at, random_draw()) : std::nullopt;
     if (wait) {
+      circuits_.note_not_begun(task);  // its circuit may have let it through as a probe
       over_budget.push_back({std::move(task), *wait});
     } else {
       kept.push_back(std::move(task));

@@ -151,6 +151,7 @@ void Upkeep::expire() {
     const db::Rows batch = session_.connection().run(sql::expire, db::Params{}.add(look_back_ms));
     for (const db::Row& row : batch) ++expired[{std::string{row.text("name")}, std::string{row.text("queue")}}];
     if (batch.empty()) break;
+    if (SteadyClock::now() >= look_at_) (void)rescue();  // there may be very many
   }
   expired_at_ = begun_at;
   if (looks_at_all) expire_all_at_ = begun_at + between_looks_at_all;

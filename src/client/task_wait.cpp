@@ -120,13 +120,18 @@ void TaskWait::wait_for_news(TaskId id, SteadyClock::time_point until) {
 
 void TaskWait::connect() {
   if (connection_ && connection_->is_closed_by_server()) connection_.reset();
-  if (!connection_) {
-    listens_ = false;
-    connection_.emplace(settings_.database);
-    migrate::require_current(*connection_);
+  try {
+    if (!connection_) {
+      listens_ = false;
+      connection_.emplace(settings_.database);
+      migrate::require_current(*connection_);
+    }
+    if (!listens_) connection_->listen("ended");
+    listens_ = true;
+  } catch (...) {  // half set up is no connection
+    connection_.reset();
+    throw;
   }
-  if (std::exchange(listens_, true)) return;
-  connection_->listen("ended");
 }
 
 }  // namespace dogged
