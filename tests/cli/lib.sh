@@ -17,8 +17,10 @@ dogged() { "$dogged_program" "$@"; }
 finish() {
   (cd "$work" && "$dogged_program" dev down --remove >/dev/null 2>&1)
   rm -rf "$work"
-  if [ "$failures" -gt 0 ]; then echo "$failures checks failed"; fi
-  [ "$failures" -eq 0 ]
+  if [ "$failures" -gt 0 ]; then
+    echo "$failures checks failed"
+    exit 1 # what a trap ends with counts only where it says exit
+  fi
 }
 trap finish EXIT
 
