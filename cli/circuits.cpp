@@ -66,12 +66,6 @@ JsonObject members_of(const SharedCircuit& shared) {
   return json;
 }
 
-std::string joined(const nlohmann::json& names) {
-  std::string text;
-  for (const auto& name : names) text += (text.empty() ? "" : ", ") + name.get<std::string>();
-  return text;
-}
-
 Record record_of(const db::Row& row, const Style& style) {
   const SharedCircuit shared = circuit::shared_circuit_of(row);
   const Time changed_at = time_of(row, "changed_at_us");
@@ -81,7 +75,7 @@ Record record_of(const db::Row& row, const Style& style) {
            {date_and_clock_text(changed_at, style.zone)},
            {counted(shared)},
            {settings_text(shared.settings)},
-           {joined(nlohmann::json::parse(tasks))}},
+           {joined(nlohmann::json::parse(tasks).get<std::vector<std::string>>())}},
           members_of(shared).add("changed_at", changed_at).add_json("tasks", tasks).text()};
 }
 

@@ -69,6 +69,10 @@ void add_dead_filters(CLI::App& command, const std::shared_ptr<DeadFilterOptions
   command.add_option("--name", options->name, "With this task name")->type_name("NAME");
   command.add_option("--queue", options->queue, "Of this queue")->type_name("NAME");
   command.add_option("--error-code", options->error_code, "That failed last with this code")->type_name("CODE");
+  command.add_option("--tag", options->tags, "With this tag; with all of several, which commas part")
+      ->type_name("TAG")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   command
       .add_option("--message", options->message, "With a message that this regular expression matches (PostgreSQL's)")
       ->type_name("PATTERN");
@@ -95,7 +99,7 @@ DeadFilter::DeadFilter(const DeadFilterOptions& options, const std::string& comm
 void DeadFilter::require_choice(const std::string& command) const {
   const bool has_filter = !options_.name.empty() || !options_.queue.empty() || !options_.error_code.empty() ||
                           !options_.message.empty() || !options_.failed_after.empty() ||
-                          !options_.failed_before.empty();
+                          !options_.failed_before.empty() || !options_.tags.empty();
   if (options_.all && (has_filter || ids_)) {
     throw Failure(ExitCode::wrong_input, "--all with ids or a filter: which of them is meant?",
                   "leave --all out to take what the filter takes");
@@ -129,7 +133,8 @@ db::Params DeadFilter::params() const {
   } else {
     params.add_null();
   }
-  return params;
+  if (options_.tags.empty()) return params.add_null();
+  return params.add(options_.tags);
 }
 
 void DeadResults::add(std::int64_t id, Result result) { results_.insert_or_assign(id, std::move(result)); }

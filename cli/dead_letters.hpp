@@ -19,7 +19,7 @@ namespace dogged::cli {
 /// As they were written.
 struct DeadFilterOptions {
   std::string name, queue, error_code, message, failed_after, failed_before;
-  std::vector<std::string> ids;
+  std::vector<std::string> ids, tags;
   bool all = false;
 };
 
@@ -43,7 +43,7 @@ class DeadFilter {
 
   /// Looks at the database's clock, and whether the message's pattern is one.
   void resolve(db::Connection& connection);
-  /// $1 to $7 of the statements; after resolve().
+  /// $1 to $8 of the statements; after resolve().
   [[nodiscard]] db::Params params() const;
   /// Of the database, when it was resolved.
   [[nodiscard]] Time now() const { return now_; }

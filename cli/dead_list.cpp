@@ -9,6 +9,7 @@
 #include "cli/dead_letters.hpp"
 #include "cli/json_object.hpp"
 #include "cli/task_rows.hpp"
+#include "cli/text.hpp"
 #include "sql_statements.hpp"
 
 namespace dogged::cli {
@@ -58,7 +59,8 @@ Record record_of(const db::Row& row) {
       .add("enqueued_at", time_of(row, "enqueued_at_us"))
       .add("failed_at", failed_at)
       .add_json("args", row.text("args"))
-      .add("trace_context", row.maybe_text("trace_context"));
+      .add("trace_context", row.maybe_text("trace_context"))
+      .add_json("tags", row.text("tags"));
   constexpr std::size_t enough_for_a_line = 400;
   return {{{std::to_string(row.number("id"))},
            {std::string{row.text("name")}},
@@ -95,14 +97,6 @@ const std::vector<Column> kinds{
     {"COUNT", Align::right},  {"CODE", Align::left, true},   {"FIRST"}, {"LAST"}, {"TASKS", Align::left, true},
     {"SAMPLE", Align::right}, {"MESSAGE", Align::left, true}};
 
-std::string joined(const std::string& names_json) {
-  std::string text;
-  for (const auto& name : nlohmann::json::parse(names_json)) {
-    text += (text.empty() ? "" : ", ") + name.get<std::string>();
-  }
-  return text;
-}
-
 Record kind_of(const db::Row& row) {
   const Time first = time_of(row, "first_us");
   const Time last = time_of(row, "last_us");
@@ -114,7 +108,7 @@ Record kind_of(const db::Row& row) {
            {code.value_or(""), Color::red},
            {relative(first, now)},
            {relative(last, now)},
-           {joined(names)},
+           {joined(nlohmann::json::parse(names).get<std::vector<std::string>>())},
            {std::to_string(row.number("sample_id"))},
            {message.value_or("")}},
           JsonObject{}

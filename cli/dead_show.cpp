@@ -85,6 +85,7 @@ std::string to_json(const DeadTask& dead) {
       .add("failed_at", task.finished_at)
       .add_json("args", task.args)
       .add("trace_context", task.trace_context)
+      .add_json("tags", json_strings(task.tags))
       .add("worker", task.worker)
       .add("failed_because", why_it_failed(dead.history))
       .add_json("history", json_array(attempts))

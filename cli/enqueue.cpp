@@ -37,6 +37,7 @@ struct EnqueueArguments {
   std::string args = "{}";
   std::string queue, run_at, delay, trace_context, expires_at, expires_in, wait_for_room;
   std::int64_t priority = 0;
+  std::vector<std::string> tags;
   std::string file;
   bool many = false;
 };
@@ -64,6 +65,7 @@ NewTask task_of(const EnqueueArguments& arguments) {
   task.options.trace_context = arguments.trace_context;
   if (!arguments.expires_at.empty()) task.options.expires_at = time_point_from_text(arguments.expires_at);
   if (!arguments.expires_in.empty()) task.options.expires_in = duration_from_text(arguments.expires_in);
+  task.options.tags = arguments.tags;
   task.options.wait_for_room = wait_of(arguments);
   return task;
 }
@@ -295,13 +297,14 @@ void add_enqueue(CLI::App& app, Invocation& invocation) {
       app, invocation, "enqueue", "Enqueue a task, or many",
       "  dogged enqueue webhook.deliver '{\"url\": \"http://127.0.0.1:8080/\"}'\n"
       "  dogged enqueue report.build --delay 10m --priority -5\n"
+      "  dogged enqueue report.build --tag tenant:42,weekly\n"
       "  dogged enqueue login.send_code '{\"user\": 7}' --expires-in 5m\n"
       "  jq -c . big.json | dogged enqueue report.build -\n"
       "  dogged enqueue --ndjson tasks.ndjson\n"
       "\nLines for --ndjson; only name is needed:\n"
       "  {\"name\": \"webhook.deliver\", \"args\": {\"url\": \"…\"}, \"queue\": \"webhooks\", \"delay\": "
       "\"30s\",\n"
-      "   \"priority\": 0, \"trace_context\": \"…\", \"expires_in\": \"1h\"}\n"
+      "   \"priority\": 0, \"trace_context\": \"…\", \"expires_in\": \"1h\", \"tags\": [\"eu\"]}\n"
       "or \"run_at\": \"2026-11-21T14:00:00Z\" for delay, and so \"expires_at\" for expires_in.\n"
       "They are enqueued in batches of 10,000 lines (or 64 MiB), each whole or not at all; the first mistake "
       "ends it, and\n"
@@ -334,6 +337,11 @@ void add_enqueue(CLI::App& app, Invocation& invocation) {
   CLI::Option* trace_context =
       command->add_option("--trace-context", arguments->trace_context, "Carried to the handler and to every attempt")
           ->type_name("TEXT");
+  CLI::Option* tag =
+      command->add_option("--tag", arguments->tags, "A word to find it by, as tenant:42; several with commas")
+          ->type_name("TAG")
+          ->delimiter(',')
+          ->allow_extra_args(false);
   command
       ->add_option("--wait-for-room", arguments->wait_for_room,
                    "If the queue is at its limit: wait up to this long until it has room")
@@ -344,7 +352,7 @@ void add_enqueue(CLI::App& app, Invocation& invocation) {
           ->type_name("FILE")
           ->expected(0, 1);
   // Each line says these of its own task.
-  for (CLI::Option* of_one : {name, queue, run_at, delay, priority, expires_at, expires_in, trace_context}) {
+  for (CLI::Option* of_one : {name, queue, run_at, delay, priority, expires_at, expires_in, trace_context, tag}) {
     ndjson->excludes(of_one);
   }
   command->parse_complete_callback([command, arguments] { arguments->many = command->count("--ndjson") > 0; });

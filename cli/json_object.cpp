@@ -18,6 +18,12 @@ std::string json_array(const std::vector<std::string>& elements) {
   return text + "]";
 }
 
+std::string json_strings(const std::vector<std::string>& texts) {
+  std::vector<std::string> elements;
+  for (const std::string& text : texts) elements.push_back(json_string(text));
+  return json_array(elements);
+}
+
 JsonObject& JsonObject::add_json(std::string_view key, std::string_view json_text) {
   if (!members_.empty()) members_ += ",";
   members_ += json_string(key);

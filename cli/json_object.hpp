@@ -16,6 +16,8 @@ namespace dogged::cli {
 [[nodiscard]] std::string json_string(std::string_view text);
 /// `[a,b]` of JSON texts.
 [[nodiscard]] std::string json_array(const std::vector<std::string>& elements);
+/// `["a","b"]`.
+[[nodiscard]] std::string json_strings(const std::vector<std::string>& texts);
 
 class JsonObject {
  public:

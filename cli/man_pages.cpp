@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "cli/commands.hpp"
+#include "cli/text.hpp"
 
 namespace dogged::cli {
 namespace {
@@ -58,12 +59,6 @@ std::string italic(const std::string& text) { return "\\fI" + escaped(text) + "\
 
 std::string upper(std::string text) {
   for (char& c : text) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  return text;
-}
-
-std::string joined(const std::vector<std::string>& words, const std::string& between) {
-  std::string text;
-  for (const std::string& word : words) (text += text.empty() ? "" : between) += word;
   return text;
 }
 

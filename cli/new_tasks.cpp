@@ -19,8 +19,8 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view white_space = " \t\r\n";
-const Words known_keys{"name",     "args",          "queue",      "run_at",    "delay",
-                       "priority", "trace_context", "expires_at", "expires_in"};
+const Words known_keys{"name",     "args",          "queue",      "run_at",     "delay",
+                       "priority", "trace_context", "expires_at", "expires_in", "tags"};
 
 /// Accepts every JSON document without building it, and keeps where and why one is wrong. The parser that
 /// calls it keeps its own stack: no document is too deep for it.
@@ -123,6 +123,15 @@ std::string text_of(const std::string& key, std::string_view value) {
   return json::parse(value).get<std::string>();
 }
 
+std::vector<std::string> texts_of(const std::string& key, std::string_view value) {
+  const json document = json::parse(value);
+  if (!document.is_array() ||
+      !std::all_of(document.begin(), document.end(), [](const json& e) { return e.is_string(); })) {
+    throw InvalidInput("\"" + key + "\" is " + in_quotes(value) + ", and must be a list of strings");
+  }
+  return document.get<std::vector<std::string>>();
+}
+
 std::int64_t number_of(const std::string& key, std::string_view value) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
@@ -151,6 +160,8 @@ void set_member(NewTask& task, const std::string& key, std::string_view value) {
     task.options.expires_at = time_point_from_text(text_of(key, value));
   } else if (key == "expires_in") {
     task.options.expires_in = duration_from_text(text_of(key, value));
+  } else if (key == "tags") {
+    task.options.tags = texts_of(key, value);
   } else {
     throw InvalidInput(in_quotes(key) + " is not known" + suggestion(key, known_keys) + "; a task may have " +
                        alternatives(known_keys));

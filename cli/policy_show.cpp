@@ -21,12 +21,6 @@ struct PolicyOptions {
   std::string task;
 };
 
-std::string joined(const std::vector<std::string>& words, const std::string& between) {
-  std::string text;
-  for (const std::string& word : words) (text += text.empty() ? "" : between) += word;
-  return text;
-}
-
 RetryPolicy read_policy(const std::string& text) {
   const auto first = text.find_first_not_of(" \t\n");
   return first != std::string::npos && text[first] == '{' ? policy_from_json(text) : policy_from_text(text);

@@ -109,8 +109,8 @@ void add(db::Params& params, const std::optional<Texts>& texts) {
 /// Whether every task that is looked through is listed, so that a page fills at once.
 bool lets_all_pass(const TaskFilter& filter) {
   return filter.queues.empty() && filter.names.empty() && filter.error_codes.empty() && filter.workers.empty() &&
-         filter.args.empty() && !filter.priority && filter.statuses.empty() && filter.enqueued_before.empty() &&
-         filter.finished_before.empty();
+         filter.args.empty() && filter.tags.empty() && !filter.priority && filter.statuses.empty() &&
+         filter.enqueued_before.empty() && filter.finished_before.empty();
 }
 
 /// By a day's partition, or by an index.
@@ -141,6 +141,7 @@ void add_filter_options(CLI::App& command, TaskFilter& filter) {
   add_several(command, "--name", filter.names, "With this task name; * stands for any text, ? for a character", "TASK");
   add_several(command, "--error-code", filter.error_codes, "That failed last with this code", "CODE");
   add_several(command, "--worker", filter.workers, "That this worker runs, or ran last: its name or id", "WORKER");
+  add_several(command, "--tag", filter.tags, "With this tag; with all of several", "TAG");
   command.add_option("--priority", filter.priority, "With this priority")->type_name("N");
   command.add_option("--ids", filter.ids, "With ids from 100 to 200: 100-200; 100- for all from 100")
       ->type_name("RANGE")
@@ -196,6 +197,7 @@ TaskPage TaskSearch::page(std::int64_t limit, std::optional<std::int64_t> after)
       .add(most_)
       .add(limit)
       .add(given(filter_.args));
+  add(params, if_any(filter_.tags));
   TaskPage page{views_of(connection_.run(sql::list_tasks, params)), std::nullopt};
   if (most_ && std::ssize(page.tasks) < limit) page.looked_down_to = search_end(below);
   return page;
@@ -212,7 +214,7 @@ std::optional<std::int64_t> TaskSearch::search_end(std::optional<std::int64_t> b
 std::vector<TaskView> TaskSearch::tasks(const std::vector<std::int64_t>& ids) {
   db::Params params;
   params.add_null().add_null().add_null().add_null().add(ids);
-  constexpr int filters_and_limits = 13;
+  constexpr int filters_and_limits = 14;
   for (int i = 0; i < filters_and_limits; ++i) params.add_null();
   return views_of(connection_.run(sql::list_tasks, params));
 }

@@ -15,7 +15,7 @@ namespace dogged::cli {
 
 /// As given on the command line; what is empty does not filter.
 struct TaskFilter {
-  std::vector<std::string> statuses, queues, names, error_codes, workers;
+  std::vector<std::string> statuses, queues, names, error_codes, workers, tags;
   std::string ids;  ///< 100-200 or 100-
   std::string enqueued_after, enqueued_before, finished_after, finished_before;
   std::string args;

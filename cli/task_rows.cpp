@@ -48,7 +48,8 @@ JsonObject members_of(const TaskView& task) {
   add_document(json, "result", task.result);
   json.add("error_code", task.error_code)
       .add("error_message", task.error_message)
-      .add("trace_context", task.trace_context);
+      .add("trace_context", task.trace_context)
+      .add_json("tags", json_strings(task.tags));
   return json;
 }
 
@@ -89,6 +90,7 @@ TaskView task_of(const db::Row& row) {
   task.error_code = row.maybe_text("error_code");
   task.error_message = row.maybe_text("error_message");
   task.trace_context = row.maybe_text("trace_context");
+  nlohmann::json::parse(row.text("tags")).get_to(task.tags);
   task.now = time_of(row, "now_us");
   return task;
 }
@@ -180,15 +182,13 @@ std::string circuit_json(const std::optional<CircuitBreakerSettings>& settings) 
 }
 
 std::string to_json(const DefinitionView& definition) {
-  std::vector<std::string> codes;
-  for (const std::string& code : definition.auto_retry_for) codes.push_back(json_string(code));
   JsonObject sources;
   for (const auto& [setting, source] : definition.retry_sources) sources.add(setting, source);
   return JsonObject{}
       .add("name", definition.name)
       .add("queue", definition.queue)
       .add("policy", policy_to_text(definition.policy))
-      .add_json("auto_retry_for", json_array(codes))
+      .add_json("auto_retry_for", json_strings(definition.auto_retry_for))
       .add("timeout_ms", definition.timeout_ms)
       .add("retry_lost", definition.retry_lost)
       .add("max_losses", definition.max_losses)

@@ -81,6 +81,7 @@ struct TaskView {
   std::optional<std::string> error_code;
   std::optional<std::string> error_message;
   std::optional<std::string> trace_context;
+  std::vector<std::string> tags;
   Time now;  ///< the database's clock when it was read
 
   /// When it is due, if it waits.

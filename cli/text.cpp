@@ -138,6 +138,12 @@ std::string pad_left(std::string_view text, std::size_t width) {
   return std::string(used < width ? width - used : 0, ' ') + std::string{text};
 }
 
+std::string joined(const std::vector<std::string>& texts, std::string_view between) {
+  std::string text;
+  for (const std::string& next : texts) (text += text.empty() ? "" : between) += next;
+  return text;
+}
+
 std::string repeat(std::string_view text, std::size_t times) {
   std::string result;
   result.reserve(text.size() * times);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace dogged::cli {
 
@@ -21,6 +22,7 @@ namespace dogged::cli {
 
 [[nodiscard]] std::string pad_right(std::string_view text, std::size_t width);
 [[nodiscard]] std::string pad_left(std::string_view text, std::size_t width);
+[[nodiscard]] std::string joined(const std::vector<std::string>& texts, std::string_view between = ", ");
 [[nodiscard]] std::string repeat(std::string_view text, std::size_t times);
 
 }  // namespace dogged::cli

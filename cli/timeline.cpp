@@ -405,6 +405,7 @@ void Timeline::add_details() {
                Color::magenta);
   }
   add_detail("cancel", cancel_request_text(), Color::yellow);
+  add_detail("tags", joined(task_.tags));
   add_detail("trace", task_.trace_context.value_or(""));
   add_document("args", task_.args);
   if (task_.result) add_document("result", *task_.result);

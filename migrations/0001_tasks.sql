@@ -143,7 +143,8 @@ create table dogged.tasks (
   error_message text,
   trace_context text,
   ready_position bigint,
-  expires_at    timestamptz check (isfinite(expires_at))
+  expires_at    timestamptz check (isfinite(expires_at)),
+  tags          text[]
 ) partition by list (status);
 alter sequence dogged.tasks_id_seq owned by dogged.tasks.id;
 
@@ -176,6 +177,7 @@ comment on column dogged.tasks.ready_position is
   'fell due; one before all of them when it was given back to run again at once.';
 comment on column dogged.tasks.expires_at is
   'No attempt begins after this time: a task that is still pending then ends as expired. Null: it does not expire.';
+comment on column dogged.tasks.tags is 'Words that its producer gave it, for people to find it by; null: none.';
 
 -- A claim changes nothing that stands in an index, and each page has room for a second version of its rows: claims are
 -- HOT updates. That is why no index tells running tasks from pending ones.

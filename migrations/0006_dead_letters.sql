@@ -3,3 +3,5 @@
 create index tasks_failed_error_code on dogged.tasks_failed (error_code, finished_at, id);
 create index tasks_failed_name on dogged.tasks_failed (name, finished_at, id);
 create index tasks_failed_queue on dogged.tasks_failed (queue, finished_at, id);
+-- A task may have several tags: those that have one are found, and put in order.
+create index tasks_failed_tags on dogged.tasks_failed using gin (tags) where tags is not null;

@@ -6,7 +6,9 @@
 -- row: a viewer has no right on the args.
 create or replace function dogged.dead_letter_matches(
   letter_id bigint, letter_name text, letter_queue text, letter_code text, letter_message text, failed_at timestamptz,
-  name text, queue text, error_code text, message text, failed_after timestamptz, failed_before timestamptz, ids bigint[])
+  letter_tags text[],
+  name text, queue text, error_code text, message text, failed_after timestamptz, failed_before timestamptz, ids bigint[],
+  tags text[])
 returns boolean
 language sql immutable parallel safe return
   (name is null or letter_name = name)
@@ -15,9 +17,10 @@ language sql immutable parallel safe return
   and (message is null or letter_message ~ message)
   and (failed_after is null or failed_at >= failed_after)
   and (failed_before is null or failed_at < failed_before)
-  and (ids is null or letter_id = any (ids));
-comment on function dogged.dead_letter_matches(bigint, text, text, text, text, timestamptz, text, text, text, text, timestamptz,
-                                               timestamptz, bigint[]) is
+  and (ids is null or letter_id = any (ids))
+  and (tags is null or letter_tags @> tags);
+comment on function dogged.dead_letter_matches(bigint, text, text, text, text, timestamptz, text[], text, text, text, text,
+                                               timestamptz, timestamptz, bigint[], text[]) is
   'Internal: whether a dead letter is what `dogged dead` was asked for; null means all. message: a regular expression of '
   'PostgreSQL; failed_after is included, failed_before is not.';
 
@@ -64,7 +67,7 @@ language sql stable set search_path = pg_catalog, pg_temp set timezone = 'UTC' a
             f.attempt as attempts, f.retry_count, f.losses, f.error_code, f.error_message,
             (select h.error_details from dogged.task_attempts h where h.task_id = f.id and h.attempt = f.attempt
               limit 1) as error_details,
-            f.trace_context,
+            f.trace_context, coalesce(f.tags, '{}') as tags,
             -- Not json_agg, which breaks lines.
             array_to_json(array(select row_to_json(h) from (
                         select h.attempt, h.outcome, h.worker_id, w.name as worker, h.claimed_at, h.started_at, h.finished_at,
@@ -79,11 +82,17 @@ comment on function dogged.export_dead_letters(bigint[], integer[]) is
   'Each of the dead letters as a JSON text with everything that is known of it, the args as they are (not redacted), and its '
   'attempts; dogged.import_dead_letters takes them back. attempts: only those that failed in that attempt.';
 
+create or replace function dogged.tags_of_letter(letter jsonb) returns text[]
+language sql immutable return
+  case when jsonb_typeof(letter -> 'tags') = 'array'
+       then nullif(array(select jsonb_array_elements_text(letter -> 'tags')), '{}') end;
+comment on function dogged.tags_of_letter(jsonb) is 'Internal: the tags of a dead letter that is to be imported; null: none.';
+
 create or replace function dogged.refuse_dead_letter(letter jsonb) returns void
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
   known constant text[] := '{id,name,queue,priority,args,enqueued_at,run_at,claimed_at,failed_at,attempts,retry_count,losses,'
-                           'error_code,error_message,error_details,trace_context,history}';
+                           'error_code,error_message,error_details,trace_context,tags,history}';
   needed constant text[] := '{id,name,queue,args,enqueued_at,failed_at,attempts}';
   max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
   key text;
@@ -118,6 +127,10 @@ begin
     mistake := format('failed_at %s, enqueued_at %s: not times of the past', letter ->> 'failed_at', letter ->> 'enqueued_at');
   elsif octet_length(letter ->> 'trace_context') > 512 then
     mistake := format('trace_context has %s bytes; the limit is 512', octet_length(letter ->> 'trace_context'));
+  elsif jsonb_typeof(letter -> 'tags') not in ('array', 'null') then
+    mistake := 'tags is not an array';
+  elsif not dogged.are_sound_tags(dogged.tags_of_letter(letter)) then
+    mistake := dogged.mistake_in_tags(dogged.tags_of_letter(letter));
   elsif letter ? 'history' and jsonb_typeof(letter -> 'history') <> 'array' then
     mistake := 'history is not an array';
   end if;
@@ -173,12 +186,12 @@ begin
         from given g cross join dogged.settings s
     ), inserted as (
       insert into dogged.tasks (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
-                                claimed_at, finished_at, error_code, error_message, trace_context)
+                                claimed_at, finished_at, error_code, error_message, trace_context, tags)
       select j.id, 'failed', j.queue, j.name, coalesce((l ->> 'priority')::smallint, 0), l -> 'args',
              (l ->> 'enqueued_at')::timestamptz, coalesce(l ->> 'run_at', l ->> 'enqueued_at')::timestamptz, j.attempts,
              coalesce((l ->> 'retry_count')::integer, 0), coalesce((l ->> 'losses')::integer, 0),
              (l ->> 'claimed_at')::timestamptz, (l ->> 'failed_at')::timestamptz, l ->> 'error_code', l ->> 'error_message',
-             l ->> 'trace_context'
+             l ->> 'trace_context', dogged.tags_of_letter(l)
         from judged j cross join lateral (select j.letter as l) as letter
        where j.result = 'imported'
     ), remembered as (

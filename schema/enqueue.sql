@@ -3,18 +3,30 @@
 -- no right on any table. Where something was not inserted they look for what is
 -- wrong: errors have SQLSTATE 22023 and say what to do. Why they are written as they are: docs/decisions/0004.
 
--- In SQL-standard form: bound when it is created, so that no search_path can change it, and inlined where it is called.
+-- In SQL-standard form: bound when they are created, so that no search_path can change them, and inlined where they are called.
+create or replace function dogged.are_sound_tags(tags text[]) returns boolean
+language sql stable parallel safe return
+  tags is null
+  or cardinality(tags) = 0
+  or (array_ndims(tags) = 1 and octet_length(array_to_string(tags, ',')) <= 512
+      and array_to_string(tags, ',', '') ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*(,[A-Za-z0-9][A-Za-z0-9._:/-]*)*$'
+      and cardinality(string_to_array(array_to_string(tags, ','), ',')) = cardinality(tags));  -- none has a comma in it
+comment on function dogged.are_sound_tags(text[]) is
+  'Internal: whether a task may have these tags: each of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit, and with '
+  'commas between them up to 512 bytes.';
+
 create or replace function dogged.is_sound_task(name text, is_known boolean, args jsonb, max_args_bytes integer,
                                                 run_at timestamptz, priority integer, trace_context text,
-                                                expires_at timestamptz) returns boolean
+                                                expires_at timestamptz, tags text[]) returns boolean
 language sql stable return
   (is_known or (name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$' and octet_length(name) <= 128))
   and octet_length(args::text) <= max_args_bytes
   and (run_at is null or run_at between now() - interval '5 minutes' and now() + interval '10 years')
   and (priority is null or priority between -32768 and 32767)
   and (trace_context is null or octet_length(trace_context) <= 512)
-  and (expires_at is null or (expires_at > greatest(now(), run_at) and expires_at <= now() + interval '10 years'));
-comment on function dogged.is_sound_task(text, boolean, jsonb, integer, timestamptz, integer, text, timestamptz) is
+  and (expires_at is null or (expires_at > greatest(now(), run_at) and expires_at <= now() + interval '10 years'))
+  and (tags is null or dogged.are_sound_tags(tags));
+comment on function dogged.is_sound_task(text, boolean, jsonb, integer, timestamptz, integer, text, timestamptz, text[]) is
   'Internal: whether enqueue takes a task, if its queue exists. is_known: a worker has declared the task, so its name '
   'is sound.';
 
@@ -101,8 +113,24 @@ end $$;
 comment on function dogged.require_room(text[]) is
   'Raises an error where a queue holds more than its max_depth, now that tasks were inserted. queues: one for each of them.';
 
+create or replace function dogged.mistake_in_tags(tags text[]) returns text
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+  tag text;
+begin
+  if array_ndims(tags) > 1 then return format('its tags %s are an array of arrays', left(tags::text, 128)); end if;
+  foreach tag in array tags loop
+    if tag is null then return 'one of its tags is null'; end if;
+    if tag !~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$' then
+      return format('its tag "%s" is not made of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit', left(tag, 128));
+    end if;
+  end loop;
+  return format('its tags have %s bytes with commas between them; the limit is 512', octet_length(array_to_string(tags, ',')));
+end $$;
+comment on function dogged.mistake_in_tags(text[]) is 'Internal: what is wrong with tags that enqueue refuses.';
+
 create or replace function dogged.refuse_task(name text, args jsonb, queue text, run_at timestamptz, priority integer,
-                                              trace_context text, expires_at timestamptz) returns void
+                                              trace_context text, expires_at timestamptz, tags text[]) returns void
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
   max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
@@ -158,6 +186,8 @@ begin
   elsif refuse_task.expires_at > now() + interval '10 years' then
     mistake := format('%s: expires_at %s is more than 10 years ahead', what, refuse_task.expires_at);
     remedy := 'Check its unit (milliseconds taken for seconds look like this), or leave it out.';
+  elsif not dogged.are_sound_tags(refuse_task.tags) then
+    mistake := what || ': ' || dogged.mistake_in_tags(refuse_task.tags);
   else
     if max_depth is not null then
       perform dogged.refuse_for_depth(refuse_task.queue, dogged.held_of_queue(refuse_task.queue, max_depth + 1), max_depth, 1);
@@ -167,12 +197,13 @@ begin
   end if;
   raise exception using message = mistake, hint = remedy, errcode = 'invalid_parameter_value';
 end $$;
-comment on function dogged.refuse_task(text, jsonb, text, timestamptz, integer, text, timestamptz) is
+comment on function dogged.refuse_task(text, jsonb, text, timestamptz, integer, text, timestamptz, text[]) is
   'Internal: raises the error that says what is wrong with a task that enqueue refuses.';
 
 create or replace function dogged.enqueue_many(
   names text[], args jsonb[], queues text[] default null, run_ats timestamptz[] default null,
-  priorities integer[] default null, trace_contexts text[] default null, expires_ats timestamptz[] default null)
+  priorities integer[] default null, trace_contexts text[] default null, expires_ats timestamptz[] default null,
+  tags text[] default null)
 returns setof bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 -- One plan for calls of every size: lookups by hash. Planned anew each time, a call for one task took twice as long.
@@ -190,29 +221,29 @@ begin
 
   perform pg_current_xact_id();  -- before an id is taken: see src/sql/settle_watermarks.sql
   return query
-    insert into dogged.tasks_live (queue, name, args, run_at, deferred, priority, trace_context, expires_at)
+    insert into dogged.tasks_live (queue, name, args, run_at, deferred, priority, trace_context, expires_at, tags)
     select q.name, t.name, t.args, coalesce(t.run_at, now()), coalesce(t.run_at > now(), false), coalesce(t.priority, 0),
-           t.trace_context, t.expires_at
-      from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts, expires_ats)
-             with ordinality as t (name, args, queue, run_at, priority, trace_context, expires_at, position)
+           t.trace_context, t.expires_at, nullif(t.tags, '{}')::text[]
+      from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts, expires_ats, enqueue_many.tags)
+             with ordinality as t (name, args, queue, run_at, priority, trace_context, expires_at, tags, position)
       left join dogged.task_definitions d on d.name = t.name
       join dogged.queues q on q.name = coalesce(t.queue, d.queue, 'default')
      where dogged.is_sound_task(t.name, d.name is not null, t.args, (select s.max_args_bytes from dogged.settings s),
-                                t.run_at, t.priority, t.trace_context, t.expires_at)
+                                t.run_at, t.priority, t.trace_context, t.expires_at, t.tags::text[])
      order by t.position
     returning id;
   get diagnostics inserted = row_count;
 
   if inserted <> greatest(cardinality(names), cardinality(queues), cardinality(run_ats), cardinality(priorities),
-                          cardinality(trace_contexts), cardinality(expires_ats)) then
+                          cardinality(trace_contexts), cardinality(expires_ats), cardinality(enqueue_many.tags)) then
     select t.*, coalesce(t.queue, d.queue, 'default') as queue_used into bad
-      from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts, expires_ats)
-             with ordinality as t (name, args, queue, run_at, priority, trace_context, expires_at, position)
+      from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts, expires_ats, enqueue_many.tags)
+             with ordinality as t (name, args, queue, run_at, priority, trace_context, expires_at, tags, position)
       left join dogged.task_definitions d on d.name = t.name
       left join dogged.queues q on q.name = coalesce(t.queue, d.queue, 'default')
      where (q.name is not null
             and dogged.is_sound_task(t.name, d.name is not null, t.args, (select s.max_args_bytes from dogged.settings s),
-                                     t.run_at, t.priority, t.trace_context, t.expires_at)) is not true
+                                     t.run_at, t.priority, t.trace_context, t.expires_at, t.tags::text[])) is not true
      order by t.position
      limit 1;
     if not found then
@@ -220,7 +251,7 @@ begin
         using hint = 'Nothing was enqueued: do it again.', errcode = 'serialization_failure';
     end if;
     perform dogged.refuse_task(bad.name, bad.args, bad.queue_used, bad.run_at, coalesce(bad.priority, 0), bad.trace_context,
-                               bad.expires_at);
+                               bad.expires_at, bad.tags::text[]);
   end if;
 
   if exists (select from dogged.queues q where q.max_depth is not null) then
@@ -241,15 +272,17 @@ begin
     end if;
   end if;
 end $$;
-comment on function dogged.enqueue_many(text[], jsonb[], text[], timestamptz[], integer[], text[], timestamptz[]) is
+comment on function dogged.enqueue_many(text[], jsonb[], text[], timestamptz[], integer[], text[], timestamptz[], text[]) is
   'Enqueues tasks in the caller''s transaction, all or none, and gives their ids in order. Element i of each array '
-  'belongs to task i; an array or an element that is null means its default (see dogged.enqueue).';
+  'belongs to task i; an array or an element that is null means its default (see dogged.enqueue). tags: of each task the text '
+  'of an array, as ''{eu,vip}''.';
 
 -- The same for one task, looked up by key. Every name in it, types and operators too, is qualified instead of its search_path
 -- being set: that took longer than all the rest. It runs as the owner: what is not qualified, a caller can replace.
 create or replace function dogged.enqueue(
   name text, args jsonb default '{}', queue text default null, run_at timestamptz default null,
-  priority integer default 0, trace_context text default null, expires_at timestamptz default null) returns bigint
+  priority integer default 0, trace_context text default null, expires_at timestamptz default null, tags text[] default null)
+returns bigint
 language plpgsql security definer set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
@@ -257,15 +290,16 @@ declare
   queue_used pg_catalog.text;
 begin
   perform pg_catalog.pg_current_xact_id();  -- as in enqueue_many
-  insert into dogged.tasks_live (queue, name, args, run_at, deferred, priority, trace_context, expires_at)
+  insert into dogged.tasks_live (queue, name, args, run_at, deferred, priority, trace_context, expires_at, tags)
   select q.name, enqueue.name, enqueue.args, coalesce(enqueue.run_at, pg_catalog.now()),
          coalesce(enqueue.run_at operator(pg_catalog.>) pg_catalog.now(), false), coalesce(enqueue.priority, 0),
-         enqueue.trace_context, enqueue.expires_at
+         enqueue.trace_context, enqueue.expires_at,
+         case when pg_catalog.cardinality(enqueue.tags) operator(pg_catalog.>) 0 then enqueue.tags end
     from dogged.settings s
     left join dogged.task_definitions d on d.name operator(pg_catalog.=) enqueue.name
     join dogged.queues q on q.name operator(pg_catalog.=) coalesce(enqueue.queue, d.queue, 'default')
    where dogged.is_sound_task(enqueue.name, d.name is not null, enqueue.args, s.max_args_bytes, enqueue.run_at,
-                              enqueue.priority, enqueue.trace_context, enqueue.expires_at)
+                              enqueue.priority, enqueue.trace_context, enqueue.expires_at, enqueue.tags)
      and (q.max_depth is null or dogged.has_room(q.name, q.max_depth, 1))
   returning id, queue into new_id, queue_used;
 
@@ -274,7 +308,7 @@ begin
       enqueue.name, enqueue.args,
       coalesce(enqueue.queue, (select d.queue from dogged.task_definitions d
                                 where d.name operator(pg_catalog.=) enqueue.name), 'default'),
-      enqueue.run_at, coalesce(enqueue.priority, 0), enqueue.trace_context, enqueue.expires_at);
+      enqueue.run_at, coalesce(enqueue.priority, 0), enqueue.trace_context, enqueue.expires_at, enqueue.tags);
   end if;
 
   if pg_catalog.current_setting('transaction_isolation') operator(pg_catalog.<>) 'read committed'
@@ -283,10 +317,10 @@ begin
   end if;
   return new_id;
 end $$;
-comment on function dogged.enqueue(text, jsonb, text, timestamptz, integer, text, timestamptz) is
+comment on function dogged.enqueue(text, jsonb, text, timestamptz, integer, text, timestamptz, text[]) is
   'Enqueues one task in the caller''s transaction and gives its id. queue: the one that the task''s definition names, '
   'or default. run_at: at once. priority: lower runs first. expires_at: no attempt begins after it; what is pending then ends '
-  'as expired. Errors say what to change; nothing is enqueued then.';
+  'as expired. tags: words to find it by, of A-Z a-z 0-9 . _ : / - with commas between them up to 512 bytes. Errors say what to change; nothing is enqueued then.';
 
 create or replace function dogged.create_queue(name text) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$

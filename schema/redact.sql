@@ -34,7 +34,7 @@ select t.id, t.status, t.queue, t.name, t.priority,
        case when t.name = any (array(select d.name from dogged.task_definitions d where d.redact <> '{}'))
             then dogged.redacted(t.name, t.result) else t.result end as result,
        t.error_code, t.error_message, t.trace_context, t.ready_position, t.cancel_requested_at,
-       t.expires_at
+       t.expires_at, t.tags
   from dogged.tasks t;
 comment on view dogged.redacted_tasks is
   'As tasks, with "[redacted]" in place of what the tasks'' workers have declared as .redact.';

@@ -51,9 +51,10 @@ begin
     -- error_code and error_message stay those of the last attempt that failed. The time to wait stands in next_retry_at, for
     -- run_at is that of the first run.
     insert into dogged.tasks_live (id, status, queue, name, priority, args, enqueued_at, run_at, deferred, next_retry_at, attempt,
-                                   worker_id, claimed_at, error_code, error_message, trace_context, ready_position)
+                                   worker_id, claimed_at, error_code, error_message, trace_context, tags,
+                                   ready_position)
     select d.id, 'pending', d.queue, d.name, d.priority, coalesce(d.new_args, d.args), d.enqueued_at, d.run_at,
-           d.due_at > now(), d.due_at, d.attempt, d.worker_id, d.claimed_at, d.error_code, d.error_message, d.trace_context,
+           d.due_at > now(), d.due_at, d.attempt, d.worker_id, d.claimed_at, d.error_code, d.error_message, d.trace_context, d.tags,
            nextval('dogged.tasks_id_seq')
       from (select * from due order by id) d
   ), audited as (

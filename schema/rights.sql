@@ -82,6 +82,9 @@ select r.object, r.privileges, r.roles, r.except_columns
     -- What people call.
     ('redacted', 'execute', '{viewer,operator}', '{}'),
     ('error_fingerprint', 'execute', '{viewer,operator}', '{}'),
+    ('are_sound_tags', 'execute', '{}', '{}'),
+    ('mistake_in_tags', 'execute', '{}', '{}'),
+    ('tags_of_letter', 'execute', '{}', '{}'),
     ('dead_letter_matches', 'execute', '{viewer,operator}', '{}'),
     ('dead_letter_standing', 'execute', '{viewer,operator}', '{}'),
     ('export_dead_letters', 'execute', '{operator}', '{}'),

@@ -71,6 +71,12 @@ END;
 
 COMMENT ON FUNCTION dogged.answer_made(producer uuid, call bigint) IS 'As call_made, of a call that enqueues nothing: what it has answered.';
 
+CREATE FUNCTION dogged.are_sound_tags(tags text[]) RETURNS boolean
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN ((tags IS NULL) OR (cardinality(tags) = 0) OR ((array_ndims(tags) = 1) AND (octet_length(array_to_string(tags, ','::text)) <= 512) AND (array_to_string(tags, ','::text, ''::text) ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*(,[A-Za-z0-9][A-Za-z0-9._:/-]*)*$'::text) AND (cardinality(string_to_array(array_to_string(tags, ','::text), ','::text)) = cardinality(tags))));
+
+COMMENT ON FUNCTION dogged.are_sound_tags(tags text[]) IS 'Internal: whether a task may have these tags: each of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit, and with commas between them up to 512 bytes.';
+
 CREATE FUNCTION dogged.audit_actor() RETURNS text
     LANGUAGE sql STABLE
     RETURN COALESCE(NULLIF(current_setting('dogged.actor'::text, true), ''::text), (SESSION_USER)::text);
@@ -136,10 +142,10 @@ begin
   )
   insert into dogged.tasks (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
                             worker_id, claimed_at, finished_at, error_code, error_message, trace_context,
-                            cancel_requested_at, expires_at)
+                            cancel_requested_at, expires_at, tags)
   select r.id, 'cancelled', r.queue, r.name, r.priority, r.args, r.enqueued_at, r.run_at, r.attempt, r.retry_count, r.losses,
          r.worker_id, r.claimed_at, clock_timestamp(), r.error_code, r.error_message, r.trace_context,
-         r.cancel_requested_at, r.expires_at
+         r.cancel_requested_at, r.expires_at, r.tags
     from removed r;
   return 'cancelled';
 end $$;
@@ -165,9 +171,9 @@ begin
   ), finished as (
     insert into dogged.tasks (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
                               worker_id, claimed_at, finished_at, result, error_code, error_message, trace_context,
-                              cancel_requested_at, expires_at)
+                              cancel_requested_at, expires_at, tags)
     select id, 'succeeded', queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses, worker_id,
-           claimed_at, ended_at, complete_in.result, null, null, trace_context, cancel_requested_at, expires_at
+           claimed_at, ended_at, complete_in.result, null, null, trace_context, cancel_requested_at, expires_at, tags
       from held
   )
   insert into dogged.task_attempts (task_id, attempt, name, queue, outcome, worker_id, claimed_at, started_at,
@@ -216,11 +222,11 @@ end $_$;
 
 COMMENT ON FUNCTION dogged.days_to_make(parent text) IS 'Internal: the days of a partitioned table that shall have a partition: the coming ones, and older ones that stand in its default partition.';
 
-CREATE FUNCTION dogged.dead_letter_matches(letter_id bigint, letter_name text, letter_queue text, letter_code text, letter_message text, failed_at timestamp with time zone, name text, queue text, error_code text, message text, failed_after timestamp with time zone, failed_before timestamp with time zone, ids bigint[]) RETURNS boolean
+CREATE FUNCTION dogged.dead_letter_matches(letter_id bigint, letter_name text, letter_queue text, letter_code text, letter_message text, failed_at timestamp with time zone, letter_tags text[], name text, queue text, error_code text, message text, failed_after timestamp with time zone, failed_before timestamp with time zone, ids bigint[], tags text[]) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN (((name IS NULL) OR (letter_name = name)) AND ((queue IS NULL) OR (letter_queue = queue)) AND ((error_code IS NULL) OR (letter_code = error_code)) AND ((message IS NULL) OR (letter_message ~ message)) AND ((failed_after IS NULL) OR (failed_at >= failed_after)) AND ((failed_before IS NULL) OR (failed_at < failed_before)) AND ((ids IS NULL) OR (letter_id = ANY (ids))));
+    RETURN (((name IS NULL) OR (letter_name = name)) AND ((queue IS NULL) OR (letter_queue = queue)) AND ((error_code IS NULL) OR (letter_code = error_code)) AND ((message IS NULL) OR (letter_message ~ message)) AND ((failed_after IS NULL) OR (failed_at >= failed_after)) AND ((failed_before IS NULL) OR (failed_at < failed_before)) AND ((ids IS NULL) OR (letter_id = ANY (ids))) AND ((tags IS NULL) OR (letter_tags @> tags)));
 
-COMMENT ON FUNCTION dogged.dead_letter_matches(letter_id bigint, letter_name text, letter_queue text, letter_code text, letter_message text, failed_at timestamp with time zone, name text, queue text, error_code text, message text, failed_after timestamp with time zone, failed_before timestamp with time zone, ids bigint[]) IS 'Internal: whether a dead letter is what `dogged dead` was asked for; null means all. message: a regular expression of PostgreSQL; failed_after is included, failed_before is not.';
+COMMENT ON FUNCTION dogged.dead_letter_matches(letter_id bigint, letter_name text, letter_queue text, letter_code text, letter_message text, failed_at timestamp with time zone, letter_tags text[], name text, queue text, error_code text, message text, failed_after timestamp with time zone, failed_before timestamp with time zone, ids bigint[], tags text[]) IS 'Internal: whether a dead letter is what `dogged dead` was asked for; null means all. message: a regular expression of PostgreSQL; failed_after is included, failed_before is not.';
 
 CREATE TABLE dogged.tasks (
     id bigint NOT NULL,
@@ -245,6 +251,7 @@ CREATE TABLE dogged.tasks (
     trace_context text,
     ready_position bigint,
     expires_at timestamp with time zone,
+    tags text[],
     cancel_requested_at timestamp with time zone,
     CONSTRAINT tasks_expires_at_check CHECK (isfinite(expires_at))
 )
@@ -295,6 +302,8 @@ COMMENT ON COLUMN dogged.tasks.trace_context IS 'As the producer gave it, copied
 COMMENT ON COLUMN dogged.tasks.ready_position IS 'Its place among the ready tasks of its queue and priority; null: its id. A number from the sequence of the ids when it fell due; one before all of them when it was given back to run again at once.';
 
 COMMENT ON COLUMN dogged.tasks.expires_at IS 'No attempt begins after this time: a task that is still pending then ends as expired. Null: it does not expire.';
+
+COMMENT ON COLUMN dogged.tasks.tags IS 'Words that its producer gave it, for people to find it by; null: none.';
 
 COMMENT ON COLUMN dogged.tasks.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. Its handler is asked to stop; unless it succeeds all the same, the task ends as cancelled.';
 
@@ -362,7 +371,7 @@ end $$;
 
 COMMENT ON FUNCTION dogged.drop_oldest_day(parent text, OUT partition text, OUT outcome text, OUT rows_kept bigint) IS 'Drops the oldest day of tasks_done, tasks_failed or task_attempts if it is older than dogged.settings keeps it. outcome: dropped; nothing where no day is due; postponed where the table was in use for longer than 200 ms; busy while another call is at it. rows_kept: attempts of dead letters and of tasks that have not ended, which stay.';
 
-CREATE FUNCTION dogged.enqueue(name text, args jsonb DEFAULT '{}'::jsonb, queue text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, priority integer DEFAULT 0, trace_context text DEFAULT NULL::text, expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS bigint
+CREATE FUNCTION dogged.enqueue(name text, args jsonb DEFAULT '{}'::jsonb, queue text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, priority integer DEFAULT 0, trace_context text DEFAULT NULL::text, expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone, tags text[] DEFAULT NULL::text[]) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
@@ -372,15 +381,16 @@ declare
   queue_used pg_catalog.text;
 begin
   perform pg_catalog.pg_current_xact_id();  -- as in enqueue_many
-  insert into dogged.tasks_live (queue, name, args, run_at, deferred, priority, trace_context, expires_at)
+  insert into dogged.tasks_live (queue, name, args, run_at, deferred, priority, trace_context, expires_at, tags)
   select q.name, enqueue.name, enqueue.args, coalesce(enqueue.run_at, pg_catalog.now()),
          coalesce(enqueue.run_at operator(pg_catalog.>) pg_catalog.now(), false), coalesce(enqueue.priority, 0),
-         enqueue.trace_context, enqueue.expires_at
+         enqueue.trace_context, enqueue.expires_at,
+         case when pg_catalog.cardinality(enqueue.tags) operator(pg_catalog.>) 0 then enqueue.tags end
     from dogged.settings s
     left join dogged.task_definitions d on d.name operator(pg_catalog.=) enqueue.name
     join dogged.queues q on q.name operator(pg_catalog.=) coalesce(enqueue.queue, d.queue, 'default')
    where dogged.is_sound_task(enqueue.name, d.name is not null, enqueue.args, s.max_args_bytes, enqueue.run_at,
-                              enqueue.priority, enqueue.trace_context, enqueue.expires_at)
+                              enqueue.priority, enqueue.trace_context, enqueue.expires_at, enqueue.tags)
      and (q.max_depth is null or dogged.has_room(q.name, q.max_depth, 1))
   returning id, queue into new_id, queue_used;
 
@@ -389,7 +399,7 @@ begin
       enqueue.name, enqueue.args,
       coalesce(enqueue.queue, (select d.queue from dogged.task_definitions d
                                 where d.name operator(pg_catalog.=) enqueue.name), 'default'),
-      enqueue.run_at, coalesce(enqueue.priority, 0), enqueue.trace_context, enqueue.expires_at);
+      enqueue.run_at, coalesce(enqueue.priority, 0), enqueue.trace_context, enqueue.expires_at, enqueue.tags);
   end if;
 
   if pg_catalog.current_setting('transaction_isolation') operator(pg_catalog.<>) 'read committed'
@@ -399,9 +409,9 @@ begin
   return new_id;
 end $$;
 
-COMMENT ON FUNCTION dogged.enqueue(name text, args jsonb, queue text, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone) IS 'Enqueues one task in the caller''s transaction and gives its id. queue: the one that the task''s definition names, or default. run_at: at once. priority: lower runs first. expires_at: no attempt begins after it; what is pending then ends as expired. Errors say what to change; nothing is enqueued then.';
+COMMENT ON FUNCTION dogged.enqueue(name text, args jsonb, queue text, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[]) IS 'Enqueues one task in the caller''s transaction and gives its id. queue: the one that the task''s definition names, or default. run_at: at once. priority: lower runs first. expires_at: no attempt begins after it; what is pending then ends as expired. tags: words to find it by, of A-Z a-z 0-9 . _ : / - with commas between them up to 512 bytes. Errors say what to change; nothing is enqueued then.';
 
-CREATE FUNCTION dogged.enqueue_many(names text[], args jsonb[], queues text[] DEFAULT NULL::text[], run_ats timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], priorities integer[] DEFAULT NULL::integer[], trace_contexts text[] DEFAULT NULL::text[], expires_ats timestamp with time zone[] DEFAULT NULL::timestamp with time zone[]) RETURNS SETOF bigint
+CREATE FUNCTION dogged.enqueue_many(names text[], args jsonb[], queues text[] DEFAULT NULL::text[], run_ats timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], priorities integer[] DEFAULT NULL::integer[], trace_contexts text[] DEFAULT NULL::text[], expires_ats timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], tags text[] DEFAULT NULL::text[]) RETURNS SETOF bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -420,29 +430,29 @@ begin
 
   perform pg_current_xact_id();  -- before an id is taken: see src/sql/settle_watermarks.sql
   return query
-    insert into dogged.tasks_live (queue, name, args, run_at, deferred, priority, trace_context, expires_at)
+    insert into dogged.tasks_live (queue, name, args, run_at, deferred, priority, trace_context, expires_at, tags)
     select q.name, t.name, t.args, coalesce(t.run_at, now()), coalesce(t.run_at > now(), false), coalesce(t.priority, 0),
-           t.trace_context, t.expires_at
-      from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts, expires_ats)
-             with ordinality as t (name, args, queue, run_at, priority, trace_context, expires_at, position)
+           t.trace_context, t.expires_at, nullif(t.tags, '{}')::text[]
+      from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts, expires_ats, enqueue_many.tags)
+             with ordinality as t (name, args, queue, run_at, priority, trace_context, expires_at, tags, position)
       left join dogged.task_definitions d on d.name = t.name
       join dogged.queues q on q.name = coalesce(t.queue, d.queue, 'default')
      where dogged.is_sound_task(t.name, d.name is not null, t.args, (select s.max_args_bytes from dogged.settings s),
-                                t.run_at, t.priority, t.trace_context, t.expires_at)
+                                t.run_at, t.priority, t.trace_context, t.expires_at, t.tags::text[])
      order by t.position
     returning id;
   get diagnostics inserted = row_count;
 
   if inserted <> greatest(cardinality(names), cardinality(queues), cardinality(run_ats), cardinality(priorities),
-                          cardinality(trace_contexts), cardinality(expires_ats)) then
+                          cardinality(trace_contexts), cardinality(expires_ats), cardinality(enqueue_many.tags)) then
     select t.*, coalesce(t.queue, d.queue, 'default') as queue_used into bad
-      from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts, expires_ats)
-             with ordinality as t (name, args, queue, run_at, priority, trace_context, expires_at, position)
+      from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts, expires_ats, enqueue_many.tags)
+             with ordinality as t (name, args, queue, run_at, priority, trace_context, expires_at, tags, position)
       left join dogged.task_definitions d on d.name = t.name
       left join dogged.queues q on q.name = coalesce(t.queue, d.queue, 'default')
      where (q.name is not null
             and dogged.is_sound_task(t.name, d.name is not null, t.args, (select s.max_args_bytes from dogged.settings s),
-                                     t.run_at, t.priority, t.trace_context, t.expires_at)) is not true
+                                     t.run_at, t.priority, t.trace_context, t.expires_at, t.tags::text[])) is not true
      order by t.position
      limit 1;
     if not found then
@@ -450,7 +460,7 @@ begin
         using hint = 'Nothing was enqueued: do it again.', errcode = 'serialization_failure';
     end if;
     perform dogged.refuse_task(bad.name, bad.args, bad.queue_used, bad.run_at, coalesce(bad.priority, 0), bad.trace_context,
-                               bad.expires_at);
+                               bad.expires_at, bad.tags::text[]);
   end if;
 
   if exists (select from dogged.queues q where q.max_depth is not null) then
@@ -472,7 +482,7 @@ begin
   end if;
 end $$;
 
-COMMENT ON FUNCTION dogged.enqueue_many(names text[], args jsonb[], queues text[], run_ats timestamp with time zone[], priorities integer[], trace_contexts text[], expires_ats timestamp with time zone[]) IS 'Enqueues tasks in the caller''s transaction, all or none, and gives their ids in order. Element i of each array belongs to task i; an array or an element that is null means its default (see dogged.enqueue).';
+COMMENT ON FUNCTION dogged.enqueue_many(names text[], args jsonb[], queues text[], run_ats timestamp with time zone[], priorities integer[], trace_contexts text[], expires_ats timestamp with time zone[], tags text[]) IS 'Enqueues tasks in the caller''s transaction, all or none, and gives their ids in order. Element i of each array belongs to task i; an array or an element that is null means its default (see dogged.enqueue). tags: of each task the text of an array, as ''{eu,vip}''.';
 
 CREATE FUNCTION dogged.error_fingerprint(message text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -494,7 +504,7 @@ CREATE FUNCTION dogged.export_dead_letters(ids bigint[], attempts integer[] DEFA
             f.attempt as attempts, f.retry_count, f.losses, f.error_code, f.error_message,
             (select h.error_details from dogged.task_attempts h where h.task_id = f.id and h.attempt = f.attempt
               limit 1) as error_details,
-            f.trace_context,
+            f.trace_context, coalesce(f.tags, '{}') as tags,
             -- Not json_agg, which breaks lines.
             array_to_json(array(select row_to_json(h) from (
                         select h.attempt, h.outcome, h.worker_id, w.name as worker, h.claimed_at, h.started_at, h.finished_at,
@@ -694,12 +704,12 @@ begin
         from given g cross join dogged.settings s
     ), inserted as (
       insert into dogged.tasks (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
-                                claimed_at, finished_at, error_code, error_message, trace_context)
+                                claimed_at, finished_at, error_code, error_message, trace_context, tags)
       select j.id, 'failed', j.queue, j.name, coalesce((l ->> 'priority')::smallint, 0), l -> 'args',
              (l ->> 'enqueued_at')::timestamptz, coalesce(l ->> 'run_at', l ->> 'enqueued_at')::timestamptz, j.attempts,
              coalesce((l ->> 'retry_count')::integer, 0), coalesce((l ->> 'losses')::integer, 0),
              (l ->> 'claimed_at')::timestamptz, (l ->> 'failed_at')::timestamptz, l ->> 'error_code', l ->> 'error_message',
-             l ->> 'trace_context'
+             l ->> 'trace_context', dogged.tags_of_letter(l)
         from judged j cross join lateral (select j.letter as l) as letter
        where j.result = 'imported'
     ), remembered as (
@@ -730,11 +740,11 @@ end $$;
 
 COMMENT ON FUNCTION dogged.import_dead_letters(letters jsonb[]) IS 'Puts dead letters back as export_dead_letters wrote them, under their ids, in the caller''s transaction. For each, by its place: imported; id_taken: there is a task of that id, or was another one; no_queue; too_old: settings.keep_failed_days are over. Error 22023 for what is none.';
 
-CREATE FUNCTION dogged.is_sound_task(name text, is_known boolean, args jsonb, max_args_bytes integer, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone) RETURNS boolean
+CREATE FUNCTION dogged.is_sound_task(name text, is_known boolean, args jsonb, max_args_bytes integer, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[]) RETURNS boolean
     LANGUAGE sql STABLE
-    RETURN ((is_known OR ((name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$'::text) AND (octet_length(name) <= 128))) AND (octet_length((args)::text) <= max_args_bytes) AND ((run_at IS NULL) OR ((run_at >= (now() - '00:05:00'::interval)) AND (run_at <= (now() + '10 years'::interval)))) AND ((priority IS NULL) OR ((priority >= '-32768'::integer) AND (priority <= 32767))) AND ((trace_context IS NULL) OR (octet_length(trace_context) <= 512)) AND ((expires_at IS NULL) OR ((expires_at > GREATEST(now(), run_at)) AND (expires_at <= (now() + '10 years'::interval)))));
+    RETURN ((is_known OR ((name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$'::text) AND (octet_length(name) <= 128))) AND (octet_length((args)::text) <= max_args_bytes) AND ((run_at IS NULL) OR ((run_at >= (now() - '00:05:00'::interval)) AND (run_at <= (now() + '10 years'::interval)))) AND ((priority IS NULL) OR ((priority >= '-32768'::integer) AND (priority <= 32767))) AND ((trace_context IS NULL) OR (octet_length(trace_context) <= 512)) AND ((expires_at IS NULL) OR ((expires_at > GREATEST(now(), run_at)) AND (expires_at <= (now() + '10 years'::interval)))) AND ((tags IS NULL) OR dogged.are_sound_tags(tags)));
 
-COMMENT ON FUNCTION dogged.is_sound_task(name text, is_known boolean, args jsonb, max_args_bytes integer, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone) IS 'Internal: whether enqueue takes a task, if its queue exists. is_known: a worker has declared the task, so its name is sound.';
+COMMENT ON FUNCTION dogged.is_sound_task(name text, is_known boolean, args jsonb, max_args_bytes integer, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[]) IS 'Internal: whether enqueue takes a task, if its queue exists. is_known: a worker has declared the task, so its name is sound.';
 
 CREATE FUNCTION dogged.kept_days_to_thin() RETURNS SETOF date
     LANGUAGE sql STABLE SECURITY DEFINER
@@ -941,6 +951,25 @@ begin
 end $_$;
 
 COMMENT ON FUNCTION dogged.make_roles(prefix text) IS 'Makes the roles of producers, workers, viewers and operators where they are missing, and grants them their rights. Gives their names. prefix: what their names begin with; the former one, or the name of the schema. Where it was another one, the former roles lose their rights here.';
+
+CREATE FUNCTION dogged.mistake_in_tags(tags text[]) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+declare
+  tag text;
+begin
+  if array_ndims(tags) > 1 then return format('its tags %s are an array of arrays', left(tags::text, 128)); end if;
+  foreach tag in array tags loop
+    if tag is null then return 'one of its tags is null'; end if;
+    if tag !~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$' then
+      return format('its tag "%s" is not made of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit', left(tag, 128));
+    end if;
+  end loop;
+  return format('its tags have %s bytes with commas between them; the limit is 512', octet_length(array_to_string(tags, ',')));
+end $_$;
+
+COMMENT ON FUNCTION dogged.mistake_in_tags(tags text[]) IS 'Internal: what is wrong with tags that enqueue refuses.';
 
 CREATE FUNCTION dogged.moment_ago(claimed_at timestamp with time zone, microseconds bigint) RETURNS timestamp with time zone
     LANGUAGE sql STABLE
@@ -1262,7 +1291,7 @@ CREATE FUNCTION dogged.refuse_dead_letter(letter jsonb) RETURNS void
     AS $_$
 declare
   known constant text[] := '{id,name,queue,priority,args,enqueued_at,run_at,claimed_at,failed_at,attempts,retry_count,losses,'
-                           'error_code,error_message,error_details,trace_context,history}';
+                           'error_code,error_message,error_details,trace_context,tags,history}';
   needed constant text[] := '{id,name,queue,args,enqueued_at,failed_at,attempts}';
   max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
   key text;
@@ -1297,6 +1326,10 @@ begin
     mistake := format('failed_at %s, enqueued_at %s: not times of the past', letter ->> 'failed_at', letter ->> 'enqueued_at');
   elsif octet_length(letter ->> 'trace_context') > 512 then
     mistake := format('trace_context has %s bytes; the limit is 512', octet_length(letter ->> 'trace_context'));
+  elsif jsonb_typeof(letter -> 'tags') not in ('array', 'null') then
+    mistake := 'tags is not an array';
+  elsif not dogged.are_sound_tags(dogged.tags_of_letter(letter)) then
+    mistake := dogged.mistake_in_tags(dogged.tags_of_letter(letter));
   elsif letter ? 'history' and jsonb_typeof(letter -> 'history') <> 'array' then
     mistake := 'history is not an array';
   end if;
@@ -1327,7 +1360,7 @@ end $$;
 
 COMMENT ON FUNCTION dogged.refuse_for_depth(queue text, held integer, max_depth integer, more integer) IS 'Raises the error (53400) of an enqueue to a queue that has no room for so many more.';
 
-CREATE FUNCTION dogged.refuse_task(name text, args jsonb, queue text, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone) RETURNS void
+CREATE FUNCTION dogged.refuse_task(name text, args jsonb, queue text, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[]) RETURNS void
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
@@ -1385,6 +1418,8 @@ begin
   elsif refuse_task.expires_at > now() + interval '10 years' then
     mistake := format('%s: expires_at %s is more than 10 years ahead', what, refuse_task.expires_at);
     remedy := 'Check its unit (milliseconds taken for seconds look like this), or leave it out.';
+  elsif not dogged.are_sound_tags(refuse_task.tags) then
+    mistake := what || ': ' || dogged.mistake_in_tags(refuse_task.tags);
   else
     if max_depth is not null then
       perform dogged.refuse_for_depth(refuse_task.queue, dogged.held_of_queue(refuse_task.queue, max_depth + 1), max_depth, 1);
@@ -1395,7 +1430,7 @@ begin
   raise exception using message = mistake, hint = remedy, errcode = 'invalid_parameter_value';
 end $_$;
 
-COMMENT ON FUNCTION dogged.refuse_task(name text, args jsonb, queue text, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone) IS 'Internal: raises the error that says what is wrong with a task that enqueue refuses.';
+COMMENT ON FUNCTION dogged.refuse_task(name text, args jsonb, queue text, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[]) IS 'Internal: raises the error that says what is wrong with a task that enqueue refuses.';
 
 CREATE FUNCTION dogged.refuse_to_forget_worker() RETURNS trigger
     LANGUAGE plpgsql
@@ -1515,9 +1550,10 @@ begin
     -- error_code and error_message stay those of the last attempt that failed. The time to wait stands in next_retry_at, for
     -- run_at is that of the first run.
     insert into dogged.tasks_live (id, status, queue, name, priority, args, enqueued_at, run_at, deferred, next_retry_at, attempt,
-                                   worker_id, claimed_at, error_code, error_message, trace_context, ready_position)
+                                   worker_id, claimed_at, error_code, error_message, trace_context, tags,
+                                   ready_position)
     select d.id, 'pending', d.queue, d.name, d.priority, coalesce(d.new_args, d.args), d.enqueued_at, d.run_at,
-           d.due_at > now(), d.due_at, d.attempt, d.worker_id, d.claimed_at, d.error_code, d.error_message, d.trace_context,
+           d.due_at > now(), d.due_at, d.attempt, d.worker_id, d.claimed_at, d.error_code, d.error_message, d.trace_context, d.tags,
            nextval('dogged.tasks_id_seq')
       from (select * from due order by id) d
   ), audited as (
@@ -1800,6 +1836,12 @@ end $$;
 
 COMMENT ON FUNCTION dogged.set_queue(name text, settings jsonb) IS 'Changes settings of a queue, which workers follow at once: {"concurrency": 5, "max_depth": 1000, "retry_budget": 0.2, "min_retries_per_second": 10}. What is not named stays; null takes a setting back. False: all of it was so before.';
 
+CREATE FUNCTION dogged.tags_of_letter(letter jsonb) RETURNS text[]
+    LANGUAGE sql IMMUTABLE
+    RETURN CASE WHEN (jsonb_typeof((letter -> 'tags'::text)) = 'array'::text) THEN NULLIF(ARRAY(SELECT jsonb_array_elements_text((letter -> 'tags'::text)) AS jsonb_array_elements_text), '{}'::text[]) ELSE NULL::text[] END;
+
+COMMENT ON FUNCTION dogged.tags_of_letter(letter jsonb) IS 'Internal: the tags of a dead letter that is to be imported; null: none.';
+
 CREATE FUNCTION dogged.tell_of_queues() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2006,6 +2048,7 @@ CREATE TABLE dogged.tasks_failed (
     trace_context text,
     ready_position bigint,
     expires_at timestamp with time zone,
+    tags text[],
     cancel_requested_at timestamp with time zone,
     CONSTRAINT tasks_expires_at_check CHECK (isfinite(expires_at))
 )
@@ -2097,7 +2140,8 @@ CREATE VIEW dogged.dead_letters AS
            FROM dogged.workers w
           WHERE (w.id = f.worker_id)) AS worker,
     f.priority,
-    f.run_at
+    f.run_at,
+    COALESCE(f.tags, '{}'::text[]) AS tags
    FROM dogged.tasks_failed f;
 
 COMMENT ON VIEW dogged.dead_letters IS 'Tasks that ended failed, with what went wrong last. dogged.replay runs one again. By id and by failed_at it answers at once; to count all of them is to read all of them.';
@@ -2135,6 +2179,8 @@ COMMENT ON COLUMN dogged.dead_letters.worker IS 'The name of the worker that ran
 COMMENT ON COLUMN dogged.dead_letters.priority IS 'Lower runs first.';
 
 COMMENT ON COLUMN dogged.dead_letters.run_at IS 'Not before this time for the first run.';
+
+COMMENT ON COLUMN dogged.dead_letters.tags IS 'Words that its producer gave it.';
 
 CREATE VIEW dogged.error_stats AS
  SELECT date_trunc('hour'::text, a.finished_at) AS hour,
@@ -2236,6 +2282,7 @@ CREATE TABLE dogged.tasks_done (
     trace_context text,
     ready_position bigint,
     expires_at timestamp with time zone,
+    tags text[],
     cancel_requested_at timestamp with time zone,
     CONSTRAINT tasks_expires_at_check CHECK (isfinite(expires_at))
 )
@@ -2313,6 +2360,7 @@ CREATE TABLE dogged.tasks_live (
     trace_context text,
     ready_position bigint,
     expires_at timestamp with time zone,
+    tags text[],
     cancel_requested_at timestamp with time zone,
     CONSTRAINT tasks_expires_at_check CHECK (isfinite(expires_at))
 )
@@ -2658,7 +2706,8 @@ CREATE VIEW dogged.redacted_tasks AS
     t.trace_context,
     t.ready_position,
     t.cancel_requested_at,
-    t.expires_at
+    t.expires_at,
+    t.tags
    FROM dogged.tasks t;
 
 COMMENT ON VIEW dogged.redacted_tasks IS 'As tasks, with "[redacted]" in place of what the tasks'' workers have declared as .redact.';
@@ -2709,12 +2758,14 @@ COMMENT ON COLUMN dogged.redacted_tasks.cancel_requested_at IS 'When dogged.canc
 
 COMMENT ON COLUMN dogged.redacted_tasks.expires_at IS 'No attempt begins after this time: a task that is still pending then ends as expired. Null: it does not expire.';
 
+COMMENT ON COLUMN dogged.redacted_tasks.tags IS 'Words that its producer gave it, for people to find it by; null: none.';
+
 CREATE VIEW dogged.rights AS
  SELECT r.object,
     r.privileges,
     r.roles,
     r.except_columns
-   FROM ( VALUES ('schema_migrations'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('schema_files'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('rights'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'update'::text,'{operator}'::text[],'{only_row,role_prefix}'::text[]), ('queues'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('queue_depths'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('workers'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('workers'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('claims'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('claims'::text,'insert, delete'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('circuits'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'update'::text,'{worker,operator}'::text[],'{}'::text[]), ('producer_calls'::text,'select, update, delete'::text,'{worker}'::text[],'{}'::text[]), ('tasks'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_live'::text,'select, update, delete'::text,'{worker}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('task_attempts_default'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('tasks_id_seq'::text,'select, usage'::text,'{worker}'::text[],'{}'::text[]), ('task_attempts'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_attempts'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('audit'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('audit'::text,'select'::text,'{viewer}'::text[],'{details}'::text[]), ('redacted_tasks'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_timeline'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letters'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('queue_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('worker_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('partitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('enqueue'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_many'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('note_call'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('reserve_producer'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('call_made'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('answer_made'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('create_queue'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('complete_in'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('refuse_completion'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('moment_ago'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('place_in_front'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('make_partitions'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('drop_oldest_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('kept_days_to_thin'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('thin_kept_attempts'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_workers'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('redacted'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_fingerprint'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letter_matches'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letter_standing'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('export_dead_letters'::text,'execute'::text,'{operator}'::text[],'{}'::text[]), ('import_dead_letters'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('cancel'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('reschedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('pause_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('resume_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('set_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('record_audit'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('is_sound_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('has_room'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('held_of_queue'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('require_room'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_for_depth'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('prepare_to_count'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tell_of_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_name'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('nearest_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('lock_queue'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_actor'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_dead_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_partition'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('days_to_make'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_attempts'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('replace_attempts'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_bad_retention'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_history'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_audit'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_to_forget_worker'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('role_names'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_roles'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('revoke_rights'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('grant_rights'::text,'execute'::text,'{}'::text[],'{}'::text[])) r(object, privileges, roles, except_columns);
+   FROM ( VALUES ('schema_migrations'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('schema_files'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('rights'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'update'::text,'{operator}'::text[],'{only_row,role_prefix}'::text[]), ('queues'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('queue_depths'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('workers'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('workers'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('claims'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('claims'::text,'insert, delete'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('circuits'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'update'::text,'{worker,operator}'::text[],'{}'::text[]), ('producer_calls'::text,'select, update, delete'::text,'{worker}'::text[],'{}'::text[]), ('tasks'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_live'::text,'select, update, delete'::text,'{worker}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('task_attempts_default'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('tasks_id_seq'::text,'select, usage'::text,'{worker}'::text[],'{}'::text[]), ('task_attempts'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_attempts'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('audit'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('audit'::text,'select'::text,'{viewer}'::text[],'{details}'::text[]), ('redacted_tasks'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_timeline'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letters'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('queue_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('worker_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('partitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('enqueue'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_many'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('note_call'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('reserve_producer'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('call_made'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('answer_made'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('create_queue'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('complete_in'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('refuse_completion'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('moment_ago'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('place_in_front'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('make_partitions'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('drop_oldest_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('kept_days_to_thin'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('thin_kept_attempts'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_workers'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('redacted'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_fingerprint'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('are_sound_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('mistake_in_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tags_of_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('dead_letter_matches'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letter_standing'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('export_dead_letters'::text,'execute'::text,'{operator}'::text[],'{}'::text[]), ('import_dead_letters'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('cancel'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('reschedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('pause_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('resume_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('set_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('record_audit'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('is_sound_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('has_room'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('held_of_queue'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('require_room'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_for_depth'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('prepare_to_count'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tell_of_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_name'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('nearest_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('lock_queue'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_actor'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_dead_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_partition'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('days_to_make'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_attempts'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('replace_attempts'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_bad_retention'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_history'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_audit'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_to_forget_worker'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('role_names'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_roles'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('revoke_rights'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('grant_rights'::text,'execute'::text,'{}'::text[],'{}'::text[])) r(object, privileges, roles, except_columns);
 
 COMMENT ON VIEW dogged.rights IS 'Who may use which table, view, sequence or function: what `dogged migrate` grants where `dogged migrate --roles` has made the roles.';
 
@@ -2847,7 +2898,8 @@ CREATE VIEW dogged.task_overview AS
     t.claimed_at,
     t.finished_at,
     t.cancel_requested_at,
-    t.trace_context
+    t.trace_context,
+    COALESCE(t.tags, '{}'::text[]) AS tags
    FROM dogged.tasks t;
 
 COMMENT ON VIEW dogged.task_overview IS 'One row for each task, with its state in words. Ask for one id, for the newest (order by id desc limit …), by status, or for a short time by finished_at: that reads the days it touches.';
@@ -2896,6 +2948,8 @@ COMMENT ON COLUMN dogged.task_overview.cancel_requested_at IS 'When dogged.cance
 
 COMMENT ON COLUMN dogged.task_overview.trace_context IS 'As the producer gave it.';
 
+COMMENT ON COLUMN dogged.task_overview.tags IS 'Words that its producer gave it.';
+
 CREATE TABLE dogged.tasks_done_default (
     id bigint DEFAULT nextval('dogged.tasks_id_seq'::regclass) NOT NULL,
     status dogged.task_status DEFAULT 'pending'::dogged.task_status NOT NULL,
@@ -2919,6 +2973,7 @@ CREATE TABLE dogged.tasks_done_default (
     trace_context text,
     ready_position bigint,
     expires_at timestamp with time zone,
+    tags text[],
     cancel_requested_at timestamp with time zone,
     CONSTRAINT tasks_expires_at_check CHECK (isfinite(expires_at))
 );
@@ -2948,6 +3003,7 @@ CREATE TABLE dogged.tasks_failed_default (
     trace_context text,
     ready_position bigint,
     expires_at timestamp with time zone,
+    tags text[],
     cancel_requested_at timestamp with time zone,
     CONSTRAINT tasks_expires_at_check CHECK (isfinite(expires_at))
 );
@@ -3132,6 +3188,10 @@ CREATE INDEX tasks_failed_queue ON ONLY dogged.tasks_failed USING btree (queue, 
 
 CREATE INDEX tasks_failed_default_queue_finished_at_id_idx ON dogged.tasks_failed_default USING btree (queue, finished_at, id);
 
+CREATE INDEX tasks_failed_tags ON ONLY dogged.tasks_failed USING gin (tags) WHERE (tags IS NOT NULL);
+
+CREATE INDEX tasks_failed_default_tags_idx ON dogged.tasks_failed_default USING gin (tags) WHERE (tags IS NOT NULL);
+
 CREATE INDEX tasks_live_cancelling ON dogged.tasks_live USING btree (id) WHERE (cancel_requested_at IS NOT NULL);
 
 CREATE INDEX tasks_live_expiring ON dogged.tasks_live USING btree (expires_at) WHERE (expires_at IS NOT NULL);
@@ -3161,6 +3221,8 @@ ALTER INDEX dogged.tasks_failed_id ATTACH PARTITION dogged.tasks_failed_default_
 ALTER INDEX dogged.tasks_failed_name ATTACH PARTITION dogged.tasks_failed_default_name_finished_at_id_idx;
 
 ALTER INDEX dogged.tasks_failed_queue ATTACH PARTITION dogged.tasks_failed_default_queue_finished_at_id_idx;
+
+ALTER INDEX dogged.tasks_failed_tags ATTACH PARTITION dogged.tasks_failed_default_tags_idx;
 
 CREATE TRIGGER prepare_to_count AFTER INSERT OR UPDATE OF max_depth ON dogged.queues FOR EACH ROW WHEN ((new.max_depth IS NOT NULL)) EXECUTE FUNCTION dogged.prepare_to_count();
 

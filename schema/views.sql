@@ -80,7 +80,7 @@ select f.id, f.name, f.queue, f.error_code, f.error_message, f.attempt as attemp
        (select a.outcome from dogged.task_attempts a
          where a.task_id = f.id and a.attempt = f.attempt and a.finished_at = f.finished_at) as outcome,
        (select w.name from dogged.workers w where w.id = f.worker_id) as worker,
-       f.priority, f.run_at
+       f.priority, f.run_at, coalesce(f.tags, '{}') as tags
   from dogged.tasks_failed f;
 comment on view dogged.dead_letters is
   'Tasks that ended failed, with what went wrong last. dogged.replay runs one again. By id and by failed_at it '
@@ -105,6 +105,7 @@ comment on column dogged.dead_letters.outcome is 'Of the last attempt: failed, t
 comment on column dogged.dead_letters.worker is 'The name of the worker that ran it last.';
 comment on column dogged.dead_letters.priority is 'Lower runs first.';
 comment on column dogged.dead_letters.run_at is 'Not before this time for the first run.';
+comment on column dogged.dead_letters.tags is 'Words that its producer gave it.';
 
 create or replace view dogged.task_overview as
 select t.id, t.name, t.queue, t.status,
@@ -144,7 +145,8 @@ select t.id, t.name, t.queue, t.status,
        t.error_code as last_error_code, t.error_message as last_error_message,
        (select w.name from dogged.workers w where w.id = t.worker_id) as worker,
        t.priority, dogged.redacted(t.name, t.args) as args, dogged.redacted(t.name, t.result) as result,
-       t.enqueued_at, t.run_at, t.claimed_at, t.finished_at, t.cancel_requested_at, t.trace_context
+       t.enqueued_at, t.run_at, t.claimed_at, t.finished_at, t.cancel_requested_at, t.trace_context,
+       coalesce(t.tags, '{}') as tags
   from dogged.tasks t;
 comment on view dogged.task_overview is
   'One row for each task, with its state in words. Ask for one id, for the newest (order by id desc limit …), by '
@@ -174,6 +176,7 @@ comment on column dogged.task_overview.claimed_at is 'When a worker took it last
 comment on column dogged.task_overview.finished_at is 'When it ended.';
 comment on column dogged.task_overview.cancel_requested_at is 'When dogged.cancel was called while an attempt ran.';
 comment on column dogged.task_overview.trace_context is 'As the producer gave it.';
+comment on column dogged.task_overview.tags is 'Words that its producer gave it.';
 
 create or replace view dogged.queue_stats as
 with depth as (

@@ -36,6 +36,9 @@ void require_sound(const NewTask& task) {
       throw InvalidInput(what + "its name, queue or trace_context contains a NUL byte");
     }
   }
+  for (const std::string& tag : options.tags) {
+    if (tag.find('\0') != std::string::npos) throw InvalidInput(what + "one of its tags contains a NUL byte");
+  }
   if (task.args_json.find('\0') != std::string::npos) throw InvalidInput(what + "its args contain a NUL byte");
 }
 
@@ -68,6 +71,9 @@ std::string mistake_in(const NewTask& task) {
   const std::string what = "task \"" + task.name + "\": its ";
   if (!is_utf8(task.options.queue)) return what + "queue's name is not valid UTF-8";
   if (!is_utf8(task.options.trace_context)) return what + "trace_context is not valid UTF-8";
+  for (const std::string& tag : task.options.tags) {
+    if (!is_utf8(tag)) return what + "tags are not valid UTF-8";
+  }
   const std::string in_args = mistake_in_json(task.args_json);
   return in_args.empty() ? "" : what + "args" + in_args;
 }
@@ -81,12 +87,19 @@ std::optional<std::int64_t> milliseconds_of(const std::optional<milliseconds>& d
   return delay ? std::optional{std::int64_t{delay->count()}} : std::nullopt;
 }
 
+/// As the text of an array.
+std::optional<std::string> tags_of(const NewTask& task) {
+  if (task.options.tags.empty()) return std::nullopt;
+  return db::Params{}.add(task.options.tags).values().front();
+}
+
 db::Params params_of(const NewTask& task) {
   db::Params params;
   params.add(task.name).add(task.args_json).add(given(task.options.queue));
   params.add(microseconds_since_1970(task.options.run_at)).add(milliseconds_of(task.options.delay));
   params.add(task.options.priority).add(given(task.options.trace_context));
   params.add(microseconds_since_1970(task.options.expires_at)).add(milliseconds_of(task.options.expires_in));
+  params.add(tags_of(task));
   return params;
 }
 
@@ -102,7 +115,7 @@ void add_unless_default(db::Params& params, const std::vector<T>& values, const 
 
 db::Params params_of(const std::vector<NewTask>& tasks) {
   std::vector<std::string> names, args;
-  std::vector<std::optional<std::string>> queues, trace_contexts;
+  std::vector<std::optional<std::string>> queues, trace_contexts, tags;
   std::vector<std::optional<std::int64_t>> run_ats_us, delays_ms, expire_ats_us, expire_in_ms;
   std::vector<std::int64_t> priorities;
   for (const NewTask& task : tasks) {
@@ -115,6 +128,7 @@ db::Params params_of(const std::vector<NewTask>& tasks) {
     trace_contexts.push_back(given(task.options.trace_context));
     expire_ats_us.push_back(microseconds_since_1970(task.options.expires_at));
     expire_in_ms.push_back(milliseconds_of(task.options.expires_in));
+    tags.push_back(tags_of(task));
   }
   db::Params params;
   params.add(names).add(args);
@@ -125,6 +139,7 @@ db::Params params_of(const std::vector<NewTask>& tasks) {
   add_unless_default(params, trace_contexts, {});
   add_unless_default(params, expire_ats_us, {});
   add_unless_default(params, expire_in_ms, {});
+  add_unless_default(params, tags, {});
   return params;
 }
 

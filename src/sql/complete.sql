@@ -27,7 +27,7 @@ with report as (
   select r.id, r.attempt, r.to_status, coalesce(r.outcome, 'succeeded') as outcome, r.result, r.error_code,
          r.error_message, r.error_details, r.policy, r.backoff_ms, r.delay_ms, r.retry_after_ms,
          coalesce(r.retry_count, t.retry_count) as retry_count, coalesce(r.losses, t.losses) as losses,
-         t.queue, t.name, t.priority, t.args, t.enqueued_at, t.run_at, t.expires_at, t.claimed_at, t.trace_context,
+         t.queue, t.name, t.priority, t.args, t.enqueued_at, t.run_at, t.expires_at, t.claimed_at, t.trace_context, t.tags,
          t.cancel_requested_at,
          dogged.moment_ago(t.claimed_at, r.started_us_ago) as started_at,
          dogged.moment_ago(t.claimed_at, r.finished_us_ago) as finished_at,
@@ -46,9 +46,9 @@ with report as (
 ), finished as (
   insert into dogged.tasks (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
                             worker_id, claimed_at, finished_at, result, error_code, error_message, trace_context,
-                            cancel_requested_at, expires_at)
+                            cancel_requested_at, expires_at, tags)
   select id, to_status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses, $1::bigint,
-         claimed_at, finished_at, result, error_code, error_message, trace_context, cancel_requested_at, expires_at
+         claimed_at, finished_at, result, error_code, error_message, trace_context, cancel_requested_at, expires_at, tags
     from held
    where to_status <> 'pending'
 ), rescheduled as (

@@ -1,10 +1,11 @@
 -- The same for one task.
 select unnest(dogged.note_call(
-         $10::uuid, $11::bigint,
+         $11::uuid, $12::bigint,
          array[dogged.enqueue(
                  $1::text, $2::jsonb, $3::text,
                  coalesce(timestamptz 'epoch' + $4::bigint * interval '1 microsecond',
                           now() + $5::bigint * interval '1 millisecond'),
                  $6::int, $7::text,
                  coalesce(timestamptz 'epoch' + $8::bigint * interval '1 microsecond',
-                          now() + $9::bigint * interval '1 millisecond'))])) as id
+                          now() + $9::bigint * interval '1 millisecond'),
+                 $10::text[])])) as id

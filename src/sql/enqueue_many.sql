@@ -1,9 +1,10 @@
 -- Enqueues from the C++ client, through the SQL function that everyone uses. $4: microseconds since 1970; $5: a delay in
 -- milliseconds by the database's clock; at most one of them for a task. $8, $9: the same for
 -- when the task expires. An array of nothing but defaults is null.
--- $10, $11: the idempotency key, a producer and the number of its call (producer_calls); null where it is not called again.
+-- $10: of each task the text of an array of its tags.
+-- $11, $12: the idempotency key, a producer and the number of its call (producer_calls); null where it is not called again.
 select unnest(dogged.note_call(
-         $10::uuid, $11::bigint,
+         $11::uuid, $12::bigint,
          array(select dogged.enqueue_many(
                  $1::text[], $2::jsonb[], $3::text[],
                  case when $4::bigint[] is not null or $5::bigint[] is not null then
@@ -17,4 +18,5 @@ select unnest(dogged.note_call(
                                          now() + t.expires_in_ms * interval '1 millisecond')
                            from unnest($8::bigint[], $9::bigint[])
                                   with ordinality as t (expires_at_us, expires_in_ms, position)
-                          order by t.position) end)))) as id
+                          order by t.position) end,
+                 $10::text[])))) as id

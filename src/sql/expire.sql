@@ -15,8 +15,8 @@ with due as materialized (
 )
 insert into dogged.tasks (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
                           worker_id, claimed_at, finished_at, error_code, error_message, trace_context,
-                          cancel_requested_at, expires_at)
+                          cancel_requested_at, expires_at, tags)
 select id, 'expired', queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses, worker_id,
-       claimed_at, clock_timestamp(), error_code, error_message, trace_context, cancel_requested_at, expires_at
+       claimed_at, clock_timestamp(), error_code, error_message, trace_context, cancel_requested_at, expires_at, tags
   from removed
 returning id, name, queue

@@ -15,9 +15,9 @@ with session as materialized (
   delete from dogged.tasks_live t where t.id = any (array(select id from held)) returning t.*
 )
 insert into dogged.tasks (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
-                          finished_at, error_code, error_message, trace_context, cancel_requested_at, expires_at)
+                          finished_at, error_code, error_message, trace_context, cancel_requested_at, expires_at, tags)
 select id, case when cancel_requested_at is null then 'expired' else 'cancelled' end::dogged.task_status, queue, name,
        priority, args, enqueued_at, run_at, attempt - 1, retry_count, losses, clock_timestamp(), error_code,
-       error_message, trace_context, cancel_requested_at, expires_at
+       error_message, trace_context, cancel_requested_at, expires_at, tags
   from removed
 returning id, name, queue, status

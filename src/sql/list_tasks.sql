@@ -7,9 +7,10 @@
 --
 -- Which of them are listed, at most $17: of the statuses $6, the queues $7, names like one of $8, with an error code of $9,
 -- of the workers $10 (ids or names), with priority $11, enqueued from $12 to before $13, ended from $14 to before $15, with
--- args, as they may be shown, that contain $18.
+-- args, as they may be shown, that contain $18, with all tags of $19.
 select t.id, t.status, t.queue, t.name, t.priority, t.args::text as args, t.attempt, t.retry_count, t.losses,
        t.worker_id, w.name as worker, t.result::text as result, t.error_code, t.error_message, t.trace_context,
+       to_json(coalesce(t.tags, '{}'))::text as tags,
        (extract(epoch from t.enqueued_at) * 1000000)::bigint as enqueued_at_us,
        (extract(epoch from t.run_at) * 1000000)::bigint as run_at_us,
        (extract(epoch from t.next_retry_at) * 1000000)::bigint as next_retry_at_us,
@@ -20,7 +21,7 @@ select t.id, t.status, t.queue, t.name, t.priority, t.args::text as args, t.atte
        (extract(epoch from clock_timestamp()) * 1000000)::bigint as now_us
   from (select c.id, c.status
           from (select s.id, s.status, s.queue, s.name, s.priority, s.args, s.enqueued_at, s.worker_id, s.finished_at,
-                       s.error_code
+                       s.error_code, s.tags
                   from dogged.redacted_tasks s
                  where ($1::dogged.task_status[] is null or s.status = any ($1::dogged.task_status[]))
                    and ($2::timestamptz is null or s.finished_at is null or s.finished_at >= $2::timestamptz)
@@ -42,6 +43,7 @@ select t.id, t.status, t.queue, t.name, t.priority, t.args::text as args, t.atte
            and ($14::timestamptz is null or c.finished_at >= $14::timestamptz)
            and ($15::timestamptz is null or c.finished_at < $15::timestamptz)
            and ($18::jsonb is null or c.args @> $18::jsonb)
+           and ($19::text[] is null or c.tags @> $19::text[])
          order by c.id desc
          limit $17::bigint) as page
   -- Args and results are looked up for the page alone. offset 0: by index, one by one, whatever the planner thinks of it.

@@ -1,6 +1,7 @@
 -- Task $1, for the command line. Times are microseconds since 1970.
 select t.id, t.status, t.queue, t.name, t.priority, t.args::text as args, t.attempt, t.retry_count, t.losses,
        t.worker_id, w.name as worker, t.result::text as result, t.error_code, t.error_message, t.trace_context,
+       to_json(coalesce(t.tags, '{}'))::text as tags,
        (extract(epoch from t.enqueued_at) * 1000000)::bigint as enqueued_at_us,
        (extract(epoch from t.run_at) * 1000000)::bigint as run_at_us,
        (extract(epoch from t.next_retry_at) * 1000000)::bigint as next_retry_at_us,

@@ -25,6 +25,7 @@ void require_same(const NewTask& task, const json& line) {
   fuzz::require(line.contains("run_at") == task.options.run_at.has_value(), "a run_at is taken where there is one");
   fuzz::require(line.contains("expires_in") == task.options.expires_in.has_value(), "expires_in is taken");
   fuzz::require(line.contains("expires_at") == task.options.expires_at.has_value(), "expires_at is taken");
+  fuzz::require(json(task.options.tags) == line.value("tags", json::array()), "the tags are the line's");
   if (task.options.expires_in) {
     fuzz::require(*task.options.expires_in == duration_from_text(text("expires_in")), "expires_in is the line's");
   }

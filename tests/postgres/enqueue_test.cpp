@@ -425,6 +425,7 @@ TEST_CASE("an older try of a call that arrives late enqueues nothing") {
                                                        .add_null()
                                                        .add_null()
                                                        .add_null()
+                                                       .add_null()
                                                        .add(producer)
                                                        .add(number));
   };

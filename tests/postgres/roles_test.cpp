@@ -113,6 +113,7 @@ TEST_CASE("a producer asks what became of a call whose answer was lost, and its 
                                             .add_null()
                                             .add_null()
                                             .add_null()
+                                            .add_null()
                                             .add(producer)
                                             .add(7));
   };

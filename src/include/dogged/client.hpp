@@ -59,6 +59,9 @@ struct EnqueueOptions {
   std::optional<std::chrono::system_clock::time_point> expires_at = {};
   /// The same as a time from now on, by the database's clock. Give either this or expires_at; 1 ms to 10 years.
   std::optional<milliseconds> expires_in = {};
+  /// Words to find the task by (`dogged tasks list --tag`, `dogged dead replay --tag`), as "tenant:42": each of A-Z a-z
+  /// 0-9 . _ : / - beginning with a letter or a digit; with commas between them up to 512 bytes.
+  std::vector<std::string> tags = {};
 };
 
 /// A queue has no room for the tasks of a call (max_depth), and had none within wait_for_room. Nothing was enqueued.
