@@ -205,6 +205,8 @@ comment on table dogged.tasks_failed_default is
 create table dogged.tasks_done partition of dogged.tasks for values in ('succeeded', 'discarded', 'cancelled', 'expired')
   partition by range (finished_at);
 create index tasks_done_id on dogged.tasks_done (id);
+-- For questions about the last minutes: rows stand in the order in which they ended, so that a summary of each block is enough.
+create index tasks_done_finished_at on dogged.tasks_done using brin (finished_at);
 create table dogged.tasks_done_default partition of dogged.tasks_done default;
 comment on table dogged.tasks_done is
   'The tasks that succeeded, were discarded, cancelled or expired, by the day they ended (UTC).';

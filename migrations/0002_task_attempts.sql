@@ -22,6 +22,8 @@ create table dogged.task_attempts (
   trace_context  text
 ) partition by range (finished_at);
 create index task_attempts_task on dogged.task_attempts (task_id, attempt);
+-- As that of the tasks that have ended.
+create index task_attempts_finished_at on dogged.task_attempts using brin (finished_at);
 create table dogged.task_attempts_default partition of dogged.task_attempts default;
 
 comment on table dogged.task_attempts is

@@ -55,6 +55,7 @@ select r.object, r.privileges, r.roles, r.except_columns
     ('task_overview', 'select', '{viewer,operator}', '{}'),
     ('dead_letters', 'select', '{viewer,operator}', '{}'),
     ('queue_stats', 'select', '{viewer,operator}', '{}'),
+    ('recent_figures', 'execute', '{viewer,operator}', '{}'),
     ('worker_stats', 'select', '{viewer,operator}', '{}'),
     ('error_stats', 'select', '{viewer,operator}', '{}'),
     ('partitions', 'select', '{worker,viewer,operator}', '{}'),
