@@ -14,10 +14,13 @@
 namespace dogged::cli {
 namespace {
 
-const std::vector<Column> columns{{"QUEUE", Align::left, true}, {"READY", Align::right},   {"WAITING", Align::right},
-                                  {"RUNNING", Align::right},    {"OLDEST", Align::right},  {"/MIN", Align::right},
-                                  {"FAILED", Align::right},     {"RETRIED", Align::right}, {"WAIT", Align::right},
-                                  {"P95", Align::right},        {"RUN", Align::right},     {"P95", Align::right}};
+const std::vector<Column> columns{{"QUEUE", Align::left, true}, {"STATE"},
+                                  {"READY", Align::right},      {"WAITING", Align::right},
+                                  {"RUNNING", Align::right},    {"OLDEST", Align::right},
+                                  {"/MIN", Align::right},       {"FAILED", Align::right},
+                                  {"RETRIED", Align::right},    {"WAIT", Align::right},
+                                  {"P95", Align::right},        {"RUN", Align::right},
+                                  {"P95", Align::right}};
 
 std::string formatted(const char* format, double number) {
   char text[32];
@@ -63,12 +66,16 @@ std::string json_of(const db::Row& row) {
   add_milliseconds(json, "wait_p95_ms", row, "wait_p95_us");
   add_milliseconds(json, "run_p50_ms", row, "run_p50_us");
   add_milliseconds(json, "run_p95_ms", row, "run_p95_us");
+  const bool is_paused = row.boolean("is_paused");
+  json.add("is_paused", is_paused)
+      .add("paused_until", is_paused ? maybe_time_of(row, "paused_until_us") : std::nullopt);
   return json.text();
 }
 
 Record record_of(const db::Row& row) {
   const auto oldest = maybe_time_of(row, "oldest_due_at_us");
   return {{{std::string{row.text("queue")}},
+           {row.boolean("is_paused") ? "paused" : "", Color::yellow},
            {std::to_string(row.number("ready"))},
            {std::to_string(row.number("waiting"))},
            {std::to_string(row.number("running"))},

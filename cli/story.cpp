@@ -104,6 +104,19 @@ std::string how_it_was_cancelled(const TaskHistory& history) {
          (waited_for_retry ? retry_text(history, history.task.retry_count) : "its next attempt");
 }
 
+std::string pause_text(const TaskView& task, Zone zone) {
+  if (!task.is_queue_paused) return {};
+  if (task.queue_paused_until) {
+    return "its queue is paused until " + moment_text(*task.queue_paused_until, task.now, zone);
+  }
+  return "its queue is paused until somebody resumes it (dogged queues resume " + task.queue + ")";
+}
+
+std::string why_it_waits(const TaskHistory& history, Zone zone) {
+  if (history.task.is_queue_paused) return pause_text(history.task, zone);
+  return history.is_served ? "no worker has taken it yet" : "no running worker serves it";
+}
+
 bool waits_for_rescue(const TaskHistory& history) {
   return history.task.status == Status::running && history.lease_until && *history.lease_until <= history.task.now;
 }

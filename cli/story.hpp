@@ -29,6 +29,12 @@ namespace dogged::cli {
 /// When a cancelled task was cancelled, by what it did then: `while attempt 2 ran`; empty otherwise.
 [[nodiscard]] std::string how_it_was_cancelled(const TaskHistory& history);
 
+/// Of a pending task whose time has come: what it waits for, as in `no worker has taken it yet`.
+[[nodiscard]] std::string why_it_waits(const TaskHistory& history, Zone zone);
+
+/// `its queue is paused until 14:00:00`; empty where it is not paused.
+[[nodiscard]] std::string pause_text(const TaskView& task, Zone zone);
+
 /// Whether nothing but a rescue will end the running attempt: its worker did not renew its lease.
 [[nodiscard]] bool waits_for_rescue(const TaskHistory& history);
 

@@ -91,6 +91,8 @@ TaskView task_of(const db::Row& row) {
   task.error_message = row.maybe_text("error_message");
   task.trace_context = row.maybe_text("trace_context");
   nlohmann::json::parse(row.text("tags")).get_to(task.tags);
+  task.is_queue_paused = row.boolean("is_queue_paused");
+  if (task.is_queue_paused) task.queue_paused_until = maybe_time_of(row, "queue_paused_until_us");
   task.now = time_of(row, "now_us");
   return task;
 }
@@ -211,7 +213,10 @@ std::string to_json(const TaskHistory& history) {
   } else {
     json.add_null("due_in_ms");
   }
-  json.add("is_served", history.is_served).add("lease_until", history.lease_until);
+  json.add("is_served", history.is_served)
+      .add("is_queue_paused", task.is_queue_paused)
+      .add("queue_paused_until", task.queue_paused_until)
+      .add("lease_until", history.lease_until);
   json.add("running_ms", count_ms(time_running(history)));
   const std::string why = why_it_failed(history);
   if (why.empty()) {

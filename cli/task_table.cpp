@@ -12,7 +12,9 @@ namespace {
 /// The time that matters of a task in its status.
 std::string when(const TaskView& task) {
   if (task.status == Status::pending) {
-    return (task.next_retry_at ? "retry " : "due ") + relative(task.due_at(), task.now);
+    const std::string due = relative(task.due_at(), task.now);
+    if (!task.is_due()) return (task.next_retry_at ? "retry " : "due ") + due;
+    return (task.next_retry_at ? "retry due " : "due ") + due + (task.is_queue_paused ? ", queue paused" : "");
   }
   if (task.status == Status::running) {
     return "since " + readable(task.now - task.claimed_at.value_or(task.now)) +

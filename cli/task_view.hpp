@@ -82,10 +82,14 @@ struct TaskView {
   std::optional<std::string> error_message;
   std::optional<std::string> trace_context;
   std::vector<std::string> tags;
-  Time now;  ///< the database's clock when it was read
+  bool is_queue_paused = false;
+  std::optional<Time> queue_paused_until;  ///< of a paused one; none: until it is resumed
+  Time now;                                ///< the database's clock when it was read
 
   /// When it is due, if it waits.
   [[nodiscard]] Time due_at() const { return next_retry_at.value_or(run_at); }
+  /// Its time has come, and no worker has taken it.
+  [[nodiscard]] bool is_due() const { return status == lifecycle::Status::pending && due_at() <= now; }
 };
 
 /// For good, whether it is kept as a dead letter or not.

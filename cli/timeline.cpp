@@ -315,13 +315,14 @@ std::string Timeline::what_comes_next() const {
 
 std::string Timeline::pending_text() const {
   const Time due = task_.due_at();
-  if (due <= task_.now) {
-    return what_comes_next() + " was due " + readable(task_.now - due) +
-           " ago: " + (history_.is_served ? "no worker has taken it yet" : "no running worker serves it");
+  if (task_.is_due()) {
+    return what_comes_next() + " was due " + readable(task_.now - due) + " ago: " + why_it_waits(history_, style_.zone);
   }
   const bool same_day = date_text(due, style_.zone) == date_text(task_.now, style_.zone);
+  const bool outlasts_wait = task_.is_queue_paused && task_.queue_paused_until.value_or(Time::max()) > due;
   return what_comes_next() + " " + relative(due, task_.now) + ", at " +
-         (same_day ? clock_text(due, style_.zone) : date_and_clock_text(due, style_.zone));
+         (same_day ? clock_text(due, style_.zone) : date_and_clock_text(due, style_.zone)) +
+         (outlasts_wait ? "; " + pause_text(task_, style_.zone) : "");
 }
 
 std::string Timeline::totals() const {

@@ -79,7 +79,7 @@ std::vector<WaitingFacts> read_waiting(db::Connection& connection) {
   for (const db::Row& row : connection.run(sql::doctor_waiting)) {
     waiting.push_back({std::string{row.text("queue")}, std::string{row.text("name")}, row.number("due"),
                        row.number("overdue"), microseconds{row.number("oldest_us")}, row.boolean("is_queue_served"),
-                       row.boolean("is_name_known")});
+                       row.boolean("is_name_known"), row.boolean("is_paused"), maybe_time(row, "resumes_in_us")});
   }
   return waiting;
 }

@@ -250,8 +250,37 @@ Findings judge_versions(const std::vector<WorkerFacts>& workers, const std::stri
            {{"versions", static_cast<std::int64_t>(versions.size())}}}};
 }
 
-Findings judge_waiting(const std::vector<WaitingFacts>& waiting) {
+namespace {
+
+/// What waits in each paused queue.
+Findings judge_paused(const std::vector<WaitingFacts>& waiting) {
+  std::map<std::string, WaitingFacts> paused;
+  for (const WaitingFacts& facts : waiting) {
+    if (!facts.is_paused) continue;
+    WaitingFacts& queue = paused[facts.queue];
+    queue.due += facts.due;
+    queue.oldest = std::max(queue.oldest, facts.oldest);
+    queue.resumes_in = facts.resumes_in;
+  }
   Findings findings;
+  for (const auto& [name, queue] : paused) {
+    findings.push_back({"queues",
+                        Level::warning,
+                        "queue " + name,
+                        tasks(queue.due) + " in queue " + name + " waited for up to " + readable(queue.oldest) +
+                            ": the queue is paused",
+                        queue.resumes_in ? "they do not run for another " + readable(*queue.resumes_in)
+                                         : "they do not run until somebody resumes it",
+                        "dogged queues resume " + name,
+                        {{"due_tasks", queue.due}, {"oldest_ms", milliseconds_of(queue.oldest)}}});
+  }
+  return findings;
+}
+
+}  // namespace
+
+Findings judge_waiting(const std::vector<WaitingFacts>& waiting) {
+  Findings findings = judge_paused(waiting);
   std::map<std::string, WaitingFacts> unserved;
   for (const WaitingFacts& facts : waiting) {
     if (!facts.is_queue_served) {
@@ -281,14 +310,15 @@ Findings judge_waiting(const std::vector<WaitingFacts>& waiting) {
                         "start a worker with --queues " + name,
                         {{"due_tasks", queue.due}, {"oldest_ms", milliseconds_of(queue.oldest)}}});
   }
-  return or_ok(std::move(findings), "queues", "every task whose time has come has a live worker that knows it");
+  return or_ok(std::move(findings), "queues",
+               "every task whose time has come has a live worker that knows it, in a queue that is not paused");
 }
 
 Findings judge_overdue(const std::vector<WaitingFacts>& waiting) {
   Findings findings;
   std::map<std::string, WaitingFacts> by_queue;
   for (const WaitingFacts& facts : waiting) {
-    if (!facts.is_queue_served || !facts.is_name_known || facts.overdue == 0) continue;
+    if (!facts.is_queue_served || !facts.is_name_known || facts.is_paused || facts.overdue == 0) continue;
     WaitingFacts& queue = by_queue[facts.queue];
     queue.overdue += facts.overdue;
     queue.oldest = std::max(queue.oldest, facts.oldest);

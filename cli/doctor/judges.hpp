@@ -67,6 +67,8 @@ struct WaitingFacts {
   microseconds oldest{0};
   bool is_queue_served = false;
   bool is_name_known = false;
+  bool is_paused = false;
+  std::optional<microseconds> resumes_in{};  ///< of a paused queue; none: when somebody resumes it
 };
 [[nodiscard]] Findings judge_waiting(const std::vector<WaitingFacts>& waiting);
 [[nodiscard]] Findings judge_overdue(const std::vector<WaitingFacts>& waiting);

@@ -18,7 +18,9 @@ select t.id, t.status, t.queue, t.name, t.priority, t.args::text as args, t.atte
        (extract(epoch from t.claimed_at) * 1000000)::bigint as claimed_at_us,
        (extract(epoch from t.cancel_requested_at) * 1000000)::bigint as cancel_requested_at_us,
        (extract(epoch from t.finished_at) * 1000000)::bigint as finished_at_us,
-       (extract(epoch from clock_timestamp()) * 1000000)::bigint as now_us
+       (extract(epoch from clock_timestamp()) * 1000000)::bigint as now_us,
+       coalesce(q.paused_at is not null and (q.paused_until is null or q.paused_until > clock_timestamp()), false) as is_queue_paused,
+       (extract(epoch from q.paused_until) * 1000000)::bigint as queue_paused_until_us
   from (select c.id, c.status
           from (select s.id, s.status, s.queue, s.name, s.priority, s.args, s.enqueued_at, s.worker_id, s.finished_at,
                        s.error_code, s.tags
@@ -49,4 +51,5 @@ select t.id, t.status, t.queue, t.name, t.priority, t.args::text as args, t.atte
   -- Args and results are looked up for the page alone. offset 0: by index, one by one, whatever the planner thinks of it.
  cross join lateral (select r.* from dogged.redacted_tasks r where r.id = page.id and r.status = page.status offset 0) as t
   left join dogged.workers w on w.id = t.worker_id
+  left join dogged.queues q on q.name = t.queue
  order by t.id desc

@@ -13,7 +13,10 @@ select t.id, t.status, t.queue, t.name, t.priority, t.args::text as args, t.atte
        case when t.status = 'running' then (extract(epoch from w.lease_until) * 1000000)::bigint end as lease_until_us,
        exists (select from dogged.workers s
                 where s.stopped_at is null and s.lease_ended_at is null and s.lease_until > clock_timestamp()
-                  and s.queues ? t.queue and t.name = any (s.task_names)) as is_served
+                  and s.queues ? t.queue and t.name = any (s.task_names)) as is_served,
+       coalesce(q.paused_at is not null and (q.paused_until is null or q.paused_until > clock_timestamp()), false) as is_queue_paused,
+       (extract(epoch from q.paused_until) * 1000000)::bigint as queue_paused_until_us
   from dogged.redacted_tasks t
   left join dogged.workers w on w.id = t.worker_id
+  left join dogged.queues q on q.name = t.queue
  where t.id = $1::bigint

@@ -26,6 +26,7 @@ class HistoryReader {
     history.task = task();
     history.is_served = lines_.flag();
     history.definition = definition();
+    read_pause(history.task);
     while (!lines_.at_end() && history.attempts.size() < most_attempts && last_attempt_ < last_possible_attempt)
       history.attempts.push_back(attempt());
     return history;
@@ -45,6 +46,10 @@ class HistoryReader {
   std::optional<Time> maybe_time() {
     const auto ms = maybe_ms();
     return ms ? std::optional{noon + milliseconds{*ms}} : std::nullopt;
+  }
+  void read_pause(TaskView& task) {
+    task.is_queue_paused = lines_.flag();
+    if (task.is_queue_paused) task.queue_paused_until = maybe_time();
   }
   Time time() { return maybe_time().value_or(noon); }
 

@@ -128,6 +128,28 @@ TEST_CASE("a retry that is due says whether anybody would take it") {
   CHECK(contains(story.drawn(), "no running worker serves it"));
 }
 
+TEST_CASE("a task that is due says that its queue is paused, until when, and how that is ended") {
+  Story story;
+  story.history.task.now = noon + 60s;
+  story.history.task.is_queue_paused = true;
+  CHECK(contains(line_with(story.drawn(), "pending"),
+                 "its queue is paused until somebody resumes it (dogged queues resume webhooks)"));
+  story.history.task.queue_paused_until = noon + 1h;
+  CHECK(contains(line_with(story.drawn(), "pending"), "its queue is paused until 13:00:00"));
+  story.history.task.queue_paused_until = noon + 24h;
+  CHECK(contains(line_with(story.drawn(), "pending"), "its queue is paused until 2026-11-22 12:00:00"));
+}
+
+TEST_CASE("a task that is not due says that its queue is paused if that outlasts its wait") {
+  Story story;
+  story.history.task.run_at = noon + 60s;
+  story.history.task.is_queue_paused = true;
+  story.history.task.queue_paused_until = noon + 90s;
+  CHECK(contains(story.drawn(), "first attempt in 60 s, at 12:01:00; its queue is paused until 12:01:30"));
+  story.history.task.queue_paused_until = noon + 30s;
+  CHECK_FALSE(contains(story.drawn(), "paused"));
+}
+
 TEST_CASE("waits and attempts are to one scale") {
   Story story;
   story.retried(0s, 10s, 10s, 10s).retried(20s, 20s, 20s, 20s);

@@ -159,6 +159,32 @@ TEST_CASE("tasks of a queue without a worker are one finding, whatever their nam
   CHECK(contains(findings[1].seen, "5 tasks in queue mail waited for up to 9"));
 }
 
+TEST_CASE("a paused queue is a warning while due tasks wait in it, and its workers are not to blame") {
+  const std::vector<WaitingFacts> paused{{.queue = "mail",
+                                          .name = "a",
+                                          .due = 2,
+                                          .overdue = 2,
+                                          .oldest = 5s,
+                                          .is_queue_served = true,
+                                          .is_name_known = true,
+                                          .is_paused = true,
+                                          .resumes_in = 90s},
+                                         {.queue = "mail",
+                                          .name = "b",
+                                          .due = 1,
+                                          .is_queue_served = true,
+                                          .is_name_known = true,
+                                          .is_paused = true,
+                                          .resumes_in = 90s}};
+  const Findings findings = judge_waiting(paused);
+  REQUIRE(findings.size() == 1);
+  CHECK(findings[0].level == Level::warning);
+  CHECK(contains(findings[0].seen, "3 tasks in queue mail waited for up to 5 s: the queue is paused"));
+  CHECK(contains(findings[0].why, "for another 90 s"));
+  CHECK(findings[0].fix == "dogged queues resume mail");
+  CHECK(worst(judge_overdue(paused)) == Level::ok);
+}
+
 TEST_CASE("missing partitions are critical where tomorrow's is one of them") {
   CHECK(worst(judge_partitions({{"tasks_done", 3, 0, 0, 0}})) == Level::warning);
   CHECK(worst(judge_partitions({{"tasks_done", 3, 1, 0, 0}})) == Level::critical);
