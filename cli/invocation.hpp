@@ -33,6 +33,10 @@ class Invocation {
   bool ascii = false;
   bool utc = false;
 
+  /// A function or table that stands for what the subcommand does: who may use it may do all of it. Empty where that
+  /// which is refused tells as much.
+  std::string needed_right;
+
   /// What the subcommand does; set when the command line was read, so that its mistakes are found first.
   std::function<ExitCode()> run;
 

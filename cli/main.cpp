@@ -12,8 +12,8 @@
 #include "cli/choices.hpp"
 #include "cli/commands.hpp"
 #include "cli/completion.hpp"
+#include "cli/hint.hpp"
 #include "cli/json_object.hpp"
-#include "cli/missing_right.hpp"
 #include "retry/message.hpp"
 
 namespace dogged::cli {

@@ -49,7 +49,7 @@ ExitCode maintain(const Invocation& invocation) {
   std::vector<Step> steps;
   const auto made = connection.run(sql::make_partitions).one().number("made");
   if (made > 0) steps.push_back({"partitions", "made", made});
-  const auto forgotten = connection.run(sql::tidy_producer_calls).affected();
+  const auto forgotten = connection.run(sql::tidy_producer_calls).one().number("forgotten");
   if (forgotten > 0) steps.push_back({"producer_calls", "forgotten", forgotten});
   for (Step& step : retention::apply(connection, retention::Extent::everything, [] { return !was_interrupted(); })) {
     steps.push_back(std::move(step));

@@ -107,7 +107,10 @@ void add_migrate(CLI::App& app, Invocation& invocation) {
                                   "                             dogged_operator, and grant them what each needs; later "
                                   "migrations keep\n"
                                   "                             their rights up to date",
-                                  [&invocation, options] { return run(invocation, *options); });
+                                  [&invocation, options] {
+                                    invocation.needed_right = "grant_rights";
+                                    return run(invocation, *options);
+                                  });
   CLI::Option* dry_run_flag = command->add_flag("--dry-run", options->dry_run, "List what is pending; change nothing");
   command->add_flag("--status", options->status, "List what is applied and what is pending; change nothing")
       ->excludes(dry_run_flag);

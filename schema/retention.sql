@@ -170,3 +170,18 @@ begin
 end $$;
 comment on function dogged.forget_workers() is
   'Deletes the rows of workers that ended longer ago than attempts are kept and that no attempt and no task names; gives their number.';
+
+create or replace function dogged.forget_calls() returns integer
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  forgotten integer;
+begin
+  -- No call is repeated for longer than one day.
+  delete from dogged.producer_calls c
+   where c.producer = any (array(select old.producer from dogged.producer_calls old
+                                  where old.called_at < now() - interval '2 days' limit 10000 for update skip locked));
+  get diagnostics forgotten = row_count;
+  return forgotten;
+end $$;
+comment on function dogged.forget_calls() is
+  'Forgets up to 10,000 clients that have called nothing for two days (producer_calls); gives their number.';

@@ -22,7 +22,7 @@ select r.object, r.privileges, r.roles, r.except_columns
     ('circuits', 'select', '{worker,viewer,operator}', '{}'),
     ('circuits', 'insert', '{worker}', '{}'),
     ('circuits', 'update', '{worker,operator}', '{}'),
-    ('producer_calls', 'select, update, delete', '{worker}', '{}'),
+    ('producer_calls', 'select', '{}', '{}'),  -- reached through functions alone
 
     -- Args and results are for those who run tasks or repair them. Viewers have redacted_tasks. Operators change tasks by
     -- functions alone, which record what they do in the audit.
@@ -79,6 +79,7 @@ select r.object, r.privileges, r.roles, r.except_columns
     ('kept_days_to_thin', 'execute as owner', '{worker,operator}', '{}'),
     ('thin_kept_attempts', 'execute as owner', '{worker,operator}', '{}'),
     ('forget_workers', 'execute as owner', '{worker,operator}', '{}'),
+    ('forget_calls', 'execute as owner', '{worker,operator}', '{}'),
 
     -- What people call.
     ('redacted', 'execute', '{viewer,operator}', '{}'),

@@ -164,7 +164,7 @@ void Upkeep::do_chores() {
   chores_at_ = SteadyClock::now() + chores_again;  // before one may fail: then the rest goes on meanwhile
   const auto made = session_.connection().run(sql::make_partitions).one().number("made");
   if (made > 0) log_->debug("made {} partitions for the coming days", made);
-  while (!stop_.stop_requested() && session_.connection().run(sql::tidy_producer_calls).affected() > 0) {
+  while (!stop_.stop_requested() && session_.connection().run(sql::tidy_producer_calls).one().number("forgotten") > 0) {
   }
   if (apply_retention()) chores_at_ = SteadyClock::now() + chores_interval;
 }

@@ -16,6 +16,7 @@
 #include "executor.hpp"
 #include "lease_keeper.hpp"
 #include "migrate/migrate.hpp"
+#include "migrate/missing_role.hpp"
 #include "retry/duration.hpp"
 #include "sql_statements.hpp"
 #include "upkeep.hpp"
@@ -55,6 +56,17 @@ bool wait_idle(const std::vector<std::unique_ptr<Executor>>& executors, millisec
   return idle;
 }
 
+/// Its schema, and how its transactions see what others commit.
+void require_usable(db::Connection& connection) {
+  migrate::require_current(connection);
+  const std::string isolation{connection.run(sql::read_isolation).one().text("isolation")};
+  if (isolation == "read committed") return;
+  throw InvalidInput("transactions of this role or database are \"" + isolation +
+                         "\" unless said otherwise; a worker needs \"read committed\"",
+                     "set default_transaction_isolation of its role: alter role … set default_transaction_isolation = "
+                     "'read committed'");
+}
+
 }  // namespace
 
 void require_sound(const WorkerSettings& settings) {
@@ -82,24 +94,23 @@ Worker::Worker(WorkerSettings settings, Definitions definitions, std::shared_ptr
   require_sound(settings_);
   if (settings_.queues.empty()) settings_.queues = queues_of(*definitions_, settings_.default_concurrency);
   db::Connection connection{settings_.database};
-  migrate::require_current(connection);
-  const db::Rows limits = connection.run(sql::read_settings);
-  limits_.max_result_bytes = static_cast<std::size_t>(limits.one().number("max_result_bytes"));
-  limits_.max_error_message_bytes = static_cast<std::size_t>(limits.one().number("max_error_message_bytes"));
-  const std::string isolation{connection.run(sql::read_isolation).one().text("isolation")};
-  if (isolation != "read committed") {
-    throw InvalidInput(
-        "transactions of this role or database are \"" + isolation +
-            "\" unless said otherwise; a worker needs \"read committed\"",
-        "set default_transaction_isolation of its role: alter role … set default_transaction_isolation = "
-        "'read committed'");
-  }
-  connection.run(sql::make_partitions);
+  try {
+    require_usable(connection);
+    const db::Rows limits = connection.run(sql::read_settings);
+    limits_.max_result_bytes = static_cast<std::size_t>(limits.one().number("max_result_bytes"));
+    limits_.max_error_message_bytes = static_cast<std::size_t>(limits.one().number("max_error_message_bytes"));
+    connection.run(sql::make_partitions);
 
-  const auto registered = register_worker(connection, row(), *definitions_, std::nullopt, stop_, *log_);
-  const Registration registration = registered.value_or(Registration{});
-  lease_ = std::make_shared<Lease>(registration.worker_id, settings_.lease, registration.asked_at);
-  if (registered) publish_definitions(connection, *definitions_, row(), *log_);
+    const auto registered = register_worker(connection, row(), *definitions_, std::nullopt, stop_, *log_);
+    const Registration registration = registered.value_or(Registration{});
+    lease_ = std::make_shared<Lease>(registration.worker_id, settings_.lease, registration.asked_at);
+    if (registered) publish_definitions(connection, *definitions_, row(), *log_);
+  } catch (const DatabaseError& error) {
+    if (!migrate::is_missing_right(error)) throw;
+    // complete_in is for workers alone: who may use it may do the rest.
+    const auto hint = migrate::hint_for_missing_role(connection, "complete_in");
+    throw DatabaseError(error.message(), hint.value_or(error.hint()), error.sqlstate());
+  }
 }
 
 Worker::~Worker() = default;

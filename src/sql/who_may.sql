@@ -1,6 +1,16 @@
--- The roles that may use the table, view, sequence or function $1, of those that this login has not; null where there are none.
-select string_agg(quote_ident(may.role), ' or ' order by may.role) as roles, quote_ident(current_user) as login
-  from (select distinct s.role_prefix || '_' || granted.role as role
-          from dogged.settings s, dogged.rights r, unnest(r.roles) as granted (role)
-         where r.object = $1) may
- where case when to_regrole(may.role) is not null then not pg_has_role(may.role, 'usage') end
+-- Who may use the table, view, sequence or function $1: the roles that may, the one of least rights first (null where this login
+-- has one of them, or there are none); whether nobody but the owner of the schema may; and who that is.
+with granted as (
+  select distinct s.role_prefix || '_' || r.role as role, r.rank
+    from dogged.settings s, dogged.rights g
+   cross join lateral (select role, array_position(array['producer', 'viewer', 'operator', 'worker'], role) as rank
+                         from unnest(g.roles) as named (role)) r
+   where g.object = $1
+)
+select case when not bool_or(pg_has_role(m.oid, 'usage')) then string_agg(quote_ident(m.rolname), ' or ' order by granted.rank) end
+         as roles,
+       quote_ident(current_user) as login,
+       exists (select from dogged.rights g where g.object = $1) and not exists (select from granted) as is_owners_alone,
+       (select quote_ident(pg_get_userbyid(c.relowner)) from pg_class c where c.oid = 'dogged.settings'::regclass) as owner
+  from granted
+  join pg_roles m on m.rolname = granted.role

@@ -1,9 +1,12 @@
 // Who may do what (schema/rights.sql): each role works with its rights alone, and what it has no right to is refused.
 // That workers need no more than their role is what every test with a worker shows: RunningWorker has that role.
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include <spdlog/spdlog.h>
 
 #include <dogged/client.hpp>
 
@@ -11,6 +14,7 @@
 #include "sql_statements.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
+#include "worker.hpp"
 
 using namespace dogged;
 using namespace std::chrono_literals;
@@ -133,6 +137,21 @@ TEST_CASE("a producer is told what is wrong with its task") {
   const auto error =
       error_of<InvalidInput>([&] { (void)client.enqueue({.name = "a.b", .options = {.queue = "nowhere"}}); });
   CHECK(contains(error.message(), "the queue \"nowhere\" does not exist"));
+}
+
+TEST_CASE("a worker whose login has another role is told which one it lacks") {
+  TestDatabase database;
+  const runtime::WakeFd stop;
+  const auto definitions = runtime::make_definitions({registered(charge, [](Context&, const nlohmann::json&) {})});
+  const auto error = error_of<DatabaseError>([&] {
+    const runtime::Worker worker{{.database = database.settings_of("viewer"), .name = "w"},
+                                 definitions,
+                                 std::make_shared<spdlog::logger>("quiet"),
+                                 stop};
+  });
+  CHECK(contains(error.message(), "permission denied"));
+  CHECK(contains(error.hint(), "lacks the role"));
+  CHECK(contains(error.hint(), "_worker, which may do this"));
 }
 
 TEST_CASE("a producer can do nothing but enqueue") {

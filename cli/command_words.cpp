@@ -1,0 +1,23 @@
+// See command_words.hpp.
+#include "cli/command_words.hpp"
+
+namespace dogged::cli {
+namespace {
+
+void replace(std::string& text, std::string_view words, std::string_view by) {
+  const auto found = text.find(words);
+  if (found != std::string::npos) text.replace(found, words.size(), by);
+}
+
+}  // namespace
+
+// The words are those of schema/enqueue.sql and schema/queues.sql; tests/cli/queues_test holds one against the other.
+std::string in_command_words(std::string hint, std::string_view schema) {
+  const std::string function_of = std::string{schema} + ".";
+  replace(hint, function_of + "create_queue(name)", "`dogged queues create NAME`");
+  replace(hint, function_of + "set_queue, dogged queues set", "`dogged queues set NAME --max-depth N`");
+  replace(hint, "EnqueueOptions::wait_for_room", "--wait-for-room 5m");
+  return hint;
+}
+
+}  // namespace dogged::cli

@@ -1,0 +1,18 @@
+// What to do where PostgreSQL has said "permission denied": which of dogged's roles is lacking.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "db/connection.hpp"
+
+namespace dogged::migrate {
+
+/// Whether the database refused for want of a right.
+[[nodiscard]] bool is_missing_right(const Error& error);
+
+/// The roles of which this login lacks one to use the table, view, sequence or function, and how it is given; or who
+/// the owner is, where nobody else may. Nothing where the database does not tell.
+[[nodiscard]] std::optional<std::string> hint_for_missing_role(db::Connection& connection, const std::string& object);
+
+}  // namespace dogged::migrate
