@@ -1,10 +1,12 @@
 // `dogged enqueue`: one task from the command line, or many from lines of JSON.
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <iostream>
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <set>
 #include <system_error>
 
 #include <fcntl.h>
@@ -15,6 +17,7 @@
 #include <dogged/client.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/hint.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/json_object.hpp"
 #include "cli/line_reader.hpp"
@@ -23,6 +26,7 @@
 #include "client/database_url.hpp"
 #include "db/errors.hpp"
 #include "retry/duration.hpp"
+#include "retry/message.hpp"
 #include "sql_statements.hpp"
 
 namespace dogged::cli {
@@ -31,6 +35,8 @@ namespace {
 // A batch is one transaction. A file that fits into one is enqueued whole or not at all.
 constexpr std::size_t batch_lines = 10'000;
 constexpr std::size_t batch_bytes = std::size_t{64} << 20U;
+
+constexpr std::size_t most_names_noted = 20;
 
 struct EnqueueArguments {
   std::string name;
@@ -96,6 +102,26 @@ void print_enqueued(const Invocation& invocation, const std::string& name, const
       json.text());
 }
 
+/// On stderr, for someone who reads it: of a misspelt name no error ever tells, for a task waits for a worker that
+/// knows it. Nothing for a producer, who may not look at what workers have declared.
+void note_undeclared(const Invocation& invocation, const std::set<std::string>& names) {
+  if (invocation.format != Format::table || names.empty()) return;
+  std::vector<std::string> declared;
+  try {
+    db::Connection connection = invocation.connect();
+    for (const db::Row& row : connection.run(sql::declared_tasks)) declared.emplace_back(row.text("name"));
+  } catch (const Error&) {
+    return;  // the tasks are enqueued, whatever becomes of the note
+  }
+  const Words words{declared.begin(), declared.end()};
+  std::cout.flush();
+  for (const std::string& name : names) {
+    if (std::find(declared.begin(), declared.end(), name) != declared.end()) continue;
+    std::cerr << "note: no worker has declared a task " << in_quotes(name) << suggestion(name, words)
+              << "; it waits for one that does\n";
+  }
+}
+
 /// Where the task went; nothing for a producer, who may not look at tasks.
 std::optional<db::Rows> look_at_enqueued(db::Connection& connection, TaskId id) {
   try {
@@ -121,6 +147,7 @@ ExitCode enqueue_one(const Invocation& invocation, const EnqueueArguments& argum
   } else {
     print_id(invocation, task.name, id);
   }
+  note_undeclared(invocation, {task.name});
   return ExitCode::ok;
 }
 
@@ -132,6 +159,7 @@ struct Progress {
   std::int64_t lines_read = 0;
   std::int64_t lines_done = 0;  ///< up to here everything is enqueued
   std::int64_t enqueued = 0;
+  std::set<std::string> names{};  ///< of the tasks, as many as may be worth a note
 
   [[nodiscard]] std::string text() const {
     if (enqueued == 0) return "nothing was enqueued";
@@ -146,9 +174,8 @@ struct Progress {
 };
 
 /// An error of a line or a batch, with its place and with what was done before it.
-[[noreturn]] void fail(const Progress& progress, const std::string& where, const Error& error) {
+[[noreturn]] void fail(const Progress& progress, const std::string& where, const Error& error, std::string hint) {
   const ExitCode code = progress.enqueued > 0 ? ExitCode::not_done : exit_code_for(error);
-  std::string hint = error.hint();
   if (!progress.hint().empty()) hint = hint.empty() ? progress.hint() : hint + "; then " + progress.hint();
   throw Failure(code, where + ": " + error.message() + " (" + progress.text() + ")", hint);
 }
@@ -164,7 +191,7 @@ std::vector<NewTask> read_batch(LineReader& lines, Progress& progress) {
     try {
       batch.push_back(task_from_json_line(line));
     } catch (const Error& error) {
-      fail(progress, "line " + std::to_string(progress.lines_read), error);
+      fail(progress, "line " + std::to_string(progress.lines_read), error, error.hint());
     }
     bytes += line.size();
   }
@@ -214,12 +241,16 @@ void enqueue_lines(const Invocation& invocation, LineReader lines, milliseconds 
     const std::int64_t first_line = progress.lines_read + 1;
     std::vector<NewTask> batch = read_batch(lines, progress);
     if (was_interrupted() || batch.empty()) break;
+    for (const NewTask& task : batch) {
+      if (progress.names.size() < most_names_noted) progress.names.insert(task.name);
+    }
     batch.front().options.wait_for_room = wait_for_room;  // the longest counts for all
     std::vector<TaskId> ids;
     try {
       ids = client.enqueue_many(batch);
     } catch (const Error& error) {
-      fail(progress, "lines " + std::to_string(first_line) + " to " + std::to_string(progress.lines_read), error);
+      fail(progress, "lines " + std::to_string(first_line) + " to " + std::to_string(progress.lines_read), error,
+           hint_for(invocation, error));
     }
     print_batch(invocation, batch, ids, progress.enqueued == 0);
     progress.lines_done = progress.lines_read;
@@ -278,6 +309,7 @@ ExitCode enqueue_many(const Invocation& invocation, const EnqueueArguments& argu
     enqueue_lines(invocation, LineReader{input.descriptor()}, wait_for_room, client, progress);
   }
   if (invocation.format == Format::table) std::cout << progress.enqueued << " tasks enqueued\n";
+  note_undeclared(invocation, progress.names);
   return ExitCode::ok;
 }
 
@@ -309,7 +341,10 @@ void add_enqueue(CLI::App& app, Invocation& invocation) {
       "They are enqueued in batches of 10,000 lines (or 64 MiB), each whole or not at all; the first mistake "
       "ends it, and\n"
       "says what was enqueued before.",
-      [&invocation, arguments] { return enqueue(invocation, *arguments); });
+      [&invocation, arguments] {
+        invocation.needed_right = "enqueue";  // before it, the number of the call is noted
+        return enqueue(invocation, *arguments);
+      });
   CLI::Option* name = command->add_option("name", arguments->name, "The task's name")->type_name("NAME");
   command->add_option("args", arguments->args, "Its args as JSON; - reads them from stdin; {} unless said")
       ->type_name("ARGS");
