@@ -20,7 +20,10 @@ std::string reason_of(const json::exception& error) {
   return printable(end == std::string::npos ? what : what.substr(end + 2));
 }
 
-/// Builds the document, and notes a number that a double does not hold exactly.
+// What copies and writes a document calls itself for each level of it.
+constexpr int deepest = 1000;
+
+/// Builds the document, unless it holds a number that a double does not hold exactly, or is nested without end.
 class Builder : public nlohmann::detail::json_sax_dom_parser<json> {
  public:
   using Base = nlohmann::detail::json_sax_dom_parser<json>;
@@ -35,6 +38,18 @@ class Builder : public nlohmann::detail::json_sax_dom_parser<json> {
     }
     return Base::number_float(value, text);
   }
+
+  bool start_object(std::size_t size) { return go_deeper(), Base::start_object(size); }
+  bool start_array(std::size_t size) { return go_deeper(), Base::start_array(size); }
+  bool end_object() { return --depth_, Base::end_object(); }
+  bool end_array() { return --depth_, Base::end_array(); }
+
+ private:
+  void go_deeper() {
+    if (++depth_ > deepest) throw InvalidInput("it is nested deeper than " + std::to_string(deepest) + " levels");
+  }
+
+  int depth_ = 0;
 };
 
 json parsed(std::string_view text) {
@@ -71,8 +86,8 @@ std::string mistake_of(const json& operation) {
 void require_container(const json& document, const json& operation, const char* key) {
   const json::json_pointer pointer{operation.at(key).get<std::string>()};
   if (pointer.empty() || document.at(pointer.parent_pointer()).is_structured()) return;
-  throw InvalidInput("nothing can be at " + pointer.to_string() + ": " + pointer.parent_pointer().to_string() +
-                     " is neither an object nor an array");
+  throw InvalidInput("nothing can be at " + printable(pointer.to_string()) + ": " +
+                     printable(pointer.parent_pointer().to_string()) + " is neither an object nor an array");
 }
 
 void apply_operation(json& document, const json& operation) {
@@ -92,8 +107,18 @@ ArgsPatch::ArgsPatch(std::string_view text) {
     patch_ = parsed(text);
   } catch (const json::exception& error) {
     throw InvalidInput("--edit-args: " + reason_of(error), hint);
+  } catch (const InvalidInput& error) {
+    throw InvalidInput("--edit-args: " + error.message(), hint);
   }
-  if (!patch_.is_array() || patch_.empty()) throw InvalidInput("--edit-args is not an array of operations", hint);
+  if (!patch_.is_array()) {
+    throw InvalidInput(
+        std::string{"--edit-args is not an array of operations, but "} + patch_.type_name() + ": " + printable(text),
+        hint);
+  }
+  if (patch_.empty()) {
+    throw InvalidInput("--edit-args is [], which has no operation; a patch has at least one",
+                       "leave --edit-args out to run them with their args as they are; " + hint);
+  }
   for (std::size_t i = 0; i < patch_.size(); ++i) {
     if (const std::string mistake = mistake_of(patch_[i]); !mistake.empty()) {
       throw InvalidInput("--edit-args: operation " + std::to_string(i + 1) + ": " + mistake, hint);

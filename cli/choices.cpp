@@ -79,6 +79,12 @@ CLI::Validator is_limit() {
   });
 }
 
+CLI::Validator is_not_empty() {
+  return validator([](std::string& text) {
+    return text.empty() ? std::string{"it is empty; give a value, or leave the option out"} : std::string{};
+  });
+}
+
 CLI::Validator is_duration() {
   return validator([](std::string& text) {
     try {

@@ -22,6 +22,8 @@ namespace dogged::cli {
 [[nodiscard]] CLI::Validator is_outcome();
 /// How many rows: 1 to 1,000,000.
 [[nodiscard]] CLI::Validator is_limit();
+/// Something: an empty text is a variable of a script that is not set, and not an option that was left out.
+[[nodiscard]] CLI::Validator is_not_empty();
 /// 30s, 1h30m, 7d.
 [[nodiscard]] CLI::Validator is_duration();
 

@@ -2,6 +2,7 @@
 #include <iostream>
 #include <memory>
 
+#include "cli/choices.hpp"
 #include "cli/commands.hpp"
 #include "cli/dead_letters.hpp"
 #include "cli/interrupt.hpp"
@@ -63,8 +64,9 @@ ExitCode run_export(const Invocation& invocation, const DeadFilterOptions& filte
   if (file) {
     file->finish();
     const auto count = static_cast<std::int64_t>(exported.size());
-    invocation.print("exported " + dead_letters_text(count) + " to " + path + "\n",
-                     JsonObject{}.add("exported", count).add("file", path).text());
+    const auto written = count > 0 ? std::optional{path} : std::nullopt;
+    invocation.print("exported " + dead_letters_text(count) + (written ? " to " + *written : "") + "\n",
+                     JsonObject{}.add("exported", count).add("file", written).text());
   }
   if (was_interrupted()) {
     throw Failure(ExitCode::interrupted,
@@ -90,7 +92,7 @@ void add_dead_export(CLI::App& dead, Invocation& invocation) {
                                   "read by you alone.",
                                   [&invocation, filter, path] { return run_export(invocation, *filter, *path); });
   add_dead_choice(*command, filter);
-  command->add_option("--file", *path, "A new file; stdout unless said")->type_name("FILE");
+  command->add_option("--file", *path, "A new file; stdout unless said")->type_name("FILE")->check(is_not_empty());
 }
 
 }  // namespace dogged::cli

@@ -66,20 +66,26 @@ void add_dead_filters(CLI::App& command, const std::shared_ptr<DeadFilterOptions
   command.add_option("id", options->ids, "Ids of dead letters; - reads them from stdin, one a line")
       ->type_name("ID")
       ->check(is_task_id_or_stdin());
-  command.add_option("--name", options->name, "With this task name")->type_name("NAME");
-  command.add_option("--queue", options->queue, "Of this queue")->type_name("NAME");
-  command.add_option("--error-code", options->error_code, "That failed last with this code")->type_name("CODE");
+  command.add_option("--name", options->name, "With this task name")->type_name("NAME")->check(is_not_empty());
+  command.add_option("--queue", options->queue, "Of this queue")->type_name("NAME")->check(is_not_empty());
+  command.add_option("--error-code", options->error_code, "That failed last with this code")
+      ->type_name("CODE")
+      ->check(is_not_empty());
   command.add_option("--tag", options->tags, "With this tag; with all of several, which commas part")
       ->type_name("TAG")
       ->delimiter(',')
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->check(is_not_empty());
   command
       .add_option("--message", options->message, "With a message that this regular expression matches (PostgreSQL's)")
-      ->type_name("PATTERN");
+      ->type_name("PATTERN")
+      ->check(is_not_empty());
   command.add_option("--failed-after", options->failed_after, "Failed at this time or later, or in the last 2h, 7d")
-      ->type_name("TIME");
+      ->type_name("TIME")
+      ->check(is_not_empty());
   command.add_option("--failed-before", options->failed_before, "Failed before this time, or so long ago")
-      ->type_name("TIME");
+      ->type_name("TIME")
+      ->check(is_not_empty());
 }
 
 void add_dead_choice(CLI::App& command, const std::shared_ptr<DeadFilterOptions>& options) {
@@ -189,6 +195,19 @@ DeadLetters find_dead_letters(db::Connection& connection, const DeadFilter& filt
     results.add(row.number("id"), {result, reason_of(result), std::nullopt});
   }
   return letters;
+}
+
+void require_dead_letters(db::Connection& connection, const DeadFilter& filter, const std::string& verb) {
+  if (!filter.ids()) return;
+  DeadResults others;
+  for (const db::Row& row : connection.run(sql::dead_standing, db::Params{}.add(*filter.ids()))) {
+    const std::string result{row.text("result")};
+    if (result == "locked") continue;  // it is a dead letter, for which the filter or the page is to blame
+    others.add(row.number("id"), {result, reason_of(result), std::nullopt});
+  }
+  const std::string text = others.not_done();
+  if (text.empty()) return;
+  throw Failure(ExitCode::not_done, "not " + verb + ": " + text, "`dogged tasks show ID` tells how a task stands");
 }
 
 DeadLetters take_results(const db::Rows& rows, const DeadLetters& batch, const std::string& done,

@@ -80,6 +80,9 @@ class DeadResults {
 /// The dead letters of the filter; ids that are none of them go to `results`.
 [[nodiscard]] DeadLetters find_dead_letters(db::Connection& connection, const DeadFilter& filter, DeadResults& results);
 
+/// Throws Failure where ids were given that are none of dead letters, and names them. `verb`: as in `not listed`.
+void require_dead_letters(db::Connection& connection, const DeadFilter& filter, const std::string& verb);
+
 /// Does a batch, one transaction; gives those that someone else was changing.
 using DeadWork = std::function<DeadLetters(const DeadLetters& batch, DeadResults& results)>;
 

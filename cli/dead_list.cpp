@@ -90,6 +90,7 @@ ExitCode list(const Invocation& invocation, const DeadFilterOptions& filter_opti
     std::cout.flush();
     std::cerr << "there may be more: --after " << last << " continues\n";
   }
+  require_dead_letters(connection, filter, "listed");
   return ExitCode::ok;
 }
 
@@ -123,12 +124,13 @@ Record kind_of(const db::Row& row) {
 }
 
 ExitCode top(const Invocation& invocation, const DeadFilterOptions& filter_options, std::int64_t limit) {
-  DeadFilter filter{filter_options, "dead top", "listed"};
+  DeadFilter filter{filter_options, "dead top", "counted"};
   db::Connection connection = invocation.connect();
   filter.resolve(connection);
   std::vector<Record> records;
   for (const db::Row& row : connection.run(sql::top_dead, filter.params().add(limit))) records.push_back(kind_of(row));
   invocation.print(kinds, records, "no such dead letters");
+  require_dead_letters(connection, filter, "counted");
   return ExitCode::ok;
 }
 

@@ -6,11 +6,13 @@
 #include <unistd.h>
 
 #include "cli/audited_change.hpp"
+#include "cli/choices.hpp"
 #include "cli/commands.hpp"
 #include "cli/dead_letters.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/letter_file.hpp"
 #include "cli/line_reader.hpp"
+#include "migrate/missing_role.hpp"
 #include "sql_statements.hpp"
 
 namespace dogged::cli {
@@ -113,6 +115,7 @@ ExitCode purge(const Invocation& invocation, const DeadFilterOptions& filter_opt
         },
         results);
   } catch (const Error& error) {
+    if (migrate::is_missing_right(error)) throw;
     print_results(invocation, results);
     throw Failure(exit_code_for(error),
                   error.message() + " (" + dead_letters_text(results.count("purged")) + " purged before)",
@@ -142,6 +145,7 @@ void add_dead_purge(CLI::App& dead, Invocation& invocation) {
   command->add_flag("--yes", options->yes, "Do not ask");
   command->add_option("--export", options->export_to, "Write them to a new file first")
       ->type_name("FILE")
+      ->check(is_not_empty())
       ->excludes(dry_run);
 }
 

@@ -13,6 +13,7 @@
 #include "cli/dead_letters.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/task_rows.hpp"
+#include "migrate/missing_role.hpp"
 #include "retry/duration.hpp"
 #include "sql_statements.hpp"
 
@@ -183,6 +184,7 @@ ExitCode replay(const Invocation& invocation, const DeadFilterOptions& filter_op
         invocation, letters, work.size_of_batches(), "replayed",
         [&](const DeadLetters& batch, DeadResults& done) { return work.replay(connection, batch, done); }, results);
   } catch (const Error& error) {
+    if (migrate::is_missing_right(error)) throw;
     print_results(invocation, results, work);
     throw Failure(exit_code_for(error),
                   error.message() + " (" + dead_letters_text(results.count("replayed")) + " replayed before)",
@@ -216,13 +218,15 @@ void add_dead_replay(CLI::App& dead, Invocation& invocation) {
   CLI::Option* dry_run =
       command->add_flag("--dry-run", options->dry_run, "Change nothing; count by error code what would be replayed");
   command->add_option("--rate", options->rate, "No more than so many fall due in a time: 50/s, 600/m, 1000/h")
-      ->type_name("RATE");
+      ->type_name("RATE")
+      ->check(is_not_empty());
   command->add_option("--delay", options->delay, "The first falls due so long from now: 10m")
       ->type_name("DURATION")
       ->check(is_duration());
   command
       ->add_option("--edit-args", options->edit_args, "Change the args by a JSON Patch (RFC 6902), or @FILE with one")
       ->type_name("PATCH")
+      ->check(is_not_empty())
       ->excludes(dry_run);
 }
 

@@ -4,7 +4,6 @@
 #include <memory>
 #include <string_view>
 
-#include "cli/choices.hpp"
 #include "cli/commands.hpp"
 #include "cli/story.hpp"
 #include "cli/task_history.hpp"
@@ -117,7 +116,8 @@ void print_text(const DeadTask& dead, const Style& style) {
   std::cout << "\nto run it again: dogged dead replay " << task.id << "\n";
 }
 
-ExitCode show(const Invocation& invocation, const std::vector<std::int64_t>& ids) {
+ExitCode show(const Invocation& invocation, const std::vector<std::string>& words) {
+  const TaskIds ids = task_ids_of(words, "dead show", "nothing was looked up");
   db::Connection connection = invocation.connect();
   std::vector<DeadTask> found;
   TaskIds missing;
@@ -147,14 +147,15 @@ ExitCode show(const Invocation& invocation, const std::vector<std::int64_t>& ids
 }  // namespace
 
 void add_dead_show(CLI::App& dead, Invocation& invocation) {
-  const auto ids = std::make_shared<std::vector<std::int64_t>>();
+  const auto words = std::make_shared<std::vector<std::string>>();
   add_command(dead, invocation, "show", "Show dead letters whole: timeline, args, message, details, earlier replays",
-              "  dogged dead show 42\n  dogged dead show 42 -o json | jq .error_details",
-              [&invocation, ids] { return show(invocation, *ids); })
-      ->add_option("id", *ids, "Ids of dead letters")
+              "  dogged dead show 42\n  dogged dead show 42 -o json | jq .error_details\n"
+              "  dogged dead list --error-code HTTP_503 -o ndjson | jq .id | dogged dead show -",
+              [&invocation, words] { return show(invocation, *words); })
+      ->add_option("id", *words, "Ids of dead letters; - reads them from stdin, one a line")
       ->type_name("ID")
       ->required()
-      ->check(is_task_id());
+      ->check(is_task_id_or_stdin());
 }
 
 }  // namespace dogged::cli

@@ -22,7 +22,9 @@ LetterFile::LetterFile(std::string path) : path_(std::move(path)) {
 }
 
 LetterFile::~LetterFile() {
-  if (descriptor_ >= 0) close(descriptor_);
+  if (descriptor_ < 0) return;
+  close(descriptor_);
+  if (is_empty_) unlink(path_.c_str());
 }
 
 void LetterFile::fail(const std::string& doing) const {
@@ -38,6 +40,7 @@ void LetterFile::write(const std::string& lines) {
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) fail("written");
     written += static_cast<std::size_t>(count);
+    is_empty_ = false;
   }
 }
 

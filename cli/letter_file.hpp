@@ -1,5 +1,5 @@
 // The file that dead letters are exported to: new, readable by its owner alone, and on the disk before anything is
-// deleted.
+// deleted. One that nothing was written to is removed again.
 #pragma once
 
 #include <string>
@@ -24,6 +24,7 @@ class LetterFile {
 
   std::string path_;
   int descriptor_ = -1;
+  bool is_empty_ = true;
 };
 
 }  // namespace dogged::cli

@@ -144,7 +144,8 @@ nlohmann::json setting_of(const std::string& option, const std::string& text) {
   if (text == "none") return nullptr;
   if (const auto number = number_from_text(text); number && std::isfinite(*number))
     return nlohmann::json::parse(number_to_text(*number));
-  throw InvalidInput(option + " is " + in_quotes(text) + ", which is neither a number nor none");
+  throw InvalidInput(option + " is " + in_quotes(text) + ", which is neither a number nor none",
+                     "write a number, or none to take the setting back: dogged queues set --help");
 }
 
 nlohmann::json share_of(const std::string& text) {
@@ -152,7 +153,13 @@ nlohmann::json share_of(const std::string& text) {
     if (const auto share = percentage_from_text(text)) return nlohmann::json::parse(number_to_text(*share));
     throw InvalidInput("--retry-budget is " + in_quotes(text) + ", which is no percentage; write 20%, 0.2 or none");
   }
-  return setting_of("--retry-budget", text);
+  const nlohmann::json share = setting_of("--retry-budget", text);
+  if (share.is_number() && share.get<double>() > 1) {
+    throw InvalidInput("--retry-budget is " + in_quotes(text) + ", which is no share; it must be from 0.001 to 1",
+                       share.get<double>() <= 100 ? "for " + text + " of 100 write --retry-budget " + text + "%"
+                                                  : "write 20%, 0.2 or none");
+  }
+  return share;
 }
 
 nlohmann::json settings_of(const SetArguments& arguments) {
@@ -228,7 +235,7 @@ void add_set(CLI::App& queues, Invocation& invocation) {
                   [&invocation, arguments] { return set(invocation, *arguments); });
   add_name(*command, arguments->name);
   const auto add = [&](const char* option, std::string& value, const char* what, const char* type) {
-    command->add_option(option, value, what)->type_name(type);
+    command->add_option(option, value, what)->type_name(type)->check(is_not_empty());
   };
   add("--concurrency", arguments->concurrency, "How many of its tasks each worker runs at once, 1 to 1000, or none",
       "N");

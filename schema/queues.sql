@@ -124,7 +124,8 @@ begin
       raise exception 'the queue "%": % is %; it must be a %number from % to %, or null', require_queue_settings.queue,
         setting.key, left(setting.value::text, 60), case when setting.is_whole then 'whole ' else '' end,
         trim_scale(setting.least), trim_scale(setting.most)
-        using errcode = 'invalid_parameter_value', hint = 'The queue was not changed.';
+        using errcode = 'invalid_parameter_value',
+              hint = 'The queue was not changed. Give a number of this range; null takes the setting back (dogged queues set: none).';
     end if;
   end loop;
 end $$;
