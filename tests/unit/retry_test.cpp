@@ -405,13 +405,20 @@ TEST_CASE("a condition, a retry_after_of, a draw or a wait that throws ends the 
   fails(options, yes);
 }
 
-TEST_CASE("a draw that is below 0 or not below 1 ends the retry with the reason") {
-  World world;
-  auto options = world.options();
-  options.draw = [] { return std::numeric_limits<double>::quiet_NaN(); };
-  const auto result = retry(policy, Flaky{.failures = 9}, options);
-  CHECK(result.end == RetryEnd::callback_failed);
-  CHECK(text_of(result.callback_error) == "draw is nan; it must be a random number in [0, 1)");
+TEST_CASE("a draw that is no number, below 0 or above 1 ends the retry with the reason") {
+  const auto refused = [](double draw) {
+    World world;
+    auto options = world.options();
+    options.draw = [draw] { return draw; };
+    const auto result = retry(policy, Flaky{.failures = 9}, options);
+    CHECK(result.end == RetryEnd::callback_failed);
+    CHECK(world.waits.empty());
+    return text_of(result.callback_error);
+  };
+  constexpr auto rule = "; it must be a random number in [0, 1)";
+  CHECK(refused(std::numeric_limits<double>::quiet_NaN()) == std::string{"draw is nan"} + rule);
+  CHECK(refused(-0.1) == std::string{"draw is -0.1"} + rule);
+  CHECK(refused(1.1) == std::string{"draw is 1.1"} + rule);
 }
 
 namespace {
