@@ -56,6 +56,20 @@ TEST_CASE("errors wait by one policy and successes by the other, whose last dela
   CHECK(world.waits == std::vector<milliseconds>{1s, 10ms, 1s, 20ms, 1s, 20ms, 1s, 20ms, 1s});
 }
 
+TEST_CASE("one policy serves errors and successes alike") {
+  World world;
+  Pages pages{.last = 3, .failures = 1};
+  const auto result = collect_and_retry(
+      linear(10ms, 10ms).with_jitter(Jitter::none()), [&](int number) { return pages.page(number); }, pages.next(),
+      always, 1, world.options());
+  CHECK(result.values == std::vector<int>{1, 2, 3});
+  CHECK(world.waits == std::vector<milliseconds>{10ms, 10ms, 10ms, 20ms, 10ms});
+  const RetryPolicy none = NoRetry{};
+  const auto once = collect_and_retry(
+      none, [](int number) { return number; }, pages.next(), always, 1, world.options());
+  CHECK(once.values == std::vector<int>{1, 2, 3});
+}
+
 TEST_CASE("a collection that fails keeps its values, the last error, and where to go on") {
   World world;
   const auto call = [](int number) {

@@ -75,4 +75,13 @@ template <class Input, class Fn, class SuccessCondition, class ErrorCondition>
   return detail::run_collect(policies, fn, success_condition, error_condition, std::move(start), options);
 }
 
+/// The same with one policy for both: it says how long to wait after a failure, and between a success and the next
+/// call.
+template <class Input, class Fn, class SuccessCondition, class ErrorCondition>
+[[nodiscard]] auto collect_and_retry(const RetryPolicy& policy, Fn&& fn, SuccessCondition&& success_condition,
+                                     ErrorCondition&& error_condition, Input start, const RetryOptions& options = {}) {
+  return collect_and_retry(CollectPolicies{.errors = policy, .successes = policy}, fn, success_condition,
+                           error_condition, std::move(start), options);
+}
+
 }  // namespace dogged
