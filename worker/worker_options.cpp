@@ -48,14 +48,14 @@ constexpr const char* footer =
 
 /// `name` names the option in messages.
 milliseconds duration_option(const std::string& name, const std::string& text, milliseconds least, milliseconds most) {
+  const std::string range = "it must be " + duration_to_text(least) + " to " + duration_to_text(most);
   try {
     const milliseconds value = duration_from_text(text);
     if (value >= least && value <= most) return value;
   } catch (const InvalidInput& error) {
-    throw InvalidInput(name + ": " + error.message(), error.hint());
+    throw InvalidInput(name + ": " + error.message(), range);
   }
-  throw InvalidInput(name + " is " + text + "; it must be " + duration_to_text(least) + " to " +
-                     duration_to_text(most));
+  throw InvalidInput(name + " is " + text + "; " + range);
 }
 
 std::string default_worker_name() {

@@ -1,0 +1,137 @@
+// The options of worker programs: what is out of its range is refused, by its name and with the range.
+#include "worker_options.hpp"
+
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+
+using namespace std::chrono_literals;
+using namespace dogged;
+using runtime::WorkerOptions;
+
+namespace {
+
+/// What is printed to std::cerr meanwhile.
+class CapturedErrors {
+ public:
+  CapturedErrors() : before_{std::cerr.rdbuf(text_.rdbuf())} {}
+  ~CapturedErrors() { std::cerr.rdbuf(before_); }
+  CapturedErrors(const CapturedErrors&) = delete;
+  CapturedErrors& operator=(const CapturedErrors&) = delete;
+  [[nodiscard]] std::string text() const { return text_.str(); }
+
+ private:
+  std::ostringstream text_;
+  std::streambuf* before_;
+};
+
+/// Parsed beside --list-tasks, which needs no database.
+std::optional<int> parse(std::vector<std::string> arguments, WorkerOptions& options) {
+  arguments.insert(arguments.begin(), {"worker", "--list-tasks"});
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  return runtime::parse_worker_options(static_cast<int>(argv.size()), argv.data(), options);
+}
+
+WorkerOptions taken(const std::vector<std::string>& arguments) {
+  WorkerOptions options;
+  const auto exit_code = parse(arguments, options);
+  CHECK_FALSE(exit_code);
+  return options;
+}
+
+/// What the program says before it ends with exit code 2.
+std::string refusal(const std::vector<std::string>& arguments) {
+  const CapturedErrors errors;
+  WorkerOptions options;
+  try {
+    const auto exit_code = parse(arguments, options);
+    return exit_code == 2 ? errors.text() : "taken";
+  } catch (const InvalidInput& error) {
+    return error.what();
+  }
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+struct Range {
+  std::string option;
+  std::vector<std::string> least_and_most;  ///< taken
+  std::vector<std::string> refused;
+  std::string said;  ///< of the range
+};
+
+}  // namespace
+
+TEST_CASE("each option of a worker takes the ends of its range, and refuses what lies beyond with name and range") {
+  const Range range = GENERATE(values<Range>({
+      {"--heartbeat", {"10ms", "20m"}, {"9ms", "0s", "20m1ms", "99999h"}, "it must be 10ms to 20m"},
+      {"--lease", {"30ms", "1h"}, {"29ms", "0s", "1h1ms", "99999h"}, "it must be 30ms to 1h"},
+      {"--grace", {"0s", "24h"}, {"24h1ms", "99999h"}, "it must be 0ms to 24h"},
+      {"--stop-grace", {"0s", "24h"}, {"24h1ms", "99999h"}, "it must be 0ms to 24h"},
+      {"--poll-interval", {"10ms", "10m"}, {"9ms", "0s", "10m1ms", "99999h"}, "it must be 10ms to 10m"},
+      {"--max-abandoned-threads", {"0", "10000"}, {"-1", "10001", "2147483647"}, "it must be 0 to 10000"},
+  }));
+  for (const std::string& value : range.least_and_most) {
+    CAPTURE(range.option, value);
+    std::vector<std::string> arguments{range.option + "=" + value};
+    if (range.option == "--heartbeat") arguments.push_back("--lease=1h");  // what lasts three heartbeats
+    if (range.option == "--lease") arguments.push_back("--heartbeat=10ms");
+    static_cast<void>(taken(arguments));
+  }
+  for (const std::string& value : range.refused) {
+    const std::string message = refusal({range.option + "=" + value});
+    CAPTURE(message);
+    CHECK(has(message, range.option + " is " + value + "; " + range.said));
+  }
+}
+
+TEST_CASE("what is no duration is refused by an option of a worker with its range") {
+  for (const std::string option : {"--heartbeat", "--lease", "--grace", "--stop-grace", "--poll-interval"}) {
+    for (const std::string value : {"-1s", "5", "1.5", "5 s", "soon", "1e3s", "99999999999999999999h"}) {
+      const std::string message = refusal({option + "=" + value});
+      CAPTURE(option, value, message);
+      CHECK(has(message, option + ": \"" + value + "\" is not a duration"));
+      CHECK(has(message, option == "--heartbeat"       ? "10ms to 20m"
+                         : option == "--lease"         ? "30ms to 1h"
+                         : option == "--poll-interval" ? "10ms to 10m"
+                                                       : "0ms to 24h"));
+    }
+  }
+}
+
+TEST_CASE("a number of threads that is none, or too large for any number, is refused by its option") {
+  for (const std::string value : {"99999999999999999999", "two", "1.5"}) {
+    const std::string message = refusal({"--max-abandoned-threads=" + value});
+    CAPTURE(value, message);
+    CHECK(has(message, "--max-abandoned-threads"));
+    CHECK(has(message, value));
+  }
+}
+
+TEST_CASE("a concurrency is 1 to 1000") {
+  CHECK(taken({"--queues=a:1,b:1000"}).settings.queues == std::map<std::string, int>{{"a", 1}, {"b", 1000}});
+  for (const std::string value : {"0", "-1", "1001", "99999999999", "", "+5", "5.0", "many"}) {
+    const std::string message = refusal({"--queues=a:" + value});
+    CAPTURE(value, message);
+    CHECK(has(message, "--queues: the concurrency of a is \"" + value + "\"; it must be 1 to 1000"));
+  }
+  CHECK(has(refusal({"--queues=a"}), "is not a queue's name and its concurrency"));
+  CHECK(has(refusal({"--queues=a:1,a:2"}), "--queues names a twice"));
+}
+
+TEST_CASE("a lease that does not last three heartbeats is refused with both, and with what would do") {
+  const std::string message = refusal({"--lease=10s", "--heartbeat=4s"});
+  CHECK(has(message, "the lease is 10s and the heartbeat 4s"));
+  CHECK(has(message, "(12s)"));
+  CHECK(taken({"--lease=12s", "--heartbeat=4s"}).settings.lease == 12s);
+}
+
+TEST_CASE("a worker that only polls looks each second, unless it is told otherwise") {
+  CHECK(taken({}).settings.poll_interval == 5s);
+  CHECK(taken({"--poll-only"}).settings.poll_interval == 1s);
+  CHECK(taken({"--poll-only", "--poll-interval=100ms"}).settings.poll_interval == 100ms);
+}
