@@ -113,13 +113,26 @@ TEST_CASE("a pause with a time ends by itself then") {
 TEST_CASE("a worker that only polls hears of a pause and of its end, however long its poll interval is") {
   TestDatabase database;
   make_queue(database, "mail");
-  database.run("select dogged.pause_queue('mail')");
-  const TaskId id = database.client().enqueue(mail, no_args, {.queue = "mail"});
+  make_queue(database, "other");
+  database.run("select dogged.pause_queue('other')");
+  const TaskId first = database.client().enqueue(mail, no_args, {.queue = "mail"});
+  const TaskId held = database.client().enqueue(other, no_args, {.queue = "other"});
   RunningWorker worker{database, two_queues(), {.poll_interval = 10min, .poll_only = true}};
-  const TaskId first = database.client().enqueue(other, no_args);
+  REQUIRE(eventually([&] { return database.status_of(first) == "succeeded"; }));
+  CHECK(database.status_of(held) == "pending");
+
+  // Both changes are read at once: where the worker has heard of one, it knows the other.
+  database.script(
+      "select dogged.pause_queue('mail'); select dogged.resume_queue('other'); "
+      "select dogged.enqueue('mail.send', queue => 'mail')");
+  REQUIRE(eventually([&] { return database.status_of(held) == "succeeded"; }));
+  const std::string waiting = "select id as value from dogged.tasks where name = 'mail.send' and status = 'pending'";
+  const std::string id = database.value(waiting);
+  const std::string resumed_at = database.value("select clock_timestamp() as value");
   database.run("select dogged.resume_queue('mail')");
-  CHECK(eventually([&] { return database.status_of(id) == "succeeded"; }));
-  CHECK(database.status_of(first) != "none");
+  CHECK(eventually([&] { return database.status_of(std::stoll(id)) == "succeeded"; }));
+  CHECK(database.value("select claimed_at > $1::timestamptz as value from dogged.tasks where id = $2::bigint",
+                       db::Params{}.add(resumed_at).add(id)) == "t");
 }
 
 TEST_CASE("a plain UPDATE is heard as well") {
