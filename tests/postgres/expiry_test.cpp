@@ -1,7 +1,9 @@
 // expires_at: no attempt begins after it, and a task that is still pending then ends as expired, wherever it waits.
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <string>
+#include <vector>
 
 #include <dogged/transaction.hpp>
 
@@ -300,11 +302,32 @@ TEST_CASE("an attempt that is lost or interrupted when the task's time is over l
 
 TEST_CASE("a task that was given back runs if its time is not over") {
   TestDatabase database;
+  Client client = database.client();
+  TaskId id = 0;
+  {
+    Gate gate;
+    RunningWorker worker{database,
+                         {registered(work,
+                                     [&](Context&, const nlohmann::json& args) {
+                                       if (args.contains("hold")) gate.wait();
+                                     })},
+                         {.queues = {{"default", 1}}}};
+    const auto quick_ones = client.enqueue_many(work, std::vector<nlohmann::json>(50, no_args));
+    for (const TaskId quick : quick_ones) REQUIRE(has_status(database, quick, "succeeded"));
+    id = client.enqueue_many({NewTask{"work", R"({"hold": 1})", {}}, NewTask{"work", "{}", {.expires_in = 1h}}}).back();
+    REQUIRE(eventually([&] { return gate.arrived() == 1 && database.status_of(id) == "running"; }));
+    auto stopped = std::async(std::launch::async, [&] { return worker.stop(); });
+    CHECK(has_status(database, id, "pending"));
+    gate.open();
+    CHECK(stopped.get().given_back == 1);
+  }
   std::atomic<int> runs{0};
-  RunningWorker worker{database, {counts_in(runs)}, with_upkeep()};
-  const TaskId id = database.client().enqueue(work, no_args, {.expires_in = 1h});
+  RunningWorker other{database, {counts_in(runs)}, with_upkeep()};
   CHECK(has_status(database, id, "succeeded"));
-  CHECK(database.value("select expires_at - enqueued_at = interval '1 hour' as value from dogged.tasks") == "t");
+  CHECK(database.history_of(id) == "1 succeeded false");
+  CHECK(database.value(
+            "select expires_at - enqueued_at = interval '1 hour' as value from dogged.tasks where id = $1::bigint",
+            db::Params{}.add(id)) == "t");
 }
 
 TEST_CASE("a task may not be given a time without end by hand, which claims could not count down") {
