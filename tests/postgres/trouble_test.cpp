@@ -322,6 +322,11 @@ TEST_CASE("a worker reads no table from one end to the other, also when it began
     RunningWorker worker{database, {does_nothing}};
     const std::vector<TaskId> ids = client.enqueue_many(work, std::vector<nlohmann::json>(2000, no_args));
     REQUIRE(eventually([&] { return database.status_of(ids.back()) == "succeeded"; }));
-  }  // its sessions have ended, and with that their scans are counted
+  }
+  // When its sessions have ended, their scans are counted.
+  REQUIRE(eventually([&] {
+    return database.value("select count(*) as value from pg_stat_activity where application_name like $1 || ' %'",
+                          db::Params{}.add(database.schema())) == "0";
+  }));
   CHECK(count_scans() == before);
 }
