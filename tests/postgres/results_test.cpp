@@ -338,3 +338,38 @@ TEST_CASE("an answer that was lost is given again, and an older try that arrives
   CHECK(cancel(2).one().text("answer") == "ended");
   CHECK(made(2).one().text("answer") == "ended");
 }
+
+TEST_CASE("an older try to replay or reschedule that arrives late changes nothing") {
+  TestDatabase database;
+  Client client = database.client();
+  const TaskId waiting = client.enqueue(work, no_args, {.delay = 1h});
+  const std::string producer = "00000000-0000-4000-8000-000000000001";
+  const auto reschedule = [&](std::int64_t call, std::int64_t delay_ms) {
+    return database.connection().run(sql::reschedule_once,
+                                     db::Params{}.add(waiting).add_null().add(delay_ms).add(producer).add(call));
+  };
+  const auto run_at = [&] {
+    return database.value("select run_at as value from dogged.tasks where id = $1::bigint", db::Params{}.add(waiting));
+  };
+  CHECK(reschedule(1, 7'200'000).one().text("answer") == "rescheduled");
+  CHECK(reschedule(2, 10'800'000).one().text("answer") == "rescheduled");
+  const std::string at = run_at();
+  CHECK_THROWS_AS(reschedule(1, 7'200'000), InvalidInput);
+  CHECK(run_at() == at);
+
+  const TaskId failed = client.enqueue(work, no_args, {.delay = 1h});
+  const auto replay = [&](std::int64_t call) {
+    return database.connection().run(sql::replay_once, db::Params{}.add(failed).add(producer).add(call));
+  };
+  const auto fail = [&] {
+    database.run("update dogged.tasks set status = 'failed', finished_at = now() where id = $1::bigint",
+                 db::Params{}.add(failed));
+  };
+  fail();
+  CHECK(replay(3).one().text("answer") == "replayed");
+  fail();  // again, before the late try arrives
+  CHECK_THROWS_AS(replay(3), InvalidInput);
+  CHECK(database.status_of(failed) == "failed");
+  CHECK(database.value("select string_agg(action, ' ' order by id) as value from dogged.audit") ==
+        "reschedule reschedule replay");
+}
