@@ -4,7 +4,9 @@
 #include <string>
 
 #include <dogged/circuit_breaker.hpp>
+#include <dogged/classification.hpp>
 #include <dogged/policy.hpp>
+#include <dogged/retry_options.hpp>
 
 #include "lifecycle/lifecycle.hpp"
 #include "support/catch.hpp"
@@ -50,6 +52,25 @@ TEST_CASE("deciding what follows a failure allocates nothing, however long its c
     CHECK(allocations_of([&] { after = lifecycle::after_attempt({}, {}, failed, 0.3); }) == 0);
     CHECK((!after->will_retry() && after->code() == code));
   }
+}
+
+TEST_CASE("from a service's answer to the time of the next attempt nothing is allocated") {
+  static_cast<void>(random_draw());  // the first of a thread seeds its generator
+  const lifecycle::Rules rules{.policy = exponential(1s), .auto_retry_for = {"HTTP_503", "PG_40001", "HTTP_429"}};
+  const auto decide = [&](auto classify) {
+    std::optional<lifecycle::Transition> after;
+    const std::size_t allocations = allocations_of([&] {
+      const Classification failure = classify();
+      const lifecycle::Ending ending{
+          .outcome = lifecycle::Outcome::failed, .error_code = failure.code.view(), .retry_after = failure.retry_after};
+      after = lifecycle::after_attempt({}, rules, ending, random_draw());
+    });
+    CHECK(after->will_retry());
+    return allocations;
+  };
+  CHECK(decide([] { return classify_http(503); }) == 0);
+  CHECK(decide([] { return classify_http(429, {.retry_after = "120"}); }) == 0);
+  CHECK(decide([] { return classify_sqlstate("40001"); }) == 0);
 }
 
 TEST_CASE("a closed breaker allocates nothing") {
