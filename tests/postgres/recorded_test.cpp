@@ -1,0 +1,203 @@
+// What a worker says of attempts once they are on record: the process's retry metrics, and its log.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <spdlog/sinks/ringbuffer_sink.h>
+#include <spdlog/spdlog.h>
+
+#include <dogged/retry_metrics.hpp>
+
+#include "support/catch.hpp"
+#include "support/test_database.hpp"
+
+using namespace dogged;
+using namespace std::chrono_literals;
+using test::contains;
+using test::eventually;
+using test::registered;
+using test::TestDatabase;
+
+namespace {
+
+struct Failures {
+  int count = 0;  ///< the first so many attempts fail
+  std::string code{};
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Failures, count, code)
+
+constexpr Task<Failures> kept{"recorded.kept"};
+constexpr Task<Failures> not_kept{"recorded.not_kept"};
+constexpr auto queue = "recorded";
+constexpr auto listed = "RECORDED_LISTED";
+constexpr auto unlisted = "RECORDED_UNLISTED";
+
+detail::RegisteredTask fails_first(const Task<Failures>& task, bool keeps_dead_letters) {
+  return registered(task,
+                    [](Context& context, const Failures& failures) {
+                      if (context.attempt() <= failures.count) throw TaskError{failures.code, "as asked for"};
+                    },
+                    {.queue = queue,
+                     .retry = fixed(1ms).with_max_retries(2).with_jitter(Jitter::none()),
+                     .auto_retry_for = {listed},
+                     .dead_letter = keeps_dead_letters});
+}
+
+std::shared_ptr<spdlog::sinks::ringbuffer_sink_mt> make_sink() {
+  auto sink = std::make_shared<spdlog::sinks::ringbuffer_sink_mt>(1000);
+  sink->set_pattern("%l %v");
+  return sink;
+}
+
+/// A worker whose log is read when it has ended: then all that it has written is counted and logged.
+class LoggedWorker {
+ public:
+  LoggedWorker(const TestDatabase& database, spdlog::level::level_enum level)
+      : worker_{{.database = database.settings_of("worker"), .name = "logged", .heartbeat = 50ms, .lease = 10s},
+                runtime::make_definitions({fails_first(kept, true), fails_first(not_kept, false)}),
+                make_log(level),
+                stop_},
+        thread_{[this] { worker_.run(); }} {}
+  ~LoggedWorker() { stop(); }
+
+  /// The lines of tasks, in their order.
+  std::vector<std::string> stop() {
+    stop_.wake();
+    if (thread_.joinable()) thread_.join();
+    std::vector<std::string> lines;
+    for (std::string line : sink_->last_formatted()) {
+      while (!line.empty() && line.back() == '\n') line.pop_back();
+      if (contains(line, "event=")) lines.push_back(std::move(line));
+    }
+    return lines;
+  }
+
+ private:
+  std::shared_ptr<spdlog::logger> make_log(spdlog::level::level_enum level) {
+    auto log = std::make_shared<spdlog::logger>("logged", sink_);
+    log->set_level(level);
+    return log;
+  }
+
+  std::shared_ptr<spdlog::sinks::ringbuffer_sink_mt> sink_ = make_sink();
+  runtime::WakeFd stop_;
+  runtime::Worker worker_;
+  std::thread thread_;
+};
+
+bool has_status(TestDatabase& database, TaskId id, const std::string& status) {
+  return eventually([&] { return database.status_of(id) == status; });
+}
+
+/// Enqueues, and waits until the task has ended so.
+TaskId run_to(TestDatabase& database, const Task<Failures>& task, const Failures& failures, const std::string& status) {
+  const TaskId id = database.client().enqueue(task, failures, {.queue = queue});
+  REQUIRE(has_status(database, id, status));
+  return id;
+}
+
+std::string line_of(TaskId id, const char* before, const std::string& after, const Task<Failures>& task = kept) {
+  return std::string{before} + " task=" + std::to_string(id) + " name=" + std::string{task.name()} + " queue=" + queue +
+         " " + after;
+}
+
+/// The process counts for all its tests: what came with this one.
+class Counted {
+ public:
+  std::uint64_t failures(const std::string& error) const {
+    return difference(&RetryMetricsSnapshot::failures, [&](const auto& series) { return series.error == error; });
+  }
+  std::uint64_t retries(const std::string& number) const {
+    return difference(&RetryMetricsSnapshot::retries,
+                      [&](const auto& series) { return series.policy == "fixed" && series.attempt == number; });
+  }
+  std::uint64_t successes() const {
+    return difference(&RetryMetricsSnapshot::successes, [](const auto& series) { return series.policy == "fixed"; });
+  }
+  std::uint64_t dead_letters(const std::string& error) const {
+    return difference(&RetryMetricsSnapshot::dead_letters,
+                      [&](const auto& series) { return series.queue == queue && series.error == error; });
+  }
+  /// In the bucket of the shortest delays, 1 ms.
+  std::uint64_t shortest_delays() const { return shortest_delays_of(retry_metrics().snapshot()) - delays_before_; }
+
+ private:
+  template <class Series, class Wanted>
+  std::uint64_t difference(std::vector<Series> RetryMetricsSnapshot::*family, Wanted wanted) const {
+    return count(retry_metrics().snapshot().*family, wanted) - count(before_.*family, wanted);
+  }
+  template <class Series, class Wanted>
+  static std::uint64_t count(const std::vector<Series>& family, Wanted wanted) {
+    std::uint64_t sum = 0;
+    for (const Series& series : family) {
+      if (wanted(series)) sum += series.count;
+    }
+    return sum;
+  }
+  static std::uint64_t shortest_delays_of(const RetryMetricsSnapshot& snapshot) {
+    for (const auto& series : snapshot.delays) {
+      if (series.policy == "fixed") return series.counts[0];
+    }
+    return 0;
+  }
+
+  RetryMetricsSnapshot before_ = retry_metrics().snapshot();
+  std::uint64_t delays_before_ = shortest_delays_of(before_);
+};
+
+}  // namespace
+
+TEST_CASE("each retry, giving up and each error that is not retried is counted, and is one line of the worker's log") {
+  TestDatabase database;
+  const Counted counted;
+  LoggedWorker worker{database, spdlog::level::debug};
+  run_to(database, kept, {}, "succeeded");  // at once: nothing to tell
+  const TaskId retried = run_to(database, kept, {1, listed}, "succeeded");
+  const TaskId given_up = run_to(database, kept, {9, listed}, "failed");
+  const TaskId refused = run_to(database, kept, {9, unlisted}, "failed");
+  const TaskId discarded = run_to(database, not_kept, {9, unlisted}, "discarded");
+  CHECK(worker.stop() ==
+        std::vector<std::string>{
+            line_of(retried, "debug event=retry", "attempt=1 error=RECORDED_LISTED retry=1 max_retries=2 delay_ms=1"),
+            line_of(given_up, "debug event=retry", "attempt=1 error=RECORDED_LISTED retry=1 max_retries=2 delay_ms=1"),
+            line_of(given_up, "debug event=retry", "attempt=2 error=RECORDED_LISTED retry=2 max_retries=2 delay_ms=1"),
+            line_of(given_up, "warning event=gave_up", "attempt=3 error=RECORDED_LISTED retries=2 status=failed"),
+            line_of(refused, "warning event=not_retried", "attempt=1 error=RECORDED_UNLISTED retries=0 status=failed"),
+            line_of(discarded, "warning event=not_retried",
+                    "attempt=1 error=RECORDED_UNLISTED retries=0 status=discarded", not_kept),
+        });
+  CHECK(counted.failures(listed) == 4);
+  CHECK(counted.failures(unlisted) == 2);
+  CHECK(counted.retries("1") == 2);
+  CHECK(counted.retries("2") == 1);
+  CHECK(counted.shortest_delays() == 3);
+  CHECK(counted.successes() == 1);
+  CHECK(counted.dead_letters(listed) == 1);
+  CHECK(counted.dead_letters(unlisted) == 1);  // what was discarded is none
+}
+
+TEST_CASE("at the usual level a worker's log says of retries only that one was the last") {
+  TestDatabase database;
+  LoggedWorker worker{database, spdlog::level::info};
+  const TaskId given_up = run_to(database, kept, {9, listed}, "failed");
+  CHECK(worker.stop() == std::vector<std::string>{line_of(given_up, "warning event=gave_up",
+                                                          "attempt=3 error=RECORDED_LISTED retries=2 status=failed")});
+}
+
+TEST_CASE("an attempt that was lost with its worker is counted by the one that rescues it, and as no retry") {
+  TestDatabase database;
+  database.run("select dogged.create_queue($1)", db::Params{}.add(std::string{queue}));
+  const TaskId id = database.client().enqueue(kept, {}, {.queue = queue});
+  database.claim_all_for(test::add_worker(database, "0"));
+  const Counted counted;
+  LoggedWorker worker{database, spdlog::level::debug};
+  REQUIRE(has_status(database, id, "succeeded"));
+  CHECK(database.history_of(id) == "1 lost true, 2 succeeded false");
+  CHECK(worker.stop().empty());
+  CHECK(counted.failures("WORKER_LOST") == 1);
+  CHECK(counted.retries("1") == 0);
+  CHECK(counted.successes() == 0);
+}
