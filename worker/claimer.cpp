@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include <dogged/retry_metrics.hpp>
 #include <dogged/retry_options.hpp>
 
 #include "retry/duration.hpp"
@@ -717,7 +718,9 @@ void Claimer::put_off_retries(Queue& queue, std::vector<ClaimedTask>& tasks) {
                queue.executor->queue(), 100 * queue.retries->settings().share,
                queue.retries->settings().min_retries_per_second);
   }
+  const std::size_t throttled = over_budget.size();
   put_off(std::move(over_budget));
+  for (std::size_t i = 0; i < throttled; ++i) retry_metrics().retry_throttled(queue.executor->queue());
 }
 
 /// Takes out of `tasks` those whose circuit is open, and puts them off. Gives their circuits.

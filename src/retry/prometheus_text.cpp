@@ -108,6 +108,8 @@ std::string prometheus_text(const RetryMetricsSnapshot& snapshot) {
   for (const auto& [queue, error, count] : snapshot.dead_letters) {
     writer.sample({{"queue", queue}, {"error", error}}, count);
   }
+  writer.family("queue_retry_throttled_total", "counter", "Times a retry was put off by its queue's retry budget.");
+  for (const auto& [queue, count] : snapshot.throttled) writer.sample({{"queue", queue}}, count);
   return writer.take();
 }
 

@@ -69,6 +69,7 @@ void sort(RetryMetricsSnapshot& snapshot) {
   sort_by(snapshot.failures, &Snapshot::Failures::error);
   sort_by(snapshot.circuits, &Snapshot::Circuit::circuit);
   sort_by(snapshot.dead_letters, &Snapshot::DeadLetters::queue, &Snapshot::DeadLetters::error);
+  sort_by(snapshot.throttled, &Snapshot::Throttled::queue);
 }
 
 }  // namespace
@@ -78,6 +79,7 @@ struct RetryMetrics::Families {
   MetricSeries<1, Counter> failures;
   MetricSeries<1, std::atomic<CircuitState>> circuits;
   MetricSeries<2, Counter> dead_letters;
+  MetricSeries<1, Counter> throttled;
 
   PolicyCounters& of(const RetryPolicy& policy) noexcept { return policies[policy.index()]; }
 };
@@ -103,6 +105,8 @@ void RetryMetrics::attempt_failed(std::string_view error_code) noexcept {
 void RetryMetrics::dead_lettered(std::string_view queue, std::string_view error_code) noexcept {
   add_one(families_->dead_letters.at({queue, error_code}));
 }
+
+void RetryMetrics::retry_throttled(std::string_view queue) noexcept { add_one(families_->throttled.at({queue})); }
 
 void RetryMetrics::circuit_state(std::string_view circuit, CircuitState state) noexcept {
   families_->circuits.at({circuit}).store(state, std::memory_order_relaxed);
@@ -143,6 +147,9 @@ RetryMetricsSnapshot RetryMetrics::snapshot() const {
   });
   families_->dead_letters.for_each([&](const auto& key, const Counter& count) {
     snapshot.dead_letters.push_back({key[0], key[1], value_of(count)});
+  });
+  families_->throttled.for_each([&](const auto& key, const Counter& count) {
+    snapshot.throttled.push_back({key[0], value_of(count)});
   });
   sort(snapshot);
   return snapshot;

@@ -44,10 +44,12 @@ void fuzz::check(std::string_view input) {
   metrics.attempt_failed(label);
   metrics.dead_lettered(queue, label);
   metrics.circuit_state(label, dogged::CircuitState::open);
+  metrics.retry_throttled(queue);
   const support::Exposition text = read(metrics.to_prometheus_text());
   require_one(text, "queue_retry_failures_total", {{"error", expected(label)}});
   require_one(text, "queue_dead_letter_messages_total", {{"queue", expected(queue)}, {"error", expected(label)}});
   require_one(text, "queue_circuit_breaker_state", {{"circuit", expected(label)}});
+  require_one(text, "queue_retry_throttled_total", {{"queue", expected(queue)}});
 
   bool was_refused = false;
   try {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <thread>
 
+#include <dogged/retry_metrics.hpp>
 #include <dogged/transaction.hpp>
 
 #include "support/catch.hpp"
@@ -54,6 +55,14 @@ TaskId task_that_waits(TestDatabase& database) {
     return runs_others(database) && database.status_of(id) == "pending";
   });
   return waits ? id : 0;
+}
+
+/// How often this process has put a retry of the queue off.
+std::uint64_t throttled(const std::string& queue) {
+  for (const auto& [name, count] : retry_metrics().snapshot().throttled) {
+    if (name == queue) return count;
+  }
+  return 0;
 }
 
 }  // namespace
@@ -399,6 +408,7 @@ TEST_CASE("retries beyond their queue's budget wait, while first runs keep on, a
   TestDatabase database;
   set_queue(database, "default", R"({"retry_budget": 0.1, "min_retries_per_second": 1})");
   constexpr int tasks = 300;
+  const std::uint64_t throttled_before = throttled("default");
   std::atomic<int> first_runs{0}, retries{0};
   const auto fail = [&](Context& context, const nlohmann::json&) {
     ++(context.attempt() == 1 ? first_runs : retries);
@@ -421,6 +431,7 @@ TEST_CASE("retries beyond their queue's budget wait, while first runs keep on, a
   const double windows = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_at) / 10s;
   CHECK(retries <= 0.1 * (first_runs + retries) + 10 * (1 + windows));
   CHECK(eventually([&] { return retries >= 10; }));
+  CHECK(throttled("default") >= throttled_before + 200);
   // Each that waits has had its first attempt, and what it was put off for has cost it none.
   CHECK(database.value("select count(*) as value from dogged.tasks_live where status = 'pending' and "
                        "(attempt <> 1 or retry_count <> 1)") == "0");

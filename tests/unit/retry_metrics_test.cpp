@@ -153,7 +153,8 @@ TEST_CASE("the text of metrics that counted nothing has every family and no samp
                                                     {"queue_retry_failures_total", "counter"},
                                                     {"queue_retry_delay_seconds", "histogram"},
                                                     {"queue_circuit_breaker_state", "gauge"},
-                                                    {"queue_dead_letter_messages_total", "counter"}});
+                                                    {"queue_dead_letter_messages_total", "counter"},
+                                                    {"queue_retry_throttled_total", "counter"}});
 }
 
 TEST_CASE("the text is what Prometheus's format says, letter by letter") {
@@ -196,7 +197,9 @@ TEST_CASE("a text that no label may have is counted as other") {
     metrics.attempt_failed(text);
     metrics.dead_lettered("mail", text);
     metrics.dead_lettered(text, text);
+    metrics.retry_throttled(text);
   }
+  CHECK(metrics.snapshot().throttled == std::vector<Snapshot::Throttled>{{"other", bad.size()}});
   CHECK(metrics.snapshot().failures == std::vector<Snapshot::Failures>{{"other", bad.size()}});
   CHECK(metrics.snapshot().dead_letters ==
         std::vector<Snapshot::DeadLetters>{{"mail", "other", bad.size()}, {"other", "other", bad.size()}});
@@ -250,10 +253,12 @@ TEST_CASE("lists of a snapshot are sorted") {
     metrics.circuit_state(code, CircuitState::closed);
     metrics.dead_lettered("z", code);
     metrics.dead_lettered("a", code);
+    metrics.retry_throttled(code);
   }
   const Snapshot snapshot = metrics.snapshot();
   CHECK(snapshot.failures == std::vector<Snapshot::Failures>{{"A", 1}, {"B", 1}, {"C", 1}});
   CHECK(snapshot.circuits.front().circuit == "A");
+  CHECK(snapshot.throttled == std::vector<Snapshot::Throttled>{{"A", 1}, {"B", 1}, {"C", 1}});
   CHECK(snapshot.dead_letters ==
         std::vector<Snapshot::DeadLetters>{
             {"a", "A", 1}, {"a", "B", 1}, {"a", "C", 1}, {"z", "A", 1}, {"z", "B", 1}, {"z", "C", 1}});
@@ -285,6 +290,13 @@ TEST_CASE("what threads count at once adds up exactly") {
   CHECK(snapshot.dead_letters == std::vector<Snapshot::DeadLetters>{{"mail", "SAME", thread_count * rounds}});
   CHECK(sum_of(snapshot.delays.at(0).counts) == thread_count * rounds);
   CHECK(snapshot.delays.at(0).sum == thread_count * rounds * 3ms);
+}
+
+TEST_CASE("retries that their queue's budget puts off are counted by queue") {
+  RetryMetrics metrics;
+  for (const char* queue : {"mail", "web", "mail"}) metrics.retry_throttled(queue);
+  CHECK(values(metrics, "queue_retry_throttled_total", "queue") ==
+        std::map<std::string, double>{{"mail", 2}, {"web", 1}});
 }
 
 TEST_CASE("the process has one RetryMetrics") { CHECK(&retry_metrics() == &retry_metrics()); }

@@ -10,6 +10,7 @@
 //   queue_retry_delay_seconds{policy}               histogram  delays before retries
 //   queue_circuit_breaker_state{circuit}            gauge      0 closed, 1 half-open, 2 open
 //   queue_dead_letter_messages_total{queue,error}   counter    tasks that became dead letters
+//   queue_retry_throttled_total{queue}              counter    times a retry was put off by its queue's retry budget
 //
 // `policy` is the first word of policy_to_text: none, fixed, exponential or linear. `attempt` is the number of the
 // retry, 1 to 20. The other labels are texts of the program's.
@@ -86,12 +87,19 @@ struct RetryMetricsSnapshot {
     friend bool operator==(const DeadLetters&, const DeadLetters&) = default;
   };
 
+  struct Throttled {
+    std::string queue;
+    std::uint64_t count;
+    friend bool operator==(const Throttled&, const Throttled&) = default;
+  };
+
   std::vector<Retries> retries;
   std::vector<Successes> successes;
   std::vector<Failures> failures;
   std::vector<Delays> delays;
   std::vector<Circuit> circuits;
   std::vector<DeadLetters> dead_letters;
+  std::vector<Throttled> throttled;
 };
 
 /// Thread-safe. Counting throws nothing and takes some 50 ns; only the first count of a text allocates, and where there
@@ -112,6 +120,8 @@ class RetryMetrics {
   void attempt_failed(std::string_view error_code) noexcept;
   /// A task that will not be tried again is kept for people to look at.
   void dead_lettered(std::string_view queue, std::string_view error_code) noexcept;
+  /// A retry was due, and waits because its queue's retry budget is spent; each time that it is put off counts.
+  void retry_throttled(std::string_view queue) noexcept;
   /// What the circuit's state is from now on. `other` shows the state that was told last of any circuit in it.
   void circuit_state(std::string_view circuit, CircuitState state) noexcept;
 
