@@ -248,6 +248,8 @@ void Claimer::follow(Queue& queue, const QueueSettings& settings) {
                executor.concurrency(),
                settings.concurrency ? "that is set for the queue" : "as this worker was started with");
     executor.set_concurrency(concurrency);
+  } else {
+    executor.start_missing_threads();
   }
   const auto bound = queue.retries ? std::optional{queue.retries->settings()} : std::nullopt;
   if (settings.retry_budget == bound) return;

@@ -57,10 +57,12 @@ struct Executor::State {
   std::size_t concurrency;
   std::vector<ClaimedTask> expired;  // before they could begin
   std::vector<std::shared_ptr<Slot>> slots;
-  std::vector<std::thread> threads;  // threads[i] works in slots[i]; there may be more than run at once
+  // threads[i] works in slots[i]; there may be more than run at once, and fewer where the system has no more.
+  std::vector<std::thread> threads;
   std::size_t running = 0;
   std::size_t reporting = 0;                // of those that run: their handler has ended
   std::chrono::nanoseconds average_run{0};  // exponentially weighted, 1/16 for the latest
+  bool lacks_threads = false;               // some could not be started
   bool closed = false;                      // nothing is begun any more
   bool ended = false;
 
@@ -110,21 +112,38 @@ void Executor::set_concurrency(std::size_t concurrency) {
   {
     const std::scoped_lock lock{state_->mutex};
     state_->concurrency = concurrency;
-    state_->slots.reserve(concurrency);
-    state_->threads.reserve(concurrency);  // a thread that could not be kept would end the process
-    while (state_->slots.size() < concurrency) {
-      auto slot = std::make_shared<Slot>();
-      try {
-        state_->threads.push_back(new_thread(slot));
-      } catch (const std::system_error& error) {
-        state_->around.log->error("queue {}: runs {} tasks at once and not {}: cannot start more threads: {}",
-                                  settings_.queue, state_->slots.size(), concurrency, error.what());
-        break;
-      }
-      state_->slots.push_back(std::move(slot));
-    }
+    start_threads();
   }
   state_->work_or_end.notify_all();
+}
+
+void Executor::start_missing_threads() {
+  const std::scoped_lock lock{state_->mutex};
+  start_threads();
+}
+
+/// With the mutex held. Logs when threads begin to be missing, and when none is any more.
+void Executor::start_threads() {
+  const std::size_t wanted = state_->concurrency;
+  state_->slots.reserve(wanted);
+  state_->threads.reserve(wanted);  // a thread that could not be kept would end the process
+  try {
+    while (state_->slots.size() < wanted) {
+      auto slot = std::make_shared<Slot>();
+      state_->threads.push_back(new_thread(slot));
+      state_->slots.push_back(std::move(slot));
+    }
+  } catch (const std::system_error& error) {
+    if (!std::exchange(state_->lacks_threads, true)) {
+      state_->around.log->error("queue {}: runs {} tasks at once and not {}, until more threads can be started: {}",
+                                settings_.queue, state_->slots.size(), wanted, error.what());
+    }
+    return;
+  }
+  if (std::exchange(state_->lacks_threads, false)) {
+    state_->around.log->info("queue {}: has all of its threads now, and runs {} tasks at once", settings_.queue,
+                             wanted);
+  }
 }
 
 void Executor::end_threads() {
@@ -292,7 +311,7 @@ void Executor::cancel(TaskId id, int attempt) {
 SteadyClock::time_point Executor::enforce_deadlines(SteadyClock::time_point now) {
   auto next = SteadyClock::time_point::max();
   const std::scoped_lock lock{state_->mutex};
-  for (std::size_t i = 0; i < state_->slots.size(); ++i) {
+  for (std::size_t i = state_->slots.size(); i-- > 0;) {  // backwards, for replace
     Slot& slot = *state_->slots[i];
     if (!slot.runs()) continue;
     if (!slot.stopped_at && now >= slot.deadline) slot.request_stop(StopReason::timeout, now);
@@ -310,22 +329,21 @@ SteadyClock::time_point Executor::enforce_deadlines(SteadyClock::time_point now)
   return next;
 }
 
-/// With the mutex held: gives up the handler of a slot, and has another thread work in its place.
+/// With the mutex held: gives up the handler of a slot, and has another thread work in its place, or later, where none
+/// can be started now. The slots before it stay where they are.
 void Executor::replace(std::size_t index) {
   Report report = state_->give_up(index);
-  const auto& log = state_->around.log;
-  log->error(
+  state_->around.log->error(
       "task {} attempt {}: its handler ignores its stop token; the attempt ends as {} without it, and this "
       "process carries {} abandoned threads",
       report.id, report.attempt, lifecycle::to_text(report.transition.outcome),
       state_->around.tally->abandoned_threads.load());
   state_->around.on_report(std::move(report));  // before the task leaves the slot, as in run_thread
-  state_->slots[index] = std::make_shared<Slot>();
-  try {
-    state_->threads[index] = new_thread(state_->slots[index]);
-  } catch (const std::system_error& error) {
-    log->error("queue {}: cannot replace its thread: {}", settings_.queue, error.what());
-  }
+  std::swap(state_->slots[index], state_->slots.back());
+  std::swap(state_->threads[index], state_->threads.back());
+  state_->slots.pop_back();
+  state_->threads.pop_back();
+  start_threads();
   if (state_->running == 0) state_->idle.notify_all();
 }
 

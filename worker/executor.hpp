@@ -59,6 +59,9 @@ class Executor {
   /// what runs beyond it may finish, and the threads wait for the time when there are more again.
   void set_concurrency(std::size_t concurrency);
 
+  /// Tries again to start those that the system refused before, if there are any.
+  void start_missing_threads();
+
   void submit(std::vector<ClaimedTask> tasks);
 
   /// How many more tasks should be claimed now: 0, or a batch that is worth a statement.
@@ -104,6 +107,7 @@ class Executor {
   struct State;  // shared with the threads, which may outlive the executor
 
   void end_threads();
+  void start_threads();
   void replace(std::size_t index);
   [[nodiscard]] std::thread new_thread(const std::shared_ptr<Slot>& slot) const;
 

@@ -1,0 +1,68 @@
+// The threads of a queue where the system has no more of them. What executors run is tested in tests/postgres.
+#include "executor.hpp"
+
+#include <chrono>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include <spdlog/sinks/ringbuffer_sink.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "support/catch.hpp"
+
+using namespace dogged;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// The address space that this process may have, while it lives: threads need some for their stacks.
+class LittleAddressSpace {
+ public:
+  explicit LittleAddressSpace(std::size_t bytes_more) {
+    ::getrlimit(RLIMIT_AS, &before_);
+    std::size_t pages = 0;
+    std::ifstream{"/proc/self/statm"} >> pages;
+    rlimit little = before_;
+    little.rlim_cur = pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)) + bytes_more;
+    ::setrlimit(RLIMIT_AS, &little);
+  }
+  ~LittleAddressSpace() { ::setrlimit(RLIMIT_AS, &before_); }
+  LittleAddressSpace(const LittleAddressSpace&) = delete;
+  LittleAddressSpace& operator=(const LittleAddressSpace&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+}  // namespace
+
+TEST_CASE("threads that the system refuses are started when it has more, and both is logged once") {
+  const auto lines = std::make_shared<spdlog::sinks::ringbuffer_sink_mt>(100);
+  const auto definitions = std::make_shared<const runtime::Definitions>();
+  runtime::Executor executor{{.queue = "mail", .concurrency = 2},
+                             {.log = std::make_shared<spdlog::logger>("test", lines),
+                              .lease = std::make_shared<runtime::Lease>(1, 30s, std::chrono::steady_clock::now()),
+                              .definitions = definitions,
+                              .tally = std::make_shared<runtime::Tally>(),
+                              .on_report = [](const runtime::Report&) {},
+                              .on_deadline = [](std::chrono::steady_clock::time_point) {},
+                              .on_expired = [] {}}};
+  constexpr std::size_t many = 200;
+  {
+    const LittleAddressSpace little{64UL << 20};  // for some stacks of 8 MiB
+    executor.set_concurrency(many);
+    CHECK(executor.demand() < many);
+    executor.start_missing_threads();
+    CHECK(executor.demand() < many);
+    CHECK(executor.demand() >= 2);
+  }
+  executor.start_missing_threads();
+  executor.start_missing_threads();
+  CHECK(executor.demand() == many);
+  const auto logged = lines->last_formatted();
+  REQUIRE(logged.size() == 2);
+  CHECK(logged[0].find("and not 200, until more threads can be started") != std::string::npos);
+  CHECK(logged[1].find("runs 200 tasks at once") != std::string::npos);
+}
