@@ -12,8 +12,15 @@ comment on column dogged.settings.keep_done_days is
   'which they ended.';
 comment on column dogged.settings.keep_failed_days is 'The same for dead letters. Their attempts are kept as long as they are.';
 comment on column dogged.settings.keep_attempts_days is
-  'The same for attempts, counted from their own end. Those of dead letters and of tasks that have not ended are kept as long as '
-  'their task is. Not below keep_done_days.';
+  'The same for attempts, counted from their own end. Those of tasks that are still there then are kept as long as their task is. Not '
+  'below keep_done_days.';
+
+-- Whose first attempts stand in an earlier day than they ended on, as far as that can be told without a look there: of a day with
+-- millions, those few are what retention looks for when it drops a day of attempts (schema/retention.sql, which repeats the condition).
+-- A task that succeeded at once stands in no index but that of its id.
+create index tasks_done_crossed_days on dogged.tasks_done (enqueued_at, finished_at)
+  where attempt > 0 and (attempt > 1 or status <> 'succeeded')
+    and (finished_at at time zone 'UTC')::date > (enqueued_at at time zone 'UTC')::date;
 
 create function dogged.refuse_bad_retention() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare

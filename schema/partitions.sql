@@ -13,7 +13,7 @@ select parent.relname::text as parent, part.relname::text as partition, days.day
  cross join lateral (select to_date(right(part.relname, 8), 'YYYYMMDD') as day) as days;
 comment on view dogged.partitions is
   'One row for each day (UTC) of tasks_done, tasks_failed and task_attempts. Retention drops it after kept_until; of attempts it keeps '
-  'those of dead letters and of tasks that have not ended, in a smaller partition (is_kept).';
+  'those whose task is still there, in a smaller partition (is_kept).';
 comment on column dogged.partitions.parent is 'tasks_done, tasks_failed or task_attempts.';
 comment on column dogged.partitions.partition is 'The name of the table that holds the day.';
 comment on column dogged.partitions.day is 'Of finished_at, in UTC.';

@@ -5,16 +5,16 @@
 -- Dropping a partition needs its table for itself for a moment. Completions write to that table all the time and must not queue
 -- behind a step that waits for a long query: a step waits 200 ms at most, changes nothing then, and is done by a later call.
 --
--- Of a day of attempts, those of dead letters and of tasks that have not ended are kept: they are copied into a table of their own
--- that takes the day's place (task_attempts_kept_YYYYMMDD). So rows of the history are dropped, or copied unchanged, and no row is
--- ever updated or deleted. A task that is pending, running or failed when its attempts are copied has them for as long; one that ends
--- otherwise later leaves a few rows behind, which go with the next thinning (dogged.thin_kept_attempts).
+-- Of a day of attempts, those are kept whose task is still there: dead letters, tasks that have not ended, and those that ended on
+-- a later day. They are copied into a table of their own that takes the day's place (task_attempts_kept_YYYYMMDD). So rows of the
+-- history are dropped, or copied unchanged, and no row is ever updated or deleted. A task that goes later leaves a few rows behind,
+-- which go with the next thinning (dogged.thin_kept_attempts).
 
 -- random_page_cost: ids that failed on one day lie side by side, and so do their attempts. By the usual 4 a day of millions would be
--- read whole for a few thousand of its rows.
+-- read whole for a few thousand of its rows. jit: with a month of days its compiler takes seconds.
 create or replace function dogged.make_kept_attempts(source text, day date) returns bigint
 language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = on set plan_cache_mode = auto
-set random_page_cost = 1.1 as $$
+set random_page_cost = 1.1 set jit = off as $$
 declare
   from_time constant timestamptz := day::timestamp at time zone 'UTC';
   to_time constant timestamptz := (day + 1)::timestamp at time zone 'UTC';
@@ -25,10 +25,16 @@ begin
   -- clock that was set back.
   execute format(
     'insert into dogged.task_attempts_next
-     select a.* from dogged.%I a
-      where a.task_id in (select f.id from dogged.tasks_failed f where f.finished_at >= %L or f.finished_at is null
+     select a.* from dogged.%1$I a
+      where a.task_id in (select f.id from dogged.tasks_failed f where f.finished_at >= %2$L or f.finished_at is null
                            union all
-                          select t.id from dogged.tasks_live t where t.attempt > 0)', source, from_time - interval '1 day');
+                          select t.id from dogged.tasks_live t where t.attempt > 0
+                           union all
+                          select d.id from dogged.tasks_done d
+                           where d.enqueued_at < %3$L and d.finished_at >= %3$L
+                             and d.attempt > 0 and (d.attempt > 1 or d.status <> ''succeeded'')
+                             and (d.finished_at at time zone ''UTC'')::date > (d.enqueued_at at time zone ''UTC'')::date)',
+    source, from_time - interval '1 day', to_time);
   get diagnostics copied = row_count;
   -- Proves to ATTACH what the rows are, so that it need not read them.
   execute format('alter table dogged.task_attempts_next add constraint in_day check (finished_at is not null
@@ -37,7 +43,8 @@ begin
   return copied;
 end $$;
 comment on function dogged.make_kept_attempts(text, date) is
-  'Makes task_attempts_next of the rows of one partition of task_attempts whose tasks are failed, pending or running; gives their number.';
+  'Makes task_attempts_next of the rows of one partition of task_attempts whose tasks are failed, pending or running, or ended otherwise '
+  'on a later day; gives their number.';
 
 create or replace function dogged.replace_attempts(source text, day date, has_rows boolean) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -101,20 +108,26 @@ end $$;
 comment on function dogged.drop_oldest_day(text) is
   'Drops the oldest day of tasks_done, tasks_failed or task_attempts if it is older than dogged.settings keeps it. outcome: dropped; '
   'nothing where no day is due; postponed where the table was in use for longer than 200 ms; busy while another call is at it. '
-  'rows_kept: attempts of dead letters and of tasks that have not ended, which stay.';
+  'rows_kept: attempts whose tasks are still there, which stay.';
 
 create or replace function dogged.kept_days_to_thin() returns setof date
-language sql stable security definer set search_path = pg_catalog, pg_temp set enable_seqscan = on set plan_cache_mode = auto as $$
-  select distinct p.day
-    from dogged.partitions p
-    join dogged.task_attempts a on a.tableoid = ('dogged.' || p.partition)::regclass
-   where p.is_kept
-     and a.finished_at < (select (max(k.day) + 1)::timestamp at time zone 'UTC' from dogged.partitions k where k.is_kept)
-     and not exists (select from dogged.tasks_failed f where f.id = a.task_id)
-     and not exists (select from dogged.tasks_live t where t.id = a.task_id)
+language sql stable security definer set search_path = pg_catalog, pg_temp set enable_seqscan = on set plan_cache_mode = auto set jit = off
+as $$
+  with ended as materialized (
+    select p.day, a.task_id
+      from dogged.partitions p
+      join dogged.task_attempts a on a.tableoid = ('dogged.' || p.partition)::regclass
+     where p.is_kept
+       and a.finished_at < (select (max(k.day) + 1)::timestamp at time zone 'UTC' from dogged.partitions k where k.is_kept)
+       and not exists (select from dogged.tasks_failed f where f.id = a.task_id)
+       and not exists (select from dogged.tasks_live t where t.id = a.task_id)
+  )
+  -- OFFSET makes it a look-up by id for each of the few that are left: as a join it would read all ended tasks.
+  select distinct e.day from ended e
+   where not exists (select from dogged.tasks_done d
+                      where d.id = e.task_id and d.finished_at >= e.day::timestamp at time zone 'UTC' offset 0)
 $$;
-comment on function dogged.kept_days_to_thin() is
-  'Days of kept attempts with rows whose task is neither a dead letter nor pending or running any more.';
+comment on function dogged.kept_days_to_thin() is 'Days of kept attempts with rows whose task is gone.';
 
 create or replace function dogged.thin_kept_attempts(day date, out partition text, out outcome text, out rows_kept bigint)
 language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '200ms' as $$
@@ -140,8 +153,7 @@ begin
   end;
 end $$;
 comment on function dogged.thin_kept_attempts(date) is
-  'Leaves of a day''s kept attempts those of dead letters and of tasks that have not ended, and drops the partition where there are '
-  'none. outcome: thinned, nothing, postponed or busy, as of dogged.drop_oldest_day.';
+  'Leaves of a day''s kept attempts those whose task is still there, and drops the partition where there are none. outcome: thinned, nothing, postponed or busy, as of dogged.drop_oldest_day.';
 
 create or replace function dogged.forget_workers() returns integer
 language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = on set plan_cache_mode = auto as $$

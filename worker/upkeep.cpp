@@ -12,7 +12,6 @@
 #include <nlohmann/json.hpp>
 
 #include "rescue.hpp"
-#include "retention/retention.hpp"
 #include "sql_statements.hpp"
 #include "worker_row.hpp"
 
@@ -20,8 +19,7 @@ namespace dogged::runtime {
 namespace {
 
 constexpr std::chrono::hours chores_interval{1};
-constexpr std::chrono::minutes chores_again{1};  // after they failed, or a table was in use
-constexpr milliseconds while_locked{250};        // what is to be rescued is locked by someone
+constexpr milliseconds while_locked{250};  // what is to be rescued is locked by someone
 constexpr milliseconds shortest_until_lapse{50};
 // What expires: tasks whose transaction was longer under way are found when all are looked at.
 constexpr milliseconds longest_late_commit{60'000};
@@ -161,7 +159,7 @@ void Upkeep::expire() {
 }
 
 void Upkeep::do_chores() {
-  chores_at_ = SteadyClock::now() + chores_again;  // before one may fail: then the rest goes on meanwhile
+  chores_at_ = SteadyClock::now() + settings_.chores_again;  // before one may fail: then the rest goes on meanwhile
   const auto made = session_.connection().run(sql::make_partitions).one().number("made");
   if (made > 0) log_->debug("made {} partitions for the coming days", made);
   while (!stop_.stop_requested() && session_.connection().run(sql::tidy_producer_calls).one().number("forgotten") > 0) {
@@ -174,20 +172,23 @@ bool Upkeep::apply_retention() {
     if (SteadyClock::now() >= look_at_) (void)rescue();  // a round may be long
     return !stop_.stop_requested();
   };
+  // Until a round comes to its end: what was put off, or broke off, need not wait for the next day that is dropped.
+  const retention::Extent extent = std::exchange(retention_extent_, retention::Extent::everything);
   bool is_complete = true;
-  for (const retention::Step& step : retention::apply(session_.connection(), retention::Extent::days, goes_on)) {
-    is_complete = is_complete && step.outcome != "postponed";  // busy: another worker is at it
+  for (const retention::Step& step : retention::apply(session_.connection(), extent, goes_on)) {
+    is_complete = is_complete && step.is_done();
     if (step.what == "workers") {
       log_->info("retention: forgot {} workers that ended long ago", *step.rows);
     } else if (!step.is_done()) {
       log_->debug("retention: {} is {}", step.what, step.outcome);
     } else if (step.rows.value_or(0) > 0) {
-      log_->info("retention: {} {}; {} attempts of dead letters and of tasks that have not ended stay", step.outcome,
-                 step.what, *step.rows);
+      log_->info("retention: {} {}; {} attempts of tasks that are still there stay", step.outcome, step.what,
+                 *step.rows);
     } else {
       log_->info("retention: {} {}", step.outcome, step.what);
     }
   }
+  if (is_complete) retention_extent_ = retention::Extent::days;
   return is_complete;
 }
 

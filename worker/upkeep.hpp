@@ -15,6 +15,7 @@
 #include <spdlog/logger.h>
 
 #include "definition.hpp"
+#include "retention/retention.hpp"
 #include "service_thread.hpp"
 #include "session.hpp"
 
@@ -29,6 +30,7 @@ class Upkeep {
     /// Others may have lost the server as well: they get a heartbeat's time to renew before any lease is ended.
     bool lets_others_renew = false;
     milliseconds first_chores{60'000};  ///< after the start
+    milliseconds chores_again{60'000};  ///< after they failed, or left something to do
   };
 
   /// `on_rescued` is called on its thread when rescued tasks are ready to be claimed. `definitions` must outlive it.
@@ -49,7 +51,7 @@ class Upkeep {
   bool rescue();
   void expire();
   void do_chores();
-  /// False where a table was in use, and there is something left to do.
+  /// False where a table was in use or another worker at it, and something is left to do.
   bool apply_retention();
   void compare_definitions();
   /// What there is to rescue, and when.
@@ -70,10 +72,11 @@ class Upkeep {
   SteadyClock::time_point compare_at_;
   SteadyClock::time_point may_end_leases_at_;
   SteadyClock::time_point look_at_;
-  SteadyClock::time_point expired_at_;     // when it looked last for what has expired
-  SteadyClock::time_point expire_all_at_;  // when it looks not only for what has expired since
-  std::set<std::string> adopted_;          // tasks for which another worker's declaration is in force
-  std::set<std::string> unreadable_;       // tasks for which that cannot be read
+  SteadyClock::time_point expired_at_;                            // when it looked last for what has expired
+  SteadyClock::time_point expire_all_at_;                         // when it looks not only for what has expired since
+  retention::Extent retention_extent_ = retention::Extent::days;  // of the next round
+  std::set<std::string> adopted_;     // tasks for which another worker's declaration is in force
+  std::set<std::string> unreadable_;  // tasks for which that cannot be read
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -1,14 +1,17 @@
 // What retention promises: old days go whole, dead letters keep their attempts, and nobody waits for it.
 #include "retention/retention.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <future>
 #include <latch>
 #include <map>
+#include <optional>
 #include <thread>
 
 #include <spdlog/sinks/null_sink.h>
+#include <spdlog/sinks/ringbuffer_sink.h>
 
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
@@ -166,6 +169,54 @@ TEST_CASE("the attempts of a dead letter that is gone go with the next round, th
   CHECK(kept_days(database) == "0");
 }
 
+TEST_CASE("a task that ends days after its first attempts has all of them for as long as it is there") {
+  TestDatabase database;
+  for (const int days_ago : {long_ago, 10, 9, 2}) make_day(database, days_ago);
+  const TaskId late = add_task(database, "succeeded", 2);  // its retries took 18 days
+  const TaskId cancelled = add_task(database, "cancelled", 2);
+  const TaskId waiting = add_task(database, "pending", long_ago);
+  const TaskId other = add_task(database, "succeeded", long_ago);
+  const auto add_attempt = [&](TaskId id, int attempt, int days_ago) {
+    database.run(
+        "insert into dogged.task_attempts (task_id, attempt, name, queue, outcome, worker_id, claimed_at, started_at, "
+        "finished_at, will_retry) select $1::bigint, $2::int, 'old', 'default', 'failed', 1, noon, noon, noon, true "
+        "from (select ((now() at time zone 'UTC')::date - $3::int + time '12:00') at time zone 'UTC' as noon) as x",
+        db::Params{}.add(id).add(attempt).add(days_ago));
+  };
+  add_attempt(late, 2, long_ago);
+  add_attempt(late, 3, 10);
+  add_attempt(cancelled, 2, 9);
+  database.run(
+      "update dogged.tasks_done set enqueued_at = now() - interval '20 days', "
+      "attempt = case status when 'succeeded' then 3 else 1 end");
+  const auto history = [&](TaskId id) {
+    return database.value("select count(*) as value from dogged.task_attempts where task_id = $1::bigint",
+                          db::Params{}.add(id));
+  };
+
+  CHECK(outcomes(apply(database)) == "dropped 6");
+  CHECK(old_days(database, "task_attempts") == "1");  // the day before yesterday
+  CHECK(history(late) == "3");
+  CHECK(history(cancelled) == "2");
+  CHECK(history(waiting) == "1");
+  CHECK(history(other) == "0");
+  CHECK(apply(database).empty());
+
+  // The pending one succeeds: what was kept of it stays until it goes itself.
+  database.run(
+      "with ended as (delete from dogged.tasks_live returning *) insert into dogged.tasks (id, status, queue, name, "
+      "args, enqueued_at, attempt, finished_at) select id, 'succeeded', queue, name, args, now() - interval '20 days', "
+      "2, now() from ended");
+  CHECK(apply(database).empty());
+  CHECK(history(waiting) == "1");
+  database.run("delete from dogged.tasks_done where id = $1::bigint", db::Params{}.add(waiting));
+  database.run("delete from dogged.tasks_done where id = $1::bigint", db::Params{}.add(late));
+  CHECK(outcomes(apply(database)) == "thinned 2");
+  CHECK(history(waiting) == "0");
+  CHECK(history(late) == "1");  // of a day that is still whole
+  CHECK(history(cancelled) == "2");
+}
+
 TEST_CASE("dead letters that are older than they are kept take their attempts along") {
   TestDatabase database;
   make_day(database, long_ago);
@@ -219,6 +270,40 @@ TEST_CASE("a worker's upkeep drops old days by itself") {
   CHECK(eventually([&] { return old_days(database, "task_attempts") == "0"; }));
   CHECK(database.status_of(succeeded) == "none");
   CHECK(has_attempt(database, dead));
+}
+
+TEST_CASE("a worker's upkeep tries again soon to thin what it found in use, without another day to drop") {
+  TestDatabase database;
+  make_day(database, long_ago);
+  const TaskId purged = add_task(database, "failed", long_ago);
+  REQUIRE(outcomes(apply(database)) == "dropped 2");
+  database.run("delete from dogged.tasks_failed where id = $1::bigint", db::Params{}.add(purged));
+  make_day(database, long_ago + 1);
+  const std::string kept = database.value("select partition as value from dogged.partitions where is_kept");
+
+  const auto lines = std::make_shared<spdlog::sinks::ringbuffer_sink_mt>(100);
+  const auto log = std::make_shared<spdlog::logger>("test", lines);
+  log->set_level(spdlog::level::debug);
+  const runtime::Definitions none;
+  const std::int64_t id = add_worker(database);
+  std::optional<runtime::Upkeep> upkeep;
+  db::Connection reader{database.settings()};
+  reader.transaction([&] {
+    const std::string text = "select count(*) from dogged." + kept;
+    reader.run({"read", text.c_str()});
+    upkeep.emplace(
+        runtime::Session{database.settings(), "upkeep", log},
+        runtime::Upkeep::Settings{
+            .worker_id = id, .heartbeat = 50ms, .lets_others_renew = false, .first_chores = 0ms, .chores_again = 50ms},
+        none, [] {}, log);
+    REQUIRE(eventually([&] {
+      const auto logged = lines->last_formatted();
+      return std::any_of(logged.begin(), logged.end(),
+                         [&](const std::string& line) { return contains(line, kept + " is postponed"); });
+    }));
+    CHECK(old_days(database, "task_attempts") == "0");  // there is no other day to drop
+  });
+  CHECK(eventually([&] { return !has_attempt(database, purged); }));
 }
 
 TEST_CASE("a worker that finds a table in use lets tasks end, and drops its days later") {
