@@ -52,7 +52,8 @@ begin
          ready_position = case when task.deferred and not waits then nextval('dogged.tasks_id_seq') else t.ready_position end
    where t.id = reschedule.id;
   perform dogged.record_audit('reschedule', reschedule.id,
-                              jsonb_build_object('name', task.name, 'queue', task.queue, 'run_at', due, 'was', task.due));
+                              jsonb_build_object('name', task.name, 'queue', task.queue, 'attempts', task.attempt,
+                                                 'run_at', due, 'was', task.due));
 
   -- After the update, as in dogged.enqueue: a sleeping worker waits for what was due first when it fell asleep.
   if current_setting('transaction_isolation') <> 'read committed'

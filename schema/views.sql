@@ -28,9 +28,15 @@ with attempts as not materialized (
                      where t.id = a.task_id
                        and (a.finished_at is null or t.finished_at is null or t.finished_at >= a.finished_at)
                      limit 1)
-              else (select p.next_retry_at from dogged.task_attempts p
-                     where p.task_id = a.task_id and p.attempt = a.attempt - 1 and p.finished_at <= a.claimed_at
-                     limit 1) end as due_at
+              else coalesce(
+                     -- After that attempt it was replayed or rescheduled: then that counts, the last one.
+                     (select coalesce(c.details->>'due_at', c.details->>'run_at')::timestamptz from dogged.audit c
+                       where c.task_id = a.task_id and c.action in ('replay', 'reschedule')
+                         and c.details->'attempts' = to_jsonb(a.attempt - 1)
+                       order by c.id desc limit 1),
+                     (select p.next_retry_at from dogged.task_attempts p
+                       where p.task_id = a.task_id and p.attempt = a.attempt - 1 and p.finished_at <= a.claimed_at
+                       limit 1)) end as due_at
     from attempts a
 )
 select d.task_id, d.attempt, d.name, d.queue, d.outcome, greatest(d.began_at - d.due_at, interval '0') as waited,
@@ -49,8 +55,7 @@ comment on column dogged.task_timeline.queue is 'Of the task.';
 comment on column dogged.task_timeline.outcome is
   'What it came to: succeeded, failed, timed_out, cancelled, lost or interrupted; null while it runs.';
 comment on column dogged.task_timeline.waited is
-  'From due_at to its start: how long it waited for a worker. Zero where it was rescheduled to an earlier time; null '
-  'where due_at is not known.';
+  'From due_at to its start: how long it waited for a worker. Null where due_at is not known.';
 comment on column dogged.task_timeline.started_at is 'When its handler began; of a lost attempt, when it was claimed.';
 comment on column dogged.task_timeline.finished_at is 'When it ended; null while it runs.';
 comment on column dogged.task_timeline.ran is
@@ -69,8 +74,8 @@ comment on column dogged.task_timeline.worker is 'The name of the worker that ra
 comment on column dogged.task_timeline.trace_context is 'As the producer gave it.';
 comment on column dogged.task_timeline.claimed_at is 'When its worker took the task.';
 comment on column dogged.task_timeline.due_at is
-  'When it was due: the task''s run_at for the first attempt, then next_retry_at of the attempt before; null after a '
-  'replay.';
+  'When it was due: the task''s run_at for the first attempt, then next_retry_at of the attempt before, or what the task was '
+  'replayed or rescheduled to since then.';
 
 create or replace view dogged.dead_letters as
 select f.id, f.name, f.queue, f.error_code, f.error_message, f.attempt as attempts, f.retry_count, f.losses, f.enqueued_at,

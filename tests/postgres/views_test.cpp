@@ -193,6 +193,42 @@ TEST_CASE("task_timeline shows the attempts that ended, with what they waited, a
         "true");
 }
 
+TEST_CASE("task_timeline counts what an attempt waited from what its task was replayed or rescheduled to") {
+  TestDatabase database;
+  RunningWorker worker{database,
+                       {registered(work,
+                                   [](Context&, const nlohmann::json&) -> nlohmann::json {
+                                     throw TaskError{"HTTP_503", "busy"};
+                                   },
+                                   {.retry = Fixed{.interval = 1h, .max_retries = 1, .jitter = Jitter::none()},
+                                    .auto_retry_for = {"HTTP_503"}})}};
+  const TaskId id = enqueue(database);
+  const auto has_run = [&](int attempt) {
+    return eventually([&] {
+      return database.value("select count(*) as value from dogged.task_attempts where task_id = $1::bigint",
+                            db::Params{}.add(id)) == std::to_string(attempt);
+    });
+  };
+  const auto is_due_as_audited = [&](int attempt, const std::string& action, const std::string& detail) {
+    return database.value(
+        "select (v.due_at = (c.details->>$3)::timestamptz and v.waited = greatest(v.started_at - v.due_at, interval "
+        "'0'))::text as value from dogged.task_timeline v join dogged.audit c on c.task_id = v.task_id and c.action = "
+        "$4 where v.task_id = $1::bigint and v.attempt = $2::int",
+        db::Params{}.add(id).add(attempt).add(detail).add(action));
+  };
+  REQUIRE(has_run(1));
+  database.run("select dogged.reschedule($1::bigint, now())", db::Params{}.add(id));
+  REQUIRE(has_run(2));
+  CHECK(is_due_as_audited(2, "reschedule", "run_at") == "true");
+  REQUIRE(database.status_of(id) == "failed");
+  database.run("select dogged.replay($1::bigint, now() + interval '100 ms')", db::Params{}.add(id));
+  REQUIRE(has_run(3));
+  CHECK(is_due_as_audited(3, "replay", "due_at") == "true");
+  // Nor is another attempt taken for one that was moved.
+  CHECK(database.value("select (v.due_at = t.run_at)::text as value from dogged.task_timeline v join dogged.tasks t on "
+                       "t.id = v.task_id where v.attempt = 1") == "true");
+}
+
 TEST_CASE("worker_stats tells the living from the stalled, the dead and the stopped") {
   TestDatabase database;
   for (int i = 0; i < 4; ++i) add_able_worker(database);
