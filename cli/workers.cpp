@@ -69,6 +69,15 @@ std::string count_text(const db::Row& row, const char* column) {
   return row.number(column) == 0 ? "" : std::to_string(row.number(column));
 }
 
+/// By how much its host's clock is off the server's.
+std::string clock_text(const db::Row& row) {
+  const auto ahead = row.maybe_number("clock_ahead_ms");
+  if (!ahead) return "";
+  const milliseconds off{*ahead < 0 ? -*ahead : *ahead};
+  return readable(off) + (*ahead < 0 ? " behind" : " ahead of") + " the server's, give or take " +
+         readable(milliseconds{row.number("clock_uncertainty_ms")});
+}
+
 JsonObject members_of(const db::Row& row) {
   JsonObject json;
   json.add("id", row.number("id"))
@@ -89,6 +98,8 @@ JsonObject members_of(const db::Row& row) {
       .add("rescued_at", maybe_time_of(row, "rescued_at_us"))
       .add("fenced", row.number("fenced"))
       .add("abandoned_threads", row.number("abandoned_threads"))
+      .add("clock_ahead_ms", row.maybe_number("clock_ahead_ms"))
+      .add("clock_uncertainty_ms", row.maybe_number("clock_uncertainty_ms"))
       .add("stopped_at", maybe_time_of(row, "stopped_at_us"));
   return json;
 }
@@ -215,6 +226,7 @@ std::string text_of(const db::Row& row, const Work& work, const Style& style) {
   add("ended", outcomes_text(work) + " in the last " + readable(outcomes_window));
   add("fenced", count_text(row, "fenced"));
   add("abandoned", count_text(row, "abandoned_threads"));
+  add("clock", clock_text(row));
   add("running", std::to_string(work.tasks.size()));
   if (work.tasks.empty()) return text;
   std::vector<std::vector<Cell>> cells;

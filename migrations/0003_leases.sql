@@ -8,7 +8,9 @@ alter table dogged.workers
   add column rescued_at        timestamptz,
   add column claim_session     bigint not null default 0,
   add column fenced            bigint not null default 0,
-  add column abandoned_threads integer not null default 0;
+  add column abandoned_threads integer not null default 0,
+  add column clock_ahead_ms    bigint,
+  add column clock_uncertainty_ms bigint;
 alter table dogged.workers alter column lease_until drop default;
 -- Runs that were begun before there were leases: whatever they hold is rescued by the next worker.
 update dogged.workers set lease_ended_at = clock_timestamp(), asleep = false;
@@ -29,6 +31,11 @@ comment on column dogged.workers.fenced is
   'earlier runs included, as of its last heartbeat. Not to be added up over the runs of a process.';
 comment on column dogged.workers.abandoned_threads is
   'Threads whose handler did not end after its stop token was set; its attempt was ended without it.';
+comment on column dogged.workers.clock_ahead_ms is
+  'By how many milliseconds its host''s clock was ahead of the server''s (negative: behind), as measured beside the heartbeat before the '
+  'last one, or when it registered. Nothing depends on it but what the host''s own logs say.';
+comment on column dogged.workers.clock_uncertainty_ms is
+  'By how much clock_ahead_ms may be wrong: half of the time that the answer took.';
 
 -- Which leases may have lapsed, and whose tasks are to be rescued: both are a handful, whatever the table's age.
 create index workers_lease on dogged.workers (lease_until) where lease_ended_at is null;

@@ -283,7 +283,7 @@ select w.id, w.name,
            and t.worker_id = w.id and t.status = 'running') as running,
        coalesce(r.attempts, 0) as attempts, coalesce(r.failed, 0) as failed,
        w.fenced, w.abandoned_threads, w.asleep, w.queues, w.task_names, w.host, w.pid, w.version,
-       w.started_at, w.heartbeat_at, w.lease_until, w.lease_ended_at, w.rescued_at, w.stopped_at
+       w.started_at, w.heartbeat_at, w.lease_until, w.lease_ended_at, w.rescued_at, w.stopped_at, w.clock_ahead_ms
   from dogged.workers w
   left join (select a.worker_id, count(*) as attempts, count(*) filter (where a.outcome in ('failed', 'timed_out')) as failed
                from dogged.task_attempts a
@@ -319,6 +319,8 @@ comment on column dogged.worker_stats.lease_until is 'Until when its lease holds
 comment on column dogged.worker_stats.lease_ended_at is 'When its lease was ended.';
 comment on column dogged.worker_stats.rescued_at is 'When nothing was left that it had held.';
 comment on column dogged.worker_stats.stopped_at is 'When it ended in order.';
+comment on column dogged.worker_stats.clock_ahead_ms is
+  'By how many milliseconds its host''s clock is ahead of the server''s; null before its first heartbeat.';
 
 create or replace view dogged.error_stats as
 select date_trunc('hour', a.finished_at) as hour, a.name, a.error_code,

@@ -18,7 +18,8 @@ LeaseKeeper::LeaseKeeper(Session session, Settings settings, Lease& lease, Callb
       callbacks_(std::move(callbacks)),
       tally_(std::move(tally)),
       beat_at_(SteadyClock::now()),
-      look_at_(SteadyClock::now()) {
+      look_at_(SteadyClock::now()),
+      clock_offset_(settings.clock_offset) {
   thread_.start([this] { run(); });
 }
 
@@ -54,13 +55,21 @@ void LeaseKeeper::step() {
 
 void LeaseKeeper::beat() {
   const auto asked_at = SteadyClock::now();
-  const db::Params params =
-      db::Params{}.add(lease_.id()).add(tally_->fenced.load()).add(tally_->abandoned_threads.load());
-  if (session_.connection().run(sql::heartbeat, params).empty()) {
+  const db::Params params = db::Params{}
+                                .add(lease_.id())
+                                .add(tally_->fenced.load())
+                                .add(tally_->abandoned_threads.load())
+                                .add(std::chrono::round<milliseconds>(clock_offset_.ahead).count())
+                                .add(std::chrono::ceil<milliseconds>(clock_offset_.uncertainty).count());
+  db::Connection& connection = session_.connection();  // before the clock is read: it may have to connect
+  const db::ClockMeasurement clock{settings_.clock};
+  const db::Rows renewed = connection.run(sql::heartbeat, params);
+  if (renewed.empty()) {
     lease_.note_ended();
     callbacks_.on_decided();
     return;
   }
+  clock_offset_ = clock.offset_from(renewed.one().number("now_us"));
   if (lease_.note_renewed(asked_at)) callbacks_.on_decided();
   beat_at_ = asked_at + settings_.heartbeat;
 }

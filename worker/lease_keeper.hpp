@@ -9,6 +9,7 @@
 
 #include <spdlog/logger.h>
 
+#include "db/clock_offset.hpp"
 #include "lease.hpp"
 #include "service_thread.hpp"
 #include "session.hpp"
@@ -23,6 +24,8 @@ class LeaseKeeper {
     milliseconds heartbeat{5'000};
     milliseconds poll_interval{5'000};  ///< how often it asks what is to be cancelled, at the least
     bool listens = true;                ///< false: no LISTEN, everything is asked for
+    db::HostClock clock = std::chrono::system_clock::now;
+    db::ClockOffset clock_offset = {};  ///< as it was measured last; each heartbeat tells it, and measures the next one
   };
 
   /// All are called on the keeper's thread.
@@ -71,6 +74,7 @@ class LeaseKeeper {
   const std::shared_ptr<const Tally> tally_;
   SteadyClock::time_point beat_at_;
   SteadyClock::time_point look_at_;
+  db::ClockOffset clock_offset_;
   bool listening_ = false;
   WakeFd wake_;
   std::stop_source stop_;

@@ -104,6 +104,7 @@ Worker::Worker(WorkerSettings settings, Definitions definitions, std::shared_ptr
     const auto registered = register_worker(connection, row(), *definitions_, std::nullopt, stop_, *log_);
     const Registration registration = registered.value_or(Registration{});
     lease_ = std::make_shared<Lease>(registration.worker_id, settings_.lease, registration.asked_at);
+    clock_offset_ = registration.clock;
     if (registered) publish_definitions(connection, *definitions_, row(), *log_);
   } catch (const DatabaseError& error) {
     if (!migrate::is_missing_right(error)) throw;
@@ -155,7 +156,12 @@ struct Worker::Services {
         worker.session("upkeep"), Upkeep::Settings{lease->id(), settings.heartbeat, worker.is_again_},
         *worker.definitions_, [this] { claimer.ring(""); }, worker.log_);
     keeper.emplace(worker.session("lease", std::min<milliseconds>(settings.heartbeat, std::chrono::seconds{5})),
-                   LeaseKeeper::Settings{settings.heartbeat, settings.poll_interval, !settings.poll_only}, *lease,
+                   LeaseKeeper::Settings{.heartbeat = settings.heartbeat,
+                                         .poll_interval = settings.poll_interval,
+                                         .listens = !settings.poll_only,
+                                         .clock = settings.clock,
+                                         .clock_offset = worker.clock_offset_},
+                   *lease,
                    LeaseKeeper::Callbacks{.on_wake = [this](std::string_view queue) { claimer.ring(queue); },
                                           .on_worker = [this] { upkeep->look(); },
                                           .holds_tasks = [this] { return holds_tasks(); },
@@ -292,6 +298,7 @@ bool Worker::register_again() {
       if (!registered) return false;
       log_->warn("worker {} goes on as worker {}", lease_->id(), registered->worker_id);
       lease_ = std::make_shared<Lease>(registered->worker_id, settings_.lease, registered->asked_at);
+      clock_offset_ = registered->clock;
       is_again_ = true;
       return true;
     } catch (const DatabaseError& error) {

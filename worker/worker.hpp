@@ -20,6 +20,7 @@
 
 #include "attempt.hpp"
 #include "claimed_task.hpp"
+#include "db/clock_offset.hpp"
 #include "db/connection.hpp"
 #include "lease.hpp"
 #include "session.hpp"
@@ -41,6 +42,7 @@ struct WorkerSettings {
   int max_abandoned_threads = 10;          ///< a worker that carries more restarts
   milliseconds poll_interval{5'000};       ///< how long the claimer waits at most without a notification
   bool poll_only = false;                  ///< no LISTEN and no session state: for a transaction pooler in between
+  db::HostClock clock = std::chrono::system_clock::now;  ///< compared with the server's, for `dogged doctor`
 };
 
 /// How a worker ended.
@@ -81,7 +83,7 @@ class Worker {
   void wake_others() noexcept;
   [[nodiscard]] bool carries_too_many() const noexcept;
   [[nodiscard]] std::string queues_text() const;
-  [[nodiscard]] WorkerRow row() const { return {settings_.name, settings_.queues, settings_.lease}; }
+  [[nodiscard]] WorkerRow row() const { return {settings_.name, settings_.queues, settings_.lease, settings_.clock}; }
 
   WorkerSettings settings_;
   std::shared_ptr<const Definitions> definitions_;
@@ -91,6 +93,7 @@ class Worker {
   std::shared_ptr<Tally> tally_ = std::make_shared<Tally>();
   AttemptLimits limits_;
   std::shared_ptr<Lease> lease_;  // of this incarnation
+  db::ClockOffset clock_offset_;  // as it registered
   bool is_again_ = false;         // it is not the first one of this process
 };
 

@@ -36,6 +36,7 @@ std::optional<Registration> insert_row(db::Connection& connection, const WorkerR
   const auto asked_at = SteadyClock::now();
   connection.transaction([&] {
     if (previous) connection.run(sql::end_lease, db::Params{}.add(*previous));
+    const db::ClockMeasurement clock{row.clock};
     const db::Rows inserted = connection.run(sql::register_worker, db::Params{}
                                                                        .add(row.name)
                                                                        .add(host_name())
@@ -45,7 +46,8 @@ std::optional<Registration> insert_row(db::Connection& connection, const WorkerR
                                                                        .add(names)
                                                                        .add(std::int64_t{row.lease.count()}));
     if (inserted.empty()) return;
-    registered = Registration{inserted.one().number("id"), asked_at};
+    const db::Row own = inserted.one();
+    registered = Registration{own.number("id"), asked_at, clock.offset_from(own.number("now_us"))};
     connection.run(sql::announce_worker);
   });
   return registered;

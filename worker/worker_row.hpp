@@ -8,6 +8,7 @@
 #include <spdlog/logger.h>
 
 #include "claimed_task.hpp"
+#include "db/clock_offset.hpp"
 #include "db/connection.hpp"
 #include "definition.hpp"
 #include "wake_fd.hpp"
@@ -19,6 +20,7 @@ struct WorkerRow {
   std::string name;
   std::map<std::string, int> queues;  ///< concurrency by queue
   milliseconds lease{30'000};
+  db::HostClock clock = std::chrono::system_clock::now;
 };
 
 /// The parameters of publish_definitions.sql (which takes the version, the sources and what is
@@ -32,7 +34,8 @@ void publish_definitions(db::Connection& connection, const Definitions& definiti
 
 struct Registration {
   std::int64_t worker_id = 0;
-  SteadyClock::time_point asked_at;  ///< the lease lasts from then on, at least
+  SteadyClock::time_point asked_at = {};  ///< the lease lasts from then on, at least
+  db::ClockOffset clock = {};             ///< measured with it
 };
 
 /// Registers a new incarnation, and ends the lease of the `previous` one of this process, if there was one. Waits for a

@@ -3,9 +3,8 @@
 
 #include <chrono>
 
-#include <dogged/policy.hpp>
-
 #include "cli/doctor/judges.hpp"
+#include "db/clock_offset.hpp"
 #include "migrate/migrate.hpp"
 #include "sql_statements.hpp"
 
@@ -15,6 +14,11 @@ namespace {
 std::optional<microseconds> maybe_time(const db::Row& row, const char* column) {
   const auto number = row.maybe_number(column);
   return number ? std::optional{microseconds{*number}} : std::nullopt;
+}
+
+std::optional<microseconds> maybe_ms(const db::Row& row, const char* column) {
+  const auto number = row.maybe_number(column);
+  return number ? std::optional<microseconds>{std::chrono::milliseconds{*number}} : std::nullopt;
 }
 
 Findings check_schema(db::Connection& connection) {
@@ -64,9 +68,10 @@ std::vector<WorkerFacts> read_workers(db::Connection& connection) {
   std::vector<WorkerFacts> workers;
   for (const db::Row& row : connection.run(sql::doctor_workers)) {
     workers.push_back({row.number("id"), std::string{row.text("name")}, std::string{row.text("version")},
-                       row.boolean("is_live"), std::chrono::milliseconds{row.number("lease_ms")},
-                       row.number("abandoned_threads"), row.number("held_tasks"), maybe_time(row, "lapsed_us"),
-                       maybe_time(row, "unrescued_us")});
+                       std::string{row.text("host")}, row.boolean("is_live"),
+                       std::chrono::milliseconds{row.number("lease_ms")}, row.number("abandoned_threads"),
+                       row.number("held_tasks"), maybe_time(row, "lapsed_us"), maybe_time(row, "unrescued_us"),
+                       maybe_ms(row, "clock_ahead_ms"), maybe_ms(row, "clock_uncertainty_ms")});
   }
   return workers;
 }
@@ -112,15 +117,13 @@ Findings check_wraparound(db::Connection& connection) {
   return judge_wraparound(server_of(connection.run(sql::doctor_server).one()));
 }
 
-/// The server's clock was read at some moment between two readings of this one's: in the middle, give or take half of
-/// it.
 Findings check_clock(db::Connection& connection) {
-  using Clock = std::chrono::system_clock;
-  const auto before = std::chrono::time_point_cast<microseconds>(Clock::now());
-  const db::Rows rows = connection.run(sql::doctor_server);
-  const auto after = std::chrono::time_point_cast<microseconds>(Clock::now());
-  const microseconds half = (after - before) / 2;
-  return judge_clock(before + half - time_from_microseconds(rows.one().number("now_us")), half);
+  const db::ClockMeasurement clock;
+  const db::Rows rows = connection.run(sql::clock);
+  const db::ClockOffset own = clock.offset_from(rows.one().number("now_us"));
+  Findings findings = judge_worker_clocks(read_workers(connection));
+  for (Finding& finding : judge_clock(own.ahead, own.uncertainty)) findings.push_back(std::move(finding));
+  return findings;
 }
 
 Findings check_indexes(db::Connection& connection) {
@@ -131,22 +134,9 @@ Findings check_indexes(db::Connection& connection) {
   return judge_indexes(invalid);
 }
 
-microseconds longest_wait(const RetryPolicy& policy) {
-  microseconds wait{0};
-  for (int retry = 1; retry <= max_retries(policy); ++retry) {
-    if (const auto range = delay_range(policy, retry)) wait += range->longest;
-  }
-  return wait;
-}
-
 Findings check_retention(db::Connection& connection) {
   const db::Rows rows = connection.run(sql::doctor_retention);
-  std::vector<LongestWait> tasks;
-  for (const db::Row& row : rows) {
-    const auto policy = row.maybe_text("retry_policy");
-    if (policy) tasks.push_back({std::string{row.text("name")}, longest_wait(policy_from_json(*policy))});
-  }
-  return judge_retention(rows[0].number("keep_attempts_days"), tasks);
+  return judge_retention({rows.one().number("keep_done_days"), rows.one().number("keep_failed_days")});
 }
 
 struct Check {

@@ -25,7 +25,8 @@ constexpr std::int64_t too_many_transactions = 20'000'000;
 constexpr std::int64_t much_wal = std::int64_t{1} << 30;
 
 constexpr microseconds time_to_rescue = minutes{1};
-constexpr microseconds clocks_differ = seconds{2};
+// NTP keeps clocks within some milliseconds: a second says that it does not work.
+constexpr microseconds clocks_differ = seconds{1};
 // The server stops to write at 2^31 less three millions; it warns 40 millions before.
 constexpr std::int64_t old_transaction = 500'000'000;
 constexpr std::int64_t too_old_transaction = 1'500'000'000;
@@ -46,6 +47,29 @@ std::int64_t milliseconds_of(microseconds time) {
 Findings or_ok(Findings findings, const std::string& check, const std::string& seen) {
   if (findings.empty()) findings.push_back({check, Level::ok, std::nullopt, seen, "", ""});
   return findings;
+}
+
+/// `whose`: this host, or a worker's.
+Finding clock_finding(const std::string& whose, std::optional<std::string> subject, microseconds ahead,
+                      microseconds uncertainty) {
+  const microseconds off = std::max(ahead, -ahead);
+  Finding finding{"clock",
+                  Level::ok,
+                  std::move(subject),
+                  "the clock of " + whose + " is " + readable(off) +
+                      (ahead < microseconds{0} ? " behind" : " ahead of") + " the server's, give or take " +
+                      readable(uncertainty),
+                  "",
+                  "",
+                  {{"ahead_ms", milliseconds_of(ahead)}, {"uncertainty_ms", milliseconds_of(uncertainty)}}};
+  if (off > clocks_differ + uncertainty) {
+    finding.level = Level::warning;
+    finding.why =
+        "tasks are due by the server's clock: that host's logs do not fit the times in the tables, and a run_at that a "
+        "program there computes from its clock is off by as much";
+    finding.fix = "let NTP set the clocks of both";
+  }
+  return finding;
 }
 
 }  // namespace
@@ -416,21 +440,21 @@ Findings judge_wraparound(const ServerFacts& server) {
 }
 
 Findings judge_clock(microseconds ahead, microseconds uncertainty) {
-  const microseconds off = std::max(ahead, -ahead);
-  Finding finding{"clock",
-                  Level::ok,
-                  std::nullopt,
-                  "this host's clock is " + readable(off) + (ahead < microseconds{0} ? " behind" : " ahead of") +
-                      " the server's, give or take " + readable(uncertainty),
-                  "",
-                  "",
-                  {{"ahead_ms", milliseconds_of(ahead)}, {"uncertainty_ms", milliseconds_of(uncertainty)}}};
-  if (off > clocks_differ + uncertainty) {
-    finding.level = Level::warning;
-    finding.why = "tasks are due by the server's clock: logs of this host do not fit the times in the tables";
-    finding.fix = "let NTP set the clocks of both";
+  return {clock_finding("this host", std::nullopt, ahead, uncertainty)};
+}
+
+Findings judge_worker_clocks(const std::vector<WorkerFacts>& workers) {
+  std::map<std::string, Finding> by_host;
+  for (const WorkerFacts& worker : workers) {
+    if (!worker.is_live || !worker.clock_ahead) continue;
+    by_host[worker.host] = clock_finding("host " + worker.host + " of worker " + worker.name, "host " + worker.host,
+                                         *worker.clock_ahead, worker.clock_uncertainty.value_or(microseconds{0}));
   }
-  return {finding};
+  Findings findings;
+  for (auto& [host, finding] : by_host) {
+    if (finding.level != Level::ok) findings.push_back(std::move(finding));
+  }
+  return findings;
 }
 
 Findings judge_indexes(const std::vector<InvalidIndex>& invalid) {
@@ -443,24 +467,22 @@ Findings judge_indexes(const std::vector<InvalidIndex>& invalid) {
   return or_ok(std::move(findings), "indexes", "every index is valid");
 }
 
-Findings judge_retention(std::int64_t keep_attempts_days, const std::vector<LongestWait>& tasks_that_retry) {
-  Findings findings;
-  const microseconds kept = hours{24 * keep_attempts_days};
-  for (const LongestWait& task : tasks_that_retry) {
-    if (task.wait <= kept) continue;
-    const std::int64_t days = std::chrono::ceil<std::chrono::days>(task.wait).count();
-    findings.push_back({"retention",
-                        Level::warning,
-                        "task " + task.task,
-                        "the retries of " + task.task + " may take " + readable(task.wait) +
-                            "; attempts are kept for " + count(keep_attempts_days, "day", "days"),
-                        "of one that succeeds late, the first attempts are gone when it ends",
-                        "update dogged.settings set keep_attempts_days = " + std::to_string(days),
-                        {{"longest_wait_ms", milliseconds_of(task.wait)}, {"keep_attempts_days", keep_attempts_days}}});
+Findings judge_retention(const RetentionFacts& retention) {
+  const std::string failed = count(retention.keep_failed_days, "day", "days");
+  const std::string done = count(retention.keep_done_days, "day", "days");
+  Finding finding{"retention",
+                  Level::ok,
+                  std::nullopt,
+                  "dead letters are kept for " + failed + ", what ended otherwise for " + done,
+                  "",
+                  "",
+                  {{"keep_failed_days", retention.keep_failed_days}, {"keep_done_days", retention.keep_done_days}}};
+  if (retention.keep_failed_days < retention.keep_done_days) {
+    finding.level = Level::warning;
+    finding.why = "what failed, and may have to be replayed, is gone while what went well is still there";
+    finding.fix = "update dogged.settings set keep_failed_days = " + std::to_string(retention.keep_done_days);
   }
-  return or_ok(
-      std::move(findings), "retention",
-      "attempts are kept for " + count(keep_attempts_days, "day", "days") + ", longer than any task's retries take");
+  return {finding};
 }
 
 Findings judge_schema(const std::vector<std::string>& pending_migrations, const std::vector<std::string>& pending_files,

@@ -49,12 +49,15 @@ struct WorkerFacts {
   std::int64_t id = 0;
   std::string name{};
   std::string version{};
+  std::string host{};
   bool is_live = false;
   microseconds lease{0};
   std::int64_t abandoned_threads = 0;
   std::int64_t held_tasks = 0;
-  std::optional<microseconds> lapsed{};     ///< since its lease lapsed and nobody ended it
-  std::optional<microseconds> unrescued{};  ///< since its lease was ended and not all of its tasks were rescued
+  std::optional<microseconds> lapsed{};       ///< since its lease lapsed and nobody ended it
+  std::optional<microseconds> unrescued{};    ///< since its lease was ended and not all of its tasks were rescued
+  std::optional<microseconds> clock_ahead{};  ///< its host's clock less the server's
+  std::optional<microseconds> clock_uncertainty{};
 };
 [[nodiscard]] Findings judge_workers(const std::vector<WorkerFacts>& workers);
 [[nodiscard]] Findings judge_versions(const std::vector<WorkerFacts>& workers, const std::string& own_version);
@@ -93,8 +96,10 @@ struct ServerFacts {
 [[nodiscard]] Findings judge_durability(const ServerFacts& server);
 [[nodiscard]] Findings judge_connections(const ServerFacts& server);
 [[nodiscard]] Findings judge_wraparound(const ServerFacts& server);
-/// The host's clock less the server's, and by how much that may be wrong.
+/// Of this host: its clock less the server's, and by how much that may be wrong.
 [[nodiscard]] Findings judge_clock(microseconds ahead, microseconds uncertainty);
+/// Of the hosts of live workers, one finding for each whose clock is off; none where all are right.
+[[nodiscard]] Findings judge_worker_clocks(const std::vector<WorkerFacts>& workers);
 
 struct InvalidIndex {
   std::string name{};
@@ -102,11 +107,11 @@ struct InvalidIndex {
 };
 [[nodiscard]] Findings judge_indexes(const std::vector<InvalidIndex>& invalid);
 
-struct LongestWait {
-  std::string task{};
-  microseconds wait{0};  ///< of all its retries together, as long as its policy can make them
+struct RetentionFacts {
+  std::int64_t keep_done_days = 7;
+  std::int64_t keep_failed_days = 90;
 };
-[[nodiscard]] Findings judge_retention(std::int64_t keep_attempts_days, const std::vector<LongestWait>& tasks);
+[[nodiscard]] Findings judge_retention(const RetentionFacts& retention);
 
 /// `pending`: what `dogged migrate` would apply; `mismatch`: why this program cannot work with the schema.
 [[nodiscard]] Findings judge_schema(const std::vector<std::string>& pending_migrations,

@@ -1,5 +1,5 @@
 -- Workers that live or left something behind: how long ago their lease lapsed, or was ended without all of its tasks rescued.
-select w.id, w.name, w.version, w.lease_ms, w.abandoned_threads,
+select w.id, w.name, w.version, w.host, w.lease_ms, w.abandoned_threads, w.clock_ahead_ms, w.clock_uncertainty_ms,
        w.lease_ended_at is null and w.lease_until >= clock_timestamp() as is_live,
        case when w.lease_ended_at is null and w.lease_until < clock_timestamp()
             then (extract(epoch from clock_timestamp() - w.lease_until) * 1000000)::bigint end as lapsed_us,

@@ -6,7 +6,7 @@ select w.id, w.name, w.host, w.pid, w.version, w.queues::text as queues, array_t
             when w.lease_ended_at is not null then 'lost'
             when w.lease_until < clock_timestamp() then 'lapsed'
             else 'live' end as state,
-       w.asleep, w.lease_ms, w.fenced, w.abandoned_threads,
+       w.asleep, w.lease_ms, w.fenced, w.abandoned_threads, w.clock_ahead_ms, w.clock_uncertainty_ms,
        (select count(*)
           from dogged.tasks_live t
          where t.id = any (array(select unnest(c.task_ids) from dogged.claims c where c.worker_id = w.id))

@@ -419,3 +419,21 @@ TEST_CASE("of two workers that declare a task differently, the newer one's decla
                           db::Params{}.add(id)) == "7200000";
   }));
 }
+
+TEST_CASE("a worker tells how far its host's clock is off the server's, as it registers and with each heartbeat") {
+  TestDatabase database;
+  static std::atomic<milliseconds> off;
+  off = -1h;
+  runtime::WorkerSettings settings{.heartbeat = 50ms, .lease = 30s};
+  settings.clock = [] { return std::chrono::system_clock::now() + off.load(); };
+  RunningWorker worker{database, {registered(work, [](Context&, const nlohmann::json&) {})}, settings};
+  const auto tells = [&] {
+    // The server runs on this host: what is told is what was set, as exactly as it says.
+    return database.value(
+               "select abs(clock_ahead_ms - $1::bigint) <= clock_uncertainty_ms + 1 as value from dogged.workers",
+               db::Params{}.add(std::int64_t{off.load().count()})) == "t";
+  };
+  CHECK(eventually(tells));
+  off = 3s;
+  CHECK(eventually(tells));
+}
