@@ -28,12 +28,13 @@ namespace {
 
 runtime::WakeFd* stop_fd = nullptr;  // for the signal handler; set before it is installed
 
-volatile std::sig_atomic_t stop_requested = 0;
+// Two signals may be handled at once, by two threads.
+std::atomic<bool> stop_requested{false};
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler uses it");
 
 extern "C" void request_stop(int signal) {
   // By itself, since a process that is the first of its container is spared what a signal does by default.
-  if (stop_requested != 0) ::_exit(128 + signal);
-  stop_requested = 1;
+  if (stop_requested.exchange(true)) ::_exit(128 + signal);
   const int saved = errno;
   stop_fd->wake();
   errno = saved;
