@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <nlohmann/json.hpp>
+
 #include <dogged/error.hpp>
 
 #include "cli/new_tasks.hpp"
@@ -101,35 +103,38 @@ void apply_operation(json& document, const json& operation) {
 
 ArgsPatch::ArgsPatch(std::string_view text) {
   require_json("--edit-args", text);
+  json patch;
   const std::string hint =
       R"(a JSON Patch is as '[{"op": "replace", "path": "/url", "value": "https://…"}]' (RFC 6902))";
   try {
-    patch_ = parsed(text);
+    patch = parsed(text);
   } catch (const json::exception& error) {
     throw InvalidInput("--edit-args: " + reason_of(error), hint);
   } catch (const InvalidInput& error) {
     throw InvalidInput("--edit-args: " + error.message(), hint);
   }
-  if (!patch_.is_array()) {
+  if (!patch.is_array()) {
     throw InvalidInput(
-        std::string{"--edit-args is not an array of operations, but "} + patch_.type_name() + ": " + printable(text),
+        std::string{"--edit-args is not an array of operations, but "} + patch.type_name() + ": " + printable(text),
         hint);
   }
-  if (patch_.empty()) {
+  if (patch.empty()) {
     throw InvalidInput("--edit-args is [], which has no operation; a patch has at least one",
                        "leave --edit-args out to run them with their args as they are; " + hint);
   }
-  for (std::size_t i = 0; i < patch_.size(); ++i) {
-    if (const std::string mistake = mistake_of(patch_[i]); !mistake.empty()) {
+  for (std::size_t i = 0; i < patch.size(); ++i) {
+    if (const std::string mistake = mistake_of(patch[i]); !mistake.empty()) {
       throw InvalidInput("--edit-args: operation " + std::to_string(i + 1) + ": " + mistake, hint);
     }
   }
+  patch_ = text;
 }
 
 std::string ArgsPatch::apply(std::string_view document) const {
   try {
     json patched = parsed(document);
-    for (const json& operation : patch_) apply_operation(patched, operation);
+    const json operations = parsed(patch_);
+    for (const json& operation : operations) apply_operation(patched, operation);
     return patched.dump();
   } catch (const json::exception& error) {
     throw InvalidInput(reason_of(error));

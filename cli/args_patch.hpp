@@ -4,8 +4,6 @@
 #include <string>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
-
 namespace dogged::cli {
 
 class ArgsPatch {
@@ -18,7 +16,7 @@ class ArgsPatch {
   [[nodiscard]] std::string apply(std::string_view document) const;
 
  private:
-  nlohmann::json patch_;
+  std::string patch_;  ///< as text: a json is laid out by JSON_DIAGNOSTICS, which who includes this may have or not
 };
 
 }  // namespace dogged::cli

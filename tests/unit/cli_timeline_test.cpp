@@ -17,6 +17,7 @@ namespace {
 
 const Time noon = time_from_iso8601("2026-11-21T12:00:00Z");
 const Style plain{.width = 80, .unicode = true, .color = false, .zone = Zone::utc};
+const Style wide{.width = 200, .unicode = true, .color = false, .zone = Zone::utc};
 
 /// A task that was enqueued at noon, and what happened to it.
 class Story {
@@ -132,12 +133,13 @@ TEST_CASE("a task that is due says that its queue is paused, until when, and how
   Story story;
   story.history.task.now = noon + 60s;
   story.history.task.is_queue_paused = true;
-  CHECK(contains(line_with(story.drawn(), "pending"),
+  CHECK(contains(line_with(render_timeline(story.history, wide), "pending"),
                  "its queue is paused until somebody resumes it (dogged queues resume webhooks)"));
   story.history.task.queue_paused_until = noon + 1h;
-  CHECK(contains(line_with(story.drawn(), "pending"), "its queue is paused until 13:00:00"));
+  CHECK(contains(line_with(render_timeline(story.history, wide), "pending"), "its queue is paused until 13:00:00"));
   story.history.task.queue_paused_until = noon + 24h;
-  CHECK(contains(line_with(story.drawn(), "pending"), "its queue is paused until 2026-11-22 12:00:00"));
+  CHECK(contains(line_with(render_timeline(story.history, wide), "pending"),
+                 "its queue is paused until 2026-11-22 12:00:00"));
 }
 
 TEST_CASE("a task that is not due says that its queue is paused if that outlasts its wait") {
@@ -145,9 +147,10 @@ TEST_CASE("a task that is not due says that its queue is paused if that outlasts
   story.history.task.run_at = noon + 60s;
   story.history.task.is_queue_paused = true;
   story.history.task.queue_paused_until = noon + 90s;
-  CHECK(contains(story.drawn(), "first attempt in 60 s, at 12:01:00; its queue is paused until 12:01:30"));
+  CHECK(contains(render_timeline(story.history, wide),
+                 "first attempt in 60 s, at 12:01:00; its queue is paused until 12:01:30"));
   story.history.task.queue_paused_until = noon + 30s;
-  CHECK_FALSE(contains(story.drawn(), "paused"));
+  CHECK_FALSE(contains(render_timeline(story.history, wide), "paused"));
 }
 
 TEST_CASE("waits and attempts are to one scale") {
