@@ -148,7 +148,7 @@ TEST_CASE("a task that is not due says that its queue is paused if that outlasts
   story.history.task.is_queue_paused = true;
   story.history.task.queue_paused_until = noon + 90s;
   CHECK(contains(render_timeline(story.history, wide),
-                 "first attempt in 60 s, at 12:01:00; its queue is paused until 12:01:30"));
+                 "first attempt in 1 m, at 12:01:00; its queue is paused until 12:01:30"));
   story.history.task.queue_paused_until = noon + 30s;
   CHECK_FALSE(contains(render_timeline(story.history, wide), "paused"));
 }

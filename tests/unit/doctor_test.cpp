@@ -180,7 +180,7 @@ TEST_CASE("a paused queue is a warning while due tasks wait in it, and its worke
   REQUIRE(findings.size() == 1);
   CHECK(findings[0].level == Level::warning);
   CHECK(contains(findings[0].seen, "3 tasks in queue mail waited for up to 5 s: the queue is paused"));
-  CHECK(contains(findings[0].why, "for another 90 s"));
+  CHECK(contains(findings[0].why, "for another 1 m 30 s"));
   CHECK(findings[0].fix == "dogged queues resume mail");
   CHECK(worst(judge_overdue(paused)) == Level::ok);
 }
