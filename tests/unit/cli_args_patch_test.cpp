@@ -29,7 +29,8 @@ InvalidInput error_of_patch(const std::string& patch) {
 std::string why_it_does_not_apply(const std::string& patch, const std::string& document) {
   const ArgsPatch sound{patch};
   try {
-    FAIL("applied: " << sound.apply(document));
+    const std::string applied = sound.apply(document);
+    FAIL("applied: " << applied);
   } catch (const InvalidInput& error) {
     return error.message();
   }
