@@ -3,11 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <limits>
 
 #include <nlohmann/json.hpp>
 
 #include "cli/choices.hpp"
+#include "cli/filter_text.hpp"
 #include "cli/task_rows.hpp"
 #include "cli/time_option.hpp"
 #include "retry/message.hpp"
@@ -35,48 +36,9 @@ Texts statuses_stored_with(const Texts& statuses) {
 
 bool is_live(const std::string& status) { return status == "pending" || status == "running"; }
 
-/// `webhook.*` as a pattern of LIKE: * is any text, ? any one character, everything else itself.
-std::string like_pattern(const std::string& glob) {
-  std::string pattern;
-  for (const char c : glob) {
-    if (c == '*') {
-      pattern += '%';
-    } else if (c == '?') {
-      pattern += '_';
-    } else {
-      if (c == '%' || c == '_' || c == '\\') pattern += '\\';
-      pattern += c;
-    }
-  }
-  return pattern;
-}
-
-std::optional<std::int64_t> id_of(std::string_view text) {
-  std::int64_t id = 0;
-  const char* end = text.data() + text.size();
-  const auto [stopped, error] = std::from_chars(text.data(), end, id);
-  return error == std::errc{} && stopped == end && id > 0 ? std::optional{id} : std::nullopt;
-}
-
-struct IdRange {
-  std::int64_t first;
-  std::optional<std::int64_t> last;
-};
-
-/// 100-200 or 100-; nothing where `text` is neither.
-std::optional<IdRange> id_range_of(std::string_view text) {
-  const auto dash = text.find('-');
-  if (dash == std::string_view::npos) return std::nullopt;
-  const auto first = id_of(text.substr(0, dash));
-  const std::string_view rest = text.substr(dash + 1);
-  const auto last = id_of(rest);
-  if (!first || (!rest.empty() && !last) || (last && *first > *last)) return std::nullopt;
-  return IdRange{*first, last};
-}
-
 CLI::Validator is_id_range() {
   return CLI::Validator{[](std::string& text) {
-                          if (id_range_of(text)) return std::string{};
+                          if (id_range_from_text(text)) return std::string{};
                           return in_quotes(text) + " is not a range of ids; write 100-200, or 100- for all from 100";
                         },
                         ""};
@@ -168,7 +130,7 @@ TaskSearch::TaskSearch(db::Connection& connection, const TaskFilter& filter)
       enqueued_before_(past_time_of(connection, filter.enqueued_before)),
       finished_after_(past_time_of(connection, filter.finished_after)),
       finished_before_(past_time_of(connection, filter.finished_before)) {
-  if (const auto range = id_range_of(filter.ids)) {
+  if (const auto range = id_range_from_text(filter.ids)) {
     first_id_ = range->first;
     last_id_ = range->last;
   }
@@ -180,7 +142,8 @@ TaskSearch::TaskSearch(db::Connection& connection, const TaskFilter& filter)
 
 TaskPage TaskSearch::page(std::int64_t limit, std::optional<std::int64_t> after) {
   std::optional<std::int64_t> below = after;
-  if (last_id_ && (!below || *below > *last_id_)) below = *last_id_ + 1;
+  const bool has_end = last_id_ && *last_id_ < std::numeric_limits<std::int64_t>::max();  // nothing is above that one
+  if (has_end && (!below || *below > *last_id_)) below = *last_id_ + 1;
   db::Params params;
   add(params, partition_statuses_);
   params.add(as_parameter(ended_since_)).add(first_id_).add(below).add_null();
