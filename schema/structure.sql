@@ -369,7 +369,7 @@ begin
   end;
 end $$;
 
-COMMENT ON FUNCTION dogged.drop_oldest_day(parent text, OUT partition text, OUT outcome text, OUT rows_kept bigint) IS 'Drops the oldest day of tasks_done, tasks_failed or task_attempts if it is older than dogged.settings keeps it. outcome: dropped; nothing where no day is due; postponed where the table was in use for longer than 200 ms; busy while another call is at it. rows_kept: attempts of dead letters and of tasks that have not ended, which stay.';
+COMMENT ON FUNCTION dogged.drop_oldest_day(parent text, OUT partition text, OUT outcome text, OUT rows_kept bigint) IS 'Drops the oldest day of tasks_done, tasks_failed or task_attempts if it is older than dogged.settings keeps it. outcome: dropped; nothing where no day is due; postponed where the table was in use for longer than 200 ms; busy while another call is at it. rows_kept: attempts whose tasks are still there, which stay.';
 
 CREATE FUNCTION dogged.enqueue(name text, args jsonb DEFAULT '{}'::jsonb, queue text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, priority integer DEFAULT 0, trace_context text DEFAULT NULL::text, expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone, tags text[] DEFAULT NULL::text[]) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -517,6 +517,23 @@ CREATE FUNCTION dogged.export_dead_letters(ids bigint[], attempts integer[] DEFA
 $$;
 
 COMMENT ON FUNCTION dogged.export_dead_letters(ids bigint[], attempts integer[]) IS 'Each of the dead letters as a JSON text with everything that is known of it, the args as they are (not redacted), and its attempts; dogged.import_dead_letters takes them back. attempts: only those that failed in that attempt.';
+
+CREATE FUNCTION dogged.forget_calls() RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  forgotten integer;
+begin
+  -- No call is repeated for longer than one day.
+  delete from dogged.producer_calls c
+   where c.producer = any (array(select old.producer from dogged.producer_calls old
+                                  where old.called_at < now() - interval '2 days' limit 10000 for update skip locked));
+  get diagnostics forgotten = row_count;
+  return forgotten;
+end $$;
+
+COMMENT ON FUNCTION dogged.forget_calls() IS 'Forgets up to 10,000 clients that have called nothing for two days (producer_calls); gives their number.';
 
 CREATE FUNCTION dogged.forget_workers() RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
@@ -751,17 +768,24 @@ CREATE FUNCTION dogged.kept_days_to_thin() RETURNS SETOF date
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'on'
     SET plan_cache_mode TO 'auto'
+    SET jit TO 'off'
     AS $$
-  select distinct p.day
-    from dogged.partitions p
-    join dogged.task_attempts a on a.tableoid = ('dogged.' || p.partition)::regclass
-   where p.is_kept
-     and a.finished_at < (select (max(k.day) + 1)::timestamp at time zone 'UTC' from dogged.partitions k where k.is_kept)
-     and not exists (select from dogged.tasks_failed f where f.id = a.task_id)
-     and not exists (select from dogged.tasks_live t where t.id = a.task_id)
+  with ended as materialized (
+    select p.day, a.task_id
+      from dogged.partitions p
+      join dogged.task_attempts a on a.tableoid = ('dogged.' || p.partition)::regclass
+     where p.is_kept
+       and a.finished_at < (select (max(k.day) + 1)::timestamp at time zone 'UTC' from dogged.partitions k where k.is_kept)
+       and not exists (select from dogged.tasks_failed f where f.id = a.task_id)
+       and not exists (select from dogged.tasks_live t where t.id = a.task_id)
+  )
+  -- OFFSET makes it a look-up by id for each of the few that are left: as a join it would read all ended tasks.
+  select distinct e.day from ended e
+   where not exists (select from dogged.tasks_done d
+                      where d.id = e.task_id and d.finished_at >= e.day::timestamp at time zone 'UTC' offset 0)
 $$;
 
-COMMENT ON FUNCTION dogged.kept_days_to_thin() IS 'Days of kept attempts with rows whose task is neither a dead letter nor pending or running any more.';
+COMMENT ON FUNCTION dogged.kept_days_to_thin() IS 'Days of kept attempts with rows whose task is gone.';
 
 CREATE TABLE dogged.queues (
     name text NOT NULL,
@@ -824,7 +848,8 @@ CREATE FUNCTION dogged.make_kept_attempts(source text, day date) RETURNS bigint
     SET enable_seqscan TO 'on'
     SET plan_cache_mode TO 'auto'
     SET random_page_cost TO '1.1'
-    AS $$
+    SET jit TO 'off'
+    AS $_$
 declare
   from_time constant timestamptz := day::timestamp at time zone 'UTC';
   to_time constant timestamptz := (day + 1)::timestamp at time zone 'UTC';
@@ -835,19 +860,25 @@ begin
   -- clock that was set back.
   execute format(
     'insert into dogged.task_attempts_next
-     select a.* from dogged.%I a
-      where a.task_id in (select f.id from dogged.tasks_failed f where f.finished_at >= %L or f.finished_at is null
+     select a.* from dogged.%1$I a
+      where a.task_id in (select f.id from dogged.tasks_failed f where f.finished_at >= %2$L or f.finished_at is null
                            union all
-                          select t.id from dogged.tasks_live t where t.attempt > 0)', source, from_time - interval '1 day');
+                          select t.id from dogged.tasks_live t where t.attempt > 0
+                           union all
+                          select d.id from dogged.tasks_done d
+                           where d.enqueued_at < %3$L and d.finished_at >= %3$L
+                             and d.attempt > 0 and (d.attempt > 1 or d.status <> ''succeeded'')
+                             and (d.finished_at at time zone ''UTC'')::date > (d.enqueued_at at time zone ''UTC'')::date)',
+    source, from_time - interval '1 day', to_time);
   get diagnostics copied = row_count;
   -- Proves to ATTACH what the rows are, so that it need not read them.
   execute format('alter table dogged.task_attempts_next add constraint in_day check (finished_at is not null
                   and finished_at >= %L and finished_at < %L)', from_time, to_time);
   execute 'create index on dogged.task_attempts_next (task_id, attempt)';
   return copied;
-end $$;
+end $_$;
 
-COMMENT ON FUNCTION dogged.make_kept_attempts(source text, day date) IS 'Makes task_attempts_next of the rows of one partition of task_attempts whose tasks are failed, pending or running; gives their number.';
+COMMENT ON FUNCTION dogged.make_kept_attempts(source text, day date) IS 'Makes task_attempts_next of the rows of one partition of task_attempts whose tasks are failed, pending or running, or ended otherwise on a later day; gives their number.';
 
 CREATE FUNCTION dogged.make_partition(parent text, day date) RETURNS boolean
     LANGUAGE plpgsql
@@ -1143,6 +1174,47 @@ begin
 end $$;
 
 COMMENT ON FUNCTION dogged.purge_many(ids bigint[], attempts integer[]) IS 'Deletes dead letters, in the caller''s transaction, without waiting for those that someone else is changing. attempts: only those that failed in that attempt. Gives for each id: purged, or what dogged.dead_letter_standing says.';
+
+CREATE FUNCTION dogged.recent_figures() RETURNS TABLE(queue text, attempts bigint, ended_per_minute numeric, failed_per_minute numeric, retry_share numeric, wait_p50 interval, wait_p95 interval, run_p50 interval, run_p95 interval)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $$
+  with recent as materialized (
+    select a.task_id, a.attempt, a.queue, a.outcome, a.will_retry, a.started_at, a.finished_at
+      from dogged.task_attempts a
+     where a.finished_at >= now() - interval '5 minutes'
+  ), rates as (
+    select r.queue, count(*) as attempts,
+           round(count(*) filter (where not r.will_retry) / 5.0, 1) as ended_per_minute,
+           round(count(*) filter (where not r.will_retry and r.outcome in ('failed', 'timed_out', 'lost')) / 5.0, 1)
+             as failed_per_minute,
+           round(count(*) filter (where r.will_retry and r.outcome in ('failed', 'timed_out'))::numeric / count(*), 3)
+             as retry_share
+      from recent r
+     group by r.queue
+  ), sample as (
+    select newest.*
+      from (select distinct r.queue from recent r) q
+     cross join lateral (
+       select r.* from recent r where r.queue = q.queue order by r.finished_at desc limit 200) newest
+  ), times as (
+    select s.queue,
+           percentile_cont(0.5) within group (order by s.waited) as wait_p50,
+           percentile_cont(0.95) within group (order by s.waited) as wait_p95,
+           percentile_cont(0.5) within group (order by s.ran) as run_p50,
+           percentile_cont(0.95) within group (order by s.ran) as run_p95
+      from (select s.queue, s.finished_at - s.started_at as ran,
+                   (select t.waited from dogged.task_timeline t
+                     where t.task_id = s.task_id and t.attempt = s.attempt and t.finished_at = s.finished_at limit 1) as waited
+              from sample s) s
+     group by s.queue
+  )
+  select r.queue, r.attempts, r.ended_per_minute, r.failed_per_minute, r.retry_share, t.wait_p50, t.wait_p95, t.run_p50, t.run_p95
+    from rates r left join times t on t.queue = r.queue
+$$;
+
+COMMENT ON FUNCTION dogged.recent_figures() IS 'Internal: what queue_stats says of the attempts of the last five minutes, one row for each queue that had some.';
 
 CREATE TABLE dogged.audit (
     id bigint NOT NULL,
@@ -1644,7 +1716,8 @@ begin
       raise exception 'the queue "%": % is %; it must be a %number from % to %, or null', require_queue_settings.queue,
         setting.key, left(setting.value::text, 60), case when setting.is_whole then 'whole ' else '' end,
         trim_scale(setting.least), trim_scale(setting.most)
-        using errcode = 'invalid_parameter_value', hint = 'The queue was not changed.';
+        using errcode = 'invalid_parameter_value',
+              hint = 'The queue was not changed. Give a number of this range; null takes the setting back (dogged queues set: none).';
     end if;
   end loop;
 end $$;
@@ -1727,7 +1800,8 @@ begin
          ready_position = case when task.deferred and not waits then nextval('dogged.tasks_id_seq') else t.ready_position end
    where t.id = reschedule.id;
   perform dogged.record_audit('reschedule', reschedule.id,
-                              jsonb_build_object('name', task.name, 'queue', task.queue, 'run_at', due, 'was', task.due));
+                              jsonb_build_object('name', task.name, 'queue', task.queue, 'attempts', task.attempt,
+                                                 'run_at', due, 'was', task.due));
 
   -- After the update, as in dogged.enqueue: a sleeping worker waits for what was due first when it fell asleep.
   if current_setting('transaction_isolation') <> 'read committed'
@@ -1880,7 +1954,7 @@ begin
   end;
 end $$;
 
-COMMENT ON FUNCTION dogged.thin_kept_attempts(day date, OUT partition text, OUT outcome text, OUT rows_kept bigint) IS 'Leaves of a day''s kept attempts those of dead letters and of tasks that have not ended, and drops the partition where there are none. outcome: thinned, nothing, postponed or busy, as of dogged.drop_oldest_day.';
+COMMENT ON FUNCTION dogged.thin_kept_attempts(day date, OUT partition text, OUT outcome text, OUT rows_kept bigint) IS 'Leaves of a day''s kept attempts those whose task is still there, and drops the partition where there are none. outcome: thinned, nothing, postponed or busy, as of dogged.drop_oldest_day.';
 
 ALTER TABLE dogged.audit ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME dogged.audit_id_seq
@@ -2075,6 +2149,8 @@ CREATE TABLE dogged.workers (
     claim_session bigint DEFAULT 0 NOT NULL,
     fenced bigint DEFAULT 0 NOT NULL,
     abandoned_threads integer DEFAULT 0 NOT NULL,
+    clock_ahead_ms bigint,
+    clock_uncertainty_ms bigint,
     CONSTRAINT workers_lease_ms_check CHECK ((lease_ms > 0)),
     CONSTRAINT workers_name_check CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 128)))
 );
@@ -2116,6 +2192,10 @@ COMMENT ON COLUMN dogged.workers.claim_session IS 'Raised by the worker when the
 COMMENT ON COLUMN dogged.workers.fenced IS 'Reports and give-backs that changed nothing because the worker did not hold the task any more: of the whole process, earlier runs included, as of its last heartbeat. Not to be added up over the runs of a process.';
 
 COMMENT ON COLUMN dogged.workers.abandoned_threads IS 'Threads whose handler did not end after its stop token was set; its attempt was ended without it.';
+
+COMMENT ON COLUMN dogged.workers.clock_ahead_ms IS 'By how many milliseconds its host''s clock was ahead of the server''s (negative: behind), as measured beside the heartbeat before the last one, or when it registered. Nothing depends on it but what the host''s own logs say.';
+
+COMMENT ON COLUMN dogged.workers.clock_uncertainty_ms IS 'By how much clock_ahead_ms may be wrong: half of the time that the answer took.';
 
 CREATE VIEW dogged.dead_letters AS
  SELECT f.id,
@@ -2257,7 +2337,7 @@ COMMENT ON COLUMN dogged.settings.keep_done_days IS 'For how many days tasks tha
 
 COMMENT ON COLUMN dogged.settings.keep_failed_days IS 'The same for dead letters. Their attempts are kept as long as they are.';
 
-COMMENT ON COLUMN dogged.settings.keep_attempts_days IS 'The same for attempts, counted from their own end. Those of dead letters and of tasks that have not ended are kept as long as their task is. Not below keep_done_days.';
+COMMENT ON COLUMN dogged.settings.keep_attempts_days IS 'The same for attempts, counted from their own end. Those of tasks that are still there then are kept as long as their task is. Not below keep_done_days.';
 
 CREATE TABLE dogged.tasks_done (
     id bigint DEFAULT nextval('dogged.tasks_id_seq'::regclass) NOT NULL,
@@ -2308,7 +2388,7 @@ CREATE VIEW dogged.partitions AS
      JOIN pg_class part ON (((part.oid = pg_inherits.inhrelid) AND (part.relname ~ '_[0-9]{8}$'::text))))
      CROSS JOIN LATERAL ( SELECT to_date("right"((part.relname)::text, 8), 'YYYYMMDD'::text) AS day) days);
 
-COMMENT ON VIEW dogged.partitions IS 'One row for each day (UTC) of tasks_done, tasks_failed and task_attempts. Retention drops it after kept_until; of attempts it keeps those of dead letters and of tasks that have not ended, in a smaller partition (is_kept).';
+COMMENT ON VIEW dogged.partitions IS 'One row for each day (UTC) of tasks_done, tasks_failed and task_attempts. Retention drops it after kept_until; of attempts it keeps those whose task is still there, in a smaller partition (is_kept).';
 
 COMMENT ON COLUMN dogged.partitions.parent IS 'tasks_done, tasks_failed or task_attempts.';
 
@@ -2368,155 +2448,6 @@ WITH (fillfactor='45', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_
 
 COMMENT ON TABLE dogged.tasks_live IS 'The pending and running tasks: small and hot, whatever the history.';
 
-CREATE VIEW dogged.task_timeline AS
- WITH attempts AS NOT MATERIALIZED (
-         SELECT a.task_id,
-            a.attempt,
-            a.name,
-            a.queue,
-            a.outcome,
-            a.worker_id,
-            a.claimed_at,
-            a.started_at,
-            a.finished_at,
-            a.error_code,
-            a.error_message,
-            a.error_details,
-            a.will_retry,
-            a.next_retry_at,
-            a.policy,
-            a.backoff_ms,
-            a.delay_ms,
-            a.retry_after_ms,
-            a.trace_context
-           FROM dogged.task_attempts a
-        UNION ALL
-         SELECT t.id,
-            t.attempt,
-            t.name,
-            t.queue,
-            NULL::dogged.attempt_outcome,
-            t.worker_id,
-            t.claimed_at,
-            NULL::timestamp with time zone,
-            NULL::timestamp with time zone,
-            NULL::text,
-            NULL::text,
-            NULL::jsonb,
-            NULL::boolean,
-            NULL::timestamp with time zone,
-            NULL::text,
-            NULL::bigint,
-            NULL::bigint,
-            NULL::bigint,
-            t.trace_context
-           FROM dogged.tasks_live t
-          WHERE (t.status = 'running'::dogged.task_status)
-        ), dated AS NOT MATERIALIZED (
-         SELECT a.task_id,
-            a.attempt,
-            a.name,
-            a.queue,
-            a.outcome,
-            a.worker_id,
-            a.claimed_at,
-            a.started_at,
-            a.finished_at,
-            a.error_code,
-            a.error_message,
-            a.error_details,
-            a.will_retry,
-            a.next_retry_at,
-            a.policy,
-            a.backoff_ms,
-            a.delay_ms,
-            a.retry_after_ms,
-            a.trace_context,
-            COALESCE(a.started_at, a.claimed_at) AS began_at,
-                CASE
-                    WHEN (a.attempt = 1) THEN ( SELECT t.run_at
-                       FROM dogged.tasks t
-                      WHERE ((t.id = a.task_id) AND ((a.finished_at IS NULL) OR (t.finished_at IS NULL) OR (t.finished_at >= a.finished_at)))
-                     LIMIT 1)
-                    ELSE ( SELECT p.next_retry_at
-                       FROM dogged.task_attempts p
-                      WHERE ((p.task_id = a.task_id) AND (p.attempt = (a.attempt - 1)) AND (p.finished_at <= a.claimed_at))
-                     LIMIT 1)
-                END AS due_at
-           FROM attempts a
-        )
- SELECT d.task_id,
-    d.attempt,
-    d.name,
-    d.queue,
-    d.outcome,
-    GREATEST((d.began_at - d.due_at), '00:00:00'::interval) AS waited,
-    d.started_at,
-    d.finished_at,
-    (COALESCE(d.finished_at, now()) - d.began_at) AS ran,
-    d.error_code,
-    d.error_message,
-    d.error_details,
-    d.will_retry,
-    d.next_retry_at,
-    d.policy,
-    d.backoff_ms,
-    d.delay_ms,
-    d.retry_after_ms,
-    ( SELECT w.name
-           FROM dogged.workers w
-          WHERE (w.id = d.worker_id)) AS worker,
-    d.trace_context,
-    d.claimed_at,
-    d.due_at
-   FROM dated d;
-
-COMMENT ON VIEW dogged.task_timeline IS 'One row for each attempt of a task: those that ended, and the one under way (its outcome is null). Ask for one task_id, or for a short time by finished_at.';
-
-COMMENT ON COLUMN dogged.task_timeline.task_id IS 'Of tasks.id.';
-
-COMMENT ON COLUMN dogged.task_timeline.attempt IS '1, 2, 3 … for the whole life of the task.';
-
-COMMENT ON COLUMN dogged.task_timeline.name IS 'Of the task.';
-
-COMMENT ON COLUMN dogged.task_timeline.queue IS 'Of the task.';
-
-COMMENT ON COLUMN dogged.task_timeline.outcome IS 'What it came to: succeeded, failed, timed_out, cancelled, lost or interrupted; null while it runs.';
-
-COMMENT ON COLUMN dogged.task_timeline.waited IS 'From due_at to its start: how long it waited for a worker. Zero where it was rescheduled to an earlier time; null where due_at is not known.';
-
-COMMENT ON COLUMN dogged.task_timeline.started_at IS 'When its handler began; of a lost attempt, when it was claimed.';
-
-COMMENT ON COLUMN dogged.task_timeline.finished_at IS 'When it ended; null while it runs.';
-
-COMMENT ON COLUMN dogged.task_timeline.ran IS 'How long its handler took, or has been running, the time since it was claimed included.';
-
-COMMENT ON COLUMN dogged.task_timeline.error_code IS 'What went wrong; null unless it failed, timed out, was cancelled or lost.';
-
-COMMENT ON COLUMN dogged.task_timeline.error_message IS 'The same in words.';
-
-COMMENT ON COLUMN dogged.task_timeline.error_details IS 'What the handler added to its error, as JSON.';
-
-COMMENT ON COLUMN dogged.task_timeline.will_retry IS 'Whether another attempt was scheduled when it ended.';
-
-COMMENT ON COLUMN dogged.task_timeline.next_retry_at IS 'For when that was scheduled.';
-
-COMMENT ON COLUMN dogged.task_timeline.policy IS 'The retry policy that was applied, as `dogged policy show` reads it.';
-
-COMMENT ON COLUMN dogged.task_timeline.backoff_ms IS 'The delay by the policy, before jitter.';
-
-COMMENT ON COLUMN dogged.task_timeline.delay_ms IS 'The delay after jitter.';
-
-COMMENT ON COLUMN dogged.task_timeline.retry_after_ms IS 'Given by the error, in place of the policy''s delay.';
-
-COMMENT ON COLUMN dogged.task_timeline.worker IS 'The name of the worker that ran it.';
-
-COMMENT ON COLUMN dogged.task_timeline.trace_context IS 'As the producer gave it.';
-
-COMMENT ON COLUMN dogged.task_timeline.claimed_at IS 'When its worker took the task.';
-
-COMMENT ON COLUMN dogged.task_timeline.due_at IS 'When it was due: the task''s run_at for the first attempt, then next_retry_at of the attempt before; null after a replay.';
-
 CREATE VIEW dogged.queue_stats AS
  WITH depth AS (
          SELECT t.queue,
@@ -2526,59 +2457,6 @@ CREATE VIEW dogged.queue_stats AS
             min(COALESCE(t.next_retry_at, t.run_at)) FILTER (WHERE ((t.status = 'pending'::dogged.task_status) AND (COALESCE(t.next_retry_at, t.run_at) <= now()))) AS oldest_due_at
            FROM dogged.tasks_live t
           GROUP BY t.queue
-        ), recent AS MATERIALIZED (
-         SELECT a.task_id,
-            a.attempt,
-            a.queue,
-            a.outcome,
-            a.will_retry,
-            a.started_at,
-            a.finished_at
-           FROM dogged.task_attempts a
-          WHERE (a.finished_at >= (now() - '00:05:00'::interval))
-        ), rates AS (
-         SELECT r_1.queue,
-            count(*) AS attempts,
-            round(((count(*) FILTER (WHERE (NOT r_1.will_retry)))::numeric / 5.0), 1) AS ended_per_minute,
-            round(((count(*) FILTER (WHERE ((NOT r_1.will_retry) AND (r_1.outcome = ANY (ARRAY['failed'::dogged.attempt_outcome, 'timed_out'::dogged.attempt_outcome, 'lost'::dogged.attempt_outcome])))))::numeric / 5.0), 1) AS failed_per_minute,
-            round(((count(*) FILTER (WHERE (r_1.will_retry AND (r_1.outcome = ANY (ARRAY['failed'::dogged.attempt_outcome, 'timed_out'::dogged.attempt_outcome])))))::numeric / (count(*))::numeric), 3) AS retry_share
-           FROM recent r_1
-          GROUP BY r_1.queue
-        ), sample AS (
-         SELECT newest.task_id,
-            newest.attempt,
-            newest.queue,
-            newest.outcome,
-            newest.will_retry,
-            newest.started_at,
-            newest.finished_at
-           FROM (( SELECT DISTINCT r_1.queue
-                   FROM recent r_1) q_1
-             CROSS JOIN LATERAL ( SELECT r_1.task_id,
-                    r_1.attempt,
-                    r_1.queue,
-                    r_1.outcome,
-                    r_1.will_retry,
-                    r_1.started_at,
-                    r_1.finished_at
-                   FROM recent r_1
-                  WHERE (r_1.queue = q_1.queue)
-                  ORDER BY r_1.finished_at DESC
-                 LIMIT 200) newest)
-        ), times AS (
-         SELECT s_1.queue,
-            percentile_cont((0.5)::double precision) WITHIN GROUP (ORDER BY s_1.waited) AS wait_p50,
-            percentile_cont((0.95)::double precision) WITHIN GROUP (ORDER BY s_1.waited) AS wait_p95,
-            percentile_cont((0.5)::double precision) WITHIN GROUP (ORDER BY s_1.ran) AS run_p50,
-            percentile_cont((0.95)::double precision) WITHIN GROUP (ORDER BY s_1.ran) AS run_p95
-           FROM ( SELECT s_2.queue,
-                    (s_2.finished_at - s_2.started_at) AS ran,
-                    ( SELECT t.waited
-                           FROM dogged.task_timeline t
-                          WHERE ((t.task_id = s_2.task_id) AND (t.attempt = s_2.attempt) AND (t.finished_at = s_2.finished_at))
-                         LIMIT 1) AS waited
-                   FROM sample s_2) s_1
-          GROUP BY s_1.queue
         )
  SELECT q.name AS queue,
     COALESCE(d.ready, (0)::bigint) AS ready,
@@ -2590,14 +2468,13 @@ CREATE VIEW dogged.queue_stats AS
     COALESCE(r.ended_per_minute, (0)::numeric) AS ended_per_minute,
     COALESCE(r.failed_per_minute, (0)::numeric) AS failed_per_minute,
     r.retry_share,
-    s.wait_p50,
-    s.wait_p95,
-    s.run_p50,
-    s.run_p95
-   FROM (((dogged.queues q
+    r.wait_p50,
+    r.wait_p95,
+    r.run_p50,
+    r.run_p95
+   FROM ((dogged.queues q
      LEFT JOIN depth d ON ((d.queue = q.name)))
-     LEFT JOIN rates r ON ((r.queue = q.name)))
-     LEFT JOIN times s ON ((s.queue = q.name)));
+     LEFT JOIN dogged.recent_figures() r(queue, attempts, ended_per_minute, failed_per_minute, retry_share, wait_p50, wait_p95, run_p50, run_p95) ON ((r.queue = q.name)));
 
 COMMENT ON VIEW dogged.queue_stats IS 'One row for each queue: what is in it now, and what was done in the last five minutes. Reads all live tasks, and the attempts of the last five minutes.';
 
@@ -2765,7 +2642,7 @@ CREATE VIEW dogged.rights AS
     r.privileges,
     r.roles,
     r.except_columns
-   FROM ( VALUES ('schema_migrations'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('schema_files'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('rights'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'update'::text,'{operator}'::text[],'{only_row,role_prefix}'::text[]), ('queues'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('queue_depths'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('workers'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('workers'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('claims'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('claims'::text,'insert, delete'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('circuits'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'update'::text,'{worker,operator}'::text[],'{}'::text[]), ('producer_calls'::text,'select, update, delete'::text,'{worker}'::text[],'{}'::text[]), ('tasks'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_live'::text,'select, update, delete'::text,'{worker}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('task_attempts_default'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('tasks_id_seq'::text,'select, usage'::text,'{worker}'::text[],'{}'::text[]), ('task_attempts'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_attempts'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('audit'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('audit'::text,'select'::text,'{viewer}'::text[],'{details}'::text[]), ('redacted_tasks'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_timeline'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letters'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('queue_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('worker_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('partitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('enqueue'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_many'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('note_call'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('reserve_producer'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('call_made'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('answer_made'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('create_queue'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('complete_in'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('refuse_completion'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('moment_ago'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('place_in_front'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('make_partitions'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('drop_oldest_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('kept_days_to_thin'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('thin_kept_attempts'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_workers'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('redacted'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_fingerprint'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('are_sound_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('mistake_in_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tags_of_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('dead_letter_matches'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letter_standing'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('export_dead_letters'::text,'execute'::text,'{operator}'::text[],'{}'::text[]), ('import_dead_letters'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('cancel'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('reschedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('pause_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('resume_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('set_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('record_audit'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('is_sound_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('has_room'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('held_of_queue'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('require_room'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_for_depth'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('prepare_to_count'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tell_of_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_name'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('nearest_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('lock_queue'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_actor'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_dead_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_partition'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('days_to_make'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_attempts'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('replace_attempts'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_bad_retention'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_history'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_audit'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_to_forget_worker'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('role_names'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_roles'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('revoke_rights'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('grant_rights'::text,'execute'::text,'{}'::text[],'{}'::text[])) r(object, privileges, roles, except_columns);
+   FROM ( VALUES ('schema_migrations'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('schema_files'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('rights'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'update'::text,'{operator}'::text[],'{only_row,role_prefix}'::text[]), ('queues'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('queue_depths'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('workers'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('workers'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('claims'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('claims'::text,'insert, delete'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('circuits'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'update'::text,'{worker,operator}'::text[],'{}'::text[]), ('producer_calls'::text,'select'::text,'{}'::text[],'{}'::text[]), ('tasks'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_live'::text,'select, update, delete'::text,'{worker}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('task_attempts_default'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('tasks_id_seq'::text,'select, usage'::text,'{worker}'::text[],'{}'::text[]), ('task_attempts'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_attempts'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('audit'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('audit'::text,'select'::text,'{viewer}'::text[],'{details}'::text[]), ('redacted_tasks'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_timeline'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letters'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('queue_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('recent_figures'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('worker_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('partitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('enqueue'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_many'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('note_call'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('reserve_producer'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('call_made'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('answer_made'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('create_queue'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('complete_in'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('refuse_completion'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('moment_ago'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('place_in_front'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('make_partitions'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('drop_oldest_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('kept_days_to_thin'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('thin_kept_attempts'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_workers'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_calls'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('redacted'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_fingerprint'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('are_sound_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('mistake_in_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tags_of_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('dead_letter_matches'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letter_standing'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('export_dead_letters'::text,'execute'::text,'{operator}'::text[],'{}'::text[]), ('import_dead_letters'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('cancel'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('reschedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('pause_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('resume_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('set_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('record_audit'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('is_sound_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('has_room'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('held_of_queue'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('require_room'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_for_depth'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('prepare_to_count'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tell_of_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_name'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('nearest_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('lock_queue'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_actor'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_dead_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_partition'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('days_to_make'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_attempts'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('replace_attempts'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_bad_retention'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_history'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_audit'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_to_forget_worker'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('role_names'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_roles'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('revoke_rights'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('grant_rights'::text,'execute'::text,'{}'::text[],'{}'::text[])) r(object, privileges, roles, except_columns);
 
 COMMENT ON VIEW dogged.rights IS 'Who may use which table, view, sequence or function: what `dogged migrate` grants where `dogged migrate --roles` has made the roles.';
 
@@ -2950,6 +2827,159 @@ COMMENT ON COLUMN dogged.task_overview.trace_context IS 'As the producer gave it
 
 COMMENT ON COLUMN dogged.task_overview.tags IS 'Words that its producer gave it.';
 
+CREATE VIEW dogged.task_timeline AS
+ WITH attempts AS NOT MATERIALIZED (
+         SELECT a.task_id,
+            a.attempt,
+            a.name,
+            a.queue,
+            a.outcome,
+            a.worker_id,
+            a.claimed_at,
+            a.started_at,
+            a.finished_at,
+            a.error_code,
+            a.error_message,
+            a.error_details,
+            a.will_retry,
+            a.next_retry_at,
+            a.policy,
+            a.backoff_ms,
+            a.delay_ms,
+            a.retry_after_ms,
+            a.trace_context
+           FROM dogged.task_attempts a
+        UNION ALL
+         SELECT t.id,
+            t.attempt,
+            t.name,
+            t.queue,
+            NULL::dogged.attempt_outcome,
+            t.worker_id,
+            t.claimed_at,
+            NULL::timestamp with time zone,
+            NULL::timestamp with time zone,
+            NULL::text,
+            NULL::text,
+            NULL::jsonb,
+            NULL::boolean,
+            NULL::timestamp with time zone,
+            NULL::text,
+            NULL::bigint,
+            NULL::bigint,
+            NULL::bigint,
+            t.trace_context
+           FROM dogged.tasks_live t
+          WHERE (t.status = 'running'::dogged.task_status)
+        ), dated AS NOT MATERIALIZED (
+         SELECT a.task_id,
+            a.attempt,
+            a.name,
+            a.queue,
+            a.outcome,
+            a.worker_id,
+            a.claimed_at,
+            a.started_at,
+            a.finished_at,
+            a.error_code,
+            a.error_message,
+            a.error_details,
+            a.will_retry,
+            a.next_retry_at,
+            a.policy,
+            a.backoff_ms,
+            a.delay_ms,
+            a.retry_after_ms,
+            a.trace_context,
+            COALESCE(a.started_at, a.claimed_at) AS began_at,
+                CASE
+                    WHEN (a.attempt = 1) THEN ( SELECT t.run_at
+                       FROM dogged.tasks t
+                      WHERE ((t.id = a.task_id) AND ((a.finished_at IS NULL) OR (t.finished_at IS NULL) OR (t.finished_at >= a.finished_at)))
+                     LIMIT 1)
+                    ELSE COALESCE(( SELECT (COALESCE((c.details ->> 'due_at'::text), (c.details ->> 'run_at'::text)))::timestamp with time zone AS "coalesce"
+                       FROM dogged.audit c
+                      WHERE ((c.task_id = a.task_id) AND (c.action = ANY (ARRAY['replay'::text, 'reschedule'::text])) AND ((c.details -> 'attempts'::text) = to_jsonb((a.attempt - 1))))
+                      ORDER BY c.id DESC
+                     LIMIT 1), ( SELECT p.next_retry_at
+                       FROM dogged.task_attempts p
+                      WHERE ((p.task_id = a.task_id) AND (p.attempt = (a.attempt - 1)) AND (p.finished_at <= a.claimed_at))
+                     LIMIT 1))
+                END AS due_at
+           FROM attempts a
+        )
+ SELECT d.task_id,
+    d.attempt,
+    d.name,
+    d.queue,
+    d.outcome,
+    GREATEST((d.began_at - d.due_at), '00:00:00'::interval) AS waited,
+    d.started_at,
+    d.finished_at,
+    (COALESCE(d.finished_at, now()) - d.began_at) AS ran,
+    d.error_code,
+    d.error_message,
+    d.error_details,
+    d.will_retry,
+    d.next_retry_at,
+    d.policy,
+    d.backoff_ms,
+    d.delay_ms,
+    d.retry_after_ms,
+    ( SELECT w.name
+           FROM dogged.workers w
+          WHERE (w.id = d.worker_id)) AS worker,
+    d.trace_context,
+    d.claimed_at,
+    d.due_at
+   FROM dated d;
+
+COMMENT ON VIEW dogged.task_timeline IS 'One row for each attempt of a task: those that ended, and the one under way (its outcome is null). Ask for one task_id, or for a short time by finished_at.';
+
+COMMENT ON COLUMN dogged.task_timeline.task_id IS 'Of tasks.id.';
+
+COMMENT ON COLUMN dogged.task_timeline.attempt IS '1, 2, 3 … for the whole life of the task.';
+
+COMMENT ON COLUMN dogged.task_timeline.name IS 'Of the task.';
+
+COMMENT ON COLUMN dogged.task_timeline.queue IS 'Of the task.';
+
+COMMENT ON COLUMN dogged.task_timeline.outcome IS 'What it came to: succeeded, failed, timed_out, cancelled, lost or interrupted; null while it runs.';
+
+COMMENT ON COLUMN dogged.task_timeline.waited IS 'From due_at to its start: how long it waited for a worker. Null where due_at is not known.';
+
+COMMENT ON COLUMN dogged.task_timeline.started_at IS 'When its handler began; of a lost attempt, when it was claimed.';
+
+COMMENT ON COLUMN dogged.task_timeline.finished_at IS 'When it ended; null while it runs.';
+
+COMMENT ON COLUMN dogged.task_timeline.ran IS 'How long its handler took, or has been running, the time since it was claimed included.';
+
+COMMENT ON COLUMN dogged.task_timeline.error_code IS 'What went wrong; null unless it failed, timed out, was cancelled or lost.';
+
+COMMENT ON COLUMN dogged.task_timeline.error_message IS 'The same in words.';
+
+COMMENT ON COLUMN dogged.task_timeline.error_details IS 'What the handler added to its error, as JSON.';
+
+COMMENT ON COLUMN dogged.task_timeline.will_retry IS 'Whether another attempt was scheduled when it ended.';
+
+COMMENT ON COLUMN dogged.task_timeline.next_retry_at IS 'For when that was scheduled.';
+
+COMMENT ON COLUMN dogged.task_timeline.policy IS 'The retry policy that was applied, as `dogged policy show` reads it.';
+
+COMMENT ON COLUMN dogged.task_timeline.backoff_ms IS 'The delay by the policy, before jitter.';
+
+COMMENT ON COLUMN dogged.task_timeline.delay_ms IS 'The delay after jitter.';
+
+COMMENT ON COLUMN dogged.task_timeline.retry_after_ms IS 'Given by the error, in place of the policy''s delay.';
+
+COMMENT ON COLUMN dogged.task_timeline.worker IS 'The name of the worker that ran it.';
+
+COMMENT ON COLUMN dogged.task_timeline.trace_context IS 'As the producer gave it.';
+
+COMMENT ON COLUMN dogged.task_timeline.claimed_at IS 'When its worker took the task.';
+
+COMMENT ON COLUMN dogged.task_timeline.due_at IS 'When it was due: the task''s run_at for the first attempt, then next_retry_at of the attempt before, or what the task was replayed or rescheduled to since then.';
+
 CREATE TABLE dogged.tasks_done_default (
     id bigint DEFAULT nextval('dogged.tasks_id_seq'::regclass) NOT NULL,
     status dogged.task_status DEFAULT 'pending'::dogged.task_status NOT NULL,
@@ -3043,7 +3073,8 @@ CREATE VIEW dogged.worker_stats AS
     w.lease_until,
     w.lease_ended_at,
     w.rescued_at,
-    w.stopped_at
+    w.stopped_at,
+    w.clock_ahead_ms
    FROM (dogged.workers w
      LEFT JOIN ( SELECT a.worker_id,
             count(*) AS attempts,
@@ -3096,6 +3127,8 @@ COMMENT ON COLUMN dogged.worker_stats.lease_ended_at IS 'When its lease was ende
 COMMENT ON COLUMN dogged.worker_stats.rescued_at IS 'When nothing was left that it had held.';
 
 COMMENT ON COLUMN dogged.worker_stats.stopped_at IS 'When it ended in order.';
+
+COMMENT ON COLUMN dogged.worker_stats.clock_ahead_ms IS 'By how many milliseconds its host''s clock is ahead of the server''s; null before its first heartbeat.';
 
 ALTER TABLE dogged.workers ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME dogged.workers_id_seq
@@ -3160,9 +3193,21 @@ CREATE INDEX audit_task ON dogged.audit USING btree (task_id, id) WHERE (task_id
 
 CREATE INDEX queues_limited ON dogged.queues USING btree (name) WHERE (max_depth IS NOT NULL);
 
+CREATE INDEX task_attempts_finished_at ON ONLY dogged.task_attempts USING brin (finished_at);
+
+CREATE INDEX task_attempts_default_finished_at_idx ON dogged.task_attempts_default USING brin (finished_at);
+
 CREATE INDEX task_attempts_task ON ONLY dogged.task_attempts USING btree (task_id, attempt);
 
 CREATE INDEX task_attempts_default_task_id_attempt_idx ON dogged.task_attempts_default USING btree (task_id, attempt);
+
+CREATE INDEX tasks_done_crossed_days ON ONLY dogged.tasks_done USING btree (enqueued_at, finished_at) WHERE ((attempt > 0) AND ((attempt > 1) OR (status <> 'succeeded'::dogged.task_status)) AND (((finished_at AT TIME ZONE 'UTC'::text))::date > ((enqueued_at AT TIME ZONE 'UTC'::text))::date));
+
+CREATE INDEX tasks_done_default_enqueued_at_finished_at_idx ON dogged.tasks_done_default USING btree (enqueued_at, finished_at) WHERE ((attempt > 0) AND ((attempt > 1) OR (status <> 'succeeded'::dogged.task_status)) AND (((finished_at AT TIME ZONE 'UTC'::text))::date > ((enqueued_at AT TIME ZONE 'UTC'::text))::date));
+
+CREATE INDEX tasks_done_finished_at ON ONLY dogged.tasks_done USING brin (finished_at);
+
+CREATE INDEX tasks_done_default_finished_at_idx ON dogged.tasks_done_default USING brin (finished_at);
 
 CREATE INDEX tasks_done_id ON ONLY dogged.tasks_done USING btree (id);
 
@@ -3208,7 +3253,13 @@ CREATE UNIQUE INDEX workers_name ON dogged.workers USING btree (name) WHERE ((le
 
 CREATE INDEX workers_to_rescue ON dogged.workers USING btree (id) WHERE ((lease_ended_at IS NOT NULL) AND (rescued_at IS NULL));
 
+ALTER INDEX dogged.task_attempts_finished_at ATTACH PARTITION dogged.task_attempts_default_finished_at_idx;
+
 ALTER INDEX dogged.task_attempts_task ATTACH PARTITION dogged.task_attempts_default_task_id_attempt_idx;
+
+ALTER INDEX dogged.tasks_done_crossed_days ATTACH PARTITION dogged.tasks_done_default_enqueued_at_finished_at_idx;
+
+ALTER INDEX dogged.tasks_done_finished_at ATTACH PARTITION dogged.tasks_done_default_finished_at_idx;
 
 ALTER INDEX dogged.tasks_done_id ATTACH PARTITION dogged.tasks_done_default_id_idx;
 
