@@ -214,14 +214,16 @@ class Client::Impl {
   /// none where it is not made again.
   template <class Make>
   db::Rows call(const Make& make, const Words& words) {
-    const auto begun_at = SteadyClock::now();  // waiting for others counts
+    const auto begun_at = SteadyClock::now();
     require_same_process();
     const std::scoped_lock lock{mutex_};
+    const auto waited = SteadyClock::now() - begun_at;
     const bool may_be_repeated = max_retries(retry_) > 0;
     const CallKey key{producer_, ++calls_};
     const KeyedCall keyed = make(may_be_repeated ? std::optional{key} : std::nullopt);
     RetryOptions options;
-    if (may_be_repeated) options.deadline = begun_at + retry_for_;
+    // Waiting for others counts; writing down what may be hundreds of megabytes does not.
+    if (may_be_repeated) options.deadline = SteadyClock::now() - waited + retry_for_;
     std::optional<std::string> lost_answer;  // of a try that was sent
     bool was_sent = false;
     const auto result = retry_if(

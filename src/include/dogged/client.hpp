@@ -31,7 +31,7 @@ struct ClientOptions {
   /// NoRetry{}: never.
   RetryPolicy retry = exponential(milliseconds{100}).with_max_retries(20).with_max_delay(std::chrono::seconds{5});
   /// No try is begun that a call would make later than this after it began, the wait for other calls on the same client
-  /// included. 1 ms to 24 h. A run_at that is more than 5 minutes past by then is refused.
+  /// included, but not the writing of its statement. 1 ms to 24 h. A run_at over 5 minutes past by then is refused.
   milliseconds retry_for = std::chrono::seconds{30};
   /// Told of each change between connected and not, one line each; null: spdlog's default logger. Include
   /// <spdlog/spdlog.h> to make one.
