@@ -37,6 +37,8 @@ constexpr std::size_t batch_lines = 10'000;
 constexpr std::size_t batch_bytes = std::size_t{64} << 20U;
 
 constexpr std::size_t most_names_noted = 20;
+// More kinds of task than that nobody has.
+constexpr std::size_t most_names_looked_up = 10'000;
 
 struct EnqueueArguments {
   std::string name;
@@ -115,10 +117,15 @@ void note_undeclared(const Invocation& invocation, const std::set<std::string>& 
   }
   const Words words{declared.begin(), declared.end()};
   std::cout.flush();
+  std::size_t undeclared = 0;
   for (const std::string& name : names) {
     if (std::find(declared.begin(), declared.end(), name) != declared.end()) continue;
+    if (++undeclared > most_names_noted) continue;
     std::cerr << "note: no worker has declared a task " << in_quotes(name) << suggestion(name, words)
               << "; it waits for one that does\n";
+  }
+  if (undeclared > most_names_noted) {
+    std::cerr << "note: nor one of " << undeclared - most_names_noted << " other names\n";
   }
 }
 
@@ -159,7 +166,7 @@ struct Progress {
   std::int64_t lines_read = 0;
   std::int64_t lines_done = 0;  ///< up to here everything is enqueued
   std::int64_t enqueued = 0;
-  std::set<std::string> names{};  ///< of the tasks, as many as may be worth a note
+  std::set<std::string> names{};  ///< of the tasks
 
   [[nodiscard]] std::string text() const {
     if (enqueued == 0) return "nothing was enqueued";
@@ -242,7 +249,7 @@ void enqueue_lines(const Invocation& invocation, LineReader lines, milliseconds 
     std::vector<NewTask> batch = read_batch(lines, progress);
     if (was_interrupted() || batch.empty()) break;
     for (const NewTask& task : batch) {
-      if (progress.names.size() < most_names_noted) progress.names.insert(task.name);
+      if (progress.names.size() < most_names_looked_up) progress.names.insert(task.name);
     }
     batch.front().options.wait_for_room = wait_for_room;  // the longest counts for all
     std::vector<TaskId> ids;

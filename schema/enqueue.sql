@@ -25,7 +25,7 @@ language sql stable return
   and (priority is null or priority between -32768 and 32767)
   and (trace_context is null or octet_length(trace_context) <= 512)
   and (expires_at is null or (expires_at > greatest(now(), run_at) and expires_at <= now() + interval '10 years'))
-  and (tags is null or dogged.are_sound_tags(tags));
+  and dogged.are_sound_tags(tags);
 comment on function dogged.is_sound_task(text, boolean, jsonb, integer, timestamptz, integer, text, timestamptz, text[]) is
   'Internal: whether enqueue takes a task, if its queue exists. is_known: a worker has declared the task, so its name '
   'is sound.';
@@ -223,13 +223,17 @@ begin
   return query
     insert into dogged.tasks_live (queue, name, args, run_at, deferred, priority, trace_context, expires_at, tags)
     select q.name, t.name, t.args, coalesce(t.run_at, now()), coalesce(t.run_at > now(), false), coalesce(t.priority, 0),
-           t.trace_context, t.expires_at, nullif(t.tags, '{}')::text[]
-      from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts, expires_ats, enqueue_many.tags)
-             with ordinality as t (name, args, queue, run_at, priority, trace_context, expires_at, tags, position)
+           t.trace_context, t.expires_at, t.tags
+      -- offset 0: the text of tags is read once, and not each time that it is looked at.
+      from (select g.name, g.args, g.queue, g.run_at, g.priority, g.trace_context, g.expires_at, nullif(g.tags::text[], '{}') as tags,
+                   g.position
+              from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts, expires_ats, enqueue_many.tags)
+                     with ordinality as g (name, args, queue, run_at, priority, trace_context, expires_at, tags, position)
+            offset 0) t
       left join dogged.task_definitions d on d.name = t.name
       join dogged.queues q on q.name = coalesce(t.queue, d.queue, 'default')
      where dogged.is_sound_task(t.name, d.name is not null, t.args, (select s.max_args_bytes from dogged.settings s),
-                                t.run_at, t.priority, t.trace_context, t.expires_at, t.tags::text[])
+                                t.run_at, t.priority, t.trace_context, t.expires_at, t.tags)
      order by t.position
     returning id;
   get diagnostics inserted = row_count;
@@ -320,7 +324,8 @@ end $$;
 comment on function dogged.enqueue(text, jsonb, text, timestamptz, integer, text, timestamptz, text[]) is
   'Enqueues one task in the caller''s transaction and gives its id. queue: the one that the task''s definition names, '
   'or default. run_at: at once. priority: lower runs first. expires_at: no attempt begins after it; what is pending then ends '
-  'as expired. tags: words to find it by, of A-Z a-z 0-9 . _ : / - with commas between them up to 512 bytes. Errors say what to change; nothing is enqueued then.';
+  'as expired. tags: words to find it by, of A-Z a-z 0-9 . _ : / - with commas between them up to 512 bytes. Errors say '
+  'what to change; nothing is enqueued then.';
 
 create or replace function dogged.create_queue(name text) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$

@@ -89,6 +89,13 @@ begin
     return;
   end if;
   partition := due.partition;
+  -- Tasks of that day are still there where their own day could not be dropped: their attempts wait for it.
+  if parent = 'task_attempts' and exists (
+       select from dogged.partitions p
+        where p.parent = 'tasks_done' and p.kept_until <= clock_timestamp() and p.day <= due.day) then
+    outcome := 'postponed';
+    return;
+  end if;
   begin
     if parent = 'task_attempts' then
       -- An attempt that is written late is not lost: it has locked the parent already, and this step is postponed.
@@ -107,8 +114,8 @@ begin
 end $$;
 comment on function dogged.drop_oldest_day(text) is
   'Drops the oldest day of tasks_done, tasks_failed or task_attempts if it is older than dogged.settings keeps it. outcome: dropped; '
-  'nothing where no day is due; postponed where the table was in use for longer than 200 ms; busy while another call is at it. '
-  'rows_kept: attempts whose tasks are still there, which stay.';
+  'nothing where no day is due; postponed where the table was in use for longer than 200 ms, or where the tasks of a day of attempts '
+  'are still there; busy while another call is at it. rows_kept: attempts whose tasks are still there, which stay.';
 
 create or replace function dogged.kept_days_to_thin() returns setof date
 language sql stable security definer set search_path = pg_catalog, pg_temp set enable_seqscan = on set plan_cache_mode = auto set jit = off
@@ -153,7 +160,8 @@ begin
   end;
 end $$;
 comment on function dogged.thin_kept_attempts(date) is
-  'Leaves of a day''s kept attempts those whose task is still there, and drops the partition where there are none. outcome: thinned, nothing, postponed or busy, as of dogged.drop_oldest_day.';
+  'Leaves of a day''s kept attempts those whose task is still there, and drops the partition where there are none. outcome: thinned, '
+  'nothing, postponed or busy, as of dogged.drop_oldest_day.';
 
 create or replace function dogged.forget_workers() returns integer
 language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = on set plan_cache_mode = auto as $$

@@ -352,6 +352,13 @@ begin
     return;
   end if;
   partition := due.partition;
+  -- Tasks of that day are still there where their own day could not be dropped: their attempts wait for it.
+  if parent = 'task_attempts' and exists (
+       select from dogged.partitions p
+        where p.parent = 'tasks_done' and p.kept_until <= clock_timestamp() and p.day <= due.day) then
+    outcome := 'postponed';
+    return;
+  end if;
   begin
     if parent = 'task_attempts' then
       -- An attempt that is written late is not lost: it has locked the parent already, and this step is postponed.
@@ -369,7 +376,7 @@ begin
   end;
 end $$;
 
-COMMENT ON FUNCTION dogged.drop_oldest_day(parent text, OUT partition text, OUT outcome text, OUT rows_kept bigint) IS 'Drops the oldest day of tasks_done, tasks_failed or task_attempts if it is older than dogged.settings keeps it. outcome: dropped; nothing where no day is due; postponed where the table was in use for longer than 200 ms; busy while another call is at it. rows_kept: attempts whose tasks are still there, which stay.';
+COMMENT ON FUNCTION dogged.drop_oldest_day(parent text, OUT partition text, OUT outcome text, OUT rows_kept bigint) IS 'Drops the oldest day of tasks_done, tasks_failed or task_attempts if it is older than dogged.settings keeps it. outcome: dropped; nothing where no day is due; postponed where the table was in use for longer than 200 ms, or where the tasks of a day of attempts are still there; busy while another call is at it. rows_kept: attempts whose tasks are still there, which stay.';
 
 CREATE FUNCTION dogged.enqueue(name text, args jsonb DEFAULT '{}'::jsonb, queue text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, priority integer DEFAULT 0, trace_context text DEFAULT NULL::text, expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone, tags text[] DEFAULT NULL::text[]) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -432,13 +439,17 @@ begin
   return query
     insert into dogged.tasks_live (queue, name, args, run_at, deferred, priority, trace_context, expires_at, tags)
     select q.name, t.name, t.args, coalesce(t.run_at, now()), coalesce(t.run_at > now(), false), coalesce(t.priority, 0),
-           t.trace_context, t.expires_at, nullif(t.tags, '{}')::text[]
-      from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts, expires_ats, enqueue_many.tags)
-             with ordinality as t (name, args, queue, run_at, priority, trace_context, expires_at, tags, position)
+           t.trace_context, t.expires_at, t.tags
+      -- offset 0: the text of tags is read once, and not each time that it is looked at.
+      from (select g.name, g.args, g.queue, g.run_at, g.priority, g.trace_context, g.expires_at, nullif(g.tags::text[], '{}') as tags,
+                   g.position
+              from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts, expires_ats, enqueue_many.tags)
+                     with ordinality as g (name, args, queue, run_at, priority, trace_context, expires_at, tags, position)
+            offset 0) t
       left join dogged.task_definitions d on d.name = t.name
       join dogged.queues q on q.name = coalesce(t.queue, d.queue, 'default')
      where dogged.is_sound_task(t.name, d.name is not null, t.args, (select s.max_args_bytes from dogged.settings s),
-                                t.run_at, t.priority, t.trace_context, t.expires_at, t.tags::text[])
+                                t.run_at, t.priority, t.trace_context, t.expires_at, t.tags)
      order by t.position
     returning id;
   get diagnostics inserted = row_count;
@@ -759,7 +770,7 @@ COMMENT ON FUNCTION dogged.import_dead_letters(letters jsonb[]) IS 'Puts dead le
 
 CREATE FUNCTION dogged.is_sound_task(name text, is_known boolean, args jsonb, max_args_bytes integer, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[]) RETURNS boolean
     LANGUAGE sql STABLE
-    RETURN ((is_known OR ((name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$'::text) AND (octet_length(name) <= 128))) AND (octet_length((args)::text) <= max_args_bytes) AND ((run_at IS NULL) OR ((run_at >= (now() - '00:05:00'::interval)) AND (run_at <= (now() + '10 years'::interval)))) AND ((priority IS NULL) OR ((priority >= '-32768'::integer) AND (priority <= 32767))) AND ((trace_context IS NULL) OR (octet_length(trace_context) <= 512)) AND ((expires_at IS NULL) OR ((expires_at > GREATEST(now(), run_at)) AND (expires_at <= (now() + '10 years'::interval)))) AND ((tags IS NULL) OR dogged.are_sound_tags(tags)));
+    RETURN ((is_known OR ((name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$'::text) AND (octet_length(name) <= 128))) AND (octet_length((args)::text) <= max_args_bytes) AND ((run_at IS NULL) OR ((run_at >= (now() - '00:05:00'::interval)) AND (run_at <= (now() + '10 years'::interval)))) AND ((priority IS NULL) OR ((priority >= '-32768'::integer) AND (priority <= 32767))) AND ((trace_context IS NULL) OR (octet_length(trace_context) <= 512)) AND ((expires_at IS NULL) OR ((expires_at > GREATEST(now(), run_at)) AND (expires_at <= (now() + '10 years'::interval)))) AND dogged.are_sound_tags(tags));
 
 COMMENT ON FUNCTION dogged.is_sound_task(name text, is_known boolean, args jsonb, max_args_bytes integer, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[]) IS 'Internal: whether enqueue takes a task, if its queue exists. is_known: a worker has declared the task, so its name is sound.';
 

@@ -344,6 +344,7 @@ void Executor::replace(std::size_t index) {
   state_->slots.pop_back();
   state_->threads.pop_back();
   start_threads();
+  state_->work_or_end.notify_one();  // where none was started, for a thread that waits and may take the next task now
   if (state_->running == 0) state_->idle.notify_all();
 }
 

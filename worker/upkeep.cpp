@@ -172,11 +172,14 @@ bool Upkeep::apply_retention() {
     if (SteadyClock::now() >= look_at_) (void)rescue();  // a round may be long
     return !stop_.stop_requested();
   };
-  // Until a round comes to its end: what was put off, or broke off, need not wait for the next day that is dropped.
+  // Until a round comes to its end: thinning that was put off, or broke off, need not wait for the next day that is
+  // dropped.
   const retention::Extent extent = std::exchange(retention_extent_, retention::Extent::everything);
   bool is_complete = true;
+  bool is_thinned = true;
   for (const retention::Step& step : retention::apply(session_.connection(), extent, goes_on)) {
     is_complete = is_complete && step.is_done();
+    is_thinned = is_thinned && (step.is_done() || !step.is_thinning);
     if (step.what == "workers") {
       log_->info("retention: forgot {} workers that ended long ago", *step.rows);
     } else if (!step.is_done()) {
@@ -188,7 +191,7 @@ bool Upkeep::apply_retention() {
       log_->info("retention: {} {}", step.outcome, step.what);
     }
   }
-  if (is_complete) retention_extent_ = retention::Extent::days;
+  if (is_thinned && !stop_.stop_requested()) retention_extent_ = retention::Extent::days;
   return is_complete;
 }
 

@@ -447,8 +447,11 @@ Findings judge_worker_clocks(const std::vector<WorkerFacts>& workers) {
   std::map<std::string, Finding> by_host;
   for (const WorkerFacts& worker : workers) {
     if (!worker.is_live || !worker.clock_ahead) continue;
-    by_host[worker.host] = clock_finding("host " + worker.host + " of worker " + worker.name, "host " + worker.host,
-                                         *worker.clock_ahead, worker.clock_uncertainty.value_or(microseconds{0}));
+    Finding finding = clock_finding("host " + worker.host + " of worker " + worker.name, "host " + worker.host,
+                                    *worker.clock_ahead, worker.clock_uncertainty.value_or(microseconds{0}));
+    // Containers of several machines may have one host name.
+    const auto [found, is_new] = by_host.try_emplace(worker.host, finding);
+    if (!is_new && found->second.level == Level::ok) found->second = std::move(finding);
   }
   Findings findings;
   for (auto& [host, finding] : by_host) {

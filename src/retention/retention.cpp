@@ -34,6 +34,7 @@ class Round {
       if (!goes_on_()) return;
       const db::Rows rows = connection_.run(sql::thin_kept_attempts, db::Params{}.add(day.text("day")));
       Step step = step_of(rows.one(), "task_attempts");
+      step.is_thinning = true;
       if (step.outcome != "nothing") steps.push_back(std::move(step));
     }
   }

@@ -18,13 +18,14 @@ struct Step {
   std::string outcome;  ///< `dropped`, `thinned`, `forgotten`; `postponed`, `busy`: not done, to be tried again
   /// Attempts that stay, where a day of attempts was dropped or thinned; workers that were forgotten.
   std::optional<std::int64_t> rows;
+  bool is_thinning = false;  ///< of attempts that were kept when their day was dropped
 
   [[nodiscard]] bool is_done() const { return outcome != "postponed" && outcome != "busy"; }
 };
 
 enum class Extent {
   days,       ///< days that are due; the rest only where there was one
-  everything  ///< kept attempts of dead letters that were purged and workers that nothing names as well
+  everything  ///< kept attempts of tasks that are gone and workers that nothing names as well
 };
 
 /// One round; what it did, nothing where nothing was due. `goes_on` is asked before each step.

@@ -57,7 +57,7 @@ TEST_CASE("a task's tags stand in its row, from C++, from SQL and in a transacti
   client.enqueue_many({NewTask{"work", "{}", tagged}, NewTask{"work"}});
   database.run("select dogged.enqueue('work', tags => '{eu,tenant:42}')");
   database.run(
-      "select dogged.enqueue_many('{work,work}', array['{}', '{}']::jsonb[], tags => array['{eu,tenant:42}', '{}'])");
+      "select dogged.enqueue_many('{work,work}', array['{}', '{}']::jsonb[], tags => array['{eu,tenant:42}', '{ }'])");
   {
     pqxx::connection connection{database.settings().url};
     pqxx::work transaction{connection};
