@@ -411,6 +411,13 @@ TEST_CASE("a call that met a lock time limit is made again, and enqueues once") 
   CHECK(database.count_tasks() == 1);
 }
 
+TEST_CASE("a call whose statement takes longer to write than retry_for is made all the same") {
+  TestDatabase database;
+  Client client{database.settings().url, {.schema = database.schema(), .retry_for = 20ms}};
+  const NewTask large{"a.b", '"' + std::string(1'000'000, 'x') + '"'};
+  CHECK(client.enqueue_many(std::vector<NewTask>(50, large)).size() == 50);
+}
+
 TEST_CASE("an older try of a call that arrives late enqueues nothing") {
   TestDatabase database;
   const std::string producer = "00000000-0000-4000-8000-000000000001";

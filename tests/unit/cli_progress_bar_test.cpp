@@ -1,13 +1,14 @@
 // The bar that shows how far long work has come.
 #include <iostream>
-#include <sstream>
 #include <string>
 
 #include "cli/progress_bar.hpp"
+#include "support/captured_errors.hpp"
 #include "support/catch.hpp"
 
 using namespace std::chrono_literals;
 using namespace dogged::cli;
+using dogged::test::CapturedErrors;
 
 namespace {
 
@@ -16,21 +17,6 @@ const Style ascii{.width = 80, .unicode = false, .color = false, .zone = Zone::u
 const Style unicode{.width = 80, .unicode = true, .color = false, .zone = Zone::utc};
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-/// What is written to stderr while it lives.
-class Stderr {
- public:
-  Stderr() : before_(std::cerr.rdbuf(text_.rdbuf())) {}
-  ~Stderr() { std::cerr.rdbuf(before_); }
-  Stderr(const Stderr&) = delete;
-  Stderr& operator=(const Stderr&) = delete;
-
-  [[nodiscard]] std::string text() const { return text_.str(); }
-
- private:
-  std::ostringstream text_;
-  std::streambuf* before_;
-};
 
 }  // namespace
 
@@ -54,7 +40,7 @@ TEST_CASE("how long the rest takes is said once the pace is known, and not at th
 }
 
 TEST_CASE("nothing is drawn where nobody watches") {
-  const Stderr captured;
+  const CapturedErrors captured;
   {
     ProgressBar bar{"replayed", 2, false, ascii};
     bar.show(1);
@@ -64,7 +50,7 @@ TEST_CASE("nothing is drawn where nobody watches") {
 }
 
 TEST_CASE("a bar is drawn over itself, is full at the end, and leaves its line") {
-  const Stderr captured;
+  const CapturedErrors captured;
   {
     ProgressBar bar{"replayed", 2, true, ascii};
     bar.show(1);
@@ -78,7 +64,7 @@ TEST_CASE("a bar is drawn over itself, is full at the end, and leaves its line")
 }
 
 TEST_CASE("a bar that was never shown leaves no line") {
-  const Stderr captured;
+  const CapturedErrors captured;
   { const ProgressBar bar{"replayed", 2, true, ascii}; }
   CHECK(captured.text().empty());
 }

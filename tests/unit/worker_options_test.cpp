@@ -1,32 +1,18 @@
 // The options of worker programs: what is out of its range is refused, by its name and with the range.
 #include "worker_options.hpp"
 
-#include <iostream>
-#include <sstream>
 #include <string>
 #include <vector>
 
+#include "support/captured_errors.hpp"
 #include "support/catch.hpp"
 
 using namespace std::chrono_literals;
 using namespace dogged;
 using runtime::WorkerOptions;
+using test::CapturedErrors;
 
 namespace {
-
-/// What is printed to std::cerr meanwhile.
-class CapturedErrors {
- public:
-  CapturedErrors() : before_{std::cerr.rdbuf(text_.rdbuf())} {}
-  ~CapturedErrors() { std::cerr.rdbuf(before_); }
-  CapturedErrors(const CapturedErrors&) = delete;
-  CapturedErrors& operator=(const CapturedErrors&) = delete;
-  [[nodiscard]] std::string text() const { return text_.str(); }
-
- private:
-  std::ostringstream text_;
-  std::streambuf* before_;
-};
 
 /// Parsed beside --list-tasks, which needs no database.
 std::optional<int> parse(std::vector<std::string> arguments, WorkerOptions& options) {
