@@ -1,6 +1,6 @@
 // node measure.mjs PEER WORKLOAD URL OPTIONS: one round of a workload; prints its figures as a line of JSON.
 //
-//   PEER      graphile-worker or pg-boss
+//   PEER      graphile-worker, pg-boss, pgmq-delete or pgmq-archive
 //   WORKLOAD  drain, enqueue, latency or retry, as `dogged bench` defines them; or about, which measures nothing
 //   OPTIONS   JSON: tasks, workers, batch, seconds, samples
 //
@@ -187,19 +187,22 @@ async function latency(client, { samples }) {
   return { pick_up_p50_ms: quantile(pick_up_ms, 0.5), pick_up_p99_ms: quantile(pick_up_ms, 0.99) };
 }
 
-function about() {
-  const { version } = JSON.parse(
-    readFileSync(join(dirname(createRequire(import.meta.url).resolve(peer_name)), "../package.json"), "utf8"),
-  );
-  return { version, settings: peer.settings, retry_delay: peer.retry_delay };
-}
+// Of a peer that is a package of its own, its package.json says which version it is.
+const package_version = () =>
+  JSON.parse(readFileSync(join(dirname(createRequire(import.meta.url).resolve(peer_name)), "../package.json"), "utf8")).version;
+
+const about = () => ({
+  version: peer.version ? peer.version() : package_version(),
+  settings: peer.settings,
+  retry_delay: peer.retry_delay,
+});
 
 async function measure() {
   if (workload === "about") return about();
   const options = JSON.parse(options_json);
   const client = new pg.Client({ connectionString: url });
   await client.connect();
-  await peer.install(client, url);
+  await peer.install(client, url, workload);
   const workloads = { drain, enqueue, latency, retry: (c, o) => drain(c, o, 1) };
   const figures = await workloads[workload](client, options);
   await peer.uninstall(client);
