@@ -136,6 +136,30 @@ const CodeTable& table_of(CodeSource source) noexcept {
   return *found;
 }
 
+Classification with_wait_of(const HttpHeaders& headers, Classification failure) noexcept {
+  if (const auto wait = parse_retry_after_ms(headers.retry_after_ms)) {
+    failure.retry_after = *wait;
+  } else if (const auto seconds = parse_retry_after(headers.retry_after, headers.date, headers.now)) {
+    failure.retry_after = *seconds;
+  }
+  return failure;
+}
+
+Classification with_wait_of(const GrpcResponse& response, Classification failure) noexcept {
+  if (!response.retry_pushback_ms.empty()) {
+    const auto pushback = parse_retry_after_ms(response.retry_pushback_ms);
+    if (!pushback || response.retry_pushback_ms.find('-') != std::string_view::npos) {
+      return {.category = Category::permanent,
+              .code = "GRPC_DO_NOT_RETRY",
+              .reason = "the server asks not to try again (grpc-retry-pushback-ms)"};
+    }
+    failure.retry_after = *pushback;
+  } else if (response.retry_delay) {
+    failure.retry_after = std::clamp(*response.retry_delay, milliseconds{0}, milliseconds{retry_after_max});
+  }
+  return failure;
+}
+
 constexpr std::string_view to_text(CodeSource source) noexcept {
   constexpr std::array<std::string_view, 10> names = {"name", "http", "sqlstate", "curl",    "errno_number",
                                                       "grpc", "aws",  "azure",    "mongodb", "redis"};
@@ -164,6 +188,11 @@ struct Classifier::Wanted {
     const bool has_name = row != nullptr && (source == CodeSource::grpc || source == CodeSource::mongodb);
     return {source, has_name ? ErrorCode{row->code} : code_of_number(table.prefix, number), row};
   }
+  /// By the 5 of 503: HTTP_5XX.
+  static Wanted http_class(int first_digit) noexcept {
+    const CodeRow* row = find_row(tables::http, first_digit);
+    return {CodeSource::http, row != nullptr ? ErrorCode{row->code} : "HTTP_UNKNOWN", row};
+  }
 };
 
 const Classifier::OwnRow* Classifier::find_own(CodeSource source, const ErrorCode& key) const noexcept {
@@ -189,31 +218,33 @@ Classification Classifier::find_or_unknown(const Wanted& wanted) const noexcept 
   return {.code = wanted.key, .reason = "not in the tables"};
 }
 
-/// The class's own code stands for all of a class that is retried, so that a list can have it.
-Classification Classifier::by_class(const Wanted& whole, const Wanted& its_class) const noexcept {
-  if (const auto found = find(whole)) return *found;
+/// What its class says of an error that is not listed. The class's own code stands for all of a class that is retried,
+/// so that a list can have it.
+Classification Classifier::find_class_of(const Wanted& error, const Wanted& its_class) const noexcept {
   auto found = find(its_class);
-  if (!found) return find_or_unknown(whole);
-  if (!is_retryable(found->category) && found->code == its_class.key) found->code = whole.key;
+  if (!found) return find_or_unknown(error);
+  if (!is_retryable(found->category) && found->code == its_class.key) found->code = error.key;
   return *found;
 }
 
+Classification Classifier::http_status(int status) const noexcept {
+  if (status < 100 || status > 599) {  // less are the classes
+    return {.code = code_of_number(tables::http.prefix, status), .reason = "not an HTTP status"};
+  }
+  const Wanted error = Wanted::by_number(CodeSource::http, status);
+  if (const auto found = find(error)) return *found;
+  return find_class_of(error, Wanted::http_class(status / 100));
+}
+
 Classification Classifier::http(int status, const HttpHeaders& headers) const noexcept {
-  const CodeRow* class_row = find_row(tables::http, status / 100);
-  const Wanted its_class{CodeSource::http, class_row != nullptr ? ErrorCode{class_row->code} : "HTTP_UNKNOWN",
-                         class_row};
-  const bool is_status = status >= 100 && status <= 599;  // less are the classes
-  Classification result =
-      is_status ? by_class(Wanted::by_number(CodeSource::http, status), its_class)
-                : Classification{.code = code_of_number(tables::http.prefix, status), .reason = "not an HTTP status"};
-  if (const auto wait = parse_retry_after(headers.retry_after, headers.date, headers.now)) result.retry_after = *wait;
-  return result;
+  return with_wait_of(headers, http_status(status));
 }
 
 Classification Classifier::sqlstate(std::string_view sqlstate) const noexcept {
   if (!is_sqlstate(sqlstate)) return {.code = "PG_UNKNOWN", .reason = "not an SQLSTATE"};
-  return by_class(Wanted::by_name(CodeSource::sqlstate, sqlstate),
-                  Wanted::by_name(CodeSource::sqlstate, sqlstate.substr(0, 2)));
+  const Wanted error = Wanted::by_name(CodeSource::sqlstate, sqlstate);
+  if (const auto found = find(error)) return *found;
+  return find_class_of(error, Wanted::by_name(CodeSource::sqlstate, sqlstate.substr(0, 2)));
 }
 
 Classification Classifier::curl(int code) const noexcept {
@@ -224,23 +255,23 @@ Classification Classifier::errno_number(int number) const noexcept {
   return find_or_unknown(Wanted::by_number(CodeSource::errno_number, number));
 }
 
-Classification Classifier::grpc(int code) const noexcept {
-  return find_or_unknown(Wanted::by_number(CodeSource::grpc, code));
+Classification Classifier::grpc(int code, const GrpcResponse& response) const noexcept {
+  return with_wait_of(response, find_or_unknown(Wanted::by_number(CodeSource::grpc, code)));
 }
 
-Classification Classifier::grpc(std::string_view code) const noexcept {
+Classification Classifier::grpc(std::string_view code, const GrpcResponse& response) const noexcept {
   int number = 0;
   const auto read = std::from_chars(code.data(), code.data() + code.size(), number);
-  if (read.ec == std::errc{} && read.ptr == code.data() + code.size()) return grpc(number);
-  return find_or_unknown(Wanted::by_name(CodeSource::grpc, code));
+  if (read.ec == std::errc{} && read.ptr == code.data() + code.size()) return grpc(number, response);
+  return with_wait_of(response, find_or_unknown(Wanted::by_name(CodeSource::grpc, code)));
 }
 
-Classification Classifier::aws(std::string_view code) const noexcept {
-  return find_or_unknown(Wanted::by_name(CodeSource::aws, aws_name(code)));
+Classification Classifier::aws(std::string_view code, const HttpHeaders& headers) const noexcept {
+  return with_wait_of(headers, find_or_unknown(Wanted::by_name(CodeSource::aws, aws_name(code))));
 }
 
-Classification Classifier::azure(std::string_view code) const noexcept {
-  return find_or_unknown(Wanted::by_name(CodeSource::azure, azure_name(code)));
+Classification Classifier::azure(std::string_view code, const HttpHeaders& headers) const noexcept {
+  return with_wait_of(headers, find_or_unknown(Wanted::by_name(CodeSource::azure, azure_name(code))));
 }
 
 Classification Classifier::mongodb(int code, std::span<const std::string_view> labels) const noexcept {
@@ -371,10 +402,18 @@ Classification classify_http(int status, const HttpHeaders& headers) noexcept {
 Classification classify_sqlstate(std::string_view sqlstate) noexcept { return Classifier{}.sqlstate(sqlstate); }
 Classification classify_curl(int code) noexcept { return Classifier{}.curl(code); }
 Classification classify_errno(int number) noexcept { return Classifier{}.errno_number(number); }
-Classification classify_grpc(int code) noexcept { return Classifier{}.grpc(code); }
-Classification classify_grpc(std::string_view code) noexcept { return Classifier{}.grpc(code); }
-Classification classify_aws(std::string_view code) noexcept { return Classifier{}.aws(code); }
-Classification classify_azure(std::string_view code) noexcept { return Classifier{}.azure(code); }
+Classification classify_grpc(int code, const GrpcResponse& response) noexcept {
+  return Classifier{}.grpc(code, response);
+}
+Classification classify_grpc(std::string_view code, const GrpcResponse& response) noexcept {
+  return Classifier{}.grpc(code, response);
+}
+Classification classify_aws(std::string_view code, const HttpHeaders& headers) noexcept {
+  return Classifier{}.aws(code, headers);
+}
+Classification classify_azure(std::string_view code, const HttpHeaders& headers) noexcept {
+  return Classifier{}.azure(code, headers);
+}
 Classification classify_mongodb(int code, std::span<const std::string_view> labels) noexcept {
   return Classifier{}.mongodb(code, labels);
 }

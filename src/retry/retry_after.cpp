@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdio>
+#include <limits>
 #include <system_error>
 
 #include <dogged/retry_after.hpp>
@@ -13,6 +14,7 @@ namespace {
 
 using std::chrono::seconds;
 using std::chrono::sys_seconds;
+using namespace std::chrono_literals;
 
 struct DateFields {
   int year = 0;
@@ -23,17 +25,23 @@ struct DateFields {
   int second = 0;
 };
 
-/// Seconds of the header's first form: a sign, which RFC 9110 does not allow but servers send, and digits.
-std::optional<seconds> parse_delta(std::string_view text) {
+/// A sign, which RFC 9110 does not allow but servers send, and digits. What is negative is 0, what is too much the
+/// most.
+std::optional<long> parse_count(std::string_view text) {
   const bool negative = text.starts_with('-');
   const std::string_view digits = negative ? text.substr(1) : text;
   const bool only_digits = std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
   if (digits.empty() || !only_digits) return std::nullopt;
-  if (negative) return seconds{0};
+  if (negative) return 0;
   long count = 0;
   const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), count);
-  if (parsed.ec == std::errc::result_out_of_range) return retry_after_max;
-  return seconds{count};
+  return parsed.ec == std::errc::result_out_of_range ? std::numeric_limits<long>::max() : count;
+}
+
+/// Seconds of the header's first form.
+std::optional<seconds> parse_delta(std::string_view text) {
+  const auto count = parse_count(text);
+  return count ? std::optional{seconds{*count}} : std::nullopt;
 }
 
 /// The longest date has 33 characters; sscanf skips more blanks.
@@ -123,6 +131,17 @@ std::optional<seconds> parse_retry_after(std::string_view retry_after, std::stri
     wait = *due - *asked_at;
   }
   return std::clamp(*wait, seconds{0}, retry_after_max);
+}
+
+std::optional<std::chrono::milliseconds> parse_retry_after_ms(std::string_view retry_after_ms) noexcept {
+  std::string_view text = trimmed(retry_after_ms);
+  if (const std::size_t point = text.find('.'); point != std::string_view::npos) {
+    if (!parse_count(text.substr(point + 1)) || text[point + 1] == '-') return std::nullopt;
+    text = text.substr(0, point);
+  }
+  const auto count = parse_count(text);
+  if (!count) return std::nullopt;
+  return std::clamp(std::chrono::milliseconds{*count}, 0ms, std::chrono::milliseconds{retry_after_max});
 }
 
 }  // namespace dogged

@@ -52,6 +52,8 @@ void fuzz::check(std::string_view input) {
   require_sound(classify_redis(text), "REDIS_");
   require_sound(classify_name(text), "");
   require_sound(classify_http(number, {.retry_after = text}), "HTTP_");
+  require_sound(classify_azure(text, {.retry_after_ms = text}), "AZURE_");
+  require_sound(classify_grpc(number, {.retry_pushback_ms = text}), "GRPC_");
   require_sound(classify_curl(number), "");
   require_sound(classify_errno(number), "");
   require_sound(classify_grpc(number), "GRPC_");

@@ -301,6 +301,35 @@ TEST_CASE("gRPC's codes, by number and by name") {
   CHECK(text_of(classify_grpc(99)) == "unknown GRPC_99");
 }
 
+TEST_CASE("gRPC's pushback and RetryInfo are the wait, the pushback first") {
+  CHECK(classify_grpc(14, {.retry_delay = 1500ms}).retry_after == 1500ms);
+  CHECK(classify_grpc("RESOURCE_EXHAUSTED", {.retry_delay = 3s}).retry_after == 3s);
+  CHECK(classify_grpc(14, {.retry_pushback_ms = "250", .retry_delay = 3s}).retry_after == 250ms);
+  CHECK(classify_grpc(14, {.retry_pushback_ms = "0"}).retry_after == 0ms);
+  CHECK(classify_grpc(14, {.retry_delay = -1s}).retry_after == 0ms);
+  CHECK(classify_grpc(14, {.retry_delay = 48h}).retry_after == 24h);
+  CHECK(text_of(classify_grpc(14, {.retry_pushback_ms = "250"})) == "transient GRPC_UNAVAILABLE");
+}
+
+TEST_CASE("A pushback of gRPC that is negative or no number asks not to try again") {
+  for (const char* pushback : {"-1", "soon", " ", "-"}) {
+    INFO(pushback);
+    CHECK(text_of(classify_grpc(14, {.retry_pushback_ms = pushback, .retry_delay = 3s})) ==
+          "permanent GRPC_DO_NOT_RETRY");
+    CHECK(classify_grpc("UNAVAILABLE", {.retry_pushback_ms = pushback}).retry_after == std::nullopt);
+    CHECK_FALSE(codes::grpc_retryable.contains(classify_grpc(8, {.retry_pushback_ms = pushback}).code.view()));
+  }
+}
+
+TEST_CASE("The headers of AWS and Azure are the wait, milliseconds before seconds") {
+  CHECK(classify_aws("ThrottlingException", {.retry_after_ms = "1500"}).retry_after == 1500ms);
+  CHECK(classify_aws("SlowDown", {.retry_after = "7"}).retry_after == 7s);
+  CHECK(classify_azure("ServerBusy", {.retry_after = "7", .retry_after_ms = "33"}).retry_after == 33ms);
+  CHECK(classify_azure("ServerBusy", {.retry_after = "7", .retry_after_ms = "unreadable"}).retry_after == 7s);
+  CHECK(classify_azure("ServerBusy", {.retry_after = "unreadable"}).retry_after == 60s);
+  CHECK(classify_http(429, {.retry_after = "7", .retry_after_ms = "33"}).retry_after == 33ms);
+}
+
 TEST_CASE("AWS's codes, as its services send them") {
   for (const char* name : {"SqsUnavailable", "VisibilityTimeoutExpired", "MessageNotInflight", "ThrottlingException"}) {
     CAPTURE(name);

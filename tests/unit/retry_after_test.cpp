@@ -83,3 +83,19 @@ TEST_CASE("A Retry-After date without a clock to hold it against is nothing") {
         std::nullopt);  // of which century?
   CHECK(parse_retry_after("30", no_date, std::nullopt) == Wait{30s});
 }
+
+TEST_CASE("A wait in milliseconds is taken as it stands, its fraction left out, and cut to 24 hours") {
+  using dogged::parse_retry_after_ms;
+  using Milliseconds = std::optional<std::chrono::milliseconds>;
+  CHECK(parse_retry_after_ms("0") == Milliseconds{0ms});
+  CHECK(parse_retry_after_ms(" 33\t") == Milliseconds{33ms});
+  CHECK(parse_retry_after_ms("8.5") == Milliseconds{8ms});
+  CHECK(parse_retry_after_ms("-1") == Milliseconds{0ms});
+  CHECK(parse_retry_after_ms("86400001") == Milliseconds{24h});
+  CHECK(parse_retry_after_ms("99999999999999999999999999") == Milliseconds{24h});
+  for (const char* text :
+       {"", " ", "-", ".", "8.", ".5", "8.-5", "8.5.1", "1e3", "0x10", "00:00:00.033", "Sun, 06 Nov 1994"}) {
+    INFO(text);
+    CHECK(parse_retry_after_ms(text) == std::nullopt);
+  }
+}

@@ -46,6 +46,20 @@ struct HttpHeaders {
   std::string_view date = {};
   /// The local clock, for a Retry-After that is a date in a response without Date. Without it such a date is not read.
   std::optional<std::chrono::system_clock::time_point> now = {};
+  /// A header that says the same in milliseconds, and goes before Retry-After where it can be read: Azure's
+  /// x-ms-retry-after-ms and retry-after-ms, AWS's x-amz-retry-after.
+  std::string_view retry_after_ms = {};
+};
+
+/// What a gRPC response says about trying again, beside its status.
+struct GrpcResponse {
+  /// The trailer grpc-retry-pushback-ms, as it came; empty: there was none. A number is the wait in milliseconds, and
+  /// goes before retry_delay. What is negative or no number asks not to try again at all: the classification is
+  /// permanent, with the code GRPC_DO_NOT_RETRY
+  /// (https://github.com/grpc/proposal/blob/master/A6-client-retries.md#pushback).
+  std::string_view retry_pushback_ms = {};
+  /// The retry_delay of a google.rpc.RetryInfo among the status's details. What is negative is 0; cut to 24 h.
+  std::optional<milliseconds> retry_delay = {};
 };
 
 /// An HTTP status, with Retry-After in both its forms (<dogged/retry_after.hpp>). The code is HTTP_ and the status.
@@ -64,16 +78,17 @@ struct HttpHeaders {
 [[nodiscard]] Classification classify_errno(int number) noexcept;
 
 /// gRPC's status code, by its number or its name: 14, "14", "UNAVAILABLE" or "Unavailable".
-[[nodiscard]] Classification classify_grpc(int code) noexcept;
-[[nodiscard]] Classification classify_grpc(std::string_view code) noexcept;
+[[nodiscard]] Classification classify_grpc(int code, const GrpcResponse& response = {}) noexcept;
+[[nodiscard]] Classification classify_grpc(std::string_view code, const GrpcResponse& response = {}) noexcept;
 
 /// AWS's error code as the service sends it: `ThrottlingException`, `AWS.SimpleQueueService.MessageNotInflight`,
-/// `com.amazonaws.dynamodb.v20120810#ThrottlingException`, `ValidationError:http://…`.
-[[nodiscard]] Classification classify_aws(std::string_view code) noexcept;
+/// `com.amazonaws.dynamodb.v20120810#ThrottlingException`, `ValidationError:http://…`. With the response's headers, the
+/// wait that they ask for.
+[[nodiscard]] Classification classify_aws(std::string_view code, const HttpHeaders& headers = {}) noexcept;
 
 /// Azure's error code, failure reason or AMQP condition: `ServerBusy`, `MessageLockLost`,
-/// `com.microsoft:message-lock-lost`.
-[[nodiscard]] Classification classify_azure(std::string_view code) noexcept;
+/// `com.microsoft:message-lock-lost`. With the response's headers, the wait that they ask for.
+[[nodiscard]] Classification classify_azure(std::string_view code, const HttpHeaders& headers = {}) noexcept;
 
 /// MongoDB's error code, 0 where there is none, and the error's labels. What the code or a label calls retryable is
 /// throttled where SystemOverloadedError is there as well; that label alone makes nothing retryable.
@@ -101,7 +116,7 @@ class Classifier {
     Category category = Category::unknown;
     /// Empty: the one that the error has without this row.
     std::string_view code = {};
-    /// 0 to 24 h. What the source itself asks for (Retry-After) goes first.
+    /// 0 to 24 h. What the source itself asks for (Retry-After, RetryInfo) goes first.
     std::optional<milliseconds> retry_after = {};
     std::string_view reason = {};
   };
@@ -119,10 +134,10 @@ class Classifier {
   [[nodiscard]] Classification sqlstate(std::string_view sqlstate) const noexcept;
   [[nodiscard]] Classification curl(int code) const noexcept;
   [[nodiscard]] Classification errno_number(int number) const noexcept;
-  [[nodiscard]] Classification grpc(int code) const noexcept;
-  [[nodiscard]] Classification grpc(std::string_view code) const noexcept;
-  [[nodiscard]] Classification aws(std::string_view code) const noexcept;
-  [[nodiscard]] Classification azure(std::string_view code) const noexcept;
+  [[nodiscard]] Classification grpc(int code, const GrpcResponse& response = {}) const noexcept;
+  [[nodiscard]] Classification grpc(std::string_view code, const GrpcResponse& response = {}) const noexcept;
+  [[nodiscard]] Classification aws(std::string_view code, const HttpHeaders& headers = {}) const noexcept;
+  [[nodiscard]] Classification azure(std::string_view code, const HttpHeaders& headers = {}) const noexcept;
   [[nodiscard]] Classification mongodb(int code, std::span<const std::string_view> labels = {}) const noexcept;
   [[nodiscard]] Classification mongodb(int code, std::initializer_list<std::string_view> labels) const noexcept;
   [[nodiscard]] Classification redis(std::string_view error_line) const noexcept;
@@ -143,7 +158,8 @@ class Classifier {
   [[nodiscard]] const OwnRow* find_own(CodeSource source, const ErrorCode& key) const noexcept;
   [[nodiscard]] std::optional<Classification> find(const Wanted& wanted) const noexcept;
   [[nodiscard]] Classification find_or_unknown(const Wanted& wanted) const noexcept;
-  [[nodiscard]] Classification by_class(const Wanted& whole, const Wanted& its_class) const noexcept;
+  [[nodiscard]] Classification find_class_of(const Wanted& error, const Wanted& its_class) const noexcept;
+  [[nodiscard]] Classification http_status(int status) const noexcept;
 
   std::vector<OwnRow> rows_;
 };

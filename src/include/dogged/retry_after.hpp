@@ -1,4 +1,5 @@
-// The Retry-After header (RFC 9110, section 10.2.3): how long the server asks its callers to wait.
+// The Retry-After header (RFC 9110, section 10.2.3), and others that mean the same: how long the server asks its
+// callers to wait.
 #pragma once
 
 #include <chrono>
@@ -19,5 +20,10 @@ inline constexpr std::chrono::seconds retry_after_max = std::chrono::hours{24};
 [[nodiscard]] std::optional<std::chrono::seconds> parse_retry_after(
     std::string_view retry_after, std::string_view date,
     std::optional<std::chrono::system_clock::time_point> now) noexcept;
+
+/// The wait of a header that counts milliseconds, as Azure's `x-ms-retry-after-ms` and AWS's `x-amz-retry-after`; 0 to
+/// `retry_after_max`, nothing where it is not a number, 0 where that is negative. Of 8.5 the 8 counts. Thread-safe;
+/// allocates nothing.
+[[nodiscard]] std::optional<std::chrono::milliseconds> parse_retry_after_ms(std::string_view retry_after_ms) noexcept;
 
 }  // namespace dogged
