@@ -95,7 +95,9 @@ class Import {
  private:
   static std::string reason_of(const std::string& result) {
     if (result == "no_queue") return "its queue does not exist";
-    if (result == "too_old") return "it failed longer ago than dead letters are kept, settings.keep_failed_days";
+    if (result == "too_old") {
+      return "it failed longer ago than dead letters are kept, settings.keep_failed_days or the queue's own";
+    }
     return "its id is taken";
   }
 

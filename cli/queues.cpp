@@ -28,6 +28,7 @@ const std::vector<Column> columns{{"QUEUE", Align::left, true},
                                   {"MAX DEPTH", Align::right},
                                   {"CONCURRENCY", Align::right},
                                   {"RETRY BUDGET"},
+                                  {"KEPT"},
                                   {"CREATED"}};
 
 std::string number_or_nothing(const db::Row& row, const char* column) {
@@ -42,6 +43,15 @@ std::string budget_text(const db::Row& row) {
   const auto share = row.maybe_real("retry_budget");
   if (!share) return "";
   return percentage_to_text(*share) + ", or " + std::string{row.text("min_retries_per_second")} + " a second";
+}
+
+/// `done 30 d, failed 365 d`: what is set for the queue itself.
+std::string kept_text(const db::Row& row) {
+  const auto done = row.maybe_number("keep_done_days");
+  const auto failed = row.maybe_number("keep_failed_days");
+  const std::string done_text = done ? "done " + std::to_string(*done) + " d" : "";
+  const std::string failed_text = failed ? "failed " + std::to_string(*failed) + " d" : "";
+  return done_text + (done && failed ? ", " : "") + failed_text;
 }
 
 /// Empty where it is not paused.
@@ -65,6 +75,8 @@ std::string json_of(const db::Row& row) {
       .add("concurrency", row.maybe_number("concurrency"))
       .add_json("retry_budget", row.maybe_text("retry_budget").value_or("null"))
       .add_json("min_retries_per_second", row.text("min_retries_per_second"))
+      .add("keep_done_days", row.maybe_number("keep_done_days"))
+      .add("keep_failed_days", row.maybe_number("keep_failed_days"))
       .add("created_at", time_of(row, "created_at_us"));
   return json.text();
 }
@@ -78,6 +90,7 @@ Record record_of(const db::Row& row, Zone zone) {
            {number_or_nothing(row, "max_depth")},
            {number_or_nothing(row, "concurrency")},
            {budget_text(row)},
+           {kept_text(row)},
            {date_and_clock_text(time_of(row, "created_at_us"), zone)}},
           json_of(row)};
 }
@@ -136,7 +149,7 @@ ExitCode resume(const Invocation& invocation, const std::string& name) {
 }
 
 struct SetArguments {
-  std::string name, concurrency, max_depth, retry_budget, min_retries;
+  std::string name, concurrency, max_depth, retry_budget, min_retries, keep_done_days, keep_failed_days;
 };
 
 /// A number of any kind, or `none`; which numbers a setting takes is said by dogged.set_queue.
@@ -170,9 +183,17 @@ nlohmann::json settings_of(const SetArguments& arguments) {
   if (!arguments.min_retries.empty()) {
     settings["min_retries_per_second"] = setting_of("--min-retries", arguments.min_retries);
   }
+  if (!arguments.keep_done_days.empty()) {
+    settings["keep_done_days"] = setting_of("--keep-done-days", arguments.keep_done_days);
+  }
+  if (!arguments.keep_failed_days.empty()) {
+    settings["keep_failed_days"] = setting_of("--keep-failed-days", arguments.keep_failed_days);
+  }
   if (!settings.empty()) return settings;
-  throw Failure(ExitCode::wrong_input, "there is nothing to set for queue " + harmless(arguments.name, true),
-                "give --concurrency, --max-depth, --retry-budget or --min-retries: dogged queues set --help");
+  throw Failure(
+      ExitCode::wrong_input, "there is nothing to set for queue " + harmless(arguments.name, true),
+      "give --concurrency, --max-depth, --retry-budget, --min-retries, --keep-done-days or --keep-failed-days: "
+      "dogged queues set --help");
 }
 
 std::string settings_text(const db::Row& row) {
@@ -181,8 +202,10 @@ std::string settings_text(const db::Row& row) {
     return number.empty() ? unless_set : number;
   };
   const std::string budget = budget_text(row);
+  const std::string kept = kept_text(row);
   return "concurrency " + said("concurrency", "as each worker was started with") + "; max depth " +
-         said("max_depth", "none") + "; retry budget " + (budget.empty() ? "none" : budget);
+         said("max_depth", "none") + "; retry budget " + (budget.empty() ? "none" : budget) + "; kept " +
+         (kept.empty() ? "as all" : kept);
 }
 
 ExitCode set(const Invocation& invocation, const SetArguments& arguments) {
@@ -226,13 +249,14 @@ void add_pause_and_resume(CLI::App& queues, Invocation& invocation) {
 
 void add_set(CLI::App& queues, Invocation& invocation) {
   const auto arguments = std::make_shared<SetArguments>();
-  CLI::App* command =
-      add_command(queues, invocation, "set", "Change what is set for a queue; workers follow it while they run",
-                  "  dogged queues set emails --concurrency 5          on each worker, whatever it was started with\n"
-                  "  dogged queues set emails --max-depth 100000       enqueue is refused beyond it\n"
-                  "  dogged queues set emails --retry-budget 20%       further retries wait; see docs/queues.md\n"
-                  "  dogged queues set emails --max-depth none         takes a setting back",
-                  [&invocation, arguments] { return set(invocation, *arguments); });
+  CLI::App* command = add_command(
+      queues, invocation, "set", "Change what is set for a queue; workers follow it while they run",
+      "  dogged queues set emails --concurrency 5          on each worker, whatever it was started with\n"
+      "  dogged queues set emails --max-depth 100000       enqueue is refused beyond it\n"
+      "  dogged queues set emails --retry-budget 20%       further retries wait; see docs/queues.md\n"
+      "  dogged queues set payments --keep-done-days 365   longer than settings.keep_done_days has all kept\n"
+      "  dogged queues set emails --max-depth none         takes a setting back",
+      [&invocation, arguments] { return set(invocation, *arguments); });
   add_name(*command, arguments->name);
   const auto add = [&](const char* option, std::string& value, const char* what, const char* type) {
     command->add_option(option, value, what)->type_name(type)->check(is_not_empty());
@@ -244,6 +268,11 @@ void add_set(CLI::App& queues, Invocation& invocation) {
       "The share of retries among what each worker begins of it within 10 s: 20% or 0.2, or none", "SHARE");
   add("--min-retries", arguments->min_retries,
       "So many retries a second each worker may begin in any case; 10 unless said", "N");
+  add("--keep-done-days", arguments->keep_done_days,
+      "For how many days its ended tasks are kept, with their attempts: more than settings.keep_done_days, or none",
+      "N");
+  add("--keep-failed-days", arguments->keep_failed_days,
+      "The same for its dead letters: more than settings.keep_failed_days, or none", "N");
 }
 
 }  // namespace

@@ -15,6 +15,15 @@ comment on column dogged.settings.keep_attempts_days is
   'The same for attempts, counted from their own end. Those of tasks that are still there then are kept as long as their task is. Not '
   'below keep_done_days.';
 
+-- Of a queue only more than of all: what fills the tables goes by whole days, and what of it stays is copied first.
+alter table dogged.queues
+  add column keep_done_days   integer check (keep_done_days between 1 and 3650),
+  add column keep_failed_days integer check (keep_failed_days between 1 and 3650);
+comment on column dogged.queues.keep_done_days is
+  'For how many days its tasks that ended well, or were discarded, cancelled or expired, are kept with their attempts, if that is longer '
+  'than settings.keep_done_days. Null: as all.';
+comment on column dogged.queues.keep_failed_days is 'The same for its dead letters and settings.keep_failed_days.';
+
 -- Whose first attempts stand in an earlier day than they ended on, as far as that can be told without a look there: of a day with
 -- millions, those few are what retention looks for when it drops a day of attempts (schema/retention.sql, which repeats the condition).
 -- A task that succeeded at once stands in no index but that of its id.

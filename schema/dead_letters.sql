@@ -181,7 +181,8 @@ begin
                     or exists (select from dogged.task_attempts h
                                 where h.task_id = g.id and (h.name <> g.name or h.attempt > g.attempts)) then 'id_taken'
                   when not exists (select from dogged.queues q where q.name = g.queue) then 'no_queue'
-                  when g.failed_on + 1 + s.keep_failed_days <= (clock_timestamp() at time zone 'UTC')::date then 'too_old'
+                  when g.failed_on + 1 + greatest(s.keep_failed_days, (select q.keep_failed_days from dogged.queues q where q.name = g.queue))
+                       <= (clock_timestamp() at time zone 'UTC')::date then 'too_old'
                   else 'imported' end as result
         from given g cross join dogged.settings s
     ), inserted as (
@@ -221,4 +222,4 @@ begin
 end $$;
 comment on function dogged.import_dead_letters(jsonb[]) is
   'Puts dead letters back as export_dead_letters wrote them, under their ids, in the caller''s transaction. For each, by its '
-  'place: imported; id_taken: there is a task of that id, or was another one; no_queue; too_old: settings.keep_failed_days are over. Error 22023 for what is none.';
+  'place: imported; id_taken: there is a task of that id, or was another one; no_queue; too_old: settings.keep_failed_days, or its queue''s own, are over. Error 22023 for what is none.';

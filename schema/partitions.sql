@@ -1,22 +1,24 @@
 -- dogged.partitions: the days that the tables of ended tasks consist of, and how long each is kept.
 
 create or replace view dogged.partitions as
-select parent.relname::text as parent, part.relname::text as partition, days.day, part.relname ~ '_kept_' as is_kept,
-       (days.day + 1 + case parent.relname when 'tasks_done' then settings.keep_done_days
-                                           when 'tasks_failed' then settings.keep_failed_days
-                                           else settings.keep_attempts_days end)::timestamp at time zone 'UTC' as kept_until,
+select parent.relname::text as parent, part.relname::text as partition, days.day, days.is_kept,
+       (days.day + 1 + case parent.relname
+                         when 'tasks_done' then greatest(settings.keep_done_days, case when days.is_kept then longest.keep_done_days end)
+                         when 'tasks_failed' then greatest(settings.keep_failed_days, case when days.is_kept then longest.keep_failed_days end)
+                         else settings.keep_attempts_days end)::timestamp at time zone 'UTC' as kept_until,
        pg_table_size(part.oid) + pg_indexes_size(part.oid) as bytes
   from dogged.settings
+ cross join (select max(q.keep_done_days) as keep_done_days, max(q.keep_failed_days) as keep_failed_days from dogged.queues q) as longest
   join pg_class parent on parent.oid in ('dogged.tasks_done'::regclass, 'dogged.tasks_failed'::regclass, 'dogged.task_attempts'::regclass)
   join pg_inherits on inhparent = parent.oid
   join pg_class part on part.oid = inhrelid and part.relname ~ '_[0-9]{8}$'
- cross join lateral (select to_date(right(part.relname, 8), 'YYYYMMDD') as day) as days;
+ cross join lateral (select to_date(right(part.relname, 8), 'YYYYMMDD') as day, part.relname ~ '_kept_' as is_kept) as days;
 comment on view dogged.partitions is
-  'One row for each day (UTC) of tasks_done, tasks_failed and task_attempts. Retention drops it after kept_until; of attempts it keeps '
-  'those whose task is still there, in a smaller partition (is_kept).';
+  'One row for each day (UTC) of tasks_done, tasks_failed and task_attempts. Retention drops it after kept_until; in a smaller partition '
+  '(is_kept) it keeps tasks of queues that are kept longer, and attempts whose task is still there.';
 comment on column dogged.partitions.parent is 'tasks_done, tasks_failed or task_attempts.';
 comment on column dogged.partitions.partition is 'The name of the table that holds the day.';
 comment on column dogged.partitions.day is 'Of finished_at, in UTC.';
-comment on column dogged.partitions.is_kept is 'What retention has left of a day of attempts.';
-comment on column dogged.partitions.kept_until is 'When the day is old enough to be dropped.';
+comment on column dogged.partitions.is_kept is 'What retention has left of a day.';
+comment on column dogged.partitions.kept_until is 'When the day is old enough to be dropped; of what is left of tasks: when the last of them are.';
 comment on column dogged.partitions.bytes is 'Of the table and its indexes.';

@@ -110,14 +110,15 @@ begin
     select given.key, given.value, rule.least, rule.most, rule.is_whole
       from jsonb_each(require_queue_settings.settings) given
       left join (values ('concurrency', 1.0, 1000.0, true), ('max_depth', 1, 100000000, true),
-                        ('retry_budget', 0.001, 1, false), ('min_retries_per_second', 0.1, 1000000, false))
+                        ('retry_budget', 0.001, 1, false), ('min_retries_per_second', 0.1, 1000000, false),
+                        ('keep_done_days', 1, 3650, true), ('keep_failed_days', 1, 3650, true))
              as rule (key, least, most, is_whole) on rule.key = given.key
      where jsonb_typeof(given.value) <> 'null' or rule.key is null
   loop
     if setting.least is null then
       raise exception 'the queue "%": "%" is not a setting', require_queue_settings.queue, left(setting.key, 60)
         using errcode = 'invalid_parameter_value',
-              hint = 'There are concurrency, max_depth, retry_budget and min_retries_per_second.';
+              hint = 'There are concurrency, max_depth, retry_budget, min_retries_per_second, keep_done_days and keep_failed_days.';
     elsif jsonb_typeof(setting.value) <> 'number'
           or (setting.value)::numeric not between setting.least and setting.most
           or (setting.is_whole and trunc((setting.value)::numeric) <> (setting.value)::numeric) then
@@ -130,6 +131,20 @@ begin
   end loop;
 end $$;
 comment on function dogged.require_queue_settings(text, jsonb) is 'Raises an error unless set_queue can take the settings.';
+
+create or replace function dogged.require_longer_than_all(queue text, setting text, days integer, days_of_all integer) returns void
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+begin
+  if require_longer_than_all.days < days_of_all then
+    raise exception 'the queue "%": % is %, less than that of all queues, %', require_longer_than_all.queue, setting,
+      require_longer_than_all.days, days_of_all
+      using errcode = 'invalid_parameter_value',
+            hint = format('A queue''s tasks can only be kept longer than others. The queue was not changed. To keep those of all others '
+                          'longer than its own, lower %s of dogged.settings and raise theirs.', setting);
+  end if;
+end $$;
+comment on function dogged.require_longer_than_all(text, text, integer, integer) is
+  'Raises an error where a queue''s own days would be fewer than those of dogged.settings.';
 
 create or replace function dogged.set_queue(name text, settings jsonb) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -145,10 +160,19 @@ begin
   if settings ? 'min_retries_per_second' then
     after_it.min_retries_per_second := coalesce((settings -> 'min_retries_per_second' #>> '{}')::numeric, 10);
   end if;
+  if settings ? 'keep_done_days' then after_it.keep_done_days := (settings -> 'keep_done_days' #>> '{}')::numeric; end if;
+  if settings ? 'keep_failed_days' then after_it.keep_failed_days := (settings -> 'keep_failed_days' #>> '{}')::numeric; end if;
   if after_it is not distinct from before then return false; end if;
+  if after_it.keep_done_days is distinct from before.keep_done_days then
+    perform dogged.require_longer_than_all(before.name, 'keep_done_days', after_it.keep_done_days, s.keep_done_days) from dogged.settings s;
+  end if;
+  if after_it.keep_failed_days is distinct from before.keep_failed_days then
+    perform dogged.require_longer_than_all(before.name, 'keep_failed_days', after_it.keep_failed_days, s.keep_failed_days) from dogged.settings s;
+  end if;
   update dogged.queues q
      set concurrency = after_it.concurrency, max_depth = after_it.max_depth, retry_budget = after_it.retry_budget,
-         min_retries_per_second = after_it.min_retries_per_second
+         min_retries_per_second = after_it.min_retries_per_second,
+         keep_done_days = after_it.keep_done_days, keep_failed_days = after_it.keep_failed_days
    where q.name = before.name;
   perform dogged.record_audit(
     'set_queue', null,
@@ -159,4 +183,4 @@ begin
 end $$;
 comment on function dogged.set_queue(text, jsonb) is
   'Changes settings of a queue, which workers follow at once: {"concurrency": 5, "max_depth": 1000, "retry_budget": 0.2, '
-  '"min_retries_per_second": 10}. What is not named stays; null takes a setting back. False: all of it was so before.';
+  '"min_retries_per_second": 10, "keep_done_days": 30, "keep_failed_days": 365}. What is not named stays; null takes a setting back. False: all of it was so before.';

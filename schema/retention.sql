@@ -5,10 +5,35 @@
 -- Dropping a partition needs its table for itself for a moment. Completions write to that table all the time and must not queue
 -- behind a step that waits for a long query: a step waits 200 ms at most, changes nothing then, and is done by a later call.
 --
--- Of a day of attempts, those are kept whose task is still there: dead letters, tasks that have not ended, and those that ended on
--- a later day. They are copied into a table of their own that takes the day's place (task_attempts_kept_YYYYMMDD). So rows of the
--- history are dropped, or copied unchanged, and no row is ever updated or deleted. A task that goes later leaves a few rows behind,
--- which go with the next thinning (dogged.thin_kept_attempts).
+-- Of a day of tasks, those of queues are kept that have days of their own (queues.keep_…_days); of a day of attempts, those whose task is
+-- still there: dead letters, tasks that have not ended, and those that ended on a later day or are kept longer. They are copied into a
+-- table of their own that takes the day's place (tasks_done_kept_YYYYMMDD). So rows of the history are dropped, or copied unchanged,
+-- and no row is ever updated or deleted. What is not to be kept any more goes with the next thinning (dogged.thin_kept_day).
+
+create or replace function dogged.queues_keeping(parent text, day date) returns text[]
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select coalesce(array_agg(q.name), '{}')
+    from dogged.queues q cross join dogged.settings s
+   where (day + 1 + case parent when 'tasks_done' then greatest(s.keep_done_days, q.keep_done_days)
+                                else greatest(s.keep_failed_days, q.keep_failed_days) end)::timestamp at time zone 'UTC'
+         > clock_timestamp()
+$$;
+comment on function dogged.queues_keeping(text, date) is 'The queues whose tasks in this day of tasks_done or tasks_failed are to be kept now.';
+
+create or replace function dogged.make_kept_tasks(parent text, source text, day date) returns bigint
+language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = on set jit = off as $$
+declare
+  copied bigint;
+begin
+  execute format('create table dogged.%I (like dogged.%I including defaults including constraints including storage including indexes)',
+                 parent || '_next', parent);
+  execute format('insert into dogged.%I select t.* from dogged.%I t where t.queue = any ($1)', parent || '_next', source)
+    using dogged.queues_keeping(parent, day);
+  get diagnostics copied = row_count;
+  return copied;
+end $$;
+comment on function dogged.make_kept_tasks(text, text, date) is
+  'Makes tasks_done_next or tasks_failed_next of the rows of one partition whose queues keep them longer; gives their number.';
 
 -- random_page_cost: ids that failed on one day lie side by side, and so do their attempts. By the usual 4 a day of millions would be
 -- read whole for a few thousand of its rows. jit: with a month of days its compiler takes seconds.
@@ -33,39 +58,60 @@ begin
                           select d.id from dogged.tasks_done d
                            where d.enqueued_at < %3$L and d.finished_at >= %3$L
                              and d.attempt > 0 and (d.attempt > 1 or d.status <> ''succeeded'')
-                             and (d.finished_at at time zone ''UTC'')::date > (d.enqueued_at at time zone ''UTC'')::date)',
+                             and (d.finished_at at time zone ''UTC'')::date > (d.enqueued_at at time zone ''UTC'')::date
+                           union all
+                          select d.id from dogged.tasks_done d where d.finished_at >= %2$L and d.finished_at < %3$L)',
     source, from_time - interval '1 day', to_time);
   get diagnostics copied = row_count;
-  -- Proves to ATTACH what the rows are, so that it need not read them.
-  execute format('alter table dogged.task_attempts_next add constraint in_day check (finished_at is not null
-                  and finished_at >= %L and finished_at < %L)', from_time, to_time);
   execute 'create index on dogged.task_attempts_next (task_id, attempt)';
   return copied;
 end $$;
 comment on function dogged.make_kept_attempts(text, date) is
-  'Makes task_attempts_next of the rows of one partition of task_attempts whose tasks are failed, pending or running, or ended otherwise '
-  'on a later day; gives their number.';
+  'Makes task_attempts_next of the rows of one partition of task_attempts whose tasks are failed, pending or running, ended otherwise '
+  'on a later day, or are kept longer; gives their number.';
 
-create or replace function dogged.replace_attempts(source text, day date, has_rows boolean) returns void
+create or replace function dogged.replace_day(parent text, source text, day date, has_rows boolean) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-  kept constant text := 'task_attempts_kept_' || to_char(day, 'YYYYMMDD');
+  next constant text := parent || '_next';
+  kept constant text := format('%s_kept_%s', parent, to_char(day, 'YYYYMMDD'));
 begin
-  execute 'lock table only dogged.task_attempts in access exclusive mode';
+  -- Proves to ATTACH what the rows are, so that it need not read them.
+  execute format('alter table dogged.%I add constraint of_day check (%s)', next,
+                 pg_get_partition_constraintdef(format('dogged.%I', source)::regclass));
+  execute format('lock table only dogged.%I in access exclusive mode', parent);
   execute format('drop table dogged.%I', source);
   if not has_rows then
-    execute 'drop table dogged.task_attempts_next';
+    execute format('drop table dogged.%I', next);
     return;
   end if;
-  execute format('alter table dogged.task_attempts_next rename to %I', kept);
-  execute format('alter table dogged.task_attempts attach partition dogged.%I for values from (%L) to (%L)', kept,
+  execute format('alter table dogged.%I rename to %I', next, kept);
+  execute format('alter table dogged.%I attach partition dogged.%I for values from (%L) to (%L)', parent, kept,
                  day::timestamp at time zone 'UTC', (day + 1)::timestamp at time zone 'UTC');
-  execute format('alter table dogged.%I drop constraint in_day', kept);
-  execute format('create trigger refuse_truncate before truncate on dogged.%I
-                  execute function dogged.refuse_change_of_history()', kept);
+  execute format('alter table dogged.%I drop constraint of_day', kept);
+  if parent = 'task_attempts' then
+    execute format('create trigger refuse_truncate before truncate on dogged.%I
+                    execute function dogged.refuse_change_of_history()', kept);
+  end if;
 end $$;
-comment on function dogged.replace_attempts(text, date, boolean) is
-  'Puts task_attempts_next in the place of one partition of task_attempts, or nothing where it has no rows.';
+comment on function dogged.replace_day(text, text, date, boolean) is
+  'Puts the table …_next in the place of one partition, or nothing where it has no rows.';
+
+create or replace function dogged.keep_rows_of_day(parent text, source text, day date) returns bigint
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  kept bigint;
+begin
+  -- What is written late is not lost: it has locked the parent already, and this step is postponed.
+  execute format('lock table dogged.%I in share mode', source);
+  kept := case parent when 'task_attempts' then dogged.make_kept_attempts(source, day)
+                      else dogged.make_kept_tasks(parent, source, day) end;
+  perform dogged.replace_day(parent, source, day, kept > 0);
+  return kept;
+end $$;
+comment on function dogged.keep_rows_of_day(text, text, date) is
+  'Leaves of one partition what is to be kept, and drops it where that is nothing; gives the number of rows. Error lock_not_available '
+  'where the table was in use for longer than lock_timeout.';
 
 create or replace function dogged.drop_oldest_day(parent text, out partition text, out outcome text, out rows_kept bigint)
 language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '200ms' as $$
@@ -92,16 +138,13 @@ begin
   -- Tasks of that day are still there where their own day could not be dropped: their attempts wait for it.
   if parent = 'task_attempts' and exists (
        select from dogged.partitions p
-        where p.parent = 'tasks_done' and p.kept_until <= clock_timestamp() and p.day <= due.day) then
+        where p.parent = 'tasks_done' and not p.is_kept and p.kept_until <= clock_timestamp() and p.day <= due.day) then
     outcome := 'postponed';
     return;
   end if;
   begin
-    if parent = 'task_attempts' then
-      -- An attempt that is written late is not lost: it has locked the parent already, and this step is postponed.
-      execute format('lock table dogged.%I in share mode', due.partition);
-      rows_kept := dogged.make_kept_attempts(due.partition, due.day);
-      perform dogged.replace_attempts(due.partition, due.day, rows_kept > 0);
+    if parent = 'task_attempts' or cardinality(dogged.queues_keeping(parent, due.day)) > 0 then
+      rows_kept := dogged.keep_rows_of_day(parent, due.partition, due.day);
     else
       execute format('lock table only dogged.%I in access exclusive mode', parent);
       execute format('drop table dogged.%I', due.partition);
@@ -115,28 +158,46 @@ end $$;
 comment on function dogged.drop_oldest_day(text) is
   'Drops the oldest day of tasks_done, tasks_failed or task_attempts if it is older than dogged.settings keeps it. outcome: dropped; '
   'nothing where no day is due; postponed where the table was in use for longer than 200 ms, or where the tasks of a day of attempts '
-  'are still there; busy while another call is at it. rows_kept: attempts whose tasks are still there, which stay.';
+  'are still there; busy while another call is at it. rows_kept: tasks of queues that are kept longer, or attempts whose tasks are still '
+  'there, which stay.';
 
-create or replace function dogged.kept_days_to_thin() returns setof date
-language sql stable security definer set search_path = pg_catalog, pg_temp set enable_seqscan = on set plan_cache_mode = auto set jit = off
+create or replace function dogged.kept_days_to_thin(parent text) returns setof date
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp set enable_seqscan = on set plan_cache_mode = auto set jit = off
 as $$
-  with ended as materialized (
-    select p.day, a.task_id
-      from dogged.partitions p
-      join dogged.task_attempts a on a.tableoid = ('dogged.' || p.partition)::regclass
-     where p.is_kept
-       and a.finished_at < (select (max(k.day) + 1)::timestamp at time zone 'UTC' from dogged.partitions k where k.is_kept)
-       and not exists (select from dogged.tasks_failed f where f.id = a.task_id)
-       and not exists (select from dogged.tasks_live t where t.id = a.task_id)
-  )
-  -- OFFSET makes it a look-up by id for each of the few that are left: as a join it would read all ended tasks.
-  select distinct e.day from ended e
-   where not exists (select from dogged.tasks_done d
-                      where d.id = e.task_id and d.finished_at >= e.day::timestamp at time zone 'UTC' offset 0)
-$$;
-comment on function dogged.kept_days_to_thin() is 'Days of kept attempts with rows whose task is gone.';
+declare
+  kept record;
+  is_due boolean;
+begin
+  if kept_days_to_thin.parent = 'task_attempts' then
+    return query
+      with ended as materialized (
+        select p.day, a.task_id
+          from dogged.partitions p
+          join dogged.task_attempts a on a.tableoid = ('dogged.' || p.partition)::regclass
+         where p.is_kept and p.parent = 'task_attempts'
+           and a.finished_at < (select (max(k.day) + 1)::timestamp at time zone 'UTC' from dogged.partitions k
+                                 where k.is_kept and k.parent = 'task_attempts')
+           and not exists (select from dogged.tasks_failed f where f.id = a.task_id)
+           and not exists (select from dogged.tasks_live t where t.id = a.task_id)
+      )
+      -- OFFSET makes it a look-up by id for each of the few that are left: as a join it would read all ended tasks.
+      select distinct e.day from ended e
+       where not exists (select from dogged.tasks_done d
+                          where d.id = e.task_id and d.finished_at >= (e.day - 1)::timestamp at time zone 'UTC' offset 0)
+       order by e.day;
+    return;
+  end if;
+  for kept in select p.partition, p.day, dogged.queues_keeping(p.parent, p.day) as queues
+                from dogged.partitions p where p.is_kept and p.parent = kept_days_to_thin.parent order by p.day loop
+    execute format('select exists (select from dogged.%I t where t.queue <> all ($1))', kept.partition) into is_due using kept.queues;
+    if is_due then return next kept.day; end if;
+  end loop;
+end $$;
+comment on function dogged.kept_days_to_thin(text) is
+  'Days of tasks_done, tasks_failed or task_attempts of which retention has left rows that are not to be kept any more: tasks whose '
+  'queue''s own days are over, attempts whose task is gone.';
 
-create or replace function dogged.thin_kept_attempts(day date, out partition text, out outcome text, out rows_kept bigint)
+create or replace function dogged.thin_kept_day(parent text, day date, out partition text, out outcome text, out rows_kept bigint)
 language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '200ms' as $$
 begin
   if not pg_try_advisory_xact_lock(hashtextextended('dogged.partitions', 0)) then
@@ -144,23 +205,21 @@ begin
     return;
   end if;
   select p.partition into partition
-    from dogged.partitions p where p.parent = 'task_attempts' and p.is_kept and p.day = thin_kept_attempts.day;
+    from dogged.partitions p where p.parent = thin_kept_day.parent and p.is_kept and p.day = thin_kept_day.day;
   if not found then
     outcome := 'nothing';
     return;
   end if;
   begin
-    execute format('lock table dogged.%I in share mode', partition);
-    rows_kept := dogged.make_kept_attempts(partition, day);
-    perform dogged.replace_attempts(partition, day, rows_kept > 0);
+    rows_kept := dogged.keep_rows_of_day(parent, partition, day);
     outcome := 'thinned';
   exception when lock_not_available then
     rows_kept := null;
     outcome := 'postponed';
   end;
 end $$;
-comment on function dogged.thin_kept_attempts(date) is
-  'Leaves of a day''s kept attempts those whose task is still there, and drops the partition where there are none. outcome: thinned, '
+comment on function dogged.thin_kept_day(text, date) is
+  'Leaves of what retention has left of a day what is to be kept still, and drops the partition where that is nothing. outcome: thinned, '
   'nothing, postponed or busy, as of dogged.drop_oldest_day.';
 
 create or replace function dogged.forget_workers() returns integer

@@ -355,16 +355,13 @@ begin
   -- Tasks of that day are still there where their own day could not be dropped: their attempts wait for it.
   if parent = 'task_attempts' and exists (
        select from dogged.partitions p
-        where p.parent = 'tasks_done' and p.kept_until <= clock_timestamp() and p.day <= due.day) then
+        where p.parent = 'tasks_done' and not p.is_kept and p.kept_until <= clock_timestamp() and p.day <= due.day) then
     outcome := 'postponed';
     return;
   end if;
   begin
-    if parent = 'task_attempts' then
-      -- An attempt that is written late is not lost: it has locked the parent already, and this step is postponed.
-      execute format('lock table dogged.%I in share mode', due.partition);
-      rows_kept := dogged.make_kept_attempts(due.partition, due.day);
-      perform dogged.replace_attempts(due.partition, due.day, rows_kept > 0);
+    if parent = 'task_attempts' or cardinality(dogged.queues_keeping(parent, due.day)) > 0 then
+      rows_kept := dogged.keep_rows_of_day(parent, due.partition, due.day);
     else
       execute format('lock table only dogged.%I in access exclusive mode', parent);
       execute format('drop table dogged.%I', due.partition);
@@ -376,7 +373,7 @@ begin
   end;
 end $$;
 
-COMMENT ON FUNCTION dogged.drop_oldest_day(parent text, OUT partition text, OUT outcome text, OUT rows_kept bigint) IS 'Drops the oldest day of tasks_done, tasks_failed or task_attempts if it is older than dogged.settings keeps it. outcome: dropped; nothing where no day is due; postponed where the table was in use for longer than 200 ms, or where the tasks of a day of attempts are still there; busy while another call is at it. rows_kept: attempts whose tasks are still there, which stay.';
+COMMENT ON FUNCTION dogged.drop_oldest_day(parent text, OUT partition text, OUT outcome text, OUT rows_kept bigint) IS 'Drops the oldest day of tasks_done, tasks_failed or task_attempts if it is older than dogged.settings keeps it. outcome: dropped; nothing where no day is due; postponed where the table was in use for longer than 200 ms, or where the tasks of a day of attempts are still there; busy while another call is at it. rows_kept: tasks of queues that are kept longer, or attempts whose tasks are still there, which stay.';
 
 CREATE FUNCTION dogged.enqueue(name text, args jsonb DEFAULT '{}'::jsonb, queue text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, priority integer DEFAULT 0, trace_context text DEFAULT NULL::text, expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone, tags text[] DEFAULT NULL::text[]) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -727,7 +724,8 @@ begin
                     or exists (select from dogged.task_attempts h
                                 where h.task_id = g.id and (h.name <> g.name or h.attempt > g.attempts)) then 'id_taken'
                   when not exists (select from dogged.queues q where q.name = g.queue) then 'no_queue'
-                  when g.failed_on + 1 + s.keep_failed_days <= (clock_timestamp() at time zone 'UTC')::date then 'too_old'
+                  when g.failed_on + 1 + greatest(s.keep_failed_days, (select q.keep_failed_days from dogged.queues q where q.name = g.queue))
+                       <= (clock_timestamp() at time zone 'UTC')::date then 'too_old'
                   else 'imported' end as result
         from given g cross join dogged.settings s
     ), inserted as (
@@ -766,7 +764,7 @@ begin
     select j.place, j.id, j.result from judged j order by j.place;
 end $$;
 
-COMMENT ON FUNCTION dogged.import_dead_letters(letters jsonb[]) IS 'Puts dead letters back as export_dead_letters wrote them, under their ids, in the caller''s transaction. For each, by its place: imported; id_taken: there is a task of that id, or was another one; no_queue; too_old: settings.keep_failed_days are over. Error 22023 for what is none.';
+COMMENT ON FUNCTION dogged.import_dead_letters(letters jsonb[]) IS 'Puts dead letters back as export_dead_letters wrote them, under their ids, in the caller''s transaction. For each, by its place: imported; id_taken: there is a task of that id, or was another one; no_queue; too_old: settings.keep_failed_days, or its queue''s own, are over. Error 22023 for what is none.';
 
 CREATE FUNCTION dogged.is_sound_task(name text, is_known boolean, args jsonb, max_args_bytes integer, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[]) RETURNS boolean
     LANGUAGE sql STABLE
@@ -774,29 +772,61 @@ CREATE FUNCTION dogged.is_sound_task(name text, is_known boolean, args jsonb, ma
 
 COMMENT ON FUNCTION dogged.is_sound_task(name text, is_known boolean, args jsonb, max_args_bytes integer, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[]) IS 'Internal: whether enqueue takes a task, if its queue exists. is_known: a worker has declared the task, so its name is sound.';
 
-CREATE FUNCTION dogged.kept_days_to_thin() RETURNS SETOF date
-    LANGUAGE sql STABLE SECURITY DEFINER
+CREATE FUNCTION dogged.keep_rows_of_day(parent text, source text, day date) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  kept bigint;
+begin
+  -- What is written late is not lost: it has locked the parent already, and this step is postponed.
+  execute format('lock table dogged.%I in share mode', source);
+  kept := case parent when 'task_attempts' then dogged.make_kept_attempts(source, day)
+                      else dogged.make_kept_tasks(parent, source, day) end;
+  perform dogged.replace_day(parent, source, day, kept > 0);
+  return kept;
+end $$;
+
+COMMENT ON FUNCTION dogged.keep_rows_of_day(parent text, source text, day date) IS 'Leaves of one partition what is to be kept, and drops it where that is nothing; gives the number of rows. Error lock_not_available where the table was in use for longer than lock_timeout.';
+
+CREATE FUNCTION dogged.kept_days_to_thin(parent text) RETURNS SETOF date
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'on'
     SET plan_cache_mode TO 'auto'
     SET jit TO 'off'
-    AS $$
-  with ended as materialized (
-    select p.day, a.task_id
-      from dogged.partitions p
-      join dogged.task_attempts a on a.tableoid = ('dogged.' || p.partition)::regclass
-     where p.is_kept
-       and a.finished_at < (select (max(k.day) + 1)::timestamp at time zone 'UTC' from dogged.partitions k where k.is_kept)
-       and not exists (select from dogged.tasks_failed f where f.id = a.task_id)
-       and not exists (select from dogged.tasks_live t where t.id = a.task_id)
-  )
-  -- OFFSET makes it a look-up by id for each of the few that are left: as a join it would read all ended tasks.
-  select distinct e.day from ended e
-   where not exists (select from dogged.tasks_done d
-                      where d.id = e.task_id and d.finished_at >= e.day::timestamp at time zone 'UTC' offset 0)
-$$;
+    AS $_$
+declare
+  kept record;
+  is_due boolean;
+begin
+  if kept_days_to_thin.parent = 'task_attempts' then
+    return query
+      with ended as materialized (
+        select p.day, a.task_id
+          from dogged.partitions p
+          join dogged.task_attempts a on a.tableoid = ('dogged.' || p.partition)::regclass
+         where p.is_kept and p.parent = 'task_attempts'
+           and a.finished_at < (select (max(k.day) + 1)::timestamp at time zone 'UTC' from dogged.partitions k
+                                 where k.is_kept and k.parent = 'task_attempts')
+           and not exists (select from dogged.tasks_failed f where f.id = a.task_id)
+           and not exists (select from dogged.tasks_live t where t.id = a.task_id)
+      )
+      -- OFFSET makes it a look-up by id for each of the few that are left: as a join it would read all ended tasks.
+      select distinct e.day from ended e
+       where not exists (select from dogged.tasks_done d
+                          where d.id = e.task_id and d.finished_at >= (e.day - 1)::timestamp at time zone 'UTC' offset 0)
+       order by e.day;
+    return;
+  end if;
+  for kept in select p.partition, p.day, dogged.queues_keeping(p.parent, p.day) as queues
+                from dogged.partitions p where p.is_kept and p.parent = kept_days_to_thin.parent order by p.day loop
+    execute format('select exists (select from dogged.%I t where t.queue <> all ($1))', kept.partition) into is_due using kept.queues;
+    if is_due then return next kept.day; end if;
+  end loop;
+end $_$;
 
-COMMENT ON FUNCTION dogged.kept_days_to_thin() IS 'Days of kept attempts with rows whose task is gone.';
+COMMENT ON FUNCTION dogged.kept_days_to_thin(parent text) IS 'Days of tasks_done, tasks_failed or task_attempts of which retention has left rows that are not to be kept any more: tasks whose queue''s own days are over, attempts whose task is gone.';
 
 CREATE TABLE dogged.queues (
     name text NOT NULL,
@@ -807,8 +837,12 @@ CREATE TABLE dogged.queues (
     concurrency integer,
     retry_budget double precision,
     min_retries_per_second double precision DEFAULT 10 NOT NULL,
+    keep_done_days integer,
+    keep_failed_days integer,
     CONSTRAINT queues_check CHECK (((paused_until IS NULL) OR (paused_at IS NOT NULL))),
     CONSTRAINT queues_concurrency_check CHECK (((concurrency >= 1) AND (concurrency <= 1000))),
+    CONSTRAINT queues_keep_done_days_check CHECK (((keep_done_days >= 1) AND (keep_done_days <= 3650))),
+    CONSTRAINT queues_keep_failed_days_check CHECK (((keep_failed_days >= 1) AND (keep_failed_days <= 3650))),
     CONSTRAINT queues_max_depth_check CHECK (((max_depth >= 1) AND (max_depth <= 100000000))),
     CONSTRAINT queues_min_retries_per_second_check CHECK (((min_retries_per_second >= (0.1)::double precision) AND (min_retries_per_second <= (1000000)::double precision))),
     CONSTRAINT queues_name_check CHECK (((octet_length(name) <= 128) AND (name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$'::text))),
@@ -832,6 +866,10 @@ COMMENT ON COLUMN dogged.queues.concurrency IS 'How many of its tasks each worke
 COMMENT ON COLUMN dogged.queues.retry_budget IS 'The share of retries among what a worker begins of it within 10 s. Further retries wait. Null: any.';
 
 COMMENT ON COLUMN dogged.queues.min_retries_per_second IS 'So many retries a second each worker may begin whatever retry_budget says, so that a quiet queue can retry.';
+
+COMMENT ON COLUMN dogged.queues.keep_done_days IS 'For how many days its tasks that ended well, or were discarded, cancelled or expired, are kept with their attempts, if that is longer than settings.keep_done_days. Null: as all.';
+
+COMMENT ON COLUMN dogged.queues.keep_failed_days IS 'The same for its dead letters and settings.keep_failed_days.';
 
 CREATE FUNCTION dogged.lock_queue(name text) RETURNS dogged.queues
     LANGUAGE plpgsql
@@ -879,17 +917,35 @@ begin
                           select d.id from dogged.tasks_done d
                            where d.enqueued_at < %3$L and d.finished_at >= %3$L
                              and d.attempt > 0 and (d.attempt > 1 or d.status <> ''succeeded'')
-                             and (d.finished_at at time zone ''UTC'')::date > (d.enqueued_at at time zone ''UTC'')::date)',
+                             and (d.finished_at at time zone ''UTC'')::date > (d.enqueued_at at time zone ''UTC'')::date
+                           union all
+                          select d.id from dogged.tasks_done d where d.finished_at >= %2$L and d.finished_at < %3$L)',
     source, from_time - interval '1 day', to_time);
   get diagnostics copied = row_count;
-  -- Proves to ATTACH what the rows are, so that it need not read them.
-  execute format('alter table dogged.task_attempts_next add constraint in_day check (finished_at is not null
-                  and finished_at >= %L and finished_at < %L)', from_time, to_time);
   execute 'create index on dogged.task_attempts_next (task_id, attempt)';
   return copied;
 end $_$;
 
-COMMENT ON FUNCTION dogged.make_kept_attempts(source text, day date) IS 'Makes task_attempts_next of the rows of one partition of task_attempts whose tasks are failed, pending or running, or ended otherwise on a later day; gives their number.';
+COMMENT ON FUNCTION dogged.make_kept_attempts(source text, day date) IS 'Makes task_attempts_next of the rows of one partition of task_attempts whose tasks are failed, pending or running, ended otherwise on a later day, or are kept longer; gives their number.';
+
+CREATE FUNCTION dogged.make_kept_tasks(parent text, source text, day date) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'on'
+    SET jit TO 'off'
+    AS $_$
+declare
+  copied bigint;
+begin
+  execute format('create table dogged.%I (like dogged.%I including defaults including constraints including storage including indexes)',
+                 parent || '_next', parent);
+  execute format('insert into dogged.%I select t.* from dogged.%I t where t.queue = any ($1)', parent || '_next', source)
+    using dogged.queues_keeping(parent, day);
+  get diagnostics copied = row_count;
+  return copied;
+end $_$;
+
+COMMENT ON FUNCTION dogged.make_kept_tasks(parent text, source text, day date) IS 'Makes tasks_done_next or tasks_failed_next of the rows of one partition whose queues keep them longer; gives their number.';
 
 CREATE FUNCTION dogged.make_partition(parent text, day date) RETURNS boolean
     LANGUAGE plpgsql
@@ -1185,6 +1241,19 @@ begin
 end $$;
 
 COMMENT ON FUNCTION dogged.purge_many(ids bigint[], attempts integer[]) IS 'Deletes dead letters, in the caller''s transaction, without waiting for those that someone else is changing. attempts: only those that failed in that attempt. Gives for each id: purged, or what dogged.dead_letter_standing says.';
+
+CREATE FUNCTION dogged.queues_keeping(parent text, day date) RETURNS text[]
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  select coalesce(array_agg(q.name), '{}')
+    from dogged.queues q cross join dogged.settings s
+   where (day + 1 + case parent when 'tasks_done' then greatest(s.keep_done_days, q.keep_done_days)
+                                else greatest(s.keep_failed_days, q.keep_failed_days) end)::timestamp at time zone 'UTC'
+         > clock_timestamp()
+$$;
+
+COMMENT ON FUNCTION dogged.queues_keeping(parent text, day date) IS 'The queues whose tasks in this day of tasks_done or tasks_failed are to be kept now.';
 
 CREATE FUNCTION dogged.recent_figures() RETURNS TABLE(queue text, attempts bigint, ended_per_minute numeric, failed_per_minute numeric, retry_share numeric, wait_p50 interval, wait_p95 interval, run_p50 interval, run_p95 interval)
     LANGUAGE sql STABLE
@@ -1533,28 +1602,34 @@ end $$;
 
 COMMENT ON FUNCTION dogged.refuse_to_forget_worker() IS 'Keeps a worker''s row for as long as tasks run under it.';
 
-CREATE FUNCTION dogged.replace_attempts(source text, day date, has_rows boolean) RETURNS void
+CREATE FUNCTION dogged.replace_day(parent text, source text, day date, has_rows boolean) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
-  kept constant text := 'task_attempts_kept_' || to_char(day, 'YYYYMMDD');
+  next constant text := parent || '_next';
+  kept constant text := format('%s_kept_%s', parent, to_char(day, 'YYYYMMDD'));
 begin
-  execute 'lock table only dogged.task_attempts in access exclusive mode';
+  -- Proves to ATTACH what the rows are, so that it need not read them.
+  execute format('alter table dogged.%I add constraint of_day check (%s)', next,
+                 pg_get_partition_constraintdef(format('dogged.%I', source)::regclass));
+  execute format('lock table only dogged.%I in access exclusive mode', parent);
   execute format('drop table dogged.%I', source);
   if not has_rows then
-    execute 'drop table dogged.task_attempts_next';
+    execute format('drop table dogged.%I', next);
     return;
   end if;
-  execute format('alter table dogged.task_attempts_next rename to %I', kept);
-  execute format('alter table dogged.task_attempts attach partition dogged.%I for values from (%L) to (%L)', kept,
+  execute format('alter table dogged.%I rename to %I', next, kept);
+  execute format('alter table dogged.%I attach partition dogged.%I for values from (%L) to (%L)', parent, kept,
                  day::timestamp at time zone 'UTC', (day + 1)::timestamp at time zone 'UTC');
-  execute format('alter table dogged.%I drop constraint in_day', kept);
-  execute format('create trigger refuse_truncate before truncate on dogged.%I
-                  execute function dogged.refuse_change_of_history()', kept);
+  execute format('alter table dogged.%I drop constraint of_day', kept);
+  if parent = 'task_attempts' then
+    execute format('create trigger refuse_truncate before truncate on dogged.%I
+                    execute function dogged.refuse_change_of_history()', kept);
+  end if;
 end $$;
 
-COMMENT ON FUNCTION dogged.replace_attempts(source text, day date, has_rows boolean) IS 'Puts task_attempts_next in the place of one partition of task_attempts, or nothing where it has no rows.';
+COMMENT ON FUNCTION dogged.replace_day(parent text, source text, day date, has_rows boolean) IS 'Puts the table …_next in the place of one partition, or nothing where it has no rows.';
 
 CREATE FUNCTION dogged.replay(id bigint, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, args jsonb DEFAULT NULL::jsonb) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1683,6 +1758,22 @@ end $$;
 
 COMMENT ON FUNCTION dogged.replay_many(ids bigint[], run_at timestamp with time zone, per_second double precision, args jsonb[], attempts integer[]) IS 'Makes dead letters pending again, in the caller''s transaction, without waiting for those that someone else is changing. run_at: not before this time; per_second: no more than so many fall due in a second, from then on; args: new args by position, null where they stay; attempts: only those that failed in that attempt. Gives for each id: replayed, with the time when it is due, or args_too_large, or what dogged.dead_letter_standing says.';
 
+CREATE FUNCTION dogged.require_longer_than_all(queue text, setting text, days integer, days_of_all integer) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  if require_longer_than_all.days < days_of_all then
+    raise exception 'the queue "%": % is %, less than that of all queues, %', require_longer_than_all.queue, setting,
+      require_longer_than_all.days, days_of_all
+      using errcode = 'invalid_parameter_value',
+            hint = format('A queue''s tasks can only be kept longer than others. The queue was not changed. To keep those of all others '
+                          'longer than its own, lower %s of dogged.settings and raise theirs.', setting);
+  end if;
+end $$;
+
+COMMENT ON FUNCTION dogged.require_longer_than_all(queue text, setting text, days integer, days_of_all integer) IS 'Raises an error where a queue''s own days would be fewer than those of dogged.settings.';
+
 CREATE FUNCTION dogged.require_queue_name(name text) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1713,14 +1804,15 @@ begin
     select given.key, given.value, rule.least, rule.most, rule.is_whole
       from jsonb_each(require_queue_settings.settings) given
       left join (values ('concurrency', 1.0, 1000.0, true), ('max_depth', 1, 100000000, true),
-                        ('retry_budget', 0.001, 1, false), ('min_retries_per_second', 0.1, 1000000, false))
+                        ('retry_budget', 0.001, 1, false), ('min_retries_per_second', 0.1, 1000000, false),
+                        ('keep_done_days', 1, 3650, true), ('keep_failed_days', 1, 3650, true))
              as rule (key, least, most, is_whole) on rule.key = given.key
      where jsonb_typeof(given.value) <> 'null' or rule.key is null
   loop
     if setting.least is null then
       raise exception 'the queue "%": "%" is not a setting', require_queue_settings.queue, left(setting.key, 60)
         using errcode = 'invalid_parameter_value',
-              hint = 'There are concurrency, max_depth, retry_budget and min_retries_per_second.';
+              hint = 'There are concurrency, max_depth, retry_budget, min_retries_per_second, keep_done_days and keep_failed_days.';
     elsif jsonb_typeof(setting.value) <> 'number'
           or (setting.value)::numeric not between setting.least and setting.most
           or (setting.is_whole and trunc((setting.value)::numeric) <> (setting.value)::numeric) then
@@ -1906,10 +1998,19 @@ begin
   if settings ? 'min_retries_per_second' then
     after_it.min_retries_per_second := coalesce((settings -> 'min_retries_per_second' #>> '{}')::numeric, 10);
   end if;
+  if settings ? 'keep_done_days' then after_it.keep_done_days := (settings -> 'keep_done_days' #>> '{}')::numeric; end if;
+  if settings ? 'keep_failed_days' then after_it.keep_failed_days := (settings -> 'keep_failed_days' #>> '{}')::numeric; end if;
   if after_it is not distinct from before then return false; end if;
+  if after_it.keep_done_days is distinct from before.keep_done_days then
+    perform dogged.require_longer_than_all(before.name, 'keep_done_days', after_it.keep_done_days, s.keep_done_days) from dogged.settings s;
+  end if;
+  if after_it.keep_failed_days is distinct from before.keep_failed_days then
+    perform dogged.require_longer_than_all(before.name, 'keep_failed_days', after_it.keep_failed_days, s.keep_failed_days) from dogged.settings s;
+  end if;
   update dogged.queues q
      set concurrency = after_it.concurrency, max_depth = after_it.max_depth, retry_budget = after_it.retry_budget,
-         min_retries_per_second = after_it.min_retries_per_second
+         min_retries_per_second = after_it.min_retries_per_second,
+         keep_done_days = after_it.keep_done_days, keep_failed_days = after_it.keep_failed_days
    where q.name = before.name;
   perform dogged.record_audit(
     'set_queue', null,
@@ -1919,7 +2020,7 @@ begin
   return true;
 end $$;
 
-COMMENT ON FUNCTION dogged.set_queue(name text, settings jsonb) IS 'Changes settings of a queue, which workers follow at once: {"concurrency": 5, "max_depth": 1000, "retry_budget": 0.2, "min_retries_per_second": 10}. What is not named stays; null takes a setting back. False: all of it was so before.';
+COMMENT ON FUNCTION dogged.set_queue(name text, settings jsonb) IS 'Changes settings of a queue, which workers follow at once: {"concurrency": 5, "max_depth": 1000, "retry_budget": 0.2, "min_retries_per_second": 10, "keep_done_days": 30, "keep_failed_days": 365}. What is not named stays; null takes a setting back. False: all of it was so before.';
 
 CREATE FUNCTION dogged.tags_of_letter(letter jsonb) RETURNS text[]
     LANGUAGE sql IMMUTABLE
@@ -1938,7 +2039,7 @@ end $$;
 
 COMMENT ON FUNCTION dogged.tell_of_queues() IS 'Workers hear of each change of a queue''s settings, also by a plain UPDATE.';
 
-CREATE FUNCTION dogged.thin_kept_attempts(day date, OUT partition text, OUT outcome text, OUT rows_kept bigint) RETURNS record
+CREATE FUNCTION dogged.thin_kept_day(parent text, day date, OUT partition text, OUT outcome text, OUT rows_kept bigint) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET lock_timeout TO '200ms'
@@ -1949,15 +2050,13 @@ begin
     return;
   end if;
   select p.partition into partition
-    from dogged.partitions p where p.parent = 'task_attempts' and p.is_kept and p.day = thin_kept_attempts.day;
+    from dogged.partitions p where p.parent = thin_kept_day.parent and p.is_kept and p.day = thin_kept_day.day;
   if not found then
     outcome := 'nothing';
     return;
   end if;
   begin
-    execute format('lock table dogged.%I in share mode', partition);
-    rows_kept := dogged.make_kept_attempts(partition, day);
-    perform dogged.replace_attempts(partition, day, rows_kept > 0);
+    rows_kept := dogged.keep_rows_of_day(parent, partition, day);
     outcome := 'thinned';
   exception when lock_not_available then
     rows_kept := null;
@@ -1965,7 +2064,7 @@ begin
   end;
 end $$;
 
-COMMENT ON FUNCTION dogged.thin_kept_attempts(day date, OUT partition text, OUT outcome text, OUT rows_kept bigint) IS 'Leaves of a day''s kept attempts those whose task is still there, and drops the partition where there are none. outcome: thinned, nothing, postponed or busy, as of dogged.drop_oldest_day.';
+COMMENT ON FUNCTION dogged.thin_kept_day(parent text, day date, OUT partition text, OUT outcome text, OUT rows_kept bigint) IS 'Leaves of what retention has left of a day what is to be kept still, and drops the partition where that is nothing. outcome: thinned, nothing, postponed or busy, as of dogged.drop_oldest_day.';
 
 ALTER TABLE dogged.audit ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME dogged.audit_id_seq
@@ -2385,21 +2484,33 @@ CREATE VIEW dogged.partitions AS
  SELECT (parent.relname)::text AS parent,
     (part.relname)::text AS partition,
     days.day,
-    (part.relname ~ '_kept_'::text) AS is_kept,
+    days.is_kept,
     ((((days.day + 1) +
         CASE parent.relname
-            WHEN 'tasks_done'::name THEN settings.keep_done_days
-            WHEN 'tasks_failed'::name THEN settings.keep_failed_days
+            WHEN 'tasks_done'::name THEN GREATEST(settings.keep_done_days,
+            CASE
+                WHEN days.is_kept THEN longest.keep_done_days
+                ELSE NULL::integer
+            END)
+            WHEN 'tasks_failed'::name THEN GREATEST(settings.keep_failed_days,
+            CASE
+                WHEN days.is_kept THEN longest.keep_failed_days
+                ELSE NULL::integer
+            END)
             ELSE settings.keep_attempts_days
         END))::timestamp without time zone AT TIME ZONE 'UTC'::text) AS kept_until,
     (pg_table_size((part.oid)::regclass) + pg_indexes_size((part.oid)::regclass)) AS bytes
-   FROM ((((dogged.settings
+   FROM (((((dogged.settings
+     CROSS JOIN ( SELECT max(q.keep_done_days) AS keep_done_days,
+            max(q.keep_failed_days) AS keep_failed_days
+           FROM dogged.queues q) longest)
      JOIN pg_class parent ON ((parent.oid = ANY (ARRAY[('dogged.tasks_done'::regclass)::oid, ('dogged.tasks_failed'::regclass)::oid, ('dogged.task_attempts'::regclass)::oid]))))
      JOIN pg_inherits ON ((pg_inherits.inhparent = parent.oid)))
      JOIN pg_class part ON (((part.oid = pg_inherits.inhrelid) AND (part.relname ~ '_[0-9]{8}$'::text))))
-     CROSS JOIN LATERAL ( SELECT to_date("right"((part.relname)::text, 8), 'YYYYMMDD'::text) AS day) days);
+     CROSS JOIN LATERAL ( SELECT to_date("right"((part.relname)::text, 8), 'YYYYMMDD'::text) AS day,
+            (part.relname ~ '_kept_'::text) AS is_kept) days);
 
-COMMENT ON VIEW dogged.partitions IS 'One row for each day (UTC) of tasks_done, tasks_failed and task_attempts. Retention drops it after kept_until; of attempts it keeps those whose task is still there, in a smaller partition (is_kept).';
+COMMENT ON VIEW dogged.partitions IS 'One row for each day (UTC) of tasks_done, tasks_failed and task_attempts. Retention drops it after kept_until; in a smaller partition (is_kept) it keeps tasks of queues that are kept longer, and attempts whose task is still there.';
 
 COMMENT ON COLUMN dogged.partitions.parent IS 'tasks_done, tasks_failed or task_attempts.';
 
@@ -2407,9 +2518,9 @@ COMMENT ON COLUMN dogged.partitions.partition IS 'The name of the table that hol
 
 COMMENT ON COLUMN dogged.partitions.day IS 'Of finished_at, in UTC.';
 
-COMMENT ON COLUMN dogged.partitions.is_kept IS 'What retention has left of a day of attempts.';
+COMMENT ON COLUMN dogged.partitions.is_kept IS 'What retention has left of a day.';
 
-COMMENT ON COLUMN dogged.partitions.kept_until IS 'When the day is old enough to be dropped.';
+COMMENT ON COLUMN dogged.partitions.kept_until IS 'When the day is old enough to be dropped; of what is left of tasks: when the last of them are.';
 
 COMMENT ON COLUMN dogged.partitions.bytes IS 'Of the table and its indexes.';
 
@@ -2653,7 +2764,7 @@ CREATE VIEW dogged.rights AS
     r.privileges,
     r.roles,
     r.except_columns
-   FROM ( VALUES ('schema_migrations'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('schema_files'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('rights'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'update'::text,'{operator}'::text[],'{only_row,role_prefix}'::text[]), ('queues'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('queue_depths'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('workers'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('workers'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('claims'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('claims'::text,'insert, delete'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('circuits'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'update'::text,'{worker,operator}'::text[],'{}'::text[]), ('producer_calls'::text,'select'::text,'{}'::text[],'{}'::text[]), ('tasks'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_live'::text,'select, update, delete'::text,'{worker}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('task_attempts_default'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('tasks_id_seq'::text,'select, usage'::text,'{worker}'::text[],'{}'::text[]), ('task_attempts'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_attempts'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('audit'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('audit'::text,'select'::text,'{viewer}'::text[],'{details}'::text[]), ('redacted_tasks'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_timeline'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letters'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('queue_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('recent_figures'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('worker_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('partitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('enqueue'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_many'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('note_call'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('reserve_producer'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('call_made'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('answer_made'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('create_queue'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('complete_in'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('refuse_completion'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('moment_ago'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('place_in_front'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('make_partitions'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('drop_oldest_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('kept_days_to_thin'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('thin_kept_attempts'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_workers'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_calls'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('redacted'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_fingerprint'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('are_sound_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('mistake_in_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tags_of_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('dead_letter_matches'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letter_standing'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('export_dead_letters'::text,'execute'::text,'{operator}'::text[],'{}'::text[]), ('import_dead_letters'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('cancel'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('reschedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('pause_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('resume_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('set_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('record_audit'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('is_sound_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('has_room'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('held_of_queue'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('require_room'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_for_depth'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('prepare_to_count'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tell_of_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_name'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('nearest_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('lock_queue'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_actor'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_dead_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_partition'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('days_to_make'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_attempts'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('replace_attempts'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_bad_retention'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_history'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_audit'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_to_forget_worker'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('role_names'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_roles'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('revoke_rights'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('grant_rights'::text,'execute'::text,'{}'::text[],'{}'::text[])) r(object, privileges, roles, except_columns);
+   FROM ( VALUES ('schema_migrations'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('schema_files'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('rights'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'update'::text,'{operator}'::text[],'{only_row,role_prefix}'::text[]), ('queues'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('queue_depths'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('workers'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('workers'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('claims'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('claims'::text,'insert, delete'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('circuits'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'update'::text,'{worker,operator}'::text[],'{}'::text[]), ('producer_calls'::text,'select'::text,'{}'::text[],'{}'::text[]), ('tasks'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_live'::text,'select, update, delete'::text,'{worker}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('task_attempts_default'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('tasks_id_seq'::text,'select, usage'::text,'{worker}'::text[],'{}'::text[]), ('task_attempts'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_attempts'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('audit'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('audit'::text,'select'::text,'{viewer}'::text[],'{details}'::text[]), ('redacted_tasks'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_timeline'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letters'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('queue_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('recent_figures'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('worker_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('partitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('enqueue'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_many'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('note_call'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('reserve_producer'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('call_made'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('answer_made'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('create_queue'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('complete_in'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('refuse_completion'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('moment_ago'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('place_in_front'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('make_partitions'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('drop_oldest_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('kept_days_to_thin'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('thin_kept_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_workers'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_calls'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('redacted'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_fingerprint'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('are_sound_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('mistake_in_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tags_of_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('dead_letter_matches'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letter_standing'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('export_dead_letters'::text,'execute'::text,'{operator}'::text[],'{}'::text[]), ('import_dead_letters'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('cancel'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('reschedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('pause_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('resume_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('set_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('record_audit'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('is_sound_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('has_room'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('held_of_queue'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('require_room'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_for_depth'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('prepare_to_count'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tell_of_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_name'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('nearest_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('lock_queue'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_longer_than_all'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_actor'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_dead_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_partition'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('days_to_make'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_attempts'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_tasks'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('queues_keeping'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('keep_rows_of_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('replace_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_bad_retention'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_history'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_audit'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_to_forget_worker'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('role_names'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_roles'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('revoke_rights'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('grant_rights'::text,'execute'::text,'{}'::text[],'{}'::text[])) r(object, privileges, roles, except_columns);
 
 COMMENT ON VIEW dogged.rights IS 'Who may use which table, view, sequence or function: what `dogged migrate` grants where `dogged migrate --roles` has made the roles.';
 

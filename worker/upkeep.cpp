@@ -185,8 +185,7 @@ bool Upkeep::apply_retention() {
     } else if (!step.is_done()) {
       log_->debug("retention: {} is {}", step.what, step.outcome);
     } else if (step.rows.value_or(0) > 0) {
-      log_->info("retention: {} {}; {} attempts of tasks that are still there stay", step.outcome, step.what,
-                 *step.rows);
+      log_->info("retention: {} {}; {} rows that are kept longer stay", step.outcome, step.what, *step.rows);
     } else {
       log_->info("retention: {} {}", step.outcome, step.what);
     }

@@ -2,13 +2,14 @@
 #include "retention/retention.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "sql_statements.hpp"
 
 namespace dogged::retention {
 namespace {
 
-/// Of drop_oldest_day.sql or thin_kept_attempts.sql.
+/// Of drop_oldest_day.sql or thin_kept_day.sql.
 Step step_of(const db::Row& row, const std::string& table) {
   return {row.maybe_text("partition").value_or(table), std::string{row.text("outcome")}, row.maybe_number("rows_kept")};
 }
@@ -28,12 +29,12 @@ class Round {
     }
   }
 
-  void thin_kept_attempts() {
+  void thin_kept_days(const std::string& table) {
     if (!goes_on_()) return;
-    for (const db::Row& day : connection_.run(sql::kept_days_to_thin)) {
+    for (const db::Row& day : connection_.run(sql::kept_days_to_thin, db::Params{}.add(table))) {
       if (!goes_on_()) return;
-      const db::Rows rows = connection_.run(sql::thin_kept_attempts, db::Params{}.add(day.text("day")));
-      Step step = step_of(rows.one(), "task_attempts");
+      const db::Rows rows = connection_.run(sql::thin_kept_day, db::Params{}.add(table).add(day.text("day")));
+      Step step = step_of(rows.one(), table);
       step.is_thinning = true;
       if (step.outcome != "nothing") steps.push_back(std::move(step));
     }
@@ -56,12 +57,13 @@ class Round {
 
 std::vector<Step> apply(db::Connection& connection, Extent extent, const std::function<bool()>& goes_on) {
   Round round{connection, goes_on};
-  // Dead letters before attempts, so that the attempts of those that go are not copied first.
-  for (const char* table : {"tasks_done", "tasks_failed", "task_attempts"}) round.drop_days(table);
+  // Tasks before attempts, so that the attempts of those that go are not copied first.
+  constexpr std::array tables{"tasks_done", "tasks_failed", "task_attempts"};
+  for (const char* table : tables) round.drop_days(table);
   const bool has_dropped =
       std::any_of(round.steps.begin(), round.steps.end(), [](const Step& step) { return step.is_done(); });
   if (has_dropped || extent == Extent::everything) {
-    round.thin_kept_attempts();
+    for (const char* table : tables) round.thin_kept_days(table);
     round.forget_workers();
   }
   return std::move(round.steps);

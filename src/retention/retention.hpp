@@ -16,16 +16,17 @@ namespace dogged::retention {
 struct Step {
   std::string what;     ///< a partition or, where none could be named, its table; `workers`
   std::string outcome;  ///< `dropped`, `thinned`, `forgotten`; `postponed`, `busy`: not done, to be tried again
-  /// Attempts that stay, where a day of attempts was dropped or thinned; workers that were forgotten.
+  /// What stays of a day that was dropped or thinned: tasks of queues that are kept longer, attempts of tasks that are
+  /// still there. Of `workers` how many were forgotten.
   std::optional<std::int64_t> rows;
-  bool is_thinning = false;  ///< of attempts that were kept when their day was dropped
+  bool is_thinning = false;  ///< of what stayed when its day was dropped
 
   [[nodiscard]] bool is_done() const { return outcome != "postponed" && outcome != "busy"; }
 };
 
 enum class Extent {
   days,       ///< days that are due; the rest only where there was one
-  everything  ///< kept attempts of tasks that are gone and workers that nothing names as well
+  everything  ///< what stayed of a day and need not any more, and workers that nothing names, as well
 };
 
 /// One round; what it did, nothing where nothing was due. `goes_on` is asked before each step.

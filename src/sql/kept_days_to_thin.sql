@@ -1,2 +1,2 @@
--- The days of kept attempts with rows whose task is neither a dead letter nor pending or running any more.
-select day::text as day from dogged.kept_days_to_thin() as day order by day
+-- The days of the table $1 (tasks_done, tasks_failed, task_attempts) of which retention has left what is not to be kept any more.
+select day::text as day from dogged.kept_days_to_thin($1) as day

@@ -7,7 +7,7 @@ select q.name,
        coalesce(q.paused_at is not null and (q.paused_until is null or q.paused_until > clock_timestamp()), false) as is_paused,
        (extract(epoch from q.paused_at) * 1000000)::bigint as paused_at_us,
        (extract(epoch from q.paused_until) * 1000000)::bigint as paused_until_us,
-       q.max_depth, q.concurrency, q.retry_budget, q.min_retries_per_second,
+       q.max_depth, q.concurrency, q.retry_budget, q.min_retries_per_second, q.keep_done_days, q.keep_failed_days,
        (extract(epoch from q.created_at) * 1000000)::bigint as created_at_us
   from dogged.queues q
   left join dogged.tasks_live t on t.queue = q.name

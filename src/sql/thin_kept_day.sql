@@ -1,2 +1,2 @@
--- Leaves of the kept attempts of day $1 those whose task is still there.
-select partition, outcome, rows_kept from dogged.thin_kept_attempts($1::date)
+-- Leaves of what retention has left of day $2 of the table $1 what is to be kept still.
+select partition, outcome, rows_kept from dogged.thin_kept_day($1, $2::date)

@@ -229,6 +229,110 @@ TEST_CASE("dead letters that are older than they are kept take their attempts al
   CHECK_FALSE(has_attempt(database, dead));
 }
 
+namespace {
+
+void move_to_queue(TestDatabase& database, const std::string& queue, const std::vector<TaskId>& tasks) {
+  database.run("insert into dogged.queues (name) values ($1) on conflict do nothing", db::Params{}.add(queue));
+  for (const TaskId id : tasks) {
+    database.run("update dogged.tasks set queue = $1 where id = $2::bigint", db::Params{}.add(queue).add(id));
+  }
+}
+
+void set_queue(TestDatabase& database, const std::string& queue, const std::string& settings) {
+  database.run("select dogged.set_queue($1, $2::jsonb)", db::Params{}.add(queue).add(settings));
+}
+
+std::string row_of(TestDatabase& database, TaskId id) {
+  return database.value(
+      "select t::text || coalesce((select string_agg(a::text, ' ') from dogged.task_attempts a where a.task_id = "
+      "t.id), "
+      "'') as value from dogged.tasks t where t.id = $1::bigint",
+      db::Params{}.add(id));
+}
+
+}  // namespace
+
+TEST_CASE("a queue's own days keep its tasks and their attempts, unchanged, and those of no other queue") {
+  TestDatabase database;
+  for (const int days_ago : {long_ago, 100}) make_day(database, days_ago);
+  const TaskId kept = add_task(database, "succeeded", long_ago);
+  const TaskId cancelled = add_task(database, "cancelled", long_ago);
+  const TaskId kept_dead = add_task(database, "failed", 100);
+  const TaskId other = add_task(database, "succeeded", long_ago);
+  const TaskId other_dead = add_task(database, "failed", 100);
+  move_to_queue(database, "payments", {kept, cancelled, kept_dead});
+  set_queue(database, "payments", R"({"keep_done_days": 30, "keep_failed_days": 200})");
+  const std::string before = row_of(database, kept);
+  const std::string dead_before = row_of(database, kept_dead);
+
+  CHECK(outcomes(apply(database)) == "dropped 5");  // the empty day of tasks_done as well
+  CHECK(row_of(database, kept) == before);
+  CHECK(row_of(database, kept_dead) == dead_before);
+  CHECK(has_attempt(database, cancelled));
+  CHECK(database.status_of(other) == "none");
+  CHECK_FALSE(has_attempt(database, other));
+  CHECK(database.status_of(other_dead) == "none");
+  CHECK_FALSE(has_attempt(database, other_dead));
+  CHECK(database.value(
+            "select string_agg(parent, ' ' order by parent, day) as value from dogged.partitions where is_kept") ==
+        "task_attempts task_attempts tasks_done tasks_failed");
+  CHECK(apply(database).empty());
+  CHECK(database.value(
+            "select count(*) as value from dogged.partitions where is_kept and parent = 'tasks_done' and kept_until = "
+            "(day + 31)::timestamp at time zone 'UTC'") == "1");
+
+  // What stays is found and changed as before: a dead letter of it is replayed.
+  CHECK(database.value("select count(*) as value from dogged.replay($1::bigint)", db::Params{}.add(kept_dead)) == "1");
+  CHECK(database.status_of(kept_dead) == "pending");
+}
+
+TEST_CASE("what a queue's own days have kept goes when they are over, are made fewer, or are taken back") {
+  TestDatabase database;
+  for (const int days_ago : {long_ago, 12}) make_day(database, days_ago);
+  const TaskId older = add_task(database, "succeeded", long_ago);
+  const TaskId younger = add_task(database, "succeeded", 12);
+  const TaskId of_another = add_task(database, "succeeded", long_ago);
+  move_to_queue(database, "payments", {older, younger});
+  move_to_queue(database, "ledger", {of_another});
+  set_queue(database, "payments", R"({"keep_done_days": 30})");
+  set_queue(database, "ledger", R"({"keep_done_days": 40})");
+  REQUIRE(outcomes(apply(database)) == "dropped 4");
+  REQUIRE(database.status_of(older) == "succeeded");
+
+  set_queue(database, "payments", R"({"keep_done_days": 15})");
+  CHECK(outcomes(apply(database)) == "thinned 2");  // the older day and its attempts
+  CHECK(database.status_of(older) == "none");
+  CHECK_FALSE(has_attempt(database, older));
+  CHECK(has_attempt(database, of_another));
+  CHECK(has_attempt(database, younger));
+  set_queue(database, "payments", R"({"keep_done_days": null})");
+  CHECK(outcomes(apply(database)) == "thinned 2");
+  CHECK(database.status_of(younger) == "none");
+  CHECK(database.status_of(of_another) == "succeeded");
+
+  // Kept longer by all, nothing of it goes for the sake of its queue.
+  database.run("update dogged.settings set keep_done_days = 60, keep_attempts_days = 60");
+  set_queue(database, "ledger", R"({"keep_done_days": null})");
+  CHECK(apply(database).empty());
+  CHECK(database.status_of(of_another) == "succeeded");
+}
+
+TEST_CASE("a queue with fewer days than all is refused, with what to do instead") {
+  TestDatabase database;
+  const auto refused = [&](const std::string& settings) {
+    return error_of<InvalidInput>([&] { set_queue(database, "default", settings); });
+  };
+  const InvalidInput fewer = refused(R"({"keep_done_days": 6})");
+  CHECK(contains(fewer.message(), "the queue \"default\": keep_done_days is 6, less than that of all queues, 7"));
+  CHECK(contains(fewer.hint(), "lower keep_done_days of "));
+  CHECK(contains(refused(R"({"keep_failed_days": 89})").message(),
+                 "keep_failed_days is 89, less than that of all queues, 90"));
+  CHECK(contains(refused(R"({"keep_done_days": 3651})").message(), "a whole number from 1 to 3650"));
+  CHECK_NOTHROW(set_queue(database, "default", R"({"keep_done_days": 7, "keep_failed_days": 3650})"));
+  database.run("update dogged.settings set keep_done_days = 8, keep_attempts_days = 8");
+  CHECK_NOTHROW(set_queue(database, "default", R"({"concurrency": 2})"));  // of no use now, and in nobody's way
+}
+
 TEST_CASE("what was written late into the default partition is kept or dropped as what came in time") {
   TestDatabase database;
   const TaskId succeeded = add_task(database, "succeeded", long_ago);
