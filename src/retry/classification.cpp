@@ -2,6 +2,7 @@
 // So two spellings of a name (ServerBusy, server-busy) are one error, and a code has one category.
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <system_error>
 
 #include <dogged/classification.hpp>
@@ -23,7 +24,8 @@ constexpr bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 constexpr char to_upper(char c) { return is_lower(c) ? static_cast<char>(c - 'a' + 'A') : c; }
 
-/// An error code in the making. What becomes too long, or does not begin with a letter, is `<prefix>UNKNOWN`.
+/// An error code in the making, of A-Z 0-9 _. What becomes too long, or does not begin with a letter, is
+/// `<prefix>UNKNOWN`.
 class CodeBuilder {
  public:
   explicit CodeBuilder(std::string_view prefix) noexcept : prefix_(prefix) { append(prefix); }
@@ -37,8 +39,9 @@ class CodeBuilder {
   }
 
   [[nodiscard]] ErrorCode code() const noexcept {
-    const std::string_view made{text_.data(), std::min(size_, text_.size())};
-    if (size_ > prefix_.size() && size_ <= text_.size() && detail::is_valid_error_code(made)) return made;
+    if (size_ > prefix_.size() && size_ <= text_.size() && is_upper(text_[0])) {
+      return std::string_view{text_.data(), size_};
+    }
     CodeBuilder unknown{prefix_};
     unknown.append("UNKNOWN");
     return std::string_view{unknown.text_.data(), unknown.size_};
@@ -119,9 +122,15 @@ std::string_view azure_name(std::string_view code) noexcept {
   return without_prefix(without_prefix(code, "com.microsoft:"), "amqp:");
 }
 
-/// The first word of the line without its minus, if it is a kind: upper case.
+/// Without its minus and what ends it.
+std::string_view redis_line(std::string_view reply) noexcept {
+  reply = without_prefix(reply, "-");
+  return reply.substr(0, std::min(reply.find('\r'), reply.find('\n')));
+}
+
+/// The first word of the line, if it is a kind: upper case.
 std::string_view redis_kind(std::string_view line) noexcept {
-  const std::string_view word = line.substr(0, line.find_first_of(" \r\n"));
+  const std::string_view word = line.substr(0, line.find(' '));
   const bool is_kind = std::all_of(word.begin(), word.end(), [](char c) { return is_upper(c) || is_digit(c); });
   return is_kind ? word : std::string_view{};
 }
@@ -136,7 +145,7 @@ const CodeTable& table_of(CodeSource source) noexcept {
   return *found;
 }
 
-Classification with_wait_of(const HttpHeaders& headers, Classification failure) noexcept {
+Classification with_wait(const HttpHeaders& headers, Classification failure) noexcept {
   if (const auto wait = parse_retry_after_ms(headers.retry_after_ms)) {
     failure.retry_after = *wait;
   } else if (const auto seconds = parse_retry_after(headers.retry_after, headers.date, headers.now)) {
@@ -145,19 +154,13 @@ Classification with_wait_of(const HttpHeaders& headers, Classification failure) 
   return failure;
 }
 
-Classification with_wait_of(const GrpcResponse& response, Classification failure) noexcept {
-  if (!response.retry_pushback_ms.empty()) {
-    const auto pushback = parse_retry_after_ms(response.retry_pushback_ms);
-    if (!pushback || response.retry_pushback_ms.find('-') != std::string_view::npos) {
-      return {.category = Category::permanent,
-              .code = "GRPC_DO_NOT_RETRY",
-              .reason = "the server asks not to try again (grpc-retry-pushback-ms)"};
-    }
-    failure.retry_after = *pushback;
-  } else if (response.retry_delay) {
-    failure.retry_after = std::clamp(*response.retry_delay, milliseconds{0}, milliseconds{retry_after_max});
-  }
-  return failure;
+/// A6 has it as a 32-bit number; what is none asks for the same as a negative one: not to try again.
+std::optional<milliseconds> pushback_wait(std::string_view pushback) noexcept {
+  std::int32_t count = 0;
+  const auto read = std::from_chars(pushback.data(), pushback.data() + pushback.size(), count);
+  const bool is_number = read.ec == std::errc{} && read.ptr == pushback.data() + pushback.size();
+  if (!is_number || count < 0) return std::nullopt;
+  return std::min(milliseconds{count}, milliseconds{retry_after_max});
 }
 
 constexpr std::string_view to_text(CodeSource source) noexcept {
@@ -210,7 +213,8 @@ std::optional<Classification> Classifier::find(const Wanted& wanted) const noexc
                           own->reason};
   }
   if (wanted.row == nullptr) return std::nullopt;
-  return Classification{wanted.row->category, wanted.row->code, delay(wanted.row->category), wanted.row->reason};
+  const ErrorCode& code = wanted.key.view() == wanted.row->code ? wanted.key : ErrorCode{wanted.row->code};
+  return Classification{wanted.row->category, code, delay(wanted.row->category), wanted.row->reason};
 }
 
 Classification Classifier::find_or_unknown(const Wanted& wanted) const noexcept {
@@ -237,7 +241,7 @@ Classification Classifier::http_status(int status) const noexcept {
 }
 
 Classification Classifier::http(int status, const HttpHeaders& headers) const noexcept {
-  return with_wait_of(headers, http_status(status));
+  return with_wait(headers, http_status(status));
 }
 
 Classification Classifier::sqlstate(std::string_view sqlstate) const noexcept {
@@ -255,6 +259,22 @@ Classification Classifier::errno_number(int number) const noexcept {
   return find_or_unknown(Wanted::by_number(CodeSource::errno_number, number));
 }
 
+/// What fails for good keeps its own code; nothing else says why.
+Classification Classifier::with_wait_of(const GrpcResponse& response, Classification failure) const noexcept {
+  if (response.retry_pushback_ms.empty()) {
+    if (response.retry_delay) {
+      failure.retry_after = std::clamp(*response.retry_delay, milliseconds{0}, milliseconds{retry_after_max});
+    }
+    return failure;
+  }
+  const auto pushback = pushback_wait(response.retry_pushback_ms);
+  if (!pushback && failure.category != Category::permanent) {
+    return find_or_unknown(Wanted::by_name(CodeSource::grpc, "DO_NOT_RETRY"));
+  }
+  if (pushback) failure.retry_after = *pushback;
+  return failure;
+}
+
 Classification Classifier::grpc(int code, const GrpcResponse& response) const noexcept {
   return with_wait_of(response, find_or_unknown(Wanted::by_number(CodeSource::grpc, code)));
 }
@@ -267,11 +287,11 @@ Classification Classifier::grpc(std::string_view code, const GrpcResponse& respo
 }
 
 Classification Classifier::aws(std::string_view code, const HttpHeaders& headers) const noexcept {
-  return with_wait_of(headers, find_or_unknown(Wanted::by_name(CodeSource::aws, aws_name(code))));
+  return with_wait(headers, find_or_unknown(Wanted::by_name(CodeSource::aws, aws_name(code))));
 }
 
 Classification Classifier::azure(std::string_view code, const HttpHeaders& headers) const noexcept {
-  return with_wait_of(headers, find_or_unknown(Wanted::by_name(CodeSource::azure, azure_name(code))));
+  return with_wait(headers, find_or_unknown(Wanted::by_name(CodeSource::azure, azure_name(code))));
 }
 
 Classification Classifier::mongodb(int code, std::span<const std::string_view> labels) const noexcept {
@@ -294,12 +314,13 @@ Classification Classifier::mongodb(int code, std::initializer_list<std::string_v
 }
 
 Classification Classifier::redis(std::string_view error_line) const noexcept {
-  std::string_view line = without_prefix(error_line, "-");
-  line = line.substr(0, line.find_first_of("\r\n"));
-  if (redis_kind(line).empty()) return {.code = "REDIS_UNKNOWN", .reason = "not a Redis error"};
-  const bool may_be_a_row = line.size() <= limits::error_code_bytes;  // not a megabyte that somebody sent
+  const std::string_view line = redis_line(error_line);
+  const std::string_view kind = redis_kind(line);
+  if (kind.empty()) return {.code = "REDIS_UNKNOWN", .reason = "not a Redis error"};
+  // The one line of the table that tells more than its kind is an ERR. And not a megabyte that somebody sent.
+  const bool may_be_a_row = (kind == "ERR" || !rows_.empty()) && line.size() <= limits::error_code_bytes;
   if (const auto found = may_be_a_row ? find(Wanted::by_name(CodeSource::redis, line)) : std::nullopt) return *found;
-  return find_or_unknown(Wanted::by_name(CodeSource::redis, redis_kind(line)));
+  return find_or_unknown(Wanted::by_name(CodeSource::redis, kind));
 }
 
 Classification Classifier::name(std::string_view name) const noexcept {
@@ -370,7 +391,7 @@ Classifier& Classifier::set(CodeSource source, std::string_view name, const Row&
   if (has_numbers && !name.empty() && std::all_of(name.begin(), name.end(), is_digit)) {
     refuse_name(source, name, "it is a number, by which no name is looked for; add it by its number");
   }
-  if (source == CodeSource::redis) name = without_prefix(name, "-");
+  if (source == CodeSource::redis) name = redis_line(name);
   if (source == CodeSource::redis && redis_kind(name).empty()) {
     refuse_name(source, name, "a Redis error begins with its kind, a word of A-Z 0-9");
   }

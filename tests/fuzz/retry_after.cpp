@@ -9,6 +9,7 @@
 #include "fuzz.hpp"
 
 using std::chrono::seconds;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -47,4 +48,11 @@ void fuzz::check(std::string_view input) {
   const auto said = dogged::parse_retry_after(std::to_string(number), date, now);
   require(said == std::clamp(seconds{number}, seconds{0}, dogged::retry_after_max), "a number is that many seconds");
   require_dates_are_read(seconds{number});
+
+  const std::chrono::milliseconds most{dogged::retry_after_max};
+  const auto wait_ms = dogged::parse_retry_after_ms(header);
+  if (wait_ms) require(*wait_ms >= 0ms && *wait_ms <= most, "a wait in milliseconds is 0 to 24 h", header);
+  require(
+      dogged::parse_retry_after_ms(std::to_string(number)) == std::clamp(std::chrono::milliseconds{number}, 0ms, most),
+      "a number is that many milliseconds");
 }

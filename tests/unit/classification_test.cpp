@@ -73,7 +73,7 @@ Classification classify_row(CodeSource source, const detail::CodeRow& row) {
     case CodeSource::errno_number:
       return classify_errno(row.number);
     case CodeSource::grpc:
-      return classify_grpc(row.number);
+      return row.number == detail::CodeRow::no_number ? classify_grpc(row.name) : classify_grpc(row.number);
     case CodeSource::aws:
       return classify_aws(row.name);
     case CodeSource::azure:
@@ -312,13 +312,15 @@ TEST_CASE("gRPC's pushback and RetryInfo are the wait, the pushback first") {
 }
 
 TEST_CASE("A pushback of gRPC that is negative or no number asks not to try again") {
-  for (const char* pushback : {"-1", "soon", " ", "-"}) {
+  for (const char* pushback : {"-1", "soon", " ", "-", "8.5", " 8", "99999999999999999999"}) {
     INFO(pushback);
     CHECK(text_of(classify_grpc(14, {.retry_pushback_ms = pushback, .retry_delay = 3s})) ==
           "permanent GRPC_DO_NOT_RETRY");
     CHECK(classify_grpc("UNAVAILABLE", {.retry_pushback_ms = pushback}).retry_after == std::nullopt);
     CHECK_FALSE(codes::grpc_retryable.contains(classify_grpc(8, {.retry_pushback_ms = pushback}).code.view()));
+    CHECK(text_of(classify_grpc(3, {.retry_pushback_ms = pushback})) == "permanent GRPC_INVALID_ARGUMENT");
   }
+  CHECK(text_of(classify_name("GRPC_DO_NOT_RETRY")) == "permanent GRPC_DO_NOT_RETRY");
 }
 
 TEST_CASE("The headers of AWS and Azure are the wait, milliseconds before seconds") {
@@ -328,6 +330,12 @@ TEST_CASE("The headers of AWS and Azure are the wait, milliseconds before second
   CHECK(classify_azure("ServerBusy", {.retry_after = "7", .retry_after_ms = "unreadable"}).retry_after == 7s);
   CHECK(classify_azure("ServerBusy", {.retry_after = "unreadable"}).retry_after == 60s);
   CHECK(classify_http(429, {.retry_after = "7", .retry_after_ms = "33"}).retry_after == 33ms);
+  const Classifier own = Classifier{}
+                             .set(CodeSource::aws, "SlowDown", {.category = throttled, .retry_after = 5s})
+                             .set(CodeSource::grpc, "UNAVAILABLE", {.category = transient, .retry_after = 5s});
+  CHECK(own.aws("SlowDown", {.retry_after_ms = "33"}).retry_after == 33ms);  // what the source asks for goes first
+  CHECK(own.grpc(14, {.retry_delay = 3s}).retry_after == 3s);
+  CHECK(own.grpc(14).retry_after == 5s);
 }
 
 TEST_CASE("AWS's codes, as its services send them") {

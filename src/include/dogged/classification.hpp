@@ -54,9 +54,9 @@ struct HttpHeaders {
 /// What a gRPC response says about trying again, beside its status.
 struct GrpcResponse {
   /// The trailer grpc-retry-pushback-ms, as it came; empty: there was none. A number is the wait in milliseconds, and
-  /// goes before retry_delay. What is negative or no number asks not to try again at all: the classification is
-  /// permanent, with the code GRPC_DO_NOT_RETRY
-  /// (https://github.com/grpc/proposal/blob/master/A6-client-retries.md#pushback).
+  /// goes before retry_delay. What is negative or no number asks not to try again: what is not permanent by itself
+  /// becomes it, with the code GRPC_DO_NOT_RETRY, which no list has (auto_retry_for {"*"} retries it all the same).
+  /// https://github.com/grpc/proposal/blob/master/A6-client-retries.md#pushback
   std::string_view retry_pushback_ms = {};
   /// The retry_delay of a google.rpc.RetryInfo among the status's details. What is negative is 0; cut to 24 h.
   std::optional<milliseconds> retry_delay = {};
@@ -160,6 +160,7 @@ class Classifier {
   [[nodiscard]] Classification find_or_unknown(const Wanted& wanted) const noexcept;
   [[nodiscard]] Classification find_class_of(const Wanted& error, const Wanted& its_class) const noexcept;
   [[nodiscard]] Classification http_status(int status) const noexcept;
+  [[nodiscard]] Classification with_wait_of(const GrpcResponse& response, Classification failure) const noexcept;
 
   std::vector<OwnRow> rows_;
 };

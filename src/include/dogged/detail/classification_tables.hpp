@@ -305,6 +305,8 @@ inline constexpr CodeRow grpc_rows[] = {
     {14, "UNAVAILABLE", "GRPC_UNAVAILABLE", transient, "the service is down for now"},
     {15, "DATA_LOSS", "GRPC_DATA_LOSS", permanent, "data is lost"},
     {16, "UNAUTHENTICATED", "GRPC_UNAUTHENTICATED", permanent, "the credentials are missing or wrong"},
+    {"DO_NOT_RETRY", "GRPC_DO_NOT_RETRY", permanent, "the server asks not to try again (grpc-retry-pushback-ms)",
+     "https://github.com/grpc/proposal/blob/master/A6-client-retries.md#pushback"},
 };
 inline constexpr CodeTable grpc{CodeSource::grpc, "GRPC_", "https://grpc.io/docs/guides/status-codes/", grpc_rows};
 
