@@ -254,7 +254,7 @@ void add_set(CLI::App& queues, Invocation& invocation) {
       "  dogged queues set emails --concurrency 5          on each worker, whatever it was started with\n"
       "  dogged queues set emails --max-depth 100000       enqueue is refused beyond it\n"
       "  dogged queues set emails --retry-budget 20%       further retries wait; see docs/queues.md\n"
-      "  dogged queues set payments --keep-done-days 365   longer than settings.keep_done_days has all kept\n"
+      "  dogged queues set payments --keep-done-days 30    longer than settings.keep_done_days has all kept\n"
       "  dogged queues set emails --max-depth none         takes a setting back",
       [&invocation, arguments] { return set(invocation, *arguments); });
   add_name(*command, arguments->name);
@@ -269,10 +269,9 @@ void add_set(CLI::App& queues, Invocation& invocation) {
   add("--min-retries", arguments->min_retries,
       "So many retries a second each worker may begin in any case; 10 unless said", "N");
   add("--keep-done-days", arguments->keep_done_days,
-      "For how many days its ended tasks are kept, with their attempts: more than settings.keep_done_days, or none",
-      "N");
+      "For how many days its ended tasks are kept, with their attempts: settings.keep_done_days or more, or none", "N");
   add("--keep-failed-days", arguments->keep_failed_days,
-      "The same for its dead letters: more than settings.keep_failed_days, or none", "N");
+      "The same for its dead letters: settings.keep_failed_days or more, or none", "N");
 }
 
 }  // namespace

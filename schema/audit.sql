@@ -13,3 +13,17 @@ returns void language sql volatile security definer begin atomic
           record_audit.task_id, coalesce(record_audit.details, '{}'));
 end;
 comment on function dogged.record_audit(text, bigint, jsonb) is 'Writes a row of dogged.audit in the caller''s transaction.';
+
+-- Fewer days make tasks go, for all who look for them: who decided it is recorded, however it was written.
+create or replace function dogged.audit_settings() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  perform dogged.record_audit(
+    'set_settings', null,
+    (select jsonb_build_object('settings', jsonb_object_agg(now_set.key, now_set.value), 'before', jsonb_object_agg(was.key, was.value))
+       from jsonb_each(to_jsonb(new)) now_set join jsonb_each(to_jsonb(old)) was on was.key = now_set.key
+      where was.value is distinct from now_set.value));
+  return null;
+end $$;
+comment on function dogged.audit_settings() is 'Records each change of dogged.settings in the audit.';
+create or replace trigger audit_settings after update on dogged.settings
+  for each row when (old.* is distinct from new.*) execute function dogged.audit_settings();

@@ -10,6 +10,18 @@
 -- table of their own that takes the day's place (tasks_done_kept_YYYYMMDD). So rows of the history are dropped, or copied unchanged,
 -- and no row is ever updated or deleted. What is not to be kept any more goes with the next thinning (dogged.thin_kept_day).
 
+create or replace function dogged.require_read_committed() returns void
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+  if current_setting('transaction_isolation') <> 'read committed' then
+    raise exception 'retention needs the isolation read committed, and this transaction is %', current_setting('transaction_isolation')
+      using errcode = 'invalid_transaction_state',
+            hint = 'Nothing was changed. Call it outside a transaction, and let default_transaction_isolation of the role be read committed.';
+  end if;
+end $$;
+comment on function dogged.require_read_committed() is
+  'Raises an error in a transaction that would not see what was committed while it waited for a lock.';
+
 create or replace function dogged.queues_keeping(parent text, day date) returns text[]
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select coalesce(array_agg(q.name), '{}')
@@ -122,6 +134,7 @@ begin
     raise exception '% is not a table that retention drops days of', coalesce(quote_literal(parent), 'null')
       using errcode = 'invalid_parameter_value', hint = 'Write tasks_done, tasks_failed or task_attempts. Nothing was dropped.';
   end if;
+  perform dogged.require_read_committed();
   if not pg_try_advisory_xact_lock(hashtextextended('dogged.partitions', 0)) then
     outcome := 'busy';
     return;
@@ -168,28 +181,25 @@ declare
   kept record;
   is_due boolean;
 begin
-  if kept_days_to_thin.parent = 'task_attempts' then
-    return query
-      with ended as materialized (
-        select p.day, a.task_id
-          from dogged.partitions p
-          join dogged.task_attempts a on a.tableoid = ('dogged.' || p.partition)::regclass
-         where p.is_kept and p.parent = 'task_attempts'
-           and a.finished_at < (select (max(k.day) + 1)::timestamp at time zone 'UTC' from dogged.partitions k
-                                 where k.is_kept and k.parent = 'task_attempts')
-           and not exists (select from dogged.tasks_failed f where f.id = a.task_id)
-           and not exists (select from dogged.tasks_live t where t.id = a.task_id)
-      )
-      -- OFFSET makes it a look-up by id for each of the few that are left: as a join it would read all ended tasks.
-      select distinct e.day from ended e
-       where not exists (select from dogged.tasks_done d
-                          where d.id = e.task_id and d.finished_at >= (e.day - 1)::timestamp at time zone 'UTC' offset 0)
-       order by e.day;
-    return;
-  end if;
   for kept in select p.partition, p.day, dogged.queues_keeping(p.parent, p.day) as queues
                 from dogged.partitions p where p.is_kept and p.parent = kept_days_to_thin.parent order by p.day loop
-    execute format('select exists (select from dogged.%I t where t.queue <> all ($1))', kept.partition) into is_due using kept.queues;
+    if kept_days_to_thin.parent = 'task_attempts' then
+      -- Most tasks ended on the day of their attempts or the day before (a clock that was set back). OFFSET makes a look-up by id of each of
+      -- the few that are left: as a join it would read all tasks.
+      execute format(
+        'select exists (
+           select from (select distinct a.task_id from dogged.%1$I a
+                         where not exists (select from dogged.tasks_done d
+                                            where d.id = a.task_id and d.finished_at >= %2$L and d.finished_at < %3$L)
+                           and not exists (select from dogged.tasks_failed f
+                                            where f.id = a.task_id and f.finished_at >= %2$L and f.finished_at < %3$L)) others
+            where not exists (select from dogged.tasks_live t where t.id = others.task_id offset 0)
+              and not exists (select from dogged.tasks_failed f where f.id = others.task_id offset 0)
+              and not exists (select from dogged.tasks_done d where d.id = others.task_id and d.finished_at >= %3$L offset 0))',
+        kept.partition, (kept.day - 1)::timestamp at time zone 'UTC', (kept.day + 1)::timestamp at time zone 'UTC') into is_due;
+    else
+      execute format('select exists (select from dogged.%I t where t.queue <> all ($1))', kept.partition) into is_due using kept.queues;
+    end if;
     if is_due then return next kept.day; end if;
   end loop;
 end $$;
@@ -200,6 +210,7 @@ comment on function dogged.kept_days_to_thin(text) is
 create or replace function dogged.thin_kept_day(parent text, day date, out partition text, out outcome text, out rows_kept bigint)
 language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '200ms' as $$
 begin
+  perform dogged.require_read_committed();
   if not pg_try_advisory_xact_lock(hashtextextended('dogged.partitions', 0)) then
     outcome := 'busy';
     return;

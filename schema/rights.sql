@@ -117,6 +117,8 @@ select r.object, r.privileges, r.roles, r.except_columns
     ('require_queue_settings', 'execute', '{}', '{}'),
     ('require_longer_than_all', 'execute', '{}', '{}'),
     ('audit_actor', 'execute', '{}', '{}'),
+    ('audit_settings', 'execute', '{}', '{}'),
+    ('require_read_committed', 'execute', '{}', '{}'),
     ('refuse_dead_letter', 'execute', '{}', '{}'),
     ('make_partition', 'execute', '{}', '{}'),
     ('days_to_make', 'execute', '{}', '{}'),

@@ -83,6 +83,21 @@ CREATE FUNCTION dogged.audit_actor() RETURNS text
 
 COMMENT ON FUNCTION dogged.audit_actor() IS 'Who acts: the setting dogged.actor of the session, else the database''s session_user.';
 
+CREATE FUNCTION dogged.audit_settings() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  perform dogged.record_audit(
+    'set_settings', null,
+    (select jsonb_build_object('settings', jsonb_object_agg(now_set.key, now_set.value), 'before', jsonb_object_agg(was.key, was.value))
+       from jsonb_each(to_jsonb(new)) now_set join jsonb_each(to_jsonb(old)) was on was.key = now_set.key
+      where was.value is distinct from now_set.value));
+  return null;
+end $$;
+
+COMMENT ON FUNCTION dogged.audit_settings() IS 'Records each change of dogged.settings in the audit.';
+
 CREATE FUNCTION dogged.call_made(producer uuid, call bigint) RETURNS SETOF bigint
     LANGUAGE sql SECURITY DEFINER
     BEGIN ATOMIC
@@ -339,6 +354,7 @@ begin
     raise exception '% is not a table that retention drops days of', coalesce(quote_literal(parent), 'null')
       using errcode = 'invalid_parameter_value', hint = 'Write tasks_done, tasks_failed or task_attempts. Nothing was dropped.';
   end if;
+  perform dogged.require_read_committed();
   if not pg_try_advisory_xact_lock(hashtextextended('dogged.partitions', 0)) then
     outcome := 'busy';
     return;
@@ -800,28 +816,25 @@ declare
   kept record;
   is_due boolean;
 begin
-  if kept_days_to_thin.parent = 'task_attempts' then
-    return query
-      with ended as materialized (
-        select p.day, a.task_id
-          from dogged.partitions p
-          join dogged.task_attempts a on a.tableoid = ('dogged.' || p.partition)::regclass
-         where p.is_kept and p.parent = 'task_attempts'
-           and a.finished_at < (select (max(k.day) + 1)::timestamp at time zone 'UTC' from dogged.partitions k
-                                 where k.is_kept and k.parent = 'task_attempts')
-           and not exists (select from dogged.tasks_failed f where f.id = a.task_id)
-           and not exists (select from dogged.tasks_live t where t.id = a.task_id)
-      )
-      -- OFFSET makes it a look-up by id for each of the few that are left: as a join it would read all ended tasks.
-      select distinct e.day from ended e
-       where not exists (select from dogged.tasks_done d
-                          where d.id = e.task_id and d.finished_at >= (e.day - 1)::timestamp at time zone 'UTC' offset 0)
-       order by e.day;
-    return;
-  end if;
   for kept in select p.partition, p.day, dogged.queues_keeping(p.parent, p.day) as queues
                 from dogged.partitions p where p.is_kept and p.parent = kept_days_to_thin.parent order by p.day loop
-    execute format('select exists (select from dogged.%I t where t.queue <> all ($1))', kept.partition) into is_due using kept.queues;
+    if kept_days_to_thin.parent = 'task_attempts' then
+      -- Most tasks ended on the day of their attempts or the day before (a clock that was set back). OFFSET makes a look-up by id of each of
+      -- the few that are left: as a join it would read all tasks.
+      execute format(
+        'select exists (
+           select from (select distinct a.task_id from dogged.%1$I a
+                         where not exists (select from dogged.tasks_done d
+                                            where d.id = a.task_id and d.finished_at >= %2$L and d.finished_at < %3$L)
+                           and not exists (select from dogged.tasks_failed f
+                                            where f.id = a.task_id and f.finished_at >= %2$L and f.finished_at < %3$L)) others
+            where not exists (select from dogged.tasks_live t where t.id = others.task_id offset 0)
+              and not exists (select from dogged.tasks_failed f where f.id = others.task_id offset 0)
+              and not exists (select from dogged.tasks_done d where d.id = others.task_id and d.finished_at >= %3$L offset 0))',
+        kept.partition, (kept.day - 1)::timestamp at time zone 'UTC', (kept.day + 1)::timestamp at time zone 'UTC') into is_due;
+    else
+      execute format('select exists (select from dogged.%I t where t.queue <> all ($1))', kept.partition) into is_due using kept.queues;
+    end if;
     if is_due then return next kept.day; end if;
   end loop;
 end $_$;
@@ -1827,6 +1840,20 @@ end $$;
 
 COMMENT ON FUNCTION dogged.require_queue_settings(queue text, settings jsonb) IS 'Raises an error unless set_queue can take the settings.';
 
+CREATE FUNCTION dogged.require_read_committed() RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  if current_setting('transaction_isolation') <> 'read committed' then
+    raise exception 'retention needs the isolation read committed, and this transaction is %', current_setting('transaction_isolation')
+      using errcode = 'invalid_transaction_state',
+            hint = 'Nothing was changed. Call it outside a transaction, and let default_transaction_isolation of the role be read committed.';
+  end if;
+end $$;
+
+COMMENT ON FUNCTION dogged.require_read_committed() IS 'Raises an error in a transaction that would not see what was committed while it waited for a lock.';
+
 CREATE FUNCTION dogged.require_room(queues text[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2045,6 +2072,7 @@ CREATE FUNCTION dogged.thin_kept_day(parent text, day date, OUT partition text, 
     SET lock_timeout TO '200ms'
     AS $$
 begin
+  perform dogged.require_read_committed();
   if not pg_try_advisory_xact_lock(hashtextextended('dogged.partitions', 0)) then
     outcome := 'busy';
     return;
@@ -2239,6 +2267,54 @@ CREATE TABLE dogged.tasks_failed (
 PARTITION BY RANGE (finished_at);
 
 COMMENT ON TABLE dogged.tasks_failed IS 'The dead letters, by the day they failed (UTC).';
+
+COMMENT ON COLUMN dogged.tasks_failed.id IS 'Given by enqueue, for the whole life of the task.';
+
+COMMENT ON COLUMN dogged.tasks_failed.status IS 'What has become of it; decides in which partition it stands.';
+
+COMMENT ON COLUMN dogged.tasks_failed.queue IS 'The name of its queue.';
+
+COMMENT ON COLUMN dogged.tasks_failed.name IS 'What runs: a name that workers declare with TASK_REGISTER.';
+
+COMMENT ON COLUMN dogged.tasks_failed.priority IS 'Lower runs first; then what became ready first.';
+
+COMMENT ON COLUMN dogged.tasks_failed.args IS 'What its handler is given, as JSON. Show it to people by dogged.redacted(name, args).';
+
+COMMENT ON COLUMN dogged.tasks_failed.enqueued_at IS 'When its producer''s transaction began.';
+
+COMMENT ON COLUMN dogged.tasks_failed.run_at IS 'Not before this time for the first run.';
+
+COMMENT ON COLUMN dogged.tasks_failed.deferred IS 'True while a pending task waits for run_at or next_retry_at: it then stands in the index of waiting tasks and not in the ready one. A worker makes it false when the time has come.';
+
+COMMENT ON COLUMN dogged.tasks_failed.next_retry_at IS 'Not before this time for the next run: a retry, or one that was put off because its circuit is open or its queue''s retry budget is spent.';
+
+COMMENT ON COLUMN dogged.tasks_failed.attempt IS 'Attempts begun. While running, the number of the current one.';
+
+COMMENT ON COLUMN dogged.tasks_failed.retry_count IS 'Retries spent; a lost or interrupted attempt spends none.';
+
+COMMENT ON COLUMN dogged.tasks_failed.losses IS 'Attempts that ended because their worker died.';
+
+COMMENT ON COLUMN dogged.tasks_failed.worker_id IS 'Who holds it while it runs, and who ran it last: workers.id.';
+
+COMMENT ON COLUMN dogged.tasks_failed.claimed_at IS 'When a worker took it last.';
+
+COMMENT ON COLUMN dogged.tasks_failed.finished_at IS 'When it ended; null while it is pending or running.';
+
+COMMENT ON COLUMN dogged.tasks_failed.result IS 'What its handler returned, as JSON; null unless it succeeded.';
+
+COMMENT ON COLUMN dogged.tasks_failed.error_code IS 'Of the last attempt that failed.';
+
+COMMENT ON COLUMN dogged.tasks_failed.error_message IS 'The same in words.';
+
+COMMENT ON COLUMN dogged.tasks_failed.trace_context IS 'As the producer gave it, copied to every attempt.';
+
+COMMENT ON COLUMN dogged.tasks_failed.ready_position IS 'Its place among the ready tasks of its queue and priority; null: its id. A number from the sequence of the ids when it fell due; one before all of them when it was given back to run again at once.';
+
+COMMENT ON COLUMN dogged.tasks_failed.expires_at IS 'No attempt begins after this time: a task that is still pending then ends as expired. Null: it does not expire.';
+
+COMMENT ON COLUMN dogged.tasks_failed.tags IS 'Words that its producer gave it, for people to find it by; null: none.';
+
+COMMENT ON COLUMN dogged.tasks_failed.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. Its handler is asked to stop; unless it succeeds all the same, the task ends as cancelled.';
 
 CREATE TABLE dogged.workers (
     id bigint NOT NULL,
@@ -2480,6 +2556,54 @@ PARTITION BY RANGE (finished_at);
 
 COMMENT ON TABLE dogged.tasks_done IS 'The tasks that succeeded, were discarded, cancelled or expired, by the day they ended (UTC).';
 
+COMMENT ON COLUMN dogged.tasks_done.id IS 'Given by enqueue, for the whole life of the task.';
+
+COMMENT ON COLUMN dogged.tasks_done.status IS 'What has become of it; decides in which partition it stands.';
+
+COMMENT ON COLUMN dogged.tasks_done.queue IS 'The name of its queue.';
+
+COMMENT ON COLUMN dogged.tasks_done.name IS 'What runs: a name that workers declare with TASK_REGISTER.';
+
+COMMENT ON COLUMN dogged.tasks_done.priority IS 'Lower runs first; then what became ready first.';
+
+COMMENT ON COLUMN dogged.tasks_done.args IS 'What its handler is given, as JSON. Show it to people by dogged.redacted(name, args).';
+
+COMMENT ON COLUMN dogged.tasks_done.enqueued_at IS 'When its producer''s transaction began.';
+
+COMMENT ON COLUMN dogged.tasks_done.run_at IS 'Not before this time for the first run.';
+
+COMMENT ON COLUMN dogged.tasks_done.deferred IS 'True while a pending task waits for run_at or next_retry_at: it then stands in the index of waiting tasks and not in the ready one. A worker makes it false when the time has come.';
+
+COMMENT ON COLUMN dogged.tasks_done.next_retry_at IS 'Not before this time for the next run: a retry, or one that was put off because its circuit is open or its queue''s retry budget is spent.';
+
+COMMENT ON COLUMN dogged.tasks_done.attempt IS 'Attempts begun. While running, the number of the current one.';
+
+COMMENT ON COLUMN dogged.tasks_done.retry_count IS 'Retries spent; a lost or interrupted attempt spends none.';
+
+COMMENT ON COLUMN dogged.tasks_done.losses IS 'Attempts that ended because their worker died.';
+
+COMMENT ON COLUMN dogged.tasks_done.worker_id IS 'Who holds it while it runs, and who ran it last: workers.id.';
+
+COMMENT ON COLUMN dogged.tasks_done.claimed_at IS 'When a worker took it last.';
+
+COMMENT ON COLUMN dogged.tasks_done.finished_at IS 'When it ended; null while it is pending or running.';
+
+COMMENT ON COLUMN dogged.tasks_done.result IS 'What its handler returned, as JSON; null unless it succeeded.';
+
+COMMENT ON COLUMN dogged.tasks_done.error_code IS 'Of the last attempt that failed.';
+
+COMMENT ON COLUMN dogged.tasks_done.error_message IS 'The same in words.';
+
+COMMENT ON COLUMN dogged.tasks_done.trace_context IS 'As the producer gave it, copied to every attempt.';
+
+COMMENT ON COLUMN dogged.tasks_done.ready_position IS 'Its place among the ready tasks of its queue and priority; null: its id. A number from the sequence of the ids when it fell due; one before all of them when it was given back to run again at once.';
+
+COMMENT ON COLUMN dogged.tasks_done.expires_at IS 'No attempt begins after this time: a task that is still pending then ends as expired. Null: it does not expire.';
+
+COMMENT ON COLUMN dogged.tasks_done.tags IS 'Words that its producer gave it, for people to find it by; null: none.';
+
+COMMENT ON COLUMN dogged.tasks_done.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. Its handler is asked to stop; unless it succeeds all the same, the task ends as cancelled.';
+
 CREATE VIEW dogged.partitions AS
  SELECT (parent.relname)::text AS parent,
     (part.relname)::text AS partition,
@@ -2569,6 +2693,54 @@ CREATE TABLE dogged.tasks_live (
 WITH (fillfactor='45', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_cost_delay='0');
 
 COMMENT ON TABLE dogged.tasks_live IS 'The pending and running tasks: small and hot, whatever the history.';
+
+COMMENT ON COLUMN dogged.tasks_live.id IS 'Given by enqueue, for the whole life of the task.';
+
+COMMENT ON COLUMN dogged.tasks_live.status IS 'What has become of it; decides in which partition it stands.';
+
+COMMENT ON COLUMN dogged.tasks_live.queue IS 'The name of its queue.';
+
+COMMENT ON COLUMN dogged.tasks_live.name IS 'What runs: a name that workers declare with TASK_REGISTER.';
+
+COMMENT ON COLUMN dogged.tasks_live.priority IS 'Lower runs first; then what became ready first.';
+
+COMMENT ON COLUMN dogged.tasks_live.args IS 'What its handler is given, as JSON. Show it to people by dogged.redacted(name, args).';
+
+COMMENT ON COLUMN dogged.tasks_live.enqueued_at IS 'When its producer''s transaction began.';
+
+COMMENT ON COLUMN dogged.tasks_live.run_at IS 'Not before this time for the first run.';
+
+COMMENT ON COLUMN dogged.tasks_live.deferred IS 'True while a pending task waits for run_at or next_retry_at: it then stands in the index of waiting tasks and not in the ready one. A worker makes it false when the time has come.';
+
+COMMENT ON COLUMN dogged.tasks_live.next_retry_at IS 'Not before this time for the next run: a retry, or one that was put off because its circuit is open or its queue''s retry budget is spent.';
+
+COMMENT ON COLUMN dogged.tasks_live.attempt IS 'Attempts begun. While running, the number of the current one.';
+
+COMMENT ON COLUMN dogged.tasks_live.retry_count IS 'Retries spent; a lost or interrupted attempt spends none.';
+
+COMMENT ON COLUMN dogged.tasks_live.losses IS 'Attempts that ended because their worker died.';
+
+COMMENT ON COLUMN dogged.tasks_live.worker_id IS 'Who holds it while it runs, and who ran it last: workers.id.';
+
+COMMENT ON COLUMN dogged.tasks_live.claimed_at IS 'When a worker took it last.';
+
+COMMENT ON COLUMN dogged.tasks_live.finished_at IS 'When it ended; null while it is pending or running.';
+
+COMMENT ON COLUMN dogged.tasks_live.result IS 'What its handler returned, as JSON; null unless it succeeded.';
+
+COMMENT ON COLUMN dogged.tasks_live.error_code IS 'Of the last attempt that failed.';
+
+COMMENT ON COLUMN dogged.tasks_live.error_message IS 'The same in words.';
+
+COMMENT ON COLUMN dogged.tasks_live.trace_context IS 'As the producer gave it, copied to every attempt.';
+
+COMMENT ON COLUMN dogged.tasks_live.ready_position IS 'Its place among the ready tasks of its queue and priority; null: its id. A number from the sequence of the ids when it fell due; one before all of them when it was given back to run again at once.';
+
+COMMENT ON COLUMN dogged.tasks_live.expires_at IS 'No attempt begins after this time: a task that is still pending then ends as expired. Null: it does not expire.';
+
+COMMENT ON COLUMN dogged.tasks_live.tags IS 'Words that its producer gave it, for people to find it by; null: none.';
+
+COMMENT ON COLUMN dogged.tasks_live.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. Its handler is asked to stop; unless it succeeds all the same, the task ends as cancelled.';
 
 CREATE VIEW dogged.queue_stats AS
  WITH depth AS (
@@ -2764,7 +2936,7 @@ CREATE VIEW dogged.rights AS
     r.privileges,
     r.roles,
     r.except_columns
-   FROM ( VALUES ('schema_migrations'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('schema_files'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('rights'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'update'::text,'{operator}'::text[],'{only_row,role_prefix}'::text[]), ('queues'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('queue_depths'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('workers'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('workers'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('claims'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('claims'::text,'insert, delete'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('circuits'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'update'::text,'{worker,operator}'::text[],'{}'::text[]), ('producer_calls'::text,'select'::text,'{}'::text[],'{}'::text[]), ('tasks'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_live'::text,'select, update, delete'::text,'{worker}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('task_attempts_default'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('tasks_id_seq'::text,'select, usage'::text,'{worker}'::text[],'{}'::text[]), ('task_attempts'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_attempts'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('audit'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('audit'::text,'select'::text,'{viewer}'::text[],'{details}'::text[]), ('redacted_tasks'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_timeline'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letters'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('queue_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('recent_figures'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('worker_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('partitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('enqueue'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_many'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('note_call'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('reserve_producer'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('call_made'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('answer_made'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('create_queue'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('complete_in'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('refuse_completion'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('moment_ago'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('place_in_front'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('make_partitions'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('drop_oldest_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('kept_days_to_thin'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('thin_kept_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_workers'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_calls'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('redacted'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_fingerprint'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('are_sound_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('mistake_in_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tags_of_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('dead_letter_matches'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letter_standing'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('export_dead_letters'::text,'execute'::text,'{operator}'::text[],'{}'::text[]), ('import_dead_letters'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('cancel'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('reschedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('pause_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('resume_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('set_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('record_audit'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('is_sound_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('has_room'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('held_of_queue'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('require_room'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_for_depth'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('prepare_to_count'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tell_of_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_name'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('nearest_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('lock_queue'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_longer_than_all'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_actor'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_dead_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_partition'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('days_to_make'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_attempts'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_tasks'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('queues_keeping'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('keep_rows_of_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('replace_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_bad_retention'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_history'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_audit'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_to_forget_worker'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('role_names'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_roles'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('revoke_rights'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('grant_rights'::text,'execute'::text,'{}'::text[],'{}'::text[])) r(object, privileges, roles, except_columns);
+   FROM ( VALUES ('schema_migrations'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('schema_files'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('rights'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'update'::text,'{operator}'::text[],'{only_row,role_prefix}'::text[]), ('queues'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('queue_depths'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('workers'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('workers'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('claims'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('claims'::text,'insert, delete'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('circuits'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'update'::text,'{worker,operator}'::text[],'{}'::text[]), ('producer_calls'::text,'select'::text,'{}'::text[],'{}'::text[]), ('tasks'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_live'::text,'select, update, delete'::text,'{worker}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('task_attempts_default'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('tasks_id_seq'::text,'select, usage'::text,'{worker}'::text[],'{}'::text[]), ('task_attempts'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_attempts'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('audit'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('audit'::text,'select'::text,'{viewer}'::text[],'{details}'::text[]), ('redacted_tasks'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_timeline'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letters'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('queue_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('recent_figures'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('worker_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('partitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('enqueue'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_many'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('note_call'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('reserve_producer'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('call_made'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('answer_made'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('create_queue'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('complete_in'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('refuse_completion'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('moment_ago'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('place_in_front'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('make_partitions'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('drop_oldest_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('kept_days_to_thin'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('thin_kept_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_workers'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_calls'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('redacted'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_fingerprint'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('are_sound_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('mistake_in_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tags_of_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('dead_letter_matches'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letter_standing'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('export_dead_letters'::text,'execute'::text,'{operator}'::text[],'{}'::text[]), ('import_dead_letters'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('cancel'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('reschedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('pause_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('resume_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('set_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('record_audit'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('is_sound_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('has_room'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('held_of_queue'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('require_room'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_for_depth'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('prepare_to_count'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tell_of_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_name'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('nearest_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('lock_queue'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_longer_than_all'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_actor'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_read_committed'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_dead_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_partition'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('days_to_make'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_attempts'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_tasks'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('queues_keeping'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('keep_rows_of_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('replace_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_bad_retention'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_history'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_audit'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_to_forget_worker'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('role_names'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_roles'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('revoke_rights'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('grant_rights'::text,'execute'::text,'{}'::text[],'{}'::text[])) r(object, privileges, roles, except_columns);
 
 COMMENT ON VIEW dogged.rights IS 'Who may use which table, view, sequence or function: what `dogged migrate` grants where `dogged migrate --roles` has made the roles.';
 
@@ -2836,6 +3008,44 @@ CREATE TABLE dogged.task_attempts_default (
 );
 
 COMMENT ON TABLE dogged.task_attempts_default IS 'For days that have no partition yet; dogged.make_partitions moves its rows.';
+
+COMMENT ON COLUMN dogged.task_attempts_default.task_id IS 'Of tasks.id.';
+
+COMMENT ON COLUMN dogged.task_attempts_default.attempt IS '1, 2, 3 … for the whole life of the task, without a gap.';
+
+COMMENT ON COLUMN dogged.task_attempts_default.name IS 'Of the task, so that questions about many attempts need no join.';
+
+COMMENT ON COLUMN dogged.task_attempts_default.queue IS 'The queue that the task stood in.';
+
+COMMENT ON COLUMN dogged.task_attempts_default.outcome IS 'What it came to (docs/lifecycle.md).';
+
+COMMENT ON COLUMN dogged.task_attempts_default.worker_id IS 'Who ran it: workers.id.';
+
+COMMENT ON COLUMN dogged.task_attempts_default.claimed_at IS 'When its worker took the task.';
+
+COMMENT ON COLUMN dogged.task_attempts_default.started_at IS 'When its handler began; of a lost attempt, when it was claimed.';
+
+COMMENT ON COLUMN dogged.task_attempts_default.finished_at IS 'When its handler ended, called complete_in, or was given up; of a lost attempt, when it was rescued.';
+
+COMMENT ON COLUMN dogged.task_attempts_default.error_code IS 'Null unless the outcome is failed, timed_out, cancelled or lost.';
+
+COMMENT ON COLUMN dogged.task_attempts_default.error_message IS 'The same in words; an interrupted attempt may have one as well.';
+
+COMMENT ON COLUMN dogged.task_attempts_default.error_details IS 'What the handler added to its error (TaskError::details), as JSON.';
+
+COMMENT ON COLUMN dogged.task_attempts_default.will_retry IS 'Whether another attempt was scheduled when this one ended.';
+
+COMMENT ON COLUMN dogged.task_attempts_default.next_retry_at IS 'finished_at + delay_ms where will_retry.';
+
+COMMENT ON COLUMN dogged.task_attempts_default.policy IS 'The retry policy that was applied, as `dogged policy show` reads it; null where no retry was decided by one.';
+
+COMMENT ON COLUMN dogged.task_attempts_default.backoff_ms IS 'The delay by the policy, before jitter.';
+
+COMMENT ON COLUMN dogged.task_attempts_default.delay_ms IS 'The delay after jitter.';
+
+COMMENT ON COLUMN dogged.task_attempts_default.retry_after_ms IS 'Given by the error, in place of the policy''s delay.';
+
+COMMENT ON COLUMN dogged.task_attempts_default.trace_context IS 'Of the task, as the producer gave it.';
 
 CREATE VIEW dogged.task_overview AS
  SELECT t.id,
@@ -3132,6 +3342,54 @@ CREATE TABLE dogged.tasks_done_default (
 
 COMMENT ON TABLE dogged.tasks_done_default IS 'For days that have no partition yet; dogged.make_partitions moves its rows.';
 
+COMMENT ON COLUMN dogged.tasks_done_default.id IS 'Given by enqueue, for the whole life of the task.';
+
+COMMENT ON COLUMN dogged.tasks_done_default.status IS 'What has become of it; decides in which partition it stands.';
+
+COMMENT ON COLUMN dogged.tasks_done_default.queue IS 'The name of its queue.';
+
+COMMENT ON COLUMN dogged.tasks_done_default.name IS 'What runs: a name that workers declare with TASK_REGISTER.';
+
+COMMENT ON COLUMN dogged.tasks_done_default.priority IS 'Lower runs first; then what became ready first.';
+
+COMMENT ON COLUMN dogged.tasks_done_default.args IS 'What its handler is given, as JSON. Show it to people by dogged.redacted(name, args).';
+
+COMMENT ON COLUMN dogged.tasks_done_default.enqueued_at IS 'When its producer''s transaction began.';
+
+COMMENT ON COLUMN dogged.tasks_done_default.run_at IS 'Not before this time for the first run.';
+
+COMMENT ON COLUMN dogged.tasks_done_default.deferred IS 'True while a pending task waits for run_at or next_retry_at: it then stands in the index of waiting tasks and not in the ready one. A worker makes it false when the time has come.';
+
+COMMENT ON COLUMN dogged.tasks_done_default.next_retry_at IS 'Not before this time for the next run: a retry, or one that was put off because its circuit is open or its queue''s retry budget is spent.';
+
+COMMENT ON COLUMN dogged.tasks_done_default.attempt IS 'Attempts begun. While running, the number of the current one.';
+
+COMMENT ON COLUMN dogged.tasks_done_default.retry_count IS 'Retries spent; a lost or interrupted attempt spends none.';
+
+COMMENT ON COLUMN dogged.tasks_done_default.losses IS 'Attempts that ended because their worker died.';
+
+COMMENT ON COLUMN dogged.tasks_done_default.worker_id IS 'Who holds it while it runs, and who ran it last: workers.id.';
+
+COMMENT ON COLUMN dogged.tasks_done_default.claimed_at IS 'When a worker took it last.';
+
+COMMENT ON COLUMN dogged.tasks_done_default.finished_at IS 'When it ended; null while it is pending or running.';
+
+COMMENT ON COLUMN dogged.tasks_done_default.result IS 'What its handler returned, as JSON; null unless it succeeded.';
+
+COMMENT ON COLUMN dogged.tasks_done_default.error_code IS 'Of the last attempt that failed.';
+
+COMMENT ON COLUMN dogged.tasks_done_default.error_message IS 'The same in words.';
+
+COMMENT ON COLUMN dogged.tasks_done_default.trace_context IS 'As the producer gave it, copied to every attempt.';
+
+COMMENT ON COLUMN dogged.tasks_done_default.ready_position IS 'Its place among the ready tasks of its queue and priority; null: its id. A number from the sequence of the ids when it fell due; one before all of them when it was given back to run again at once.';
+
+COMMENT ON COLUMN dogged.tasks_done_default.expires_at IS 'No attempt begins after this time: a task that is still pending then ends as expired. Null: it does not expire.';
+
+COMMENT ON COLUMN dogged.tasks_done_default.tags IS 'Words that its producer gave it, for people to find it by; null: none.';
+
+COMMENT ON COLUMN dogged.tasks_done_default.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. Its handler is asked to stop; unless it succeeds all the same, the task ends as cancelled.';
+
 CREATE TABLE dogged.tasks_failed_default (
     id bigint DEFAULT nextval('dogged.tasks_id_seq'::regclass) NOT NULL,
     status dogged.task_status DEFAULT 'pending'::dogged.task_status NOT NULL,
@@ -3161,6 +3419,54 @@ CREATE TABLE dogged.tasks_failed_default (
 );
 
 COMMENT ON TABLE dogged.tasks_failed_default IS 'For days that have no partition yet; dogged.make_partitions moves its rows.';
+
+COMMENT ON COLUMN dogged.tasks_failed_default.id IS 'Given by enqueue, for the whole life of the task.';
+
+COMMENT ON COLUMN dogged.tasks_failed_default.status IS 'What has become of it; decides in which partition it stands.';
+
+COMMENT ON COLUMN dogged.tasks_failed_default.queue IS 'The name of its queue.';
+
+COMMENT ON COLUMN dogged.tasks_failed_default.name IS 'What runs: a name that workers declare with TASK_REGISTER.';
+
+COMMENT ON COLUMN dogged.tasks_failed_default.priority IS 'Lower runs first; then what became ready first.';
+
+COMMENT ON COLUMN dogged.tasks_failed_default.args IS 'What its handler is given, as JSON. Show it to people by dogged.redacted(name, args).';
+
+COMMENT ON COLUMN dogged.tasks_failed_default.enqueued_at IS 'When its producer''s transaction began.';
+
+COMMENT ON COLUMN dogged.tasks_failed_default.run_at IS 'Not before this time for the first run.';
+
+COMMENT ON COLUMN dogged.tasks_failed_default.deferred IS 'True while a pending task waits for run_at or next_retry_at: it then stands in the index of waiting tasks and not in the ready one. A worker makes it false when the time has come.';
+
+COMMENT ON COLUMN dogged.tasks_failed_default.next_retry_at IS 'Not before this time for the next run: a retry, or one that was put off because its circuit is open or its queue''s retry budget is spent.';
+
+COMMENT ON COLUMN dogged.tasks_failed_default.attempt IS 'Attempts begun. While running, the number of the current one.';
+
+COMMENT ON COLUMN dogged.tasks_failed_default.retry_count IS 'Retries spent; a lost or interrupted attempt spends none.';
+
+COMMENT ON COLUMN dogged.tasks_failed_default.losses IS 'Attempts that ended because their worker died.';
+
+COMMENT ON COLUMN dogged.tasks_failed_default.worker_id IS 'Who holds it while it runs, and who ran it last: workers.id.';
+
+COMMENT ON COLUMN dogged.tasks_failed_default.claimed_at IS 'When a worker took it last.';
+
+COMMENT ON COLUMN dogged.tasks_failed_default.finished_at IS 'When it ended; null while it is pending or running.';
+
+COMMENT ON COLUMN dogged.tasks_failed_default.result IS 'What its handler returned, as JSON; null unless it succeeded.';
+
+COMMENT ON COLUMN dogged.tasks_failed_default.error_code IS 'Of the last attempt that failed.';
+
+COMMENT ON COLUMN dogged.tasks_failed_default.error_message IS 'The same in words.';
+
+COMMENT ON COLUMN dogged.tasks_failed_default.trace_context IS 'As the producer gave it, copied to every attempt.';
+
+COMMENT ON COLUMN dogged.tasks_failed_default.ready_position IS 'Its place among the ready tasks of its queue and priority; null: its id. A number from the sequence of the ids when it fell due; one before all of them when it was given back to run again at once.';
+
+COMMENT ON COLUMN dogged.tasks_failed_default.expires_at IS 'No attempt begins after this time: a task that is still pending then ends as expired. Null: it does not expire.';
+
+COMMENT ON COLUMN dogged.tasks_failed_default.tags IS 'Words that its producer gave it, for people to find it by; null: none.';
+
+COMMENT ON COLUMN dogged.tasks_failed_default.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. Its handler is asked to stop; unless it succeeds all the same, the task ends as cancelled.';
 
 CREATE VIEW dogged.worker_stats AS
  SELECT w.id,
@@ -3396,6 +3702,8 @@ ALTER INDEX dogged.tasks_failed_name ATTACH PARTITION dogged.tasks_failed_defaul
 ALTER INDEX dogged.tasks_failed_queue ATTACH PARTITION dogged.tasks_failed_default_queue_finished_at_id_idx;
 
 ALTER INDEX dogged.tasks_failed_tags ATTACH PARTITION dogged.tasks_failed_default_tags_idx;
+
+CREATE TRIGGER audit_settings AFTER UPDATE ON dogged.settings FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION dogged.audit_settings();
 
 CREATE TRIGGER prepare_to_count AFTER INSERT OR UPDATE OF max_depth ON dogged.queues FOR EACH ROW WHEN ((new.max_depth IS NOT NULL)) EXECUTE FUNCTION dogged.prepare_to_count();
 

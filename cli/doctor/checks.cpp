@@ -135,8 +135,18 @@ Findings check_indexes(db::Connection& connection) {
 }
 
 Findings check_retention(db::Connection& connection) {
-  const db::Rows rows = connection.run(sql::doctor_retention);
-  return judge_retention({rows.one().number("keep_done_days"), rows.one().number("keep_failed_days")});
+  std::vector<RetentionFacts> retention;
+  for (const db::Row& row : connection.run(sql::doctor_retention)) {
+    retention.push_back({row.maybe_text("queue"), row.number("keep_done_days"), row.number("keep_failed_days"),
+                         row.maybe_number("own_done_days"), row.maybe_number("own_failed_days")});
+  }
+  return judge_retention(retention);
+}
+
+Findings check_locks(db::Connection& connection) {
+  const db::Rows rows = connection.run(sql::doctor_locks);
+  const db::Row row = rows.one();
+  return judge_locks({row.number("locks_of_lookup"), row.number("lock_room"), row.number("max_locks_per_transaction")});
 }
 
 struct Check {
@@ -144,12 +154,14 @@ struct Check {
   Findings (*run)(db::Connection& connection);
 };
 
-constexpr Check checks[] = {
-    {"schema", check_schema},           {"partitions", check_partitions}, {"retention", check_retention},
-    {"queues", check_queues},           {"overdue", check_overdue},       {"running", check_running},
-    {"workers", check_workers},         {"versions", check_versions},     {"vacuum", check_vacuum},
-    {"snapshots", check_snapshots},     {"indexes", check_indexes},       {"durability", check_durability},
-    {"connections", check_connections}, {"wraparound", check_wraparound}, {"clock", check_clock}};
+constexpr Check checks[] = {{"schema", check_schema},           {"partitions", check_partitions},
+                            {"retention", check_retention},     {"queues", check_queues},
+                            {"overdue", check_overdue},         {"running", check_running},
+                            {"workers", check_workers},         {"versions", check_versions},
+                            {"vacuum", check_vacuum},           {"snapshots", check_snapshots},
+                            {"indexes", check_indexes},         {"durability", check_durability},
+                            {"connections", check_connections}, {"locks", check_locks},
+                            {"wraparound", check_wraparound},   {"clock", check_clock}};
 
 Findings findings_of(const Check& check, db::Connection& connection) {
   try {

@@ -470,20 +470,64 @@ Findings judge_indexes(const std::vector<InvalidIndex>& invalid) {
   return or_ok(std::move(findings), "indexes", "every index is valid");
 }
 
-Findings judge_retention(const RetentionFacts& retention) {
-  const std::string failed = count(retention.keep_failed_days, "day", "days");
-  const std::string done = count(retention.keep_done_days, "day", "days");
-  Finding finding{"retention",
+Findings judge_retention(const std::vector<RetentionFacts>& retention) {
+  Findings findings;
+  for (const RetentionFacts& kept : retention) {
+    const std::string failed = count(kept.keep_failed_days, "day", "days");
+    const std::string done = count(kept.keep_done_days, "day", "days");
+    const std::string whose = kept.queue ? " of the queue " + *kept.queue : "";
+    Finding finding{"retention",
+                    Level::ok,
+                    kept.queue,
+                    "dead letters" + whose + " are kept for " + failed + ", what ended otherwise for " + done,
+                    "",
+                    "",
+                    {{"keep_failed_days", kept.keep_failed_days}, {"keep_done_days", kept.keep_done_days}}};
+    const std::string days = std::to_string(kept.keep_done_days);
+    if (kept.keep_failed_days < kept.keep_done_days) {
+      finding.level = Level::warning;
+      finding.why = "what failed, and may have to be replayed, is gone while what went well is still there";
+      finding.fix = kept.queue ? "dogged queues set " + *kept.queue + " --keep-failed-days " + days
+                               : "update dogged.settings set keep_failed_days = " + days;
+    }
+    if (!kept.queue || finding.level != Level::ok) findings.push_back(finding);
+    const auto add_useless = [&](const std::optional<std::int64_t>& own, std::int64_t longer,
+                                 const std::string& setting, const std::string& option) {
+      if (!own || *own >= longer) return;
+      findings.push_back(
+          {"retention", Level::warning, kept.queue,
+           setting + whose + " is " + std::to_string(*own) + " and has no effect: that of all queues is " +
+               std::to_string(longer),
+           "who set it expects its tasks to go earlier; a queue's days can only be more than those of all",
+           "dogged queues set " + *kept.queue + " " + option + " none, or fewer days for all in dogged.settings"});
+    };
+    add_useless(kept.own_done_days, kept.keep_done_days, "keep_done_days", "--keep-done-days");
+    add_useless(kept.own_failed_days, kept.keep_failed_days, "keep_failed_days", "--keep-failed-days");
+  }
+  return findings;
+}
+
+/// So many sessions at once shall be able to look at every day.
+constexpr std::int64_t lookups_at_once = 4;
+
+Findings judge_locks(const LockFacts& locks) {
+  const std::int64_t sessions = locks.locks_of_lookup > 0 ? locks.lock_room / locks.locks_of_lookup : lookups_at_once;
+  Finding finding{"locks",
                   Level::ok,
                   std::nullopt,
-                  "dead letters are kept for " + failed + ", what ended otherwise for " + done,
+                  "who looks for a task at every day takes " + count(locks.locks_of_lookup, "lock", "locks") + " of " +
+                      std::to_string(locks.lock_room),
                   "",
                   "",
-                  {{"keep_failed_days", retention.keep_failed_days}, {"keep_done_days", retention.keep_done_days}}};
-  if (retention.keep_failed_days < retention.keep_done_days) {
+                  {{"locks_of_lookup", locks.locks_of_lookup}, {"lock_room", locks.lock_room}}};
+  if (sessions < lookups_at_once) {
+    const std::int64_t wanted =
+        locks.max_locks_per_transaction * (lookups_at_once * locks.locks_of_lookup / locks.lock_room + 1);
     finding.level = Level::warning;
-    finding.why = "what failed, and may have to be replayed, is gone while what went well is still there";
-    finding.fix = "update dogged.settings set keep_failed_days = " + std::to_string(retention.keep_done_days);
+    finding.why = "when " + count(sessions + 1, "session looks", "sessions look") +
+                  " at once, statements end with \"out of shared memory\"; and each look takes long to plan";
+    finding.fix = "keep tasks for fewer days, or set max_locks_per_transaction to " + std::to_string(wanted) +
+                  " in postgresql.conf, which needs a restart";
   }
   return {finding};
 }

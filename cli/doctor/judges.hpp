@@ -108,10 +108,20 @@ struct InvalidIndex {
 [[nodiscard]] Findings judge_indexes(const std::vector<InvalidIndex>& invalid);
 
 struct RetentionFacts {
+  std::optional<std::string> queue{};  ///< none: all that have no days of their own
   std::int64_t keep_done_days = 7;
   std::int64_t keep_failed_days = 90;
+  std::optional<std::int64_t> own_done_days{};  ///< of the queue; the longer of this and all queues' counts
+  std::optional<std::int64_t> own_failed_days{};
 };
-[[nodiscard]] Findings judge_retention(const RetentionFacts& retention);
+[[nodiscard]] Findings judge_retention(const std::vector<RetentionFacts>& retention);
+
+struct LockFacts {
+  std::int64_t locks_of_lookup = 0;  ///< of a statement that looks for a task at every day
+  std::int64_t lock_room = 6400;     ///< of all sessions
+  std::int64_t max_locks_per_transaction = 64;
+};
+[[nodiscard]] Findings judge_locks(const LockFacts& locks);
 
 /// `pending`: what `dogged migrate` would apply; `mismatch`: why this program cannot work with the schema.
 [[nodiscard]] Findings judge_schema(const std::vector<std::string>& pending_migrations,

@@ -317,6 +317,53 @@ TEST_CASE("what a queue's own days have kept goes when they are over, are made f
   CHECK(database.status_of(of_another) == "succeeded");
 }
 
+TEST_CASE(
+    "two queues in one day of dead letters go each at their time, and a purge of what stays takes its attempts along") {
+  TestDatabase database;
+  make_day(database, 100);
+  const TaskId of_a = add_task(database, "failed", 100);
+  const TaskId of_b = add_task(database, "failed", 100);
+  const TaskId purged = add_task(database, "failed", 100);
+  move_to_queue(database, "a", {of_a});
+  move_to_queue(database, "b", {of_b, purged});
+  set_queue(database, "a", R"({"keep_failed_days": 200})");
+  set_queue(database, "b", R"({"keep_failed_days": 300})");
+  REQUIRE(outcomes(apply(database)) == "dropped 3");
+  REQUIRE(database.status_of(of_a) == "failed");
+
+  CHECK(database.value("select dogged.purge($1::bigint) as value", db::Params{}.add(purged)) != "");
+  CHECK(outcomes(apply(database)) == "thinned 1");
+  CHECK_FALSE(has_attempt(database, purged));
+  set_queue(database, "a", R"({"keep_failed_days": 90})");
+  CHECK(outcomes(apply(database)) == "thinned 2");
+  CHECK(database.status_of(of_a) == "none");
+  CHECK(database.status_of(of_b) == "failed");
+  CHECK(has_attempt(database, of_b));
+}
+
+TEST_CASE("retention in a transaction that would not see what was committed meanwhile is refused, and drops nothing") {
+  TestDatabase database;
+  make_day(database, long_ago);
+  const TaskId old = add_task(database, "succeeded", long_ago);
+  database.run("set default_transaction_isolation = 'repeatable read'");
+  const Error error = error_of<Error>([&] { apply(database); });
+  CHECK(contains(error.message(),
+                 "retention needs the isolation read committed, and this transaction is repeatable read"));
+  database.run("set default_transaction_isolation = 'read committed'");
+  CHECK(database.status_of(old) == "succeeded");
+  CHECK(outcomes(apply(database)) == "dropped 2");
+}
+
+TEST_CASE("a change of how long things are kept stands in the audit, with what it was") {
+  TestDatabase database;
+  database.run("update dogged.settings set keep_done_days = 3, keep_failed_days = 100");
+  database.run("update dogged.settings set keep_done_days = 3");
+  CHECK(
+      database.value("select string_agg(action || ' ' || details::text, ' ' order by id) as value from dogged.audit") ==
+      R"(set_settings {"before": {"keep_done_days": 7, "keep_failed_days": 90}, )"
+      R"("settings": {"keep_done_days": 3, "keep_failed_days": 100}})");
+}
+
 TEST_CASE("a queue with fewer days than all is refused, with what to do instead") {
   TestDatabase database;
   const auto refused = [&](const std::string& settings) {

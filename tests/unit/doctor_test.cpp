@@ -45,7 +45,8 @@ TEST_CASE("a finding that is not ok says why it matters and what to do, one that
       judge_wraparound({.oldest_transaction = 2'000'000'000}),
       judge_clock(1h, 1ms),
       judge_indexes({{"i", "t"}}),
-      judge_retention({.keep_done_days = 8, .keep_failed_days = 7}),
+      judge_retention({{.keep_done_days = 8, .keep_failed_days = 7}}),
+      judge_locks({.locks_of_lookup = 2000}),
       judge_schema({"0009_x"}, {"views"}, "newer")};
   for (const Findings& findings : bad) {
     for (const Finding& finding : findings) {
@@ -68,7 +69,8 @@ TEST_CASE("a finding that is not ok says why it matters and what to do, one that
                            judge_wraparound({}),
                            judge_clock(0us, 1ms),
                            judge_indexes({}),
-                           judge_retention({}),
+                           judge_retention({{}}),
+                           judge_locks({}),
                            judge_schema({}, {}, std::nullopt)};
   for (const Findings& findings : good) {
     REQUIRE(findings.size() == 1);
@@ -214,10 +216,38 @@ TEST_CASE("the clocks of live workers count, once for each host, beyond what the
 }
 
 TEST_CASE("dead letters that go before what went well are a warning with the days to set") {
-  CHECK(worst(judge_retention({.keep_done_days = 90, .keep_failed_days = 90})) == Level::ok);
-  const Findings findings = judge_retention({.keep_done_days = 90, .keep_failed_days = 89});
+  CHECK(worst(judge_retention({{.keep_done_days = 90, .keep_failed_days = 90}})) == Level::ok);
+  const Findings findings = judge_retention({{.keep_done_days = 90, .keep_failed_days = 89}});
   CHECK(findings[0].level == Level::warning);
   CHECK(contains(findings[0].fix, "keep_failed_days = 90"));
+}
+
+TEST_CASE("a queue's own days are judged as those of all, and are a warning where they have no effect") {
+  const RetentionFacts all{.keep_done_days = 30, .keep_failed_days = 90};
+  const RetentionFacts good{.queue = "a", .keep_done_days = 60, .keep_failed_days = 90, .own_done_days = 60};
+  REQUIRE(judge_retention({all, good}).size() == 1);
+  CHECK(worst(judge_retention({all, good})) == Level::ok);
+
+  const RetentionFacts contradiction{.queue = "b", .keep_done_days = 365, .keep_failed_days = 90, .own_done_days = 365};
+  const Findings findings = judge_retention({all, contradiction});
+  REQUIRE(findings.size() == 2);
+  CHECK(contains(findings[1].seen, "dead letters of the queue b are kept for 90 days, what ended otherwise for 365"));
+  CHECK(findings[1].fix == "dogged queues set b --keep-failed-days 365");
+
+  const RetentionFacts useless{.queue = "c", .keep_done_days = 30, .keep_failed_days = 90, .own_done_days = 20};
+  const Findings seen = judge_retention({all, useless});
+  REQUIRE(seen.size() == 2);
+  CHECK(contains(seen[1].seen, "keep_done_days of the queue c is 20 and has no effect: that of all queues is 30"));
+  CHECK(contains(seen[1].fix, "--keep-done-days none"));
+}
+
+TEST_CASE("room for fewer than four sessions that look at every day is a warning with the setting that makes it") {
+  CHECK(worst(judge_locks({.locks_of_lookup = 1600})) == Level::ok);  // of 6400
+  const Findings findings = judge_locks({.locks_of_lookup = 1601});
+  REQUIRE(findings.size() == 1);
+  CHECK(findings[0].level == Level::warning);
+  CHECK(contains(findings[0].why, "when 4 sessions look at once"));
+  CHECK(contains(findings[0].fix, "max_locks_per_transaction to 128"));
 }
 
 TEST_CASE("versions differ among live workers, or from this program") {
