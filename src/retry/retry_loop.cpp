@@ -119,13 +119,14 @@ RetryLoop::RetryLoop(const RetryPolicy& policy, const RetryOptions& options)
 
 void RetryLoop::measure() { summary_.elapsed = now(options_) - start_; }
 
+/// The first error is kept: on_failure must not hide why the retry has ended.
 template <class Hook, class... Args>
 void RetryLoop::call_hook(const Hook& hook, const Args&... args) {
   if (!hook) return;
   try {
     hook(args...);
   } catch (...) {
-    summary_.callback_error = std::current_exception();
+    if (!summary_.callback_error) summary_.callback_error = std::current_exception();
   }
 }
 

@@ -124,3 +124,24 @@ TEST_CASE("a success condition that throws ends the collection and loses nothing
   CHECK(result.values == std::vector<int>{1});
   CHECK_THROWS_WITH(std::rethrow_exception(result.callback_error), "callback");
 }
+
+TEST_CASE("in a collection the first hook that throws is reported, and a callback that ends it goes before hooks") {
+  World world;
+  int calls = 0;
+  auto options = world.options();
+  options.on_success = [&](const RetrySummary&) { throw std::logic_error{"hook " + std::to_string(++calls)}; };
+  const auto call = [](int number) { return number; };
+  const auto two = [](int page) { return page < 2 ? std::optional{page + 1} : std::nullopt; };
+  const auto good = collect_and_retry(policies, call, two, always, 1, options);
+  CHECK(good.values == std::vector<int>{1, 2});
+  CHECK_THROWS_WITH(std::rethrow_exception(good.callback_error), "hook 1");
+  const auto fails_at_2 = [](int page) {
+    if (page == 2) throw std::runtime_error{"page 2"};
+    return page;
+  };
+  const auto throws = [](const std::exception&) -> bool { throw std::logic_error{"callback"}; };
+  const auto bad = collect_and_retry(policies, fails_at_2, two, throws, 1, options);
+  CHECK(bad.end == RetryEnd::callback_failed);
+  CHECK_THROWS_WITH(std::rethrow_exception(bad.callback_error), "callback");
+  CHECK_THROWS_WITH(std::rethrow_exception(bad.error), "page 2");
+}

@@ -378,7 +378,7 @@ TEST_CASE("a hook that throws changes nothing, and is reported beside the error"
   const auto bad = retry(policy, Flaky{.failures = 9}, options);
   CHECK(bad.end == RetryEnd::retries_spent);
   CHECK(text_of(bad.error) == "failure 4");
-  CHECK(text_of(bad.callback_error) == "last hook");
+  CHECK(text_of(bad.callback_error) == "hook");  // the first
 }
 
 TEST_CASE("a condition, a retry_after_of, a draw or a wait that throws ends the retry, and both errors are reported") {
@@ -403,6 +403,39 @@ TEST_CASE("a condition, a retry_after_of, a draw or a wait that throws ends the 
   options = world.options();
   options.wait = [](std::chrono::nanoseconds, const std::stop_token&) -> bool { throw std::logic_error{"callback"}; };
   fails(options, yes);
+}
+
+TEST_CASE("a hook that throws does not hide which callback has ended the retry") {
+  const auto ended_by_callback = [](RetryOptions options, const std::function<bool(const std::exception&)>& condition) {
+    options.on_retry = [](const RetrySummary&, milliseconds) { throw std::logic_error{"first hook"}; };
+    options.on_failure = [](const RetrySummary& now) {
+      CHECK(text_of(now.callback_error) == "callback");
+      throw std::logic_error{"last hook"};
+    };
+    const auto result = retry_if(policy, Flaky{.failures = 9}, condition, options);
+    CHECK(result.end == RetryEnd::callback_failed);
+    CHECK(text_of(result.callback_error) == "callback");
+    CHECK(text_of(result.error) == "failure " + std::to_string(result.attempts));
+    return result.attempts;
+  };
+  const auto yes = [](const std::exception&) { return true; };
+  World world;
+  int asked = 0;
+  CHECK(ended_by_callback(world.options(), [&](const std::exception&) -> bool {
+          if (++asked == 2) throw std::logic_error{"callback"};
+          return true;
+        }) == 2);
+  auto options = world.options();
+  options.retry_after_of = [](const std::exception_ptr&) -> std::optional<milliseconds> {
+    throw std::logic_error{"callback"};
+  };
+  CHECK(ended_by_callback(options, yes) == 1);
+  options = world.options();
+  options.draw = []() -> double { throw std::logic_error{"callback"}; };
+  CHECK(ended_by_callback(options, yes) == 1);
+  options = world.options();
+  options.wait = [](std::chrono::nanoseconds, const std::stop_token&) -> bool { throw std::logic_error{"callback"}; };
+  CHECK(ended_by_callback(options, yes) == 1);
 }
 
 TEST_CASE("a draw that is no number, below 0 or above 1 ends the retry with the reason") {

@@ -40,7 +40,7 @@ struct RetrySummary {
   /// The last failure: what fn threw, or a FailedResult for an expected-like result. An AttemptTimeout that nests it,
   /// if it came after the attempt's time. Null where no attempt failed. Kept after a success as well.
   std::exception_ptr error = {};
-  /// The last exception of a hook, or the one that ended the retry as callback_failed. It never replaces `error`.
+  /// What has ended the retry as callback_failed; else the first exception of a hook. It never replaces `error`.
   std::exception_ptr callback_error = {};
 };
 

@@ -134,7 +134,7 @@ struct ResultAccess {
     all.end = one.end;
     all.attempts += one.attempts;
     if (one.error) all.error = one.error;
-    if (one.callback_error) all.callback_error = one.callback_error;
+    if (!all.callback_error || one.end == RetryEnd::callback_failed) all.callback_error = one.callback_error;
     if constexpr (!std::is_void_v<E>) {
       if (one.error) all.stored_error_ = one.stored_error_;
     }
