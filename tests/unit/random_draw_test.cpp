@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdio>
 #include <random>
 #include <thread>
 #include <vector>
@@ -44,6 +45,16 @@ Draws draws_of_a_fork() {
   CHECK(status == 0);
   close(ends[0]);
   close(ends[1]);
+  return draws;
+}
+
+/// What a process draws first that is started for it.
+Draws draws_of_a_new_process() {
+  std::FILE* output = popen("'" DOGGED_PRINT_DRAWS "'", "r");
+  REQUIRE(output != nullptr);
+  Draws draws{};
+  for (double& draw : draws) CHECK(std::fscanf(output, "%lf", &draw) == 1);
+  CHECK(pclose(output) == 0);
   return draws;
 }
 
@@ -100,6 +111,12 @@ TEST_CASE("the child of a fork draws other numbers than its parent") {
   const Draws second = draws_of_a_fork();
   CHECK(first != second);
   CHECK(first != some_draws());
+}
+
+TEST_CASE("processes that are started one like the other draw different numbers") {
+  const Draws first = draws_of_a_new_process();
+  CHECK(first != Draws{});
+  CHECK(first != draws_of_a_new_process());
 }
 
 TEST_CASE("threads draw different numbers") {
