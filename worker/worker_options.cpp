@@ -50,7 +50,7 @@ constexpr const char* footer =
 milliseconds duration_option(const std::string& name, const std::string& text, milliseconds least, milliseconds most) {
   const std::string range = "it must be " + duration_to_text(least) + " to " + duration_to_text(most);
   try {
-    const milliseconds value = duration_from_text(text);
+    const milliseconds value = duration_from_text(text, most);
     if (value >= least && value <= most) return value;
   } catch (const InvalidInput& error) {
     throw InvalidInput(name + ": " + error.message(), range);

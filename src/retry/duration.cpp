@@ -2,6 +2,7 @@
 // rounded.
 #include "retry/duration.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
@@ -22,17 +23,17 @@ constexpr std::array<Unit, 4> written_units{{{"h", 3'600'000}, {"m", 60'000}, {"
 constexpr std::array<Unit, 5> read_units{{day, written_units[0], written_units[1], written_units[2], written_units[3]}};
 
 constexpr auto longest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+constexpr std::uint64_t too_long = longest + 1;  // and whatever is more
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Digits, at most as many as keep `number` in range; nothing where there are none or too many.
+/// Nothing where there are no digits.
 std::optional<std::uint64_t> take_digits(std::string_view& text) {
   if (text.empty() || !is_digit(text.front())) return std::nullopt;
   std::uint64_t number = 0;
   while (!text.empty() && is_digit(text.front())) {
     const auto digit = static_cast<std::uint64_t>(text.front() - '0');
-    if (number > (longest - digit) / 10) return std::nullopt;
-    number = number * 10 + digit;
+    number = number > (longest - digit) / 10 ? too_long : number * 10 + digit;
     text.remove_prefix(1);
   }
   return number;
@@ -69,14 +70,13 @@ std::optional<std::size_t> take_unit(std::string_view& text) {
 }
 
 std::optional<std::uint64_t> in_milliseconds(std::uint64_t whole, Fraction fraction, std::uint64_t unit) {
-  if (whole > longest / unit) return std::nullopt;
   const std::uint64_t parts = fraction.numerator * unit;
   if (parts % fraction.denominator != 0) return std::nullopt;
-  const std::uint64_t rest = parts / fraction.denominator;
-  if (whole * unit > longest - rest) return std::nullopt;
-  return whole * unit + rest;
+  if (whole > longest / unit) return too_long;
+  return std::min(whole * unit + parts / fraction.denominator, too_long);
 }
 
+/// At most `too_long`; nothing where it is not written as a duration is.
 std::optional<std::uint64_t> read(std::string_view text) {
   std::uint64_t total = 0;
   std::size_t next_unit = 0;
@@ -90,8 +90,8 @@ std::optional<std::uint64_t> read(std::string_view text) {
     if (!unit || *unit < next_unit) return std::nullopt;
     next_unit = *unit + 1;
     const auto part = in_milliseconds(*whole, *fraction, read_units[*unit].milliseconds);
-    if (!part || *part > longest - total) return std::nullopt;
-    total += *part;
+    if (!part) return std::nullopt;
+    total += std::min(*part, too_long - total);
   }
   return total;
 }
@@ -116,8 +116,14 @@ std::string duration_to_text(milliseconds duration) {
   return text;
 }
 
-milliseconds duration_from_text(std::string_view text) {
-  if (const auto total = read(text)) return milliseconds{static_cast<std::int64_t>(*total)};
+milliseconds duration_from_text(std::string_view text, milliseconds most) {
+  const std::string remedy = "; write a duration up to " + duration_to_text(most);
+  if (text.starts_with('-') && read(text.substr(1)))
+    throw DurationOutOfRange(in_quotes(text) + " is negative" + remedy);
+  if (const auto total = read(text)) {
+    if (*total == too_long) throw DurationOutOfRange(in_quotes(text) + " is too long" + remedy);
+    return milliseconds{static_cast<std::int64_t>(*total)};
+  }
   throw InvalidInput(in_quotes(text) +
                      " is not a duration; write whole milliseconds as numbers with the units d, h, m, s and ms, "
                      "the larger first, such as 250ms, 30s, 1.5s or 1h30m");

@@ -12,9 +12,15 @@ namespace dogged {
 /// Hours are the largest unit: `24h`, `1h30m`, `1m30s`, `1s500ms`, `0ms`, `-5s`.
 [[nodiscard]] std::string duration_to_text(milliseconds duration);
 
+/// A duration that is below zero, or longer than can be counted.
+class DurationOutOfRange : public InvalidInput {
+ public:
+  using InvalidInput::InvalidInput;
+};
+
 /// Reads numbers with the units d, h, m, s and ms, the larger before the smaller: `250ms`, `30s`, `1h30m`,
-/// `1.5s`. Throws InvalidInput for anything else: no unit, a sign, a fraction of a millisecond, or more than
-/// fits.
-[[nodiscard]] milliseconds duration_from_text(std::string_view text);
+/// `1.5s`. Throws DurationOutOfRange for one with a minus and for more than fits, and names `most` as the limit, which
+/// is for the caller to hold; InvalidInput for anything else: no unit, a plus, a fraction of a millisecond.
+[[nodiscard]] milliseconds duration_from_text(std::string_view text, milliseconds most = milliseconds::max());
 
 }  // namespace dogged

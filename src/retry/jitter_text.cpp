@@ -25,7 +25,9 @@ std::optional<Jitter> jitter_from_text(std::string_view text) {
   if (text == "full") return Jitter::full();
   if (const auto proportion = percentage_from_text(text)) return Jitter::proportional(*proportion);
   try {
-    return Jitter::absolute(duration_from_text(text));
+    return Jitter::absolute(duration_from_text(text, limits::max_delay));
+  } catch (const DurationOutOfRange&) {
+    throw;
   } catch (const InvalidInput&) {
     return std::nullopt;
   }

@@ -38,11 +38,23 @@ struct Setting {
                       std::string{setting.field} + " cannot be " + in_quotes(setting.value) + "; " + remedy);
 }
 
+[[noreturn]] void refuse(const Setting& setting, const InvalidInput& mistake) {
+  throw InvalidPolicy(std::string{setting.field}, std::string{setting.field} + ": " + mistake.what());
+}
+
 milliseconds duration_in(const Setting& setting, std::string_view text) {
   try {
-    return duration_from_text(text);
-  } catch (const InvalidInput& error) {
-    throw InvalidPolicy(std::string{setting.field}, std::string{setting.field} + ": " + error.what());
+    return duration_from_text(text, limits::max_delay);
+  } catch (const InvalidInput& mistake) {
+    refuse(setting, mistake);
+  }
+}
+
+std::optional<Jitter> jitter_in(const Setting& setting) {
+  try {
+    return jitter_from_text(setting.value);
+  } catch (const DurationOutOfRange& mistake) {
+    refuse(setting, mistake);
   }
 }
 
@@ -72,7 +84,7 @@ void read_value(const Setting& setting, Intervals& value) {
 }
 
 void read_value(const Setting& setting, Jitter& value) {
-  const auto jitter = jitter_from_text(setting.value);
+  const auto jitter = jitter_in(setting);
   if (!jitter) refuse(setting, "write none, full, a percentage such as 25%, or a duration such as 50ms");
   value = *jitter;
 }

@@ -165,7 +165,7 @@ std::string duration_remedy(const json& value) {
 void read_value(const Place& place, const json& value, milliseconds& result) {
   const std::string& text = text_in(place, value, duration_remedy(value));
   try {
-    result = duration_from_text(text);
+    result = duration_from_text(text, limits::max_delay);
   } catch (const InvalidInput& error) {
     refuse(place, std::string{": "} + error.what());
   }
@@ -214,9 +214,13 @@ void read_value(const Place& place, const json& value, Jitter& result) {
     result = value.get<bool>() ? RetryConfig{}.jitter : Jitter::none();
     return;
   }
-  const auto jitter = jitter_from_text(text_in(place, value, remedy));
-  if (!jitter) refuse_value(place, value, remedy);
-  result = *jitter;
+  try {
+    const auto jitter = jitter_from_text(text_in(place, value, remedy));
+    if (!jitter) refuse_value(place, value, remedy);
+    result = *jitter;
+  } catch (const DurationOutOfRange& error) {
+    refuse(place, std::string{": "} + error.what());
+  }
 }
 
 void read_value(const Place& place, const json& value, std::optional<CircuitBreakerSettings>& result) {

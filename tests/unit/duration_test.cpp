@@ -44,7 +44,9 @@ TEST_CASE("what is not a duration is refused, quoted, with the forms that are") 
       "5",
       "s",
       "ms",
-      "-5s",
+      "-5",
+      "--5s",
+      "-",
       "+5s",
       "5 s",
       " 5s",
@@ -68,10 +70,10 @@ TEST_CASE("what is not a duration is refused, quoted, with the forms that are") 
       "1,5s",
       "5\xc2\xb5s",
       std::string("5s\0", 3),
-      "9223372036854775808ms",
-      "99999999999999999999999h",
-      "2562047788015h12m55s808ms",
       "1.0000000000s",
+      "99999999999999999999999",
+      "1m99999999999999999999999h",
+      "99999999999999999999999h0.5ms",
   };
   for (const std::string& text : refused) {
     CAPTURE(text);
@@ -80,6 +82,24 @@ TEST_CASE("what is not a duration is refused, quoted, with the forms that are") 
   CHECK_THROWS_WITH(duration_from_text("5"),
                     "\"5\" is not a duration; write whole milliseconds as numbers with the units d, h, m, s and ms, "
                     "the larger first, such as 250ms, 30s, 1.5s or 1h30m");
+}
+
+TEST_CASE("a duration that is negative is refused as that, with the most that the caller takes") {
+  for (const std::string text : {"-5s", "-1h30m", "-0.5s", "-99999999999999999999999h"}) {
+    CAPTURE(text);
+    CHECK_THROWS_AS(duration_from_text(text), DurationOutOfRange);
+    CHECK_THROWS_WITH(duration_from_text(text, 24h), '"' + text + "\" is negative; write a duration up to 24h");
+  }
+}
+
+TEST_CASE("a duration that is longer than can be counted is refused as that, with the most that there is") {
+  for (const std::string text : {"9223372036854775808ms", "99999999999999999999999h", "2562047788015h12m55s808ms",
+                                 "1h9223372036854775807ms", "106751991167.5d", "2562047788015h2562047788015m"}) {
+    CAPTURE(text);
+    CHECK_THROWS_AS(duration_from_text(text), DurationOutOfRange);
+    CHECK_THROWS_WITH(duration_from_text(text),
+                      '"' + text + "\" is too long; write a duration up to 2562047788015h12m55s807ms");
+  }
 }
 
 TEST_CASE("a long or unprintable text is cut and masked in the message") {

@@ -205,6 +205,28 @@ TEST_CASE("A value out of its limits is refused with the field, the value and th
   });
 }
 
+TEST_CASE("A duration that is negative, or longer than any, is refused at each setting as just that") {
+  const std::vector<std::pair<std::string, std::string>> places{
+      {R"({"initial_delay": "DURATION"})", "/initial_delay"},
+      {R"({"max_delay": "DURATION"})", "/max_delay"},
+      {R"({"policy_type": "linear_backoff", "increment": "DURATION"})", "/increment"},
+      {R"({"policy_type": "fixed_interval", "intervals": ["1s", "DURATION"]})", "/intervals/1"},
+      {R"({"jitter": "DURATION"})", "/jitter"},
+      {R"({"circuit_breaker": {"recovery_timeout": "DURATION"}})", "/circuit_breaker/recovery_timeout"},
+  };
+  for (const auto& [text, place] : places) {
+    const auto refused = [&text = text, &place = place](const std::string& duration, const std::string& mistake) {
+      std::string written = text;
+      written.replace(written.find("DURATION"), std::string{"DURATION"}.size(), duration);
+      check_refused({{written, place + ": \"" + duration + "\" is " + mistake + "; write a duration up to 24h"}});
+    };
+    refused("-5s", "negative");
+    refused("-99999999999999h", "negative");
+    refused("99999999999999h", "too long");
+    refused("99999999999999999999999999ms", "too long");
+  }
+}
+
 TEST_CASE("A config that a program fills with bad values makes no policy") {
   CHECK(refusal(RetryConfig{.max_attempts = 0}) == "max_attempts is 0; it must be 1 to 21");
   CHECK(refusal(RetryConfig{.max_attempts = std::numeric_limits<int>::min()}) ==

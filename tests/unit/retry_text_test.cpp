@@ -84,6 +84,11 @@ TEST_CASE("a text that is not a policy is refused with the word and what could s
        "intervals: \"\" is not a duration; write whole milliseconds as numbers with the units d, h, m, s and "
        "ms, "
        "the larger first, such as 250ms, 30s, 1.5s or 1h30m"},
+      {"exponential base=-5s max_retries=5", "base: \"-5s\" is negative; write a duration up to 24h"},
+      {"fixed intervals=1s,99999999999999h", "intervals: \"99999999999999h\" is too long; write a duration up to 24h"},
+      {"fixed intervals=60s jitter=-5s", "jitter: \"-5s\" is negative; write a duration up to 24h"},
+      {"fixed intervals=60s jitter=99999999999999h",
+       "jitter: \"99999999999999h\" is too long; write a duration up to 24h"},
       {"exponential base=30s max_retries=five", "max_retries cannot be \"five\"; write a whole number, 1 to 20"},
       {"exponential base=30s max_retries=5.0", "max_retries cannot be \"5.0\"; write a whole number, 1 to 20"},
       {"exponential base=30s max_retries=25", "max_retries is 25; it must be 1 to 20"},
