@@ -121,7 +121,7 @@ void note_undeclared(const Invocation& invocation, const std::set<std::string>& 
   for (const std::string& name : names) {
     if (std::find(declared.begin(), declared.end(), name) != declared.end()) continue;
     if (++undeclared > most_names_noted) continue;
-    std::cerr << "note: no worker has declared a task " << in_quotes(name) << suggestion(name, words)
+    std::cerr << "note: no worker has declared a task " << in_quotes(name) << suggestion_of_typo(name, words)
               << "; it waits for one that does\n";
   }
   if (undeclared > most_names_noted) {

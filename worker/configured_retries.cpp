@@ -166,7 +166,8 @@ std::vector<UnregisteredTask> unregistered_tasks(const RetryConfigFile& file, co
   for (const auto& [name, definition] : definitions) registered.push_back(name);
   std::vector<UnregisteredTask> unregistered;
   for (const auto& [name, settings] : file.tasks) {
-    if (definitions.find(name) == definitions.end()) unregistered.push_back({name, suggestion(name, registered)});
+    if (definitions.find(name) == definitions.end())
+      unregistered.push_back({name, suggestion_of_typo(name, registered)});
   }
   return unregistered;
 }

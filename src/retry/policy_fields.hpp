@@ -101,8 +101,10 @@ inline const std::array<RetryPolicy, std::variant_size_v<RetryPolicy>> unset_pol
   for (const RetryPolicy& policy : unset_policies) {
     if (name_of(policy) == name) return policy;
   }
-  throw InvalidPolicy("policy", in_quotes(name) + " is not a policy" + suggestion(name, policy_names()) + "; write " +
-                                    alternatives(policy_names()));
+  const bool is_of_config = name == "no_retry";  // as a RetryConfig's JSON has it, and no spelling leads to `none`
+  throw InvalidPolicy("policy", in_quotes(name) + " is not a policy" +
+                                    suggestion(is_of_config ? Description<NoRetry>::name : name, policy_names()) +
+                                    "; write " + alternatives(policy_names()));
 }
 
 /// Throws the InvalidPolicy of a max_retries out of its limits; wider than int, so that nothing is cut before

@@ -190,7 +190,9 @@ void read_value(const Place& place, const json& value, RetryPolicyType& result) 
   const std::string& name = text_in(place, value, "write " + alternatives(names));
   const auto found = std::find(names.begin(), names.end(), name);
   if (found == names.end()) {
-    refuse(place, " cannot be " + in_quotes(name) + suggestion(name, names) + "; write " + alternatives(names));
+    const bool is_of_policy = name == "none";  // as policy_from_text has it, and no spelling leads to `no_retry`
+    refuse(place, " cannot be " + in_quotes(name) + suggestion(is_of_policy ? "no_retry" : name, names) + "; write " +
+                      alternatives(names));
   }
   result = static_cast<RetryPolicyType>(found - names.begin());
 }

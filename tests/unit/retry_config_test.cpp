@@ -276,6 +276,22 @@ TEST_CASE("A duration without its unit is refused, with the one that was meant")
   });
 }
 
+namespace {
+
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+/// Each of the first words is refused as the value of `key`, and the second offered.
+void check_offered(const std::string& key, const std::string& choices, const Pairs& written_and_offered) {
+  for (const auto& [written, offered] : written_and_offered) {
+    const std::string refused =
+        key == "preset" ? ": \"" + written + "\" is not a preset" : " cannot be \"" + written + "\"";
+    check_refused({{"{\"" + key + "\": \"" + written + "\"}",
+                    "/" + key + refused + " (did you mean \"" + offered + "\"?)" + choices}});
+  }
+}
+
+}  // namespace
+
 TEST_CASE("A misspelt key, policy type or preset is refused, and the nearest offered") {
   const std::string keys =
       "; it takes preset, policy_type, max_attempts, initial_delay, intervals, max_delay, multiplier, increment, "
@@ -296,6 +312,29 @@ TEST_CASE("A misspelt key, policy type or preset is refused, and the nearest off
       {R"({"preset": "http_requests"})",
        R"(/preset: "http_requests" is not a preset (did you mean "http_request"?))" + presets},
   });
+  check_offered("policy_type", types,
+                {{"exponential", "exponential_backoff"},
+                 {"fixed", "fixed_interval"},
+                 {"linear", "linear_backoff"},
+                 {"none", "no_retry"},
+                 {"EXPONENTIAL_BACKOFF", "exponential_backoff"},
+                 {"Exponential-Backoff", "exponential_backoff"},
+                 {"exp_backof", "exponential_backoff"},
+                 {"circuitbreaker", "circuit_breaker"}});
+  check_offered("preset", presets,
+                {{"databse_wirte", "database_write"},
+                 {"http", "http_request"},
+                 {"pubsub", "pubsub_publish"},
+                 {"Database Write", "database_write"},
+                 {"write", "database_write"}});
+  for (const auto& [key, offered] : Pairs{{"initial_delay_ms", "initial_delay"},
+                                          {"backoff_multiplier", "multiplier"},
+                                          {"attempts", "max_attempts"},
+                                          {"maxAttempts", "max_attempts"},
+                                          {"jitter_enabled", "jitter"}}) {
+    check_refused({{"{\"" + key + "\": 1}",
+                    "the retry config has no key \"" + key + "\" (did you mean \"" + offered + "\"?)" + keys}});
+  }
   CHECK_THROWS_WITH(retry_preset("cache_sat"), R"("cache_sat" is not a preset (did you mean "cache_set"?))" + presets);
 }
 

@@ -56,7 +56,8 @@ TEST_CASE("JSON that is not a policy is refused with the key and what it takes")
        R"("Linear" is not a policy (did you mean "linear"?); write none, fixed, exponential or linear)"},
       {R"({"policy": "none", "max_retries": 3})", R"("max_retries" is not a key of none; it takes policy)"},
       {R"({"policy": "exponential", "base": 30, "max_retries": 5})",
-       R"("base" is not a key of exponential; it takes policy, base_ms, multiplier, max_retries, max_delay_ms or jitter)"},
+       R"("base" is not a key of exponential (did you mean "base_ms"?); it takes policy, base_ms, multiplier, )"
+       R"(max_retries, max_delay_ms or jitter)"},
       {R"({"policy": "exponential", "base_m": 30, "max_retries": 5})",
        R"("base_m" is not a key of exponential (did you mean "base_ms"?); it takes policy, base_ms, multiplier, )"
        R"(max_retries, max_delay_ms or jitter)"},
@@ -103,7 +104,7 @@ TEST_CASE("JSON that is not a policy is refused with the key and what it takes")
       {R"({"policy": "fixed", "intervals_ms": [1], "jitter": {"kind": "proportional", "proportion": 2}})",
        "jitter has the proportion 2; it must be above 0 and up to 1 (100%)"},
       {R"({"policy": "fixed", "intervals_ms": [1], "jitter": {"kind": "absolute", "amount": 2}})",
-       R"("amount" is not a key of jitter absolute; it takes kind or amount_ms)"},
+       R"("amount" is not a key of jitter absolute (did you mean "amount_ms"?); it takes kind or amount_ms)"},
       {R"({"policy": "fixed", "intervals_ms": [1], "jitter": {"kind": "absolute"}})",
        "jitter absolute needs amount_ms"},
       {R"({"policy": "fixed", "intervals_ms": [1], "jitter": {"kind": "absolute", "amount_ms": 0.5}})",
