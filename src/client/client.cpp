@@ -22,6 +22,7 @@
 #include <dogged/retry_options.hpp>
 
 #include "client/enqueue_statement.hpp"
+#include "client/noted_retries.hpp"
 #include "client/passing_error.hpp"
 #include "client/task_wait.hpp"
 #include "db/connection.hpp"
@@ -83,8 +84,9 @@ constexpr std::chrono::hours longest_wait{24};
 constexpr milliseconds longest_ahead = std::chrono::hours{24} * 3650;
 constexpr std::size_t most_idle_waits = 4;
 
-/// What a call says where it does not know, or does not come to it.
+/// What a call is called in the log, and says where it does not know, or does not come to it.
 struct Words {
+  std::string_view name;
   std::string nothing_done;       ///< nothing was enqueued
   std::string may_have_happened;  ///< the tasks may have been enqueued
 };
@@ -138,18 +140,20 @@ class Client::Impl {
   }
 
   /// A change of one task by a statement that takes `given` and then the key, and answers with a word.
-  std::string change(const db::Statement& statement, const db::Params& given, TaskId id, const std::string& done) {
+  std::string change(std::string_view name, const db::Statement& statement, const db::Params& given, TaskId id,
+                     const std::string& done) {
     const auto make = [&](const std::optional<CallKey>& key) {
       db::Params params = given;
       params.add(key ? std::optional{key->producer} : std::nullopt).add(key ? std::optional{key->call} : std::nullopt);
       return KeyedCall{statement, std::move(params), sql::answer_made};
     };
     const std::string task = "task " + std::to_string(id);
-    return std::string{call(make, {task + " was not " + done, task + " may have been " + done}).one().text("answer")};
+    return std::string{
+        call(make, {name, task + " was not " + done, task + " may have been " + done}).one().text("answer")};
   }
 
   RescheduleResult reschedule(TaskId id, const db::Params& given) {
-    return from_text(change(sql::reschedule_once, given, id, "rescheduled"),
+    return from_text(change("reschedule", sql::reschedule_once, given, id, "rescheduled"),
                      {RescheduleResult::rescheduled, RescheduleResult::running, RescheduleResult::ended,
                       RescheduleResult::not_found});
   }
@@ -173,7 +177,7 @@ class Client::Impl {
       return KeyedCall{enqueue.statement, std::move(enqueue.params), sql::call_made};
     };
     try {
-      return ids_of(call(make, {"nothing was enqueued", "the tasks may have been enqueued"}));
+      return ids_of(call(make, {"enqueue", "nothing was enqueued", "the tasks may have been enqueued"}));
     } catch (const InvalidInput&) {
       explain_refused(tasks);
       throw;
@@ -199,7 +203,7 @@ class Client::Impl {
 
   std::unique_ptr<TaskWait> take_wait() {
     const std::scoped_lock lock{idle_mutex_};
-    if (idle_waits_.empty()) return std::make_unique<TaskWait>(TaskWait::Settings{settings_, retry_, retry_for_});
+    if (idle_waits_.empty()) return std::make_unique<TaskWait>(TaskWait::Settings{settings_, retry_, retry_for_, log_});
     std::unique_ptr<TaskWait> wait = std::move(idle_waits_.back());
     idle_waits_.pop_back();
     return wait;
@@ -221,7 +225,7 @@ class Client::Impl {
     const bool may_be_repeated = max_retries(retry_) > 0;
     const CallKey key{producer_, ++calls_};
     const KeyedCall keyed = make(may_be_repeated ? std::optional{key} : std::nullopt);
-    RetryOptions options;
+    RetryOptions options = noted_retries(words.name, retry_, *log_);
     // Waiting for others counts; writing down what may be hundreds of megabytes does not.
     if (may_be_repeated) options.deadline = SteadyClock::now() - waited + retry_for_;
     std::optional<std::string> lost_answer;  // of a try that was sent
@@ -339,13 +343,13 @@ std::vector<TaskId> Client::enqueue_many(const std::vector<NewTask>& tasks) { re
 TaskOutcome Client::wait(TaskId id, milliseconds timeout) { return impl_->wait(id, timeout); }
 
 CancelResult Client::cancel(TaskId id) {
-  const std::string answer = impl_->change(sql::cancel_once, db::Params{}.add(id), id, "cancelled");
+  const std::string answer = impl_->change("cancel", sql::cancel_once, db::Params{}.add(id), id, "cancelled");
   return from_text(answer,
                    {CancelResult::cancelled, CancelResult::requested, CancelResult::ended, CancelResult::not_found});
 }
 
 ReplayResult Client::replay(TaskId id) {
-  const std::string answer = impl_->change(sql::replay_once, db::Params{}.add(id), id, "replayed");
+  const std::string answer = impl_->change("replay", sql::replay_once, db::Params{}.add(id), id, "replayed");
   return from_text(answer, {ReplayResult::replayed, ReplayResult::not_failed, ReplayResult::not_found});
 }
 

@@ -10,6 +10,7 @@
 
 #include <dogged/retry.hpp>
 
+#include "client/noted_retries.hpp"
 #include "client/passing_error.hpp"
 #include "lifecycle/lifecycle.hpp"
 #include "migrate/migrate.hpp"
@@ -71,7 +72,7 @@ bool TaskWait::rest() noexcept {
 /// Asks, and again while that fails for a reason that passes. Not for longer than the wait has time, but once in any
 /// case.
 TaskOutcome TaskWait::look(TaskId id, SteadyClock::time_point until) {
-  RetryOptions options;
+  RetryOptions options = noted_retries("wait", settings_.retry, *settings_.log);
   options.deadline = std::min<SteadyClock::time_point>(SteadyClock::now() + settings_.retry_for,
                                                        std::max(until, SteadyClock::now() + shortest_try));
   const auto result = retry_if(

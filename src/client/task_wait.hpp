@@ -6,7 +6,10 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <optional>
+
+#include <spdlog/spdlog.h>
 
 #include <dogged/outcome.hpp>
 #include <dogged/policy.hpp>
@@ -22,6 +25,7 @@ class TaskWait {
     db::Settings database;
     RetryPolicy retry;  ///< of a look that fails for a reason that passes
     milliseconds retry_for;
+    std::shared_ptr<spdlog::logger> log;  ///< told of these retries
   };
   /// Connects when it is needed.
   explicit TaskWait(Settings settings) : settings_(std::move(settings)) {}

@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <dogged/retry_metrics.hpp>
+
 #include "sql_statements.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
@@ -291,12 +293,17 @@ namespace {
 
 /// A client whose log can be read.
 struct LoggedClient {
-  explicit LoggedClient(TestDatabase& database, RetryPolicy retry = ClientOptions{}.retry)
-      : client{
-            database.settings().url,
-            {.schema = database.schema(), .retry = retry, .log = std::make_shared<spdlog::logger>("client", lines)}} {}
+  explicit LoggedClient(TestDatabase& database, RetryPolicy retry = ClientOptions{}.retry,
+                        spdlog::level::level_enum level = spdlog::level::info, const std::string& url_end = "")
+      : client{database.settings().url + url_end,
+               {.schema = database.schema(), .retry = retry, .log = make_log(level)}} {}
 
   [[nodiscard]] std::vector<std::string> log() const { return lines->last_formatted(); }
+  [[nodiscard]] std::shared_ptr<spdlog::logger> make_log(spdlog::level::level_enum level) const {
+    auto log = std::make_shared<spdlog::logger>("client", lines);
+    log->set_level(level);
+    return log;
+  }
 
   std::shared_ptr<spdlog::sinks::ringbuffer_sink_mt> lines = [] {
     auto sink = std::make_shared<spdlog::sinks::ringbuffer_sink_mt>(100);
@@ -409,6 +416,98 @@ TEST_CASE("a call that met a lock time limit is made again, and enqueues once") 
   });
   caller.join();
   CHECK(database.count_tasks() == 1);
+}
+
+namespace {
+
+/// Lets the next `times` inserts of a task fail with `sqlstate`.
+void refuse_tasks(TestDatabase& database, int times, const std::string& sqlstate) {
+  database.script(
+      "create sequence if not exists dogged.inserts; "
+      "create or replace function dogged.refuse() returns trigger language plpgsql as $$ begin "
+      "if nextval('dogged.inserts') <= " +
+      std::to_string(times) + " then raise exception 'refused' using errcode = '" + sqlstate +
+      "'; end if; return new; end $$; "
+      "create or replace trigger refuse before insert on dogged.tasks_live for each row execute function "
+      "dogged.refuse()");
+  database.run("select setval('dogged.inserts', 1, false)");
+}
+
+std::uint64_t failures_counted(const std::string& error) {
+  for (const auto& series : retry_metrics().snapshot().failures) {
+    if (series.error == error) return series.count;
+  }
+  return 0;
+}
+
+std::uint64_t successes_counted(const std::string& policy) {
+  for (const auto& series : retry_metrics().snapshot().successes) {
+    if (series.policy == policy) return series.count;
+  }
+  return 0;
+}
+
+std::uint64_t retries_counted(const std::string& policy, const std::string& number) {
+  for (const auto& series : retry_metrics().snapshot().retries) {
+    if (series.policy == policy && series.attempt == number) return series.count;
+  }
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("each retry of a client's call, giving up and each error that is not retried is counted, and is one line") {
+  TestDatabase database;
+  const RetryPolicy policy = linear(1ms, 1ms).with_max_retries(2).with_jitter(Jitter::none());
+  LoggedClient logged{database, policy, spdlog::level::debug};
+  const auto serialization_failures = failures_counted("PG_40001"), denials = failures_counted("PG_42501");
+  const auto first = retries_counted("linear", "1"), second = retries_counted("linear", "2");
+  const auto successes = successes_counted("linear");
+  logged.client.enqueue(work, no_args);  // at once: nothing to tell
+  refuse_tasks(database, 1, "40001");
+  logged.client.enqueue(work, no_args);
+  refuse_tasks(database, 9, "40001");
+  CHECK_THROWS_AS(logged.client.enqueue(work, no_args), DatabaseError);
+  refuse_tasks(database, 9, "42501");
+  CHECK_THROWS_AS(logged.client.enqueue(work, no_args), DatabaseError);
+  CHECK(database.count_tasks() == 2);
+
+  const std::string retry = "debug event=retry call=enqueue error=PG_40001 ";
+  CHECK(logged.log() == std::vector<std::string>{
+                            retry + "retry=1 max_retries=2 delay_ms=1\n",
+                            retry + "retry=1 max_retries=2 delay_ms=1\n",
+                            retry + "retry=2 max_retries=2 delay_ms=2\n",
+                            "warning event=gave_up call=enqueue error=PG_40001 retries=2\n",
+                            "debug event=not_retried call=enqueue error=PG_42501 retries=0\n",
+                        });
+  CHECK(failures_counted("PG_40001") - serialization_failures == 4);
+  CHECK(failures_counted("PG_42501") - denials == 1);
+  CHECK(retries_counted("linear", "1") - first == 2);
+  CHECK(retries_counted("linear", "2") - second == 1);
+  CHECK(successes_counted("linear") - successes == 1);
+}
+
+TEST_CASE("a client's log names the call that failed, and says of a client that does not retry that it did not") {
+  TestDatabase database;
+  const TaskId id = database.client().enqueue(work, no_args);
+  const RetryPolicy policy = GENERATE(RetryPolicy{NoRetry{}}, RetryPolicy{fixed(1ms).with_max_retries(1)});
+  LoggedClient logged{database, policy, spdlog::level::info, "&options=-c%20lock_timeout%3D20ms"};
+  const auto timeouts = failures_counted("PG_55P03");
+  database.connection().transaction([&] {
+    database.run("lock table dogged.tasks_live in access exclusive mode");
+    CHECK_THROWS_AS(logged.client.enqueue(work, no_args), DatabaseError);
+    CHECK_THROWS_AS(logged.client.cancel(id), DatabaseError);
+    CHECK_THROWS_AS(logged.client.replay(id), DatabaseError);
+    CHECK_THROWS_AS(logged.client.reschedule(id, 1h), DatabaseError);
+    CHECK_THROWS_AS(logged.client.wait(id, 1h), DatabaseError);
+  });
+  const bool retries = max_retries(policy) > 0;
+  CHECK(failures_counted("PG_55P03") - timeouts == (retries ? 10 : 5));
+  const std::string gave_up = "warning event=gave_up call=", error = " error=PG_55P03 retries=1\n";
+  const std::vector<std::string> lines{gave_up + "enqueue" + error, gave_up + "cancel" + error,
+                                       gave_up + "replay" + error, gave_up + "reschedule" + error,
+                                       gave_up + "wait" + error};
+  CHECK(logged.log() == (retries ? lines : std::vector<std::string>{}));
 }
 
 TEST_CASE("a call whose statement takes longer to write than retry_for is made all the same") {

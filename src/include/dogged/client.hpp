@@ -28,13 +28,13 @@ struct ClientOptions {
   std::string application_name = "dogged client";
   /// When a call is tried again that failed for a reason that passes: the connection was refused or lost, the server
   /// restarts, has no connection left, or gave up a transaction (deadlock, serialization, a lock or time limit).
-  /// NoRetry{}: never.
+  /// NoRetry{}: never. Failures and retries are counted in retry_metrics() (<dogged/retry_metrics.hpp>).
   RetryPolicy retry = exponential(milliseconds{100}).with_max_retries(20).with_max_delay(std::chrono::seconds{5});
   /// No try is begun that a call would make later than this after it began, the wait for other calls on the same client
   /// included, but not the writing of its statement. 1 ms to 24 h. A run_at over 5 minutes past by then is refused.
   milliseconds retry_for = std::chrono::seconds{30};
-  /// Told of each change between connected and not, one line each; null: spdlog's default logger. Include
-  /// <spdlog/spdlog.h> to make one.
+  /// Told of each change between connected and not, and of calls that fail (docs/running.md, "What a client says of its
+  /// calls"), one line each; null: spdlog's default logger. Include <spdlog/spdlog.h> to make one.
   std::shared_ptr<spdlog::logger> log = {};
 };
 

@@ -1,0 +1,39 @@
+// See noted_retries.hpp.
+#include "client/noted_retries.hpp"
+
+#include <exception>
+#include <string>
+
+#include <dogged/exception_mapper.hpp>
+#include <dogged/retry_metrics.hpp>
+
+namespace dogged {
+namespace {
+
+/// The one that the metrics count.
+std::string code_of(const std::exception_ptr& error) {
+  return std::string{ExceptionMapper{}.map(error).classification.code.view()};
+}
+
+void note_end(std::string_view call, const RetryPolicy& policy, const RetrySummary& summary, spdlog::logger& log) {
+  if (!summary.error) return;  // it was never tried: its caller is told why
+  const bool has_given_up = summary.end != RetryEnd::not_retryable && max_retries(policy) > 0;
+  // What is not retried is mostly the caller's mistake, and the caller has the exception.
+  log.log(has_given_up ? spdlog::level::warn : spdlog::level::debug, "event={} call={} error={} retries={}",
+          has_given_up ? "gave_up" : "not_retried", call, code_of(summary.error), summary.attempts - 1);
+}
+
+}  // namespace
+
+RetryOptions noted_retries(std::string_view call, const RetryPolicy& policy, spdlog::logger& log) {
+  RetryOptions options;
+  options.metrics = &retry_metrics();
+  options.on_retry = [call, &policy, &log](const RetrySummary& summary, milliseconds delay) {
+    log.debug("event=retry call={} error={} retry={} max_retries={} delay_ms={}", call, code_of(summary.error),
+              summary.attempts, max_retries(policy), delay.count());
+  };
+  options.on_failure = [call, &policy, &log](const RetrySummary& summary) { note_end(call, policy, summary, log); };
+  return options;
+}
+
+}  // namespace dogged
