@@ -118,16 +118,6 @@ RetryConfig config_from(const Linear& policy) {
   return config;
 }
 
-std::string mistake_in_code(const std::vector<std::string>& codes, std::size_t i) {
-  const std::string is = "/" + std::to_string(i) + " is " + in_quotes(codes[i]);
-  if (codes[i] != codes::any && !detail::is_valid_error_code(codes[i])) {
-    return is + "; it must be 1 to 64 of A-Z 0-9 _ beginning with a letter, or * for every code";
-  }
-  const auto end = codes.begin() + static_cast<std::ptrdiff_t>(i);
-  if (std::find(codes.begin(), end, codes[i]) != end) return is + " once more; leave one out";
-  return {};
-}
-
 template <class Value, class Said>
 std::string mistake_in_field(const ConfigField<Value, Said>& field, const Value& value) {
   if constexpr (std::is_same_v<Value, Said>) {
@@ -186,15 +176,30 @@ std::string mistake_in_breaker(const std::optional<CircuitBreakerSettings>& brea
   }
 }
 
+std::string mistake_in_code_count(std::size_t count) {
+  if (count <= limits::max_retried_codes) return {};
+  return " has " + std::to_string(count) + " codes; it must have at most 64, or \"*\" alone for every code";
+}
+
+std::string mistake_in_code(const std::string& code) {
+  if (code == codes::any || detail::is_valid_error_code(code)) return {};
+  return " is " + in_quotes(code) + "; it must be 1 to 64 of A-Z 0-9 _ beginning with a letter, or * for every code";
+}
+
+std::string mistake_in_repetition(const std::vector<std::string>& entries, std::size_t i) {
+  const auto end = entries.begin() + static_cast<std::ptrdiff_t>(i);
+  if (std::find(entries.begin(), end, entries[i]) == end) return {};
+  return " is " + in_quotes(entries[i]) + " once more; leave one out";
+}
+
 std::string mistake_in_codes(const std::vector<std::string>& codes) {
-  if (codes.size() > limits::max_retried_codes) {
-    return " has " + std::to_string(codes.size()) + " codes; it must have at most 64, or \"*\" alone for every code";
+  std::string mistake = mistake_in_code_count(codes.size());
+  for (std::size_t i = 0; i < codes.size() && mistake.empty(); ++i) {
+    mistake = mistake_in_code(codes[i]);
+    if (mistake.empty()) mistake = mistake_in_repetition(codes, i);
+    if (!mistake.empty()) mistake.insert(0, "/" + std::to_string(i));
   }
-  for (std::size_t i = 0; i < codes.size(); ++i) {
-    std::string mistake = mistake_in_code(codes, i);
-    if (!mistake.empty()) return mistake;
-  }
-  return {};
+  return mistake;
 }
 
 void require_valid(const RetryConfig& config) {

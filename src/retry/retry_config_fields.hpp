@@ -38,6 +38,9 @@ inline constexpr PolicyTypes delaying_types = retrying_types & ~only(RetryPolicy
 [[nodiscard]] std::string mistake_in_jitter(const Jitter& jitter);
 [[nodiscard]] std::string mistake_in_breaker(const std::optional<CircuitBreakerSettings>& breaker);
 [[nodiscard]] std::string mistake_in_codes(const std::vector<std::string>& codes);
+[[nodiscard]] std::string mistake_in_code_count(std::size_t count);
+[[nodiscard]] std::string mistake_in_code(const std::string& code);
+[[nodiscard]] std::string mistake_in_repetition(const std::vector<std::string>& entries, std::size_t i);
 template <class Value>
 [[nodiscard]] std::string no_mistake(const Value&) {
   return {};

@@ -15,6 +15,7 @@
 #include "retry/duration.hpp"
 #include "retry/jitter_text.hpp"
 #include "retry/message.hpp"
+#include "retry/named_code_sets.hpp"
 #include "retry/retry_config_fields.hpp"
 
 namespace dogged {
@@ -245,10 +246,52 @@ void read_value(const Place& place, const json& value, std::optional<CircuitBrea
   if (timeout != value.end()) read_value(place.member("recovery_timeout"), *timeout, settings.recovery_timeout);
 }
 
+void require_no(const Place& place, const std::string& mistake) {
+  if (!mistake.empty()) refuse(place, mistake);
+}
+
+/// No code begins so.
+bool is_name_of_a_set(const std::string& entry) { return !entry.empty() && entry[0] >= 'a' && entry[0] <= 'z'; }
+
+const ErrorCodes& code_set(const Place& place, const std::string& name) {
+  Words names;
+  for (const NamedCodeSet& set : named_code_sets()) {
+    if (set.name == name) return set.codes;
+    names.push_back(set.name);
+  }
+  refuse(place, " is " + in_quotes(name) + ", and there is no such set of codes" + suggestion(name, names) +
+                    "; write a code in upper case, * for every code, or a set: " + alternatives(names));
+}
+
+void add_code(std::vector<std::string>& codes, std::string_view code) {
+  if (std::find(codes.begin(), codes.end(), code) == codes.end()) codes.emplace_back(code);
+}
+
+/// As they are written. How many codes the sets amount to is checked afterwards.
+void require_valid_codes(const Place& place, const std::vector<std::string>& entries) {
+  require_no(place, mistake_in_code_count(entries.size()));
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (!is_name_of_a_set(entries[i])) require_no(place.entry(i), mistake_in_code(entries[i]));
+    require_no(place.entry(i), mistake_in_repetition(entries, i));
+    if (entries[i] == codes::any && entries.size() > 1) {
+      refuse(place.entry(i), " is \"*\", which is every code, and stands alone; leave it out, or the other entries");
+    }
+  }
+}
+
 void read_value(const Place& place, const json& value, std::vector<std::string>& result) {
-  const std::string remedy = R"(write a list of codes, such as ["HTTP_429", "HTTP_503"])";
+  const std::string remedy = R"(write a list of codes or of their sets, such as ["HTTP_429", "connect_transient"])";
   if (!value.is_array()) refuse_value(place, value, remedy);
-  for (std::size_t i = 0; i < value.size(); ++i) result.push_back(text_in(place.entry(i), value[i], remedy));
+  std::vector<std::string> entries;
+  for (std::size_t i = 0; i < value.size(); ++i) entries.push_back(text_in(place.entry(i), value[i], remedy));
+  require_valid_codes(place, entries);
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (!is_name_of_a_set(entries[i])) {
+      add_code(result, entries[i]);
+    } else {
+      for (std::string_view code : code_set(place.entry(i), entries[i])) add_code(result, code);
+    }
+  }
 }
 
 template <class Value>
@@ -339,7 +382,12 @@ ordered_json value_to_json(int value) { return value; }
 ordered_json value_to_json(double value) { return value; }
 ordered_json value_to_json(bool value) { return value; }
 ordered_json value_to_json(RetryPolicyType value) { return name_of(value); }
-ordered_json value_to_json(const std::vector<std::string>& value) { return value; }
+
+/// Beside "*" no other code is read.
+ordered_json value_to_json(const std::vector<std::string>& codes) {
+  const bool has_all = std::find(codes.begin(), codes.end(), codes::any) != codes.end();
+  return has_all ? std::vector<std::string>{std::string{codes::any}} : codes;
+}
 
 ordered_json value_to_json(const Intervals& value) {
   ordered_json list = ordered_json::array();

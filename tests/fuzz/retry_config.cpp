@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <dogged/detail/names.hpp>
 #include <dogged/resolved_retry_config.hpp>
 
 #include "policy_checks.hpp"
@@ -29,9 +30,20 @@ void require_reads_back(const RetryConfig& config) {
   fuzz::require(read.to_json() == written, "a config's JSON reads back", written);
   fuzz::require(read.policy() == config.policy(), "a config that is read back makes the same policy", written);
   fuzz::require(read.breaker() == config.breaker(), "a config that is read back has the same breaker", written);
+  fuzz::require(read.auto_retry_for == config.auto_retry_for, "a config that is read back lists the same codes",
+                written);
+}
+
+void require_sound_codes(const RetryConfig& config) {
+  if (!config.auto_retry_for) return;
+  for (const std::string& code : *config.auto_retry_for) {
+    const bool is_alone = code == codes::any && config.auto_retry_for->size() == 1;
+    fuzz::require(is_alone || detail::is_valid_error_code(code), "a list has codes, or * alone", code);
+  }
 }
 
 void require_sound_config(const RetryConfig& config) {
+  require_sound_codes(config);
   require_valid(config);
   fuzz::require_sound(config.policy());
   if (const auto breaker = config.breaker()) require_valid(*breaker);

@@ -1,13 +1,18 @@
 // A RetryConfig by itself: its defaults, limits, JSON, the policy that it makes, and the presets.
+#include <cctype>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include <dogged/classification.hpp>
+#include <dogged/code_sets.hpp>
 #include <dogged/retry_config.hpp>
 
+#include "retry/named_code_sets.hpp"
 #include "support/catch.hpp"
 
 using namespace std::chrono_literals;
@@ -39,6 +44,11 @@ std::string refusal(const RetryConfig& config) {
 
 std::string refusal(const CircuitBreakerSettings& settings) {
   return refusal(RetryConfig{.circuit_breaker = settings});
+}
+
+std::string upper(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return text;
 }
 
 using Cases = std::vector<std::pair<std::string, std::string>>;
@@ -199,8 +209,8 @@ TEST_CASE("A value out of its limits is refused with the field, the value and th
        "/circuit_breaker/success_threshold cannot be 1000.0; write a whole number, 1 to 1000"},
       {R"({"circuit_breaker": {"recovery_timeout": "0s"}})",
        "/circuit_breaker/recovery_timeout is 0ms; it must be 1ms to 24h"},
-      {R"({"auto_retry_for": ["HTTP_503", "http_429"]})",
-       R"(/auto_retry_for/1 is "http_429"; it must be 1 to 64 of A-Z 0-9 _ beginning with a letter, or * for every code)"},
+      {R"({"auto_retry_for": ["HTTP_503", "Http_429"]})",
+       R"(/auto_retry_for/1 is "Http_429"; it must be 1 to 64 of A-Z 0-9 _ beginning with a letter, or * for every code)"},
       {R"({"auto_retry_for": ["A", "A"]})", R"(/auto_retry_for/1 is "A" once more; leave one out)"},
   });
 }
@@ -225,6 +235,69 @@ TEST_CASE("A duration that is negative, or longer than any, is refused at each s
     refused("99999999999999h", "too long");
     refused("99999999999999999999999999ms", "too long");
   }
+}
+
+TEST_CASE("A set of codes is written by its name, and means its codes, each once") {
+  const auto codes_of = [](const std::string& list) {
+    return RetryConfig::from_json(R"({"auto_retry_for": )" + list + "}").auto_retry_for.value();
+  };
+  const auto texts = [](const ErrorCodes& codes) { return std::vector<std::string>{codes.begin(), codes.end()}; };
+  CHECK(codes_of(R"(["aws_retryable"])") == texts(codes::aws_retryable));
+  CHECK(codes_of(R"(["HTTP_503", "http_retryable", "MY_CODE", "http_throttled"])") ==
+        texts(ErrorCodes{"HTTP_503"} + codes::http_retryable + ErrorCodes{"MY_CODE"}));
+  CHECK(codes_of(R"(["http_retryable", "HTTP_503"])") == texts(codes::http_retryable));
+}
+
+TEST_CASE("Each list of codes has its own name in JSON") {
+  const std::vector<NamedCodeSet>& sets = named_code_sets();
+  CHECK(sets.size() == 23);
+  for (const auto& [name, codes] : sets) {
+    CAPTURE(name);
+    const auto separator = name.rfind('_');
+    const std::string_view what = name.substr(separator + 1);
+    for (const std::string_view code : codes) {
+      const Category category = classify_name(code).category;
+      CHECK((what == "retryable" ? is_retryable(category) : what == to_text(category)));
+      const std::string source{name.substr(0, separator)};
+      if (source == "base" || source == "connect" || source == "curl" || source == "errno") continue;
+      CHECK(std::string{code}.starts_with(source == "sqlstate" ? "PG_" : upper(source) + "_"));
+    }
+    CHECK(RetryConfig::from_json(R"({"auto_retry_for": [")" + std::string{name} + R"("]})").auto_retry_for->size() ==
+          codes.size());
+  }
+}
+
+TEST_CASE("Codes that no list may have are refused, with the nearest set where one may be meant") {
+  const std::string sets =
+      "; write a code in upper case, * for every code, or a set: base_transient, base_throttled, base_retryable, "
+      "connect_transient, http_transient, http_throttled, http_retryable, sqlstate_transient, curl_transient, "
+      "errno_transient, grpc_transient, grpc_throttled, grpc_retryable, aws_transient, aws_throttled, aws_retryable, "
+      "azure_transient, azure_throttled, azure_retryable, mongodb_transient, mongodb_throttled, mongodb_retryable or "
+      "redis_transient";
+  check_refused({
+      {R"({"auto_retry_for": ["HTTP_503", "http_429"]})",
+       R"(/auto_retry_for/1 is "http_429", and there is no such set of codes)" + sets},
+      {R"({"auto_retry_for": ["A", "redis_transiant"]})",
+       R"(/auto_retry_for/1 is "redis_transiant", and there is no such set of codes (did you mean "redis_transient"?))" +
+           sets},
+      {R"({"auto_retry_for": ["redis_transient", "redis_transient"]})",
+       R"(/auto_retry_for/1 is "redis_transient" once more; leave one out)"},
+      {R"({"auto_retry_for": ["aws_retryable", "sqlstate_transient", "mongodb_retryable"]})",
+       R"(/auto_retry_for has 74 codes; it must have at most 64, or "*" alone for every code)"},
+      {R"({"auto_retry_for": ["*", "A"]})",
+       R"(/auto_retry_for/0 is "*", which is every code, and stands alone; leave it out, or the other entries)"},
+      {R"({"auto_retry_for": ["aws_retryable", "*"]})",
+       R"(/auto_retry_for/1 is "*", which is every code, and stands alone; leave it out, or the other entries)"},
+      {R"({"auto_retry_for": "http_transient"})",
+       R"(/auto_retry_for cannot be "http_transient"; write a list of codes or of their sets, such as ["HTTP_429", )"
+       R"("connect_transient"])"},
+  });
+}
+
+TEST_CASE("A config whose codes are all codes and others is written as all") {
+  const std::string written = RetryConfig{.auto_retry_for = {{"A", "*"}}}.to_json();
+  CHECK(json::parse(written).at("auto_retry_for") == json{"*"});
+  CHECK(RetryConfig::from_json(written).auto_retry_for == std::vector<std::string>{"*"});
 }
 
 TEST_CASE("A config that a program fills with bad values makes no policy") {

@@ -91,10 +91,12 @@ struct RetryConfig {
   /// Reads such an object. Every key may be missing; `"preset": NAME` replaces the defaults by a preset's settings.
   /// Durations have a unit: "100ms", "60s", "1h30m". `jitter` is true (± 25 %), false, "25%", "full" or "50ms".
   /// `intervals` without max_attempts allows as many retries as it has entries. `circuit_breaker` may lack keys, and
-  /// false is none.
+  /// false is none. `auto_retry_for` takes the sets of <dogged/code_sets.hpp> by their names beside codes, as
+  /// ["http_transient", "MY_CODE"], and has their codes then; "*" stands alone.
   /// Throws InvalidPolicy, which names the setting by its JSON pointer, the value and the limit, for: text that is no
   /// JSON or larger than 1 MiB, a key that is unknown, there twice, or not used by the policy_type, a wrong type, a
-  /// bare number as a duration, a value out of its limits, and a delay that the default of max_delay would cut.
+  /// bare number as a duration, a set of codes that is unknown, a value out of its limits, and a delay that the default
+  /// of max_delay would cut.
   [[nodiscard]] static RetryConfig from_json(std::string_view text);
 
   friend bool operator==(const RetryConfig&, const RetryConfig&) = default;
