@@ -1,7 +1,9 @@
 // The snippets of docs/retry.md, word for word, and what the guide says of them. tests/docs finds each one here.
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <stop_token>
@@ -145,6 +147,26 @@ std::string settings(const dogged::Environment& environment = dogged::process_en
              {.operation = "card.charge", .policy = policy, .file = &file, .environment = environment})
       .to_text();
 }
+
+/// Calls of the ledger as operators configure them: one for all calls, since its breaker counts them together.
+struct ConfiguredLedger {
+  dogged::RetryConfig config;
+  std::unique_ptr<dogged::CircuitBreaker> breaker =
+      config.breaker() ? std::make_unique<dogged::CircuitBreaker>(*config.breaker()) : nullptr;
+
+  int balance(const std::string& account, dogged::RetryOptions options) {
+    options.breaker = breaker.get();  // none: every call is let through
+    const auto is_listed = [this](const std::exception_ptr& error) {
+      if (!config.auto_retry_for) return true;  // as dogged::retry
+      const dogged::Classification failure = mapper.map(error).classification;
+      return std::any_of(config.auto_retry_for->begin(), config.auto_retry_for->end(),
+                         [&](const std::string& code) { return code == "*" || code == failure.code.view(); });
+    };
+    return dogged::retry_if(
+               config.policy(), [&] { return ask_ledger(account); }, is_listed, options)
+        .value();
+  }
+};
 
 /// The handler's side of an attempt, as far as the guide's handler asks.
 class Attempt final : public dogged::Context {
@@ -292,6 +314,24 @@ dead_letter_enabled = true (built-in default)
 circuit_breaker = none (built-in default)
 auto_retry_for = not said (built-in default)
 )");
+}
+
+TEST_CASE("the guide's configured calls have the breaker of the config, and retry the codes that it lists") {
+  retry_world::World world;
+  const auto calls_with = [&](const std::string& json, int times) {
+    ConfiguredLedger configured{dogged::RetryConfig::from_json(json)};
+    ledger_calls = 0;
+    for (int i = 0; i < times; ++i) CHECK_THROWS(configured.balance("a", world.options()));
+    return ledger_calls;
+  };
+  ledger_is_down = true;  // UNHANDLED_EXCEPTION
+  CHECK(calls_with(R"({"policy_type": "circuit_breaker"})", 1) == 3);
+  CHECK(world.waits == std::vector<dogged::milliseconds>{40s, 40s});
+  CHECK(calls_with(R"({"policy_type": "circuit_breaker", "circuit_breaker": {"failure_threshold": 2}})", 9) == 2);
+  CHECK(calls_with(R"({"max_attempts": 2})", 9) == 18);
+  CHECK(calls_with(R"({"max_attempts": 2, "auto_retry_for": ["http_retryable"]})", 9) == 9);
+  CHECK(calls_with(R"({"max_attempts": 2, "auto_retry_for": ["*"]})", 9) == 18);
+  ledger_is_down = false;
 }
 
 TEST_CASE("the guide's client gives up sooner than others") {

@@ -70,6 +70,11 @@ struct RetryConfig {
   /// lengthened so that jitter brings no retry back before it: 30 s ± 25 % would come from 22.5 s on, so the interval
   /// is 40 s, drawn from 30 to 50 s. Throws InvalidPolicy for a setting out of its limits, and where jitter makes that
   /// interval longer than 24 h (full jitter and 100% always do).
+  ///
+  /// It has no breaker, no codes and no dead letters. In the process, make a CircuitBreaker of breaker() and give it to
+  /// dogged::retry as RetryOptions::breaker, with policy_type circuit_breaker as well; and ask for auto_retry_for in
+  /// the condition of retry_if, since dogged::retry tries again after every error. Dead letters are the queue's. A
+  /// worker with --retry-config applies all of them. docs/retry.md shows both.
   [[nodiscard]] RetryPolicy policy() const;
 
   /// circuit_breaker; with policy_type circuit_breaker, the default settings where there are none.
