@@ -97,7 +97,7 @@ std::string render_settings(const DefinitionView& definition, const Style& style
     if (field.name == "auto_retry_for") {
       add(field.name, definition.auto_retry_for.empty() ? "none" : joined(definition.auto_retry_for, ","));
     } else if (field.used) {
-      add(field.name, field.value);
+      add(field.name, field.cut ? field.value + ", cut by max_delay" : field.value);
     }
   }
   if (definition.circuit) add("circuit", *definition.circuit);

@@ -95,8 +95,7 @@ std::string configured_settings(const ResolvedRetryConfig& resolved) {
   std::string text;
   for (const ResolvedRetryField& field : resolved.fields) {
     if (!field.used || !is_configured(field.origin)) continue;
-    (text += text.empty() ? "" : ", ") +=
-        std::string{field.name} + " = " + field.value + " (" + field.origin.text + ")";
+    (text += text.empty() ? "" : ", ") += field.to_text();
   }
   return text;
 }

@@ -57,12 +57,21 @@ RetrySettings settings_of_preset(const RetryPreset& preset) {
   return settings;
 }
 
+/// Whichever of the two the policy uses.
+std::string_view first_delay_of(const RetryConfig& config) {
+  return config.intervals.empty() ? "initial_delay" : "intervals";
+}
+
 milliseconds longest_first_delay(const RetryConfig& config) {
   if (config.intervals.empty()) return config.initial_delay;
   milliseconds longest{0};
   const std::size_t kept = std::min<std::size_t>(config.intervals.size(), limits::max_retries);  // policy() counts them
   for (std::size_t i = 0; i < kept; ++i) longest = std::max(longest, config.intervals[i]);
   return longest;
+}
+
+bool is_cut(const RetryConfig& config) {
+  return is_in_use("max_delay", delaying_types, config) && longest_first_delay(config) > config.max_delay;
 }
 
 std::string types_of(PolicyTypes types) {
@@ -158,12 +167,11 @@ class Resolver {
   }
 
   void require_uncut(const Added& added) const {
-    if (!is_in_use("max_delay", delaying_types, config_)) return;
-    const std::string_view name = config_.intervals.empty() ? "initial_delay" : "intervals";
-    const milliseconds delay = longest_first_delay(config_);
+    if (!is_cut(config_)) return;
+    const std::string_view name = first_delay_of(config_);
     const Said ceiling = said("max_delay");
-    if (said(name).height != added.height || ceiling.height >= added.height || delay <= config_.max_delay) return;
-    const std::string text = duration_to_text(delay);
+    if (said(name).height != added.height || ceiling.height >= added.height) return;
+    const std::string text = duration_to_text(longest_first_delay(config_));
     refuse_setting(name, place_in(added.layer, name),
                    " is up to " + text + ", which max_delay, " + duration_to_text(config_.max_delay) + " (" +
                        ceiling.origin.text + "), would cut; set max_delay as well, " + text + " to 24h");
@@ -221,7 +229,8 @@ std::vector<ResolvedRetryField> Resolver::fields() const {
     fields.push_back({.name = field.name,
                       .value = applied_text(field.name, value_text(config_.*field.in_config), config_),
                       .origin = said(field.name).origin,
-                      .used = is_in_use(field.name, field.used_by, config_)});
+                      .used = is_in_use(field.name, field.used_by, config_),
+                      .cut = is_cut(config_) && field.name == first_delay_of(config_)});
   });
   return fields;
 }
@@ -273,12 +282,16 @@ RetryConfig RetryConfig::from_json(std::string_view text) {
   return resolver.resolved().config;
 }
 
+std::string ResolvedRetryField::to_text() const {
+  std::string text = std::string{name} + " = " + value + " (" + origin.text + ")";
+  if (!used) text += ", not used";
+  if (cut) text += ", cut by max_delay";
+  return text;
+}
+
 std::string ResolvedRetryConfig::to_text() const {
   std::string text;
-  for (const ResolvedRetryField& field : fields) {
-    text += std::string{field.name} + " = " + field.value + " (" + field.origin.text + ")";
-    text += field.used ? "\n" : ", not used\n";
-  }
+  for (const ResolvedRetryField& field : fields) text += field.to_text() + "\n";
   return text;
 }
 

@@ -209,11 +209,35 @@ TEST_CASE("A ceiling for every operation cuts; a delay of one operation above a 
   const RetryLayers layers{.preset = "cache_get"};
   const auto cut = resolved_in(environment_of({{"RETRY_INITIAL_BACKOFF_MS", "1000"}}), layers);
   CHECK(delay_range(cut.config.policy(), 1)->backoff == 50ms);
+  CHECK(cut.to_text().find("\ninitial_delay = 1s (environment RETRY_INITIAL_BACKOFF_MS), cut by max_delay\n") !=
+        std::string::npos);
   CHECK(refusal([&] {
           return resolved_in(environment_of({{"WEBHOOK_DELIVER_RETRY_INITIAL_BACKOFF_MS", "1000"}}), layers);
         }) ==
         "environment WEBHOOK_DELIVER_RETRY_INITIAL_BACKOFF_MS is up to 1s, which max_delay, 50ms (preset cache_get), "
         "would cut; set max_delay as well, 1s to 24h");
+}
+
+TEST_CASE("Only a first delay or an interval above the ceiling is shown as cut") {
+  const auto text_with = [](const std::string& ceiling_ms, const RetryPolicy& policy) {
+    return resolved_in(environment_of({{"RETRY_MAX_BACKOFF_MS", ceiling_ms}}), {.policy = policy}).to_text();
+  };
+  const auto cut_lines = [](const std::string& text) {
+    std::string lines;
+    std::size_t begin = 0;
+    for (auto end = text.find('\n'); end != std::string::npos; begin = end + 1, end = text.find('\n', begin)) {
+      const std::string line = text.substr(begin, end - begin);
+      if (line.find(", cut by max_delay") != std::string::npos) lines += line + "\n";
+    }
+    return lines;
+  };
+  const RetryPolicy doubling = Exponential{.base = 1s, .max_retries = 10};
+  CHECK(cut_lines(text_with("1000", doubling)).empty());
+  CHECK(cut_lines(text_with("999", doubling)) == "initial_delay = 1s (TASK_REGISTER), cut by max_delay\n");
+  CHECK(cut_lines(text_with("900000", default_retry_policy)).empty());
+  CHECK(cut_lines(text_with("60000", default_retry_policy)) ==
+        "intervals = 1m,5m,15m (TASK_REGISTER), cut by max_delay\n");
+  CHECK(cut_lines(text_with("1", NoRetry{})).empty());
 }
 
 TEST_CASE("Every variable sets its field") {

@@ -16,7 +16,7 @@
 //
 // Layers 5 and 7 are about one operation, so what has no effect there is a mistake and refused: a setting that the
 // policy_type does not use, and a first delay or interval that a lower layer's max_delay would cut. In the other layers
-// it is a setting for other operations as well, and to_text() says that it is not used.
+// it is a setting for other operations as well, and to_text() says that it is not used, or cut.
 //
 // All functions are pure and thread-safe, except process_environment.
 #pragma once
@@ -125,7 +125,11 @@ struct ResolvedRetryField {
   std::string_view name;  ///< as in JSON
   std::string value;      ///< for people: `6`, `1m30s`, `25%`, `none`
   RetryOrigin origin;
-  bool used;  ///< by the policy_type
+  bool used;         ///< by the policy_type
+  bool cut = false;  ///< it is used, is initial_delay or intervals, and max_delay is shorter
+
+  /// `max_attempts = 6 (environment RETRY_MAX_ATTEMPTS)`, with `, not used` or `, cut by max_delay` where it is so.
+  [[nodiscard]] std::string to_text() const;
 
   friend bool operator==(const ResolvedRetryField&, const ResolvedRetryField&) = default;
 };
@@ -135,7 +139,7 @@ struct ResolvedRetryConfig {
   /// Every member of RetryConfig, in its order.
   std::vector<ResolvedRetryField> fields;
 
-  /// A line for each field: `max_attempts = 6 (environment RETRY_MAX_ATTEMPTS)`, with `, not used` where it is not.
+  /// A line for each field.
   [[nodiscard]] std::string to_text() const;
 };
 
