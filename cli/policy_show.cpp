@@ -78,16 +78,27 @@ std::string heading(const RetryPolicy& policy, const std::optional<DefinitionVie
 /// The heading says them in full.
 constexpr std::size_t widest_value = 80;
 
+/// Published with policy_type circuit_breaker, whose retries a fixed policy makes: its delay comes from there.
+constexpr std::string_view breaker_delay = "recovery_timeout";
+
+std::string source_of(const DefinitionView& definition, std::string_view setting) {
+  const auto source = definition.retry_sources.find(setting);
+  return source == definition.retry_sources.end() ? "" : source->second;
+}
+
 /// The settings of the declaration, with where the worker that published it has them from.
 std::string render_settings(const DefinitionView& definition, const Style& style) {
   std::vector<std::vector<Cell>> rows;
-  const auto add = [&](std::string_view setting, const std::string& value) {
-    const auto source = definition.retry_sources.find(setting);
-    const bool is_known = source != definition.retry_sources.end();
+  const auto add_from = [&](const std::string& source, std::string_view setting, const std::string& value) {
     rows.push_back({{std::string{setting}},
                     {shorten(harmless(value, style.unicode), widest_value, style.unicode)},
-                    {is_known ? source->second : "", Color::dim}});
+                    {source, Color::dim}});
   };
+  const auto add = [&](std::string_view setting, const std::string& value) {
+    add_from(source_of(definition, setting), setting, value);
+  };
+  const std::string breaker_source = source_of(definition, breaker_delay);
+  const bool is_breaker = !breaker_source.empty();
   const ResolvedRetryConfig declared = resolve_retry_config({.operation = definition.name,
                                                              .policy = definition.policy,
                                                              .dead_letter_enabled = definition.dead_letter,
@@ -96,7 +107,11 @@ std::string render_settings(const DefinitionView& definition, const Style& style
   for (const ResolvedRetryField& field : declared.fields) {
     if (field.name == "auto_retry_for") {
       add(field.name, definition.auto_retry_for.empty() ? "none" : joined(definition.auto_retry_for, ","));
-    } else if (field.used) {
+    } else if (is_breaker && field.name == "policy_type") {
+      add(field.name, "circuit_breaker");
+    } else if (is_breaker && field.name == "initial_delay") {
+      add_from("recovery_timeout of circuit_breaker, " + breaker_source, field.name, field.value);
+    } else if (field.used && !(is_breaker && field.name == "max_delay")) {
       add(field.name, field.cut ? field.value + ", cut by max_delay" : field.value);
     }
   }

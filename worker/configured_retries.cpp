@@ -19,6 +19,8 @@ namespace {
 constexpr std::size_t most_bytes = 1024 * 1024;  // as from_json takes
 
 constexpr std::string_view breaker_field = "circuit_breaker";
+/// In the sources: stands for the delays of policy_type circuit_breaker, and nowhere else.
+constexpr std::string_view recovery_field = "recovery_timeout";
 
 struct CloseFile {
   void operator()(std::FILE* file) const noexcept { (void)std::fclose(file); }
@@ -71,13 +73,15 @@ RetryLayers layers_of(const Definition& definition, const RetryConfigFile* file,
 RetrySources sources_of(const ResolvedRetryConfig& resolved) {
   RetrySources sources;
   for (const ResolvedRetryField& field : resolved.fields) {
-    if (field.used && field.name != breaker_field) sources.emplace(field.name, field.origin.text);
+    if (field.used) sources.emplace(field.name, field.origin.text);
   }
+  sources[std::string{breaker_field}] = origin_of_breaker(resolved).text;
   // A single attempt is the policy `none`, whatever the policy_type was.
   const bool has_retries = !std::holds_alternative<NoRetry>(resolved.config.policy());
   if (!has_retries && sources.count("max_attempts") > 0) sources["policy_type"] = sources["max_attempts"];
-  const RetryOrigin& says_breaker = origin_of_breaker(resolved);
-  if (resolved.config.breaker() || is_configured(says_breaker)) sources.emplace(breaker_field, says_breaker.text);
+  if (has_retries && resolved.config.policy_type == RetryPolicyType::circuit_breaker) {
+    sources.emplace(recovery_field, origin_of_breaker(resolved).text);
+  }
   return sources;
 }
 
@@ -115,6 +119,7 @@ bool configure_circuit(Definition& definition, const ResolvedRetryConfig& resolv
   const RetryOrigin& origin = origin_of_breaker(resolved);
   const bool is_new = definition.circuit.empty();
   if (is_new) definition.circuit = definition.name;
+  definition.declared.sources["circuit"] = is_new ? origin.text : std::string{program_origin};
   const bool is_other = is_new || definition.circuit_settings != *breaker;
   definition.circuit_settings = *breaker;
   if (!is_configured(origin)) return is_other;
@@ -147,13 +152,12 @@ std::vector<std::string> configure_retries(Definitions& definitions, const Retry
   ConfiguredCircuits circuits;
   for (auto& [name, definition] : definitions) {
     const ResolvedRetryConfig resolved = resolve_retry_config(layers_of(definition, file, environment));
-    Declaration declaration = declaration_from(resolved, definition.declared);
+    const Declaration registered = std::exchange(definition.declared, declaration_from(resolved, definition.declared));
     const bool has_other_circuit = configure_circuit(definition, resolved, circuits);
-    if (has_other_circuit || !decide_alike(declaration, definition.declared)) {
+    if (has_other_circuit || !decide_alike(definition.declared, registered)) {
       changes.push_back("task " + name + ": " + configured_settings(resolved) +
-                        "; TASK_REGISTER: " + definition.declared.to_text());
+                        "; TASK_REGISTER: " + registered.to_text());
     }
-    definition.declared = std::move(declaration);
   }
   share_configured_circuits(definitions, circuits);
   for (auto& [name, definition] : definitions) definition.in_force = std::make_shared<InForce>(definition.declared);

@@ -14,7 +14,8 @@ namespace dogged::runtime {
 [[nodiscard]] RetryConfigFile read_retry_config(const std::string& path);
 
 /// Replaces what each definition declares of retries by what applies, and says where each setting comes from; `file`
-/// may be null. Gives a line for each task whose settings are then other than its TASK_REGISTER's. What TaskOptions
+/// may be null. Gives a line for each task whose settings are then other than its TASK_REGISTER's. With policy_type
+/// circuit_breaker the delay's source is under `recovery_timeout`. What TaskOptions
 /// have by default counts as not said: the policy default_retry_policy, no code in auto_retry_for, and dead letters;
 /// the file's `defaults` apply there. A circuit_breaker gives its settings to the task's circuit, which all tasks that
 /// share it get, or makes it one that is named after the task; `false` takes it away. Throws InvalidPolicy as

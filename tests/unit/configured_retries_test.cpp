@@ -167,7 +167,7 @@ std::string circuit_of(const Definitions& all, const std::string& name) {
 
 TEST_CASE("Without configuration tasks have the circuit that TASK_REGISTER names, or none") {
   const Definitions all = with_circuits("{}");
-  CHECK(circuit_of(all, "plain") == "none (nobody)");
+  CHECK(circuit_of(all, "plain") == "none (built-in default)");
   CHECK(circuit_of(all, "charge") == "payments-api 7 30000ms (TASK_REGISTER)");
 }
 
@@ -215,6 +215,26 @@ TEST_CASE("Tasks that share a circuit cannot be given different settings of it")
       return std::string{"taken"};
     } catch (const InvalidPolicy& error) {
       return std::string{error.what()};
+TEST_CASE("With the policy_type circuit_breaker the delay is said to be the breaker's, by who says the breaker") {
+  const Definitions all = with_circuits(
+      R"({"tasks": {"plain": {"policy_type": "circuit_breaker", "jitter": false},
+                    "charge": {"policy_type": "circuit_breaker", "circuit_breaker": {"recovery_timeout": "1m"}},
+                    "refund": {"policy_type": "circuit_breaker", "max_attempts": 1}}})");
+  CHECK(in_force(all, "plain").sources ==
+        runtime::RetrySources{{"policy_type", "file retry.json /tasks/plain/policy_type"},
+                              {"max_attempts", "built-in default"},
+                              {"recovery_timeout", "file retry.json /tasks/plain/policy_type"},
+                              {"jitter", "file retry.json /tasks/plain/jitter"},
+                              {"dead_letter_enabled", "built-in default"},
+                              {"circuit_breaker", "file retry.json /tasks/plain/policy_type"},
+                              {"circuit", "file retry.json /tasks/plain/policy_type"},
+                              {"auto_retry_for", "built-in default"}});
+  CHECK(in_force(all, "charge").sources.at("recovery_timeout") == "file retry.json /tasks/charge/circuit_breaker");
+  CHECK(in_force(all, "charge").sources.at("circuit") == "TASK_REGISTER");
+  CHECK(in_force(all, "refund").sources.count("recovery_timeout") == 0);  // it is never retried
+  CHECK(in_force(all, "refund").sources.at("policy_type") == "file retry.json /tasks/refund/max_attempts");
+}
+
     }
   };
   CHECK(
