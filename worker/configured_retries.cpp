@@ -12,6 +12,8 @@
 #include <variant>
 
 #include "retry/message.hpp"
+#include "retry/retry_config_fields.hpp"
+#include "retry/retry_settings_json.hpp"
 
 namespace dogged::runtime {
 namespace {
@@ -104,6 +106,44 @@ std::string configured_settings(const ResolvedRetryConfig& resolved) {
   return text;
 }
 
+/// Whether it matters only where failures are retried. A circuit may be another task's as well, or be opened by hand.
+bool is_of_retries(std::string_view name) {
+  return name != "dead_letter_enabled" && name != breaker_field && name != "auto_retry_for";
+}
+
+/// Where the file's entry for the task, and variables for it alone, say something of retries.
+std::vector<std::string> own_places(const std::string& task, const ResolvedRetryConfig& resolved,
+                                    const RetryConfigFile* file) {
+  std::vector<std::string> places;
+  if (file != nullptr && file->tasks.count(task) > 0) {
+    const RetrySettings& entry = file->tasks.find(task)->second;
+    const std::string place = "file " + file->name + " /tasks/" + pointer_step(task) + "/";
+    if (entry.preset) places.push_back(place + "preset");
+    for_each_config_field([&](const auto& field) {
+      const bool is_said = (entry.*field.in_settings).has_value() && is_of_retries(field.name);
+      if (is_said) places.push_back(place + std::string{field.name});
+    });
+  }
+  for (const ResolvedRetryField& field : resolved.fields) {
+    if (field.used && field.origin.layer == RetryLayer::operation_environment) places.push_back(field.origin.text);
+  }
+  return places;
+}
+
+/// That what operators say of the task's retries does nothing, or empty.
+std::string warning_of(const std::string& task, const ResolvedRetryConfig& resolved, const RetryConfigFile* file) {
+  const bool has_codes = resolved.config.auto_retry_for && !resolved.config.auto_retry_for->empty();
+  if (has_codes || std::holds_alternative<NoRetry>(resolved.config.policy())) return {};
+  const std::vector<std::string> places = own_places(task, resolved, file);
+  if (places.empty()) return {};
+  std::string text;
+  for (const std::string& place : places) (text += text.empty() ? "" : ", ") += place;
+  return text + (places.size() == 1 ? " has" : " have") + " no effect: auto_retry_for of task " + task + " is empty (" +
+         field_of(resolved, "auto_retry_for").origin.text +
+         "), so that no failure is retried; list codes in the task's TASK_REGISTER, or as auto_retry_for of /tasks/" +
+         pointer_step(task) + " in the file of --retry-config";
+}
+
 /// What operators say of a circuit, and of which of its tasks.
 struct ConfiguredCircuit {
   std::string task;
@@ -146,22 +186,24 @@ void share_configured_circuits(Definitions& definitions, const ConfiguredCircuit
 
 RetryConfigFile read_retry_config(const std::string& path) { return RetryConfigFile::from_json(read_file(path), path); }
 
-std::vector<std::string> configure_retries(Definitions& definitions, const RetryConfigFile* file,
-                                           const Environment& environment) {
-  std::vector<std::string> changes;
+ConfiguredRetries configure_retries(Definitions& definitions, const RetryConfigFile* file,
+                                    const Environment& environment) {
+  ConfiguredRetries configured;
   ConfiguredCircuits circuits;
   for (auto& [name, definition] : definitions) {
     const ResolvedRetryConfig resolved = resolve_retry_config(layers_of(definition, file, environment));
     const Declaration registered = std::exchange(definition.declared, declaration_from(resolved, definition.declared));
     const bool has_other_circuit = configure_circuit(definition, resolved, circuits);
     if (has_other_circuit || !decide_alike(definition.declared, registered)) {
-      changes.push_back("task " + name + ": " + configured_settings(resolved) +
-                        "; TASK_REGISTER: " + registered.to_text());
+      configured.changes.push_back("task " + name + ": " + configured_settings(resolved) +
+                                   "; TASK_REGISTER: " + registered.to_text());
     }
+    std::string warning = warning_of(name, resolved, file);
+    if (!warning.empty()) configured.warnings.push_back(std::move(warning));
   }
   share_configured_circuits(definitions, circuits);
   for (auto& [name, definition] : definitions) definition.in_force = std::make_shared<InForce>(definition.declared);
-  return changes;
+  return configured;
 }
 
 std::vector<UnregisteredTask> unregistered_tasks(const RetryConfigFile& file, const Definitions& definitions) {

@@ -13,15 +13,20 @@ namespace dogged::runtime {
 /// Throws InvalidInput for a file that cannot be read, and InvalidPolicy as RetryConfigFile::from_json.
 [[nodiscard]] RetryConfigFile read_retry_config(const std::string& path);
 
+/// What the worker says of it, a line for each task that it concerns.
+struct ConfiguredRetries {
+  std::vector<std::string> changes;   ///< the settings are other than TASK_REGISTER's
+  std::vector<std::string> warnings;  ///< settings of its own are about retries, and its auto_retry_for is empty
+};
+
 /// Replaces what each definition declares of retries by what applies, and says where each setting comes from; `file`
-/// may be null. Gives a line for each task whose settings are then other than its TASK_REGISTER's. With policy_type
-/// circuit_breaker the delay's source is under `recovery_timeout`. What TaskOptions
-/// have by default counts as not said: the policy default_retry_policy, no code in auto_retry_for, and dead letters;
-/// the file's `defaults` apply there. A circuit_breaker gives its settings to the task's circuit, which all tasks that
+/// may be null. With policy_type circuit_breaker the delay's source is under `recovery_timeout`. What TaskOptions have
+/// by default counts as not said: the policy default_retry_policy, no code in auto_retry_for, and dead letters; the
+/// file's `defaults` apply there. A circuit_breaker gives its settings to the task's circuit, which all tasks that
 /// share it get, or makes it one that is named after the task; `false` takes it away. Throws InvalidPolicy as
 /// resolve_retry_config, and where two tasks give one circuit different settings.
-std::vector<std::string> configure_retries(Definitions& definitions, const RetryConfigFile* file,
-                                           const Environment& environment);
+ConfiguredRetries configure_retries(Definitions& definitions, const RetryConfigFile* file,
+                                    const Environment& environment);
 
 /// A task of the file that is not registered here. That is no mistake: the file may serve several programs.
 struct UnregisteredTask {

@@ -80,8 +80,9 @@ void tell_of_unregistered(const RetryConfigFile& file, const runtime::Definition
 void configure_retries(runtime::Definitions& definitions, const std::optional<std::string>& path, spdlog::logger& log) {
   std::optional<RetryConfigFile> file;
   if (path) file = runtime::read_retry_config(*path);
-  const auto changes = runtime::configure_retries(definitions, file ? &*file : nullptr, process_environment);
-  for (const std::string& change : changes) log.info("{}", change);
+  const auto configured = runtime::configure_retries(definitions, file ? &*file : nullptr, process_environment);
+  for (const std::string& change : configured.changes) log.info("{}", change);
+  for (const std::string& warning : configured.warnings) log.warn("{}", warning);
   if (file) tell_of_unregistered(*file, definitions, log);
 }
 

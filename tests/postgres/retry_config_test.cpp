@@ -241,6 +241,18 @@ TEST_CASE("a mistake in the environment is refused with exit code 2, and named")
       contains(program.log(), "environment LOAD_RETRY_JITTER_ENABLED is \"maybe\"; it must be true or 1, false or 0"));
 }
 
+TEST_CASE("retries of a task that retries no code are a warning when the worker starts, and no mistake") {
+  const TemporaryDirectory directory;
+  const std::string path =
+      directory.file("retry.json", R"({"tasks": {"load": {"max_attempts": 6, "auto_retry_for": []}}})");
+  Program program{{"--list-tasks", "--retry-config", path}};
+  CHECK(program.wait() == 0);
+  INFO(program.log());
+  CHECK(contains(program.log(), "warning"));
+  CHECK(contains(program.log(),
+                 "file " + path + " /tasks/load/max_attempts has no effect: auto_retry_for of task load is empty"));
+}
+
 TEST_CASE("a file may have tasks of other programs, and a misspelt name is told of") {
   const TemporaryDirectory directory;
   const std::string path = directory.file("retry.json", R"({"tasks": {"of.another.program": {}, "laod": {}}})");

@@ -42,7 +42,13 @@ Definitions configured(const std::string& file_text, const Environment& environm
 std::vector<std::string> changes(const std::string& file_text, const Environment& environment = nothing) {
   Definitions all = definitions();
   const RetryConfigFile file = file_of(file_text);
-  return runtime::configure_retries(all, &file, environment);
+  return runtime::configure_retries(all, &file, environment).changes;
+}
+
+std::vector<std::string> warnings(const std::string& file_text, const Environment& environment = nothing) {
+  Definitions all = definitions();
+  const RetryConfigFile file = file_of(file_text);
+  return runtime::configure_retries(all, &file, environment).warnings;
 }
 
 const Declaration& in_force(const Definitions& all, const std::string& name) {
@@ -62,7 +68,9 @@ std::string refusal(const std::string& file_text, const Environment& environment
 
 TEST_CASE("Without a file and variables, what TASK_REGISTER says applies, and is said to come from there") {
   Definitions all = definitions();
-  CHECK(runtime::configure_retries(all, nullptr, nothing).empty());
+  const runtime::ConfiguredRetries configured = runtime::configure_retries(all, nullptr, nothing);
+  CHECK(configured.changes.empty());
+  CHECK(configured.warnings.empty());
   const Declaration& plain = in_force(all, "plain");
   CHECK(plain.rules.policy == RetryPolicy{default_retry_policy});
   CHECK(plain.rules.auto_retry_for.empty());
@@ -207,14 +215,6 @@ TEST_CASE("The policy_type circuit_breaker gives a task a circuit, and no retry 
   CHECK(delay_range(in_force(all, "charge").rules.policy, 1).value().shortest == 1min);
 }
 
-TEST_CASE("Tasks that share a circuit cannot be given different settings of it") {
-  const auto refused = [](const std::string& refund) {
-    try {
-      (void)with_circuits(R"({"tasks": {"charge": {"circuit_breaker": {"failure_threshold": 2}}, "refund": )" + refund +
-                          "}}");
-      return std::string{"taken"};
-    } catch (const InvalidPolicy& error) {
-      return std::string{error.what()};
 TEST_CASE("With the policy_type circuit_breaker the delay is said to be the breaker's, by who says the breaker") {
   const Definitions all = with_circuits(
       R"({"tasks": {"plain": {"policy_type": "circuit_breaker", "jitter": false},
@@ -235,6 +235,14 @@ TEST_CASE("With the policy_type circuit_breaker the delay is said to be the brea
   CHECK(in_force(all, "refund").sources.at("policy_type") == "file retry.json /tasks/refund/max_attempts");
 }
 
+TEST_CASE("Tasks that share a circuit cannot be given different settings of it") {
+  const auto refused = [](const std::string& refund) {
+    try {
+      (void)with_circuits(R"({"tasks": {"charge": {"circuit_breaker": {"failure_threshold": 2}}, "refund": )" + refund +
+                          "}}");
+      return std::string{"taken"};
+    } catch (const InvalidPolicy& error) {
+      return std::string{error.what()};
     }
   };
   CHECK(
@@ -253,6 +261,36 @@ TEST_CASE("A task whose circuit is configured has a line that says so") {
         "task plain: circuit_breaker = failure_threshold=5 recovery_timeout=30s success_threshold=2 (file retry.json "
         "/tasks/plain/circuit_breaker); TASK_REGISTER: fixed intervals=1m,5m,15m jitter=25%, retried for no code");
   CHECK(changes(R"({"tasks": {"plain": {"circuit_breaker": false}}})").empty());
+}
+
+TEST_CASE("Retries that are configured for a task without codes are warned of, once a task, with every place") {
+  const std::string remedy =
+      "), so that no failure is retried; list codes in the task's TASK_REGISTER, or as auto_retry_for of /tasks/plain "
+      "in the file of --retry-config";
+  using Lines = std::vector<std::string>;
+  CHECK(
+      warnings(R"({"tasks": {"plain": {"max_attempts": 6}, "exact": {"max_attempts": 6}}})") ==
+      Lines{"file retry.json /tasks/plain/max_attempts has no effect: auto_retry_for of task plain is empty (built-in "
+            "default" +
+            remedy});
+  CHECK(
+      warnings("{}", environment_of({{"PLAIN_RETRY_INITIAL_BACKOFF_MS", "500"}})) ==
+      Lines{"environment PLAIN_RETRY_INITIAL_BACKOFF_MS has no effect: auto_retry_for of task plain is empty (built-in "
+            "default" +
+            remedy});
+  CHECK(warnings(R"({"tasks": {"plain": {"preset": "http_request", "jitter": "full", "auto_retry_for": []}}})",
+                 environment_of({{"RETRY_JITTER_ENABLED", "0"}, {"PLAIN_RETRY_MAX_ATTEMPTS", "6"}})) ==
+        Lines{"file retry.json /tasks/plain/preset, file retry.json /tasks/plain/jitter, environment "
+              "PLAIN_RETRY_MAX_ATTEMPTS have no effect: auto_retry_for of task plain is empty (file retry.json "
+              "/tasks/plain/auto_retry_for" +
+              remedy});
+}
+
+TEST_CASE("Retries that are configured are not warned of where codes are listed, none are wanted, or for all tasks") {
+  CHECK(warnings(R"({"defaults": {"auto_retry_for": ["*"]}, "tasks": {"plain": {"max_attempts": 6}}})").empty());
+  CHECK(warnings(R"({"tasks": {"plain": {"policy_type": "no_retry"}}})").empty());
+  CHECK(warnings(R"({"tasks": {"plain": {"dead_letter_enabled": false, "circuit_breaker": {}}}})").empty());
+  CHECK(warnings(R"({"defaults": {"max_attempts": 6}})", environment_of({{"RETRY_MAX_ATTEMPTS", "6"}})).empty());
 }
 
 TEST_CASE("A variable out of its limits is refused by its name") {
