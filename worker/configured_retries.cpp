@@ -136,12 +136,14 @@ std::string warning_of(const std::string& task, const ResolvedRetryConfig& resol
   if (has_codes || std::holds_alternative<NoRetry>(resolved.config.policy())) return {};
   const std::vector<std::string> places = own_places(task, resolved, file);
   if (places.empty()) return {};
+  const RetryOrigin& says_none = field_of(resolved, "auto_retry_for").origin;
   std::string text;
   for (const std::string& place : places) (text += text.empty() ? "" : ", ") += place;
-  return text + (places.size() == 1 ? " has" : " have") + " no effect: auto_retry_for of task " + task + " is empty (" +
-         field_of(resolved, "auto_retry_for").origin.text +
-         "), so that no failure is retried; list codes in the task's TASK_REGISTER, or as auto_retry_for of /tasks/" +
-         pointer_step(task) + " in the file of --retry-config";
+  text += (places.size() == 1 ? " has" : " have") + std::string{" no effect: auto_retry_for of task "} + task +
+          " is empty (" + says_none.text + "), so that no failure is retried; list codes ";
+  if (is_configured(says_none)) return text + "there";
+  return text + "in its TASK_REGISTER, or as auto_retry_for of /tasks/" + pointer_step(task) +
+         " in the file of --retry-config";
 }
 
 /// What operators say of a circuit, and of which of its tasks.

@@ -264,9 +264,9 @@ TEST_CASE("A task whose circuit is configured has a line that says so") {
 }
 
 TEST_CASE("Retries that are configured for a task without codes are warned of, once a task, with every place") {
+  const std::string not_retried = "), so that no failure is retried; list codes ";
   const std::string remedy =
-      "), so that no failure is retried; list codes in the task's TASK_REGISTER, or as auto_retry_for of /tasks/plain "
-      "in the file of --retry-config";
+      not_retried + "in its TASK_REGISTER, or as auto_retry_for of /tasks/plain in the file of --retry-config";
   using Lines = std::vector<std::string>;
   CHECK(
       warnings(R"({"tasks": {"plain": {"max_attempts": 6}, "exact": {"max_attempts": 6}}})") ==
@@ -283,7 +283,7 @@ TEST_CASE("Retries that are configured for a task without codes are warned of, o
         Lines{"file retry.json /tasks/plain/preset, file retry.json /tasks/plain/jitter, environment "
               "PLAIN_RETRY_MAX_ATTEMPTS have no effect: auto_retry_for of task plain is empty (file retry.json "
               "/tasks/plain/auto_retry_for" +
-              remedy});
+              not_retried + "there"});
 }
 
 TEST_CASE("Retries that are configured are not warned of where codes are listed, none are wanted, or for all tasks") {
