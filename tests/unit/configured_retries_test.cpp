@@ -300,12 +300,15 @@ TEST_CASE("A variable out of its limits is refused by its name") {
 
 TEST_CASE("Tasks of a file that the program does not register are found, with the name that may be meant") {
   const auto found = runtime::unregistered_tasks(
-      file_of(R"({"tasks": {"plain": {}, "exakt": {}, "of.another.program": {}, "plain.other": {}}})"), definitions());
-  REQUIRE(found.size() == 3);
+      file_of(R"({"tasks": {"plain": {}, "exakt": {}, "of.another.program": {}, "palni": {}, "plain.other": {}}})"),
+      definitions());
+  REQUIRE(found.size() == 4);
   CHECK(found[0].name == "exakt");
   CHECK(found[0].suggestion == " (did you mean \"exact\"?)");
   CHECK(found[1].name == "of.another.program");
   CHECK(found[1].suggestion.empty());
-  CHECK(found[2].name == "plain.other");  // names of one family are no mistake
-  CHECK(found[2].suggestion.empty());
+  CHECK(found[2].name == "palni");
+  CHECK(found[2].suggestion == " (did you mean \"plain\"?)");  // two swaps are two mistakes
+  CHECK(found[3].name == "plain.other");
+  CHECK(found[3].suggestion.empty());  // names of one family are none
 }
