@@ -26,4 +26,5 @@ begin
 end $$;
 comment on function dogged.audit_settings() is 'Records each change of dogged.settings in the audit.';
 create or replace trigger audit_settings after update on dogged.settings
-  for each row when (old.* is distinct from new.*) execute function dogged.audit_settings();
+  for each row when (to_jsonb(old) - 'role_prefix' is distinct from to_jsonb(new) - 'role_prefix')  -- dogged.make_roles sets that
+  execute function dogged.audit_settings();

@@ -3703,7 +3703,7 @@ ALTER INDEX dogged.tasks_failed_queue ATTACH PARTITION dogged.tasks_failed_defau
 
 ALTER INDEX dogged.tasks_failed_tags ATTACH PARTITION dogged.tasks_failed_default_tags_idx;
 
-CREATE TRIGGER audit_settings AFTER UPDATE ON dogged.settings FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION dogged.audit_settings();
+CREATE TRIGGER audit_settings AFTER UPDATE ON dogged.settings FOR EACH ROW WHEN (((to_jsonb(old.*) - 'role_prefix'::text) IS DISTINCT FROM (to_jsonb(new.*) - 'role_prefix'::text))) EXECUTE FUNCTION dogged.audit_settings();
 
 CREATE TRIGGER prepare_to_count AFTER INSERT OR UPDATE OF max_depth ON dogged.queues FOR EACH ROW WHEN ((new.max_depth IS NOT NULL)) EXECUTE FUNCTION dogged.prepare_to_count();
 
