@@ -21,9 +21,9 @@ using Words = std::vector<std::string_view>;
 [[nodiscard]] std::string alternatives(const Words& words);
 
 /// ` (did you mean "base"?)` where one of the words is a typing mistake away, else nothing: at most two letters that
-/// are wrong, missing or too many, a swap of neighbours being one. Upper and lower case are the same, and so are `_`,
-/// `-`,
-/// `.`, `:`, `/` and a space.
+/// are wrong, missing or too many, a swap of neighbours being one.
+/// Upper and lower case are the same, and so are `_`, `-`, `.`, `:`, `/`
+/// and a space.
 [[nodiscard]] std::string suggestion_of_typo(std::string_view word, const Words& words);
 
 /// The same for a word that can only be one of the words: up to a third of its letters may be wrong, and else it may be
