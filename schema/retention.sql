@@ -179,24 +179,26 @@ language plpgsql stable security definer set search_path = pg_catalog, pg_temp s
 as $$
 declare
   kept record;
+  others bigint[];
   is_due boolean;
 begin
   for kept in select p.partition, p.day, dogged.queues_keeping(p.parent, p.day) as queues
                 from dogged.partitions p where p.is_kept and p.parent = kept_days_to_thin.parent order by p.day loop
     if kept_days_to_thin.parent = 'task_attempts' then
-      -- Most tasks ended on the day of their attempts or the day before (a clock that was set back). OFFSET makes a look-up by id of each of
-      -- the few that are left: as a join it would read all tasks.
+      -- Most tasks ended on the day of their attempts or, by a clock that was set back, the day before: one day is soon read.
       execute format(
-        'select exists (
-           select from (select distinct a.task_id from dogged.%1$I a
-                         where not exists (select from dogged.tasks_done d
-                                            where d.id = a.task_id and d.finished_at >= %2$L and d.finished_at < %3$L)
-                           and not exists (select from dogged.tasks_failed f
-                                            where f.id = a.task_id and f.finished_at >= %2$L and f.finished_at < %3$L)) others
-            where not exists (select from dogged.tasks_live t where t.id = others.task_id offset 0)
-              and not exists (select from dogged.tasks_failed f where f.id = others.task_id offset 0)
-              and not exists (select from dogged.tasks_done d where d.id = others.task_id and d.finished_at >= %3$L offset 0))',
-        kept.partition, (kept.day - 1)::timestamp at time zone 'UTC', (kept.day + 1)::timestamp at time zone 'UTC') into is_due;
+        'select array(select distinct a.task_id from dogged.%1$I a
+                       where not exists (select from dogged.tasks_done d
+                                          where d.id = a.task_id and d.finished_at >= %2$L and d.finished_at < %3$L)
+                         and not exists (select from dogged.tasks_failed f
+                                          where f.id = a.task_id and f.finished_at >= %2$L and f.finished_at < %3$L))',
+        kept.partition, (kept.day - 1)::timestamp at time zone 'UTC', (kept.day + 1)::timestamp at time zone 'UTC') into others;
+      -- The others are few. OFFSET makes it a look-up by id for each: as a join it would read all tasks.
+      is_due := cardinality(others) > 0 and exists (
+        select from unnest(others) as other (id)
+         where not exists (select from dogged.tasks_live t where t.id = other.id offset 0)
+           and not exists (select from dogged.tasks_failed f where f.id = other.id offset 0)
+           and not exists (select from dogged.tasks_done d where d.id = other.id offset 0));
     else
       execute format('select exists (select from dogged.%I t where t.queue <> all ($1))', kept.partition) into is_due using kept.queues;
     end if;
