@@ -200,14 +200,16 @@ begin
            and not exists (select from dogged.tasks_failed f where f.id = other.id offset 0)
            and not exists (select from dogged.tasks_done d where d.id = other.id offset 0));
     else
-      execute format('select exists (select from dogged.%I t where t.queue <> all ($1))', kept.partition) into is_due using kept.queues;
+      -- One from which all was replayed or purged has nothing left to keep either.
+      execute format('select not exists (select from dogged.%1$I) or exists (select from dogged.%1$I t where t.queue <> all ($1))',
+                     kept.partition) into is_due using kept.queues;
     end if;
     if is_due then return next kept.day; end if;
   end loop;
 end $$;
 comment on function dogged.kept_days_to_thin(text) is
   'Days of tasks_done, tasks_failed or task_attempts of which retention has left rows that are not to be kept any more: tasks whose '
-  'queue''s own days are over, attempts whose task is gone.';
+  'queue''s own days are over, attempts whose task is gone; or no rows at all.';
 
 create or replace function dogged.thin_kept_day(parent text, day date, out partition text, out outcome text, out rows_kept bigint)
 language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '200ms' as $$

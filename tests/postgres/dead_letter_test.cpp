@@ -104,6 +104,27 @@ TEST_CASE("a replayed dead letter is pending with its id, its args and its histo
   CHECK(database.history_of(id) == "1 failed false, 2 succeeded false");
 }
 
+TEST_CASE(
+    "a letter that is older than its queue's dead letters are kept is not imported, where the queue keeps them longer "
+    "it is") {
+  TestDatabase database;
+  const TaskId id = dead_letter(database, add_worker(database));
+  const std::string letter = database.value(
+      "select (l.letter::jsonb || jsonb_build_object('enqueued_at', old.t, 'run_at', old.t, 'claimed_at', old.t, "
+      "'failed_at', "
+      "old.t))::text as value from dogged.export_dead_letters(array[$1::bigint]) l, (select now() - interval '100 "
+      "days' as t) old",
+      db::Params{}.add(id));
+  database.run("delete from dogged.tasks_failed");
+  CHECK(import_of(database, letter) == "too_old");
+  CHECK(database.status_of(id) == "none");
+  database.run(
+      "select dogged.set_queue(queue, '{\"keep_failed_days\": 200}') from (select $1::jsonb ->> 'queue' as queue) l",
+      db::Params{}.add(letter));
+  CHECK(import_of(database, letter) == "imported");
+  CHECK(database.status_of(id) == "failed");
+}
+
 TEST_CASE("a late report of the attempt before a replay changes nothing, before the task is claimed again and after") {
   TestDatabase database;
   const std::int64_t worker = add_worker(database);

@@ -339,6 +339,9 @@ TEST_CASE(
   CHECK(database.status_of(of_a) == "none");
   CHECK(database.status_of(of_b) == "failed");
   CHECK(has_attempt(database, of_b));
+  CHECK(database.value("select dogged.purge($1::bigint) as value", db::Params{}.add(of_b)) != "");
+  CHECK(outcomes(apply(database)) == "thinned 2");
+  CHECK(kept_days(database) == "0");
 }
 
 TEST_CASE("retention in a transaction that would not see what was committed meanwhile is refused, and drops nothing") {
@@ -349,6 +352,8 @@ TEST_CASE("retention in a transaction that would not see what was committed mean
   const Error error = error_of<Error>([&] { apply(database); });
   CHECK(contains(error.message(),
                  "retention needs the isolation read committed, and this transaction is repeatable read"));
+  const std::string thinning = "select dogged.thin_kept_day('tasks_failed', current_date)";
+  CHECK(contains(error_of<Error>([&] { database.run(thinning); }).message(), "retention needs the isolation"));
   database.run("set default_transaction_isolation = 'read committed'");
   CHECK(database.status_of(old) == "succeeded");
   CHECK(outcomes(apply(database)) == "dropped 2");
