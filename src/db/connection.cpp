@@ -196,13 +196,13 @@ class Connection::Impl {
     if (is_new) {
       try {
         entry->second = with_schema(statement.text, settings.schema);
-        if (prepares) connection->prepare(name, entry->second);
+        if (session_is_set_up) connection->prepare(name, entry->second);
       } catch (...) {  // a lock, or a time limit: it is not prepared
         texts.erase(entry);
         throw;
       }
     }
-    if (!prepares) return execute(transaction, entry->second, params);
+    if (!session_is_set_up) return execute(transaction, entry->second, params);
     try {
       return execute_prepared(transaction, name, params);
     } catch (const pqxx::feature_not_supported& error) {  // so PostgreSQL refuses a plan whose columns have new types
@@ -222,7 +222,7 @@ class Connection::Impl {
   int socket = -1;  // for abort(): libpq may close its own at any time, and the number may be another's then
   std::unique_ptr<pqxx::connection> connection;
   std::unordered_map<std::string, std::string> texts;  // by statement name, with this schema; all prepared, or none
-  bool prepares = false;
+  bool session_is_set_up = false;
   std::unique_ptr<pqxx::work> open_transaction;
   std::vector<std::unique_ptr<Subscription>> subscriptions;  // after the connection: they leave it first
 };
@@ -251,8 +251,12 @@ void Connection::run_script(std::string_view name, std::string_view text) {
 
 void Connection::begin() {
   const Impl::Busy busy{*impl_};
-  translated("begin", *impl_->connection,
-             [&] { impl_->open_transaction = std::make_unique<pqxx::work>(*impl_->connection); });
+  translated("begin", *impl_->connection, [&] {
+    auto transaction = std::make_unique<pqxx::work>(*impl_->connection);
+    // SET LOCAL, which is no state of the session and no query, so that the isolation can still be chosen after it.
+    if (!impl_->session_is_set_up) transaction->exec("set local idle_in_transaction_session_timeout = '5s'");
+    impl_->open_transaction = std::move(transaction);
+  });
 }
 
 void Connection::commit() {
@@ -320,7 +324,7 @@ void Connection::set_up_session() {
                            "set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false)";
   (void)run({"set up the session", text});
   impl_->texts.clear();  // what ran before was not prepared
-  impl_->prepares = true;
+  impl_->session_is_set_up = true;
 }
 
 bool Connection::is_closed_by_server() const noexcept {

@@ -152,7 +152,9 @@ class Connection {
   /// Runs one statement in a transaction of its own.
   Rows run(const Statement& statement, const Params& params = {});
 
-  /// Runs statements in one transaction: commits when `work` returns, rolls back when it throws.
+  /// Runs statements in one transaction: commits when `work` returns, rolls back when it throws. The server ends it,
+  /// and with it the connection, when nothing was asked for 5 s (1 s after set_up_session): its locks do not outlive a
+  /// client that has vanished without a word.
   template <class Work>
   void transaction(Work&& work) {
     begin();

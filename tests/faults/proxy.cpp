@@ -117,13 +117,15 @@ class End {
   std::deque<Chunk> waiting_;
 };
 
-/// A completion is known by the table that it alone writes, a client's enqueue by its function. They come as the text
+/// A completion, or what a worker declares when it starts, is known by the table that it alone writes, a client's
+/// enqueue by its function. They come as the text
 /// of a statement, by the simple protocol (Query) or by the extended one (Parse); COMMIT by the simple one.
 bool is(Statement statement, const Message& message) {
   const auto has = [&](std::string_view text) { return message.bytes.find(text) != std::string::npos; };
   if (statement == Statement::commit) return message.type == 'Q' && message.bytes.compare(5, 6, "COMMIT") == 0;
   if (message.type != 'Q' && message.type != 'P') return false;
   if (statement == Statement::enqueue) return has(".note_call(");
+  if (statement == Statement::definitions) return has("insert into") && has("task_definitions");
   return has("insert into") && has("task_attempts");
 }
 
@@ -141,7 +143,7 @@ class Proxy::Link {
   MessageSplitter from_client{MessageSplitter::From::client};
   MessageSplitter from_server{MessageSplitter::From::server};
   bool is_swallowed = false;
-  bool withholds_answer = false;  ///< the server does a statement; then the connection is cut
+  std::optional<Action> after_answer = {};  ///< the server does a statement, and its answer is kept back
 
   [[nodiscard]] bool is_over() const { return !client.is_open() && !server.is_open(); }
   void cut() {
@@ -207,11 +209,9 @@ void Proxy::partition(bool on) {
   wake_.wake();
 }
 
-void Proxy::cut_at(Statement statement, Side side) {
-  set({statement, side == Side::before_server ? Action::cut_before : Action::cut_after});
-}
+void Proxy::cut_at(Statement statement, Side side) { set({statement, {Action::What::cut, side}}); }
 
-void Proxy::forget_at(Statement statement) { set({statement, Action::forget}); }
+void Proxy::forget_at(Statement statement, Side side) { set({statement, {Action::What::forget, side}}); }
 
 void Proxy::set(Trap trap) {
   const std::scoped_lock lock{mutex_};
@@ -282,9 +282,8 @@ void Proxy::from_client(Link& link) {
   link.from_client.add(*bytes);
   while (auto message = link.from_client.next()) {
     const auto action = spring_trap(*message);
-    if (action == Action::cut_before) return link.cut();
-    if (action == Action::forget) return link.swallow();
-    link.withholds_answer = link.withholds_answer || action == Action::cut_after;
+    if (action && action->side == Side::before_server) return spring(link, *action);
+    if (action) link.after_answer = action;
     link.server.send_later(std::move(message->bytes), Clock::now() + delay_);
   }
 }
@@ -296,13 +295,15 @@ void Proxy::from_server(Link& link) {
   link.from_server.add(*bytes);
   while (auto message = link.from_server.next()) {
     constexpr char ready_for_query = 'Z';
-    if (!link.withholds_answer) {
+    if (!link.after_answer) {
       link.client.send_later(std::move(message->bytes), Clock::now() + delay_);
     } else if (message->type == ready_for_query) {
-      return link.cut();
+      return spring(link, *link.after_answer);
     }
   }
 }
+
+void Proxy::spring(Link& link, const Action& action) { action.what == Action::What::cut ? link.cut() : link.swallow(); }
 
 /// What to do at this message, if it is the one.
 std::optional<Proxy::Action> Proxy::spring_trap(const Message& message) {

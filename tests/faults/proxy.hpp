@@ -22,7 +22,7 @@
 
 namespace dogged::faults {
 
-enum class Statement { completion, commit, enqueue };  // enqueue: or another call of a client
+enum class Statement { completion, commit, definitions, enqueue };  // enqueue: or another call of a client
 enum class Side { before_server, after_server };
 
 class Proxy {
@@ -48,8 +48,8 @@ class Proxy {
   void partition(bool on);
   /// Cuts the connection on which the next such statement comes. Once.
   void cut_at(Statement statement, Side side);
-  /// Forgets that connection, before the server saw the statement, which may be one of a transaction. Once.
-  void forget_at(Statement statement);
+  /// Forgets that connection. The statement may be one of a transaction. Once.
+  void forget_at(Statement statement, Side side);
   /// How often cut_at and forget_at have done what they were to do.
   [[nodiscard]] int hits() const;
   /// No delay, no partition, no trap, and what was forgotten is reset.
@@ -57,7 +57,10 @@ class Proxy {
 
  private:
   class Link;
-  enum class Action { cut_before, cut_after, forget };
+  struct Action {
+    enum class What { cut, forget } what;
+    Side side;
+  };
   struct Trap {
     Statement statement;
     Action action;
@@ -69,6 +72,7 @@ class Proxy {
   void from_client(Link& link);
   void from_server(Link& link);
   void set(Trap trap);
+  static void spring(Link& link, const Action& action);
   [[nodiscard]] std::optional<Action> spring_trap(const Message& message);
 
   const std::filesystem::path server_socket_;

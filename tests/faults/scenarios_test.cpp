@@ -183,7 +183,7 @@ TEST_CASE("a rescuer that falls silent in the middle of a rescue does not hold i
   const TaskId task = stage.enqueue(slow, {.gate = stage.gate()});
   REQUIRE(stage.has_started(task, 1));
   WorkerSlot& rescuer = stage.start_worker();
-  rescuer.proxy().forget_at(Statement::completion);
+  rescuer.proxy().forget_at(Statement::completion, Side::before_server);
   lost.process().signal(SIGKILL);
   REQUIRE(eventually([&] { return rescuer.proxy().hits() == 1; }));
   stage.start_worker();
@@ -193,6 +193,20 @@ TEST_CASE("a rescuer that falls silent in the middle of a rescue does not hold i
   CHECK(stage.history_of(task) == "1 lost true, 2 succeeded false");
   CHECK(stage.broken_promises() == "none");
   CHECK(stage.worst_lateness() < 1s + allowance);
+}
+
+TEST_CASE("a worker that falls silent while it starts, in the middle of a transaction, keeps no other from starting",
+          "[scenario]") {
+  Stage stage;
+  WorkerSlot& silent = stage.add_worker();
+  silent.proxy().forget_at(Statement::definitions, Side::after_server);
+  silent.start();
+  REQUIRE(eventually([&] { return silent.proxy().hits() == 1; }));
+  stage.start_worker();
+  const TaskId task = stage.enqueue(quick, {});
+  REQUIRE(stage.all_ended());
+  CHECK(stage.status_of(task) == "succeeded");
+  CHECK_FALSE(silent.was_ready());
 }
 
 TEST_CASE("a second SIGTERM ends a worker at once and loses nothing", "[scenario]") {

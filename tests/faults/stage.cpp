@@ -53,10 +53,13 @@ Stage::~Stage() = default;
 
 Server& Stage::server() { return *place().server; }
 
-WorkerSlot& Stage::start_worker(const WorkerOptions& options) {
+WorkerSlot& Stage::add_worker(const WorkerOptions& options) {
   const int number = static_cast<int>(workers_.size()) + 1;
-  WorkerSlot& worker =
-      workers_.emplace_back(server(), WorkerSettings{directory_, database_.settings().schema, number, options});
+  return workers_.emplace_back(server(), WorkerSettings{directory_, database_.settings().schema, number, options});
+}
+
+WorkerSlot& Stage::start_worker(const WorkerOptions& options) {
+  WorkerSlot& worker = add_worker(options);
   start_again(worker);
   return worker;
 }

@@ -28,7 +28,9 @@ class Stage {
   [[nodiscard]] static Server& server();
   [[nodiscard]] Database& database() { return database_; }
 
-  /// Starts another worker, and waits until it works. Each has one thread for each of four tasks.
+  /// Another worker, which has not started. Each has one thread for each of four tasks.
+  WorkerSlot& add_worker(const WorkerOptions& options = {});
+  /// Starts another worker, and waits until it works.
   WorkerSlot& start_worker(const WorkerOptions& options = {});
   /// Starts the next process of a worker that has ended, and waits until it works.
   void start_again(WorkerSlot& worker);
