@@ -217,7 +217,7 @@ comment on table dogged.tasks_done_default is
 create table dogged.producer_calls (
   producer  uuid primary key,
   call      bigint not null,
-  task_ids  bigint[] not null,
+  task_ids  int8multirange not null,
   answer    text,
   called_at timestamptz not null default now()
 ) with (fillfactor = 50);
@@ -228,5 +228,6 @@ comment on column dogged.producer_calls.producer is 'Drawn at random by the clie
 comment on column dogged.producer_calls.answer is
   'What a cancel, replay or reschedule has answered; null after an enqueue.';
 comment on column dogged.producer_calls.call is 'Its calls, counted from 1.';
-comment on column dogged.producer_calls.task_ids is 'What it enqueued: the answer, should it be asked for again.';
+comment on column dogged.producer_calls.task_ids is
+  'What it enqueued: the answer, should it be asked for again. Of a thousand tasks mostly one range, where an array would be compressed.';
 comment on column dogged.producer_calls.called_at is 'When; the age by which rows are removed.';

@@ -1,20 +1,38 @@
 -- For the idempotency keys of producers (producer_calls), which have no right on that table: these run as the owner. As
 -- dogged.enqueue, note_call qualifies names instead of setting a search_path.
 
-create or replace function dogged.note_call(producer uuid, call bigint, task_ids bigint[], answer text default null) returns bigint[]
-language plpgsql security definer set plan_cache_mode = force_generic_plan as $$
+-- The row is there but for a client's first call: an update is one change of it, where `insert … on conflict` locks it before.
+create or replace function dogged.note_call(producer uuid, call bigint, task_ids bigint[], answer text default null)
+returns int8multirange
+language plpgsql security definer as $$
+declare
+  how_many constant pg_catalog.int4 := pg_catalog.cardinality(note_call.task_ids);
+  ids pg_catalog.int8multirange := '{}';
 begin
-  if note_call.producer is null then return note_call.task_ids; end if;
-  insert into dogged.producer_calls as last (producer, call, task_ids, answer)
-  values (note_call.producer, note_call.call, note_call.task_ids, note_call.answer)
-      on conflict on constraint producer_calls_pkey do update
-     set call = excluded.call, task_ids = excluded.task_ids, answer = excluded.answer, called_at = pg_catalog.now()
-   where last.call operator(pg_catalog.<) excluded.call;
+  -- They ascend, as they were given out; where nobody else was given one meanwhile, the first and the last say it all.
+  if note_call.task_ids[how_many] operator(pg_catalog.-) note_call.task_ids[1] operator(pg_catalog.+) 1
+     operator(pg_catalog.=) how_many then
+    ids := pg_catalog.int8multirange(pg_catalog.int8range(note_call.task_ids[1], note_call.task_ids[how_many], '[]'));
+  elsif how_many operator(pg_catalog.>) 0 then
+    ids := (select pg_catalog.range_agg(pg_catalog.int8range(id, id, '[]')) from pg_catalog.unnest(note_call.task_ids) as given (id));
+  end if;
+  if note_call.producer is null then return ids; end if;
+
+  update dogged.producer_calls as last
+     set call = note_call.call, task_ids = ids, answer = note_call.answer, called_at = pg_catalog.now()
+   where last.producer operator(pg_catalog.=) note_call.producer and last.call operator(pg_catalog.<) note_call.call;
+  if not found then
+    insert into dogged.producer_calls as last (producer, call, task_ids, answer)
+    values (note_call.producer, note_call.call, ids, note_call.answer)
+        on conflict on constraint producer_calls_pkey do update
+       set call = excluded.call, task_ids = excluded.task_ids, answer = excluded.answer, called_at = pg_catalog.now()
+     where last.call operator(pg_catalog.<) excluded.call;
+  end if;
   if not found then
     raise exception 'call % of producer % was made before', note_call.call, note_call.producer
       using hint = 'Nothing was done: this is an older try, which arrived late.', errcode = 'unique_violation';
   end if;
-  return note_call.task_ids;
+  return ids;
 end $$;
 comment on function dogged.note_call(uuid, bigint, bigint[], text) is
   'Internal: notes what a producer''s call has enqueued or answered, in the transaction that does it, and gives the ids back. An error where '
@@ -27,15 +45,15 @@ end;
 comment on function dogged.reserve_producer(uuid) is
   'Sees to it that a producer has a row, which can be locked. Waits for a first call that is still under way.';
 
-create or replace function dogged.call_made(producer uuid, call bigint) returns setof bigint
+create or replace function dogged.call_made(producer uuid, call bigint) returns int8multirange
 language sql volatile security definer begin atomic
   with last as materialized (
     select c.call, c.task_ids from dogged.producer_calls c where c.producer = call_made.producer for update
   )
-  select unnest(last.task_ids) from last where last.call = call_made.call;
+  select last.task_ids from last where last.call = call_made.call;
 end;
 comment on function dogged.call_made(uuid, bigint) is
-  'The ids of the tasks that a producer''s call has enqueued, if it has taken effect. Waits for a try that is still under way, and '
+  'The ids of the tasks that a producer''s call has enqueued; null if it has not taken effect. Waits for a try that is still under way, and '
   'keeps later ones waiting until the caller''s transaction ends.';
 
 create or replace function dogged.answer_made(producer uuid, call bigint) returns setof text

@@ -36,7 +36,7 @@ COMMENT ON TYPE dogged.task_status IS 'What has become of a task: pending and ru
 CREATE TABLE dogged.producer_calls (
     producer uuid NOT NULL,
     call bigint NOT NULL,
-    task_ids bigint[] NOT NULL,
+    task_ids int8multirange NOT NULL,
     answer text,
     called_at timestamp with time zone DEFAULT now() NOT NULL
 )
@@ -48,7 +48,7 @@ COMMENT ON COLUMN dogged.producer_calls.producer IS 'Drawn at random by the clie
 
 COMMENT ON COLUMN dogged.producer_calls.call IS 'Its calls, counted from 1.';
 
-COMMENT ON COLUMN dogged.producer_calls.task_ids IS 'What it enqueued: the answer, should it be asked for again.';
+COMMENT ON COLUMN dogged.producer_calls.task_ids IS 'What it enqueued: the answer, should it be asked for again. Of a thousand tasks mostly one range, where an array would be compressed.';
 
 COMMENT ON COLUMN dogged.producer_calls.answer IS 'What a cancel, replay or reschedule has answered; null after an enqueue.';
 
@@ -98,7 +98,7 @@ end $$;
 
 COMMENT ON FUNCTION dogged.audit_settings() IS 'Records each change of dogged.settings in the audit.';
 
-CREATE FUNCTION dogged.call_made(producer uuid, call bigint) RETURNS SETOF bigint
+CREATE FUNCTION dogged.call_made(producer uuid, call bigint) RETURNS int8multirange
     LANGUAGE sql SECURITY DEFINER
     BEGIN ATOMIC
  WITH last AS MATERIALIZED (
@@ -108,12 +108,12 @@ CREATE FUNCTION dogged.call_made(producer uuid, call bigint) RETURNS SETOF bigin
            WHERE (c.producer = call_made.producer)
           FOR UPDATE OF c
          )
-  SELECT unnest(last.task_ids) AS unnest
+  SELECT last.task_ids
     FROM last
    WHERE (last.call = call_made.call);
 END;
 
-COMMENT ON FUNCTION dogged.call_made(producer uuid, call bigint) IS 'The ids of the tasks that a producer''s call has enqueued, if it has taken effect. Waits for a try that is still under way, and keeps later ones waiting until the caller''s transaction ends.';
+COMMENT ON FUNCTION dogged.call_made(producer uuid, call bigint) IS 'The ids of the tasks that a producer''s call has enqueued; null if it has not taken effect. Waits for a try that is still under way, and keeps later ones waiting until the caller''s transaction ends.';
 
 CREATE FUNCTION dogged.cancel(id bigint) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1113,22 +1113,37 @@ end $$;
 
 COMMENT ON FUNCTION dogged.nearest_queues(name text) IS 'The names of up to five queues that are most like this one.';
 
-CREATE FUNCTION dogged.note_call(producer uuid, call bigint, task_ids bigint[], answer text DEFAULT NULL::text) RETURNS bigint[]
+CREATE FUNCTION dogged.note_call(producer uuid, call bigint, task_ids bigint[], answer text DEFAULT NULL::text) RETURNS int8multirange
     LANGUAGE plpgsql SECURITY DEFINER
-    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
+declare
+  how_many constant pg_catalog.int4 := pg_catalog.cardinality(note_call.task_ids);
+  ids pg_catalog.int8multirange := '{}';
 begin
-  if note_call.producer is null then return note_call.task_ids; end if;
-  insert into dogged.producer_calls as last (producer, call, task_ids, answer)
-  values (note_call.producer, note_call.call, note_call.task_ids, note_call.answer)
-      on conflict on constraint producer_calls_pkey do update
-     set call = excluded.call, task_ids = excluded.task_ids, answer = excluded.answer, called_at = pg_catalog.now()
-   where last.call operator(pg_catalog.<) excluded.call;
+  -- They ascend, as they were given out; where nobody else was given one meanwhile, the first and the last say it all.
+  if note_call.task_ids[how_many] operator(pg_catalog.-) note_call.task_ids[1] operator(pg_catalog.+) 1
+     operator(pg_catalog.=) how_many then
+    ids := pg_catalog.int8multirange(pg_catalog.int8range(note_call.task_ids[1], note_call.task_ids[how_many], '[]'));
+  elsif how_many operator(pg_catalog.>) 0 then
+    ids := (select pg_catalog.range_agg(pg_catalog.int8range(id, id, '[]')) from pg_catalog.unnest(note_call.task_ids) as given (id));
+  end if;
+  if note_call.producer is null then return ids; end if;
+
+  update dogged.producer_calls as last
+     set call = note_call.call, task_ids = ids, answer = note_call.answer, called_at = pg_catalog.now()
+   where last.producer operator(pg_catalog.=) note_call.producer and last.call operator(pg_catalog.<) note_call.call;
+  if not found then
+    insert into dogged.producer_calls as last (producer, call, task_ids, answer)
+    values (note_call.producer, note_call.call, ids, note_call.answer)
+        on conflict on constraint producer_calls_pkey do update
+       set call = excluded.call, task_ids = excluded.task_ids, answer = excluded.answer, called_at = pg_catalog.now()
+     where last.call operator(pg_catalog.<) excluded.call;
+  end if;
   if not found then
     raise exception 'call % of producer % was made before', note_call.call, note_call.producer
       using hint = 'Nothing was done: this is an older try, which arrived late.', errcode = 'unique_violation';
   end if;
-  return note_call.task_ids;
+  return ids;
 end $$;
 
 COMMENT ON FUNCTION dogged.note_call(producer uuid, call bigint, task_ids bigint[], answer text) IS 'Internal: notes what a producer''s call has enqueued or answered, in the transaction that does it, and gives the ids back. An error where that call, or a later one, is on record: so a call that is repeated does not take effect twice. Without a producer nothing is noted.';
@@ -1951,7 +1966,7 @@ CREATE FUNCTION dogged.reserve_producer(producer uuid) RETURNS void
     LANGUAGE sql SECURITY DEFINER
     BEGIN ATOMIC
  INSERT INTO dogged.producer_calls (producer, call, task_ids)
-   VALUES (reserve_producer.producer, 0, '{}'::bigint[]) ON CONFLICT DO NOTHING;
+   VALUES (reserve_producer.producer, 0, '{}'::int8multirange) ON CONFLICT DO NOTHING;
 END;
 
 COMMENT ON FUNCTION dogged.reserve_producer(producer uuid) IS 'Sees to it that a producer has a row, which can be locked. Waits for a first call that is still under way.';

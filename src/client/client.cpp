@@ -112,7 +112,10 @@ Result from_text(std::string_view text, std::initializer_list<Result> all) {
 class Client::Impl {
  public:
   Impl(const std::string& url, ClientOptions options)
-      : settings_{url, std::move(options.schema), std::move(options.application_name)},
+      : settings_{.url = url,
+                  .schema = std::move(options.schema),
+                  .application_name = std::move(options.application_name),
+                  .prepares = true},
         retry_(require_sound(options.retry)),
         retry_for_(require_retry_for(options.retry_for)),
         log_(options.log ? std::move(options.log) : spdlog::default_logger()) {
@@ -189,8 +192,10 @@ class Client::Impl {
 
   static std::vector<TaskId> ids_of(const db::Rows& rows) {
     std::vector<TaskId> ids;
-    ids.reserve(rows.size());
-    for (const db::Row& row : rows) ids.push_back(row.number("id"));
+    for (const db::Row& row : rows) {
+      const TaskId last = row.number("last");
+      for (TaskId id = row.number("first"); id <= last; ++id) ids.push_back(id);
+    }
     return ids;
   }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <cstdlib>
+#include <functional>
 #include <stdexcept>
 #include <unordered_map>
 #include <utility>
@@ -128,6 +129,13 @@ std::string connection_string(const Settings& settings) {
   return result + " client_encoding='UTF8'";
 }
 
+/// The session has not the statement that was prepared, or has it already: a pooler gives sessions to many.
+bool is_of_shared_session(const pqxx::sql_error& error) {
+  constexpr std::string_view duplicate_prepared_statement = "42P05";
+  return dynamic_cast<const pqxx::invalid_sql_statement_name*>(&error) != nullptr ||
+         error.sqlstate() == duplicate_prepared_statement;
+}
+
 /// Runs `work`, turning what pqxx throws into dogged's errors.
 template <class Work>
 decltype(auto) translated(std::string_view doing, const pqxx::connection& connection, Work&& work) {
@@ -191,29 +199,63 @@ class Connection::Impl {
   }
 
   pqxx::result run(pqxx::transaction_base& transaction, const Statement& statement, const Params& params) {
-    const std::string name{statement.name};
-    auto [entry, is_new] = texts.try_emplace(name);
-    if (is_new) {
-      try {
-        entry->second = with_schema(statement.text, settings.schema);
-        if (session_is_set_up) connection->prepare(name, entry->second);
-      } catch (...) {  // a lock, or a time limit: it is not prepared
-        texts.erase(entry);
-        throw;
-      }
-    }
-    if (!session_is_set_up) return execute(transaction, entry->second, params);
+    Text& text = text_of(statement);
+    if (!session_is_set_up) return execute(transaction, text.sql, params);
     try {
-      return execute_prepared(transaction, name, params);
-    } catch (const pqxx::feature_not_supported& error) {  // so PostgreSQL refuses a plan whose columns have new types
-      throw pqxx::broken_connection{"a table was changed after a statement on it was prepared (" +
-                                    std::string{error.what()} + ")"};
+      return run_prepared(transaction, text, params);
     } catch (const pqxx::invalid_sql_statement_name& error) {
       throw pqxx::broken_connection{"the session is not the one that prepared the statement (" +
                                     std::string{error.what()} + ")"};
     }
   }
 
+  /// In a transaction of its own, which may begin anew.
+  pqxx::result run_alone(const Statement& statement, const Params& params) {
+    if (Text& text = text_of(statement); !session_is_set_up && settings.prepares && std::exchange(text.was_run, true)) {
+      try {
+        pqxx::nontransaction transaction{*connection};
+        return run_prepared(transaction, text, params);
+      } catch (const pqxx::sql_error& error) {
+        if (!is_of_shared_session(error)) throw;
+        settings.prepares = false;  // and nothing was done
+      }
+    }
+    pqxx::nontransaction transaction{*connection};
+    return run(transaction, statement, params);
+  }
+
+ private:
+  /// With this connection's schema. The name is the text's own: where a pooler gives a session to many, it stands for
+  /// the same statement with all of them.
+  struct Text {
+    std::string sql;
+    std::string name;
+    bool was_run = false;
+    bool is_prepared = false;
+  };
+
+  Text& text_of(const Statement& statement) {
+    auto [entry, is_new] = texts.try_emplace(std::string{statement.name});
+    Text& text = entry->second;
+    if (is_new) {
+      text.sql = with_schema(statement.text, settings.schema);
+      text.name = std::string{statement.name} + " " + std::to_string(std::hash<std::string>{}(text.sql));
+    }
+    return text;
+  }
+
+  pqxx::result run_prepared(pqxx::transaction_base& transaction, Text& text, const Params& params) {
+    if (!text.is_prepared) connection->prepare(text.name, text.sql);
+    text.is_prepared = true;
+    try {
+      return execute_prepared(transaction, text.name, params);
+    } catch (const pqxx::feature_not_supported& error) {  // so PostgreSQL refuses a plan whose columns have new types
+      throw pqxx::broken_connection{"a table was changed after a statement on it was prepared (" +
+                                    std::string{error.what()} + ")"};
+    }
+  }
+
+ public:
   static constexpr std::chrono::steady_clock::duration not_busy{0};
 
   Settings settings;
@@ -221,7 +263,7 @@ class Connection::Impl {
   std::vector<Notification> arrived;
   int socket = -1;  // for abort(): libpq may close its own at any time, and the number may be another's then
   std::unique_ptr<pqxx::connection> connection;
-  std::unordered_map<std::string, std::string> texts;  // by statement name, with this schema; all prepared, or none
+  std::unordered_map<std::string, Text> texts;  // by the names of the statements
   bool session_is_set_up = false;
   std::unique_ptr<pqxx::work> open_transaction;
   std::vector<std::unique_ptr<Subscription>> subscriptions;  // after the connection: they leave it first
@@ -238,8 +280,7 @@ Rows Connection::run(const Statement& statement, const Params& params) {
     if (impl_->open_transaction) {
       return Rows{std::make_shared<Rows::Impl>(impl_->run(*impl_->open_transaction, statement, params))};
     }
-    pqxx::nontransaction transaction{*impl_->connection};
-    return Rows{std::make_shared<Rows::Impl>(impl_->run(transaction, statement, params))};
+    return Rows{std::make_shared<Rows::Impl>(impl_->run_alone(statement, params))};
   });
 }
 
@@ -254,7 +295,10 @@ void Connection::begin() {
   translated("begin", *impl_->connection, [&] {
     auto transaction = std::make_unique<pqxx::work>(*impl_->connection);
     // SET LOCAL, which is no state of the session and no query, so that the isolation can still be chosen after it.
-    if (!impl_->session_is_set_up) transaction->exec("set local idle_in_transaction_session_timeout = '5s'");
+    if (!impl_->session_is_set_up) {
+      transaction->exec("set local idle_in_transaction_session_timeout = " +
+                        std::to_string(impl_->settings.idle_in_transaction.count()));
+    }
     impl_->open_transaction = std::move(transaction);
   });
 }
@@ -323,7 +367,6 @@ void Connection::set_up_session() {
                            "', false), set_config('plan_cache_mode', 'force_generic_plan', false), "
                            "set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false)";
   (void)run({"set up the session", text});
-  impl_->texts.clear();  // what ran before was not prepared
   impl_->session_is_set_up = true;
 }
 

@@ -35,6 +35,13 @@ struct Settings {
   /// is prepared and planned once, by indexes. 0: none of it, and nothing of the session's state is set, so that a
   /// transaction pooler may stand in between.
   std::chrono::milliseconds statement_timeout{0};
+  /// Without set_up_session: a statement that run() runs in a transaction of its own is prepared when it is run
+  /// again. Where a pooler turns out to stand in between, which gives each transaction another session, the connection
+  /// goes on without that.
+  bool prepares = false;
+  /// Without set_up_session: the server ends a transaction, and with it the connection, when nothing was asked in it
+  /// for so long, so that its locks do not outlive a client that has vanished without a word. 0: it waits.
+  std::chrono::milliseconds idle_in_transaction{5'000};
 };
 
 /// Throws InvalidInput unless `schema` is 1 to 48 of a-z 0-9 _ beginning with a letter or _: such a name needs no
@@ -152,9 +159,8 @@ class Connection {
   /// Runs one statement in a transaction of its own.
   Rows run(const Statement& statement, const Params& params = {});
 
-  /// Runs statements in one transaction: commits when `work` returns, rolls back when it throws. The server ends it,
-  /// and with it the connection, when nothing was asked for 5 s (1 s after set_up_session): its locks do not outlive a
-  /// client that has vanished without a word.
+  /// Runs statements in one transaction: commits when `work` returns, rolls back when it throws. Not to be idle in
+  /// (Settings::idle_in_transaction).
   template <class Work>
   void transaction(Work&& work) {
     begin();

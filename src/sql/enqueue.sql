@@ -1,5 +1,6 @@
 -- The same for one task.
-select unnest(dogged.note_call(
+select lower(ids) as first, upper(ids) - 1 as last
+  from unnest(dogged.note_call(
          $11::uuid, $12::bigint,
          array[dogged.enqueue(
                  $1::text, $2::jsonb, $3::text,
@@ -8,4 +9,4 @@ select unnest(dogged.note_call(
                  $6::int, $7::text,
                  coalesce(timestamptz 'epoch' + $8::bigint * interval '1 microsecond',
                           now() + $9::bigint * interval '1 millisecond'),
-                 $10::text[])])) as id
+                 $10::text[])])) as ids

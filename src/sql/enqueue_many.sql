@@ -2,8 +2,10 @@
 -- milliseconds by the database's clock; at most one of them for a task. $8, $9: the same for
 -- when the task expires. An array of nothing but defaults is null.
 -- $10: of each task the text of an array of its tags.
+-- Each row: ids from `first` to `last`, in the order of the tasks.
 -- $11, $12: the idempotency key, a producer and the number of its call (producer_calls); null where it is not called again.
-select unnest(dogged.note_call(
+select lower(ids) as first, upper(ids) - 1 as last
+  from unnest(dogged.note_call(
          $11::uuid, $12::bigint,
          array(select dogged.enqueue_many(
                  $1::text[], $2::jsonb[], $3::text[],
@@ -19,4 +21,4 @@ select unnest(dogged.note_call(
                            from unnest($8::bigint[], $9::bigint[])
                                   with ordinality as t (expires_at_us, expires_in_ms, position)
                           order by t.position) end,
-                 $10::text[])))) as id
+                 $10::text[])))) as ids

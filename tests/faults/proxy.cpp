@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <deque>
+#include <map>
 #include <system_error>
 #include <utility>
 
@@ -118,12 +119,10 @@ class End {
 };
 
 /// A completion, or what a worker declares when it starts, is known by the table that it alone writes, a client's
-/// enqueue by its function. They come as the text
-/// of a statement, by the simple protocol (Query) or by the extended one (Parse); COMMIT by the simple one.
-bool is(Statement statement, const Message& message) {
-  const auto has = [&](std::string_view text) { return message.bytes.find(text) != std::string::npos; };
-  if (statement == Statement::commit) return message.type == 'Q' && message.bytes.compare(5, 6, "COMMIT") == 0;
-  if (message.type != 'Q' && message.type != 'P') return false;
+/// enqueue by its function. `text`: what is executed.
+bool is(Statement statement, std::string_view text) {
+  const auto has = [&](std::string_view part) { return text.find(part) != std::string_view::npos; };
+  if (statement == Statement::commit) return text.starts_with("COMMIT");
   if (statement == Statement::enqueue) return has(".note_call(");
   if (statement == Statement::definitions) return has("insert into") && has("task_definitions");
   return has("insert into") && has("task_attempts");
@@ -146,6 +145,15 @@ class Proxy::Link {
   std::optional<Action> after_answer = {};  ///< the server does a statement, and its answer is kept back
 
   [[nodiscard]] bool is_over() const { return !client.is_open() && !server.is_open(); }
+  /// The text of the statement that a message of the client has executed: by the simple protocol (Query), or by the
+  /// extended one, where Bind names what was prepared (Parse), under the empty name too. Empty for other messages.
+  [[nodiscard]] std::string_view executes(const Message& message) {
+    const char* const begin = message.bytes.c_str() + 5;  // after the type and the length
+    if (message.type == 'Q') return begin;
+    if (message.type == 'P') texts_[begin] = begin + std::strlen(begin) + 1;
+    if (message.type == 'B') return texts_[begin + std::strlen(begin) + 1];
+    return {};
+  }
   void cut() {
     client.reset();
     server.reset();
@@ -158,6 +166,9 @@ class Proxy::Link {
   void end_swallowing() {
     if (is_swallowed) cut();
   }
+
+ private:
+  std::map<std::string, std::string> texts_;  // of prepared statements, by name
 };
 
 Proxy::Proxy(std::filesystem::path server_socket)
@@ -281,7 +292,7 @@ void Proxy::from_client(Link& link) {
   if (link.is_swallowed) return;
   link.from_client.add(*bytes);
   while (auto message = link.from_client.next()) {
-    const auto action = spring_trap(*message);
+    const auto action = spring_trap(link.executes(*message));
     if (action && action->side == Side::before_server) return spring(link, *action);
     if (action) link.after_answer = action;
     link.server.send_later(std::move(message->bytes), Clock::now() + delay_);
@@ -305,9 +316,9 @@ void Proxy::from_server(Link& link) {
 
 void Proxy::spring(Link& link, const Action& action) { action.what == Action::What::cut ? link.cut() : link.swallow(); }
 
-/// What to do at this message, if it is the one.
-std::optional<Proxy::Action> Proxy::spring_trap(const Message& message) {
-  if (!trap_ || !is(trap_->statement, message)) return std::nullopt;
+/// What to do when `text` is to be executed, if it is the one.
+std::optional<Proxy::Action> Proxy::spring_trap(std::string_view text) {
+  if (!trap_ || !is(trap_->statement, text)) return std::nullopt;
   ++hits_;
   return std::exchange(trap_, std::nullopt)->action;
 }

@@ -14,6 +14,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -73,7 +74,7 @@ class Proxy {
   void from_server(Link& link);
   void set(Trap trap);
   static void spring(Link& link, const Action& action);
-  [[nodiscard]] std::optional<Action> spring_trap(const Message& message);
+  [[nodiscard]] std::optional<Action> spring_trap(std::string_view text);
 
   const std::filesystem::path server_socket_;
   int listener_;

@@ -306,8 +306,8 @@ TEST_CASE("a client whose call is cut before or after the server did it enqueues
   Proxy proxy{Stage::server().socket()};
   Client client{proxy.url(), {.schema = stage.database().settings().schema}};
   const std::vector<NewTask> tasks(GENERATE(1U, 3U), NewTask{.name = "for_nobody"});
-  const bool is_first_call = GENERATE(true, false);
-  if (!is_first_call) client.enqueue(NewTask{.name = "before"});
+  const int calls_before = GENERATE(0, 1, 2);  // the third is of a statement that is prepared
+  for (int i = 0; i < calls_before; ++i) client.enqueue_many(std::vector(tasks.size(), NewTask{.name = "before"}));
   SECTION("before") { proxy.cut_at(Statement::enqueue, Side::before_server); }
   SECTION("after") { proxy.cut_at(Statement::enqueue, Side::after_server); }
   const std::vector<TaskId> ids = client.enqueue_many(tasks);

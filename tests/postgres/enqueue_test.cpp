@@ -535,14 +535,29 @@ TEST_CASE("an older try of a call that arrives late enqueues nothing") {
                                                        .add(producer)
                                                        .add(number));
   };
-  CHECK(call(1).one().number("id") == 1);
-  CHECK(call(2).one().number("id") == 2);
+  CHECK(call(1).one().number("first") == 1);
+  CHECK(call(2).one().number("first") == 2);
   CHECK_THROWS_AS(call(2), InvalidInput);
   CHECK_THROWS_AS(call(1), InvalidInput);
   CHECK(database.count_tasks() == 2);
   const db::Rows made = database.connection().run(sql::call_made, db::Params{}.add(producer).add(2));
-  CHECK(made.one().number("id") == 2);
+  CHECK(made.one().number("first") == 2);
   CHECK(database.connection().run(sql::call_made, db::Params{}.add(producer).add(3)).empty());
+}
+
+TEST_CASE("a call's ids are told as they are, whether or not others were given ids in between") {
+  TestDatabase database;
+  database.run("alter sequence dogged.tasks_id_seq increment 2");  // as if each second one went to somebody else
+  Client client = database.client();
+  CHECK(client.enqueue(work, no_args) == 1);
+  const std::vector<nlohmann::json> three(3, no_args);
+  CHECK(client.enqueue_many(work, three) == std::vector<TaskId>{3, 5, 7});
+  const std::string producer = database.value("select producer as value from dogged.producer_calls");
+  const db::Rows made = database.connection().run(sql::call_made, db::Params{}.add(producer).add(2));
+  CHECK(made.size() == 3);
+  database.run("alter sequence dogged.tasks_id_seq increment 1");
+  CHECK(client.enqueue_many(work, three) == std::vector<TaskId>{8, 9, 10});
+  CHECK(database.value("select task_ids as value from dogged.producer_calls") == "{[8,11)}");
 }
 
 TEST_CASE("a client refuses a retry_for of nothing or of days, and a policy that is none") {

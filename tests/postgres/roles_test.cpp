@@ -121,10 +121,10 @@ TEST_CASE("a producer asks what became of a call whose answer was lost, and its 
                                             .add(producer)
                                             .add(7));
   };
-  const std::int64_t id = enqueue().one().number("id");
+  const std::int64_t id = enqueue().one().number("first");
 
   connection.run(sql::reserve_producer, db::Params{}.add(producer));
-  CHECK(connection.run(sql::call_made, db::Params{}.add(producer).add(7)).one().number("id") == id);
+  CHECK(connection.run(sql::call_made, db::Params{}.add(producer).add(7)).one().number("first") == id);
   CHECK(connection.run(sql::call_made, db::Params{}.add(producer).add(8)).empty());
   CHECK(contains(error_of<InvalidInput>(enqueue).message(), "was made before"));
   CHECK(database.count_tasks() == 1);
@@ -471,8 +471,8 @@ TEST_CASE("what a caller puts in front of PostgreSQL's own functions is not run 
   CHECK(contains(error_of<DatabaseError>([&] { run(producer, "select now()"); }).message(), "sprung"));
   run(producer, "select dogged.enqueue('a.b', '{}', 'default', '2030-01-01 00:00:00+00')");
   run(producer, "select dogged.enqueue_many(array['a.b'], array['{}'::jsonb])");
-  for (const std::string call : {"1", "2"}) {
-    run(producer, "select dogged.note_call('11111111-1111-4111-8111-111111111111', " + call + ", '{1}')");
+  for (const std::string call_and_ids : {"1, '{}'", "2, '{1}'", "3, '{1, 3}'"}) {
+    run(producer, "select dogged.note_call('11111111-1111-4111-8111-111111111111', " + call_and_ids + ")");
   }
   CHECK(database.count_tasks() == 2);
   database.run("drop schema " + trap + " cascade");

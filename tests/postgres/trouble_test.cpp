@@ -330,20 +330,3 @@ TEST_CASE("a worker reads no table from one end to the other, also when it began
   }));
   CHECK(count_scans() == before);
 }
-
-TEST_CASE("the server ends a transaction whose client has vanished, and its locks with it") {
-  TestDatabase database;
-  db::Settings settings = database.settings();
-  std::string limit = "5s";
-  SECTION("of a command, a migration, or a worker behind a pooler") {}
-  SECTION("of a worker") {
-    settings.statement_timeout = 30s;
-    limit = "1s";
-  }
-  db::Connection connection{settings};
-  connection.set_up_session();
-  connection.transaction([&] {
-    const std::string_view limit_sql = "select current_setting('idle_in_transaction_session_timeout') as value";
-    CHECK(connection.run({"limit", limit_sql}).one().text("value") == limit);
-  });
-}

@@ -56,6 +56,7 @@ TestDatabase::TestDatabase(Migrated migrated) {
   settings_.url = server_url();
   settings_.schema = new_schema_name();
   settings_.application_name = settings_.schema;  // so that a test finds its own connections in pg_stat_activity
+  settings_.idle_in_transaction = std::chrono::milliseconds{0};  // tests keep locks while they wait for events
   connection_ = std::make_unique<db::Connection>(settings_);
   if (migrated == Migrated::no) return;
   migrate::apply(*connection_);

@@ -149,7 +149,9 @@ inline std::vector<TaskId> enqueue_many_in(pqxx::transaction_base& transaction, 
   const pqxx::result rows = detail::run_call(transaction, detail::enqueue_call(tasks, schema), tasks);
   std::vector<TaskId> ids;
   ids.reserve(tasks.size());
-  for (const auto& row : rows) ids.push_back(row[0].as<TaskId>());
+  for (const auto& row : rows) {  // from the first id to the last
+    for (TaskId id = row[0].as<TaskId>(); id <= row[1].as<TaskId>(); ++id) ids.push_back(id);
+  }
   return ids;
 }
 
