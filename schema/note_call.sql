@@ -1,7 +1,8 @@
 -- For the idempotency keys of producers (producer_calls), which have no right on that table: these run as the owner. As
 -- dogged.enqueue, note_call qualifies names instead of setting a search_path.
 
--- The row is there but for a client's first call: an update is one change of it, where `insert … on conflict` locks it before.
+-- By `on conflict`, which goes by the key whatever the planner thinks of so small a table: read from one end to the other, it
+-- would make serializable transactions of different clients fail for each other.
 create or replace function dogged.note_call(producer uuid, call bigint, task_ids bigint[], answer text default null)
 returns int8multirange
 language plpgsql security definer as $$
@@ -18,16 +19,11 @@ begin
   end if;
   if note_call.producer is null then return ids; end if;
 
-  update dogged.producer_calls as last
-     set call = note_call.call, task_ids = ids, answer = note_call.answer, called_at = pg_catalog.now()
-   where last.producer operator(pg_catalog.=) note_call.producer and last.call operator(pg_catalog.<) note_call.call;
-  if not found then
-    insert into dogged.producer_calls as last (producer, call, task_ids, answer)
-    values (note_call.producer, note_call.call, ids, note_call.answer)
-        on conflict on constraint producer_calls_pkey do update
-       set call = excluded.call, task_ids = excluded.task_ids, answer = excluded.answer, called_at = pg_catalog.now()
-     where last.call operator(pg_catalog.<) excluded.call;
-  end if;
+  insert into dogged.producer_calls as last (producer, call, task_ids, answer)
+  values (note_call.producer, note_call.call, ids, note_call.answer)
+      on conflict on constraint producer_calls_pkey do update
+     set call = excluded.call, task_ids = excluded.task_ids, answer = excluded.answer, called_at = pg_catalog.now()
+   where last.call operator(pg_catalog.<) excluded.call;
   if not found then
     raise exception 'call % of producer % was made before', note_call.call, note_call.producer
       using hint = 'Nothing was done: this is an older try, which arrived late.', errcode = 'unique_violation';
@@ -36,7 +32,8 @@ begin
 end $$;
 comment on function dogged.note_call(uuid, bigint, bigint[], text) is
   'Internal: notes what a producer''s call has enqueued or answered, in the transaction that does it, and gives the ids back. An error where '
-  'that call, or a later one, is on record: so a call that is repeated does not take effect twice. Without a producer nothing is noted.';
+  'that call, or a later one, is on record: so a call that is repeated does not take effect twice. Without a producer nothing is noted. '
+  'task_ids: in the order in which they were given out.';
 
 create or replace function dogged.reserve_producer(producer uuid) returns void
 language sql volatile security definer begin atomic

@@ -1129,16 +1129,11 @@ begin
   end if;
   if note_call.producer is null then return ids; end if;
 
-  update dogged.producer_calls as last
-     set call = note_call.call, task_ids = ids, answer = note_call.answer, called_at = pg_catalog.now()
-   where last.producer operator(pg_catalog.=) note_call.producer and last.call operator(pg_catalog.<) note_call.call;
-  if not found then
-    insert into dogged.producer_calls as last (producer, call, task_ids, answer)
-    values (note_call.producer, note_call.call, ids, note_call.answer)
-        on conflict on constraint producer_calls_pkey do update
-       set call = excluded.call, task_ids = excluded.task_ids, answer = excluded.answer, called_at = pg_catalog.now()
-     where last.call operator(pg_catalog.<) excluded.call;
-  end if;
+  insert into dogged.producer_calls as last (producer, call, task_ids, answer)
+  values (note_call.producer, note_call.call, ids, note_call.answer)
+      on conflict on constraint producer_calls_pkey do update
+     set call = excluded.call, task_ids = excluded.task_ids, answer = excluded.answer, called_at = pg_catalog.now()
+   where last.call operator(pg_catalog.<) excluded.call;
   if not found then
     raise exception 'call % of producer % was made before', note_call.call, note_call.producer
       using hint = 'Nothing was done: this is an older try, which arrived late.', errcode = 'unique_violation';
@@ -1146,7 +1141,7 @@ begin
   return ids;
 end $$;
 
-COMMENT ON FUNCTION dogged.note_call(producer uuid, call bigint, task_ids bigint[], answer text) IS 'Internal: notes what a producer''s call has enqueued or answered, in the transaction that does it, and gives the ids back. An error where that call, or a later one, is on record: so a call that is repeated does not take effect twice. Without a producer nothing is noted.';
+COMMENT ON FUNCTION dogged.note_call(producer uuid, call bigint, task_ids bigint[], answer text) IS 'Internal: notes what a producer''s call has enqueued or answered, in the transaction that does it, and gives the ids back. An error where that call, or a later one, is on record: so a call that is repeated does not take effect twice. Without a producer nothing is noted. task_ids: in the order in which they were given out.';
 
 CREATE FUNCTION dogged.pause_queue(name text, until timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER

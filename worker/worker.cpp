@@ -48,13 +48,6 @@ milliseconds statement_timeout(const WorkerSettings& settings, const std::string
   return std::clamp(settings.lease, shortest_statement_timeout, longest_statement_timeout);
 }
 
-/// Of the connections of a service. The start has as much time as the upkeep, for it makes the first partitions.
-db::Settings database_settings(const WorkerSettings& settings, const std::string& service) {
-  db::Settings database = settings.database;
-  if (!settings.poll_only) database.statement_timeout = statement_timeout(settings, service);
-  return database;
-}
-
 /// Waits until no executor runs anything, or `time` is over; true if nothing runs.
 bool wait_idle(const std::vector<std::unique_ptr<Executor>>& executors, milliseconds time) {
   const auto until = SteadyClock::now() + time;
@@ -100,8 +93,7 @@ Worker::Worker(WorkerSettings settings, Definitions definitions, std::shared_ptr
       stop_(stop) {
   require_sound(settings_);
   if (settings_.queues.empty()) settings_.queues = queues_of(*definitions_, settings_.default_concurrency);
-  db::Connection connection{database_settings(settings_, "upkeep")};
-  connection.set_up_session();
+  db::Connection connection{settings_.database};
   try {
     require_usable(connection);
     const db::Rows limits = connection.run(sql::read_settings);
@@ -127,7 +119,9 @@ Worker::~Worker() = default;
 std::int64_t Worker::id() const { return lease_->id(); }
 
 Session Worker::session(const std::string& service, milliseconds longest_backoff) const {
-  return {database_settings(settings_, service), service, log_, longest_backoff};
+  db::Settings settings = settings_.database;
+  if (!settings_.poll_only) settings.statement_timeout = statement_timeout(settings_, service);
+  return {std::move(settings), service, log_, longest_backoff};
 }
 
 /// The services of an incarnation.

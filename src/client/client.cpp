@@ -112,10 +112,7 @@ Result from_text(std::string_view text, std::initializer_list<Result> all) {
 class Client::Impl {
  public:
   Impl(const std::string& url, ClientOptions options)
-      : settings_{.url = url,
-                  .schema = std::move(options.schema),
-                  .application_name = std::move(options.application_name),
-                  .prepares = true},
+      : settings_{url, std::move(options.schema), std::move(options.application_name)},
         retry_(require_sound(options.retry)),
         retry_for_(require_retry_for(options.retry_for)),
         log_(options.log ? std::move(options.log) : spdlog::default_logger()) {
@@ -301,6 +298,7 @@ class Client::Impl {
   }
 
   void lost(const std::string& why) {
+    prepares_ = connection_->settings().prepares;
     connection_.reset();
     log_->warn("{}: {}; the next call connects again", settings_.application_name, db::one_line(why));
   }
@@ -313,7 +311,9 @@ class Client::Impl {
   }
 
   void connect() {
-    connection_.emplace(settings_);
+    db::Settings settings = settings_;
+    settings.prepares = prepares_;
+    connection_.emplace(std::move(settings));
     try {
       migrate::require_current(*connection_);
     } catch (...) {
@@ -330,6 +330,7 @@ class Client::Impl {
   const pid_t process_ = ::getpid();  // a child would repeat this producer's calls as its own
   std::mutex mutex_;                  // guards what follows
   std::int64_t calls_ = 0;
+  bool prepares_ = true;  // until a pooler turns out to stand in between
   std::optional<db::Connection> connection_;
   std::mutex idle_mutex_;  // guards what follows
   std::vector<std::unique_ptr<TaskWait>> idle_waits_;

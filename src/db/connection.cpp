@@ -129,10 +129,12 @@ std::string connection_string(const Settings& settings) {
   return result + " client_encoding='UTF8'";
 }
 
-/// The session has not the statement that was prepared, or has it already: a pooler gives sessions to many.
-bool is_of_shared_session(const pqxx::sql_error& error) {
+/// The server refuses what is prepared before it runs it: the session has not the statement, or has it already (a
+/// pooler gives sessions to many), or a table has changed so that its columns are of other types.
+bool is_of_preparing(const pqxx::sql_error& error) {
   constexpr std::string_view duplicate_prepared_statement = "42P05";
   return dynamic_cast<const pqxx::invalid_sql_statement_name*>(&error) != nullptr ||
+         dynamic_cast<const pqxx::feature_not_supported*>(&error) != nullptr ||
          error.sqlstate() == duplicate_prepared_statement;
 }
 
@@ -203,9 +205,9 @@ class Connection::Impl {
     if (!session_is_set_up) return execute(transaction, text.sql, params);
     try {
       return run_prepared(transaction, text, params);
-    } catch (const pqxx::invalid_sql_statement_name& error) {
-      throw pqxx::broken_connection{"the session is not the one that prepared the statement (" +
-                                    std::string{error.what()} + ")"};
+    } catch (const pqxx::sql_error& error) {
+      if (!is_of_preparing(error)) throw;
+      throw pqxx::broken_connection{"what the session has prepared does not fit (" + std::string{error.what()} + ")"};
     }
   }
 
@@ -216,7 +218,7 @@ class Connection::Impl {
         pqxx::nontransaction transaction{*connection};
         return run_prepared(transaction, text, params);
       } catch (const pqxx::sql_error& error) {
-        if (!is_of_shared_session(error)) throw;
+        if (!is_of_preparing(error)) throw;
         settings.prepares = false;  // and nothing was done
       }
     }
@@ -247,12 +249,7 @@ class Connection::Impl {
   pqxx::result run_prepared(pqxx::transaction_base& transaction, Text& text, const Params& params) {
     if (!text.is_prepared) connection->prepare(text.name, text.sql);
     text.is_prepared = true;
-    try {
-      return execute_prepared(transaction, text.name, params);
-    } catch (const pqxx::feature_not_supported& error) {  // so PostgreSQL refuses a plan whose columns have new types
-      throw pqxx::broken_connection{"a table was changed after a statement on it was prepared (" +
-                                    std::string{error.what()} + ")"};
-    }
+    return execute_prepared(transaction, text.name, params);
   }
 
  public:

@@ -41,7 +41,7 @@ struct Settings {
   bool prepares = false;
   /// Without set_up_session: the server ends a transaction, and with it the connection, when nothing was asked in it
   /// for so long, so that its locks do not outlive a client that has vanished without a word. 0: it waits.
-  std::chrono::milliseconds idle_in_transaction{5'000};
+  std::chrono::milliseconds idle_in_transaction{3'000};
 };
 
 /// Throws InvalidInput unless `schema` is 1 to 48 of a-z 0-9 _ beginning with a letter or _: such a name needs no

@@ -11,19 +11,18 @@ using test::TestDatabase;
 
 TEST_CASE("the server ends a transaction whose client has vanished, and its locks with it") {
   TestDatabase database;
-  db::Settings settings{.url = database.settings().url, .schema = database.schema()};
-  std::string limit = "5s";
-  SECTION("of a command, a migration, or a worker behind a pooler") {}
-  SECTION("of a worker") {
-    settings.statement_timeout = 30s;
-    limit = "1s";
-  }
-  db::Connection connection{settings};
-  connection.set_up_session();
-  connection.transaction([&] {
-    const std::string_view limit_sql = "select current_setting('idle_in_transaction_session_timeout') as value";
-    CHECK(connection.run({"limit", limit_sql}).one().text("value") == limit);
-  });
+  const db::Settings of_commands{.url = database.settings().url, .schema = database.schema()};
+  CHECK(of_commands.idle_in_transaction == 3s);
+
+  db::Settings settings = of_commands;
+  settings.idle_in_transaction = 100ms;
+  db::Connection vanished{settings};
+  db::Connection other{database.settings()};
+  const auto hold_lock = [&] {
+    vanished.run({"lock", "lock table dogged.queues in access exclusive mode"});
+    other.run({"wait for the lock", "select count(*) from dogged.queues"});
+  };
+  CHECK_THROWS_AS(vanished.transaction(hold_lock), ConnectionError);
 }
 
 namespace {
@@ -82,4 +81,15 @@ TEST_CASE("a connection that finds its statement prepared already, in a session 
   db::Connection second = preparing_connection(database);
   second.run({"prepare for another", others});
   for (int i = 0; i < 3; ++i) CHECK(second.run(probe).one().number("n") == 1);
+}
+
+TEST_CASE("a connection whose statement gives columns of other types than when it was prepared runs it as it is now") {
+  TestDatabase database;
+  db::Connection connection = preparing_connection(database);
+  database.run("create table dogged.one_row as select 1 as n");
+  constexpr db::Statement read{"read", "select n from dogged.one_row"};
+  for (int i = 0; i < 2; ++i) connection.run(read);
+  database.run("alter table dogged.one_row alter column n type bigint");
+  CHECK(connection.run(read).one().number("n") == 1);
+  CHECK_FALSE(connection.settings().prepares);
 }

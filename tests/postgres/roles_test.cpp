@@ -452,6 +452,24 @@ TEST_CASE("what a caller puts in front of PostgreSQL's own functions is not run 
                   trap + R"(.sprung(); return true; end';
     create function compare(timestamptz, timestamptz) returns boolean language plpgsql as 'begin perform )" +
                   trap + R"(.sprung(); return true; end';
+    create function compare(integer, integer) returns boolean language plpgsql as 'begin perform )" +
+                  trap + R"(.sprung(); return true; end';
+    create function compare(bigint, integer) returns boolean language plpgsql as 'begin perform )" +
+                  trap + R"(.sprung(); return true; end';
+    create function add(bigint, bigint) returns bigint language plpgsql as 'begin perform )" +
+                  trap + R"(.sprung(); return 1; end';
+    create function add(bigint, integer) returns bigint language plpgsql as 'begin perform )" +
+                  trap + R"(.sprung(); return 1; end';
+    create function cardinality(bigint[]) returns integer language plpgsql as 'begin perform )" +
+                  trap + R"(.sprung(); return 1; end';
+    create function unnest(bigint[]) returns setof bigint language plpgsql as 'begin perform )" +
+                  trap + R"(.sprung(); end';
+    create function int8range(bigint, bigint, text) returns int8range language plpgsql as 'begin perform )" +
+                  trap + R"(.sprung(); return null; end';
+    create function int8multirange(int8range) returns int8multirange language plpgsql as 'begin perform )" +
+                  trap + R"(.sprung(); return null; end';
+    create function range_agg(int8range) returns int8multirange language plpgsql as 'begin perform )" +
+                  trap + R"(.sprung(); return null; end';
     create function compare(jsonb, text) returns boolean language plpgsql as 'begin perform )" +
                   trap + R"(.sprung(); return true; end';
     create operator = (function = compare, leftarg = text, rightarg = text);
@@ -460,8 +478,13 @@ TEST_CASE("what a caller puts in front of PostgreSQL's own functions is not run 
     create operator <> (function = compare, leftarg = bigint, rightarg = bigint);
     create operator > (function = compare, leftarg = timestamptz, rightarg = timestamptz);
     create operator ? (function = compare, leftarg = jsonb, rightarg = text);
+    create operator > (function = compare, leftarg = integer, rightarg = integer);
+    create operator = (function = compare, leftarg = bigint, rightarg = integer);
+    create operator - (function = add, leftarg = bigint, rightarg = bigint);
+    create operator + (function = add, leftarg = bigint, rightarg = integer);
     create domain int8 as pg_catalog.int8 check (false);
     create domain text as pg_catalog.text check (false);
+    create domain int4 as pg_catalog.int4 check (false);
     set search_path to default)");
   (void)test::add_worker(database);
   database.run("update dogged.workers set asleep = true");
