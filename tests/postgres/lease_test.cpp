@@ -114,7 +114,8 @@ TEST_CASE("every task that runs stands in its worker's claims, of which there is
   CHECK(most > 1);
   CHECK(database.value("select count(*) as value from dogged.tasks_live t where status = 'running' and exists (select "
                        "from dogged.claims c where c.worker_id = t.worker_id and t.id = any (c.task_ids))") == "1");
-  CHECK(database.value("select min(cardinality(task_ids)) <= 2 as value from dogged.claims") == "t");
+  // What it holds, and what was just claimed, and what has just ended, if the worker has not heard of that yet.
+  CHECK(database.value("select min(cardinality(task_ids)) <= 3 as value from dogged.claims") == "t");
   gate.open();
 }
 
