@@ -36,8 +36,8 @@ struct Settings {
   /// transaction pooler may stand in between.
   std::chrono::milliseconds statement_timeout{0};
   /// Without set_up_session: a statement that run() runs in a transaction of its own is prepared when it is run
-  /// again. Where a pooler turns out to stand in between, which gives each transaction another session, the connection
-  /// goes on without that.
+  /// again. Where a pooler turns out to stand in between, which gives each transaction another session, or where a
+  /// table was changed, the connection goes on without that, and settings() says false.
   bool prepares = false;
   /// Without set_up_session: the server ends a transaction, and with it the connection, when nothing was asked in it
   /// for so long, so that its locks do not outlive a client that has vanished without a word. 0: it waits.
