@@ -5,7 +5,7 @@
 #include <iterator>
 #include <map>
 #include <string>
-#include <unordered_set>
+#include <unordered_map>
 #include <utility>
 
 #include "attempt.hpp"
@@ -215,17 +215,18 @@ bool Completer::write_apart(const std::vector<Report>& reports, std::vector<Repo
 }
 
 void Completer::send(const std::vector<Report>& reports, std::vector<Report>& again) {
-  const db::Rows taken = session_.connection().run(sql::complete, completion_params(lease_.id(), reports));
-  std::unordered_set<TaskId> taken_ids, too_late_ids;
-  for (const db::Row& row : taken) (row.boolean("is_too_late") ? too_late_ids : taken_ids).insert(row.number("id"));
+  const db::Rows refused = session_.connection().run(sql::complete, completion_params(lease_.id(), reports));
+  std::unordered_map<TaskId, bool> is_too_late;
+  for (const db::Row& row : refused) is_too_late.emplace(row.number("id"), row.boolean("is_too_late"));
   std::vector<Report> not_taken;
   for (const Report& report : reports) {
-    if (too_late_ids.contains(report.id)) {
-      again.push_back(report);
-      put_under_expiry(again.back());
-    } else if (taken_ids.contains(report.id)) {
+    const auto found = is_too_late.find(report.id);
+    if (found == is_too_late.end()) {
       note_taken(report);
       if (report.transition.next_run) callbacks_.on_retry(report.transition.next_run->delay);
+    } else if (found->second) {
+      again.push_back(report);
+      put_under_expiry(again.back());
     } else {
       not_taken.push_back(report);
     }

@@ -61,20 +61,20 @@ void as_only_rescuer(db::Connection& connection, std::int64_t worker_id, What&& 
 std::size_t rescue_batch(db::Connection& connection, std::int64_t worker_id, const std::vector<std::int64_t>& claims,
                          const std::string& message, spdlog::logger& log) {
   std::vector<Report> reports;
-  std::set<TaskId> rescued;
+  std::set<TaskId> left;
   as_only_rescuer(connection, worker_id, [&] {
     for (const db::Row& row : connection.run(sql::lost_tasks, db::Params{}.add(worker_id).add(claims))) {
       reports.push_back(lost_report(row, message));
     }
     if (reports.empty()) return;
     for (const db::Row& row : connection.run(sql::complete, completion_params(worker_id, reports))) {
-      if (!row.boolean("is_too_late")) rescued.insert(row.number("id"));
+      left.insert(row.number("id"));
     }
   });
   for (const Report& report : reports) {
-    if (rescued.contains(report.id)) note_recorded(report, log);
+    if (!left.contains(report.id)) note_recorded(report, log);
   }
-  return rescued.size();
+  return reports.size() - left.size();
 }
 
 /// All of the tasks of one worker that nobody has locked; how many.

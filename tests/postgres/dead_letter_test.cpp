@@ -41,7 +41,7 @@ bool report(TestDatabase& database, std::int64_t worker_id, TaskId id, int attem
   params.add(has_failed ? std::vector<std::optional<std::string>>{"order 17 is \"late\""} : no_text);
   params.add(has_failed ? std::vector<std::optional<std::string>>{R"({"status": 503})"} : no_text);
   params.add(no_text).add(no_number).add(no_number).add(no_number);
-  return database.connection().run(sql::complete, params).size() == 1;
+  return database.connection().run(sql::complete, params).empty();
 }
 
 /// A task that failed for good in its first attempt, with all of its retries spent.
