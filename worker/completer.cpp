@@ -214,24 +214,29 @@ bool Completer::write_apart(const std::vector<Report>& reports, std::vector<Repo
   return write({bare}, again);
 }
 
+/// Nothing is noted before the last statement was answered: where that fails all is sent once more, and what counted
+/// the first time is on record then.
 void Completer::send(const std::vector<Report>& reports, std::vector<Report>& again) {
-  const db::Rows refused = session_.connection().run(sql::complete, completion_params(lease_.id(), reports));
-  std::unordered_map<TaskId, bool> is_too_late;
-  for (const db::Row& row : refused) is_too_late.emplace(row.number("id"), row.boolean("is_too_late"));
+  std::unordered_map<TaskId, bool> refused;  // whether too late
+  for (const db::Row& row : session_.connection().run(sql::complete, completion_params(lease_.id(), reports))) {
+    refused.emplace(row.number("id"), row.boolean("is_too_late"));
+  }
   std::vector<Report> not_taken;
   for (const Report& report : reports) {
-    const auto found = is_too_late.find(report.id);
-    if (found == is_too_late.end()) {
+    const auto found = refused.find(report.id);
+    if (found != refused.end() && !found->second) not_taken.push_back(report);
+  }
+  if (!not_taken.empty()) explain(not_taken, again);
+  for (const Report& report : reports) {
+    const auto found = refused.find(report.id);
+    if (found == refused.end()) {
       note_taken(report);
       if (report.transition.next_run) callbacks_.on_retry(report.transition.next_run->delay);
     } else if (found->second) {
       again.push_back(report);
       put_under_expiry(again.back());
-    } else {
-      not_taken.push_back(report);
     }
   }
-  if (!not_taken.empty()) explain(not_taken, again);
 }
 
 /// Why reports were not taken. The task is still held: its row was locked, or its cancellation was requested, and it is
