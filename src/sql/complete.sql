@@ -1,6 +1,6 @@
 -- Ends attempts in one statement: moves finished tasks to their partition, schedules retries, writes the attempt rows.
 -- Fenced: a report counts only where the task still runs under this worker and this attempt. Gives the ids of the reports that
--- did not count: mostly none, and a thousand rows that say all is well take as long as ending fifty tasks.
+-- did not count, mostly none: a row for each that did would take as long as ending a few dozen tasks more (docs/decisions/0011).
 -- Where cancelling was requested meanwhile only success and cancellation count: the worker decides again.
 -- Nor does a retry count that would fall after its task's expires_at, by the database's clock: `is_too_late` says so, and the
 -- worker decides again.
@@ -13,9 +13,9 @@
 -- recorded as ended, and stay.
 --
 -- Most attempts succeed, and there is nothing to say of them but when they ran. What there is to say of others comes in
--- arrays of their own ($6 and on), with the position of their report: fewer arrays are faster to read. Where there are none
--- nothing is rescheduled, and `held` is not read for it. (To have it read only what is pending there made the planner expect one row,
--- and meet each with each.)
+-- arrays of their own ($6 and on), with the position of their report: fewer arrays are faster to read.
+-- Where nothing is to run again `held` is not read for it. (A filter on `to_status` in that FROM made the planner expect one row, and
+-- join each with each.)
 with report as (
   select r.id, r.attempt, r.started_us_ago, r.finished_us_ago, d.*, coalesce(d.status, 'succeeded') as to_status
     from unnest($2::bigint[], $3::int[], $4::bigint[], $5::bigint[]) with ordinality
@@ -62,7 +62,7 @@ with report as (
          next_retry_at = h.next_retry_at, deferred = h.delay_ms > 0,
          ready_position = case when h.delay_ms > 0 then t.ready_position else dogged.place_in_front() end
     from held h
-   where cardinality($6::bigint[]) > 0
+   where 'pending' = any ($7::dogged.task_status[])
      and t.id = any (array(select id from held where to_status = 'pending' and (next_retry_at > expires_at) is not true)) and t.id = h.id
 ), recorded as (
   insert into dogged.task_attempts (task_id, attempt, name, queue, outcome, worker_id, claimed_at, started_at,
@@ -73,6 +73,7 @@ with report as (
     from held
    where (next_retry_at > expires_at) is not true
 )
+-- What is not in `held` did not count. The number of its rows spares the search where all did; so an id stands in a batch once.
 select id, true as is_too_late from held where next_retry_at > expires_at
  union all
 select id, false from unnest($2::bigint[]) id
