@@ -103,6 +103,24 @@ TEST_CASE("a completion in which every report counts answers nothing") {
   CHECK(database.value("select count(*) as value from dogged.tasks_live") == "1");
 }
 
+TEST_CASE("what was on record counts no second time, with and without something to say of it") {
+  TestDatabase database;
+  const std::vector<TaskId> ids = database.client().enqueue_many(work, {no_args, no_args});
+  const std::int64_t worker_id = add_worker(database);
+  database.claim_all_for(worker_id);
+  const std::vector<Report> plain{success(ids[0])};
+  Report with_result = success(ids[1]);
+  with_result.result_json = "17";
+
+  CHECK(refused(database, worker_id, plain).empty());
+  CHECK(refused(database, worker_id, {with_result}).empty());
+  CHECK(refused(database, worker_id, plain) == std::map<TaskId, bool>{{ids[0], false}});
+  CHECK(refused(database, worker_id, {with_result}) == std::map<TaskId, bool>{{ids[1], false}});
+  CHECK(count_attempts(database) == 2);
+  CHECK(database.value("select result::text as value from dogged.tasks where id = $1::bigint",
+                       db::Params{}.add(ids[1])) == "17");
+}
+
 TEST_CASE("a completion names each report that did not count, and nothing is written of it") {
   TestDatabase database;
   Client client = database.client();
@@ -129,6 +147,7 @@ TEST_CASE("a completion names each report that did not count, and nothing is wri
   CHECK(database.history_of(counts) == "1 succeeded false");
   CHECK(count_attempts(database) == 1);
   CHECK(database.value("select count(*) as value from dogged.tasks_live where status = 'running'") == "4");
+  CHECK(database.value("select count(*) as value from dogged.tasks_live where status = 'pending'") == "0");
 }
 
 TEST_CASE("of the reports of a worker that holds nothing none counts") {
