@@ -679,7 +679,10 @@ void Claimer::look_everywhere() {
   look_at_ = SteadyClock::now() + settings_.poll_interval;
 }
 
-void Claimer::release(const std::vector<ClaimedTask>& tasks) {
+void Claimer::release(const std::vector<ClaimedTask>& tasks) { note_released(tasks, give_up(tasks)); }
+
+/// Gives back what still runs under this worker, and wakes others for it. The rest: attempts by their tasks.
+std::map<TaskId, int> Claimer::give_up(const std::vector<ClaimedTask>& tasks) {
   std::map<TaskId, int> in_order;  // of ids, as whoever else locks several rows
   for (const ClaimedTask& task : tasks) in_order[task.id] = task.attempt;
   std::vector<std::int64_t> ids, attempts;
@@ -692,11 +695,15 @@ void Claimer::release(const std::vector<ClaimedTask>& tasks) {
         sql::release, db::Params{}.add(lease_.id()).add(ids).add(attempts).add(claim_session_));
     cancel_released(released);
     for (const db::Row& row : released) in_order.erase(row.number("id"));
+    session_.connection().run(sql::wake_others, db::Params{}.add(lease_.id()).add(queue_names_));
   });
-  if (!in_order.empty()) explain_not_released(in_order);
+  return in_order;
+}
+
+void Claimer::note_released(const std::vector<ClaimedTask>& tasks, const std::map<TaskId, int>& not_released) {
   for (const ClaimedTask& task : tasks) circuits_.note_not_begun(task);
+  if (!not_released.empty()) explain_not_released(not_released);
   (void)circuits_.tell(session_.connection());
-  session_.connection().run(sql::wake_others, db::Params{}.add(lease_.id()).add(queue_names_));
 }
 
 /// Takes out of `tasks` the retries that the queue's budget has no room for, and puts them off.
@@ -807,8 +814,11 @@ bool Claimer::give_back(const std::vector<ClaimedTask>& tasks, SteadyClock::time
     if (now >= until) return false;
     try {
       if (answer_lost_) begin_session();
-      if (!given) release(tasks);
-      given = true;
+      if (!given) {
+        const std::map<TaskId, int> not_released = give_up(tasks);
+        given = true;  // whatever happens now: a second time it would find them in others' hands, and say so
+        note_released(tasks, not_released);
+      }
       if (now >= give_back_unknown_at_) give_back_unknown();
       if (give_back_unknown_at_ != nothing_left) session_.pause(while_locked, {});
     } catch (const std::exception& error) {

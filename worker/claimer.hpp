@@ -137,6 +137,8 @@ class Claimer {
   void end_expired();
   void expire(const std::vector<ClaimedTask>& tasks);
   void release(const std::vector<ClaimedTask>& tasks);
+  [[nodiscard]] std::map<TaskId, int> give_up(const std::vector<ClaimedTask>& tasks);
+  void note_released(const std::vector<ClaimedTask>& tasks, const std::map<TaskId, int>& not_released);
   void put_off_retries(Queue& queue, std::vector<ClaimedTask>& tasks);
   std::set<std::string_view> put_off_open(std::vector<ClaimedTask>& tasks);
   void put_off(std::vector<Circuits::PutOff> tasks);

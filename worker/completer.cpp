@@ -181,7 +181,9 @@ void Completer::notify_awaiting() {
 /// Writes until it worked; false if finish() gave up before. What has to be sent once more is put into `again`.
 bool Completer::write(const std::vector<Report>& reports, std::vector<Report>& again) {
   const std::stop_token stop = stop_.get_token();
+  const auto before = static_cast<std::ptrdiff_t>(again.size());
   while (true) {
+    again.erase(again.begin() + before, again.end());  // of a sending that failed
     try {
       send(reports, again);
       session_.succeeded();

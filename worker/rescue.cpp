@@ -57,9 +57,9 @@ void as_only_rescuer(db::Connection& connection, std::int64_t worker_id, What&& 
   });
 }
 
-/// Up to a batch of the tasks that some claims of the worker took; how many.
-std::size_t rescue_batch(db::Connection& connection, std::int64_t worker_id, const std::vector<std::int64_t>& claims,
-                         const std::string& message, spdlog::logger& log) {
+/// Up to a batch of the tasks that some claims of the worker took, for which others are woken; how many.
+std::size_t rescue_batch(db::Connection& connection, std::int64_t rescuer, std::int64_t worker_id,
+                         const std::vector<std::int64_t>& claims, const std::string& message, spdlog::logger& log) {
   std::vector<Report> reports;
   std::set<TaskId> left;
   as_only_rescuer(connection, worker_id, [&] {
@@ -70,6 +70,7 @@ std::size_t rescue_batch(db::Connection& connection, std::int64_t worker_id, con
     for (const db::Row& row : connection.run(sql::complete, completion_params(worker_id, reports))) {
       left.insert(row.number("id"));
     }
+    connection.run(sql::wake_for_rescued, db::Params{}.add(rescuer).add(worker_id));
   });
   for (const Report& report : reports) {
     if (!left.contains(report.id)) note_recorded(report, log);
@@ -77,15 +78,16 @@ std::size_t rescue_batch(db::Connection& connection, std::int64_t worker_id, con
   return reports.size() - left.size();
 }
 
-/// All of the tasks of one worker that nobody has locked; how many.
-std::size_t rescue_tasks_of(db::Connection& connection, std::int64_t worker_id, const std::string& message,
-                            spdlog::logger& log) {
-  std::size_t rescued = 0;
+/// All of the tasks of one worker that nobody has locked. Adds how many to `rescued`, also before it throws.
+void rescue_tasks_of(db::Connection& connection, std::int64_t rescuer, std::int64_t worker_id,
+                     const std::string& message, spdlog::logger& log, std::size_t& rescued) {
   std::vector<std::int64_t> claims;
   std::int64_t tasks = 0;
   const auto rescue_claims = [&] {
     if (claims.empty()) return;
-    while (const std::size_t batch = rescue_batch(connection, worker_id, claims, message, log)) rescued += batch;
+    while (const std::size_t batch = rescue_batch(connection, rescuer, worker_id, claims, message, log)) {
+      rescued += batch;
+    }
     claims.clear();
     tasks = 0;
   };
@@ -96,7 +98,6 @@ std::size_t rescue_tasks_of(db::Connection& connection, std::int64_t worker_id, 
   }
   rescue_claims();
   as_only_rescuer(connection, worker_id, [&] { connection.run(sql::mark_rescued, db::Params{}.add(worker_id)); });
-  return rescued;
 }
 
 }  // namespace
@@ -119,7 +120,7 @@ Rescued rescue_lost_tasks(db::Connection& connection, std::int64_t rescuer, spdl
     const std::string message = "worker " + std::to_string(worker_id) + " (" + name + ") did not renew its lease";
     std::size_t tasks = 0;
     try {
-      tasks = rescue_tasks_of(connection, worker_id, message, log);
+      rescue_tasks_of(connection, rescuer, worker_id, message, log, tasks);
     } catch (const ConnectionError&) {
       throw;
     } catch (const Error& error) {  // whatever it is, the others' tasks do not wait for it
@@ -127,7 +128,6 @@ Rescued rescue_lost_tasks(db::Connection& connection, std::int64_t rescuer, spdl
     }
     if (tasks == 0) continue;
     log.warn("rescued {} tasks of worker {} ({})", tasks, worker_id, name);
-    connection.run(sql::wake_for_rescued, db::Params{}.add(rescuer).add(worker_id));
     rescued.tasks += tasks;
   }
   rescued.all = connection.run(sql::workers_to_rescue).empty();
