@@ -1,6 +1,7 @@
 // What a completion answers, the reports that did not count and why, and what is made of it.
 #include "completion.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <optional>
@@ -87,6 +88,24 @@ std::map<TaskId, bool> refused(TestDatabase& database, std::int64_t worker_id, c
   return refused;
 }
 
+/// The most rows that a part of a plan gave or passed over, from the JSON of EXPLAIN ANALYZE.
+std::int64_t most_rows(const nlohmann::json& plan) {
+  const auto rows = [&](const char* key) {
+    return plan.value(key, std::int64_t{0}) * plan.at("Actual Loops").get<std::int64_t>();
+  };
+  std::int64_t most =
+      std::max({rows("Actual Rows"), rows("Rows Removed by Filter"), rows("Rows Removed by Join Filter")});
+  for (const auto& part : plan.value("Plans", nlohmann::json::array())) most = std::max(most, most_rows(part));
+  return most;
+}
+
+/// An array literal of `size` times the same.
+std::string array_of(std::size_t size, const std::string& element) {
+  std::string text = "'{" + element;
+  for (std::size_t i = 1; i < size; ++i) text += "," + element;
+  return text + "}'";
+}
+
 std::int64_t count_attempts(TestDatabase& database) {
   return database.run("select count(*) as value from dogged.task_attempts").one().number("value");
 }
@@ -164,6 +183,37 @@ TEST_CASE("of the reports of a worker that holds nothing none counts") {
         std::map<TaskId, bool>{{ids[0], false}, {ids[1], false}});
   CHECK(count_attempts(database) == 0);
   CHECK(database.value("select count(*) as value from dogged.tasks_live where status = 'running'") == "2");
+}
+
+TEST_CASE("to end a batch of retries meets no report with every other") {
+  constexpr std::size_t size = 200;
+  TestDatabase database;
+  const std::vector<TaskId> ids = database.client().enqueue_many(work, std::vector<nlohmann::json>(size, no_args));
+  const std::int64_t worker_id = add_worker(database);
+  database.claim_all_for(worker_id);
+  std::string id_list, positions;
+  for (std::size_t i = 0; i < size; ++i) {
+    id_list += (i == 0 ? "" : ",") + std::to_string(ids[i]);
+    positions += (i == 0 ? "" : ",") + std::to_string(i + 1);
+  }
+
+  // The plan of a worker's session: made once, for whatever comes, by what is known of the table.
+  database.run("analyze dogged.tasks_live");
+  database.run("set plan_cache_mode = force_generic_plan");
+  database.run("set enable_seqscan = off");
+  database.run("prepare complete as " + std::string{sql::complete.text});
+  const auto all = [](const std::string& element) { return ", " + array_of(size, element); };
+  const db::Rows rows =
+      database.run("explain (analyze, format json) execute complete (" + std::to_string(worker_id) + ", '{" + id_list +
+                   "}'" + all("1") + all("2") + all("1") + ", '{" + positions + "}'" + all("pending") + all("failed") +
+                   all("1") + all("0") + all("null") + all("HTTP_503") + all("null") + all("null") + all("fixed") +
+                   all("1") + all("1") + all("null") + ")");
+  const nlohmann::json explained = nlohmann::json::parse(rows.one().text("QUERY PLAN"));
+
+  CHECK(most_rows(explained.at(0).at("Plan")) <= std::int64_t{size});
+  CHECK(database.value("select count(*) as value from dogged.tasks_live where retry_count = 1") ==
+        std::to_string(size));
+  CHECK(count_attempts(database) == std::int64_t{size});
 }
 
 TEST_CASE("a report that is sent again because the connection broke ends its task once") {
