@@ -25,7 +25,7 @@ comment on column dogged.queues.min_retries_per_second is
   'So many retries a second each worker may begin whatever retry_budget says, so that a quiet queue can retry.';
 comment on column dogged.tasks.next_retry_at is
   'Not before this time for the next run: a retry, or one that was put off because its circuit is open or its queue''s retry '
-  'budget is spent.';
+  'budget is spent. It stays while that run is under way.';
 -- Whether any queue has a limit is what every enqueue_many asks.
 create index queues_limited on dogged.queues (name) where max_depth is not null;
 

@@ -292,7 +292,7 @@ COMMENT ON COLUMN dogged.tasks.run_at IS 'Not before this time for the first run
 
 COMMENT ON COLUMN dogged.tasks.deferred IS 'True while a pending task waits for run_at or next_retry_at: it then stands in the index of waiting tasks and not in the ready one. A worker makes it false when the time has come.';
 
-COMMENT ON COLUMN dogged.tasks.next_retry_at IS 'Not before this time for the next run: a retry, or one that was put off because its circuit is open or its queue''s retry budget is spent.';
+COMMENT ON COLUMN dogged.tasks.next_retry_at IS 'Not before this time for the next run: a retry, or one that was put off because its circuit is open or its queue''s retry budget is spent. It stays while that run is under way.';
 
 COMMENT ON COLUMN dogged.tasks.attempt IS 'Attempts begun. While running, the number of the current one.';
 
@@ -2300,7 +2300,7 @@ COMMENT ON COLUMN dogged.tasks_failed.run_at IS 'Not before this time for the fi
 
 COMMENT ON COLUMN dogged.tasks_failed.deferred IS 'True while a pending task waits for run_at or next_retry_at: it then stands in the index of waiting tasks and not in the ready one. A worker makes it false when the time has come.';
 
-COMMENT ON COLUMN dogged.tasks_failed.next_retry_at IS 'Not before this time for the next run: a retry, or one that was put off because its circuit is open or its queue''s retry budget is spent.';
+COMMENT ON COLUMN dogged.tasks_failed.next_retry_at IS 'Not before this time for the next run: a retry, or one that was put off because its circuit is open or its queue''s retry budget is spent. It stays while that run is under way.';
 
 COMMENT ON COLUMN dogged.tasks_failed.attempt IS 'Attempts begun. While running, the number of the current one.';
 
@@ -2588,7 +2588,7 @@ COMMENT ON COLUMN dogged.tasks_done.run_at IS 'Not before this time for the firs
 
 COMMENT ON COLUMN dogged.tasks_done.deferred IS 'True while a pending task waits for run_at or next_retry_at: it then stands in the index of waiting tasks and not in the ready one. A worker makes it false when the time has come.';
 
-COMMENT ON COLUMN dogged.tasks_done.next_retry_at IS 'Not before this time for the next run: a retry, or one that was put off because its circuit is open or its queue''s retry budget is spent.';
+COMMENT ON COLUMN dogged.tasks_done.next_retry_at IS 'Not before this time for the next run: a retry, or one that was put off because its circuit is open or its queue''s retry budget is spent. It stays while that run is under way.';
 
 COMMENT ON COLUMN dogged.tasks_done.attempt IS 'Attempts begun. While running, the number of the current one.';
 
@@ -2726,7 +2726,7 @@ COMMENT ON COLUMN dogged.tasks_live.run_at IS 'Not before this time for the firs
 
 COMMENT ON COLUMN dogged.tasks_live.deferred IS 'True while a pending task waits for run_at or next_retry_at: it then stands in the index of waiting tasks and not in the ready one. A worker makes it false when the time has come.';
 
-COMMENT ON COLUMN dogged.tasks_live.next_retry_at IS 'Not before this time for the next run: a retry, or one that was put off because its circuit is open or its queue''s retry budget is spent.';
+COMMENT ON COLUMN dogged.tasks_live.next_retry_at IS 'Not before this time for the next run: a retry, or one that was put off because its circuit is open or its queue''s retry budget is spent. It stays while that run is under way.';
 
 COMMENT ON COLUMN dogged.tasks_live.attempt IS 'Attempts begun. While running, the number of the current one.';
 
@@ -2915,7 +2915,7 @@ COMMENT ON COLUMN dogged.redacted_tasks.run_at IS 'Not before this time for the 
 
 COMMENT ON COLUMN dogged.redacted_tasks.deferred IS 'True while a pending task waits for run_at or next_retry_at: it then stands in the index of waiting tasks and not in the ready one. A worker makes it false when the time has come.';
 
-COMMENT ON COLUMN dogged.redacted_tasks.next_retry_at IS 'Not before this time for the next run: a retry, or one that was put off because its circuit is open or its queue''s retry budget is spent.';
+COMMENT ON COLUMN dogged.redacted_tasks.next_retry_at IS 'Not before this time for the next run: a retry, or one that was put off because its circuit is open or its queue''s retry budget is spent. It stays while that run is under way.';
 
 COMMENT ON COLUMN dogged.redacted_tasks.attempt IS 'Attempts begun. While running, the number of the current one.';
 
@@ -3374,7 +3374,7 @@ COMMENT ON COLUMN dogged.tasks_done_default.run_at IS 'Not before this time for 
 
 COMMENT ON COLUMN dogged.tasks_done_default.deferred IS 'True while a pending task waits for run_at or next_retry_at: it then stands in the index of waiting tasks and not in the ready one. A worker makes it false when the time has come.';
 
-COMMENT ON COLUMN dogged.tasks_done_default.next_retry_at IS 'Not before this time for the next run: a retry, or one that was put off because its circuit is open or its queue''s retry budget is spent.';
+COMMENT ON COLUMN dogged.tasks_done_default.next_retry_at IS 'Not before this time for the next run: a retry, or one that was put off because its circuit is open or its queue''s retry budget is spent. It stays while that run is under way.';
 
 COMMENT ON COLUMN dogged.tasks_done_default.attempt IS 'Attempts begun. While running, the number of the current one.';
 
@@ -3452,7 +3452,7 @@ COMMENT ON COLUMN dogged.tasks_failed_default.run_at IS 'Not before this time fo
 
 COMMENT ON COLUMN dogged.tasks_failed_default.deferred IS 'True while a pending task waits for run_at or next_retry_at: it then stands in the index of waiting tasks and not in the ready one. A worker makes it false when the time has come.';
 
-COMMENT ON COLUMN dogged.tasks_failed_default.next_retry_at IS 'Not before this time for the next run: a retry, or one that was put off because its circuit is open or its queue''s retry budget is spent.';
+COMMENT ON COLUMN dogged.tasks_failed_default.next_retry_at IS 'Not before this time for the next run: a retry, or one that was put off because its circuit is open or its queue''s retry budget is spent. It stays while that run is under way.';
 
 COMMENT ON COLUMN dogged.tasks_failed_default.attempt IS 'Attempts begun. While running, the number of the current one.';
 

@@ -36,8 +36,7 @@ with lease as materialized (
   select $1::bigint, array_agg(id) from picked having count(*) > 0
 )
 update dogged.tasks_live t
-   set status = 'running', attempt = t.attempt + 1, worker_id = $1::bigint, claimed_at = clock_timestamp(),
-       next_retry_at = null
+   set status = 'running', attempt = t.attempt + 1, worker_id = $1::bigint, claimed_at = clock_timestamp()
  where t.ctid = any (array(select ctid from picked))
 returning t.id, t.name, t.queue, t.priority * 140737488355328 + coalesce(t.ready_position, t.id) as place, t.args::text as args, t.attempt, t.retry_count, t.losses, t.trace_context,
        floor(extract(epoch from t.expires_at - t.claimed_at) * 1000)::bigint as expires_in_ms

@@ -4,7 +4,7 @@ select t.id, t.status, t.queue, t.name, t.priority, t.args::text as args, t.atte
        to_json(coalesce(t.tags, '{}'))::text as tags,
        (extract(epoch from t.enqueued_at) * 1000000)::bigint as enqueued_at_us,
        (extract(epoch from t.run_at) * 1000000)::bigint as run_at_us,
-       (extract(epoch from t.next_retry_at) * 1000000)::bigint as next_retry_at_us,
+       case when t.status = 'pending' then (extract(epoch from t.next_retry_at) * 1000000)::bigint end as next_retry_at_us,
        (extract(epoch from t.expires_at) * 1000000)::bigint as expires_at_us,
        (extract(epoch from t.claimed_at) * 1000000)::bigint as claimed_at_us,
        (extract(epoch from t.cancel_requested_at) * 1000000)::bigint as cancel_requested_at_us,
