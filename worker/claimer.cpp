@@ -96,11 +96,22 @@ void Claimer::count_ring() {
   ++rings_;
 }
 
-void Claimer::note_due(milliseconds delay) {
+void Claimer::note_due(SteadyClock::duration delay) {
   {
     const std::scoped_lock lock{mutex_};
     due_at_ = std::min(due_at_, SteadyClock::now() + delay);
     woken_ = true;  // so that a wait under way is cut to it
+  }
+  changed_.notify_all();
+}
+
+void Claimer::note_ready() {
+  {
+    const std::scoped_lock lock{mutex_};
+    for (Queue& queue : queues_) queue.look_again();
+    due_unknown_ = true;  // where the server's clock was set back, it has them wait
+    others_to_wake_ = true;
+    woken_ = true;
   }
   changed_.notify_all();
 }
@@ -184,6 +195,7 @@ void Claimer::step() {
   // Before claiming, since a claimer that always finds work never comes to wait; but what was only rung for can wait
   // until the claim is made.
   if (due_time_has_come()) (void)promote_due();
+  wake_others_if_told();
   if (claim()) return;
   if (prepare_to_wait()) wait();
 }
@@ -615,20 +627,24 @@ SteadyClock::duration Claimer::until_settled() const {
   return std::clamp<SteadyClock::duration>(SteadyClock::now() - asleep_at_, first_settle_wait, longest);
 }
 
-/// Asks when the earliest waiting task is due, and makes ready what has fallen due; true if there was such a task.
+/// Makes ready what has fallen due, and asks when the earliest waiting task is, unless it is known that one is now;
+/// true if there was such a task.
 bool Claimer::promote_due() {
+  const auto now = SteadyClock::now();
+  bool is_known = false;
   {
     const std::scoped_lock lock{mutex_};
+    is_known = now >= due_at_;
     due_unknown_ = false;  // before asking: what is enqueued or scheduled meanwhile sets these again
     due_at_ = SteadyClock::time_point::max();
   }
-  const auto now = SteadyClock::now();
   const bool looks_by_itself = now < awake_until_ && some_queue_is_drained();
   const bool all_are_paused =
       std::all_of(queues_.begin(), queues_.end(), [](const Queue& queue) { return queue.paused; });
   ask_due_at_ = now + (asleep_ || all_are_paused ? settings_.poll_interval
                        : looks_by_itself         ? ask_due_while_awake
                                                  : ask_due_while_busy);
+  if (is_known && promote()) return true;
   const auto due_in_ms =
       session_.connection().run(sql::next_due, db::Params{}.add(queue_names_)).one().maybe_number("due_in_ms");
   if (!due_in_ms) return false;
@@ -637,20 +653,36 @@ bool Claimer::promote_due() {
     due_at_ = std::min(due_at_, SteadyClock::now() + std::min(milliseconds{*due_in_ms}, longest_ahead));
     return false;
   }
-  const db::Rows promoted = session_.connection().run(sql::promote, db::Params{}.add(queue_names_));
-  if (promoted.affected() > 0) {
-    session_.connection().run(sql::wake_others, db::Params{}.add(lease_.id()).add(queue_names_));
-  }
-  {
+  if (!promote()) {
     const std::scoped_lock lock{mutex_};
-    for (Queue& queue : queues_) queue.look_again();
-    if (promoted.affected() > 0) {
-      due_unknown_ = true;  // there may be more than one batch
-    } else {
-      due_at_ = std::min(due_at_, SteadyClock::now() + while_others_promote);
-    }
+    due_at_ = std::min(due_at_, SteadyClock::now() + while_others_promote);
   }
   return true;
+}
+
+/// False if nothing is due, or somebody else has locked it.
+bool Claimer::promote() {
+  const db::Rows promoted = session_.connection().run(sql::promote, db::Params{}.add(queue_names_));
+  if (promoted.affected() == 0) return false;
+  const std::scoped_lock lock{mutex_};
+  for (Queue& queue : queues_) queue.look_again();
+  others_to_wake_ = true;
+  due_unknown_ = true;  // there may be more than one batch
+  return true;
+}
+
+void Claimer::wake_others_if_told() {
+  {
+    const std::scoped_lock lock{mutex_};
+    if (!std::exchange(others_to_wake_, false)) return;
+  }
+  try {
+    session_.connection().run(sql::wake_others, db::Params{}.add(lease_.id()).add(queue_names_));
+  } catch (...) {
+    const std::scoped_lock lock{mutex_};
+    others_to_wake_ = true;
+    throw;
+  }
 }
 
 void Claimer::wait() {

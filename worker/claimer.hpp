@@ -68,7 +68,9 @@ class Claimer {
   /// Something was enqueued: to `queue`, or to any if it is empty.
   void ring(std::string_view queue);
   /// A retry was scheduled that falls due after `delay`.
-  void note_due(milliseconds delay);
+  void note_due(SteadyClock::duration delay);
+  /// This worker has made tasks ready. The others are told as well: there may be more than it can take.
+  void note_ready();
   /// The state of a circuit has changed.
   void note_circuits();
   /// Somebody has changed what is set for a queue.
@@ -156,6 +158,8 @@ class Claimer {
   [[nodiscard]] bool due_time_has_come() const;
   [[nodiscard]] bool due_is_unknown() const;
   [[nodiscard]] bool promote_due();
+  [[nodiscard]] bool promote();
+  void wake_others_if_told();
   void wait();
   [[nodiscard]] bool some_queue_is_drained() const;
   void look_everywhere();
@@ -205,6 +209,7 @@ class Claimer {
   std::vector<Queue> queues_;
   SteadyClock::time_point due_at_;  // of the earliest waiting task that is known
   bool due_unknown_ = true;         // an earlier one may have been enqueued
+  bool others_to_wake_ = false;     // for what this worker has made ready
   bool circuits_unknown_ = true;    // they may have changed since they were read
   bool queues_unknown_ = true;      // as well
   bool some_expired_ = false;       // in the executors' hands

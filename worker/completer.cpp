@@ -5,7 +5,7 @@
 #include <iterator>
 #include <map>
 #include <string>
-#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "attempt.hpp"
@@ -29,6 +29,12 @@ bool is_of_another(const db::Row& row) { return row.maybe_text("outcome") != "su
 /// Whether a report carries what the handler gave, which PostgreSQL might refuse.
 bool has_extras(const Report& report) {
   return !report.result_json.empty() || !report.error_message.empty() || !report.error_details_json.empty();
+}
+
+/// Whether the task would expire before its retry, by the answer of who_holds.sql to what was sent at `now`.
+bool is_too_late(const Report& report, const db::Row& row, SteadyClock::time_point now) {
+  const auto expires_in_us = row.maybe_number("expires_in_us");
+  return report.transition.next_run && expires_in_us && until_next_run(report, now).count() > *expires_in_us;
 }
 
 std::size_t bytes_of(const Report& report) {
@@ -132,6 +138,7 @@ void Completer::run() {
     lock.unlock();
     std::vector<Report> again;
     const bool written = write(in_flight_, again);
+    has_failed_ = false;
     lock.lock();
     if (!written) return;  // finish() gave up: what is in flight stays counted
     waiting_.insert(waiting_.begin(), std::make_move_iterator(again.begin()), std::make_move_iterator(again.end()));
@@ -139,6 +146,7 @@ void Completer::run() {
     changed_.notify_all();
     lock.unlock();
     callbacks_.on_room();
+    if (std::exchange(has_ready_, false)) callbacks_.on_ready();
     if (circuits_.any()) tell_circuits();
     if (!ended_.empty()) notify_awaiting();
     if (!again.empty()) session_.pause(while_locked, stop_.get_token());
@@ -189,9 +197,11 @@ bool Completer::write(const std::vector<Report>& reports, std::vector<Report>& a
       session_.succeeded();
       return true;
     } catch (const InvalidInput& error) {
+      has_failed_ = true;
       if (reports.size() > 1 || has_extras(reports.front())) return write_apart(reports, again, error);
       session_.recover_from(error, stop);  // it is not the report's doing
     } catch (const std::exception& error) {
+      has_failed_ = true;
       session_.recover_from(error, stop);
     }
     if (stop.stop_requested()) return false;
@@ -219,30 +229,26 @@ bool Completer::write_apart(const std::vector<Report>& reports, std::vector<Repo
 /// Nothing is noted before the last statement was answered: where that fails all is sent once more, and what counted
 /// the first time is on record then.
 void Completer::send(const std::vector<Report>& reports, std::vector<Report>& again) {
-  std::unordered_map<TaskId, bool> refused;  // whether too late
-  for (const db::Row& row : session_.connection().run(sql::complete, completion_params(lease_.id(), reports))) {
-    refused.emplace(row.number("id"), row.boolean("is_too_late"));
+  if (has_failed_) clear_locks(reports);
+  const auto now = SteadyClock::now();
+  std::unordered_set<TaskId> refused;
+  for (const db::Row& row : session_.connection().run(sql::complete, completion_params(lease_.id(), reports, now))) {
+    refused.insert(row.number("id"));
   }
-  std::vector<Report> not_taken;
-  for (const Report& report : reports) {
-    const auto found = refused.find(report.id);
-    if (found != refused.end() && !found->second) not_taken.push_back(report);
+  if (!refused.empty()) {
+    std::vector<Report> not_taken;
+    std::copy_if(reports.begin(), reports.end(), std::back_inserter(not_taken),
+                 [&](const Report& report) { return refused.contains(report.id); });
+    explain(not_taken, again);
   }
-  if (!not_taken.empty()) explain(not_taken, again);
   for (const Report& report : reports) {
-    const auto found = refused.find(report.id);
-    if (found == refused.end()) {
-      note_taken(report);
-      if (report.transition.next_run) callbacks_.on_retry(report.transition.next_run->delay);
-    } else if (found->second) {
-      again.push_back(report);
-      put_under_expiry(again.back());
-    }
+    if (!refused.contains(report.id)) note_taken(report, now);
   }
 }
 
-/// Why reports were not taken. The task is still held: its row was locked, or its cancellation was requested, and it is
-/// sent again. Or the report is on record: an earlier sending of it took effect without an answer. Or it is fenced.
+/// Why reports were not taken. The task is still held: its row was locked, or its cancellation was requested, or its
+/// retry would come too late, and it is sent again. Or the report is on record: an earlier sending of it took effect
+/// without an answer. Or it is fenced.
 void Completer::explain(const std::vector<Report>& not_taken, std::vector<Report>& again) {
   std::vector<std::int64_t> ids, attempts;
   std::map<TaskId, const Report*> by_id;
@@ -251,30 +257,48 @@ void Completer::explain(const std::vector<Report>& not_taken, std::vector<Report
     attempts.push_back(report.attempt);
     by_id[report.id] = &report;
   }
+  clear_locks(not_taken);
+  const auto now = SteadyClock::now();
   const db::Params params = db::Params{}.add(lease_.id()).add(ids).add(attempts);
   for (const db::Row& row : session_.connection().run(sql::who_holds, params)) {
     const Report& report = *by_id.at(row.number("id"));
     if (row.boolean("is_mine")) {
       again.push_back(report);
-      if (row.boolean("cancel_requested")) put_under_cancel(again.back());
+      if (row.boolean("cancel_requested")) {
+        put_under_cancel(again.back());
+      } else if (is_too_late(report, row, now)) {
+        put_under_expiry(again.back());
+      }
     } else if (is_on_record(report, row)) {
-      note_taken(report);
-      if (report.transition.next_run) callbacks_.on_retry(report.transition.next_run->delay);
+      note_taken(report, now);
     } else if (!report.may_be_committed || is_of_another(row)) {
       ++tally_->fenced;
       log_->warn("task {} attempt {}: worker {} does not hold it any more, and its report ({}) changed nothing: {}",
                  report.id, report.attempt, lease_.id(), lifecycle::to_text(report.transition.outcome),
                  whose_it_is(row));
     } else {
-      note_taken(as_committed(report));
+      note_taken(as_committed(report), now);
     }
   }
 }
 
-void Completer::note_taken(const Report& report) {
+/// What a transaction that has ended had locked looks to complete.sql as if it still were.
+void Completer::clear_locks(const std::vector<Report>& reports) {
+  std::vector<TaskId> ids;
+  for (const Report& report : reports) ids.push_back(report.id);
+  session_.connection().run(sql::clear_locks, db::Params{}.add(lease_.id()).add(ids));
+}
+
+void Completer::note_taken(const Report& report, SteadyClock::time_point sent_at) {
   note_recorded(report, *log_);
   circuits_.note(report);
-  if (awaited_.any() && !report.transition.next_run) ended_.push_back(report.id);
+  if (!report.transition.next_run) {
+    if (awaited_.any()) ended_.push_back(report.id);
+  } else if (const auto left = until_next_run(report, sent_at); left.count() > 0) {
+    callbacks_.on_retry(left);
+  } else {
+    has_ready_ = true;
+  }
 }
 
 bool Completer::is_on_record(const Report& report, const db::Row& row) const {

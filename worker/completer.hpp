@@ -28,11 +28,11 @@ namespace dogged::runtime {
 /// the worker does not hold any more changes nothing; it is counted and logged.
 class Completer {
  public:
-  /// `on_retry` is told the delay of each scheduled retry, so that this worker wakes when it is due; it and `on_room`,
-  /// called after each batch, run on the completer's thread.
+  /// Called on the completer's thread.
   struct Callbacks {
-    std::function<void(milliseconds)> on_retry;
-    std::function<void()> on_room;
+    std::function<void(SteadyClock::duration)> on_retry;  ///< how long it is until one that was scheduled is due
+    std::function<void()> on_ready;                       ///< some tasks of the last batch are ready again
+    std::function<void()> on_room;                        ///< after each batch
   };
 
   /// `lease` and `circuits` must outlive it.
@@ -64,7 +64,8 @@ class Completer {
   bool write(const std::vector<Report>& reports, std::vector<Report>& again);
   bool write_apart(const std::vector<Report>& reports, std::vector<Report>& again, const InvalidInput& reason);
   void send(const std::vector<Report>& reports, std::vector<Report>& again);
-  void note_taken(const Report& report);
+  void clear_locks(const std::vector<Report>& reports);
+  void note_taken(const Report& report, SteadyClock::time_point sent_at);
   void tell_circuits();
   void notify_awaiting();
   void explain(const std::vector<Report>& not_taken, std::vector<Report>& again);
@@ -83,6 +84,9 @@ class Completer {
   std::vector<Report> in_flight_;
   bool finishing_ = false;
   SteadyClock::time_point tell_circuits_at_ = SteadyClock::time_point::max();  // of the completer's thread alone
+  bool has_ready_ = false;  // of its thread alone: among what the last batch has scheduled
+  bool has_failed_ =
+      false;  // of its thread alone: a sending of the present batch, which may have left its name on rows
   std::vector<TaskId> ended_;  // of its thread alone: of the last batch, while somebody waits for some task
   Awaited awaited_;
   std::stop_source stop_;

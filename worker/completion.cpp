@@ -47,12 +47,15 @@ struct Details {
   }
 };
 
+std::chrono::microseconds between(SteadyClock::time_point time, SteadyClock::time_point now) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(now - time);
+}
+
 }  // namespace
 
-db::Params completion_params(std::int64_t worker_id, const std::vector<Report>& reports) {
-  const auto now = SteadyClock::now();
+db::Params completion_params(std::int64_t worker_id, const std::vector<Report>& reports, SteadyClock::time_point now) {
   const auto microseconds_ago = [now](SteadyClock::time_point time) {
-    return std::int64_t{std::chrono::duration_cast<std::chrono::microseconds>(now - time).count()};
+    return std::int64_t{between(time, now).count()};
   };
   std::vector<std::int64_t> ids, attempts, started_us_ago, finished_us_ago;
   Details rest;
@@ -67,6 +70,10 @@ db::Params completion_params(std::int64_t worker_id, const std::vector<Report>& 
   params.add(worker_id).add(ids).add(attempts).add(started_us_ago).add(finished_us_ago);
   rest.add_to(params);
   return params;
+}
+
+std::chrono::microseconds until_next_run(const Report& report, SteadyClock::time_point now) {
+  return report.transition.next_run->delay - between(report.finished_at, now);
 }
 
 }  // namespace dogged::runtime

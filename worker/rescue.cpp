@@ -67,7 +67,8 @@ std::size_t rescue_batch(db::Connection& connection, std::int64_t rescuer, std::
       reports.push_back(lost_report(row, message));
     }
     if (reports.empty()) return;
-    for (const db::Row& row : connection.run(sql::complete, completion_params(worker_id, reports))) {
+    for (const db::Row& row :
+         connection.run(sql::complete, completion_params(worker_id, reports, SteadyClock::now()))) {
       left.insert(row.number("id"));
     }
     connection.run(sql::wake_for_rescued, db::Params{}.add(rescuer).add(worker_id));

@@ -134,7 +134,8 @@ struct Worker::Services {
                 {.poll_interval = worker.settings_.poll_interval, .sleeps = !worker.settings_.poll_only}, *lease,
                 *worker.definitions_, circuits, worker.tally_, worker.log_),
         completer(worker.session("completer"), *lease, circuits,
-                  {.on_retry = [this](milliseconds delay) { claimer.note_due(delay); },
+                  {.on_retry = [this](SteadyClock::duration delay) { claimer.note_due(delay); },
+                   .on_ready = [this] { claimer.note_ready(); },
                    .on_room = [this] { claimer.note_room(); }},
                   worker.tally_, worker.log_),
         watchdog(std::min<milliseconds>(worker.settings_.heartbeat / 2 + milliseconds{1}, longest_watch),
@@ -334,7 +335,7 @@ ShutdownResult Worker::shut_down(Services& services, milliseconds grace) {
   const std::size_t not_written = services.completer.finish(SteadyClock::now() + time_to_write);
   if (not_written > 0) log_->error("{} reports could not be written", not_written);
   result.left_behind += not_written;
-  if (cuts_short) wake_others();  // what was interrupted runs again at once
+  wake_others();
   return result;
 }
 
@@ -363,7 +364,7 @@ void Worker::sign_off() noexcept {
   }
 }
 
-/// For the interrupted tasks: workers that sleep are told of them.
+/// For what was interrupted, and for retries: workers that sleep are told of them.
 void Worker::wake_others() noexcept {
   try {
     std::vector<std::string> queues;

@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <pqxx/pqxx>
@@ -78,11 +79,12 @@ Report retry(TaskId id, milliseconds delay) {
   return report;
 }
 
-/// `is_too_late` by the task's id, of the reports that did not count.
-std::map<TaskId, bool> refused(TestDatabase& database, std::int64_t worker_id, const std::vector<Report>& reports) {
-  std::map<TaskId, bool> refused;
-  for (const db::Row& row : database.connection().run(sql::complete, runtime::completion_params(worker_id, reports))) {
-    const bool is_first = refused.emplace(row.number("id"), row.boolean("is_too_late")).second;
+/// The tasks whose reports did not count.
+std::set<TaskId> refused(TestDatabase& database, std::int64_t worker_id, const std::vector<Report>& reports) {
+  std::set<TaskId> refused;
+  const db::Params params = runtime::completion_params(worker_id, reports, runtime::SteadyClock::now());
+  for (const db::Row& row : database.connection().run(sql::complete, params)) {
+    const bool is_first = refused.insert(row.number("id")).second;
     CHECK(is_first);
   }
   return refused;
@@ -104,6 +106,17 @@ std::string array_of(std::size_t size, const std::string& element) {
   std::string text = "'{" + element;
   for (std::size_t i = 1; i < size; ++i) text += "," + element;
   return text + "}'";
+}
+
+/// The plan of a worker's session: made once, for whatever comes, by what is known of the table now.
+void prepare_as_worker(TestDatabase& database) {
+  database.run("analyze dogged.tasks_live");
+  database.run("set plan_cache_mode = force_generic_plan");
+  database.run("set enable_seqscan = off");
+  database.run("prepare complete as " + std::string{sql::complete.text});
+  std::string none;
+  for (int i = 0; i < 17; ++i) none += ", '{}'";
+  database.run("execute complete (0" + none + ")");
 }
 
 std::int64_t count_attempts(TestDatabase& database) {
@@ -138,8 +151,8 @@ TEST_CASE("what was on record counts no second time, with and without something 
 
   CHECK(refused(database, worker_id, plain).empty());
   CHECK(refused(database, worker_id, {with_result}).empty());
-  CHECK(refused(database, worker_id, plain) == std::map<TaskId, bool>{{ids[0], false}});
-  CHECK(refused(database, worker_id, {with_result}) == std::map<TaskId, bool>{{ids[1], false}});
+  CHECK(refused(database, worker_id, plain) == std::set<TaskId>{ids[0]});
+  CHECK(refused(database, worker_id, {with_result}) == std::set<TaskId>{ids[1]});
   CHECK(count_attempts(database) == 2);
   CHECK(database.value("select result::text as value from dogged.tasks where id = $1::bigint",
                        db::Params{}.add(ids[1])) == "17");
@@ -158,7 +171,7 @@ TEST_CASE("a completion names each report that did not count, and nothing is wri
   Report stale = success(of_earlier_attempt);
   stale.attempt = 0;
   db::Connection other{database.settings()};
-  std::map<TaskId, bool> found;
+  std::set<TaskId> found;
   other.transaction([&] {
     (void)other.run({"lock", "select from dogged.tasks_live where id = $1::bigint for update"},
                     db::Params{}.add(locked));
@@ -166,8 +179,7 @@ TEST_CASE("a completion names each report that did not count, and nothing is wri
                     {success(counts), stale, success(locked), retry(to_be_cancelled, 1s), retry(expiring, 1h)});
   });
 
-  CHECK(found == std::map<TaskId, bool>{
-                     {of_earlier_attempt, false}, {locked, false}, {to_be_cancelled, false}, {expiring, true}});
+  CHECK(found == std::set<TaskId>{of_earlier_attempt, locked, to_be_cancelled, expiring});
   CHECK(database.history_of(counts) == "1 succeeded false");
   CHECK(count_attempts(database) == 1);
   CHECK(database.value("select count(*) as value from dogged.tasks_live where status = 'running'") == "4");
@@ -180,39 +192,151 @@ TEST_CASE("of the reports of a worker that holds nothing none counts") {
   database.claim_all_for(add_worker(database));
 
   CHECK(refused(database, add_worker(database), {success(ids[0]), retry(ids[1], 1s)}) ==
-        std::map<TaskId, bool>{{ids[0], false}, {ids[1], false}});
+        std::set<TaskId>{ids[0], ids[1]});
   CHECK(count_attempts(database) == 0);
   CHECK(database.value("select count(*) as value from dogged.tasks_live where status = 'running'") == "2");
 }
 
-TEST_CASE("to end a batch of retries meets no report with every other") {
-  constexpr std::size_t size = 200;
+TEST_CASE("a report counts again once who had locked its task has ended, and not before") {
   TestDatabase database;
-  const std::vector<TaskId> ids = database.client().enqueue_many(work, std::vector<nlohmann::json>(size, no_args));
+  const TaskId id = database.client().enqueue(work, no_args);
   const std::int64_t worker_id = add_worker(database);
   database.claim_all_for(worker_id);
+  const auto clear_locks = [&] {
+    database.connection().run(sql::clear_locks, db::Params{}.add(worker_id).add(std::vector<TaskId>{id}));
+  };
+
+  db::Connection other{database.settings()};
+  other.transaction([&] {
+    (void)other.run({"lock", "select from dogged.tasks_live where id = $1::bigint for update"}, db::Params{}.add(id));
+    clear_locks();
+    CHECK(refused(database, worker_id, {success(id)}) == std::set<TaskId>{id});
+  });
+  clear_locks();
+  CHECK(refused(database, worker_id, {success(id)}).empty());
+  CHECK(database.history_of(id) == "1 succeeded false");
+}
+
+TEST_CASE("a task that somebody had locked while it ran ends as its handler did") {
+  TestDatabase database;
+  Gate gate;
+  const RunningWorker worker{database, {registered(work, [&](Context&, const auto&) { gate.wait(); })}};
+  const TaskId id = database.client().enqueue(work, no_args);
+  REQUIRE(eventually([&] { return gate.arrived() == 1; }));
+  database.run("select from dogged.tasks_live where id = $1::bigint for update", db::Params{}.add(id));
+  gate.open();
+  CHECK(eventually([&] { return database.history_of(id) == "1 succeeded false"; }));
+}
+
+TEST_CASE("a worker that has locked tasks itself ends them") {
+  TestDatabase database;
+  const std::vector<TaskId> ids = database.client().enqueue_many(work, {no_args, no_args});
+  const std::int64_t worker_id = add_worker(database);
+  database.claim_all_for(worker_id);
+  database.connection().transaction([&] {
+    database.run("select from dogged.tasks_live for update");
+    CHECK(refused(database, worker_id, {success(ids[0]), retry(ids[1], 1h)}).empty());
+  });
+  CHECK(database.history_of(ids[0]) == "1 succeeded false");
+  CHECK(database.history_of(ids[1]) == "1 failed true");
+}
+
+TEST_CASE("a retry whose delay is over is ready at once, behind what is ready, and others wait for their time") {
+  TestDatabase database;
+  Client client = database.client();
+  const std::vector<TaskId> ids = client.enqueue_many(work, {no_args, no_args, no_args});
+  const std::int64_t worker_id = add_worker(database);
+  database.claim_all_for(worker_id);
+  database.run("update dogged.tasks_live set claimed_at = now() - interval '1 min'");
+  const TaskId last = client.enqueue(work, no_args);
+
+  const auto ended_ago = [](Report report, milliseconds ago) {
+    report.started_at = report.finished_at = runtime::SteadyClock::now() - ago;
+    return report;
+  };
+  CHECK(refused(database, worker_id,
+                {ended_ago(retry(ids[0], 40ms), 50ms), ended_ago(retry(ids[1], 1h), 50ms), retry(ids[2], 0ms)})
+            .empty());
+  const auto standing = [&](TaskId id) {
+    return database.value(
+        "select concat_ws(' ', deferred, next_retry_at <= clock_timestamp(), coalesce(ready_position, id) > "
+        "$2::bigint) "
+        "as value from dogged.tasks_live where id = $1::bigint",
+        db::Params{}.add(id).add(last));
+  };
+  CHECK(standing(ids[0]) == "f t t");
+  CHECK(standing(ids[1]) == "t f f");
+  CHECK(standing(ids[2]) == "f t f");  // lost or interrupted: before all others
+  CHECK(database.value("select bool_and(next_retry_at - finished_at = delay_ms * interval '1 ms') as value from "
+                       "dogged.task_attempts") == "t");
+}
+
+TEST_CASE("a retry that is ready at once wakes workers that sleep") {
+  TestDatabase database;
+  constexpr Task<Part> scripted{"scripted"};
+  Gate failing, waiting;
+  const RunningWorker worker{database,
+                             {registered(scripted,
+                                         [&](Context&, Part part) {
+                                           std::this_thread::sleep_for(50ms);  // too long to claim any ahead
+                                           if (part == Part::waits) waiting.wait();
+                                           if (part != Part::fails) return;
+                                           failing.wait();
+                                           throw TaskError{"LISTED", "as the test wants it"};
+                                         },
+                                         {.retry = fixed(1ms), .auto_retry_for = {"LISTED"}})},
+                             {.queues = {{"default", 2}}}};
+  Client client = database.client();
+  client.enqueue(scripted, Part::fails);
+  REQUIRE(eventually([&] { return failing.arrived() == 1; }));
+
+  // While a completion waits for this lock the failure is reported, and the delay before its retry passes.
+  TableLock attempts{database, "task_attempts"};
+  client.enqueue(scripted, Part::succeeds);
+  REQUIRE(eventually([&] { return completer_waits_in(database, "Ends attempts"); }));
+  failing.open();
+  client.enqueue_many(scripted, {Part::waits, Part::waits});
+  REQUIRE(eventually([&] { return waiting.arrived() == 2; }));  // on the threads that have reported
+
+  const std::int64_t sleeper = add_worker(database);
+  database.run("update dogged.workers set asleep = true where id = $1::bigint", db::Params{}.add(sleeper));
+  db::Connection listening{database.settings()};
+  listening.listen("wake");
+  runtime::WakeFd never;
+  attempts.release();
+  CHECK(!listening.wait(20s, never.fd()).empty());
+  waiting.open();
+}
+
+TEST_CASE("a completion reads the rows of its tasks and no others, whatever the table was like when it was planned") {
+  constexpr std::size_t size = 200;  // half of them retries
+  TestDatabase database;
+  const bool was_empty = GENERATE(true, false);
+  if (was_empty) prepare_as_worker(database);
+  const std::vector<TaskId> ids = database.client().enqueue_many(work, std::vector<nlohmann::json>(5 * size, no_args));
+  const std::int64_t worker_id = add_worker(database);
+  database.claim_all_for(worker_id);
+  if (!was_empty) prepare_as_worker(database);
   std::string id_list, positions;
   for (std::size_t i = 0; i < size; ++i) {
     id_list += (i == 0 ? "" : ",") + std::to_string(ids[i]);
-    positions += (i == 0 ? "" : ",") + std::to_string(i + 1);
+    if (i % 2 == 0) positions += (i == 0 ? "" : ",") + std::to_string(i + 1);
   }
 
-  // The plan of a worker's session: made once, for whatever comes, by what is known of the table.
-  database.run("analyze dogged.tasks_live");
-  database.run("set plan_cache_mode = force_generic_plan");
-  database.run("set enable_seqscan = off");
-  database.run("prepare complete as " + std::string{sql::complete.text});
   const auto all = [](const std::string& element) { return ", " + array_of(size, element); };
+  const auto half = [](const std::string& element) { return ", " + array_of(size / 2, element); };
   const db::Rows rows =
       database.run("explain (analyze, format json) execute complete (" + std::to_string(worker_id) + ", '{" + id_list +
-                   "}'" + all("1") + all("2") + all("1") + ", '{" + positions + "}'" + all("pending") + all("failed") +
-                   all("1") + all("0") + all("null") + all("HTTP_503") + all("null") + all("null") + all("fixed") +
-                   all("1") + all("1") + all("null") + ")");
+                   "}'" + all("1") + all("2") + all("1") + ", '{" + positions + "}'" + half("pending") +
+                   half("failed") + half("1") + half("0") + half("null") + half("HTTP_503") + half("null") +
+                   half("null") + half("fixed") + half("1") + half("1") + half("null") + ")");
   const nlohmann::json explained = nlohmann::json::parse(rows.one().text("QUERY PLAN"));
 
   CHECK(most_rows(explained.at(0).at("Plan")) <= std::int64_t{size});
   CHECK(database.value("select count(*) as value from dogged.tasks_live where retry_count = 1") ==
-        std::to_string(size));
+        std::to_string(size / 2));
+  CHECK(database.value("select count(*) as value from dogged.tasks where status = 'succeeded'") ==
+        std::to_string(size / 2));
   CHECK(count_attempts(database) == std::int64_t{size});
 }
 
