@@ -6,10 +6,11 @@ namespace dogged::runtime {
 db::Params claim_params(std::int64_t worker_id, const std::vector<QueueClaim>& claims,
                         const std::vector<std::string>& names, std::int64_t claim_session) {
   std::vector<std::string> queues;
-  std::vector<std::int64_t> how_many, numbers, afters, uptos;
+  std::vector<std::int64_t> how_many, of_all, numbers, afters, uptos;
   for (const QueueClaim& claim : claims) {
     queues.push_back(claim.queue);
     how_many.push_back(static_cast<std::int64_t>(claim.how_many));
+    of_all.push_back(claim.of_all ? 1 : 0);
     for (const Watermarks::Range& range : claim.ranges) {
       numbers.push_back(static_cast<std::int64_t>(queues.size()));
       afters.push_back(range.after);
@@ -17,7 +18,15 @@ db::Params claim_params(std::int64_t worker_id, const std::vector<QueueClaim>& c
     }
   }
   db::Params params;
-  params.add(worker_id).add(queues).add(how_many).add(names).add(numbers).add(afters).add(uptos).add(claim_session);
+  params.add(worker_id)
+      .add(queues)
+      .add(how_many)
+      .add(names)
+      .add(numbers)
+      .add(afters)
+      .add(uptos)
+      .add(claim_session)
+      .add(of_all);
   return params;
 }
 

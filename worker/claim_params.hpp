@@ -16,6 +16,7 @@ struct QueueClaim {
   std::string queue;
   std::size_t how_many = 0;
   std::vector<Watermarks::Range> ranges = Watermarks{}.ranges();  ///< where it looks
+  bool of_all = true;  ///< false: what others have locked or claimed since is not tried
 };
 
 /// `names`: of the tasks that the worker knows.

@@ -489,8 +489,10 @@ std::vector<Claimer::Wanted> Claimer::what_is_wanted() {
     const std::size_t demand = queue.may_have_more() ? queue.executor->demand() : 0;
     if (demand == 0) continue;
     wanted.push_back({&queue,
-                      !queue.watermarks.passes_over_claimed(),
-                      {queue.executor->queue(), demand, queue.watermarks.ranges()}});
+                      {.queue = queue.executor->queue(),
+                       .how_many = demand,
+                       .ranges = queue.watermarks.ranges(),
+                       .of_all = !queue.watermarks.passes_over_claimed()}});
     queue.drained = true;  // unless the answer says otherwise, or someone rings meanwhile
   }
   return wanted;
@@ -531,7 +533,7 @@ void Claimer::hand_out(const std::vector<Wanted>& wanted, const db::Rows& rows, 
       for (const auto& [place, task] : claimed) one.queue->watermarks.note_claimed(place);
       if (claimed.size() >= one.claim.how_many) {
         one.queue->drained = false;
-      } else if (one.of_all) {
+      } else if (one.claim.of_all) {
         one.queue->watermarks.forget_claimed();
       } else {
         one.queue->look_again();  // in what was passed over there may be more

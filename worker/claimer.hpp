@@ -111,7 +111,6 @@ class Claimer {
   /// What a claim asks of one queue.
   struct Wanted {
     Queue* queue = nullptr;
-    bool of_all = true;  ///< false: it passes over what the last claims have taken
     QueueClaim claim;
   };
 

@@ -5,8 +5,10 @@
 #include <atomic>
 #include <chrono>
 #include <mutex>
+#include <set>
 #include <vector>
 
+#include "claim_params.hpp"
 #include "sql_statements.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
@@ -45,6 +47,15 @@ std::int64_t index_entries_read(TestDatabase& database) {
       .number("value");
 }
 
+/// What a claim finds.
+std::set<TaskId> claimed(TestDatabase& database, std::int64_t worker_id, bool of_all) {
+  std::set<TaskId> ids;
+  const db::Params params =
+      runtime::claim_params(worker_id, {{.queue = "default", .how_many = 10, .of_all = of_all}}, {"work"}, 0);
+  for (const db::Row& row : database.connection().run(sql::claim, params)) ids.insert(row.number("id"));
+  return ids;
+}
+
 /// The numbers in `args` of the tasks that ran, in their order.
 class Order {
  public:
@@ -66,6 +77,42 @@ class Order {
 };
 
 }  // namespace
+
+TEST_CASE("a claim passes over what somebody has locked, and a look at all takes what he has left") {
+  TestDatabase database;
+  const std::vector<TaskId> ids = database.client().enqueue_many(work, {no_args, no_args, no_args});
+  const std::int64_t worker_id = add_worker(database);
+  const TaskId left = ids[0], locked = ids[1], free = ids[2];
+  const char* const lock = "select from dogged.tasks_live where id = $1::bigint for update";
+  database.run(lock, db::Params{}.add(left));
+
+  db::Connection other{database.settings()};
+  other.transaction([&] {
+    (void)other.run({"lock", lock}, db::Params{}.add(locked));
+    CHECK(claimed(database, worker_id, false) == std::set<TaskId>{free});
+    CHECK(claimed(database, worker_id, true) == std::set<TaskId>{left});
+  });
+  CHECK(claimed(database, worker_id, true) == std::set<TaskId>{locked});
+}
+
+TEST_CASE("a task that somebody has locked and left is run while there is more to do than the worker can take") {
+  TestDatabase database;
+  std::atomic<bool> ran = false;
+  const RunningWorker worker{database,
+                             {registered(work,
+                                         [&](Context&, const nlohmann::json& args) {
+                                           if (args.value("n", 0) == 1) ran = true;
+                                         })},
+                             no_polling()};
+  Client client = database.client();
+  const TaskId left = [&] {  // a backlog is before it and behind it at first, and behind it always
+    client.enqueue_many(work, std::vector<nlohmann::json>(5000, no_args));
+    return client.enqueue(work, {{"n", 1}});
+  }();
+  database.run("select from dogged.tasks_live where id = $1::bigint for update", db::Params{}.add(left));
+  for (int i = 0; i < 400 && !ran; ++i) client.enqueue_many(work, std::vector<nlohmann::json>(2000, no_args));
+  CHECK(ran);
+}
 
 TEST_CASE("while an old snapshot is held, claims do not walk over the tasks that have ended since") {
   TestDatabase database;
