@@ -657,6 +657,7 @@ bool Claimer::promote_due() {
   }
   if (!promote()) {
     const std::scoped_lock lock{mutex_};
+    for (Queue& queue : queues_) queue.look_again();  // somebody else is at it
     due_at_ = std::min(due_at_, SteadyClock::now() + while_others_promote);
   }
   return true;

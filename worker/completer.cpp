@@ -31,10 +31,13 @@ bool has_extras(const Report& report) {
   return !report.result_json.empty() || !report.error_message.empty() || !report.error_details_json.empty();
 }
 
-/// Whether the task would expire before its retry, by the answer of who_holds.sql to what was sent at `now`.
+/// Whether the task would expire before its retry, by the answer of who_holds.sql to what was sent at `now`. As in
+/// complete.sql no attempt has ended before its claim, also where the server's clock was set back since.
 bool is_too_late(const Report& report, const db::Row& row, SteadyClock::time_point now) {
   const auto expires_in_us = row.maybe_number("expires_in_us");
-  return report.transition.next_run && expires_in_us && until_next_run(report, now).count() > *expires_in_us;
+  if (!report.transition.next_run || !expires_in_us) return false;
+  const std::chrono::microseconds delay = report.transition.next_run->delay;
+  return until_next_run(report, now).count() > *expires_in_us || delay.count() > row.number("expires_after_claim_us");
 }
 
 std::size_t bytes_of(const Report& report) {

@@ -1,6 +1,7 @@
 // See completion.hpp.
 #include "completion.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -57,14 +58,17 @@ db::Params completion_params(std::int64_t worker_id, const std::vector<Report>& 
   const auto microseconds_ago = [now](SteadyClock::time_point time) {
     return std::int64_t{between(time, now).count()};
   };
+  std::vector<const Report*> in_order;
+  for (const Report& report : reports) in_order.push_back(&report);
+  std::sort(in_order.begin(), in_order.end(), [](const Report* a, const Report* b) { return a->id < b->id; });
   std::vector<std::int64_t> ids, attempts, started_us_ago, finished_us_ago;
   Details rest;
-  for (const Report& report : reports) {
-    ids.push_back(report.id);
-    attempts.push_back(report.attempt);
-    started_us_ago.push_back(microseconds_ago(report.started_at));
-    finished_us_ago.push_back(microseconds_ago(report.finished_at));
-    if (!is_plain_success(report)) rest.add(ids.size(), report);
+  for (const Report* report : in_order) {
+    ids.push_back(report->id);
+    attempts.push_back(report->attempt);
+    started_us_ago.push_back(microseconds_ago(report->started_at));
+    finished_us_ago.push_back(microseconds_ago(report->finished_at));
+    if (!is_plain_success(*report)) rest.add(ids.size(), *report);
   }
   db::Params params;
   params.add(worker_id).add(ids).add(attempts).add(started_us_ago).add(finished_us_ago);

@@ -11,8 +11,9 @@
 namespace dogged::runtime {
 
 /// The fields of `reports`, of tasks that `worker_id` holds, as arrays: of all reports what each has, and of those that
-/// say more than that the attempt succeeded the rest, with their position (from 1). Times are sent as how long ago they
-/// were at `now`, when the statement goes out, so that what it says is never earlier than what was.
+/// say more than that the attempt succeeded the rest, with their position (from 1); in the order of ids, as whoever
+/// else locks several rows. Times are sent as how long ago they were at `now`, when the statement goes out, so that
+/// what it says is never earlier than what was.
 [[nodiscard]] db::Params completion_params(std::int64_t worker_id, const std::vector<Report>& reports,
                                            SteadyClock::time_point now);
 

@@ -331,36 +331,40 @@ ShutdownResult Worker::shut_down(Services& services, milliseconds grace) {
     wait_idle(services.executors, settings_.stop_grace);
   }
   const auto until = SteadyClock::now() + time_to_write;
-  interrupt_what_runs(services, result, until);
+  const bool has_signed_off = interrupt_what_runs(services, result, until);
   const std::size_t not_written = services.completer.finish(SteadyClock::now() + time_to_write);
   if (not_written > 0) log_->error("{} reports could not be written", not_written);
   result.left_behind += not_written;
-  wake_others();
+  if (has_signed_off) wake_others();  // else there is no connection to be had
   return result;
 }
 
 /// Everything else is written, and this worker has signed off, before what still runs is declared interrupted: another
 /// worker may begin it the moment that is written.
-void Worker::interrupt_what_runs(Services& services, ShutdownResult& result, SteadyClock::time_point until) {
+/// False if it could not sign off.
+bool Worker::interrupt_what_runs(Services& services, ShutdownResult& result, SteadyClock::time_point until) {
   std::vector<Report> interrupted;
   for (const auto& executor : services.executors) {
     for (Report& report : executor->give_up_all()) interrupted.push_back(std::move(report));
   }
   services.completer.wait_written(until);
-  sign_off();
+  const bool has_signed_off = sign_off();
   for (Report& report : interrupted) {
     log_->warn("task {} attempt {} still runs; it is recorded as {}", report.id, report.attempt,
                lifecycle::to_text(report.transition.outcome));
     services.completer.add(std::move(report));
     ++result.interrupted;
   }
+  return has_signed_off;
 }
 
-void Worker::sign_off() noexcept {
+bool Worker::sign_off() noexcept {
   try {
     session("shutdown").connection().run(sql::stop_worker, db::Params{}.add(id()));
+    return true;
   } catch (const std::exception& error) {
     log_->warn("could not sign off: {}", error.what());
+    return false;
   }
 }
 

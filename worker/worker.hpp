@@ -78,8 +78,8 @@ class Worker {
   [[nodiscard]] Event wait_for_event();
   void wait_until_decided();
   [[nodiscard]] ShutdownResult shut_down(Services& services, milliseconds grace);
-  void interrupt_what_runs(Services& services, ShutdownResult& result, SteadyClock::time_point until);
-  void sign_off() noexcept;
+  [[nodiscard]] bool interrupt_what_runs(Services& services, ShutdownResult& result, SteadyClock::time_point until);
+  bool sign_off() noexcept;
   void wake_others() noexcept;
   [[nodiscard]] bool carries_too_many() const noexcept;
   [[nodiscard]] std::string queues_text() const;

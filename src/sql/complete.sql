@@ -7,12 +7,13 @@
 -- was sent is ready at once.
 --
 -- What is written is what the DELETE and the UPDATE give back, so that nothing can come between looking and writing. Neither
--- waits for a row that somebody has locked, such as a handler's own transaction: xmax names who has locked or changed this
--- version of a row last. It may be nobody, the claim that wrote the version (xmin), or this transaction (rescue locks first).
+-- goes at a row that somebody has locked, such as a handler's own transaction: xmax names who has locked or changed this
+-- version of a row last. It may be nobody, who wrote the version (xmin, mostly the claim), or this transaction (rescue locks first).
 -- Whoever else it names may have ended: clear_locks.sql takes his name away.
 --
--- `= any (array[r.id])` pins the plan to the key. By a plain `=` PostgreSQL may join report and table in other ways, for which it
--- finds reasons in what it knows of a table that was empty then: one took 1.4 s for a batch (docs/decisions/0001).
+-- `= any`, `case` and `offset 0` pin the plan to the key. By plain conditions PostgreSQL may join report and table in other ways, for
+-- which it finds reasons in what it knows of statuses and workers, or of a table that was empty then: one took 1.4 s for a batch
+-- (docs/decisions/0001).
 --
 -- Most attempts succeed, and there is nothing to say of them but when they ran. What there is to say of others comes in
 -- arrays of their own ($6 and on), with the position of their report: fewer arrays are faster to read.
@@ -27,15 +28,17 @@ with report as not materialized (
                 as d (position, status, outcome, retry_count, losses, result, error_code, error_message, error_details,
                       policy, backoff_ms, delay_ms, retry_after_ms)
       on d.position = r.place
+  offset 0
 ), own as (
   select pg_current_xact_id()::xid as xid
 ), ended as (
   delete from dogged.tasks_live t
    using report r
-   where r.to_status <> 'pending'
-     and t.id = any (array[r.id]) and t.attempt = r.attempt and t.status = 'running' and t.worker_id = $1::bigint
-     and (t.cancel_requested_at is null or r.to_status in ('succeeded', 'cancelled'))
-     and t.xmax in ('0', t.xmin, (select xid from own))
+   where r.to_status <> 'pending' and t.id = any (array[r.id])
+     and case when t.attempt = r.attempt then
+              t.status = 'running' and t.worker_id = $1::bigint
+              and (t.cancel_requested_at is null or r.to_status in ('succeeded', 'cancelled'))
+              and t.xmax in ('0', t.xmin, (select xid from own)) end
   returning t.id, t.attempt, t.queue, t.name, t.priority, t.args, t.enqueued_at, t.run_at, t.expires_at, t.claimed_at,
             t.trace_context, t.tags, t.cancel_requested_at, r.to_status, coalesce(r.outcome, 'succeeded') as outcome,
             coalesce(r.retry_count, t.retry_count) as retry_count, coalesce(r.losses, t.losses) as losses, r.result,
@@ -55,12 +58,12 @@ with report as not materialized (
               from (select dogged.moment_ago(t.claimed_at, r.finished_us_ago) + r.delay_ms * interval '1 millisecond' as at) due)
     from report r
    where 'pending' = any ($7::dogged.task_status[]) and (select xid from own) is not null
-     and r.to_status = 'pending'
-     and t.id = any (array[r.id]) and t.attempt = r.attempt and t.status = 'running' and t.worker_id = $1::bigint
-     and t.cancel_requested_at is null
-     and (dogged.moment_ago(t.claimed_at, r.finished_us_ago) + r.delay_ms * interval '1 millisecond' > t.expires_at)
-         is not true
-     and t.xmax in ('0', t.xmin, (select xid from own))
+     and r.to_status = 'pending' and t.id = any (array[r.id])
+     and case when t.attempt = r.attempt then
+              t.status = 'running' and t.worker_id = $1::bigint
+              and t.cancel_requested_at is null and t.xmax in ('0', t.xmin, (select xid from own))
+              and (dogged.moment_ago(t.claimed_at, r.finished_us_ago) + r.delay_ms * interval '1 millisecond'
+                   > t.expires_at) is not true end
   returning t.id, t.attempt, t.queue, t.name, t.claimed_at, t.trace_context, t.next_retry_at, r.outcome, r.error_code,
             r.error_message, r.error_details, r.policy, r.backoff_ms, r.delay_ms, r.retry_after_ms,
             dogged.moment_ago(t.claimed_at, r.started_us_ago) as started_at,
