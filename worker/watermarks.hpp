@@ -36,8 +36,8 @@ class Watermarks {
   /// What may hold ready tasks, in order.
   [[nodiscard]] std::vector<Range> ranges() const;
 
-  /// Everything up to `place` in its lane was claimed, or passed over because someone had it locked: it is not looked
-  /// at again until forget_claimed().
+  /// Everything up to `place` in its lane was claimed, or passed over because someone had it locked, or may have: it is
+  /// not looked at again until forget_claimed().
   void note_claimed(Place place);
   void forget_claimed();
   [[nodiscard]] bool passes_over_claimed() const;

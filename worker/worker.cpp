@@ -335,7 +335,7 @@ ShutdownResult Worker::shut_down(Services& services, milliseconds grace) {
   const std::size_t not_written = services.completer.finish(SteadyClock::now() + time_to_write);
   if (not_written > 0) log_->error("{} reports could not be written", not_written);
   result.left_behind += not_written;
-  if (has_signed_off) wake_others();  // else there is no connection to be had
+  if (cuts_short || has_signed_off) wake_others();  // the retries are not worth another wait for a connection
   return result;
 }
 

@@ -6,8 +6,9 @@
 -- What is picked is noted in dogged.claims, whence it is given back if the answer is lost or the worker dies.
 -- A task with a name that is not in $4 is left for a worker that knows it.
 -- What others have locked or claimed since this statement began is passed over. Where it is not a look at all of the queue ($9), that is
--- seen by xmax, which names who has locked or changed this version of a row last; to try the lock costs more, and leaves a mark on
--- a row that was claimed in between (complete.sql). But he who is named may have ended: so a look at all tries.
+-- seen by xmax, which names who has locked or changed this version of a row last, where that is none of before the oldest transaction
+-- that still runs (the age of nobody is the greatest); to try the lock costs more, and leaves a mark on a row that was claimed in between
+-- (complete.sql). But he who is named may have ended: so a look at all tries.
 -- `expires_in_ms`: how long from its claim on the task may begin, rounded down; null where it does not expire.
 -- Fenced: nothing is claimed under a lease that was ended, nor can it be ended (end_leases) while this statement runs. Nor
 -- does a claim count that arrives when the worker has begun another session ($8) because it was not answered.
@@ -27,7 +28,9 @@ with lease as materialized (
          where c.status = 'pending' and not c.deferred and c.queue = wanted.queue
            and c.priority * 140737488355328 + coalesce(c.ready_position, c.id) > range.after
            and c.priority * 140737488355328 + coalesce(c.ready_position, c.id) <= range.upto
-           and c.name = any ($4::text[]) and (wanted.of_all = 1 or c.xmax in ('0', c.xmin))
+           and c.name = any ($4::text[])
+           and (wanted.of_all = 1 or c.xmax = c.xmin
+                or age(c.xmax) > (select age(pg_snapshot_xmin(pg_current_snapshot())::xid)))
          order by c.queue, c.priority * 140737488355328 + coalesce(c.ready_position, c.id)
          limit wanted.how_many
            for update skip locked) found

@@ -78,21 +78,38 @@ class Order {
 
 }  // namespace
 
-TEST_CASE("a claim passes over what somebody has locked, and a look at all takes what he has left") {
+TEST_CASE("a claim passes over what somebody has locked, and takes what he has left at the latest by a look at all") {
   TestDatabase database;
-  const std::vector<TaskId> ids = database.client().enqueue_many(work, {no_args, no_args, no_args});
+  const std::vector<TaskId> ids = database.client().enqueue_many(work, {no_args, no_args, no_args, no_args});
   const std::int64_t worker_id = add_worker(database);
-  const TaskId left = ids[0], locked = ids[1], free = ids[2];
+  const TaskId left_before = ids[0], left = ids[1], locked = ids[2], free = ids[3];
   const char* const lock = "select from dogged.tasks_live where id = $1::bigint for update";
-  database.run(lock, db::Params{}.add(left));
+  database.run(lock, db::Params{}.add(left_before));
 
   db::Connection other{database.settings()};
   other.transaction([&] {
     (void)other.run({"lock", lock}, db::Params{}.add(locked));
-    CHECK(claimed(database, worker_id, false) == std::set<TaskId>{free});
-    CHECK(claimed(database, worker_id, true) == std::set<TaskId>{left});
+    database.run(lock, db::Params{}.add(left));  // by a transaction that is younger than one that still runs
+    const std::set<TaskId> found = claimed(database, worker_id, false);
+    CHECK(found.contains(free));
+    CHECK(!found.contains(locked));
+    CHECK(!found.contains(left));
+    const std::set<TaskId> rest = claimed(database, worker_id, true);
+    CHECK(rest.contains(left));
+    CHECK(!rest.contains(locked));
   });
   CHECK(claimed(database, worker_id, true) == std::set<TaskId>{locked});
+  CHECK(database.value("select status::text as value from dogged.tasks_live where id = $1::bigint",
+                       db::Params{}.add(left_before)) == "running");
+}
+
+TEST_CASE("what was locked before all transactions that still run is claimed in its order") {
+  TestDatabase database;
+  const TaskId left = database.client().enqueue(work, no_args);
+  const std::int64_t worker_id = add_worker(database);
+  database.run("select from dogged.tasks_live where id = $1::bigint for update", db::Params{}.add(left));
+  CHECK(
+      eventually([&] { return claimed(database, worker_id, false) == std::set<TaskId>{left}; }));  // others' tests run
 }
 
 TEST_CASE("a task that somebody has locked and left is run while there is more to do than the worker can take") {
@@ -105,12 +122,17 @@ TEST_CASE("a task that somebody has locked and left is run while there is more t
                                          })},
                              no_polling()};
   Client client = database.client();
-  const TaskId left = [&] {  // a backlog is before it and behind it at first, and behind it always
+  db::Connection older{database.settings()};
+  older.transaction([&] {
+    (void)older.run({"begin", "select pg_current_xact_id()"});
     client.enqueue_many(work, std::vector<nlohmann::json>(5000, no_args));
-    return client.enqueue(work, {{"n", 1}});
-  }();
-  database.run("select from dogged.tasks_live where id = $1::bigint for update", db::Params{}.add(left));
-  for (int i = 0; i < 400 && !ran; ++i) client.enqueue_many(work, std::vector<nlohmann::json>(2000, no_args));
+    const TaskId left = client.enqueue(work, {{"n", 1}});
+    database.run("select from dogged.tasks_live where id = $1::bigint for update", db::Params{}.add(left));
+    for (int i = 0; i < 400 && !ran; ++i) {
+      client.enqueue_many(work, std::vector<nlohmann::json>(2000, no_args));
+      (void)older.run({"go on", "select 1"});  // the server ends an idle transaction
+    }
+  });
   CHECK(ran);
 }
 
