@@ -2,6 +2,7 @@
 #include "completion.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <optional>
 #include <set>
@@ -278,26 +279,33 @@ TEST_CASE("a retry whose delay is over is ready at once, behind what is ready, a
 TEST_CASE("a retry that is ready at once is run at once by the worker that reported it") {
   TestDatabase database;
   constexpr Task<Part> scripted{"scripted"};
-  Gate failing;
+  Gate failing, succeeding;
+  Client client = database.client();
+  const TaskId id = client.enqueue(scripted, Part::fails);
+  client.enqueue(scripted, Part::succeeds);
+  runtime::WorkerSettings settings = test::no_polling();
+  settings.poll_only = true;  // it hears of nothing, and looks at nothing by itself
+  settings.queues = {{"default", 2}};
+  std::atomic<runtime::SteadyClock::time_point> failed_at{runtime::SteadyClock::time_point::max()};
   const RunningWorker worker{database,
                              {registered(scripted,
                                          [&](Context& context, Part part) {
-                                           if (part != Part::fails || context.attempt() > 1) return;
-                                           failing.wait();
+                                           if (context.attempt() > 1) return;
+                                           (part == Part::fails ? failing : succeeding).wait();
+                                           if (part != Part::fails) return;
+                                           failed_at = runtime::SteadyClock::now();
                                            throw TaskError{"LISTED", "as the test wants it"};
                                          },
                                          {.retry = fixed(1ms), .auto_retry_for = {"LISTED"}})},
-                             test::no_polling()};
-  Client client = database.client();
-  const TaskId id = client.enqueue(scripted, Part::fails);
-  REQUIRE(eventually([&] { return failing.arrived() == 1; }));
+                             settings};
+  REQUIRE(eventually([&] { return failing.arrived() == 1 && succeeding.arrived() == 1; }));
 
   // While a completion waits for this lock the failure is reported, and the delay before its retry passes.
   TableLock attempts{database, "task_attempts"};
-  client.enqueue(scripted, Part::succeeds);
+  succeeding.open();
   REQUIRE(eventually([&] { return completer_waits_in(database, "Ends attempts"); }));
   failing.open();
-  std::this_thread::sleep_for(20ms);  // if the report came later, the retry would be promoted: that passes as well
+  REQUIRE(eventually([&] { return runtime::SteadyClock::now() - 10ms > failed_at.load(); }));
   attempts.release();
   CHECK(eventually([&] { return database.history_of(id) == "1 failed true, 2 succeeded false"; }));
 }
