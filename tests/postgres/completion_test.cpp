@@ -34,6 +34,21 @@ namespace {
 /// What a handler does.
 enum class Part { succeeds, fails, waits };
 
+constexpr Task<Part> scripted{"scripted"};
+
+/// Whoever fails or waits does so behind its gate; each takes `time` besides. The failure is retried after `delay`.
+detail::RegisteredTask acts(Gate& failing, Gate& waiting, milliseconds delay, milliseconds time = 0ms) {
+  return registered(scripted,
+                    [&failing, &waiting, time](Context&, Part part) {
+                      std::this_thread::sleep_for(time);
+                      if (part == Part::waits) waiting.wait();
+                      if (part != Part::fails) return;
+                      failing.wait();
+                      throw TaskError{"LISTED", "as the test wants it"};
+                    },
+                    {.retry = fixed(delay), .auto_retry_for = {"LISTED"}});
+}
+
 /// Nobody reads or writes the table until it is released.
 class TableLock {
  public:
@@ -278,7 +293,6 @@ TEST_CASE("a retry whose delay is over is ready at once, behind what is ready, a
 
 TEST_CASE("a retry that is ready at once is run at once by the worker that reported it") {
   TestDatabase database;
-  constexpr Task<Part> scripted{"scripted"};
   Gate failing, succeeding;
   Client client = database.client();
   const TaskId id = client.enqueue(scripted, Part::fails);
@@ -331,18 +345,9 @@ TEST_CASE("a retry that would come too late ends its task, also where the server
 
 TEST_CASE("a retry that is ready at once wakes workers that sleep") {
   TestDatabase database;
-  constexpr Task<Part> scripted{"scripted"};
   Gate failing, waiting;
   const RunningWorker worker{database,
-                             {registered(scripted,
-                                         [&](Context&, Part part) {
-                                           std::this_thread::sleep_for(50ms);  // too long to claim any ahead
-                                           if (part == Part::waits) waiting.wait();
-                                           if (part != Part::fails) return;
-                                           failing.wait();
-                                           throw TaskError{"LISTED", "as the test wants it"};
-                                         },
-                                         {.retry = fixed(1ms), .auto_retry_for = {"LISTED"}})},
+                             {acts(failing, waiting, 1ms, 50ms)},  // too long to claim any ahead
                              {.queues = {{"default", 2}}}};
   Client client = database.client();
   client.enqueue(scripted, Part::fails);
@@ -400,18 +405,8 @@ TEST_CASE("a completion reads the rows of its tasks and no others, whatever the 
 
 TEST_CASE("a report that is sent again because the connection broke ends its task once") {
   TestDatabase database;
-  constexpr Task<Part> scripted{"scripted"};
   Gate failing, waiting;
-  const RunningWorker worker{database,
-                             {registered(scripted,
-                                         [&](Context&, Part part) {
-                                           if (part == Part::waits) waiting.wait();
-                                           if (part != Part::fails) return;
-                                           failing.wait();
-                                           throw TaskError{"LISTED", "as the test wants it"};
-                                         },
-                                         {.retry = fixed(1h), .auto_retry_for = {"LISTED"}})},
-                             {.queues = {{"default", 3}}}};
+  const RunningWorker worker{database, {acts(failing, waiting, 1h)}, {.queues = {{"default", 3}}}};
   Client client = database.client();
   const std::vector<TaskId> ids = client.enqueue_many(scripted, {Part::fails, Part::fails});
   const TaskId expired = ids[0], of_later_attempt = ids[1];
