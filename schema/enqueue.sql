@@ -200,54 +200,128 @@ end $$;
 comment on function dogged.refuse_task(text, jsonb, text, timestamptz, integer, text, timestamptz, text[]) is
   'Internal: raises the error that says what is wrong with a task that enqueue refuses.';
 
+create or replace function dogged.refuse_arrays(lengths jsonb, tasks integer) returns void
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+declare
+  other record;
+begin
+  if refuse_arrays.tasks is null then
+    raise exception 'args is null; give one for each task'
+      using hint = 'Nothing was enqueued. For no tasks give an empty array: coalesce(array_agg(…), ''{}'').',
+            errcode = 'invalid_parameter_value';
+  end if;
+  for other in
+    select l.key as name, coalesce(l.value::integer, 0) as length from jsonb_each_text(refuse_arrays.lengths) as l
+     where coalesce(l.value::integer, 0) not in (1, refuse_arrays.tasks) and (l.key = 'names' or l.value is not null)
+     order by l.key <> 'names', l.key
+     limit 1
+  loop
+    raise exception 'there are % % and % args; give one for each task, or one for all',
+      other.length, other.name, refuse_arrays.tasks
+      using hint = 'Nothing was enqueued.', errcode = 'invalid_parameter_value';
+  end loop;
+end $$;
+comment on function dogged.refuse_arrays(jsonb, integer) is
+  'Internal: raises the error that says which array of enqueue_many does not fit its args. lengths: of each, by its name.';
+
+create or replace function dogged.one_for_each(given anyarray, tasks integer) returns anyarray
+language sql immutable parallel safe as $$
+  select case when pg_catalog.cardinality(one_for_each.given) operator(pg_catalog.=) 1
+              then pg_catalog.array_fill(one_for_each.given[1], array[one_for_each.tasks]) else one_for_each.given end
+$$;
+comment on function dogged.one_for_each(anyarray, integer) is
+  'Internal: an array of enqueue_many with an element for each task; null if it has none.';
+
 create or replace function dogged.enqueue_many(
   names text[], args jsonb[], queues text[] default null, run_ats timestamptz[] default null,
   priorities integer[] default null, trace_contexts text[] default null, expires_ats timestamptz[] default null,
   tags text[] default null)
-returns setof bigint
+returns bigint[]
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 -- One plan for calls of every size: lookups by hash. Planned anew each time, a call for one task took twice as long.
 set plan_cache_mode = force_generic_plan set enable_nestloop = off as $$
 #variable_conflict use_column
 declare
-  inserted bigint;
+  tasks constant integer := cardinality(enqueue_many.args);
+  max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
+  are_alike constant boolean :=  -- but for their args
+    greatest(cardinality(names), cardinality(queues), cardinality(run_ats), cardinality(priorities),
+             cardinality(trace_contexts), cardinality(expires_ats), cardinality(enqueue_many.tags)) = 1;
+  alike record;  -- what they have in common then
+  ids bigint[];
   bad record;
   queues_used text[];
 begin
-  if cardinality(names) is distinct from cardinality(args) then
-    raise exception 'there are % names and % args; give one of each for a task',
-      coalesce(cardinality(names), 0), coalesce(cardinality(args), 0) using errcode = 'invalid_parameter_value';
+  if (tasks is not null and cardinality(names) in (1, tasks)
+      and coalesce(cardinality(queues), 1) in (1, tasks) and coalesce(cardinality(run_ats), 1) in (1, tasks)
+      and coalesce(cardinality(priorities), 1) in (1, tasks) and coalesce(cardinality(trace_contexts), 1) in (1, tasks)
+      and coalesce(cardinality(expires_ats), 1) in (1, tasks)
+      and coalesce(cardinality(enqueue_many.tags), 1) in (1, tasks)) is not true then
+    perform dogged.refuse_arrays(
+      jsonb_build_object('names', cardinality(names), 'queues', cardinality(queues), 'run_ats', cardinality(run_ats),
+                         'priorities', cardinality(priorities), 'trace_contexts', cardinality(trace_contexts),
+                         'expires_ats', cardinality(expires_ats), 'tags', cardinality(enqueue_many.tags)),
+      tasks);
+  end if;
+  if tasks = 0 then return '{}'; end if;
+
+  -- Each insert is in the order of the tasks, and so are the ids that it gives.
+  perform pg_current_xact_id();  -- before an id is taken: see src/sql/settle_watermarks.sql
+  if are_alike then
+    select names[1] as name, run_ats[1] as run_at, priorities[1] as priority, trace_contexts[1] as trace_context,
+           expires_ats[1] as expires_at, nullif(enqueue_many.tags[1]::text[], '{}') as tags,
+           exists (select from dogged.task_definitions d where d.name = names[1]) as is_known,
+           (select q.name from dogged.queues q
+             where q.name = coalesce(queues[1], (select d.queue from dogged.task_definitions d where d.name = names[1]),
+                                     'default')) as queue
+      into alike;
+    with inserted as (
+      insert into dogged.tasks_live (queue, name, args, run_at, deferred, priority, trace_context, expires_at, tags)
+      select alike.queue, alike.name, t.args, coalesce(alike.run_at, now()), coalesce(alike.run_at > now(), false),
+             coalesce(alike.priority, 0), alike.trace_context, alike.expires_at, alike.tags
+        from unnest(enqueue_many.args) as t (args)
+       where alike.queue is not null
+         and dogged.is_sound_task(alike.name, alike.is_known, t.args, max_args_bytes, alike.run_at, alike.priority,
+                                  alike.trace_context, alike.expires_at, alike.tags)
+      returning id
+    )
+    select array_agg(inserted.id) into ids from inserted;
+  else
+    with inserted as (
+      insert into dogged.tasks_live (queue, name, args, run_at, deferred, priority, trace_context, expires_at, tags)
+      select q.name, t.name, t.args, coalesce(t.run_at, now()), coalesce(t.run_at > now(), false), coalesce(t.priority, 0),
+             t.trace_context, t.expires_at, t.tags
+        -- offset 0: the text of tags is read once, and not each time that it is looked at.
+        from (select g.name, g.args, g.queue, g.run_at, g.priority, g.trace_context, g.expires_at,
+                     nullif(g.tags::text[], '{}') as tags, g.position
+                from unnest(dogged.one_for_each(names, tasks), enqueue_many.args, dogged.one_for_each(queues, tasks),
+                            dogged.one_for_each(run_ats, tasks), dogged.one_for_each(priorities, tasks),
+                            dogged.one_for_each(trace_contexts, tasks), dogged.one_for_each(expires_ats, tasks),
+                            dogged.one_for_each(enqueue_many.tags, tasks))
+                       with ordinality as g (name, args, queue, run_at, priority, trace_context, expires_at, tags, position)
+              offset 0) t
+        left join dogged.task_definitions d on d.name = t.name
+        join dogged.queues q on q.name = coalesce(t.queue, d.queue, 'default')
+       where dogged.is_sound_task(t.name, d.name is not null, t.args, max_args_bytes, t.run_at, t.priority, t.trace_context,
+                                  t.expires_at, t.tags)
+       order by t.position
+      returning id
+    )
+    select array_agg(inserted.id) into ids from inserted;
   end if;
 
-  perform pg_current_xact_id();  -- before an id is taken: see src/sql/settle_watermarks.sql
-  return query
-    insert into dogged.tasks_live (queue, name, args, run_at, deferred, priority, trace_context, expires_at, tags)
-    select q.name, t.name, t.args, coalesce(t.run_at, now()), coalesce(t.run_at > now(), false), coalesce(t.priority, 0),
-           t.trace_context, t.expires_at, t.tags
-      -- offset 0: the text of tags is read once, and not each time that it is looked at.
-      from (select g.name, g.args, g.queue, g.run_at, g.priority, g.trace_context, g.expires_at, nullif(g.tags::text[], '{}') as tags,
-                   g.position
-              from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts, expires_ats, enqueue_many.tags)
-                     with ordinality as g (name, args, queue, run_at, priority, trace_context, expires_at, tags, position)
-            offset 0) t
-      left join dogged.task_definitions d on d.name = t.name
-      join dogged.queues q on q.name = coalesce(t.queue, d.queue, 'default')
-     where dogged.is_sound_task(t.name, d.name is not null, t.args, (select s.max_args_bytes from dogged.settings s),
-                                t.run_at, t.priority, t.trace_context, t.expires_at, t.tags)
-     order by t.position
-    returning id;
-  get diagnostics inserted = row_count;
-
-  if inserted <> greatest(cardinality(names), cardinality(queues), cardinality(run_ats), cardinality(priorities),
-                          cardinality(trace_contexts), cardinality(expires_ats), cardinality(enqueue_many.tags)) then
+  if cardinality(ids) is distinct from tasks then
     select t.*, coalesce(t.queue, d.queue, 'default') as queue_used into bad
-      from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts, expires_ats, enqueue_many.tags)
+      from unnest(dogged.one_for_each(names, tasks), enqueue_many.args, dogged.one_for_each(queues, tasks),
+                  dogged.one_for_each(run_ats, tasks), dogged.one_for_each(priorities, tasks),
+                  dogged.one_for_each(trace_contexts, tasks), dogged.one_for_each(expires_ats, tasks),
+                  dogged.one_for_each(enqueue_many.tags, tasks))
              with ordinality as t (name, args, queue, run_at, priority, trace_context, expires_at, tags, position)
       left join dogged.task_definitions d on d.name = t.name
       left join dogged.queues q on q.name = coalesce(t.queue, d.queue, 'default')
      where (q.name is not null
-            and dogged.is_sound_task(t.name, d.name is not null, t.args, (select s.max_args_bytes from dogged.settings s),
-                                     t.run_at, t.priority, t.trace_context, t.expires_at, t.tags::text[])) is not true
+            and dogged.is_sound_task(t.name, d.name is not null, t.args, max_args_bytes, t.run_at, t.priority,
+                                     t.trace_context, t.expires_at, t.tags::text[])) is not true
      order by t.position
      limit 1;
     if not found then
@@ -259,9 +333,10 @@ begin
   end if;
 
   if exists (select from dogged.queues q where q.max_depth is not null) then
-    perform dogged.require_room(array(select coalesce(t.queue, d.queue, 'default')
-                                        from unnest(names, queues) as t (name, queue)
-                                        left join dogged.task_definitions d on d.name = t.name));
+    perform dogged.require_room(array(
+      select coalesce(t.queue, d.queue, 'default')
+        from unnest(dogged.one_for_each(names, tasks), dogged.one_for_each(queues, tasks)) as t (name, queue)
+        left join dogged.task_definitions d on d.name = t.name));
   end if;
 
   -- After the insert, with a snapshot of its own: a worker that falls asleep meanwhile either sees the rows or waits for
@@ -269,17 +344,19 @@ begin
   if current_setting('transaction_isolation') <> 'read committed'
      or exists (select from dogged.workers w where w.asleep) then
     select array_agg(distinct coalesce(t.queue, d.queue, 'default')) into queues_used
-      from unnest(names, queues) as t (name, queue) left join dogged.task_definitions d on d.name = t.name;
+      from unnest(dogged.one_for_each(names, tasks), dogged.one_for_each(queues, tasks)) as t (name, queue)
+      left join dogged.task_definitions d on d.name = t.name;
     if current_setting('transaction_isolation') <> 'read committed'
        or exists (select from dogged.workers w where w.asleep and w.queues ?| queues_used) then
       perform pg_notify('dogged.wake', case when cardinality(queues_used) = 1 then queues_used[1] else '' end);
     end if;
   end if;
+  return ids;
 end $$;
 comment on function dogged.enqueue_many(text[], jsonb[], text[], timestamptz[], integer[], text[], timestamptz[], text[]) is
-  'Enqueues tasks in the caller''s transaction, all or none, and gives their ids in order. Element i of each array '
-  'belongs to task i; an array or an element that is null means its default (see dogged.enqueue). tags: of each task the text '
-  'of an array, as ''{eu,vip}''.';
+  'Enqueues tasks in the caller''s transaction, all or none, and gives their ids in order. args has an element for each task. '
+  'Of every other array element i belongs to task i, or its only element to all tasks, which is faster; an array or an element '
+  'that is null means its default (see dogged.enqueue). tags: of each task the text of an array, as ''{eu,vip}''.';
 
 -- The same for one task, looked up by key. Every name in it, types and operators too, is qualified instead of its search_path
 -- being set: that took longer than all the rest. It runs as the owner: what is not qualified, a caller can replace.

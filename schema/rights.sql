@@ -105,6 +105,8 @@ select r.object, r.privileges, r.roles, r.except_columns
     -- What triggers and functions that run as the owner call, and what the owner alone calls.
     ('is_sound_task', 'execute', '{}', '{}'),
     ('refuse_task', 'execute', '{}', '{}'),
+    ('refuse_arrays', 'execute', '{}', '{}'),
+    ('one_for_each', 'execute', '{}', '{}'),
     ('has_room', 'execute as owner', '{}', '{}'),
     ('held_of_queue', 'execute as owner', '{}', '{}'),
     ('require_room', 'execute', '{}', '{}'),

@@ -17,12 +17,18 @@ namespace {
 constexpr Task<nlohmann::json> work{"work"};
 const nlohmann::json no_args = nlohmann::json::object();
 
-/// The error of enqueueing a good task and `bad` together; neither may be there afterwards.
+/// The error of enqueueing a good task and `bad` together, and two that are alike but for their args; nothing may be
+/// there afterwards.
 InvalidInput refused(TestDatabase& database, const NewTask& bad) {
   Client client = database.client();
   const auto error = error_of<InvalidInput>([&] {
     client.enqueue_many({NewTask{"good", R"({"fine": true})", {}}, bad});
   });
+  const auto alike = error_of<InvalidInput>([&] { client.enqueue_many({NewTask{bad.name, "1", bad.options}, bad}); });
+  const auto without_now = [](const Error& refusal) {
+    return refusal.message().substr(0, refusal.message().find("(it is "));
+  };
+  CHECK(without_now(alike) == without_now(error));
   CHECK(database.count_tasks() == 0);
   client.enqueue(NewTask{"good", "{}", {}});  // the connection is as good as before
   CHECK(database.count_tasks() == 1);
@@ -271,11 +277,21 @@ TEST_CASE("a null name is refused in SQL") {
   check_says(refused_in_sql(database, "select dogged.enqueue(null)"), {"name", "null"}, "Nothing was enqueued");
 }
 
-TEST_CASE("as many args as names are needed in SQL") {
+TEST_CASE("of each array for enqueue_many in SQL one element is needed for each task, or one for all") {
   TestDatabase database;
-  check_says(refused_in_sql(database, "select dogged.enqueue_many(array['a', 'b'], array['{}']::jsonb[])"),
-             {"2 names", "1 args"});
-  check_says(refused_in_sql(database, "select dogged.enqueue_many(array['a'], null)"), {"1 names", "0 args"});
+  const auto refused_arrays = [&](const std::string& arrays) {
+    return refused_in_sql(database, "select dogged.enqueue_many(" + arrays + ")");
+  };
+  check_says(refused_arrays("'{a,b}', '{1}'"), {"there are 2 names and 1 args; give one for each task, or one for all"},
+             "Nothing was enqueued");
+  check_says(refused_arrays("'{a,b}', '{1,2,3}'"), {"2 names and 3 args"});
+  check_says(refused_arrays("null, '{1,2,3}'"), {"0 names and 3 args"});
+  check_says(refused_arrays("'{}', '{1}'"), {"0 names and 1 args"});
+  check_says(refused_arrays("'{a}', null"), {"args is null"}, "empty array");
+  for (const std::string other : {"queues", "run_ats", "priorities", "trace_contexts", "expires_ats", "tags"}) {
+    check_says(refused_arrays("'{a}', '{1,2,3}', " + other + " => '{null,null}'"), {"2 " + other + " and 3 args"});
+    check_says(refused_arrays("'{a}', '{1,2,3}', " + other + " => '{}'"), {"0 " + other + " and 3 args"});
+  }
 }
 
 TEST_CASE("a queue cannot be created under a name that tasks could not be enqueued to") {

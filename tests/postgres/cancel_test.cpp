@@ -332,8 +332,7 @@ TEST_CASE("while claims go on, every cancelled task has ended or its worker is a
   constexpr int tasks = 2000;
   TestDatabase database;
   const std::int64_t worker = add_worker(database);
-  database.run(
-      "select dogged.enqueue_many(array_fill('work'::text, array[2000]), array_fill('{}'::jsonb, array[2000]))");
+  database.run("select dogged.enqueue_many('{work}', array_fill('{}'::jsonb, array[2000]))");
   std::atomic<bool> done{false};
   auto claimed = std::async(std::launch::async, [&] {
     db::Connection claimer{database.settings()};

@@ -89,10 +89,57 @@ TEST_CASE("what is left out has its default, from C++ and from SQL alike") {
 
 TEST_CASE("SQL enqueues many by position, and null elements mean their defaults") {
   TestDatabase database;
-  CHECK(database.value("select string_agg(id::text, ',') as value from dogged.enqueue_many(array['a', 'b'], "
-                       "array['1', '2']::jsonb[], priorities => array[7, null]) as id") == "1,2");
+  CHECK(database.value("select dogged.enqueue_many('{a,b}', '{1,2}', priorities => '{7,null}') as value") == "{1,2}");
   CHECK(database.value("select string_agg(name || args || priority, ' ' order by id) as value from dogged.tasks") ==
         "a17 b20");
+}
+
+TEST_CASE("of no tasks SQL gives no ids") {
+  TestDatabase database;
+  CHECK(database.value("select dogged.enqueue_many('{a}', '{}') as value") == "{}");
+  CHECK(database.value("select dogged.enqueue_many('{}', '{}', queues => '{}') as value") == "{}");
+}
+
+TEST_CASE("in SQL an array with one element is for all tasks, whether the others differ or not") {
+  TestDatabase database;
+  database.run("select dogged.create_queue('mail')");
+  const std::string common =
+      "queues => '{mail}', run_ats => array[now() + interval '1 hour'], trace_contexts => '{trace}', "
+      "expires_ats => array[now() + interval '2 hours'], tags => array['{eu,vip}']";
+  CHECK(database.value("select dogged.enqueue_many('{a}', '{1,2}', priorities => '{-5}', " + common + ") as value") ==
+        "{1,2}");
+  CHECK(database.value("select dogged.enqueue_many('{b}', '{3,4}', priorities => '{-5,-6}', " + common +
+                       ") as value") == "{3,4}");
+  CHECK(database.value("select dogged.enqueue_many('{c,d}', '{5,6}', priorities => '{-5}', " + common + ") as value") ==
+        "{5,6}");
+  CHECK(database.value("select string_agg(name || args || priority, ' ' order by id) as value from dogged.tasks") ==
+        "a1-5 a2-5 b3-5 b4-6 c5-5 d6-5");
+  CHECK(database.value("select count(*) as value from dogged.tasks where queue = 'mail' and deferred and "
+                       "run_at = enqueued_at + interval '1 hour' and trace_context = 'trace' and "
+                       "expires_at = enqueued_at + interval '2 hours' and tags = '{eu,vip}'") == "6");
+}
+
+TEST_CASE("tasks that are alike but for their args have what they are enqueued with, in the order of their args") {
+  TestDatabase database;
+  database.run("select dogged.create_queue('mail')");
+  const std::vector<nlohmann::json> args{{{"n", 1}}, {{"n", 2}}, {{"n", 3}}};
+  const EnqueueOptions options{
+      .queue = "mail", .delay = 1h, .priority = -5, .trace_context = "trace", .expires_in = 2h, .tags = {"eu", "vip"}};
+  database.client().enqueue_many(work, args, options);
+  CHECK(database.value("select string_agg(args->>'n', ',' order by id) as value from dogged.tasks") == "1,2,3");
+  CHECK(database.value("select count(*) as value from dogged.tasks where name = 'work' and queue = 'mail' and deferred "
+                       "and priority = -5 and trace_context = 'trace' and tags = '{eu,vip}' and "
+                       "run_at = enqueued_at + interval '1 hour' and expires_at = enqueued_at + interval '2 hours'") ==
+        "3");
+}
+
+TEST_CASE("alike tasks go to the queue of their definition where they name none") {
+  TestDatabase database;
+  RunningWorker worker{database, {echo_handler()}};
+  database.run("select dogged.create_queue('mail')");
+  database.run("update dogged.task_definitions set queue = 'mail'");
+  database.run("select dogged.enqueue_many('{echo}', '{1,2}')");
+  CHECK(database.value("select count(*) as value from dogged.tasks where queue = 'mail'") == "2");
 }
 
 TEST_CASE("a trigger on a user's table enqueues") {
@@ -331,7 +378,8 @@ TEST_CASE("enqueue is not misled by what its caller's session finds first") {
       "create operator dogged.= (leftarg = pg_catalog.text, rightarg = pg_catalog.text, function = dogged.never); "
       "select set_config('search_path', rtrim('dogged.', '.') || ', pg_catalog', false)");
   CHECK(database.value("select dogged.enqueue('a.b', '{}') as value") == "1");
-  CHECK(database.value("select dogged.enqueue_many('{a.b}', array['{}'::jsonb]) as value") == "2");
+  CHECK(database.value("select dogged.enqueue_many('{a.b}', array['{}'::jsonb]) as value") == "{2}");
+  CHECK(database.value("select dogged.enqueue_many('{a.b,c.d}', '{1,2}') as value") == "{3,4}");
 }
 
 TEST_CASE("a client whose connection was closed meanwhile connects again before it sends, and logs each change once") {

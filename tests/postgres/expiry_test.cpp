@@ -99,7 +99,10 @@ TEST_CASE("a task that could never run is refused, and the error says why and wh
     const std::string one = error_of<InvalidInput>([&] { client.enqueue(bad); }).what();
     const std::string many = error_of<InvalidInput>([&] { client.enqueue_many({NewTask{"good"}, bad}); }).what();
     CHECK(contains(one, "task \"a.b\": "));
-    CHECK(one.substr(0, one.find("at 2")) == many.substr(0, many.find("at 2")));  // what follows are times
+    const std::string alike = error_of<InvalidInput>([&] { client.enqueue_many({bad, bad}); }).what();
+    const auto without_times = [](const std::string& error) { return error.substr(0, error.find("at 2")); };
+    CHECK(without_times(one) == without_times(many));
+    CHECK(without_times(one) == without_times(alike));
     return one;
   };
   const auto now = std::chrono::system_clock::now();
@@ -116,7 +119,7 @@ TEST_CASE("a task that could never run is refused, and the error says why and wh
   CHECK(contains(
       refused_in_sql(database,
                      "enqueue_many('{a.b}', array['{}'::jsonb], expires_ats => array[null, null]::timestamptz[])"),
-      "a task needs a name"));
+      "2 expires_ats and 1 args"));
   CHECK(database.count_tasks() == 0);
 }
 

@@ -78,6 +78,7 @@ TEST_CASE("tags that nobody could name later are refused, and the error says whi
     const NewTask bad{"a.b", "{}", {.tags = std::move(tags)}};
     const std::string one = error_of<InvalidInput>([&] { client.enqueue(bad); }).what();
     CHECK(one == error_of<InvalidInput>([&] { client.enqueue_many({NewTask{"good"}, bad}); }).what());
+    CHECK(one == error_of<InvalidInput>([&] { client.enqueue_many({bad, bad}); }).what());
     CHECK(contains(one, "task \"a.b\": "));
     return one;
   };
