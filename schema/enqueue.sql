@@ -27,8 +27,8 @@ language sql stable return
   and (expires_at is null or (expires_at > greatest(now(), run_at) and expires_at <= now() + interval '10 years'))
   and dogged.are_sound_tags(tags);
 comment on function dogged.is_sound_task(text, boolean, jsonb, integer, timestamptz, integer, text, timestamptz, text[]) is
-  'Internal: whether enqueue takes a task, if its queue exists. is_known: a worker has declared the task, so its name '
-  'is sound.';
+  'Internal: whether enqueue takes a task, if its queue exists. is_known: it is known that a worker has declared the task, '
+  'so its name is sound.';
 
 -- Walks the queue's part of both indexes until `most` is reached, and over no other queue's rows: 0.2 ms for a thousand tasks.
 -- By the rights of the schema's owner, as has_room: who may enqueue need not be let read tasks.
@@ -242,6 +242,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_nestloop = off as $$
 #variable_conflict use_column
 declare
+  own_transaction constant xid8 := pg_current_xact_id();  -- before an id is taken: see src/sql/settle_watermarks.sql
   tasks constant integer := cardinality(enqueue_many.args);
   max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
   are_alike constant boolean :=  -- but for their args
@@ -266,11 +267,9 @@ begin
   if tasks = 0 then return '{}'; end if;
 
   -- Each insert is in the order of the tasks, and so are the ids that it gives.
-  perform pg_current_xact_id();  -- before an id is taken: see src/sql/settle_watermarks.sql
   if are_alike then
     select names[1] as name, run_ats[1] as run_at, priorities[1] as priority, trace_contexts[1] as trace_context,
            expires_ats[1] as expires_at, nullif(enqueue_many.tags[1]::text[], '{}') as tags,
-           exists (select from dogged.task_definitions d where d.name = names[1]) as is_known,
            (select q.name from dogged.queues q
              where q.name = coalesce(queues[1], (select d.queue from dogged.task_definitions d where d.name = names[1]),
                                      'default')) as queue
@@ -281,7 +280,7 @@ begin
              coalesce(alike.priority, 0), alike.trace_context, alike.expires_at, alike.tags
         from unnest(enqueue_many.args) as t (args)
        where alike.queue is not null
-         and dogged.is_sound_task(alike.name, alike.is_known, t.args, max_args_bytes, alike.run_at, alike.priority,
+         and dogged.is_sound_task(alike.name, false, t.args, max_args_bytes, alike.run_at, alike.priority,
                                   alike.trace_context, alike.expires_at, alike.tags)
       returning id
     )
@@ -358,7 +357,8 @@ comment on function dogged.enqueue_many(text[], jsonb[], text[], timestamptz[], 
   'Of every other array element i belongs to task i, or its only element to all tasks, which is faster; an array or an element '
   'that is null means its default (see dogged.enqueue). tags: of each task the text of an array, as ''{eu,vip}''.';
 
--- The same for one task, looked up by key. Every name in it, types and operators too, is qualified instead of its search_path
+-- The same for one task, with no joins, and as few tables read as can be: between two waits for the disk each is in no cache of
+-- the CPU. Every name in it, types and operators too, is qualified instead of its search_path
 -- being set: that took longer than all the rest. It runs as the owner: what is not qualified, a caller can replace.
 create or replace function dogged.enqueue(
   name text, args jsonb default '{}', queue text default null, run_at timestamptz default null,
@@ -367,20 +367,20 @@ returns bigint
 language plpgsql security definer set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
+  own_transaction constant pg_catalog.xid8 := pg_catalog.pg_current_xact_id();  -- before an id is taken, as in enqueue_many
   new_id pg_catalog.int8;
   queue_used pg_catalog.text;
 begin
-  perform pg_catalog.pg_current_xact_id();  -- as in enqueue_many
   insert into dogged.tasks_live (queue, name, args, run_at, deferred, priority, trace_context, expires_at, tags)
   select q.name, enqueue.name, enqueue.args, coalesce(enqueue.run_at, pg_catalog.now()),
          coalesce(enqueue.run_at operator(pg_catalog.>) pg_catalog.now(), false), coalesce(enqueue.priority, 0),
          enqueue.trace_context, enqueue.expires_at,
          case when pg_catalog.cardinality(enqueue.tags) operator(pg_catalog.>) 0 then enqueue.tags end
-    from dogged.settings s
-    left join dogged.task_definitions d on d.name operator(pg_catalog.=) enqueue.name
-    join dogged.queues q on q.name operator(pg_catalog.=) coalesce(enqueue.queue, d.queue, 'default')
-   where dogged.is_sound_task(enqueue.name, d.name is not null, enqueue.args, s.max_args_bytes, enqueue.run_at,
-                              enqueue.priority, enqueue.trace_context, enqueue.expires_at, enqueue.tags)
+    from dogged.queues q
+   where q.name operator(pg_catalog.=) coalesce(enqueue.queue, (select d.queue from dogged.task_definitions d
+                                                                 where d.name operator(pg_catalog.=) enqueue.name), 'default')
+     and dogged.is_sound_task(enqueue.name, false, enqueue.args, (select s.max_args_bytes from dogged.settings s),
+                              enqueue.run_at, enqueue.priority, enqueue.trace_context, enqueue.expires_at, enqueue.tags)
      and (q.max_depth is null or dogged.has_room(q.name, q.max_depth, 1))
   returning id, queue into new_id, queue_used;
 

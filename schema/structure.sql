@@ -397,20 +397,20 @@ CREATE FUNCTION dogged.enqueue(name text, args jsonb DEFAULT '{}'::jsonb, queue 
     AS $$
 #variable_conflict use_column
 declare
+  own_transaction constant pg_catalog.xid8 := pg_catalog.pg_current_xact_id();  -- before an id is taken, as in enqueue_many
   new_id pg_catalog.int8;
   queue_used pg_catalog.text;
 begin
-  perform pg_catalog.pg_current_xact_id();  -- as in enqueue_many
   insert into dogged.tasks_live (queue, name, args, run_at, deferred, priority, trace_context, expires_at, tags)
   select q.name, enqueue.name, enqueue.args, coalesce(enqueue.run_at, pg_catalog.now()),
          coalesce(enqueue.run_at operator(pg_catalog.>) pg_catalog.now(), false), coalesce(enqueue.priority, 0),
          enqueue.trace_context, enqueue.expires_at,
          case when pg_catalog.cardinality(enqueue.tags) operator(pg_catalog.>) 0 then enqueue.tags end
-    from dogged.settings s
-    left join dogged.task_definitions d on d.name operator(pg_catalog.=) enqueue.name
-    join dogged.queues q on q.name operator(pg_catalog.=) coalesce(enqueue.queue, d.queue, 'default')
-   where dogged.is_sound_task(enqueue.name, d.name is not null, enqueue.args, s.max_args_bytes, enqueue.run_at,
-                              enqueue.priority, enqueue.trace_context, enqueue.expires_at, enqueue.tags)
+    from dogged.queues q
+   where q.name operator(pg_catalog.=) coalesce(enqueue.queue, (select d.queue from dogged.task_definitions d
+                                                                 where d.name operator(pg_catalog.=) enqueue.name), 'default')
+     and dogged.is_sound_task(enqueue.name, false, enqueue.args, (select s.max_args_bytes from dogged.settings s),
+                              enqueue.run_at, enqueue.priority, enqueue.trace_context, enqueue.expires_at, enqueue.tags)
      and (q.max_depth is null or dogged.has_room(q.name, q.max_depth, 1))
   returning id, queue into new_id, queue_used;
 
@@ -439,6 +439,7 @@ CREATE FUNCTION dogged.enqueue_many(names text[], args jsonb[], queues text[] DE
     AS $$
 #variable_conflict use_column
 declare
+  own_transaction constant xid8 := pg_current_xact_id();  -- before an id is taken: see src/sql/settle_watermarks.sql
   tasks constant integer := cardinality(enqueue_many.args);
   max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
   are_alike constant boolean :=  -- but for their args
@@ -463,11 +464,9 @@ begin
   if tasks = 0 then return '{}'; end if;
 
   -- Each insert is in the order of the tasks, and so are the ids that it gives.
-  perform pg_current_xact_id();  -- before an id is taken: see src/sql/settle_watermarks.sql
   if are_alike then
     select names[1] as name, run_ats[1] as run_at, priorities[1] as priority, trace_contexts[1] as trace_context,
            expires_ats[1] as expires_at, nullif(enqueue_many.tags[1]::text[], '{}') as tags,
-           exists (select from dogged.task_definitions d where d.name = names[1]) as is_known,
            (select q.name from dogged.queues q
              where q.name = coalesce(queues[1], (select d.queue from dogged.task_definitions d where d.name = names[1]),
                                      'default')) as queue
@@ -478,7 +477,7 @@ begin
              coalesce(alike.priority, 0), alike.trace_context, alike.expires_at, alike.tags
         from unnest(enqueue_many.args) as t (args)
        where alike.queue is not null
-         and dogged.is_sound_task(alike.name, alike.is_known, t.args, max_args_bytes, alike.run_at, alike.priority,
+         and dogged.is_sound_task(alike.name, false, t.args, max_args_bytes, alike.run_at, alike.priority,
                                   alike.trace_context, alike.expires_at, alike.tags)
       returning id
     )
@@ -831,7 +830,7 @@ CREATE FUNCTION dogged.is_sound_task(name text, is_known boolean, args jsonb, ma
     LANGUAGE sql STABLE
     RETURN ((is_known OR ((name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$'::text) AND (octet_length(name) <= 128))) AND (octet_length((args)::text) <= max_args_bytes) AND ((run_at IS NULL) OR ((run_at >= (now() - '00:05:00'::interval)) AND (run_at <= (now() + '10 years'::interval)))) AND ((priority IS NULL) OR ((priority >= '-32768'::integer) AND (priority <= 32767))) AND ((trace_context IS NULL) OR (octet_length(trace_context) <= 512)) AND ((expires_at IS NULL) OR ((expires_at > GREATEST(now(), run_at)) AND (expires_at <= (now() + '10 years'::interval)))) AND dogged.are_sound_tags(tags));
 
-COMMENT ON FUNCTION dogged.is_sound_task(name text, is_known boolean, args jsonb, max_args_bytes integer, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[]) IS 'Internal: whether enqueue takes a task, if its queue exists. is_known: a worker has declared the task, so its name is sound.';
+COMMENT ON FUNCTION dogged.is_sound_task(name text, is_known boolean, args jsonb, max_args_bytes integer, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[]) IS 'Internal: whether enqueue takes a task, if its queue exists. is_known: it is known that a worker has declared the task, so its name is sound.';
 
 CREATE FUNCTION dogged.keep_rows_of_day(parent text, source text, day date) RETURNS bigint
     LANGUAGE plpgsql
