@@ -15,20 +15,18 @@ comment on function dogged.are_sound_tags(text[]) is
   'Internal: whether a task may have these tags: each of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit, and with '
   'commas between them up to 512 bytes.';
 
-create or replace function dogged.is_sound_task(name text, is_known boolean, args jsonb, max_args_bytes integer,
-                                                run_at timestamptz, priority integer, trace_context text,
-                                                expires_at timestamptz, tags text[]) returns boolean
+create or replace function dogged.is_sound_task(name text, args jsonb, max_args_bytes integer, run_at timestamptz, priority integer,
+                                                trace_context text, expires_at timestamptz, tags text[]) returns boolean
 language sql stable return
-  (is_known or (name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$' and octet_length(name) <= 128))
+  name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$' and octet_length(name) <= 128
   and octet_length(args::text) <= max_args_bytes
   and (run_at is null or run_at between now() - interval '5 minutes' and now() + interval '10 years')
   and (priority is null or priority between -32768 and 32767)
   and (trace_context is null or octet_length(trace_context) <= 512)
   and (expires_at is null or (expires_at > greatest(now(), run_at) and expires_at <= now() + interval '10 years'))
   and dogged.are_sound_tags(tags);
-comment on function dogged.is_sound_task(text, boolean, jsonb, integer, timestamptz, integer, text, timestamptz, text[]) is
-  'Internal: whether enqueue takes a task, if its queue exists. is_known: it is known that a worker has declared the task, '
-  'so its name is sound.';
+comment on function dogged.is_sound_task(text, jsonb, integer, timestamptz, integer, text, timestamptz, text[]) is
+  'Internal: whether enqueue takes a task, if its queue exists.';
 
 -- Walks the queue's part of both indexes until `most` is reached, and over no other queue's rows: 0.2 ms for a thousand tasks.
 -- By the rights of the schema's owner, as has_room: who may enqueue need not be let read tasks.
@@ -224,14 +222,6 @@ end $$;
 comment on function dogged.refuse_arrays(jsonb, integer) is
   'Internal: raises the error that says which array of enqueue_many does not fit its args. lengths: of each, by its name.';
 
-create or replace function dogged.one_for_each(given anyarray, tasks integer) returns anyarray
-language sql immutable parallel safe as $$
-  select case when pg_catalog.cardinality(one_for_each.given) operator(pg_catalog.=) 1
-              then pg_catalog.array_fill(one_for_each.given[1], array[one_for_each.tasks]) else one_for_each.given end
-$$;
-comment on function dogged.one_for_each(anyarray, integer) is
-  'Internal: an array of enqueue_many with an element for each task; null if it has none.';
-
 create or replace function dogged.enqueue_many(
   names text[], args jsonb[], queues text[] default null, run_ats timestamptz[] default null,
   priorities integer[] default null, trace_contexts text[] default null, expires_ats timestamptz[] default null,
@@ -248,9 +238,13 @@ declare
   are_alike constant boolean :=  -- but for their args
     greatest(cardinality(names), cardinality(queues), cardinality(run_ats), cardinality(priorities),
              cardinality(trace_contexts), cardinality(expires_ats), cardinality(enqueue_many.tags)) = 1;
-  alike record;  -- what they have in common then
+  common record;  -- what there is one element of
+  queue_of_all text;  -- if they are alike; the same below
+  tags_of_all text[];
   ids bigint[];
   bad record;
+  has_limits boolean;
+  some_may_sleep boolean;
   queues_used text[];
 begin
   if (tasks is not null and cardinality(names) in (1, tasks)
@@ -266,22 +260,37 @@ begin
   end if;
   if tasks = 0 then return '{}'; end if;
 
+  select g.* into common
+    from unnest(case when cardinality(names) = 1 then names end,
+                case when cardinality(queues) = 1 then queues end,
+                case when cardinality(run_ats) = 1 then run_ats end,
+                case when cardinality(priorities) = 1 then priorities end,
+                case when cardinality(trace_contexts) = 1 then trace_contexts end,
+                case when cardinality(expires_ats) = 1 then expires_ats end,
+                case when cardinality(enqueue_many.tags) = 1 then enqueue_many.tags end)
+           as g (name, queue, run_at, priority, trace_context, expires_at, tags);
+  if cardinality(names) = 1 then names := null; end if;
+  if cardinality(queues) = 1 then queues := null; end if;
+  if cardinality(run_ats) = 1 then run_ats := null; end if;
+  if cardinality(priorities) = 1 then priorities := null; end if;
+  if cardinality(trace_contexts) = 1 then trace_contexts := null; end if;
+  if cardinality(expires_ats) = 1 then expires_ats := null; end if;
+  if cardinality(enqueue_many.tags) = 1 then tags := null; end if;
+
   -- Each insert is in the order of the tasks, and so are the ids that it gives.
   if are_alike then
-    select names[1] as name, run_ats[1] as run_at, priorities[1] as priority, trace_contexts[1] as trace_context,
-           expires_ats[1] as expires_at, nullif(enqueue_many.tags[1]::text[], '{}') as tags,
-           (select q.name from dogged.queues q
-             where q.name = coalesce(queues[1], (select d.queue from dogged.task_definitions d where d.name = names[1]),
-                                     'default')) as queue
-      into alike;
+    tags_of_all := nullif(common.tags::text[], '{}');
+    queue_of_all := (select q.name from dogged.queues q
+                      where q.name = coalesce(common.queue, (select d.queue from dogged.task_definitions d
+                                                              where d.name = common.name), 'default'));
     with inserted as (
       insert into dogged.tasks_live (queue, name, args, run_at, deferred, priority, trace_context, expires_at, tags)
-      select alike.queue, alike.name, t.args, coalesce(alike.run_at, now()), coalesce(alike.run_at > now(), false),
-             coalesce(alike.priority, 0), alike.trace_context, alike.expires_at, alike.tags
+      select queue_of_all, common.name, t.args, coalesce(common.run_at, now()), coalesce(common.run_at > now(), false),
+             coalesce(common.priority, 0), common.trace_context, common.expires_at, tags_of_all
         from unnest(enqueue_many.args) as t (args)
-       where alike.queue is not null
-         and dogged.is_sound_task(alike.name, false, t.args, max_args_bytes, alike.run_at, alike.priority,
-                                  alike.trace_context, alike.expires_at, alike.tags)
+       where queue_of_all is not null
+         and dogged.is_sound_task(common.name, t.args, max_args_bytes, common.run_at, common.priority, common.trace_context,
+                                  common.expires_at, tags_of_all)
       returning id
     )
     select array_agg(inserted.id) into ids from inserted;
@@ -291,18 +300,17 @@ begin
       select q.name, t.name, t.args, coalesce(t.run_at, now()), coalesce(t.run_at > now(), false), coalesce(t.priority, 0),
              t.trace_context, t.expires_at, t.tags
         -- offset 0: the text of tags is read once, and not each time that it is looked at.
-        from (select g.name, g.args, g.queue, g.run_at, g.priority, g.trace_context, g.expires_at,
-                     nullif(g.tags::text[], '{}') as tags, g.position
-                from unnest(dogged.one_for_each(names, tasks), enqueue_many.args, dogged.one_for_each(queues, tasks),
-                            dogged.one_for_each(run_ats, tasks), dogged.one_for_each(priorities, tasks),
-                            dogged.one_for_each(trace_contexts, tasks), dogged.one_for_each(expires_ats, tasks),
-                            dogged.one_for_each(enqueue_many.tags, tasks))
+        from (select coalesce(g.name, common.name) as name, g.args, coalesce(g.queue, common.queue) as queue,
+                     coalesce(g.run_at, common.run_at) as run_at, coalesce(g.priority, common.priority) as priority,
+                     coalesce(g.trace_context, common.trace_context) as trace_context,
+                     coalesce(g.expires_at, common.expires_at) as expires_at,
+                     nullif(coalesce(g.tags, common.tags)::text[], '{}') as tags, g.position
+                from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts, expires_ats, enqueue_many.tags)
                        with ordinality as g (name, args, queue, run_at, priority, trace_context, expires_at, tags, position)
               offset 0) t
         left join dogged.task_definitions d on d.name = t.name
         join dogged.queues q on q.name = coalesce(t.queue, d.queue, 'default')
-       where dogged.is_sound_task(t.name, d.name is not null, t.args, max_args_bytes, t.run_at, t.priority, t.trace_context,
-                                  t.expires_at, t.tags)
+       where dogged.is_sound_task(t.name, t.args, max_args_bytes, t.run_at, t.priority, t.trace_context, t.expires_at, t.tags)
        order by t.position
       returning id
     )
@@ -311,16 +319,19 @@ begin
 
   if cardinality(ids) is distinct from tasks then
     select t.*, coalesce(t.queue, d.queue, 'default') as queue_used into bad
-      from unnest(dogged.one_for_each(names, tasks), enqueue_many.args, dogged.one_for_each(queues, tasks),
-                  dogged.one_for_each(run_ats, tasks), dogged.one_for_each(priorities, tasks),
-                  dogged.one_for_each(trace_contexts, tasks), dogged.one_for_each(expires_ats, tasks),
-                  dogged.one_for_each(enqueue_many.tags, tasks))
-             with ordinality as t (name, args, queue, run_at, priority, trace_context, expires_at, tags, position)
+      from (select coalesce(g.name, common.name) as name, g.args, coalesce(g.queue, common.queue) as queue,
+                   coalesce(g.run_at, common.run_at) as run_at, coalesce(g.priority, common.priority) as priority,
+                   coalesce(g.trace_context, common.trace_context) as trace_context,
+                   coalesce(g.expires_at, common.expires_at) as expires_at,
+                   coalesce(g.tags, common.tags)::text[] as tags, g.position
+              from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts, expires_ats, enqueue_many.tags)
+                     with ordinality as g (name, args, queue, run_at, priority, trace_context, expires_at, tags, position)
+            offset 0) t
       left join dogged.task_definitions d on d.name = t.name
       left join dogged.queues q on q.name = coalesce(t.queue, d.queue, 'default')
      where (q.name is not null
-            and dogged.is_sound_task(t.name, d.name is not null, t.args, max_args_bytes, t.run_at, t.priority,
-                                     t.trace_context, t.expires_at, t.tags::text[])) is not true
+            and dogged.is_sound_task(t.name, t.args, max_args_bytes, t.run_at, t.priority, t.trace_context, t.expires_at,
+                                     t.tags)) is not true
      order by t.position
      limit 1;
     if not found then
@@ -328,23 +339,25 @@ begin
         using hint = 'Nothing was enqueued: do it again.', errcode = 'serialization_failure';
     end if;
     perform dogged.refuse_task(bad.name, bad.args, bad.queue_used, bad.run_at, coalesce(bad.priority, 0), bad.trace_context,
-                               bad.expires_at, bad.tags::text[]);
+                               bad.expires_at, bad.tags);
   end if;
 
-  if exists (select from dogged.queues q where q.max_depth is not null) then
-    perform dogged.require_room(array(
-      select coalesce(t.queue, d.queue, 'default')
-        from unnest(dogged.one_for_each(names, tasks), dogged.one_for_each(queues, tasks)) as t (name, queue)
-        left join dogged.task_definitions d on d.name = t.name));
-  end if;
-
+  has_limits := exists (select from dogged.queues q where q.max_depth is not null);
   -- After the insert, with a snapshot of its own: a worker that falls asleep meanwhile either sees the rows or waits for
   -- this transaction to end (fall_asleep.sql). An older snapshot cannot tell, so it wakes them in any case.
-  if current_setting('transaction_isolation') <> 'read committed'
-     or exists (select from dogged.workers w where w.asleep) then
-    select array_agg(distinct coalesce(t.queue, d.queue, 'default')) into queues_used
-      from unnest(dogged.one_for_each(names, tasks), dogged.one_for_each(queues, tasks)) as t (name, queue)
-      left join dogged.task_definitions d on d.name = t.name;
+  some_may_sleep := current_setting('transaction_isolation') <> 'read committed'
+                    or exists (select from dogged.workers w where w.asleep);
+  if not has_limits and not some_may_sleep then return ids; end if;
+
+  queues_used := case when are_alike then array[queue_of_all] else array(
+    select coalesce(t.queue, common.queue, d.queue, 'default')
+      from unnest(names, enqueue_many.args, queues) as t (name, args, queue)
+      left join dogged.task_definitions d on d.name = coalesce(t.name, common.name)) end;
+  if has_limits then
+    perform dogged.require_room(case when are_alike then array_fill(queue_of_all, array[tasks]) else queues_used end);
+  end if;
+  if some_may_sleep then
+    queues_used := array(select distinct u.queue from unnest(queues_used) as u (queue));
     if current_setting('transaction_isolation') <> 'read committed'
        or exists (select from dogged.workers w where w.asleep and w.queues ?| queues_used) then
       perform pg_notify('dogged.wake', case when cardinality(queues_used) = 1 then queues_used[1] else '' end);
@@ -379,8 +392,8 @@ begin
     from dogged.queues q
    where q.name operator(pg_catalog.=) coalesce(enqueue.queue, (select d.queue from dogged.task_definitions d
                                                                  where d.name operator(pg_catalog.=) enqueue.name), 'default')
-     and dogged.is_sound_task(enqueue.name, false, enqueue.args, (select s.max_args_bytes from dogged.settings s),
-                              enqueue.run_at, enqueue.priority, enqueue.trace_context, enqueue.expires_at, enqueue.tags)
+     and dogged.is_sound_task(enqueue.name, enqueue.args, (select s.max_args_bytes from dogged.settings s), enqueue.run_at,
+                              enqueue.priority, enqueue.trace_context, enqueue.expires_at, enqueue.tags)
      and (q.max_depth is null or dogged.has_room(q.name, q.max_depth, 1))
   returning id, queue into new_id, queue_used;
 

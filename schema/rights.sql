@@ -106,7 +106,6 @@ select r.object, r.privileges, r.roles, r.except_columns
     ('is_sound_task', 'execute', '{}', '{}'),
     ('refuse_task', 'execute', '{}', '{}'),
     ('refuse_arrays', 'execute', '{}', '{}'),
-    ('one_for_each', 'execute', '{}', '{}'),
     ('has_room', 'execute as owner', '{}', '{}'),
     ('held_of_queue', 'execute as owner', '{}', '{}'),
     ('require_room', 'execute', '{}', '{}'),

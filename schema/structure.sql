@@ -409,8 +409,8 @@ begin
     from dogged.queues q
    where q.name operator(pg_catalog.=) coalesce(enqueue.queue, (select d.queue from dogged.task_definitions d
                                                                  where d.name operator(pg_catalog.=) enqueue.name), 'default')
-     and dogged.is_sound_task(enqueue.name, false, enqueue.args, (select s.max_args_bytes from dogged.settings s),
-                              enqueue.run_at, enqueue.priority, enqueue.trace_context, enqueue.expires_at, enqueue.tags)
+     and dogged.is_sound_task(enqueue.name, enqueue.args, (select s.max_args_bytes from dogged.settings s), enqueue.run_at,
+                              enqueue.priority, enqueue.trace_context, enqueue.expires_at, enqueue.tags)
      and (q.max_depth is null or dogged.has_room(q.name, q.max_depth, 1))
   returning id, queue into new_id, queue_used;
 
@@ -445,9 +445,13 @@ declare
   are_alike constant boolean :=  -- but for their args
     greatest(cardinality(names), cardinality(queues), cardinality(run_ats), cardinality(priorities),
              cardinality(trace_contexts), cardinality(expires_ats), cardinality(enqueue_many.tags)) = 1;
-  alike record;  -- what they have in common then
+  common record;  -- what there is one element of
+  queue_of_all text;  -- if they are alike; the same below
+  tags_of_all text[];
   ids bigint[];
   bad record;
+  has_limits boolean;
+  some_may_sleep boolean;
   queues_used text[];
 begin
   if (tasks is not null and cardinality(names) in (1, tasks)
@@ -463,22 +467,37 @@ begin
   end if;
   if tasks = 0 then return '{}'; end if;
 
+  select g.* into common
+    from unnest(case when cardinality(names) = 1 then names end,
+                case when cardinality(queues) = 1 then queues end,
+                case when cardinality(run_ats) = 1 then run_ats end,
+                case when cardinality(priorities) = 1 then priorities end,
+                case when cardinality(trace_contexts) = 1 then trace_contexts end,
+                case when cardinality(expires_ats) = 1 then expires_ats end,
+                case when cardinality(enqueue_many.tags) = 1 then enqueue_many.tags end)
+           as g (name, queue, run_at, priority, trace_context, expires_at, tags);
+  if cardinality(names) = 1 then names := null; end if;
+  if cardinality(queues) = 1 then queues := null; end if;
+  if cardinality(run_ats) = 1 then run_ats := null; end if;
+  if cardinality(priorities) = 1 then priorities := null; end if;
+  if cardinality(trace_contexts) = 1 then trace_contexts := null; end if;
+  if cardinality(expires_ats) = 1 then expires_ats := null; end if;
+  if cardinality(enqueue_many.tags) = 1 then tags := null; end if;
+
   -- Each insert is in the order of the tasks, and so are the ids that it gives.
   if are_alike then
-    select names[1] as name, run_ats[1] as run_at, priorities[1] as priority, trace_contexts[1] as trace_context,
-           expires_ats[1] as expires_at, nullif(enqueue_many.tags[1]::text[], '{}') as tags,
-           (select q.name from dogged.queues q
-             where q.name = coalesce(queues[1], (select d.queue from dogged.task_definitions d where d.name = names[1]),
-                                     'default')) as queue
-      into alike;
+    tags_of_all := nullif(common.tags::text[], '{}');
+    queue_of_all := (select q.name from dogged.queues q
+                      where q.name = coalesce(common.queue, (select d.queue from dogged.task_definitions d
+                                                              where d.name = common.name), 'default'));
     with inserted as (
       insert into dogged.tasks_live (queue, name, args, run_at, deferred, priority, trace_context, expires_at, tags)
-      select alike.queue, alike.name, t.args, coalesce(alike.run_at, now()), coalesce(alike.run_at > now(), false),
-             coalesce(alike.priority, 0), alike.trace_context, alike.expires_at, alike.tags
+      select queue_of_all, common.name, t.args, coalesce(common.run_at, now()), coalesce(common.run_at > now(), false),
+             coalesce(common.priority, 0), common.trace_context, common.expires_at, tags_of_all
         from unnest(enqueue_many.args) as t (args)
-       where alike.queue is not null
-         and dogged.is_sound_task(alike.name, false, t.args, max_args_bytes, alike.run_at, alike.priority,
-                                  alike.trace_context, alike.expires_at, alike.tags)
+       where queue_of_all is not null
+         and dogged.is_sound_task(common.name, t.args, max_args_bytes, common.run_at, common.priority, common.trace_context,
+                                  common.expires_at, tags_of_all)
       returning id
     )
     select array_agg(inserted.id) into ids from inserted;
@@ -488,18 +507,17 @@ begin
       select q.name, t.name, t.args, coalesce(t.run_at, now()), coalesce(t.run_at > now(), false), coalesce(t.priority, 0),
              t.trace_context, t.expires_at, t.tags
         -- offset 0: the text of tags is read once, and not each time that it is looked at.
-        from (select g.name, g.args, g.queue, g.run_at, g.priority, g.trace_context, g.expires_at,
-                     nullif(g.tags::text[], '{}') as tags, g.position
-                from unnest(dogged.one_for_each(names, tasks), enqueue_many.args, dogged.one_for_each(queues, tasks),
-                            dogged.one_for_each(run_ats, tasks), dogged.one_for_each(priorities, tasks),
-                            dogged.one_for_each(trace_contexts, tasks), dogged.one_for_each(expires_ats, tasks),
-                            dogged.one_for_each(enqueue_many.tags, tasks))
+        from (select coalesce(g.name, common.name) as name, g.args, coalesce(g.queue, common.queue) as queue,
+                     coalesce(g.run_at, common.run_at) as run_at, coalesce(g.priority, common.priority) as priority,
+                     coalesce(g.trace_context, common.trace_context) as trace_context,
+                     coalesce(g.expires_at, common.expires_at) as expires_at,
+                     nullif(coalesce(g.tags, common.tags)::text[], '{}') as tags, g.position
+                from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts, expires_ats, enqueue_many.tags)
                        with ordinality as g (name, args, queue, run_at, priority, trace_context, expires_at, tags, position)
               offset 0) t
         left join dogged.task_definitions d on d.name = t.name
         join dogged.queues q on q.name = coalesce(t.queue, d.queue, 'default')
-       where dogged.is_sound_task(t.name, d.name is not null, t.args, max_args_bytes, t.run_at, t.priority, t.trace_context,
-                                  t.expires_at, t.tags)
+       where dogged.is_sound_task(t.name, t.args, max_args_bytes, t.run_at, t.priority, t.trace_context, t.expires_at, t.tags)
        order by t.position
       returning id
     )
@@ -508,16 +526,19 @@ begin
 
   if cardinality(ids) is distinct from tasks then
     select t.*, coalesce(t.queue, d.queue, 'default') as queue_used into bad
-      from unnest(dogged.one_for_each(names, tasks), enqueue_many.args, dogged.one_for_each(queues, tasks),
-                  dogged.one_for_each(run_ats, tasks), dogged.one_for_each(priorities, tasks),
-                  dogged.one_for_each(trace_contexts, tasks), dogged.one_for_each(expires_ats, tasks),
-                  dogged.one_for_each(enqueue_many.tags, tasks))
-             with ordinality as t (name, args, queue, run_at, priority, trace_context, expires_at, tags, position)
+      from (select coalesce(g.name, common.name) as name, g.args, coalesce(g.queue, common.queue) as queue,
+                   coalesce(g.run_at, common.run_at) as run_at, coalesce(g.priority, common.priority) as priority,
+                   coalesce(g.trace_context, common.trace_context) as trace_context,
+                   coalesce(g.expires_at, common.expires_at) as expires_at,
+                   coalesce(g.tags, common.tags)::text[] as tags, g.position
+              from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts, expires_ats, enqueue_many.tags)
+                     with ordinality as g (name, args, queue, run_at, priority, trace_context, expires_at, tags, position)
+            offset 0) t
       left join dogged.task_definitions d on d.name = t.name
       left join dogged.queues q on q.name = coalesce(t.queue, d.queue, 'default')
      where (q.name is not null
-            and dogged.is_sound_task(t.name, d.name is not null, t.args, max_args_bytes, t.run_at, t.priority,
-                                     t.trace_context, t.expires_at, t.tags::text[])) is not true
+            and dogged.is_sound_task(t.name, t.args, max_args_bytes, t.run_at, t.priority, t.trace_context, t.expires_at,
+                                     t.tags)) is not true
      order by t.position
      limit 1;
     if not found then
@@ -525,23 +546,25 @@ begin
         using hint = 'Nothing was enqueued: do it again.', errcode = 'serialization_failure';
     end if;
     perform dogged.refuse_task(bad.name, bad.args, bad.queue_used, bad.run_at, coalesce(bad.priority, 0), bad.trace_context,
-                               bad.expires_at, bad.tags::text[]);
+                               bad.expires_at, bad.tags);
   end if;
 
-  if exists (select from dogged.queues q where q.max_depth is not null) then
-    perform dogged.require_room(array(
-      select coalesce(t.queue, d.queue, 'default')
-        from unnest(dogged.one_for_each(names, tasks), dogged.one_for_each(queues, tasks)) as t (name, queue)
-        left join dogged.task_definitions d on d.name = t.name));
-  end if;
-
+  has_limits := exists (select from dogged.queues q where q.max_depth is not null);
   -- After the insert, with a snapshot of its own: a worker that falls asleep meanwhile either sees the rows or waits for
   -- this transaction to end (fall_asleep.sql). An older snapshot cannot tell, so it wakes them in any case.
-  if current_setting('transaction_isolation') <> 'read committed'
-     or exists (select from dogged.workers w where w.asleep) then
-    select array_agg(distinct coalesce(t.queue, d.queue, 'default')) into queues_used
-      from unnest(dogged.one_for_each(names, tasks), dogged.one_for_each(queues, tasks)) as t (name, queue)
-      left join dogged.task_definitions d on d.name = t.name;
+  some_may_sleep := current_setting('transaction_isolation') <> 'read committed'
+                    or exists (select from dogged.workers w where w.asleep);
+  if not has_limits and not some_may_sleep then return ids; end if;
+
+  queues_used := case when are_alike then array[queue_of_all] else array(
+    select coalesce(t.queue, common.queue, d.queue, 'default')
+      from unnest(names, enqueue_many.args, queues) as t (name, args, queue)
+      left join dogged.task_definitions d on d.name = coalesce(t.name, common.name)) end;
+  if has_limits then
+    perform dogged.require_room(case when are_alike then array_fill(queue_of_all, array[tasks]) else queues_used end);
+  end if;
+  if some_may_sleep then
+    queues_used := array(select distinct u.queue from unnest(queues_used) as u (queue));
     if current_setting('transaction_isolation') <> 'read committed'
        or exists (select from dogged.workers w where w.asleep and w.queues ?| queues_used) then
       perform pg_notify('dogged.wake', case when cardinality(queues_used) = 1 then queues_used[1] else '' end);
@@ -826,11 +849,11 @@ end $$;
 
 COMMENT ON FUNCTION dogged.import_dead_letters(letters jsonb[]) IS 'Puts dead letters back as export_dead_letters wrote them, under their ids, in the caller''s transaction. For each, by its place: imported; id_taken: there is a task of that id, or was another one; no_queue; too_old: settings.keep_failed_days, or its queue''s own, are over. Error 22023 for what is none.';
 
-CREATE FUNCTION dogged.is_sound_task(name text, is_known boolean, args jsonb, max_args_bytes integer, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[]) RETURNS boolean
+CREATE FUNCTION dogged.is_sound_task(name text, args jsonb, max_args_bytes integer, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[]) RETURNS boolean
     LANGUAGE sql STABLE
-    RETURN ((is_known OR ((name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$'::text) AND (octet_length(name) <= 128))) AND (octet_length((args)::text) <= max_args_bytes) AND ((run_at IS NULL) OR ((run_at >= (now() - '00:05:00'::interval)) AND (run_at <= (now() + '10 years'::interval)))) AND ((priority IS NULL) OR ((priority >= '-32768'::integer) AND (priority <= 32767))) AND ((trace_context IS NULL) OR (octet_length(trace_context) <= 512)) AND ((expires_at IS NULL) OR ((expires_at > GREATEST(now(), run_at)) AND (expires_at <= (now() + '10 years'::interval)))) AND dogged.are_sound_tags(tags));
+    RETURN ((name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$'::text) AND (octet_length(name) <= 128) AND (octet_length((args)::text) <= max_args_bytes) AND ((run_at IS NULL) OR ((run_at >= (now() - '00:05:00'::interval)) AND (run_at <= (now() + '10 years'::interval)))) AND ((priority IS NULL) OR ((priority >= '-32768'::integer) AND (priority <= 32767))) AND ((trace_context IS NULL) OR (octet_length(trace_context) <= 512)) AND ((expires_at IS NULL) OR ((expires_at > GREATEST(now(), run_at)) AND (expires_at <= (now() + '10 years'::interval)))) AND dogged.are_sound_tags(tags));
 
-COMMENT ON FUNCTION dogged.is_sound_task(name text, is_known boolean, args jsonb, max_args_bytes integer, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[]) IS 'Internal: whether enqueue takes a task, if its queue exists. is_known: it is known that a worker has declared the task, so its name is sound.';
+COMMENT ON FUNCTION dogged.is_sound_task(name text, args jsonb, max_args_bytes integer, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[]) IS 'Internal: whether enqueue takes a task, if its queue exists.';
 
 CREATE FUNCTION dogged.keep_rows_of_day(parent text, source text, day date) RETURNS bigint
     LANGUAGE plpgsql
@@ -1186,15 +1209,6 @@ begin
 end $$;
 
 COMMENT ON FUNCTION dogged.note_call(producer uuid, call bigint, task_ids bigint[], answer text) IS 'Internal: notes what a producer''s call has enqueued or answered, in the transaction that does it, and gives the ids back. An error where that call, or a later one, is on record: so a call that is repeated does not take effect twice. Without a producer nothing is noted. task_ids: in the order in which they were given out.';
-
-CREATE FUNCTION dogged.one_for_each(given anyarray, tasks integer) RETURNS anyarray
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS $$
-  select case when pg_catalog.cardinality(one_for_each.given) operator(pg_catalog.=) 1
-              then pg_catalog.array_fill(one_for_each.given[1], array[one_for_each.tasks]) else one_for_each.given end
-$$;
-
-COMMENT ON FUNCTION dogged.one_for_each(given anyarray, tasks integer) IS 'Internal: an array of enqueue_many with an element for each task; null if it has none.';
 
 CREATE FUNCTION dogged.pause_queue(name text, until timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -3029,7 +3043,7 @@ CREATE VIEW dogged.rights AS
     r.privileges,
     r.roles,
     r.except_columns
-   FROM ( VALUES ('schema_migrations'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('schema_files'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('rights'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'update'::text,'{operator}'::text[],'{only_row,role_prefix}'::text[]), ('queues'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('queue_depths'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('workers'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('workers'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('claims'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('claims'::text,'insert, delete'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('circuits'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'update'::text,'{worker,operator}'::text[],'{}'::text[]), ('producer_calls'::text,'select'::text,'{}'::text[],'{}'::text[]), ('tasks'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_live'::text,'select, update, delete'::text,'{worker}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('task_attempts_default'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('tasks_id_seq'::text,'select, usage'::text,'{worker}'::text[],'{}'::text[]), ('task_attempts'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_attempts'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('audit'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('audit'::text,'select'::text,'{viewer}'::text[],'{details}'::text[]), ('redacted_tasks'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_timeline'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letters'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('queue_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('recent_figures'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('worker_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('partitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('enqueue'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_many'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('note_call'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('reserve_producer'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('call_made'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('answer_made'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('create_queue'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('complete_in'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('refuse_completion'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('moment_ago'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('place_in_front'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('make_partitions'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('drop_oldest_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('kept_days_to_thin'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('thin_kept_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_workers'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_calls'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('redacted'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_fingerprint'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('are_sound_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('mistake_in_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tags_of_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('dead_letter_matches'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letter_standing'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('export_dead_letters'::text,'execute'::text,'{operator}'::text[],'{}'::text[]), ('import_dead_letters'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('cancel'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('reschedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('pause_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('resume_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('set_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('record_audit'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('is_sound_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_arrays'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('one_for_each'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('has_room'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('held_of_queue'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('require_room'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_for_depth'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('prepare_to_count'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tell_of_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_name'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('nearest_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('lock_queue'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_longer_than_all'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_actor'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_read_committed'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_dead_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_partition'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('days_to_make'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_attempts'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_tasks'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('queues_keeping'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('keep_rows_of_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('replace_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_bad_retention'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_history'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_audit'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_to_forget_worker'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('role_names'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_roles'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('revoke_rights'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('grant_rights'::text,'execute'::text,'{}'::text[],'{}'::text[])) r(object, privileges, roles, except_columns);
+   FROM ( VALUES ('schema_migrations'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('schema_files'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('rights'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'update'::text,'{operator}'::text[],'{only_row,role_prefix}'::text[]), ('queues'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('queue_depths'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('workers'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('workers'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('claims'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('claims'::text,'insert, delete'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('circuits'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'update'::text,'{worker,operator}'::text[],'{}'::text[]), ('producer_calls'::text,'select'::text,'{}'::text[],'{}'::text[]), ('tasks'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_live'::text,'select, update, delete'::text,'{worker}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('task_attempts_default'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('tasks_id_seq'::text,'select, usage'::text,'{worker}'::text[],'{}'::text[]), ('task_attempts'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_attempts'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('audit'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('audit'::text,'select'::text,'{viewer}'::text[],'{details}'::text[]), ('redacted_tasks'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_timeline'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letters'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('queue_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('recent_figures'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('worker_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('partitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('enqueue'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_many'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('note_call'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('reserve_producer'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('call_made'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('answer_made'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('create_queue'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('complete_in'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('refuse_completion'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('moment_ago'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('place_in_front'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('make_partitions'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('drop_oldest_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('kept_days_to_thin'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('thin_kept_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_workers'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_calls'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('redacted'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_fingerprint'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('are_sound_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('mistake_in_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tags_of_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('dead_letter_matches'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letter_standing'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('export_dead_letters'::text,'execute'::text,'{operator}'::text[],'{}'::text[]), ('import_dead_letters'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('cancel'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('reschedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('pause_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('resume_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('set_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('record_audit'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('is_sound_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_arrays'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('has_room'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('held_of_queue'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('require_room'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_for_depth'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('prepare_to_count'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tell_of_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_name'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('nearest_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('lock_queue'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_longer_than_all'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_actor'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_read_committed'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_dead_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_partition'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('days_to_make'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_attempts'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_tasks'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('queues_keeping'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('keep_rows_of_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('replace_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_bad_retention'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_history'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_audit'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_to_forget_worker'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('role_names'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_roles'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('revoke_rights'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('grant_rights'::text,'execute'::text,'{}'::text[],'{}'::text[])) r(object, privileges, roles, except_columns);
 
 COMMENT ON VIEW dogged.rights IS 'Who may use which table, view, sequence or function: what `dogged migrate` grants where `dogged migrate --roles` has made the roles.';
 

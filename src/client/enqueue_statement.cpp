@@ -2,7 +2,7 @@
 #include "client/enqueue_statement.hpp"
 
 #include <algorithm>
-#include <iterator>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -109,7 +109,8 @@ db::Params params_of(const NewTask& task) {
 /// An array, of one element where all are alike: enqueue_many is faster then.
 template <class T>
 void add_array(db::Params& params, std::vector<T> values) {
-  if (std::equal(std::next(values.begin()), values.end(), values.begin())) values.resize(1);
+  const bool are_alike = std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>{}) == values.end();
+  if (are_alike && values.size() > 1) values.resize(1);
   params.add(values);
 }
 

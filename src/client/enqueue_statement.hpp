@@ -23,8 +23,8 @@ struct EnqueueStatement {
   db::Params params;
 };
 
-/// Gives a row `id` for each of `tasks`, of which there is one at least, and notes the call if it has a `key`. Throws
-/// InvalidInput for what PostgreSQL could only refuse with a less helpful message.
+/// Gives the ids of `tasks`, of which there is one at least, as rows of a `first` and a `last` one, and notes the call
+/// if it has a `key`. Throws InvalidInput for what PostgreSQL could only refuse with a less helpful message.
 [[nodiscard]] EnqueueStatement enqueue_statement(const std::vector<NewTask>& tasks,
                                                  const std::optional<CallKey>& key = {});
 

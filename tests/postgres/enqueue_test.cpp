@@ -119,6 +119,19 @@ TEST_CASE("in SQL an array with one element is for all tasks, whether the others
                        "expires_at = enqueued_at + interval '2 hours' and tags = '{eu,vip}'") == "6");
 }
 
+TEST_CASE("in SQL the only element of an array counts wherever the array begins, and however many dimensions it has") {
+  TestDatabase database;
+  database.run("select dogged.create_queue('mail')");
+  for (const std::string names : {"'[0:0]={a}'", "'{{a}}'", "'{a,a}'"}) {
+    database.run(
+        "select dogged.enqueue_many(" + names +
+        ", '[0:1]={1,2}', queues => '[0:0]={mail}', priorities => '{{-5}}', trace_contexts => '[7:7]={trace}', "
+        "run_ats => array[array[now() + interval '1 hour']], tags => '[0:0]={\"{eu,vip}\"}')");
+  }
+  CHECK(database.value("select count(*) as value from dogged.tasks where name = 'a' and queue = 'mail' and "
+                       "priority = -5 and trace_context = 'trace' and deferred and tags = '{eu,vip}'") == "6");
+}
+
 TEST_CASE("tasks that are alike but for their args have what they are enqueued with, in the order of their args") {
   TestDatabase database;
   database.run("select dogged.create_queue('mail')");

@@ -429,7 +429,7 @@ TEST_CASE("every function pins its search_path, or was bound to what it names wh
   CHECK(database.value(
             "select coalesce(string_agg(p.proname, ', '), '') as value from pg_proc p where p.pronamespace = " +
             of_schema +
-            " and p.prosqlbody is null and p.proname not in ('enqueue', 'note_call', 'one_for_each') "
+            " and p.prosqlbody is null and p.proname not in ('enqueue', 'note_call') "
             "and not coalesce('search_path=pg_catalog, pg_temp' = any (p.proconfig), false)") == "");
 }
 

@@ -60,6 +60,20 @@ TEST_CASE("a sleeping worker picks up a task at once") {
   }
 }
 
+TEST_CASE("a sleeping worker picks up tasks that are enqueued together, whether they are alike or not") {
+  TestDatabase database;
+  RunningWorker worker{database, {does_nothing()}, no_polling()};
+  Client client = database.client();
+  const NewTask task{std::string{work.name()}};
+  const NewTask urgent{std::string{work.name()}, "{}", {.priority = -1}};
+  const NewTask elsewhere{"nobody.knows.it"};
+  for (const std::vector<NewTask>& tasks : {std::vector{task, task}, {task, urgent}, {task, elsewhere}}) {
+    REQUIRE(worker_is_asleep(database, worker.id()));
+    const TaskId id = client.enqueue_many(tasks).front();
+    REQUIRE(eventually([&] { return database.status_of(id) == "succeeded"; }));
+  }
+}
+
 TEST_CASE("a sleeping worker picks up a task that falls due") {
   TestDatabase database;
   RunningWorker worker{database, {does_nothing()}, no_polling()};

@@ -19,8 +19,8 @@ struct SqlCall {
   std::vector<std::optional<std::string>> params;  ///< $1, $2, … as text; nothing is null
 };
 
-/// Enqueues `tasks`; gives a row `id` for each. Throws InvalidInput for what Client::enqueue_many refuses without
-/// asking the database, and for the name of a schema that cannot be one.
+/// Enqueues `tasks`; gives their ids as rows of a `first` and a `last` one. Throws InvalidInput for what
+/// Client::enqueue_many refuses without asking the database, and for the name of a schema that cannot be one.
 [[nodiscard]] SqlCall enqueue_call(const std::vector<NewTask>& tasks, const std::string& schema);
 
 /// Ends an attempt as succeeded; an empty `result_json` is no result. Throws TaskError with INVALID_RESULT for a result
