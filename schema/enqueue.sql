@@ -18,7 +18,7 @@ comment on function dogged.are_sound_tags(text[]) is
 create or replace function dogged.is_sound_task(name text, args jsonb, max_args_bytes integer, run_at timestamptz, priority integer,
                                                 trace_context text, expires_at timestamptz, tags text[]) returns boolean
 language sql stable return
-  name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$' and octet_length(name) <= 128
+  octet_length(name) <= 128 and name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$'
   and octet_length(args::text) <= max_args_bytes
   and (run_at is null or run_at between now() - interval '5 minutes' and now() + interval '10 years')
   and (priority is null or priority between -32768 and 32767)
@@ -239,8 +239,8 @@ declare
     greatest(cardinality(names), cardinality(queues), cardinality(run_ats), cardinality(priorities),
              cardinality(trace_contexts), cardinality(expires_ats), cardinality(enqueue_many.tags)) = 1;
   common record;  -- what there is one element of
-  queue_of_all text;  -- if they are alike; the same below
   tags_of_all text[];
+  queue_of_all text;  -- if they are alike
   ids bigint[];
   bad record;
   has_limits boolean;
@@ -276,10 +276,10 @@ begin
   if cardinality(trace_contexts) = 1 then trace_contexts := null; end if;
   if cardinality(expires_ats) = 1 then expires_ats := null; end if;
   if cardinality(enqueue_many.tags) = 1 then tags := null; end if;
+  tags_of_all := nullif(common.tags::text[], '{}');
 
   -- Each insert is in the order of the tasks, and so are the ids that it gives.
   if are_alike then
-    tags_of_all := nullif(common.tags::text[], '{}');
     queue_of_all := (select q.name from dogged.queues q
                       where q.name = coalesce(common.queue, (select d.queue from dogged.task_definitions d
                                                               where d.name = common.name), 'default'));
@@ -300,16 +300,16 @@ begin
       select q.name, t.name, t.args, coalesce(t.run_at, now()), coalesce(t.run_at > now(), false), coalesce(t.priority, 0),
              t.trace_context, t.expires_at, t.tags
         -- offset 0: the text of tags is read once, and not each time that it is looked at.
-        from (select coalesce(g.name, common.name) as name, g.args, coalesce(g.queue, common.queue) as queue,
-                     coalesce(g.run_at, common.run_at) as run_at, coalesce(g.priority, common.priority) as priority,
+        from (select coalesce(g.name, common.name) as name, g.args, g.queue, coalesce(g.run_at, common.run_at) as run_at,
+                     coalesce(g.priority, common.priority) as priority,
                      coalesce(g.trace_context, common.trace_context) as trace_context,
                      coalesce(g.expires_at, common.expires_at) as expires_at,
-                     nullif(coalesce(g.tags, common.tags)::text[], '{}') as tags, g.position
+                     coalesce(nullif(g.tags::text[], '{}'), tags_of_all) as tags, g.position
                 from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts, expires_ats, enqueue_many.tags)
                        with ordinality as g (name, args, queue, run_at, priority, trace_context, expires_at, tags, position)
               offset 0) t
         left join dogged.task_definitions d on d.name = t.name
-        join dogged.queues q on q.name = coalesce(t.queue, d.queue, 'default')
+        join dogged.queues q on q.name = coalesce(t.queue, common.queue, d.queue, 'default')
        where dogged.is_sound_task(t.name, t.args, max_args_bytes, t.run_at, t.priority, t.trace_context, t.expires_at, t.tags)
        order by t.position
       returning id
@@ -318,28 +318,27 @@ begin
   end if;
 
   if cardinality(ids) is distinct from tasks then
-    select t.*, coalesce(t.queue, d.queue, 'default') as queue_used into bad
-      from (select coalesce(g.name, common.name) as name, g.args, coalesce(g.queue, common.queue) as queue,
-                   coalesce(g.run_at, common.run_at) as run_at, coalesce(g.priority, common.priority) as priority,
-                   coalesce(g.trace_context, common.trace_context) as trace_context,
-                   coalesce(g.expires_at, common.expires_at) as expires_at,
-                   coalesce(g.tags, common.tags)::text[] as tags, g.position
-              from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts, expires_ats, enqueue_many.tags)
-                     with ordinality as g (name, args, queue, run_at, priority, trace_context, expires_at, tags, position)
-            offset 0) t
-      left join dogged.task_definitions d on d.name = t.name
-      left join dogged.queues q on q.name = coalesce(t.queue, d.queue, 'default')
-     where (q.name is not null
-            and dogged.is_sound_task(t.name, t.args, max_args_bytes, t.run_at, t.priority, t.trace_context, t.expires_at,
-                                     t.tags)) is not true
-     order by t.position
+    -- No join and no sort: it stops at the first, and what they have in common, which may be long, is not copied for each.
+    select coalesce(t.name, common.name) as name, t.args, w.queue, coalesce(t.run_at, common.run_at) as run_at,
+           coalesce(t.priority, common.priority, 0) as priority, coalesce(t.trace_context, common.trace_context) as trace_context,
+           coalesce(t.expires_at, common.expires_at) as expires_at, coalesce(t.tags::text[], tags_of_all) as tags
+      into bad
+      from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts, expires_ats, enqueue_many.tags)
+             as t (name, args, queue, run_at, priority, trace_context, expires_at, tags)
+     cross join lateral (
+       select coalesce(t.queue, common.queue, (select d.queue from dogged.task_definitions d
+                                                where d.name = coalesce(t.name, common.name)), 'default') as queue) w
+     where (exists (select from dogged.queues q where q.name = w.queue)
+            and dogged.is_sound_task(coalesce(t.name, common.name), t.args, max_args_bytes, coalesce(t.run_at, common.run_at),
+                                     coalesce(t.priority, common.priority), coalesce(t.trace_context, common.trace_context),
+                                     coalesce(t.expires_at, common.expires_at), coalesce(t.tags::text[], tags_of_all))
+           ) is not true
      limit 1;
     if not found then
       raise exception 'a queue, a definition or a setting was changed while tasks were enqueued'
         using hint = 'Nothing was enqueued: do it again.', errcode = 'serialization_failure';
     end if;
-    perform dogged.refuse_task(bad.name, bad.args, bad.queue_used, bad.run_at, coalesce(bad.priority, 0), bad.trace_context,
-                               bad.expires_at, bad.tags);
+    perform dogged.refuse_task(bad.name, bad.args, bad.queue, bad.run_at, bad.priority, bad.trace_context, bad.expires_at, bad.tags);
   end if;
 
   has_limits := exists (select from dogged.queues q where q.max_depth is not null);
@@ -351,7 +350,8 @@ begin
 
   queues_used := case when are_alike then array[queue_of_all] else array(
     select coalesce(t.queue, common.queue, d.queue, 'default')
-      from unnest(names, enqueue_many.args, queues) as t (name, args, queue)
+      from unnest(case when names is null and queues is null then array_fill(common.name, array[tasks]) else names end, queues)
+             as t (name, queue)
       left join dogged.task_definitions d on d.name = coalesce(t.name, common.name)) end;
   if has_limits then
     perform dogged.require_room(case when are_alike then array_fill(queue_of_all, array[tasks]) else queues_used end);

@@ -274,6 +274,7 @@ TEST_CASE("null args are refused in SQL, with what to write for a JSON null") {
 
 TEST_CASE("what is too long and all tasks of a call have in common is refused as for one, and not multiplied first") {
   TestDatabase database;
+  database.run("set temp_file_limit = 0");  // nor anywhere on the way
   for (const std::string priorities : {"null", "array_fill(0, array[9999]) || 1"}) {
     check_says(
         refused_in_sql(database,

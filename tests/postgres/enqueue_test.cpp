@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <dogged/detail/sql_call.hpp>
 #include <dogged/retry_metrics.hpp>
 
 #include "sql_statements.hpp"
@@ -92,6 +93,38 @@ TEST_CASE("SQL enqueues many by position, and null elements mean their defaults"
   CHECK(database.value("select dogged.enqueue_many('{a,b}', '{1,2}', priorities => '{7,null}') as value") == "{1,2}");
   CHECK(database.value("select string_agg(name || args || priority, ' ' order by id) as value from dogged.tasks") ==
         "a17 b20");
+}
+
+TEST_CASE("in SQL each task has its own of what differs, whichever array it is") {
+  TestDatabase database;
+  database.run("select dogged.create_queue('mail')");
+  const auto differ = [&](const std::string& array, const std::string& where) {
+    const std::string id = database.value("select (dogged.enqueue_many('{a}', '{1,2}', " + array + "))[2] as value");
+    CHECK(database.value("select string_agg((id >= " + id +
+                         ")::text, ',' order by id) as value from dogged.tasks where (" + where + ") and id >= " + id +
+                         " - 1") == "true");
+  };
+  differ("queues => '{null,mail}'", "queue = 'mail'");
+  differ("run_ats => array[null, now() + interval '1 hour']", "deferred");
+  differ("priorities => '{null,-5}'", "priority = -5");
+  differ("trace_contexts => '{null,trace}'", "trace_context = 'trace'");
+  differ("expires_ats => array[null, now() + interval '1 hour']", "expires_at is not null");
+  differ("tags => array[null, '{eu}']", "tags = '{eu}'");
+}
+
+TEST_CASE("the client sends one value for what all tasks share, and all values where one differs") {
+  const NewTask task{"a", "1", {.priority = 1}};
+  const NewTask other{"a", "2", {.priority = 2}};
+  constexpr std::size_t names = 0, args = 1, queues = 2, priorities = 5;
+  const auto sent = [](const std::vector<NewTask>& tasks) { return detail::enqueue_call(tasks, "dogged").params; };
+  const auto alike = sent({task, task, task});
+  CHECK(alike[names] == R"({"a"})");
+  CHECK(alike[args] == R"({"1","1","1"})");
+  CHECK(alike[queues] == std::nullopt);
+  CHECK(alike[priorities] == "{1}");
+  const auto different = sent({task, other, task});
+  CHECK(different[names] == R"({"a"})");
+  CHECK(different[priorities] == "{1,2,1}");
 }
 
 TEST_CASE("of no tasks SQL gives no ids") {

@@ -304,6 +304,11 @@ TEST_CASE("of many tasks that do not all fit into their queue none is enqueued")
                                    {.name = "a", .options = {.queue = "mail"}}};
   const auto error = error_of<QueueFull>([&] { client.enqueue_many(tasks); });
   CHECK(error.message() == "the queue \"mail\" is full: it holds 1 task, its limit is 3, and 3 more do not fit in");
+  const auto alike = error_of<QueueFull>([&] { client.enqueue_many({tasks.begin() + 1, tasks.end()}); });
+  CHECK(alike.message() == error.message());
+  const auto with_one_queue = error_of<DatabaseError>(
+      [&] { database.run("select dogged.enqueue_many('{a,b,c}', '{1,2,3}', queues => '{mail}')"); });
+  CHECK(contains(with_one_queue.message(), "it holds 1 task, its limit is 3, and 3 more do not fit in"));
   CHECK(database.count_tasks() == 1);
   client.enqueue_many({tasks.begin(), tasks.end() - 1});
   CHECK(database.count_tasks() == 4);

@@ -28,6 +28,12 @@ using test::TestDatabase;
 
 namespace {
 
+void define_a_b(TestDatabase& database) {
+  database.run(
+      "insert into dogged.task_definitions (name, queue, retry_policy, auto_retry_for, retry_lost, dead_letter, "
+      "max_losses, version) values ('a.b', 'default', '{}', '{}', true, true, 3, '1')");
+}
+
 constexpr Task<nlohmann::json> charge{"card.charge"};
 constexpr Task<nlohmann::json> settle{"card.settle"};
 constexpr Task<nlohmann::json, nlohmann::json> log_in{"log.in"};
@@ -333,7 +339,7 @@ TEST_CASE("making the roles again changes nothing, and keeps their prefix") {
   CHECK(rights() == before);
 }
 
-TEST_CASE("with another prefix the former roles lose their rights; without any it is the schema's name") {
+TEST_CASE("with another prefix the former roles lose their rights, and without any it is the schema's name") {
   TestDatabase database;
   const OwnRoles own{database, database.schema()};
   (void)migrate::make_roles(database.connection(), database.schema());
@@ -424,8 +430,7 @@ TEST_CASE("no function can be called by everyone") {
 
 TEST_CASE("every function pins its search_path, or was bound to what it names when it was made") {
   TestDatabase database;
-  // enqueue and note_call qualify each name instead (docs/decisions/0004); the next test holds them to it. one_for_each
-  // has to be inlined, and is called by enqueue_many alone.
+  // enqueue and note_call qualify each name instead (docs/decisions/0004); the next test holds them to it.
   CHECK(database.value(
             "select coalesce(string_agg(p.proname, ', '), '') as value from pg_proc p where p.pronamespace = " +
             of_schema +
@@ -489,16 +494,21 @@ TEST_CASE("what a caller puts in front of PostgreSQL's own functions is not run 
     set search_path to default)");
   (void)test::add_worker(database);
   database.run("update dogged.workers set asleep = true");
+  define_a_b(database);
 
   db::Connection producer{database.settings_of("producer")};
   run(producer, "select set_config('search_path', '" + trap + ", pg_catalog', false)");
   CHECK(contains(error_of<DatabaseError>([&] { run(producer, "select now()"); }).message(), "sprung"));
   run(producer, "select dogged.enqueue('a.b', '{}', 'default', '2030-01-01 00:00:00+00')");
+  run(producer, "select dogged.enqueue('a.b', '{}')");  // to the queue of its definition
+  const auto refused = error_of<InvalidInput>(
+      [&] { run(producer, "select dogged.enqueue('a.b', '{}', expires_at => '2000-01-01 00:00:00+00')"); });
+  CHECK(contains(refused.message(), "in the past"));
   run(producer, "select dogged.enqueue_many(array['a.b'], array['{}'::jsonb])");
   for (const std::string call_and_ids : {"1, '{}'", "2, '{1}'", "3, '{1, 3}'"}) {
     run(producer, "select dogged.note_call('11111111-1111-4111-8111-111111111111', " + call_and_ids + ")");
   }
-  CHECK(database.count_tasks() == 2);
+  CHECK(database.count_tasks() == 3);
   database.run("drop schema " + trap + " cascade");
 }
 
@@ -545,9 +555,7 @@ TEST_CASE("what the last worker declares is what is redacted") {
 
 TEST_CASE("JSON pointers name what is redacted as RFC 6901 says") {
   TestDatabase database;
-  database.run(
-      "insert into dogged.task_definitions (name, queue, retry_policy, auto_retry_for, retry_lost, dead_letter, "
-      "max_losses, version) values ('a.b', 'default', '{}', '{}', true, true, 3, '1')");
+  define_a_b(database);
   struct Case {
     std::string pointer, document, shown;
   };

@@ -49,7 +49,7 @@ std::string refused_in_sql(TestDatabase& database, const std::string& call) {
 
 }  // namespace
 
-TEST_CASE("a task's tags stand in its row, from C++, from SQL and in a transaction alike; no tags are null") {
+TEST_CASE("a task's tags stand in its row, from C++, from SQL and in a transaction alike, and no tags are null") {
   TestDatabase database;
   Client client = database.client();
   client.enqueue(work, no_args, tagged);
@@ -65,8 +65,9 @@ TEST_CASE("a task's tags stand in its row, from C++, from SQL and in a transacti
     transaction.commit();
   }
   database.run("select dogged.enqueue('work', tags => '{}')");
+  database.run("select dogged.enqueue_many('{work}', '{1}', tags => array['{}'])");
   CHECK(count_tagged(database, "tasks") == "7");
-  CHECK(database.value("select count(*) as value from dogged.tasks where tags is null") == "3");
+  CHECK(database.value("select count(*) as value from dogged.tasks where tags is null") == "4");
   CHECK(count_tagged(database, "task_overview") == "7");
   CHECK(count_tagged(database, "redacted_tasks") == "7");
 }

@@ -62,14 +62,14 @@ TEST_CASE("a sleeping worker picks up a task at once") {
 
 TEST_CASE("a sleeping worker picks up tasks that are enqueued together, whether they are alike or not") {
   TestDatabase database;
-  RunningWorker worker{database, {does_nothing()}, no_polling()};
-  Client client = database.client();
-  const NewTask task{std::string{work.name()}};
-  const NewTask urgent{std::string{work.name()}, "{}", {.priority = -1}};
-  const NewTask elsewhere{"nobody.knows.it"};
-  for (const std::vector<NewTask>& tasks : {std::vector{task, task}, {task, urgent}, {task, elsewhere}}) {
+  RunningWorker worker{database, {does_nothing({.queue = "mail"})}, no_polling()};
+  const std::string with_one_queue = "'{work,nobody.knows.it}', '{1,2}', queues => '{mail}'";
+  for (const std::string& tasks :
+       {std::string{"'{work}', '{1,2}'"}, std::string{"'{work}', '{1,2}', priorities => '{0,1}'"},
+        std::string{"'{work,nobody.knows.it}', '{1,2}'"}, with_one_queue}) {
+    INFO(tasks);
     REQUIRE(worker_is_asleep(database, worker.id()));
-    const TaskId id = client.enqueue_many(tasks).front();
+    const TaskId id = database.run("select (dogged.enqueue_many(" + tasks + "))[1] as id").one().number("id");
     REQUIRE(eventually([&] { return database.status_of(id) == "succeeded"; }));
   }
 }
@@ -274,6 +274,7 @@ TEST_CASE("where tasks come one after another, enqueue soon sends no notificatio
 
 TEST_CASE("enqueue with an older snapshot, which cannot tell who sleeps, notifies in any case") {
   TestDatabase database;
+  database.run("select dogged.create_queue('mail')");
   Listening listening{database};
   for (const std::string level : {"repeatable read", "serializable"}) {
     INFO(level);
@@ -282,6 +283,12 @@ TEST_CASE("enqueue with an older snapshot, which cannot tell who sleeps, notifie
       database.run("select dogged.enqueue('work')");
     });
     CHECK(listening.payloads() == Payloads{"default"});
+    database.connection().transaction([&] {
+      database.run("set transaction isolation level " + level);
+      database.run("select dogged.enqueue_many('{work}', '{1,2}')");
+      database.run("select dogged.enqueue_many('{work,other}', '{1,2}', queues => '{mail}')");
+    });
+    CHECK(listening.payloads() == Payloads{"default", "mail"});
   }
 }
 
