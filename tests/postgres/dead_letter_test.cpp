@@ -247,7 +247,7 @@ TEST_CASE("bad options of a replay are refused, and nothing is replayed") {
   CHECK(database.status_of(id) == "failed");
 }
 
-TEST_CASE("new args replace the old ones, which the audit keeps; such that are too large are refused") {
+TEST_CASE("new args replace the old ones, which the audit keeps, and such that are too large are refused") {
   TestDatabase database;
   const std::int64_t worker = add_worker(database);
   const TaskId id = dead_letter(database, worker);
@@ -261,7 +261,8 @@ TEST_CASE("new args replace the old ones, which the audit keeps; such that are t
   CHECK(results(database.connection(), "replay_many($1::bigint[], args => array['{\"n\": 2}'::jsonb])", {id}) ==
         "replayed");
   CHECK(database.value("select args::text as value from dogged.tasks_live") == "{\"n\": 2}");
-  CHECK(database.value("select details -> 'args' as value from dogged.audit") == "{\"n\": 12345678901234567890.5}");
+  CHECK(database.value("select details -> 'args' as value from dogged.audit where details ? 'args'") ==
+        "{\"n\": 12345678901234567890.5}");
 }
 
 TEST_CASE("a replay wakes a worker that sleeps") {

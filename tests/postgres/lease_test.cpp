@@ -373,7 +373,7 @@ TEST_CASE("what finished while the lease was in doubt counts if nobody has ended
   CHECK(database.history_of(id) == "1 succeeded false");
 }
 
-TEST_CASE("a name that a live worker has is refused; that of a dead one is taken over") {
+TEST_CASE("a name that a live worker has is refused, and that of a dead one is taken over") {
   TestDatabase database;
   auto settings = quick();
   settings.name = "one of a kind";

@@ -272,7 +272,7 @@ TEST_CASE("an interruption runs again however often it happens and whatever was 
   CHECK(after == Transition{Status::pending, Outcome::interrupted, std::nullopt, 3, 2, NextRun{}});
 }
 
-TEST_CASE("a task whose cancellation was requested ends, whatever its attempt came to; success stands") {
+TEST_CASE("a task whose cancellation was requested ends, whatever its attempt came to, and success stands") {
   for (const Case& one : all_cases()) {
     if (one.status != Status::running) continue;
     CAPTURE(one);

@@ -205,7 +205,7 @@ TEST_CASE("A setting for every operation may have no effect on one, and is shown
         std::string::npos);
 }
 
-TEST_CASE("A ceiling for every operation cuts; a delay of one operation above a lower ceiling is refused") {
+TEST_CASE("A ceiling for every operation cuts, and a delay of one operation above a lower ceiling is refused") {
   const RetryLayers layers{.preset = "cache_get"};
   const auto cut = resolved_in(environment_of({{"RETRY_INITIAL_BACKOFF_MS", "1000"}}), layers);
   CHECK(delay_range(cut.config.policy(), 1)->backoff == 50ms);
