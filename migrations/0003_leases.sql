@@ -37,8 +37,10 @@ comment on column dogged.workers.clock_ahead_ms is
 comment on column dogged.workers.clock_uncertainty_ms is
   'By how much clock_ahead_ms may be wrong: half of the time that the answer took.';
 
--- Which leases may have lapsed, and whose tasks are to be rescued: both are a handful, whatever the table's age.
-create index workers_lease on dogged.workers (lease_until) where lease_ended_at is null;
+-- Whose leases may lapse, and whose tasks are to be rescued: both are a handful, whatever the table's age. lease_until is in no index,
+-- and each page has room, so that a heartbeat changes no index (docs/decisions/0012).
+alter table dogged.workers set (fillfactor = 50);
+create index workers_lease on dogged.workers (id) where lease_ended_at is null;
 create index workers_to_rescue on dogged.workers (id) where lease_ended_at is not null and rescued_at is null;
 -- No two workers of one name at a time.
 create unique index workers_name on dogged.workers (name) where lease_ended_at is null and stopped_at is null;

@@ -2446,7 +2446,8 @@ CREATE TABLE dogged.workers (
     clock_uncertainty_ms bigint,
     CONSTRAINT workers_lease_ms_check CHECK ((lease_ms > 0)),
     CONSTRAINT workers_name_check CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 128)))
-);
+)
+WITH (fillfactor='50');
 
 COMMENT ON TABLE dogged.workers IS 'A row for each run of a worker process. Its id is the lease under which the worker holds tasks: what a worker reports is taken only where the task still names that id.';
 
@@ -3782,7 +3783,7 @@ CREATE INDEX tasks_live_waiting ON dogged.tasks_live USING btree (queue, COALESC
 
 CREATE INDEX workers_asleep ON dogged.workers USING btree (id) WHERE asleep;
 
-CREATE INDEX workers_lease ON dogged.workers USING btree (lease_until) WHERE (lease_ended_at IS NULL);
+CREATE INDEX workers_lease ON dogged.workers USING btree (id) WHERE (lease_ended_at IS NULL);
 
 CREATE UNIQUE INDEX workers_name ON dogged.workers USING btree (name) WHERE ((lease_ended_at IS NULL) AND (stopped_at IS NULL));
 

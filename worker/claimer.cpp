@@ -186,7 +186,7 @@ void Claimer::step() {
   if (SteadyClock::now() >= give_back_unknown_at_) give_back_unknown();
   if (SteadyClock::now() >= look_for_stale_at_) give_back_stale();
   end_expired();
-  if (SteadyClock::now() >= look_at_) look_everywhere();
+  if (SteadyClock::now() >= look_at_) asleep_&& settled_ ? look_for_missed() : look_everywhere();
   if (SteadyClock::now() >= look_soon_at_) look_soon();
   refresh_circuits();
   follow_queues();
@@ -647,12 +647,11 @@ bool Claimer::promote_due() {
                        : looks_by_itself         ? ask_due_while_awake
                                                  : ask_due_while_busy);
   if (is_known && promote()) return true;
-  const auto due_in_ms =
-      session_.connection().run(sql::next_due, db::Params{}.add(queue_names_)).one().maybe_number("due_in_ms");
-  if (!due_in_ms) return false;
-  if (*due_in_ms > 0) {
+  const auto due_in = look({}).due_in;
+  if (!due_in) return false;
+  if (*due_in > milliseconds{0}) {
     const std::scoped_lock lock{mutex_};
-    due_at_ = std::min(due_at_, SteadyClock::now() + std::min(milliseconds{*due_in_ms}, longest_ahead));
+    due_at_ = std::min(due_at_, SteadyClock::now() + std::min(*due_in, longest_ahead));
     return false;
   }
   if (!promote()) {
@@ -712,6 +711,48 @@ void Claimer::look_everywhere() {
   circuits_unknown_ = true;
   queues_unknown_ = true;
   look_at_ = SteadyClock::now() + settings_.poll_interval;
+}
+
+/// It has slept for the poll interval: was a notification lost?
+void Claimer::look_for_missed() {
+  std::vector<QueueClaim> drained;
+  {
+    const std::scoped_lock lock{mutex_};
+    for (const Queue& queue : queues_) {
+      queues_unknown_ = queues_unknown_ || queue.paused;  // nothing else asks whether it goes on
+      if (!queue.is_empty()) continue;
+      Watermarks watermarks = queue.watermarks;
+      watermarks.forget_claimed();
+      drained.push_back({.queue = queue.executor->queue(), .ranges = watermarks.ranges()});
+    }
+    circuits_unknown_ = true;
+    due_unknown_ = false;  // before asking, as in promote_due
+  }
+  look_at_ = ask_due_at_ = SteadyClock::now() + settings_.poll_interval;
+  const Sight sight = look(drained);
+  if (sight.has_ready) look_everywhere();
+  if (!sight.due_in) return;
+  const std::scoped_lock lock{mutex_};
+  due_at_ = std::min(due_at_, SteadyClock::now() + std::min(*sight.due_in, longest_ahead));
+}
+
+/// What is ready is looked for where a claim would look.
+Claimer::Sight Claimer::look(const std::vector<QueueClaim>& for_ready) {
+  std::vector<std::string> queues;
+  std::vector<std::int64_t> afters, uptos;
+  for (const QueueClaim& one : for_ready) {
+    for (const Watermarks::Range& range : one.ranges) {
+      queues.push_back(one.queue);
+      afters.push_back(range.after);
+      uptos.push_back(range.upto);
+    }
+  }
+  const db::Rows rows = session_.connection().run(
+      sql::look, db::Params{}.add(queues).add(afters).add(uptos).add(names_).add(queue_names_));
+  const db::Row row = rows.one();
+  Sight sight{.has_ready = row.boolean("has_ready")};
+  if (const auto ms = row.maybe_number("due_in_ms")) sight.due_in = milliseconds{*ms};
+  return sight;
 }
 
 void Claimer::release(const std::vector<ClaimedTask>& tasks) { note_released(tasks, give_up(tasks)); }

@@ -16,7 +16,8 @@
 //
 // No wake-up is missed: an enqueue whose transaction looked before the flag was set did not notify. After setting it,
 // the claimer therefore looks again until every transaction that was open then has ended (fall_asleep), and only then
-// waits for long.
+// waits for long. In case a notification is lost all the same, it looks each poll interval whether there is something
+// to claim, by a statement that costs less than a claim (look.sql).
 #pragma once
 
 #include <compare>
@@ -162,7 +163,14 @@ class Claimer {
   void wait();
   [[nodiscard]] bool some_queue_is_drained() const;
   void look_everywhere();
+  void look_for_missed();
   void look_soon();
+  /// Of some queues, what look.sql says.
+  struct Sight {
+    bool has_ready = false;
+    std::optional<milliseconds> due_in = {};  ///< of the earliest waiting task
+  };
+  [[nodiscard]] Sight look(const std::vector<QueueClaim>& for_ready);
 
   Session session_;
   const Settings settings_;

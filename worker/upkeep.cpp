@@ -25,6 +25,7 @@ constexpr milliseconds shortest_until_lapse{50};
 constexpr milliseconds longest_late_commit{60'000};
 constexpr std::chrono::minutes between_looks_at_all{10};
 constexpr int heartbeats_between_comparisons = 6;  // of definitions, unless a worker has announced itself
+constexpr int heartbeats_between_looks = 6;        // of a worker that two others came before
 
 /// By a row of differing_definitions.sql.
 Declaration declaration_of(const db::Row& row) {
@@ -94,21 +95,26 @@ bool Upkeep::step() {
     woken_ = false;
   }
   if (stop_.stop_requested()) return false;
-  if (!rescue()) return false;
-  expire();
+  const auto begun_at = SteadyClock::now();
+  const std::optional<Outlook> found = rescue();
+  if (!found) return false;
+  expire(*found);
   if (SteadyClock::now() >= chores_at_) do_chores();
-  if (SteadyClock::now() >= compare_at_) compare_definitions();
+  if (begun_at >= compare_at_) {
+    compare_at_ = begun_at + heartbeats_between_comparisons * settings_.heartbeat;
+    compare_definitions();
+  }
   return true;
 }
 
-bool Upkeep::rescue() {
+std::optional<Upkeep::Outlook> Upkeep::rescue() {
   // It has not looked for longer than it meant to: it, or the server, stood still.
   if (SteadyClock::now() > look_at_ + settings_.heartbeat)
     may_end_leases_at_ = SteadyClock::now() + settings_.heartbeat;
   if (SteadyClock::now() < may_end_leases_at_) {
     (void)session_.connection();  // the time counts from when the server is back
     look_at_ = may_end_leases_at_;
-    return false;
+    return std::nullopt;
   }
   Rescued rescued;
   Outlook next = outlook();
@@ -118,41 +124,46 @@ bool Upkeep::rescue() {
     if (rescued.tasks > 0) on_rescued_();
     next = outlook();
   }
-  milliseconds wait = settings_.heartbeat;
+  const milliseconds longest = (next.comes_first ? 1 : heartbeats_between_looks) * settings_.heartbeat;
+  milliseconds wait = longest;
   if (!rescued.all) {
     wait = while_locked;
   } else if (next.lapses_in) {  // one that has lapsed and was not ended is held up by a claim under way
-    wait = std::clamp(*next.lapses_in + milliseconds{1}, shortest_until_lapse, settings_.heartbeat);
+    wait = std::clamp(*next.lapses_in + milliseconds{1}, std::min(shortest_until_lapse, longest), longest);
   }
   look_at_ = SteadyClock::now() + wait;
-  return true;
+  return next;
 }
 
 Upkeep::Outlook Upkeep::outlook() {
-  const db::Rows rows = session_.connection().run(sql::next_lapse, db::Params{}.add(settings_.worker_id));
+  Outlook outlook;
+  outlook.asked_at = SteadyClock::now();
+  if (outlook.asked_at < expire_all_at_) {
+    outlook.look_back_ms =
+        std::chrono::ceil<milliseconds>(outlook.asked_at - expired_at_ + longest_late_commit).count();
+  }
+  const db::Rows rows =
+      session_.connection().run(sql::upkeep_due, db::Params{}.add(settings_.worker_id).add(outlook.look_back_ms));
   const db::Row row = rows.one();
-  Outlook outlook{row.boolean("has_to_rescue"), std::nullopt};
+  outlook.has_to_rescue = row.boolean("has_to_rescue");
   if (const auto ms = row.maybe_number("lapses_in_ms")) outlook.lapses_in = milliseconds{*ms};
+  outlook.has_expired = row.boolean("has_expired");
+  outlook.comes_first = row.boolean("comes_first");
   return outlook;
 }
 
-/// Tasks that wait, in whatever queue, and whose time is over. Not later than a heartbeat after it.
-void Upkeep::expire() {
-  const auto begun_at = SteadyClock::now();
-  const bool looks_at_all = begun_at >= expire_all_at_;
-  std::optional<std::int64_t> look_back_ms;
-  if (!looks_at_all) {
-    look_back_ms = std::chrono::ceil<milliseconds>(begun_at - expired_at_ + longest_late_commit).count();
-  }
+/// Tasks that wait, in whatever queue, and whose time is over. Not later than a heartbeat of the first workers after
+/// it.
+void Upkeep::expire(const Outlook& found) {
   std::map<std::pair<std::string, std::string>, std::size_t> expired;
-  while (!stop_.stop_requested()) {
-    const db::Rows batch = session_.connection().run(sql::expire, db::Params{}.add(look_back_ms));
+  while (found.has_expired && !stop_.stop_requested()) {
+    const db::Rows batch = session_.connection().run(sql::expire, db::Params{}.add(found.look_back_ms));
     for (const db::Row& row : batch) ++expired[{std::string{row.text("name")}, std::string{row.text("queue")}}];
     if (batch.empty()) break;
     if (SteadyClock::now() >= look_at_) (void)rescue();  // there may be very many
   }
-  expired_at_ = begun_at;
-  if (looks_at_all) expire_all_at_ = begun_at + between_looks_at_all;
+  expired_at_ = found.asked_at;
+  if (!found.look_back_ms) expire_all_at_ = found.asked_at + between_looks_at_all;
   for (const auto& [task, count] : expired) {
     log_->info("event=expired name={} queue={} tasks={}", task.first, task.second, count);
   }
@@ -197,7 +208,6 @@ bool Upkeep::apply_retention() {
 /// The newest declaration of a task counts for all workers, so that what becomes of a failure does not depend on which
 /// of them ran it.
 void Upkeep::compare_definitions() {
-  compare_at_ = SteadyClock::now() + heartbeats_between_comparisons * settings_.heartbeat;
   std::set<std::string> differing;
   for (const db::Row& row : session_.connection().run(sql::differing_definitions, definition_params(definitions_))) {
     const std::string name{row.text("name")};

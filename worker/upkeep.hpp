@@ -1,6 +1,7 @@
 // What every worker does now and then for all: ends lapsed leases, rescues what was held under them, ends tasks that
 // nobody started in time, makes the partitions of the coming days, drops those that are older than they are kept, and
-// tells when another worker has declared a task differently.
+// tells when another worker has declared a task differently. The two workers that began first look each heartbeat what
+// there is to do; the others when the next lease lapses, and every few heartbeats.
 #pragma once
 
 #include <condition_variable>
@@ -26,7 +27,7 @@ class Upkeep {
  public:
   struct Settings {
     std::int64_t worker_id = 0;
-    milliseconds heartbeat{5'000};  ///< the longest it waits before it looks again when leases lapse
+    milliseconds heartbeat{5'000};  ///< how often it looks, if it is one of the two that began first
     /// Others may have lost the server as well: they get a heartbeat's time to renew before any lease is ended.
     bool lets_others_renew = false;
     milliseconds first_chores{60'000};  ///< after the start
@@ -48,17 +49,22 @@ class Upkeep {
  private:
   void run();
   bool step();
-  bool rescue();
-  void expire();
+  /// What there is to do for all workers.
+  struct Outlook {
+    bool has_to_rescue = false;
+    std::optional<milliseconds> lapses_in;  ///< of the next lease
+    bool has_expired = false;
+    bool comes_first = true;  ///< this worker looks often
+    SteadyClock::time_point asked_at;
+    std::optional<std::int64_t> look_back_ms;  ///< for what has expired; nothing: for ever
+  };
+  /// What there is to do after it has rescued; nothing if it may not end leases yet.
+  [[nodiscard]] std::optional<Outlook> rescue();
+  void expire(const Outlook& found);
   void do_chores();
   /// False where a table was in use or another worker at it, and something is left to do.
   bool apply_retention();
   void compare_definitions();
-  /// What there is to rescue, and when.
-  struct Outlook {
-    bool has_to_rescue = false;
-    std::optional<milliseconds> lapses_in;  ///< of the next lease
-  };
   [[nodiscard]] Outlook outlook();
 
   Session session_;

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "executor.hpp"
+#include "sql_statements.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
 #include "support/usual_task.hpp"
@@ -194,6 +195,53 @@ TEST_CASE("rescued tasks wake a worker that sleeps, where the rescuer does not s
   REQUIRE(worker_is_asleep(database, sleeper.id()));
   database.run("update dogged.workers set lease_until = now() where id = $1::bigint", db::Params{}.add(dead));
   CHECK(eventually([&] { return database.value("select status::text as value from dogged.tasks") == "succeeded"; }));
+}
+
+TEST_CASE("a lease that lapses is ended in time also where the two workers that began first do not look") {
+  TestDatabase database;
+  (void)add_worker(database);
+  (void)add_worker(database);
+  const TaskId id = database.client().enqueue(work, no_args);
+  const std::int64_t dead = add_worker(database, "2 seconds");
+  database.claim_all_for(dead);
+  RunningWorker rescuer{database, {does_nothing()}, {.heartbeat = 5min, .lease = 20min, .poll_interval = 10min}};
+  REQUIRE(eventually([&] { return database.status_of(id) == "succeeded"; }));
+  CHECK(database.history_of(id) == "1 lost true, 2 succeeded false");
+}
+
+TEST_CASE("the two workers that are there and began first look after all, and the next when one of them is gone") {
+  TestDatabase database;
+  std::vector<std::int64_t> workers;
+  for (int i = 0; i < 5; ++i) workers.push_back(add_worker(database));
+  const auto who_comes_first = [&] {
+    std::vector<std::int64_t> first;
+    for (const std::int64_t id : workers) {
+      const db::Params params = db::Params{}.add(id).add_null();
+      if (database.connection().run(sql::upkeep_due, params).one().boolean("comes_first")) first.push_back(id);
+    }
+    return first;
+  };
+  CHECK(who_comes_first() == std::vector{workers[0], workers[1]});
+  for (const std::string how : {"lease_ended_at", "stopped_at"}) {
+    INFO(how);
+    database.run("update dogged.workers set " + how + " = now() where id = $1::bigint", db::Params{}.add(workers[0]));
+    workers.erase(workers.begin());
+    CHECK(who_comes_first() == std::vector{workers[0], workers[1]});
+  }
+}
+
+TEST_CASE("a heartbeat changes no index") {
+  TestDatabase database;
+  const std::int64_t id = add_worker(database);
+  db::Connection worker{database.settings()};
+  worker.transaction([&] {
+    for (int i = 0; i < 10; ++i) worker.run(sql::heartbeat, db::Params{}.add(id).add(0).add(0).add(0).add(0));
+    const db::Rows updates = worker.run(
+        {"updates",
+         "select n_tup_upd, n_tup_hot_upd from pg_stat_xact_user_tables where relid = 'dogged.workers'::regclass"});
+    CHECK(updates.one().number("n_tup_upd") == 10);
+    CHECK(updates.one().number("n_tup_hot_upd") == 10);
+  });
 }
 
 TEST_CASE("a task that its handler's transaction holds is not waited for by the rescue of the others") {

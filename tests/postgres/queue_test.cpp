@@ -19,6 +19,7 @@ using test::Gate;
 using test::registered;
 using test::RunningWorker;
 using test::TestDatabase;
+using test::worker_is_asleep;
 
 namespace {
 
@@ -151,6 +152,21 @@ TEST_CASE("a plain UPDATE is heard as well") {
   const TaskId id = task_that_waits(database);
   REQUIRE(id != 0);
   database.run("update dogged.queues set paused_at = null where name = 'mail'");
+  CHECK(eventually([&] { return database.status_of(id) == "succeeded"; }));
+}
+
+TEST_CASE("a sleeping worker finds that a queue goes on when the poll interval is over, if nobody told it") {
+  TestDatabase database;
+  RunningWorker worker{database, two_queues(), {.poll_interval = 20ms}};
+  database.run("select dogged.pause_queue('mail')");
+  const TaskId id = task_that_waits(database);
+  REQUIRE(id != 0);
+  REQUIRE(worker_is_asleep(database, worker.id()));
+  db::Connection user{database.settings()};
+  user.transaction([&] {
+    user.run({"tell nobody", "set local session_replication_role = replica"});
+    user.run({"resume", "update dogged.queues set paused_at = null, paused_until = null where name = 'mail'"});
+  });
   CHECK(eventually([&] { return database.status_of(id) == "succeeded"; }));
 }
 

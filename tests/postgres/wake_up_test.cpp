@@ -184,6 +184,42 @@ TEST_CASE("a sleeping worker leaves the database alone") {
   }));
 }
 
+TEST_CASE("a sleeping worker finds what nobody told it of when the poll interval is over") {
+  TestDatabase database;
+  RunningWorker worker{database, {does_nothing()}, {.poll_interval = 20ms}};
+  const auto runs = [&](const std::string& columns, const std::string& values) {
+    REQUIRE(worker_is_asleep(database, worker.id()));
+    const TaskId id = database
+                          .run("insert into dogged.tasks_live (queue, name, args" + columns +
+                               ") values ('default', 'work', '{}'" + values + ") returning id")
+                          .one()
+                          .number("id");
+    return eventually([&] { return database.status_of(id) == "succeeded"; });
+  };
+  CHECK(runs("", ""));
+  CHECK(runs(", priority", ", -3"));
+  CHECK(runs(", run_at, deferred", ", now() + interval '100 ms', true"));
+  CHECK(runs(", priority", ", -3"));
+}
+
+TEST_CASE("a sleeping worker that finds nothing waits for nobody who holds its row") {
+  TestDatabase database;
+  RunningWorker worker{database, {does_nothing()}, {.poll_interval = 20ms}};
+  REQUIRE(worker_is_asleep(database, worker.id()));
+  db::Connection user{database.settings()};
+  user.transaction([&] {
+    user.run({"lock", "select from dogged.workers for update"});
+    const std::string locked_at =
+        user.run({"now", "select clock_timestamp()::text as now"}).one().maybe_text("now").value();
+    CHECK(eventually([&] {
+      return database.value(
+                 "select count(*) as value from pg_stat_activity where application_name = $1 and state = 'idle' and "
+                 "query_start > $2::timestamptz and query like '-- Whether a task is ready%'",
+                 db::Params{}.add(database.schema() + " claimer").add(locked_at)) == "1";
+    }));
+  });
+}
+
 TEST_CASE("a task that falls due while its row is locked is picked up once it is unlocked") {
   TestDatabase database;
   RunningWorker worker{database, {does_nothing()}, no_polling()};

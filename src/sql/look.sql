@@ -1,0 +1,26 @@
+-- Whether a task is ready in the queues $1[i], in the places after $2[i] up to $3[i], with a name
+-- in $4; and in how many milliseconds the earliest waiting task of the queues $5 is due, 0 if it is already, null if none waits.
+-- Unlike a claim that finds nothing it locks no row, and writes nothing.
+-- It asks for a lock, of no row, so that a server which has become read-only refuses it: then the worker looks for another.
+with writable as materialized (
+  select from dogged.workers where id = 0 for update
+)
+select exists (
+         select from unnest($1::text[], $2::bigint[], $3::bigint[]) as range (queue, after, upto)
+          cross join lateral (
+            select from dogged.tasks_live c
+             where c.status = 'pending' and not c.deferred and c.queue = range.queue
+               and c.priority * 140737488355328 + coalesce(c.ready_position, c.id) > range.after
+               and c.priority * 140737488355328 + coalesce(c.ready_position, c.id) <= range.upto
+               and c.name = any ($4::text[])
+             order by c.queue, c.priority * 140737488355328 + coalesce(c.ready_position, c.id)
+             limit 1) ready) as has_ready,
+       (select ceil(extract(epoch from min(greatest(due.at - clock_timestamp(), interval '0'))) * 1000)::bigint
+          from unnest($5::text[]) as served (queue)
+         cross join lateral (
+           select coalesce(c.next_retry_at, c.run_at) as at
+             from dogged.tasks_live c
+            where c.deferred and c.queue = served.queue
+            order by coalesce(c.next_retry_at, c.run_at)
+            limit 1) due) as due_in_ms
+ where not exists (select from writable)

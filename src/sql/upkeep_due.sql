@@ -1,0 +1,21 @@
+-- What there is to do for all workers, as worker $1 sees it. has_to_rescue: there are workers whose lease was ended and whose
+-- tasks have not all been rescued. lapses_in_ms: when the next lease lapses, unless it is renewed: below zero if it has, null if there
+-- is none but that of $1. has_expired: a pending task has expired, in the last $2 milliseconds, or, if that is null, ever (expire.sql).
+-- comes_first: at most one worker that is there began before $1.
+-- It asks for a lock, of no row, so that a server which has become read-only refuses it: then the worker looks for another.
+with writable as materialized (
+  select from dogged.workers where id = 0 for update
+)
+select exists (select from dogged.workers where lease_ended_at is not null and rescued_at is null) as has_to_rescue,
+       (select ceil(extract(epoch from min(lease_until) - clock_timestamp()) * 1000)::bigint
+          from dogged.workers
+         where lease_ended_at is null and id <> $1::bigint) as lapses_in_ms,
+       exists (select from dogged.tasks_live t
+                where t.expires_at <= now()
+                  and t.expires_at > coalesce(now() - $2::bigint * interval '1 millisecond', '-infinity')
+                  and t.status = 'pending') as has_expired,
+       (select count(*)
+          from (select from dogged.workers
+                 where lease_ended_at is null and stopped_at is null and id < $1::bigint
+                 limit 2) earlier) < 2 as comes_first
+ where not exists (select from writable)
