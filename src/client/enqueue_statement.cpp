@@ -2,10 +2,11 @@
 #include "client/enqueue_statement.hpp"
 
 #include <algorithm>
-#include <functional>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -20,29 +21,32 @@ constexpr milliseconds longest_ahead = std::chrono::hours{24} * 3650;
 
 std::optional<std::string> given(const std::string& text) { return text.empty() ? std::nullopt : std::optional{text}; }
 
+/// Throws InvalidInput: the task, and what is wrong with it.
+[[noreturn]] void refuse(const NewTask& task, const std::string& mistake) {
+  throw InvalidInput("task \"" + task.name.substr(0, limits::name_bytes) + "\": " + mistake);
+}
+
+bool has_nul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
+
 void require_sound(const NewTask& task) {
-  const std::string what = "task \"" + task.name.substr(0, limits::name_bytes) + "\": ";
   const EnqueueOptions& options = task.options;
-  if (options.run_at && options.delay) throw InvalidInput(what + "give either run_at or delay, not both");
+  if (options.run_at && options.delay) refuse(task, "give either run_at or delay, not both");
   if (options.delay && (*options.delay < milliseconds{0} || *options.delay > longest_ahead)) {
-    throw InvalidInput(what + "delay is " + std::to_string(options.delay->count()) +
-                       " ms; it must be 0 to 10 years (315360000000 ms)");
+    refuse(task,
+           "delay is " + std::to_string(options.delay->count()) + " ms; it must be 0 to 10 years (315360000000 ms)");
   }
-  if (options.expires_at && options.expires_in)
-    throw InvalidInput(what + "give either expires_at or expires_in, not both");
+  if (options.expires_at && options.expires_in) refuse(task, "give either expires_at or expires_in, not both");
   if (options.expires_in && (*options.expires_in <= milliseconds{0} || *options.expires_in > longest_ahead)) {
-    throw InvalidInput(what + "expires_in is " + std::to_string(options.expires_in->count()) +
-                       " ms; it must be 1 ms to 10 years (315360000000 ms)");
+    refuse(task, "expires_in is " + std::to_string(options.expires_in->count()) +
+                     " ms; it must be 1 ms to 10 years (315360000000 ms)");
   }
-  for (const std::string* text : {&task.name, &options.queue, &options.trace_context}) {
-    if (text->find('\0') != std::string::npos) {
-      throw InvalidInput(what + "its name, queue or trace_context contains a NUL byte");
-    }
+  if (has_nul(task.name) || has_nul(options.queue) || has_nul(options.trace_context)) {
+    refuse(task, "its name, queue or trace_context contains a NUL byte");
   }
-  for (const std::string& tag : options.tags) {
-    if (tag.find('\0') != std::string::npos) throw InvalidInput(what + "one of its tags contains a NUL byte");
+  if (std::any_of(options.tags.begin(), options.tags.end(), has_nul)) {
+    refuse(task, "one of its tags contains a NUL byte");
   }
-  if (task.args_json.find('\0') != std::string::npos) throw InvalidInput(what + "its args contain a NUL byte");
+  if (has_nul(task.args_json)) refuse(task, "its args contain a NUL byte");
 }
 
 bool is_utf8(const std::string& text) {
@@ -91,9 +95,9 @@ std::optional<std::int64_t> milliseconds_of(const std::optional<milliseconds>& d
 }
 
 /// As the text of an array.
-std::optional<std::string> tags_of(const NewTask& task) {
-  if (task.options.tags.empty()) return std::nullopt;
-  return db::Params{}.add(task.options.tags).values().front();
+std::optional<std::string> array_text(const std::vector<std::string>& tags) {
+  if (tags.empty()) return std::nullopt;
+  return db::Params{}.add(tags).values().front();
 }
 
 db::Params params_of(const NewTask& task) {
@@ -102,56 +106,55 @@ db::Params params_of(const NewTask& task) {
   params.add(microseconds_since_1970(task.options.run_at)).add(milliseconds_of(task.options.delay));
   params.add(task.options.priority).add(given(task.options.trace_context));
   params.add(microseconds_since_1970(task.options.expires_at)).add(milliseconds_of(task.options.expires_in));
-  params.add(tags_of(task));
+  params.add(array_text(task.options.tags));
   return params;
 }
 
-/// An array, of one element where all are alike: enqueue_many is faster then.
-template <class T>
-void add_array(db::Params& params, std::vector<T> values) {
-  const bool are_alike = std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>{}) == values.end();
-  if (are_alike && values.size() > 1) values.resize(1);
+/// Adds an array of what `get` gives a reference to in each task, as `convert` makes it. One element where all are
+/// alike: enqueue_many is faster then.
+template <class Get, class Convert>
+void add_array(db::Params& params, const std::vector<NewTask>& tasks, Get get, Convert convert) {
+  const auto differ = [&](const NewTask& a, const NewTask& b) { return get(a) != get(b); };
+  const bool are_alike = std::adjacent_find(tasks.begin(), tasks.end(), differ) == tasks.end();
+  const auto end = are_alike ? std::next(tasks.begin()) : tasks.end();
+  std::vector<decltype(convert(get(tasks.front())))> values;
+  values.reserve(static_cast<std::size_t>(end - tasks.begin()));
+  std::transform(tasks.begin(), end, std::back_inserter(values),
+                 [&](const NewTask& task) { return convert(get(task)); });
   params.add(values);
 }
 
-/// The same; null where all are defaults.
-template <class T>
-void add_unless_default(db::Params& params, std::vector<T> values, const T& by_default) {
-  if (std::all_of(values.begin(), values.end(), [&](const T& value) { return value == by_default; })) {
+/// The same; null where all have the default.
+template <class Get, class Convert>
+void add_options(db::Params& params, const std::vector<NewTask>& tasks, Get get, Convert convert) {
+  const std::decay_t<decltype(get(tasks.front()))> by_default{};
+  if (std::all_of(tasks.begin(), tasks.end(), [&](const NewTask& task) { return get(task) == by_default; })) {
     params.add_null();
   } else {
-    add_array(params, std::move(values));
+    add_array(params, tasks, get, convert);
   }
 }
 
 db::Params params_of(const std::vector<NewTask>& tasks) {
-  std::vector<std::string> names, args;
-  std::vector<std::optional<std::string>> queues, trace_contexts, tags;
-  std::vector<std::optional<std::int64_t>> run_ats_us, delays_ms, expire_ats_us, expire_in_ms;
-  std::vector<std::int64_t> priorities;
-  for (const NewTask& task : tasks) {
-    names.push_back(task.name);
-    args.push_back(task.args_json);
-    queues.push_back(given(task.options.queue));
-    run_ats_us.push_back(microseconds_since_1970(task.options.run_at));
-    delays_ms.push_back(milliseconds_of(task.options.delay));
-    priorities.push_back(task.options.priority);
-    trace_contexts.push_back(given(task.options.trace_context));
-    expire_ats_us.push_back(microseconds_since_1970(task.options.expires_at));
-    expire_in_ms.push_back(milliseconds_of(task.options.expires_in));
-    tags.push_back(tags_of(task));
-  }
+  const auto option = [](auto EnqueueOptions::*member) {
+    return [member](const NewTask& task) -> const auto& { return task.options.*member; };
+  };
+  std::vector<std::string_view> args;
+  args.reserve(tasks.size());
+  for (const NewTask& task : tasks) args.push_back(task.args_json);
   db::Params params;
-  add_array(params, std::move(names));
+  add_array(
+      params, tasks, [](const NewTask& task) -> const std::string& { return task.name; },
+      [](const std::string& name) { return std::string_view{name}; });
   params.add(args);
-  add_unless_default(params, std::move(queues), {});
-  add_unless_default(params, std::move(run_ats_us), {});
-  add_unless_default(params, std::move(delays_ms), {});
-  add_unless_default(params, std::move(priorities), std::int64_t{0});
-  add_unless_default(params, std::move(trace_contexts), {});
-  add_unless_default(params, std::move(expire_ats_us), {});
-  add_unless_default(params, std::move(expire_in_ms), {});
-  add_unless_default(params, std::move(tags), {});
+  add_options(params, tasks, option(&EnqueueOptions::queue), given);
+  add_options(params, tasks, option(&EnqueueOptions::run_at), microseconds_since_1970);
+  add_options(params, tasks, option(&EnqueueOptions::delay), milliseconds_of);
+  add_options(params, tasks, option(&EnqueueOptions::priority), [](int priority) { return std::int64_t{priority}; });
+  add_options(params, tasks, option(&EnqueueOptions::trace_context), given);
+  add_options(params, tasks, option(&EnqueueOptions::expires_at), microseconds_since_1970);
+  add_options(params, tasks, option(&EnqueueOptions::expires_in), milliseconds_of);
+  add_options(params, tasks, option(&EnqueueOptions::tags), array_text);
   return params;
 }
 

@@ -66,6 +66,7 @@ class Params {
   Params& add(std::optional<std::int64_t> number);
   /// Arrays, as PostgreSQL's array literals.
   Params& add(const std::vector<std::string>& texts);
+  Params& add(const std::vector<std::string_view>& texts);
   Params& add(const std::vector<std::optional<std::string>>& texts);
   Params& add(const std::vector<std::int64_t>& numbers);
   Params& add(const std::vector<std::optional<std::int64_t>>& numbers);

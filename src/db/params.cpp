@@ -59,8 +59,12 @@ Params& Params::add(const std::optional<std::string>& text) { return text ? add(
 Params& Params::add(std::optional<std::int64_t> number) { return number ? add(*number) : add_null(); }
 
 Params& Params::add(const std::vector<std::string>& texts) {
-  values_.emplace_back(
-      array_literal(texts, [](std::string& literal, const std::string& text) { append_quoted(literal, text); }));
+  values_.emplace_back(array_literal(texts, append_quoted));
+  return *this;
+}
+
+Params& Params::add(const std::vector<std::string_view>& texts) {
+  values_.emplace_back(array_literal(texts, append_quoted));
   return *this;
 }
 
