@@ -483,7 +483,7 @@ bool Claimer::claim() {
 
 std::vector<Claimer::Wanted> Claimer::what_is_wanted() {
   std::vector<Wanted> wanted;
-  if (completer_->backlog() >= max_backlog) return wanted;
+  if (!completer_->is_ready() || completer_->backlog() >= max_backlog) return wanted;
   const std::scoped_lock lock{mutex_};
   for (Queue& queue : queues_) {
     const std::size_t demand = queue.may_have_more() ? queue.executor->demand() : 0;

@@ -131,6 +131,7 @@ std::size_t Completer::finish(SteadyClock::time_point until) {
 }
 
 void Completer::run() {
+  if (!get_ready()) return;
   std::unique_lock lock{mutex_};
   while (true) {
     wait_for_work(lock);
@@ -155,6 +156,24 @@ void Completer::run() {
     if (!again.empty()) session_.pause(while_locked, stop_.get_token());
     lock.lock();
   }
+}
+
+/// Writes a batch of nothing, so that no task is begun whose end cannot be recorded: the connection, the rights and the
+/// tables are there, and the statement is planned. False if finish() gave up before.
+bool Completer::get_ready() {
+  const std::stop_token stop = stop_.get_token();
+  while (!stop.stop_requested()) {
+    try {
+      session_.connection().run(sql::complete, completion_params(lease_.id(), {}, SteadyClock::now()));
+      session_.succeeded();
+      is_ready_ = true;
+      callbacks_.on_room();
+      return true;
+    } catch (const std::exception& error) {
+      session_.recover_from(error, stop);
+    }
+  }
+  return false;
 }
 
 /// Meanwhile it tries to tell the circuits what it could not.

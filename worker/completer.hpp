@@ -2,6 +2,7 @@
 // written the next one gathers.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -32,7 +33,7 @@ class Completer {
   struct Callbacks {
     std::function<void(SteadyClock::duration)> on_retry;  ///< how long it is until one that was scheduled is due
     std::function<void()> on_ready;                       ///< some tasks of the last batch are ready again
-    std::function<void()> on_room;                        ///< after each batch
+    std::function<void()> on_room;                        ///< when it has become ready, and after each batch
   };
 
   /// `lease` and `circuits` must outlive it.
@@ -41,6 +42,8 @@ class Completer {
   ~Completer();
 
   void add(Report report);
+  /// Whether ends can be recorded: before that nothing should be claimed.
+  [[nodiscard]] bool is_ready() const noexcept { return is_ready_; }
   /// Reports that are not written yet.
   [[nodiscard]] std::size_t backlog() const;
   /// The attempts whose reports are not written yet.
@@ -60,6 +63,7 @@ class Completer {
 
  private:
   void run();
+  bool get_ready();
   void wait_for_work(std::unique_lock<std::mutex>& lock);
   bool write(const std::vector<Report>& reports, std::vector<Report>& again);
   bool write_apart(const std::vector<Report>& reports, std::vector<Report>& again, const InvalidInput& reason);
@@ -78,6 +82,7 @@ class Completer {
   const std::shared_ptr<Tally> tally_;
   const std::shared_ptr<spdlog::logger> log_;
 
+  std::atomic<bool> is_ready_{false};
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Report> waiting_;

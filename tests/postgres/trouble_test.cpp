@@ -102,6 +102,27 @@ TEST_CASE("every task ends once although the lease keeper's connection is cut ag
   check_survives_loss_of("lease");
 }
 
+TEST_CASE("no task is begun while its end could not be recorded") {
+  TestDatabase database;
+  const TaskId id = database.client().enqueue(work, no_args);
+  database.script("alter table dogged.task_attempts rename column will_retry to will_run_again");
+  RunningWorker worker{database, {registered(work, [](Context&, const nlohmann::json&) {})}, {.poll_interval = 20ms}};
+  const auto last_statement_is = [&](const std::string& service, const std::string& beginning) {
+    return eventually([&] {
+      return database.value(
+                 "select count(*) as value from pg_stat_activity where application_name = $1 and state = 'idle' and "
+                 "starts_with(query, $2)",
+                 db::Params{}.add(database.schema() + " " + service).add(beginning)) == "1";
+    });
+  };
+  CHECK(last_statement_is("completer", "-- Ends attempts"));          // in vain
+  CHECK(last_statement_is("claimer", "-- Whether a task is ready"));  // it is past where it would claim
+  CHECK(database.status_of(id) == "pending");
+  database.script("alter table dogged.task_attempts rename column will_run_again to will_retry");
+  CHECK(eventually([&] { return database.status_of(id) == "succeeded"; }));
+  CHECK(database.history_of(id) == "1 succeeded false");
+}
+
 TEST_CASE("a task that was enqueued while nobody listened is picked up once it is back") {
   TestDatabase database;
   RunningWorker worker{database, {registered(work, [](Context&, const nlohmann::json&) {})}, {.poll_interval = 10min}};
