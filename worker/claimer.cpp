@@ -186,12 +186,18 @@ void Claimer::step() {
   if (SteadyClock::now() >= give_back_unknown_at_) give_back_unknown();
   if (SteadyClock::now() >= look_for_stale_at_) give_back_stale();
   end_expired();
-  if (SteadyClock::now() >= look_at_) asleep_&& settled_ ? look_for_missed() : look_everywhere();
+  settle_watermarks();
+  if (SteadyClock::now() >= look_at_) {
+    if (asleep_ && settled_) {
+      look_for_missed();
+    } else {
+      look_everywhere();
+    }
+  }
   if (SteadyClock::now() >= look_soon_at_) look_soon();
   refresh_circuits();
   follow_queues();
   sum_up_claims();
-  settle_watermarks();
   // Before claiming, since a claimer that always finds work never comes to wait; but what was only rung for can wait
   // until the claim is made.
   if (due_time_has_come()) (void)promote_due();
@@ -713,7 +719,7 @@ void Claimer::look_everywhere() {
   look_at_ = SteadyClock::now() + settings_.poll_interval;
 }
 
-/// It has slept for the poll interval: was a notification lost?
+/// It sleeps, and nobody has told it of anything: is there something all the same?
 void Claimer::look_for_missed() {
   std::vector<QueueClaim> drained;
   {
@@ -729,15 +735,15 @@ void Claimer::look_for_missed() {
     due_unknown_ = false;  // before asking, as in promote_due
   }
   look_at_ = ask_due_at_ = SteadyClock::now() + settings_.poll_interval;
-  const Sight sight = look(drained);
-  if (sight.has_ready) look_everywhere();
-  if (!sight.due_in) return;
+  const Found found = look(drained);
+  if (found.has_ready) look_everywhere();
+  if (!found.due_in) return;
   const std::scoped_lock lock{mutex_};
-  due_at_ = std::min(due_at_, SteadyClock::now() + std::min(*sight.due_in, longest_ahead));
+  due_at_ = std::min(due_at_, SteadyClock::now() + std::min(*found.due_in, longest_ahead));
 }
 
 /// What is ready is looked for where a claim would look.
-Claimer::Sight Claimer::look(const std::vector<QueueClaim>& for_ready) {
+Claimer::Found Claimer::look(const std::vector<QueueClaim>& for_ready) {
   std::vector<std::string> queues;
   std::vector<std::int64_t> afters, uptos;
   for (const QueueClaim& one : for_ready) {
@@ -750,9 +756,9 @@ Claimer::Sight Claimer::look(const std::vector<QueueClaim>& for_ready) {
   const db::Rows rows = session_.connection().run(
       sql::look, db::Params{}.add(queues).add(afters).add(uptos).add(names_).add(queue_names_));
   const db::Row row = rows.one();
-  Sight sight{.has_ready = row.boolean("has_ready")};
-  if (const auto ms = row.maybe_number("due_in_ms")) sight.due_in = milliseconds{*ms};
-  return sight;
+  Found found{.has_ready = row.boolean("has_ready")};
+  if (const auto ms = row.maybe_number("due_in_ms")) found.due_in = milliseconds{*ms};
+  return found;
 }
 
 void Claimer::release(const std::vector<ClaimedTask>& tasks) { note_released(tasks, give_up(tasks)); }

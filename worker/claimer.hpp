@@ -165,12 +165,12 @@ class Claimer {
   void look_everywhere();
   void look_for_missed();
   void look_soon();
-  /// Of some queues, what look.sql says.
-  struct Sight {
+  /// What look.sql says.
+  struct Found {
     bool has_ready = false;
     std::optional<milliseconds> due_in = {};  ///< of the earliest waiting task
   };
-  [[nodiscard]] Sight look(const std::vector<QueueClaim>& for_ready);
+  [[nodiscard]] Found look(const std::vector<QueueClaim>& for_ready);
 
   Session session_;
   const Settings settings_;

@@ -79,6 +79,7 @@ void LeaseKeeper::listen() {
     session_.connection().listen(channel);
   listening_ = true;
   callbacks_.on_wake("");  // what was said before is lost
+  callbacks_.on_worker();
   callbacks_.on_circuits();
   callbacks_.on_queues();
   look_for_cancellations();

@@ -33,7 +33,7 @@ class LeaseKeeper {
     /// Something was enqueued: to the queue, or to any if it is empty. Also after each (re)connect, when notifications
     /// may have been missed.
     std::function<void(std::string_view)> on_wake;
-    /// A worker has registered.
+    /// A worker has registered. Also after each (re)connect.
     std::function<void()> on_worker;
     /// Whether this worker holds tasks: it asks what is to be cancelled only then.
     std::function<bool()> holds_tasks;

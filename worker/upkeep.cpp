@@ -44,10 +44,11 @@ Declaration declaration_of(const db::Row& row) {
 
 }  // namespace
 
-Upkeep::Upkeep(Session session, Settings settings, const Definitions& definitions, std::function<void()> on_rescued,
-               std::shared_ptr<spdlog::logger> log)
+Upkeep::Upkeep(Session session, Settings settings, const Lease& lease, const Definitions& definitions,
+               std::function<void()> on_rescued, std::shared_ptr<spdlog::logger> log)
     : session_(std::move(session)),
       settings_(settings),
+      lease_(lease),
       definitions_(definitions),
       on_rescued_(std::move(on_rescued)),
       log_(std::move(log)),
@@ -104,13 +105,11 @@ bool Upkeep::step() {
     compare_at_ = begun_at + heartbeats_between_comparisons * settings_.heartbeat;
     compare_definitions();
   }
+  look_at_ = std::min(look_at_, compare_at_);
   return true;
 }
 
 std::optional<Upkeep::Outlook> Upkeep::rescue() {
-  // It has not looked for longer than it meant to: it, or the server, stood still.
-  if (SteadyClock::now() > look_at_ + settings_.heartbeat)
-    may_end_leases_at_ = SteadyClock::now() + settings_.heartbeat;
   if (SteadyClock::now() < may_end_leases_at_) {
     (void)session_.connection();  // the time counts from when the server is back
     look_at_ = may_end_leases_at_;
@@ -119,8 +118,13 @@ std::optional<Upkeep::Outlook> Upkeep::rescue() {
   Rescued rescued;
   Outlook next = outlook();
   if (next.has_to_rescue || next.lapses_in.value_or(milliseconds{0}) < milliseconds{0}) {
-    end_lapsed_leases(session_.connection(), settings_.worker_id, *log_);
-    rescued = rescue_lost_tasks(session_.connection(), settings_.worker_id, *log_);
+    const auto now = SteadyClock::now();
+    if (!lease_.is_renewed_steadily(now, 2 * settings_.heartbeat)) {  // the others have not had the server either
+      may_end_leases_at_ = look_at_ = now + settings_.heartbeat;
+      return next;
+    }
+    end_lapsed_leases(session_.connection(), lease_.id(), *log_);
+    rescued = rescue_lost_tasks(session_.connection(), lease_.id(), *log_);
     if (rescued.tasks > 0) on_rescued_();
     next = outlook();
   }
@@ -136,20 +140,19 @@ std::optional<Upkeep::Outlook> Upkeep::rescue() {
 }
 
 Upkeep::Outlook Upkeep::outlook() {
-  Outlook outlook;
-  outlook.asked_at = SteadyClock::now();
-  if (outlook.asked_at < expire_all_at_) {
-    outlook.look_back_ms =
-        std::chrono::ceil<milliseconds>(outlook.asked_at - expired_at_ + longest_late_commit).count();
+  Outlook found;
+  found.asked_at = SteadyClock::now();
+  if (found.asked_at < expire_all_at_) {
+    found.look_back_ms = std::chrono::ceil<milliseconds>(found.asked_at - expired_at_ + longest_late_commit).count();
   }
   const db::Rows rows =
-      session_.connection().run(sql::upkeep_due, db::Params{}.add(settings_.worker_id).add(outlook.look_back_ms));
+      session_.connection().run(sql::upkeep_due, db::Params{}.add(lease_.id()).add(found.look_back_ms));
   const db::Row row = rows.one();
-  outlook.has_to_rescue = row.boolean("has_to_rescue");
-  if (const auto ms = row.maybe_number("lapses_in_ms")) outlook.lapses_in = milliseconds{*ms};
-  outlook.has_expired = row.boolean("has_expired");
-  outlook.comes_first = row.boolean("comes_first");
-  return outlook;
+  found.has_to_rescue = row.boolean("has_to_rescue");
+  if (const auto ms = row.maybe_number("lapses_in_ms")) found.lapses_in = milliseconds{*ms};
+  found.has_expired = row.boolean("has_expired");
+  found.comes_first = row.boolean("comes_first");
+  return found;
 }
 
 /// Tasks that wait, in whatever queue, and whose time is over. Not later than a heartbeat of the first workers after

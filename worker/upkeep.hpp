@@ -16,6 +16,7 @@
 #include <spdlog/logger.h>
 
 #include "definition.hpp"
+#include "lease.hpp"
 #include "retention/retention.hpp"
 #include "service_thread.hpp"
 #include "session.hpp"
@@ -26,7 +27,6 @@ namespace dogged::runtime {
 class Upkeep {
  public:
   struct Settings {
-    std::int64_t worker_id = 0;
     milliseconds heartbeat{5'000};  ///< how often it looks, if it is one of the two that began first
     /// Others may have lost the server as well: they get a heartbeat's time to renew before any lease is ended.
     bool lets_others_renew = false;
@@ -34,9 +34,10 @@ class Upkeep {
     milliseconds chores_again{60'000};  ///< after they failed, or left something to do
   };
 
-  /// `on_rescued` is called on its thread when rescued tasks are ready to be claimed. `definitions` must outlive it.
-  Upkeep(Session session, Settings settings, const Definitions& definitions, std::function<void()> on_rescued,
-         std::shared_ptr<spdlog::logger> log);
+  /// `on_rescued` is called on its thread when rescued tasks are ready to be claimed. `lease`, the worker's own, and
+  /// `definitions` must outlive it.
+  Upkeep(Session session, Settings settings, const Lease& lease, const Definitions& definitions,
+         std::function<void()> on_rescued, std::shared_ptr<spdlog::logger> log);
   ~Upkeep();
 
   /// A worker has registered: its lease may lapse earlier than any that is known, and its definitions may differ.
@@ -69,6 +70,7 @@ class Upkeep {
 
   Session session_;
   const Settings settings_;
+  const Lease& lease_;
   const Definitions& definitions_;
   const std::function<void()> on_rescued_;
   const std::shared_ptr<spdlog::logger> log_;

@@ -154,8 +154,8 @@ struct Worker::Services {
                                  .on_expired = [this] { claimer.note_expired(); }}));
     }
     upkeep.emplace(
-        worker.session("upkeep"), Upkeep::Settings{lease->id(), settings.heartbeat, worker.is_again_},
-        *worker.definitions_, [this] { claimer.ring(""); }, worker.log_);
+        worker.session("upkeep"), Upkeep::Settings{settings.heartbeat, worker.is_again_}, *lease, *worker.definitions_,
+        [this] { claimer.ring(""); }, worker.log_);
     keeper.emplace(worker.session("lease", std::min<milliseconds>(settings.heartbeat, std::chrono::seconds{5})),
                    LeaseKeeper::Settings{.heartbeat = settings.heartbeat,
                                          .poll_interval = settings.poll_interval,

@@ -2,12 +2,10 @@
 #include "client/enqueue_statement.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include <dogged/detail/json_text.hpp>
@@ -116,11 +114,12 @@ template <class Get, class Convert>
 void add_array(db::Params& params, const std::vector<NewTask>& tasks, Get get, Convert convert) {
   const auto differ = [&](const NewTask& a, const NewTask& b) { return get(a) != get(b); };
   const bool are_alike = std::adjacent_find(tasks.begin(), tasks.end(), differ) == tasks.end();
-  const auto end = are_alike ? std::next(tasks.begin()) : tasks.end();
   std::vector<decltype(convert(get(tasks.front())))> values;
-  values.reserve(static_cast<std::size_t>(end - tasks.begin()));
-  std::transform(tasks.begin(), end, std::back_inserter(values),
-                 [&](const NewTask& task) { return convert(get(task)); });
+  values.reserve(are_alike ? 1 : tasks.size());
+  for (const NewTask& task : tasks) {
+    values.push_back(convert(get(task)));
+    if (are_alike) break;
+  }
   params.add(values);
 }
 

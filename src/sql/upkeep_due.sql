@@ -10,10 +10,12 @@ select exists (select from dogged.workers where lease_ended_at is not null and r
        (select ceil(extract(epoch from min(lease_until) - clock_timestamp()) * 1000)::bigint
           from dogged.workers
          where lease_ended_at is null and id <> $1::bigint) as lapses_in_ms,
-       exists (select from dogged.tasks_live t
-                where t.expires_at <= now()
-                  and t.expires_at > coalesce(now() - $2::bigint * interval '1 millisecond', '-infinity')
-                  and t.status = 'pending') as has_expired,
+       (select t.id
+          from dogged.tasks_live t
+         where t.expires_at <= now() and t.expires_at > coalesce(now() - $2::bigint * interval '1 millisecond', '-infinity')
+           and t.status = 'pending'
+         order by t.expires_at
+         limit 1) is not null as has_expired,
        (select count(*)
           from (select from dogged.workers
                  where lease_ended_at is null and stopped_at is null and id < $1::bigint

@@ -207,6 +207,17 @@ TEST_CASE("a task that expires later is found by a worker's upkeep when its time
   CHECK(has_status(database, id, "expired"));
 }
 
+TEST_CASE("a task that expires later is found also where the two workers that began first do not look") {
+  TestDatabase database;
+  (void)add_worker(database);
+  (void)add_worker(database);
+  database.run("select dogged.create_queue('lonely')");
+  std::atomic<int> runs{0};
+  RunningWorker worker{database, {counts_in(runs)}, with_upkeep()};
+  const TaskId id = database.client().enqueue(work, no_args, {.queue = "lonely", .expires_in = 1ms});
+  CHECK(has_status(database, id, "expired"));
+}
+
 TEST_CASE("a retry that would fall after expires_at is not scheduled, and the attempt's failure is kept") {
   TestDatabase database;
   RunningWorker worker{

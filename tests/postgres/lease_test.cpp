@@ -6,11 +6,14 @@
 #include <chrono>
 #include <thread>
 
+#include <spdlog/sinks/null_sink.h>
+
 #include "executor.hpp"
 #include "sql_statements.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
 #include "support/usual_task.hpp"
+#include "upkeep.hpp"
 
 using namespace dogged;
 using namespace std::chrono_literals;
@@ -207,6 +210,36 @@ TEST_CASE("a lease that lapses is ended in time also where the two workers that 
   RunningWorker rescuer{database, {does_nothing()}, {.heartbeat = 5min, .lease = 20min, .poll_interval = 10min}};
   REQUIRE(eventually([&] { return database.status_of(id) == "succeeded"; }));
   CHECK(database.history_of(id) == "1 lost true, 2 succeeded false");
+}
+
+TEST_CASE("a worker that has not had the server for a while lets the others renew before it ends their leases") {
+  TestDatabase database;
+  const std::int64_t id = add_worker(database);
+  const std::int64_t other = add_worker(database, "0");
+  const runtime::Definitions none;
+  const auto log = std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::null_sink_mt>());
+  runtime::Lease lease{id, 1h, std::chrono::steady_clock::now() - 10min};
+  runtime::Upkeep upkeep{
+      runtime::Session{database.settings(), "upkeep", log}, {.heartbeat = 1s}, lease, none, [] {}, log};
+  const auto last_look = [&] {
+    return database.value(
+        "select coalesce(max(query_start)::text, '') as value from pg_stat_activity where application_name = $1 and "
+        "state = 'idle' "
+        "and query like '-- What there is to do%'",
+        db::Params{}.add(database.schema() + " upkeep"));
+  };
+  const auto looks_once_more = [&] { return eventually([&, before = last_look()] { return last_look() > before; }); };
+  REQUIRE(looks_once_more());
+  REQUIRE(looks_once_more());
+  CHECK(ended_leases(database) == "0");
+  (void)lease.note_renewed(std::chrono::steady_clock::now());
+  REQUIRE(looks_once_more());
+  CHECK(ended_leases(database) == "0");
+  CHECK(eventually([&] {
+    (void)lease.note_renewed(std::chrono::steady_clock::now());
+    return database.value("select lease_ended_at is not null as value from dogged.workers where id = $1::bigint",
+                          db::Params{}.add(other)) == "t";
+  }));
 }
 
 TEST_CASE("the two workers that are there and began first look after all, and the next when one of them is gone") {

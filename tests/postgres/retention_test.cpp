@@ -418,8 +418,10 @@ TEST_CASE("a worker's upkeep drops old days by itself") {
   const runtime::Definitions none;
   const auto log = std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::null_sink_mt>());
   const std::int64_t id = add_worker(database);
+  const runtime::Lease lease{id, 10s, std::chrono::steady_clock::now()};
   runtime::Upkeep upkeep{runtime::Session{database.settings(), "upkeep", log},
-                         {.worker_id = id, .heartbeat = 50ms, .lets_others_renew = false, .first_chores = 0ms},
+                         {.heartbeat = 50ms, .lets_others_renew = false, .first_chores = 0ms},
+                         lease,
                          none,
                          [] {},
                          log};
@@ -442,6 +444,7 @@ TEST_CASE("a worker's upkeep tries again soon to thin what it found in use, with
   log->set_level(spdlog::level::debug);
   const runtime::Definitions none;
   const std::int64_t id = add_worker(database);
+  const runtime::Lease lease{id, 10s, std::chrono::steady_clock::now()};
   std::optional<runtime::Upkeep> upkeep;
   db::Connection reader{database.settings()};
   reader.transaction([&] {
@@ -450,8 +453,8 @@ TEST_CASE("a worker's upkeep tries again soon to thin what it found in use, with
     upkeep.emplace(
         runtime::Session{database.settings(), "upkeep", log},
         runtime::Upkeep::Settings{
-            .worker_id = id, .heartbeat = 50ms, .lets_others_renew = false, .first_chores = 0ms, .chores_again = 50ms},
-        none, [] {}, log);
+            .heartbeat = 50ms, .lets_others_renew = false, .first_chores = 0ms, .chores_again = 50ms},
+        lease, none, [] {}, log);
     REQUIRE(eventually([&] {
       const auto logged = lines->last_formatted();
       return std::any_of(logged.begin(), logged.end(),

@@ -2,13 +2,19 @@
 // not at all.
 #include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
 
+#include "sql_statements.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
 #include "support/usual_task.hpp"
 
 using namespace dogged;
 using namespace std::chrono_literals;
+using namespace std::string_literals;
 using test::does_nothing;
 using test::eventually;
 using test::Gate;
@@ -202,21 +208,21 @@ TEST_CASE("a sleeping worker finds what nobody told it of when the poll interval
   CHECK(runs(", priority", ", -3"));
 }
 
-TEST_CASE("a sleeping worker that finds nothing waits for nobody who holds its row") {
+TEST_CASE("a look waits for nobody who holds the worker's row, and writes nothing") {
   TestDatabase database;
-  RunningWorker worker{database, {does_nothing()}, {.poll_interval = 20ms}};
-  REQUIRE(worker_is_asleep(database, worker.id()));
+  (void)test::add_worker(database);
   db::Connection user{database.settings()};
   user.transaction([&] {
     user.run({"lock", "select from dogged.workers for update"});
-    const std::string locked_at =
-        user.run({"now", "select clock_timestamp()::text as now"}).one().maybe_text("now").value();
-    CHECK(eventually([&] {
-      return database.value(
-                 "select count(*) as value from pg_stat_activity where application_name = $1 and state = 'idle' and "
-                 "query_start > $2::timestamptz and query like '-- Whether a task is ready%'",
-                 db::Params{}.add(database.schema() + " claimer").add(locked_at)) == "1";
-    }));
+    database.connection().transaction([&] {
+      database.run("set local lock_timeout = '2s'");
+      const std::vector<std::string> queues{"default"};
+      const std::vector<std::int64_t> from{std::numeric_limits<std::int64_t>::min()};
+      const std::vector<std::int64_t> upto{std::numeric_limits<std::int64_t>::max()};
+      const db::Params params = db::Params{}.add(queues).add(from).add(upto).add(std::vector{"work"s}).add(queues);
+      CHECK_FALSE(database.connection().run(sql::look, params).one().boolean("has_ready"));
+      CHECK(database.value("select (pg_current_xact_id_if_assigned() is null)::text as value") == "true");
+    });
   });
 }
 
