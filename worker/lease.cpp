@@ -6,7 +6,7 @@
 namespace dogged::runtime {
 
 Lease::Lease(std::int64_t id, milliseconds length, SteadyClock::time_point asked_at)
-    : id_(id), length_(length), held_until_(asked_at + length), asked_at_(asked_at) {}
+    : id_(id), length_(length), held_until_(asked_at + length), renewed_at_(asked_at) {}
 
 Lease::State Lease::state() const {
   const std::scoped_lock lock{mutex_};
@@ -18,9 +18,14 @@ SteadyClock::time_point Lease::held_until() const {
   return held_until_;
 }
 
+SteadyClock::time_point Lease::renewed_at() const {
+  const std::scoped_lock lock{mutex_};
+  return renewed_at_;
+}
+
 bool Lease::is_renewed_steadily(SteadyClock::time_point now, SteadyClock::duration longest_gap) const {
   const std::scoped_lock lock{mutex_};
-  return last_gap_ <= longest_gap && now - asked_at_ <= longest_gap;
+  return last_gap_ <= longest_gap && now - renewed_at_ <= longest_gap;
 }
 
 bool Lease::note_renewed(SteadyClock::time_point asked_at) {
@@ -30,8 +35,8 @@ bool Lease::note_renewed(SteadyClock::time_point asked_at) {
     if (state_ == State::ended) return false;
     was_lapsed = state_ == State::lapsed || SteadyClock::now() >= held_until_;  // executors go by the time alone
     held_until_ = std::max(held_until_, asked_at + length_);
-    last_gap_ = asked_at - asked_at_;
-    asked_at_ = asked_at;
+    last_gap_ = asked_at - renewed_at_;
+    renewed_at_ = asked_at;
     if (was_lapsed) state_ = State::regained;
   }
   changed_.notify_all();

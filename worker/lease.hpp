@@ -31,6 +31,8 @@ class Lease {
   /// When it lapses unless it is renewed.
   [[nodiscard]] SteadyClock::time_point held_until() const;
 
+  /// When it was asked for the last renewal that was answered.
+  [[nodiscard]] SteadyClock::time_point renewed_at() const;
   /// Whether no more than `longest_gap` lies between its last two renewals, nor between the last one and `now`: the
   /// server was there meanwhile, and neither it nor this process stood still.
   [[nodiscard]] bool is_renewed_steadily(SteadyClock::time_point now, SteadyClock::duration longest_gap) const;
@@ -52,8 +54,8 @@ class Lease {
   std::condition_variable changed_;
   State state_ = State::held;
   SteadyClock::time_point held_until_;
-  SteadyClock::time_point asked_at_;   // of the last renewal
-  SteadyClock::duration last_gap_{0};  // between that and the one before
+  SteadyClock::time_point renewed_at_;
+  SteadyClock::duration last_gap_{0};  // between that and the renewal before
 };
 
 }  // namespace dogged::runtime

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "rescue.hpp"
+#include "retry/duration.hpp"
 #include "sql_statements.hpp"
 #include "worker_row.hpp"
 
@@ -117,13 +118,14 @@ std::optional<Upkeep::Outlook> Upkeep::rescue() {
   }
   Rescued rescued;
   Outlook next = outlook();
-  if (next.has_to_rescue || next.lapses_in.value_or(milliseconds{0}) < milliseconds{0}) {
-    const auto now = SteadyClock::now();
-    if (!lease_.is_renewed_steadily(now, 2 * settings_.heartbeat)) {  // the others have not had the server either
-      may_end_leases_at_ = look_at_ = now + settings_.heartbeat;
-      return next;
-    }
-    end_lapsed_leases(session_.connection(), lease_.id(), *log_);
+  bool lets_renew = false;
+  if (next.has_lapsed()) {
+    lets_renew = lets_others_renew();
+  } else {
+    put_off_at_.reset();
+  }
+  if (next.has_to_rescue || (next.has_lapsed() && !lets_renew)) {
+    if (!lets_renew) end_lapsed_leases(session_.connection(), lease_.id(), *log_);
     rescued = rescue_lost_tasks(session_.connection(), lease_.id(), *log_);
     if (rescued.tasks > 0) on_rescued_();
     next = outlook();
@@ -132,11 +134,30 @@ std::optional<Upkeep::Outlook> Upkeep::rescue() {
   milliseconds wait = longest;
   if (!rescued.all) {
     wait = while_locked;
+  } else if (lets_renew) {
+    wait = settings_.heartbeat;
   } else if (next.lapses_in) {  // one that has lapsed and was not ended is held up by a claim under way
     wait = std::clamp(*next.lapses_in + milliseconds{1}, std::min(shortest_until_lapse, longest), longest);
   }
   look_at_ = SteadyClock::now() + wait;
   return next;
+}
+
+/// Where this worker has not had the server for a while, or has stood still itself, the others may have fared alike:
+/// they get a heartbeat's time, and until its own lease was renewed once more. Once for each time that leases are found
+/// lapsed: it may be that it always takes so long.
+bool Upkeep::lets_others_renew() {
+  const auto now = SteadyClock::now();
+  if (!put_off_at_) {
+    if (lease_.is_renewed_steadily(now, 2 * settings_.heartbeat)) return false;
+    put_off_at_ = now;
+    log_->info(
+        "leases of other workers have lapsed; this worker's own was not renewed in time either: they get {} to renew "
+        "them",
+        duration_to_text(settings_.heartbeat));
+    return true;
+  }
+  return now < *put_off_at_ + settings_.heartbeat || lease_.renewed_at() < *put_off_at_;
 }
 
 Upkeep::Outlook Upkeep::outlook() {

@@ -54,6 +54,7 @@ class Upkeep {
   struct Outlook {
     bool has_to_rescue = false;
     std::optional<milliseconds> lapses_in;  ///< of the next lease
+    [[nodiscard]] bool has_lapsed() const { return lapses_in.value_or(milliseconds{0}) < milliseconds{0}; }
     bool has_expired = false;
     bool comes_first = true;  ///< this worker looks often
     SteadyClock::time_point asked_at;
@@ -61,6 +62,7 @@ class Upkeep {
   };
   /// What there is to do after it has rescued; nothing if it may not end leases yet.
   [[nodiscard]] std::optional<Outlook> rescue();
+  [[nodiscard]] bool lets_others_renew();
   void expire(const Outlook& found);
   void do_chores();
   /// False where a table was in use or another worker at it, and something is left to do.
@@ -79,6 +81,7 @@ class Upkeep {
   SteadyClock::time_point chores_at_;
   SteadyClock::time_point compare_at_;
   SteadyClock::time_point may_end_leases_at_;
+  std::optional<SteadyClock::time_point> put_off_at_;  // the end of leases that have lapsed
   SteadyClock::time_point look_at_;
   SteadyClock::time_point expired_at_;                            // when it looked last for what has expired
   SteadyClock::time_point expire_all_at_;                         // when it looks not only for what has expired since

@@ -214,6 +214,7 @@ TEST_CASE("a task that expires later is found also where the two workers that be
   database.run("select dogged.create_queue('lonely')");
   std::atomic<int> runs{0};
   RunningWorker worker{database, {counts_in(runs)}, with_upkeep()};
+  REQUIRE(worker_is_asleep(database, worker.id()));
   const TaskId id = database.client().enqueue(work, no_args, {.queue = "lonely", .expires_in = 1ms});
   CHECK(has_status(database, id, "expired"));
 }

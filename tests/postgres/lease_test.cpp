@@ -7,6 +7,7 @@
 #include <thread>
 
 #include <spdlog/sinks/null_sink.h>
+#include <spdlog/sinks/ringbuffer_sink.h>
 
 #include "executor.hpp"
 #include "sql_statements.hpp"
@@ -43,6 +44,17 @@ std::int64_t make_dead_worker(TestDatabase& database) {
 
 std::string ended_leases(TestDatabase& database) {
   return database.value("select count(*) as value from dogged.workers where lease_ended_at is not null");
+}
+
+/// Waits until the only worker's upkeep has asked once more what there is to do.
+bool upkeep_looks_again(TestDatabase& database) {
+  const auto last_look = [&] {
+    return database.value(
+        "select coalesce(max(query_start)::text, '') as value from pg_stat_activity where application_name = $1 and "
+        "state = 'idle' and query like '-- What there is to do%'",
+        db::Params{}.add(database.schema() + " upkeep"));
+  };
+  return eventually([&, before = last_look()] { return last_look() > before; });
 }
 
 /// Holds the row of a worker, so that it cannot renew its lease, while `during` runs.
@@ -212,34 +224,44 @@ TEST_CASE("a lease that lapses is ended in time also where the two workers that 
   CHECK(database.history_of(id) == "1 lost true, 2 succeeded false");
 }
 
-TEST_CASE("a worker that has not had the server for a while lets the others renew before it ends their leases") {
+TEST_CASE("a worker that has not had the server for a while ends no leases before it has it again") {
   TestDatabase database;
   const std::int64_t id = add_worker(database);
-  const std::int64_t other = add_worker(database, "0");
+  (void)add_worker(database, "0");
   const runtime::Definitions none;
   const auto log = std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::null_sink_mt>());
   runtime::Lease lease{id, 1h, std::chrono::steady_clock::now() - 10min};
   runtime::Upkeep upkeep{
       runtime::Session{database.settings(), "upkeep", log}, {.heartbeat = 1s}, lease, none, [] {}, log};
-  const auto last_look = [&] {
-    return database.value(
-        "select coalesce(max(query_start)::text, '') as value from pg_stat_activity where application_name = $1 and "
-        "state = 'idle' "
-        "and query like '-- What there is to do%'",
-        db::Params{}.add(database.schema() + " upkeep"));
-  };
-  const auto looks_once_more = [&] { return eventually([&, before = last_look()] { return last_look() > before; }); };
-  REQUIRE(looks_once_more());
-  REQUIRE(looks_once_more());
+  REQUIRE(upkeep_looks_again(database));
+  REQUIRE(upkeep_looks_again(database));
+  REQUIRE(upkeep_looks_again(database));
   CHECK(ended_leases(database) == "0");
-  (void)lease.note_renewed(std::chrono::steady_clock::now());
-  REQUIRE(looks_once_more());
-  CHECK(ended_leases(database) == "0");
-  CHECK(eventually([&] {
-    (void)lease.note_renewed(std::chrono::steady_clock::now());
-    return database.value("select lease_ended_at is not null as value from dogged.workers where id = $1::bigint",
-                          db::Params{}.add(other)) == "t";
+  (void)lease.note_renewed(std::chrono::steady_clock::now());  // after a gap; but nobody has renewed since
+  CHECK(eventually([&] { return ended_leases(database) == "1"; }));
+}
+
+TEST_CASE("a worker that had not had the server for a while lets the others renew their leases") {
+  TestDatabase database;
+  const std::int64_t id = add_worker(database);
+  const std::int64_t other = add_worker(database, "0");
+  const runtime::Definitions none;
+  const auto lines = std::make_shared<spdlog::sinks::ringbuffer_sink_mt>(10);
+  const auto log = std::make_shared<spdlog::logger>("test", lines);
+  runtime::Lease lease{id, 1h, std::chrono::steady_clock::now() - 10min};
+  (void)lease.note_renewed(std::chrono::steady_clock::now());  // a moment ago, but after a long gap
+  runtime::Upkeep upkeep{
+      runtime::Session{database.settings(), "upkeep", log}, {.heartbeat = 1s}, lease, none, [] {}, log};
+  REQUIRE(eventually([&] {
+    const auto logged = lines->last_formatted();
+    return std::any_of(logged.begin(), logged.end(),
+                       [](const std::string& line) { return contains(line, "they get 1s to renew"); });
   }));
+  database.run("update dogged.workers set lease_until = clock_timestamp() + interval '1 hour' where id = $1::bigint",
+               db::Params{}.add(other));
+  (void)lease.note_renewed(std::chrono::steady_clock::now());
+  REQUIRE(upkeep_looks_again(database));
+  CHECK(ended_leases(database) == "0");
 }
 
 TEST_CASE("the two workers that are there and began first look after all, and the next when one of them is gone") {
