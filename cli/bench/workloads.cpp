@@ -116,12 +116,12 @@ void wait_until_handled(Scene& scene, const Memory& memory, WorkerProcesses& wor
   }
 }
 
-/// Until all is written as well; gives for how long the workers have been working, by the server's clock.
-double wait_until_done(Scene& scene, WorkerProcesses& workers) {
+/// Until all is written as well; gives when it was asked and found so.
+steady_clock::time_point wait_until_done(Scene& scene, WorkerProcesses& workers) {
   const auto begin = steady_clock::now();
   while (true) {
-    const db::Rows rows = scene.connection().run(sql::bench_progress);
-    if (rows.one().boolean("is_done")) return rows.one().real("seconds");
+    const auto asked = steady_clock::now();
+    if (scene.connection().run(sql::bench_is_done).one().boolean("is_done")) return asked;
     require_not_interrupted();
     workers.require_alive();
     if (steady_clock::now() - begin > longest_end) {
@@ -176,14 +176,20 @@ void add_usage(Figures& figures, const Usage& usage, std::int64_t attempts) {
 
 }  // namespace
 
+/// The workers are connected before there is anything to do: the queue is paused until then.
 void drain(Scene& scene, const Server& server, const Workload& workload, Figures& figures) {
+  const Memory memory{0};
+  WorkerProcesses workers{worker_settings(scene, workload), memory};
+  wait_until_asleep(scene, workers, workload.workers);
+  const std::optional<std::int64_t> for_ever;
+  scene.connection().run(sql::pause_queue, db::Params{}.add(queue).add(for_ever).add(for_ever));
   const IdRange ids = enqueue_all(scene, workload.tasks, workload.failures);
   const std::int64_t attempts = ids.count * (workload.failures + 1);
-  const Memory memory{0};
   const double busy_before = busy_seconds_of_machine();
-  WorkerProcesses workers{worker_settings(scene, workload), memory};
+  const auto begin = steady_clock::now();
+  scene.connection().run(sql::resume_queue, db::Params{}.add(queue));
   wait_until_handled(scene, memory, workers, static_cast<std::uint64_t>(attempts), "draining");
-  const double seconds = wait_until_done(scene, workers);
+  const double seconds = std::chrono::duration<double>(wait_until_done(scene, workers) - begin).count();
   const double busy = busy_seconds_of_machine() - busy_before;
   const Usage usage = workers.stop();
   verify(scene, ids, workload.failures);
