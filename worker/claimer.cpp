@@ -61,7 +61,7 @@ Claimer::~Claimer() { stop(); }
 void Claimer::start(const std::vector<std::unique_ptr<Executor>>& executors, const Completer& completer) {
   completer_ = &completer;
   {
-    const std::scoped_lock lock{mutex_};  // completer and listener may have something to say already
+    const std::scoped_lock lock{mutex_};  // completer and lease keeper may have something to say already
     for (const auto& executor : executors) {
       queues_.push_back({.executor = executor.get(), .own_concurrency = executor->concurrency()});
       queue_names_.push_back(executor->queue());
@@ -70,9 +70,20 @@ void Claimer::start(const std::vector<std::unique_ptr<Executor>>& executors, con
   thread_.start([this] { run(); });
 }
 
-void Claimer::ring(std::string_view queue) {
+/// Makes a change that the claimer has to hear of, with the mutex held.
+template <class Change>
+void Claimer::tell(Change change) {
+  bool waits = false;
   {
     const std::scoped_lock lock{mutex_};
+    change();
+    waits = waits_ && woken_;
+  }
+  if (waits) wake_.wake();
+}
+
+void Claimer::ring(std::string_view queue) {
+  tell([&] {
     bool is_for_it = false;
     for (Queue& known : queues_) {
       if (known.paused || (!queue.empty() && known.executor->queue() != queue)) continue;
@@ -82,8 +93,7 @@ void Claimer::ring(std::string_view queue) {
       is_for_it = true;
     }
     if (is_for_it) count_ring();
-  }
-  changed_.notify_all();
+  });
 }
 
 /// With the mutex held.
@@ -96,69 +106,44 @@ void Claimer::count_ring() {
   ++rings_;
 }
 
+void Claimer::look_again() {
+  tell([&] {
+    for (Queue& queue : queues_) queue.look_again();
+    due_unknown_ = queues_unknown_ = circuits_unknown_ = woken_ = true;
+  });
+}
+
 void Claimer::note_due(SteadyClock::duration delay) {
-  {
-    const std::scoped_lock lock{mutex_};
+  tell([&] {
     due_at_ = std::min(due_at_, SteadyClock::now() + delay);
     woken_ = true;  // so that a wait under way is cut to it
-  }
-  changed_.notify_all();
+  });
 }
 
 void Claimer::note_ready() {
-  {
-    const std::scoped_lock lock{mutex_};
+  tell([&] {
     for (Queue& queue : queues_) queue.look_again();
     due_unknown_ = true;  // where the server's clock was set back, it has them wait
     others_to_wake_ = true;
     woken_ = true;
-  }
-  changed_.notify_all();
-}
-
-void Claimer::note_circuits() {
-  {
-    const std::scoped_lock lock{mutex_};
-    circuits_unknown_ = true;
-    woken_ = true;
-  }
-  changed_.notify_all();
-}
-
-void Claimer::note_queues() {
-  {
-    const std::scoped_lock lock{mutex_};
-    queues_unknown_ = true;
-    woken_ = true;
-  }
-  changed_.notify_all();
+  });
 }
 
 void Claimer::note_room() {
-  {
-    const std::scoped_lock lock{mutex_};
+  tell([&] {
     // Room matters where there was more than could be taken.
     woken_ =
         std::any_of(queues_.begin(), queues_.end(), [](const Queue& queue) { return queue.may_have_more(); }) || woken_;
-  }
-  changed_.notify_all();
+  });
 }
 
 void Claimer::note_expired() {
-  {
-    const std::scoped_lock lock{mutex_};
-    some_expired_ = true;
-    woken_ = true;
-  }
-  changed_.notify_all();
+  tell([&] { some_expired_ = woken_ = true; });
 }
 
 void Claimer::stop() {
   stop_.request_stop();
-  {
-    const std::scoped_lock lock{mutex_};  // so that a wait that has just looked at stop_ hears the notification
-  }
-  changed_.notify_all();
+  tell([&] { woken_ = true; });
   thread_.join(session_, std::chrono::seconds{1});
 }
 
@@ -170,6 +155,7 @@ void Claimer::run() {
       session_.succeeded();
     } catch (const std::exception& error) {  // of whatever kind: tasks that a claim took must not be forgotten
       answer_lost_ = true;
+      listening_ = false;
       asleep_ = false;                                                // after a failover the row may say so
       if (dynamic_cast<const ConnectionError*>(&error) != nullptr) {  // it may be another server
         forget_watermarks();
@@ -183,6 +169,7 @@ void Claimer::run() {
 
 void Claimer::step() {
   if (answer_lost_) begin_session();
+  if (settings_.sleeps && !listening_) listen();
   if (SteadyClock::now() >= give_back_unknown_at_) give_back_unknown();
   if (SteadyClock::now() >= look_for_stale_at_) give_back_stale();
   end_expired();
@@ -202,8 +189,35 @@ void Claimer::step() {
   // until the claim is made.
   if (due_time_has_come()) (void)promote_due();
   wake_others_if_told();
-  if (claim()) return;
-  if (prepare_to_wait()) wait();
+  if (claim()) {
+    if (listening_) hear(SteadyClock::duration{0});  // or it would pile up for as long as there is something to claim
+  } else if (prepare_to_wait()) {
+    wait();
+  }
+}
+
+/// On the connection that claims: no other thread or session has to be woken before the claim.
+void Claimer::listen() {
+  for (const char* channel : {"wake", "queues", "circuits"}) session_.connection().listen(channel);
+  listening_ = true;
+  look_again();  // what was said before is lost
+}
+
+/// Waits until it is told something, by a notification or in this process, but no longer than `patience`.
+void Claimer::hear(SteadyClock::duration patience) {
+  const std::vector<db::Notification> said = session_.connection().wait(patience, wake_.fd());
+  {
+    const std::scoped_lock lock{mutex_};
+    waits_ = woken_ = false;  // what has changed is seen to from here on
+  }
+  for (const db::Notification& notification : said) {
+    if (notification.channel.ends_with(".wake")) {
+      ring(notification.payload);
+    } else {
+      const std::scoped_lock lock{mutex_};
+      (notification.channel.ends_with(".queues") ? queues_unknown_ : circuits_unknown_) = true;
+    }
+  }
 }
 
 /// An answer was lost: in a new claim session a claim or a release of before that arrives late changes nothing. Waits
@@ -694,15 +708,17 @@ void Claimer::wake_others_if_told() {
 }
 
 void Claimer::wait() {
-  std::unique_lock lock{mutex_};
-  auto until = std::min({look_at_, due_at_, ask_due_at_});
+  auto until = std::min({look_at_, ask_due_at_, give_back_unknown_at_, look_soon_at_, resume_at_});
   const bool holds_waiting =
       std::any_of(queues_.begin(), queues_.end(), [](const Queue& queue) { return queue.executor->has_waiting(); });
   if (holds_waiting) until = std::min(until, look_for_stale_at_);
-  until = std::min({until, give_back_unknown_at_, look_soon_at_, resume_at_});
   if (!settings_.sleeps) until = std::min(until, queues_asked_at_ + oldest_queue_settings);
-  changed_.wait_until(lock, until, [this] { return woken_ || due_unknown_ || stop_.stop_requested(); });
-  woken_ = false;
+  {
+    const std::scoped_lock lock{mutex_};
+    waits_ = !woken_ && !due_unknown_;
+    until = waits_ ? std::min(until, due_at_) : SteadyClock::time_point{};
+  }
+  hear(until - SteadyClock::now());
 }
 
 bool Claimer::some_queue_is_drained() const {

@@ -1,4 +1,5 @@
-// Claims tasks for the executors, on a connection and a thread of its own, and decides when to look again.
+// Claims tasks for the executors, on a connection and a thread of its own, and decides when to look again. On that
+// connection it listens as well: between hearing of a task and claiming it no other thread or session has to be woken.
 //
 // A queue is looked at until a claim gives less than was asked for; then it is "drained" until something may have
 // changed: a notification, a waiting task that fell due, or the poll interval. While some queue is drained and the
@@ -21,7 +22,6 @@
 #pragma once
 
 #include <compare>
-#include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -46,6 +46,7 @@
 #include "service_thread.hpp"
 #include "session.hpp"
 #include "tally.hpp"
+#include "wake_fd.hpp"
 #include "watermarks.hpp"
 
 namespace dogged::runtime {
@@ -54,8 +55,8 @@ namespace dogged::runtime {
 class Claimer {
  public:
   struct Settings {
-    milliseconds poll_interval{5000};  ///< the longest time without a look
-    bool sleeps = true;                ///< false: it hears no notifications, and asks for none
+    milliseconds poll_interval{10000};  ///< the longest time without a look
+    bool sleeps = true;                 ///< false: it hears no notifications, and asks for none
   };
 
   /// It claims while `lease` is held. `lease`, `definitions` and `circuits` must outlive it.
@@ -66,16 +67,14 @@ class Claimer {
   /// Begins to claim. `executors` and `completer` must be there until stop() has returned.
   void start(const std::vector<std::unique_ptr<Executor>>& executors, const Completer& completer);
 
-  /// Something was enqueued: to `queue`, or to any if it is empty.
+  /// Tasks have become ready: of `queue`, or of any if it is empty. What is enqueued it hears of by itself.
   void ring(std::string_view queue);
+  /// The server was lost for a while, perhaps, and may be another one now.
+  void look_again();
   /// A retry was scheduled that falls due after `delay`.
   void note_due(SteadyClock::duration delay);
   /// This worker has made tasks ready. The others are told as well: there may be more than it can take.
   void note_ready();
-  /// The state of a circuit has changed.
-  void note_circuits();
-  /// Somebody has changed what is set for a queue.
-  void note_queues();
   /// A thread may be free again.
   void note_room();
   /// An executor holds a task that has expired before it could begin.
@@ -87,9 +86,13 @@ class Claimer {
   /// After stop(): gives back tasks that were not started, and wakes other workers for them. Tries until `until`; false
   /// if it could not.
   bool give_back(const std::vector<ClaimedTask>& tasks, SteadyClock::time_point until);
+  /// After that: ends its connection, since nobody reads any more what is said to it.
+  void disconnect() noexcept { session_.close(); }
 
-  /// Breaks the connection if a statement on it has been waiting for its answer since before `time`.
-  void abort_if_busy_since(SteadyClock::time_point time) noexcept { session_.abort_if_busy_since(time); }
+  /// As Session::abort_if_busy_for.
+  SteadyClock::time_point abort_if_busy_for(milliseconds patience, SteadyClock::time_point now) noexcept {
+    return session_.abort_if_busy_for(patience, now);
+  }
 
  private:
   struct Queue {
@@ -123,6 +126,8 @@ class Claimer {
 
   void run();
   void step();
+  void listen();
+  void hear(SteadyClock::duration patience);
   void begin_session();
   [[nodiscard]] std::vector<Attempt> held() const;
   void refresh_circuits();
@@ -155,6 +160,8 @@ class Claimer {
   [[nodiscard]] SteadyClock::duration until_settled() const;
   [[nodiscard]] bool stays_awake();
   void count_ring();
+  template <class Change>
+  void tell(Change change);
   [[nodiscard]] bool due_time_has_come() const;
   [[nodiscard]] bool due_is_unknown() const;
   [[nodiscard]] bool promote_due();
@@ -184,6 +191,7 @@ class Claimer {
   std::vector<std::string> queue_names_;
 
   // Of the claimer's thread alone.
+  bool listening_ = false;
   bool asleep_ = false;   // as the worker's row says
   bool settled_ = false;  // no transaction is left that could have missed it
   std::int64_t asleep_since_transaction_ = 0;
@@ -212,7 +220,6 @@ class Claimer {
   SteadyClock::time_point resume_at_ = SteadyClock::time_point::max();  // when the first pause ends by itself
 
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
   std::vector<Queue> queues_;
   SteadyClock::time_point due_at_;  // of the earliest waiting task that is known
   bool due_unknown_ = true;         // an earlier one may have been enqueued
@@ -221,8 +228,10 @@ class Claimer {
   bool queues_unknown_ = true;      // as well
   bool some_expired_ = false;       // in the executors' hands
   bool woken_ = false;              // something changed since the last wait
+  bool waits_ = false;              // for that: who changes something writes to wake_
   std::size_t rings_ = 0;           // since counting_since_
   SteadyClock::time_point counting_since_;
+  WakeFd wake_;
   std::stop_source stop_;
   ServiceThread thread_;  // last: it uses all of the above
 };

@@ -58,8 +58,10 @@ class Completer {
   /// written.
   std::size_t finish(SteadyClock::time_point until);
 
-  /// Breaks the connection if a statement on it has been waiting for its answer since before `time`.
-  void abort_if_busy_since(SteadyClock::time_point time) noexcept { session_.abort_if_busy_since(time); }
+  /// As Session::abort_if_busy_for.
+  SteadyClock::time_point abort_if_busy_for(milliseconds patience, SteadyClock::time_point now) noexcept {
+    return session_.abort_if_busy_for(patience, now);
+  }
 
  private:
   void run();

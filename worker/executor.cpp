@@ -303,7 +303,7 @@ void Executor::cancel(TaskId id, int attempt) {
   for (const auto& slot : state_->slots) {
     if (slot->runs() && slot->task->id == id && slot->task->attempt == attempt) {
       slot->request_stop(StopReason::cancelled, SteadyClock::now());
-      state_->around.on_deadline(SteadyClock::now() + settings_.stop_grace);
+      state_->around.on_deadline(*slot->stopped_at + settings_.stop_grace);
     }
   }
 }

@@ -23,9 +23,13 @@ SteadyClock::time_point Lease::renewed_at() const {
   return renewed_at_;
 }
 
-bool Lease::is_renewed_steadily(SteadyClock::time_point now, SteadyClock::duration longest_gap) const {
+milliseconds Lease::until_next_renewal(milliseconds heartbeat, bool holds_tasks) const noexcept {
+  return holds_tasks ? heartbeat : std::min(2 * heartbeat, length_ / 3);
+}
+
+bool Lease::is_renewed_steadily(SteadyClock::time_point now, milliseconds heartbeat) const {
   const std::scoped_lock lock{mutex_};
-  return last_gap_ <= longest_gap && now - renewed_at_ <= longest_gap;
+  return std::max(last_gap_, now - renewed_at_) <= std::min(3 * heartbeat, length_ / 2);
 }
 
 bool Lease::note_renewed(SteadyClock::time_point asked_at) {

@@ -33,9 +33,12 @@ class Lease {
 
   /// When it was asked for the last renewal that was answered.
   [[nodiscard]] SteadyClock::time_point renewed_at() const;
-  /// Whether no more than `longest_gap` lies between its last two renewals, nor between the last one and `now`: the
-  /// server was there meanwhile, and neither it nor this process stood still.
-  [[nodiscard]] bool is_renewed_steadily(SteadyClock::time_point now, SteadyClock::duration longest_gap) const;
+  /// How long after a renewal the next one is asked for: the heartbeat while tasks are held, and else twice as long,
+  /// but a third of its length at the most.
+  [[nodiscard]] milliseconds until_next_renewal(milliseconds heartbeat, bool holds_tasks) const noexcept;
+  /// Whether no more than three heartbeats, nor half of its length, lie between its last two renewals, or between the
+  /// last one and `now`: the server was there meanwhile, and neither it nor this process stood still.
+  [[nodiscard]] bool is_renewed_steadily(SteadyClock::time_point now, milliseconds heartbeat) const;
 
   /// The database has renewed it, and was asked to at `asked_at`; true if it was lapsed by then, noted or not.
   bool note_renewed(SteadyClock::time_point asked_at);

@@ -49,7 +49,7 @@ void LeaseKeeper::step() {
   if (lease_.state() == Lease::State::ended) return;
   if (settings_.listens && !listening_) listen();
   if (SteadyClock::now() >= look_at_) look_for_cancellations();
-  const auto time = std::chrono::ceil<milliseconds>(std::min(beat_at_, look_at_) - SteadyClock::now());
+  const auto time = std::min(beat_at_, look_at_) - SteadyClock::now();
   for (const db::Notification& notification : session_.connection().wait(time, wake_.fd())) hear(notification);
 }
 
@@ -71,17 +71,13 @@ void LeaseKeeper::beat() {
   }
   clock_offset_ = clock.offset_from(renewed.one().number("now_us"));
   if (lease_.note_renewed(asked_at)) callbacks_.on_decided();
-  beat_at_ = asked_at + settings_.heartbeat;
+  beat_at_ = asked_at + lease_.until_next_renewal(settings_.heartbeat, callbacks_.holds_tasks());
 }
 
 void LeaseKeeper::listen() {
-  for (const char* channel : {"wake", "cancel", "workers", "queues", "waiting", "circuits"})
-    session_.connection().listen(channel);
+  for (const char* channel : {"cancel", "workers", "waiting"}) session_.connection().listen(channel);
   listening_ = true;
-  callbacks_.on_wake("");  // what was said before is lost
-  callbacks_.on_worker();
-  callbacks_.on_circuits();
-  callbacks_.on_queues();
+  callbacks_.on_connected();
   look_for_cancellations();
 }
 
@@ -94,14 +90,8 @@ void LeaseKeeper::look_for_cancellations() {
 }
 
 void LeaseKeeper::hear(const db::Notification& notification) {
-  if (notification.channel.ends_with(".wake")) {
-    callbacks_.on_wake(notification.payload);
-  } else if (notification.channel.ends_with(".workers")) {
+  if (notification.channel.ends_with(".workers")) {
     callbacks_.on_worker();
-  } else if (notification.channel.ends_with(".circuits")) {
-    callbacks_.on_circuits();
-  } else if (notification.channel.ends_with(".queues")) {
-    callbacks_.on_queues();
   } else if (notification.channel.ends_with(".waiting")) {
     callbacks_.on_waiting(std::strtoll(notification.payload.c_str(), nullptr, 10));
   } else if (notification.payload == std::to_string(lease_.id())) {

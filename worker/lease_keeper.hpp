@@ -1,11 +1,10 @@
-// Keeps the worker's lease: renews it with a heartbeat, and hears what others have to tell this worker. Its
+// Keeps the worker's lease: renews it with a heartbeat, and hears what others have to tell of tasks that it holds. Its
 // statements look up a few rows by key; one that is held up is given up in time for another heartbeat (watchdog).
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <stop_token>
-#include <string_view>
 
 #include <spdlog/logger.h>
 
@@ -21,30 +20,25 @@ namespace dogged::runtime {
 class LeaseKeeper {
  public:
   struct Settings {
-    milliseconds heartbeat{5'000};
-    milliseconds poll_interval{5'000};  ///< how often it asks what is to be cancelled, at the least
-    bool listens = true;                ///< false: no LISTEN, everything is asked for
+    milliseconds heartbeat{5'000};       ///< as in Lease::until_next_renewal
+    milliseconds poll_interval{10'000};  ///< how often it asks what is to be cancelled, at the least
+    bool listens = true;                 ///< false: no LISTEN, everything is asked for
     db::HostClock clock = std::chrono::system_clock::now;
     db::ClockOffset clock_offset = {};  ///< as it was measured last; each heartbeat tells it, and measures the next one
   };
 
   /// All are called on the keeper's thread.
   struct Callbacks {
-    /// Something was enqueued: to the queue, or to any if it is empty. Also after each (re)connect, when notifications
-    /// may have been missed.
-    std::function<void(std::string_view)> on_wake;
-    /// A worker has registered. Also after each (re)connect.
+    /// It has connected, or again: what was said before may have been missed.
+    std::function<void()> on_connected;
+    /// A worker has registered.
     std::function<void()> on_worker;
-    /// Whether this worker holds tasks: it asks what is to be cancelled only then.
+    /// Whether this worker holds tasks: it asks what is to be cancelled only then, and renews its lease more often.
     std::function<bool()> holds_tasks;
     /// The cancellation of an attempt that this worker runs was requested; told again until the attempt has ended.
     std::function<void(TaskId, int)> on_cancel;
     /// Somebody waits for the end of a task.
     std::function<void(TaskId)> on_waiting;
-    /// A circuit has another state.
-    std::function<void()> on_circuits;
-    /// Something else is set for a queue. Also after each (re)connect.
-    std::function<void()> on_queues;
     /// The lease was ended, or it had lapsed and was renewed all the same.
     std::function<void()> on_decided;
   };
@@ -56,8 +50,10 @@ class LeaseKeeper {
 
   void stop();
 
-  /// Breaks the connection if a statement on it has been waiting for its answer since before `time`.
-  void abort_if_busy_since(SteadyClock::time_point time) noexcept { session_.abort_if_busy_since(time); }
+  /// As Session::abort_if_busy_for.
+  SteadyClock::time_point abort_if_busy_for(milliseconds patience, SteadyClock::time_point now) noexcept {
+    return session_.abort_if_busy_for(patience, now);
+  }
 
  private:
   void run();

@@ -1,6 +1,7 @@
 // See session.hpp.
 #include "session.hpp"
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <utility>
@@ -8,6 +9,11 @@
 #include "db/errors.hpp"
 
 namespace dogged::runtime {
+namespace {
+
+constexpr milliseconds between_aborts{1'000};  // of a connection that has not noticed
+
+}  // namespace
 
 Session::Session(db::Settings settings, std::string service, std::shared_ptr<spdlog::logger> log,
                  milliseconds longest_backoff)
@@ -33,6 +39,11 @@ db::Connection& Session::connection() {
   return *connection_;
 }
 
+void Session::close() noexcept {
+  const std::scoped_lock lock{*connection_mutex_};
+  connection_.reset();
+}
+
 void Session::pause(milliseconds time, const std::stop_token& stop) const {
   std::mutex mutex;
   std::condition_variable_any never_notified;
@@ -45,17 +56,19 @@ void Session::abort() noexcept {
   if (connection_) connection_->abort();
 }
 
-void Session::abort_if_busy_since(SteadyClock::time_point time) noexcept {
+SteadyClock::time_point Session::abort_if_busy_for(milliseconds patience, SteadyClock::time_point now) noexcept {
   const std::scoped_lock lock{*connection_mutex_};
-  if (!connection_) return;
+  if (!connection_) return now + patience;
   const auto since = connection_->busy_since();
-  if (!since || *since >= time) return;
+  if (!since) return now + patience;
+  if (now < *since + patience) return *since + patience;
   if (!gave_up_) {
     log_->warn("{}: no answer for {} ms: the connection is given up", service_,
-               std::chrono::duration_cast<milliseconds>(SteadyClock::now() - *since).count());
+               std::chrono::duration_cast<milliseconds>(now - *since).count());
   }
   gave_up_ = true;
   connection_->abort();
+  return now + std::min(patience, between_aborts);
 }
 
 void Session::recover_from(const std::exception& error, const std::stop_token& stop) {

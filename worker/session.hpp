@@ -36,6 +36,9 @@ class Session {
   /// After work was done: forgets earlier errors.
   void succeeded();
 
+  /// Ends the connection. The next use would make another one.
+  void close() noexcept;
+
   [[nodiscard]] bool is_connected() const noexcept { return connection_.has_value(); }
 
   /// Waits for `time`, or until `stop` is requested.
@@ -43,9 +46,10 @@ class Session {
 
   /// From any thread: breaks the connection, so that the statement under way throws.
   void abort() noexcept;
-  /// From any thread: the same if that statement has been waiting for its answer since before `time`. A peer that
-  /// vanished without a word would be waited for otherwise.
-  void abort_if_busy_since(SteadyClock::time_point time) noexcept;
+  /// From any thread: the same if that statement has been waiting for its answer for `patience` at `now`. A peer that
+  /// vanished without a word would be waited for otherwise. Gives when to call it again: none can have waited for that
+  /// long before.
+  SteadyClock::time_point abort_if_busy_for(milliseconds patience, SteadyClock::time_point now) noexcept;
 
  private:
   db::Settings settings_;

@@ -25,8 +25,8 @@ constexpr milliseconds shortest_until_lapse{50};
 // What expires: tasks whose transaction was longer under way are found when all are looked at.
 constexpr milliseconds longest_late_commit{60'000};
 constexpr std::chrono::minutes between_looks_at_all{10};
-constexpr int heartbeats_between_comparisons = 6;  // of definitions, unless a worker has announced itself
-constexpr int heartbeats_between_looks = 6;        // of a worker that two others came before
+constexpr std::chrono::minutes longest_between_comparisons{10};
+constexpr int heartbeats_between_looks = 6;  // of a worker that two others came before
 
 /// By a row of differing_definitions.sql.
 Declaration declaration_of(const db::Row& row) {
@@ -85,6 +85,7 @@ void Upkeep::run() {
       // Others have lost the server as well, perhaps: they get the time to renew their leases before any is ended.
       may_end_leases_at_ = SteadyClock::now() + settings_.heartbeat;
       look_at_ = SteadyClock::now();
+      must_compare_ = true;  // workers may have begun meanwhile
     }
   }
 }
@@ -93,20 +94,21 @@ bool Upkeep::step() {
   {
     std::unique_lock lock{mutex_};
     changed_.wait_until(lock, look_at_, [this] { return woken_ || stop_.stop_requested(); });
-    if (woken_) compare_at_ = SteadyClock::now();
-    woken_ = false;
+    must_compare_ = std::exchange(woken_, false) || must_compare_;
   }
   if (stop_.stop_requested()) return false;
-  const auto begun_at = SteadyClock::now();
   const std::optional<Outlook> found = rescue();
   if (!found) return false;
   expire(*found);
   if (SteadyClock::now() >= chores_at_) do_chores();
-  if (begun_at >= compare_at_) {
-    compare_at_ = begun_at + heartbeats_between_comparisons * settings_.heartbeat;
+  // A worker registers a moment before it declares its tasks.
+  const auto since_compared = SteadyClock::now() - compared_at_;
+  if (must_compare_ || since_compared >= longest_between_comparisons ||
+      found->newest_began_ago < since_compared + 2 * heartbeats_between_looks * settings_.heartbeat) {
     compare_definitions();
+    compared_at_ = found->asked_at;
+    must_compare_ = false;
   }
-  look_at_ = std::min(look_at_, compare_at_);
   return true;
 }
 
@@ -149,10 +151,11 @@ std::optional<Upkeep::Outlook> Upkeep::rescue() {
 bool Upkeep::lets_others_renew() {
   const auto now = SteadyClock::now();
   if (!put_off_at_) {
-    if (lease_.is_renewed_steadily(now, 2 * settings_.heartbeat)) return false;
+    if (lease_.is_renewed_steadily(now, settings_.heartbeat)) return false;
     put_off_at_ = now;
     log_->info(
-        "leases of other workers have lapsed; this worker's own was not renewed in time either: they get {} to renew "
+        "leases of other workers have lapsed; this worker's own was not renewed in time either: they get at least {} "
+        "to renew "
         "them",
         duration_to_text(settings_.heartbeat));
     return true;
@@ -173,6 +176,7 @@ Upkeep::Outlook Upkeep::outlook() {
   if (const auto ms = row.maybe_number("lapses_in_ms")) found.lapses_in = milliseconds{*ms};
   found.has_expired = row.boolean("has_expired");
   found.comes_first = row.boolean("comes_first");
+  found.newest_began_ago = milliseconds{row.maybe_number("newest_began_ms_ago").value_or(0)};
   return found;
 }
 

@@ -44,8 +44,10 @@ class Upkeep {
   void look();
   void stop();
 
-  /// Breaks the connection if a statement on it has been waiting for its answer since before `time`.
-  void abort_if_busy_since(SteadyClock::time_point time) noexcept { session_.abort_if_busy_since(time); }
+  /// As Session::abort_if_busy_for.
+  SteadyClock::time_point abort_if_busy_for(milliseconds patience, SteadyClock::time_point now) noexcept {
+    return session_.abort_if_busy_for(patience, now);
+  }
 
  private:
   void run();
@@ -56,7 +58,8 @@ class Upkeep {
     std::optional<milliseconds> lapses_in;  ///< of the next lease
     [[nodiscard]] bool has_lapsed() const { return lapses_in.value_or(milliseconds{0}) < milliseconds{0}; }
     bool has_expired = false;
-    bool comes_first = true;  ///< this worker looks often
+    bool comes_first = true;           ///< this worker looks often
+    milliseconds newest_began_ago{0};  ///< the newest worker: its definitions may differ
     SteadyClock::time_point asked_at;
     std::optional<std::int64_t> look_back_ms;  ///< for what has expired; nothing: for ever
   };
@@ -79,7 +82,8 @@ class Upkeep {
 
   // Of its thread alone.
   SteadyClock::time_point chores_at_;
-  SteadyClock::time_point compare_at_;
+  bool must_compare_ = true;  // definitions
+  SteadyClock::time_point compared_at_;
   SteadyClock::time_point may_end_leases_at_;
   std::optional<SteadyClock::time_point> put_off_at_;  // the end of leases that have lapsed
   SteadyClock::time_point look_at_;

@@ -6,8 +6,7 @@
 
 namespace dogged::runtime {
 
-Watchdog::Watchdog(milliseconds longest_wait, std::function<SteadyClock::time_point(SteadyClock::time_point)> look)
-    : longest_wait_(longest_wait), look_(std::move(look)) {}
+Watchdog::Watchdog(std::function<SteadyClock::time_point(SteadyClock::time_point)> look) : look_(std::move(look)) {}
 
 Watchdog::~Watchdog() { stop(); }
 
@@ -37,7 +36,7 @@ void Watchdog::run() {
   std::unique_lock lock{mutex_};
   while (!ended_) {
     // Before looking, so that what is noted while it looks counts for the wait that follows.
-    wakes_at_ = SteadyClock::now() + longest_wait_;
+    wakes_at_ = SteadyClock::time_point::max();
     lock.unlock();
     const SteadyClock::time_point next = look_(SteadyClock::now());
     lock.lock();

@@ -14,8 +14,8 @@ namespace dogged::runtime {
 
 class Watchdog {
  public:
-  /// `look` does what is due at a time, and says when it wants to be called again, at the latest `longest_wait` later.
-  Watchdog(milliseconds longest_wait, std::function<SteadyClock::time_point(SteadyClock::time_point)> look);
+  /// `look` does what is due at a time, and says when it wants to be called again.
+  explicit Watchdog(std::function<SteadyClock::time_point(SteadyClock::time_point)> look);
   ~Watchdog();
 
   void start();
@@ -27,7 +27,6 @@ class Watchdog {
  private:
   void run();
 
-  const milliseconds longest_wait_;
   const std::function<SteadyClock::time_point(SteadyClock::time_point)> look_;
   std::mutex mutex_;
   std::condition_variable changed_;

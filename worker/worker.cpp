@@ -27,7 +27,6 @@ namespace {
 
 constexpr milliseconds time_to_give_back{5'000};
 constexpr milliseconds time_to_write{5'000};  // at the end, for the last reports
-constexpr milliseconds longest_watch{1'000};  // between two looks of the watchdog
 constexpr milliseconds shortest_heartbeat_answer{200};
 constexpr milliseconds between_looks{100};  // while the lease is in doubt: whether a stop was asked for
 
@@ -138,8 +137,7 @@ struct Worker::Services {
                    .on_ready = [this] { claimer.note_ready(); },
                    .on_room = [this] { claimer.note_room(); }},
                   worker.tally_, worker.log_),
-        watchdog(std::min<milliseconds>(worker.settings_.heartbeat / 2 + milliseconds{1}, longest_watch),
-                 [this](SteadyClock::time_point now) { return watch(now); }) {
+        watchdog([this](SteadyClock::time_point now) { return watch(now); }) {
     const WorkerSettings& settings = worker.settings_;
     for (const auto& [queue, concurrency] : settings.queues) {
       executors.push_back(std::make_unique<Executor>(
@@ -163,13 +161,11 @@ struct Worker::Services {
                                          .clock = settings.clock,
                                          .clock_offset = worker.clock_offset_},
                    *lease,
-                   LeaseKeeper::Callbacks{.on_wake = [this](std::string_view queue) { claimer.ring(queue); },
+                   LeaseKeeper::Callbacks{.on_connected = [this] { look_again(); },
                                           .on_worker = [this] { upkeep->look(); },
                                           .holds_tasks = [this] { return holds_tasks(); },
                                           .on_cancel = [this](TaskId id, int attempt) { cancel(id, attempt); },
                                           .on_waiting = [this](TaskId id) { completer.note_awaited(id); },
-                                          .on_circuits = [this] { claimer.note_circuits(); },
-                                          .on_queues = [this] { claimer.note_queues(); },
                                           .on_decided = [this] { take_decision(); }},
                    worker.tally_);
     watchdog.start();
@@ -183,24 +179,31 @@ struct Worker::Services {
 
   /// Of the watchdog: what is due at `now`, and when there is something to see to next.
   SteadyClock::time_point watch(SteadyClock::time_point now) {
-    auto next = SteadyClock::time_point::max();
+    SteadyClock::time_point next = give_up_dead_connections(now);
     for (const auto& executor : executors) next = std::min(next, executor->enforce_deadlines(now));
     if (lease->lapse_if_due(now)) doubt_lease();
     if (const Lease::State state = lease->state(); state == Lease::State::held || state == Lease::State::regained) {
       next = std::min(next, lease->held_until());
     }
     if (worker.carries_too_many()) worker.attention_.wake();
-    give_up_dead_connections(now);
     return next;
   }
 
-  /// A third of the lease for an answer to a heartbeat: then there is time for another connection.
-  void give_up_dead_connections(SteadyClock::time_point now) {
-    keeper->abort_if_busy_since(now - std::max(lease->length() / 3, shortest_heartbeat_answer));
-    const milliseconds patience = statement_timeout(worker.settings_, "") + server_gives_up_within;
-    claimer.abort_if_busy_since(now - patience);
-    completer.abort_if_busy_since(now - patience);
-    upkeep->abort_if_busy_since(now - upkeep_statement_timeout - server_gives_up_within);
+  /// A third of the lease for an answer to a heartbeat: then there is time for another connection. Gives when to look
+  /// again.
+  SteadyClock::time_point give_up_dead_connections(SteadyClock::time_point now) noexcept {
+    const milliseconds for_heartbeat = std::max(lease->length() / 3, shortest_heartbeat_answer);
+    const milliseconds for_tasks = statement_timeout(worker.settings_, "") + server_gives_up_within;
+    const milliseconds for_upkeep = upkeep_statement_timeout + server_gives_up_within;
+    return std::min({keeper->abort_if_busy_for(for_heartbeat, now), claimer.abort_if_busy_for(for_tasks, now),
+                     completer.abort_if_busy_for(for_tasks, now), upkeep->abort_if_busy_for(for_upkeep, now)});
+  }
+
+  /// A connection was lost and is back: the others may not have noticed yet that theirs are, or where the server is
+  /// now.
+  void look_again() {
+    upkeep->look();
+    claimer.look_again();
   }
 
   /// The completer sends nothing while the lease is lapsed, and the executors begin nothing more.
@@ -323,6 +326,7 @@ ShutdownResult Worker::shut_down(Services& services, milliseconds grace) {
     log_->error("{} claimed tasks could not be given back", unstarted.size());
     result.left_behind += unstarted.size();
   }
+  services.claimer.disconnect();
 
   const bool cuts_short = !wait_idle(services.executors, grace);
   if (cuts_short) {

@@ -1,7 +1,7 @@
 // A worker: registers itself, runs its services until it is told to stop, and leaves in order.
 //
 //   claimer     -> executors (a pool of threads for each queue) -> completer
-//   lease keeper   renews the lease, and hears of new tasks and of cancellations
+//   lease keeper   renews the lease, and hears of cancellations, of new workers and of who waits for a result
 //   upkeep         ends the leases of the dead, rescues their tasks, makes partitions
 //   watchdog       deadlines, the lapse of the lease, connections that do not answer; without a connection of its own
 //
@@ -40,7 +40,7 @@ struct WorkerSettings {
   milliseconds grace{30'000};              ///< after a stop: how long what runs may go on
   milliseconds stop_grace{5'000};          ///< after its stop token was set: how long a handler may go on
   int max_abandoned_threads = 10;          ///< a worker that carries more restarts
-  milliseconds poll_interval{5'000};       ///< how long the claimer waits at most without a notification
+  milliseconds poll_interval{10'000};      ///< how long the claimer waits at most without a notification
   bool poll_only = false;                  ///< no LISTEN and no session state: for a transaction pooler in between
   db::HostClock clock = std::chrono::system_clock::now;  ///< compared with the server's, for `dogged doctor`
 };

@@ -71,7 +71,7 @@ std::optional<int> parse_worker_options(int argc, char** argv, WorkerOptions& op
   app.footer(footer);
   app.set_version_flag("--version", std::string{"dogged "} + DOGGED_VERSION);
   std::string database_url, queues, retry_config;
-  std::string heartbeat = "5s", lease = "30s", grace = "30s", stop_grace = "5s", poll_interval = "5s";
+  std::string heartbeat = "5s", lease = "30s", grace = "30s", stop_grace = "5s", poll_interval = "10s";
   WorkerSettings& settings = options.settings;
   settings.name = default_worker_name();
   app.add_option("--database-url", database_url,
@@ -88,7 +88,8 @@ std::optional<int> parse_worker_options(int argc, char** argv, WorkerOptions& op
   app.add_option("--name", settings.name,
                  "What `dogged workers` shows; no two workers that live can have the same; default: host:pid")
       ->type_name("NAME");
-  app.add_option("--heartbeat", heartbeat, "How often the lease on its tasks is renewed, 10ms to 20m")
+  app.add_option("--heartbeat", heartbeat,
+                 "How often the lease on its tasks is renewed, 10ms to 20m; half as often while it holds none")
       ->type_name("DURATION")
       ->capture_default_str();
   app.add_option("--lease", lease,

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <functional>
+#include <map>
 #include <stdexcept>
 #include <string_view>
 #include <unordered_map>
@@ -215,7 +216,10 @@ class Connection::Impl {
   };
 
   ~Impl() {
-    if (socket >= 0) ::close(socket);
+    if (socket < 0) return;
+    // Subscriptions of libpqxx before 7.10 end with an UNLISTEN, which a server that is gone would be waited for.
+    if (!subscriptions.empty()) ::shutdown(socket, SHUT_RDWR);
+    ::close(socket);
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
@@ -293,7 +297,7 @@ class Connection::Impl {
   std::unordered_map<std::string, Text> texts;  // by the names of the statements
   bool session_is_set_up = false;
   std::unique_ptr<pqxx::work> open_transaction;
-  std::vector<std::unique_ptr<Subscription>> subscriptions;  // after the connection: they leave it first
+  std::map<std::string, std::unique_ptr<Subscription>> subscriptions;  // after the connection: they leave it first
 };
 
 Connection::Connection(Settings settings) : impl_(std::make_unique<Impl>(std::move(settings))) {}
@@ -342,10 +346,11 @@ void Connection::rollback() noexcept {
 }
 
 void Connection::listen(const std::string& name) {
+  if (impl_->subscriptions.contains(name)) return;
   const Impl::Busy busy{*impl_};
   translated("listen", *impl_->connection, [&] {
-    impl_->subscriptions.push_back(
-        std::make_unique<Subscription>(*impl_->connection, impl_->settings.schema + "." + name, impl_->arrived));
+    impl_->subscriptions.emplace(
+        name, std::make_unique<Subscription>(*impl_->connection, impl_->settings.schema + "." + name, impl_->arrived));
   });
 }
 
@@ -358,14 +363,17 @@ void Connection::unlisten() {
   });
 }
 
-std::vector<Notification> Connection::wait(std::chrono::milliseconds timeout, int wake_fd) {
+std::vector<Notification> Connection::wait(std::chrono::nanoseconds timeout, int wake_fd) {
   return translated("wait", *impl_->connection, [&] {
     // get_notifs and LISTEN pass over a connection that is gone, and it has no socket that would tell.
     if (!impl_->connection->is_open()) throw pqxx::broken_connection{"the connection is closed"};
     impl_->connection->get_notifs();  // what libpq has read already would not make the socket readable
     if (impl_->arrived.empty()) {
       std::array<pollfd, 2> fds{{{impl_->connection->sock(), POLLIN, 0}, {wake_fd, POLLIN, 0}}};
-      ::poll(fds.data(), fds.size(), static_cast<int>(std::max<std::int64_t>(timeout.count(), 0)));
+      const auto left = std::max(timeout, std::chrono::nanoseconds{0});
+      const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
+      const timespec time{.tv_sec = seconds.count(), .tv_nsec = (left - seconds).count()};
+      ::ppoll(fds.data(), fds.size(), &time, nullptr);
       if (fds[0].revents != 0) impl_->connection->get_notifs();
       if (fds[1].revents != 0) {
         std::uint64_t count = 0;

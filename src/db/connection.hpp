@@ -177,12 +177,12 @@ class Connection {
   /// Runs the text of a migration: several statements, no parameters. Inside transaction().
   void run_script(std::string_view name, std::string_view text);
 
-  /// LISTEN on a channel, which is `dogged.` + name with this connection's schema.
+  /// LISTEN on a channel, which is `dogged.` + name with this connection's schema. Nothing where it does so already.
   void listen(const std::string& name);
   /// No channel any more; forgets what has arrived.
   void unlisten();
   /// Waits until a notification arrives, `wake_fd` (an eventfd) is readable, or the time is over; gives what arrived.
-  std::vector<Notification> wait(std::chrono::milliseconds timeout, int wake_fd);
+  std::vector<Notification> wait(std::chrono::nanoseconds timeout, int wake_fd);
 
   /// Makes the session what Settings::statement_timeout speaks of. Throws as run does.
   void set_up_session();

@@ -1,7 +1,7 @@
 -- What there is to do for all workers, as worker $1 sees it. has_to_rescue: there are workers whose lease was ended and whose
 -- tasks have not all been rescued. lapses_in_ms: when the next lease lapses, unless it is renewed: below zero if it has, null if there
 -- is none but that of $1. has_expired: a pending task has expired, in the last $2 milliseconds, or, if that is null, ever (expire.sql).
--- comes_first: at most one worker that is there began before $1.
+-- comes_first: at most one worker that is there began before $1. newest_began_ms_ago: when the newest worker began.
 -- It asks for a lock, of no row, so that a server which has become read-only refuses it: then the worker looks for another.
 with writable as materialized (
   select from dogged.workers where id = 0 for update
@@ -19,5 +19,9 @@ select exists (select from dogged.workers where lease_ended_at is not null and r
        (select count(*)
           from (select from dogged.workers
                  where lease_ended_at is null and stopped_at is null and id < $1::bigint
-                 limit 2) earlier) < 2 as comes_first
+                 limit 2) earlier) < 2 as comes_first,
+       (select floor(extract(epoch from clock_timestamp() - started_at) * 1000)::bigint
+          from dogged.workers
+         order by id desc
+         limit 1) as newest_began_ms_ago
  where not exists (select from writable)

@@ -1,12 +1,20 @@
 // What db::Connection promises of transactions and of prepared statements.
 #include <chrono>
+#include <csignal>
+#include <future>
+#include <optional>
 #include <string>
 
+#include <spdlog/sinks/null_sink.h>
+
+#include "session.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
+#include "wake_fd.hpp"
 
 using namespace dogged;
 using namespace std::chrono_literals;
+using test::eventually;
 using test::TestDatabase;
 
 TEST_CASE("the server ends a transaction whose client has vanished, and its locks with it") {
@@ -92,4 +100,45 @@ TEST_CASE("a connection whose statement gives columns of other types than when i
   database.run("alter table dogged.one_row alter column n type bigint");
   CHECK(connection.run(read).one().number("n") == 1);
   CHECK_FALSE(connection.settings().prepares);
+}
+
+TEST_CASE("a connection that is told twice to listen hears each notification once") {
+  TestDatabase database;
+  db::Connection connection{database.settings()};
+  for (int i = 0; i < 2; ++i) connection.listen("wake");
+  database.run("select pg_notify('dogged.wake', 'a'), pg_notify('dogged.wake', 'b')");
+  const runtime::WakeFd never;
+  std::string heard;
+  while (!heard.ends_with('b')) {
+    for (const db::Notification& notification : connection.wait(20s, never.fd())) heard += notification.payload;
+  }
+  CHECK(heard == "ab");
+}
+
+TEST_CASE("a connection that listens is closed without waiting for the server") {
+  TestDatabase database;
+  std::optional<db::Connection> connection{database.settings()};
+  connection->listen("wake");
+  const auto backend =
+      static_cast<pid_t>(connection->run({"its backend", "select pg_backend_pid() as pid"}).one().number("pid"));
+  REQUIRE(::kill(backend, SIGSTOP) == 0);
+  auto closed = std::async(std::launch::async, [&] { connection.reset(); });
+  CHECK(closed.wait_for(20s) == std::future_status::ready);
+  REQUIRE(::kill(backend, SIGCONT) == 0);
+}
+
+TEST_CASE("a session gives up a statement that has waited for its patience, and says when to look again") {
+  TestDatabase database;
+  const auto log = std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::null_sink_mt>());
+  runtime::Session session{database.settings(), "session", log};
+  const auto at = std::chrono::steady_clock::now();
+  CHECK(session.abort_if_busy_for(10s, at) == at + 10s);  // one that begins now would have waited then
+  (void)session.connection();
+  CHECK(session.abort_if_busy_for(10s, at) == at + 10s);
+  auto given_up = std::async(std::launch::async, [&] { session.connection().run({"sleep", "select pg_sleep(600)"}); });
+  const auto later = at + 1h;
+  REQUIRE(eventually([&] { return session.abort_if_busy_for(2h, later) < later + 2h; }));
+  CHECK(session.abort_if_busy_for(2h, later) <= std::chrono::steady_clock::now() + 2h);
+  CHECK(session.abort_if_busy_for(10min, later) == later + 1s);
+  CHECK_THROWS_AS(given_up.get(), ConnectionError);
 }

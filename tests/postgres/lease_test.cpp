@@ -51,7 +51,7 @@ bool upkeep_looks_again(TestDatabase& database) {
   const auto last_look = [&] {
     return database.value(
         "select coalesce(max(query_start)::text, '') as value from pg_stat_activity where application_name = $1 and "
-        "state = 'idle' and query like '-- What there is to do%'",
+        "state = 'idle' and (query like '-- What there is to do%' or query like '-- Which of this program%')",
         db::Params{}.add(database.schema() + " upkeep"));
   };
   return eventually([&, before = last_look()] { return last_look() > before; });
@@ -230,7 +230,7 @@ TEST_CASE("a worker that has not had the server for a while ends no leases befor
   (void)add_worker(database, "0");
   const runtime::Definitions none;
   const auto log = std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::null_sink_mt>());
-  runtime::Lease lease{id, 1h, std::chrono::steady_clock::now() - 10min};
+  runtime::Lease lease{id, 1h, std::chrono::steady_clock::now() - 40min};
   runtime::Upkeep upkeep{
       runtime::Session{database.settings(), "upkeep", log}, {.heartbeat = 1s}, lease, none, [] {}, log};
   REQUIRE(upkeep_looks_again(database));
@@ -248,14 +248,14 @@ TEST_CASE("a worker that had not had the server for a while lets the others rene
   const runtime::Definitions none;
   const auto lines = std::make_shared<spdlog::sinks::ringbuffer_sink_mt>(10);
   const auto log = std::make_shared<spdlog::logger>("test", lines);
-  runtime::Lease lease{id, 1h, std::chrono::steady_clock::now() - 10min};
+  runtime::Lease lease{id, 1h, std::chrono::steady_clock::now() - 40min};
   (void)lease.note_renewed(std::chrono::steady_clock::now());  // a moment ago, but after a long gap
   runtime::Upkeep upkeep{
       runtime::Session{database.settings(), "upkeep", log}, {.heartbeat = 1s}, lease, none, [] {}, log};
   REQUIRE(eventually([&] {
     const auto logged = lines->last_formatted();
     return std::any_of(logged.begin(), logged.end(),
-                       [](const std::string& line) { return contains(line, "they get 1s to renew"); });
+                       [](const std::string& line) { return contains(line, "they get at least 1s to renew"); });
   }));
   database.run("update dogged.workers set lease_until = clock_timestamp() + interval '1 hour' where id = $1::bigint",
                db::Params{}.add(other));
@@ -514,7 +514,16 @@ TEST_CASE("of two workers that declare a task differently, the newer one's decla
   };
   auto of_older = quick();
   of_older.queues = {{"older", 1}};
+  SECTION("where it listens") {
+    of_older.heartbeat = 5min;
+    of_older.lease = 20min;
+  }
+  SECTION("where it only polls") {
+    of_older.poll_only = true;
+    of_older.poll_interval = 20ms;
+  }
   RunningWorker older{database, {fails("older", 1h)}, of_older};
+  if (!of_older.poll_only) REQUIRE(worker_is_asleep(database, older.id()));
   RunningWorker newer{database, {fails("newer", 2h)}, quick()};
   Client client = database.client();
   CHECK(eventually([&] {  // until the older one has been told

@@ -80,6 +80,28 @@ TEST_CASE("what runs when a worker is told to stop may finish, and is recorded")
   CHECK(database.attempts_of(late).size() <= 1);  // it came before or after the stop: not half
 }
 
+TEST_CASE("a worker that waits for its handlers to finish hears of their cancellation") {
+  TestDatabase database;
+  std::atomic<int> started{0};
+  RunningWorker worker{database,
+                       {registered(work,
+                                   [&](Context& context, const nlohmann::json&) {
+                                     ++started;
+                                     if (wait_for_stop_token(context)) throw TaskError{"STOPPED", "it was to stop"};
+                                   })},
+                       {.heartbeat = 5min, .lease = 20min, .grace = 10min, .poll_interval = 10min}};
+  const TaskId id = database.client().enqueue(work, no_args);
+  REQUIRE(eventually([&] { return started == 1; }));
+  auto stopped = std::async(std::launch::async, [&] { return worker.stop(); });
+  REQUIRE(eventually([&] {  // it claims no more
+    return database.value("select count(*) as value from pg_stat_activity where application_name = $1",
+                          db::Params{}.add(database.schema() + " claimer")) == "0";
+  }));
+  database.run("select dogged.cancel($1::bigint)", db::Params{}.add(id));
+  CHECK(stopped.get().interrupted == 0);
+  CHECK(database.status_of(id) == "cancelled");
+}
+
 TEST_CASE("tasks that were claimed and not started are given back at once, and no attempt is spent") {
   TestDatabase database;
   Gate gate;

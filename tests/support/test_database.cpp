@@ -170,7 +170,7 @@ bool worker_is_asleep(TestDatabase& database, std::int64_t worker_id) {
   const bool listens = eventually([&] {  // to the last of its channels; what it asks later may hide that
     return database.value(
                "select count(*) as value from pg_stat_activity a, dogged.workers w where a.application_name = $1 and "
-               "a.state = 'idle' and w.id = $2::bigint and (a.query like 'LISTEN %.circuits\"' or a.query like '-- The "
+               "a.state = 'idle' and w.id = $2::bigint and (a.query like 'LISTEN %.waiting\"' or a.query like '-- The "
                "tasks that "
                "run under%' or "
                "w.heartbeat_at > w.started_at + interval '1 second')",

@@ -124,7 +124,7 @@ TEST_CASE("a lease that does not last three heartbeats is refused with both, and
 }
 
 TEST_CASE("a worker that only polls looks each second, unless it is told otherwise") {
-  CHECK(taken({}).settings.poll_interval == 5s);
+  CHECK(taken({}).settings.poll_interval == 10s);
   CHECK(taken({"--poll-only"}).settings.poll_interval == 1s);
   CHECK(taken({"--poll-only", "--poll-interval=100ms"}).settings.poll_interval == 100ms);
 }
