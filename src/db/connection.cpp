@@ -217,8 +217,7 @@ class Connection::Impl {
 
   ~Impl() {
     if (socket < 0) return;
-    // Subscriptions of libpqxx before 7.10 end with an UNLISTEN, which a server that is gone would be waited for.
-    if (!subscriptions.empty()) ::shutdown(socket, SHUT_RDWR);
+    if (!subscriptions.empty()) close_at_once(*connection);
     ::close(socket);
   }
   Impl(const Impl&) = delete;

@@ -80,6 +80,16 @@ class Subscription : public pqxx::notification_receiver {
 
 #endif
 
+/// Before its subscriptions end, which do so by an UNLISTEN as long as it is open: a server that is gone would be
+/// waited for.
+inline void close_at_once(pqxx::connection& connection) noexcept {
+#if PQXX_VERSION_MAJOR < 7
+  connection.disconnect();
+#else
+  connection.close();
+#endif
+}
+
 /// Version 6 reconnects silently, and LISTEN and locks are gone: forbids it.
 inline void forbid_reconnecting([[maybe_unused]] pqxx::connection& connection) {
 #if PQXX_VERSION_MAJOR < 7
