@@ -29,8 +29,10 @@ using std::chrono::steady_clock;
 constexpr milliseconds between_looks{5};
 constexpr std::chrono::seconds longest_start{30};
 constexpr std::chrono::seconds longest_end{300};  // without a handler that runs
-constexpr std::chrono::seconds time_to_rest{65};  // for a minute workers compare what they declare, and do first chores
-constexpr std::int64_t enqueue_batch = 5000;      // where enqueueing is not what is measured
+// For a minute workers compare what they declare, and then they do chores; a session counts what it did up to 10 s
+// later.
+constexpr std::chrono::seconds time_to_rest{80};
+constexpr std::int64_t enqueue_batch = 5000;  // where enqueueing is not what is measured
 
 double seconds_since(steady_clock::time_point begin) {
   return std::chrono::duration<double>(steady_clock::now() - begin).count();
