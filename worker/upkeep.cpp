@@ -155,8 +155,7 @@ bool Upkeep::lets_others_renew() {
     put_off_at_ = now;
     log_->info(
         "leases of other workers have lapsed; this worker's own was not renewed in time either: they get at least {} "
-        "to renew "
-        "them",
+        "to renew them",
         duration_to_text(settings_.heartbeat));
     return true;
   }

@@ -26,6 +26,17 @@ namespace {
 runtime::WorkerSettings hasty() { return {.grace = 20ms, .stop_grace = 20ms}; }
 runtime::WorkerSettings stops_by_token() { return {.grace = 20ms, .stop_grace = 20s}; }
 
+/// A handler that fails when it is asked to stop.
+detail::RegisteredTask throws_when_asked_to_stop(std::atomic<int>& started, const TaskOptions& options = {}) {
+  return registered(
+      work,
+      [&started](Context& context, const nlohmann::json&) {
+        ++started;
+        if (wait_for_stop_token(context)) throw TaskError{"CUT_SHORT", "asked to stop"};
+      },
+      options);
+}
+
 std::ptrdiff_t count_threads() {
   return std::distance(std::filesystem::directory_iterator{"/proc/self/task"}, std::filesystem::directory_iterator{});
 }
@@ -84,11 +95,7 @@ TEST_CASE("a worker that waits for its handlers to finish hears of their cancell
   TestDatabase database;
   std::atomic<int> started{0};
   RunningWorker worker{database,
-                       {registered(work,
-                                   [&](Context& context, const nlohmann::json&) {
-                                     ++started;
-                                     if (wait_for_stop_token(context)) throw TaskError{"STOPPED", "it was to stop"};
-                                   })},
+                       {throws_when_asked_to_stop(started)},
                        {.heartbeat = 5min, .lease = 20min, .grace = 10min, .poll_interval = 10min}};
   const TaskId id = database.client().enqueue(work, no_args);
   REQUIRE(eventually([&] { return started == 1; }));
@@ -161,14 +168,10 @@ TEST_CASE(
     "once") {
   TestDatabase database;
   std::atomic<int> started{0};
-  RunningWorker worker{database,
-                       {registered(work,
-                                   [&](Context& context, const nlohmann::json&) {
-                                     ++started;
-                                     if (wait_for_stop_token(context)) throw TaskError{"CUT_SHORT", "asked to stop"};
-                                   },
-                                   {.retry = Fixed{.intervals = {1h}}, .auto_retry_for = {"*"}})},
-                       stops_by_token()};
+  RunningWorker worker{
+      database,
+      {throws_when_asked_to_stop(started, {.retry = Fixed{.intervals = {1h}}, .auto_retry_for = {"*"}})},
+      stops_by_token()};
   const TaskId id = database.client().enqueue(work, no_args);
   REQUIRE(eventually([&] { return started == 1; }));
   (void)worker.stop();
