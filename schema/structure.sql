@@ -409,8 +409,10 @@ begin
     from dogged.queues q
    where q.name operator(pg_catalog.=) coalesce(enqueue.queue, (select d.queue from dogged.task_definitions d
                                                                  where d.name operator(pg_catalog.=) enqueue.name), 'default')
-     and dogged.is_sound_task(enqueue.name, enqueue.args, (select s.max_args_bytes from dogged.settings s), enqueue.run_at,
-                              enqueue.priority, enqueue.trace_context, enqueue.expires_at, enqueue.tags)
+     and dogged.is_sound_task(enqueue.name, enqueue.run_at, enqueue.priority, enqueue.trace_context, enqueue.expires_at,
+                              enqueue.tags)
+     and pg_catalog.octet_length(enqueue.args::pg_catalog.text) operator(pg_catalog.<=)
+         (select s.max_args_bytes from dogged.settings s)
      and (q.max_depth is null or dogged.has_room(q.name, q.max_depth, 1))
   returning id, queue into new_id, queue_used;
 
@@ -442,13 +444,26 @@ declare
   own_transaction constant xid8 := pg_current_xact_id();  -- before an id is taken: see src/sql/settle_watermarks.sql
   tasks constant integer := cardinality(enqueue_many.args);
   max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
+  -- What is no longer than this as jsonb need not be written out to be known to be short enough: 12 bytes of it are at most 147,458
+  -- of text, a number with 131,072 digits before its point and 16,383 after. An array's elements are neither compressed nor elsewhere.
+  surely_short constant integer := max_args_bytes / 16384;
   are_alike constant boolean :=  -- but for their args
     greatest(cardinality(names), cardinality(queues), cardinality(run_ats), cardinality(priorities),
              cardinality(trace_contexts), cardinality(expires_ats), cardinality(enqueue_many.tags)) = 1;
   common record;  -- what there is one element of
   tags_of_all text[];
-  queue_of_all text;  -- if they are alike
+  -- If they are alike. Variables, for a field of a record takes longer to read, for each task.
+  queue_of_all text;
+  name_of_all text;
+  run_at_of_all timestamptz;
+  deferred_are_all boolean;
+  priority_of_all smallint;
+  trace_context_of_all text;
+  expires_at_of_all timestamptz;
+  are_all_sound boolean;  -- but for their args
+
   ids bigint[];
+  inserted bigint;
   bad record;
   has_limits boolean;
   some_may_sleep boolean;
@@ -485,46 +500,47 @@ begin
   if cardinality(enqueue_many.tags) = 1 then tags := null; end if;
   tags_of_all := nullif(common.tags::text[], '{}');
 
-  -- Each insert is in the order of the tasks, and so are the ids that it gives.
+  -- In the order of the tasks. Drawn before, they need not be gathered from what is inserted, in whatever order that is.
+  ids := (select array_agg(nextval('dogged.tasks_id_seq')) from generate_series(1, tasks));
   if are_alike then
     queue_of_all := (select q.name from dogged.queues q
                       where q.name = coalesce(common.queue, (select d.queue from dogged.task_definitions d
                                                               where d.name = common.name), 'default'));
-    with inserted as (
-      insert into dogged.tasks_live (queue, name, args, run_at, deferred, priority, trace_context, expires_at, tags)
-      select queue_of_all, common.name, t.args, coalesce(common.run_at, now()), coalesce(common.run_at > now(), false),
-             coalesce(common.priority, 0), common.trace_context, common.expires_at, tags_of_all
-        from unnest(enqueue_many.args) as t (args)
-       where queue_of_all is not null
-         and dogged.is_sound_task(common.name, t.args, max_args_bytes, common.run_at, common.priority, common.trace_context,
-                                  common.expires_at, tags_of_all)
-      returning id
-    )
-    select array_agg(inserted.id) into ids from inserted;
+    name_of_all := common.name;
+    run_at_of_all := coalesce(common.run_at, now());
+    deferred_are_all := run_at_of_all > now();
+    trace_context_of_all := common.trace_context;
+    expires_at_of_all := common.expires_at;
+    are_all_sound := queue_of_all is not null and dogged.is_sound_task(common.name, common.run_at, common.priority,
+                                                                       common.trace_context, common.expires_at, tags_of_all);
+    if are_all_sound then priority_of_all := coalesce(common.priority, 0); end if;
+    insert into dogged.tasks_live (id, queue, name, args, run_at, deferred, priority, trace_context, expires_at, tags)
+    select ids[t.position], queue_of_all, name_of_all, t.args, run_at_of_all, deferred_are_all, priority_of_all,
+           trace_context_of_all, expires_at_of_all, tags_of_all
+      from unnest(enqueue_many.args) with ordinality as t (args, position)
+     where are_all_sound
+       and (pg_column_size(t.args) <= surely_short or octet_length(t.args::text) <= max_args_bytes);
   else
-    with inserted as (
-      insert into dogged.tasks_live (queue, name, args, run_at, deferred, priority, trace_context, expires_at, tags)
-      select q.name, t.name, t.args, coalesce(t.run_at, now()), coalesce(t.run_at > now(), false), coalesce(t.priority, 0),
-             t.trace_context, t.expires_at, t.tags
-        -- offset 0: the text of tags is read once, and not each time that it is looked at.
-        from (select coalesce(g.name, common.name) as name, g.args, g.queue, coalesce(g.run_at, common.run_at) as run_at,
-                     coalesce(g.priority, common.priority) as priority,
-                     coalesce(g.trace_context, common.trace_context) as trace_context,
-                     coalesce(g.expires_at, common.expires_at) as expires_at,
-                     coalesce(nullif(g.tags::text[], '{}'), tags_of_all) as tags, g.position
-                from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts, expires_ats, enqueue_many.tags)
-                       with ordinality as g (name, args, queue, run_at, priority, trace_context, expires_at, tags, position)
-              offset 0) t
-        left join dogged.task_definitions d on d.name = t.name
-        join dogged.queues q on q.name = coalesce(t.queue, common.queue, d.queue, 'default')
-       where dogged.is_sound_task(t.name, t.args, max_args_bytes, t.run_at, t.priority, t.trace_context, t.expires_at, t.tags)
-       order by t.position
-      returning id
-    )
-    select array_agg(inserted.id) into ids from inserted;
+    insert into dogged.tasks_live (id, queue, name, args, run_at, deferred, priority, trace_context, expires_at, tags)
+    select ids[t.position], q.name, t.name, t.args, coalesce(t.run_at, now()), coalesce(t.run_at > now(), false),
+           coalesce(t.priority, 0), t.trace_context, t.expires_at, t.tags
+      -- offset 0: the text of tags is read once, and not each time that it is looked at.
+      from (select coalesce(g.name, common.name) as name, g.args, g.queue, coalesce(g.run_at, common.run_at) as run_at,
+                   coalesce(g.priority, common.priority) as priority,
+                   coalesce(g.trace_context, common.trace_context) as trace_context,
+                   coalesce(g.expires_at, common.expires_at) as expires_at,
+                   coalesce(nullif(g.tags::text[], '{}'), tags_of_all) as tags, g.position
+              from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts, expires_ats, enqueue_many.tags)
+                     with ordinality as g (name, args, queue, run_at, priority, trace_context, expires_at, tags, position)
+            offset 0) t
+      left join dogged.task_definitions d on d.name = t.name
+      join dogged.queues q on q.name = coalesce(t.queue, common.queue, d.queue, 'default')
+     where dogged.is_sound_task(t.name, t.run_at, t.priority, t.trace_context, t.expires_at, t.tags)
+       and (pg_column_size(t.args) <= surely_short or octet_length(t.args::text) <= max_args_bytes);
   end if;
+  get diagnostics inserted = row_count;
 
-  if cardinality(ids) is distinct from tasks then
+  if inserted <> tasks then
     -- No join and no sort: it stops at the first, and what they have in common, which may be long, is not copied for each.
     select coalesce(t.name, common.name) as name, t.args, w.queue, coalesce(t.run_at, common.run_at) as run_at,
            coalesce(t.priority, common.priority, 0) as priority, coalesce(t.trace_context, common.trace_context) as trace_context,
@@ -536,9 +552,10 @@ begin
        select coalesce(t.queue, common.queue, (select d.queue from dogged.task_definitions d
                                                 where d.name = coalesce(t.name, common.name)), 'default') as queue) w
      where (exists (select from dogged.queues q where q.name = w.queue)
-            and dogged.is_sound_task(coalesce(t.name, common.name), t.args, max_args_bytes, coalesce(t.run_at, common.run_at),
+            and dogged.is_sound_task(coalesce(t.name, common.name), coalesce(t.run_at, common.run_at),
                                      coalesce(t.priority, common.priority), coalesce(t.trace_context, common.trace_context),
                                      coalesce(t.expires_at, common.expires_at), coalesce(t.tags::text[], tags_of_all))
+            and octet_length(t.args::text) <= max_args_bytes
            ) is not true
      limit 1;
     if not found then
@@ -849,11 +866,11 @@ end $$;
 
 COMMENT ON FUNCTION dogged.import_dead_letters(letters jsonb[]) IS 'Puts dead letters back as export_dead_letters wrote them, under their ids, in the caller''s transaction. For each, by its place: imported; id_taken: there is a task of that id, or was another one; no_queue; too_old: settings.keep_failed_days, or its queue''s own, are over. Error 22023 for what is none.';
 
-CREATE FUNCTION dogged.is_sound_task(name text, args jsonb, max_args_bytes integer, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[]) RETURNS boolean
+CREATE FUNCTION dogged.is_sound_task(name text, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[]) RETURNS boolean
     LANGUAGE sql STABLE
-    RETURN ((octet_length(name) <= 128) AND (name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$'::text) AND (octet_length((args)::text) <= max_args_bytes) AND ((run_at IS NULL) OR ((run_at >= (now() - '00:05:00'::interval)) AND (run_at <= (now() + '10 years'::interval)))) AND ((priority IS NULL) OR ((priority >= '-32768'::integer) AND (priority <= 32767))) AND ((trace_context IS NULL) OR (octet_length(trace_context) <= 512)) AND ((expires_at IS NULL) OR ((expires_at > GREATEST(now(), run_at)) AND (expires_at <= (now() + '10 years'::interval)))) AND dogged.are_sound_tags(tags));
+    RETURN ((octet_length(name) <= 128) AND (name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$'::text) AND ((run_at IS NULL) OR ((run_at >= (now() - '00:05:00'::interval)) AND (run_at <= (now() + '10 years'::interval)))) AND ((priority IS NULL) OR ((priority >= '-32768'::integer) AND (priority <= 32767))) AND ((trace_context IS NULL) OR (octet_length(trace_context) <= 512)) AND ((expires_at IS NULL) OR ((expires_at > GREATEST(now(), run_at)) AND (expires_at <= (now() + '10 years'::interval)))) AND dogged.are_sound_tags(tags));
 
-COMMENT ON FUNCTION dogged.is_sound_task(name text, args jsonb, max_args_bytes integer, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[]) IS 'Internal: whether enqueue takes a task, if its queue exists.';
+COMMENT ON FUNCTION dogged.is_sound_task(name text, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[]) IS 'Internal: whether enqueue takes a task, if its queue exists and its args are not too long.';
 
 CREATE FUNCTION dogged.keep_rows_of_day(parent text, source text, day date) RETURNS bigint
     LANGUAGE plpgsql

@@ -138,6 +138,21 @@ TEST_CASE("args of exactly the limit are taken, and raising the setting raises t
   CHECK(database.count_tasks() == 2);
 }
 
+TEST_CASE("args are measured as the text that a worker is handed, however little of it they are as jsonb") {
+  TestDatabase database;
+  const auto numbers = [](int how_many) {  // of 131,072 digits; as jsonb each has 12 bytes
+    return "to_jsonb(array_fill(1e131071, array[" + std::to_string(how_many) + "]))";
+  };
+  for (const std::string& call :
+       {"dogged.enqueue('big', " + numbers(8) + ")", "dogged.enqueue_many(array['big'], array[" + numbers(8) + "])",
+        "dogged.enqueue_many(array['big', 'small'], array[" + numbers(8) + ", '1'])"}) {
+    check_says(refused_in_sql(database, "select " + call), {"task \"big\"", "1048592 bytes", "1048576"},
+               "settings.max_args_bytes");
+  }
+  database.run("select dogged.enqueue_many(array['big'], array[" + numbers(7) + ", '1'])");
+  CHECK(database.count_tasks() == 2);
+}
+
 TEST_CASE("an empty task name is refused") {
   TestDatabase database;
   check_says(refused(database, {"", "{}", {}}), {"name", "empty"}, "Nothing was enqueued");
