@@ -389,7 +389,8 @@ comment on function dogged.enqueue_many(text[], jsonb[], text[], timestamptz[], 
 -- being set: that took longer than all the rest. It runs as the owner: what is not qualified, a caller can replace.
 create or replace function dogged.enqueue(
   name text, args jsonb default '{}', queue text default null, run_at timestamptz default null,
-  priority integer default 0, trace_context text default null, expires_at timestamptz default null, tags text[] default null)
+  priority integer default 0, trace_context text default null, expires_at timestamptz default null, tags text[] default null,
+  producer uuid default null, call bigint default null)
 returns bigint
 language plpgsql security definer set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
@@ -425,13 +426,24 @@ begin
      or exists (select from dogged.workers w where w.asleep and w.queues operator(pg_catalog.?) queue_used) then
     perform pg_catalog.pg_notify('dogged.wake', queue_used);  -- as in enqueue_many
   end if;
+
+  -- As note_call does, which would be another function to enter.
+  if enqueue.producer is not null then
+    insert into dogged.producer_calls as last (producer, call, task_ids)
+    values (enqueue.producer, enqueue.call, pg_catalog.int8multirange(pg_catalog.int8range(new_id, new_id, '[]')))
+        on conflict on constraint producer_calls_pkey do update
+       set call = excluded.call, task_ids = excluded.task_ids, answer = null, called_at = pg_catalog.now()
+     where last.call operator(pg_catalog.<) excluded.call;
+    if not found then perform dogged.refuse_call(enqueue.producer, enqueue.call); end if;
+  end if;
   return new_id;
 end $$;
-comment on function dogged.enqueue(text, jsonb, text, timestamptz, integer, text, timestamptz, text[]) is
+comment on function dogged.enqueue(text, jsonb, text, timestamptz, integer, text, timestamptz, text[], uuid, bigint) is
   'Enqueues one task in the caller''s transaction and gives its id. queue: the one that the task''s definition names, '
   'or default. run_at: at once. priority: lower runs first. expires_at: no attempt begins after it; what is pending then ends '
-  'as expired. tags: words to find it by, of A-Z a-z 0-9 . _ : / - with commas between them up to 512 bytes. Errors say '
-  'what to change; nothing is enqueued then.';
+  'as expired. tags: words to find it by, of A-Z a-z 0-9 . _ : / - with commas between them up to 512 bytes. producer, call: an '
+  'idempotency key, for who repeats a call whose answer was lost: a producer counts its calls, and an error (23505) says that this one, or '
+  'a later one, is on record (dogged.producer_calls). Errors say what to change; nothing is enqueued then.';
 
 create or replace function dogged.create_queue(name text) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$

@@ -1,6 +1,14 @@
 -- For the idempotency keys of producers (producer_calls), which have no right on that table: these run as the owner. As
 -- dogged.enqueue, note_call qualifies names instead of setting a search_path.
 
+create or replace function dogged.refuse_call(producer uuid, call bigint) returns void
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+begin
+  raise exception 'call % of producer % was made before', refuse_call.call, refuse_call.producer
+    using hint = 'Nothing was done: this is an older try, which arrived late.', errcode = 'unique_violation';
+end $$;
+comment on function dogged.refuse_call(uuid, bigint) is 'Internal: raises the error (23505) of a call that was made before.';
+
 -- By `on conflict`, which goes by the key whatever the planner thinks of so small a table: read from one end to the other, it
 -- would make serializable transactions of different clients fail for each other.
 create or replace function dogged.note_call(producer uuid, call bigint, task_ids bigint[], answer text default null)
@@ -24,10 +32,7 @@ begin
       on conflict on constraint producer_calls_pkey do update
      set call = excluded.call, task_ids = excluded.task_ids, answer = excluded.answer, called_at = pg_catalog.now()
    where last.call operator(pg_catalog.<) excluded.call;
-  if not found then
-    raise exception 'call % of producer % was made before', note_call.call, note_call.producer
-      using hint = 'Nothing was done: this is an older try, which arrived late.', errcode = 'unique_violation';
-  end if;
+  if not found then perform dogged.refuse_call(note_call.producer, note_call.call); end if;
   return ids;
 end $$;
 comment on function dogged.note_call(uuid, bigint, bigint[], text) is

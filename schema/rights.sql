@@ -63,6 +63,7 @@ select r.object, r.privileges, r.roles, r.except_columns
     -- The ways in. What runs as the owner needs no right on the tables that it uses.
     ('enqueue', 'execute as owner', '{producer,worker}', '{}'),
     ('enqueue_many', 'execute as owner', '{producer,worker}', '{}'),
+    ('refuse_call', 'execute', '{}', '{}'),
     ('note_call', 'execute as owner', '{producer,worker,operator}', '{}'),
     ('reserve_producer', 'execute as owner', '{producer,worker,operator}', '{}'),
     ('call_made', 'execute as owner', '{producer,worker,operator}', '{}'),

@@ -118,12 +118,12 @@ class End {
   std::deque<Chunk> waiting_;
 };
 
-/// A completion, or what a worker declares when it starts, is known by the table that it alone writes, a client's
-/// enqueue by its function. `text`: what is executed.
+/// A completion, or what a worker declares when it starts, is known by the table that it alone writes, a client's call
+/// by the function that notes its key. `text`: what is executed.
 bool is(Statement statement, std::string_view text) {
   const auto has = [&](std::string_view part) { return text.find(part) != std::string_view::npos; };
   if (statement == Statement::commit) return text.starts_with("COMMIT");
-  if (statement == Statement::enqueue) return has(".note_call(");
+  if (statement == Statement::call) return has(".enqueue(") || has(".note_call(");
   if (statement == Statement::definitions) return has("insert into") && has("task_definitions");
   return has("insert into") && has("task_attempts");
 }

@@ -23,7 +23,7 @@
 
 namespace dogged::faults {
 
-enum class Statement { completion, commit, definitions, enqueue };  // enqueue: or another call of a client
+enum class Statement { completion, commit, definitions, call };  // call: of a client
 enum class Side { before_server, after_server };
 
 class Proxy {

@@ -308,8 +308,8 @@ TEST_CASE("a client whose call is cut before or after the server did it enqueues
   const std::vector<NewTask> tasks(GENERATE(1U, 3U), NewTask{.name = "for_nobody"});
   const int calls_before = GENERATE(0, 1, 2);  // the third is of a statement that is prepared
   for (int i = 0; i < calls_before; ++i) client.enqueue_many(std::vector(tasks.size(), NewTask{.name = "before"}));
-  SECTION("before") { proxy.cut_at(Statement::enqueue, Side::before_server); }
-  SECTION("after") { proxy.cut_at(Statement::enqueue, Side::after_server); }
+  SECTION("before") { proxy.cut_at(Statement::call, Side::before_server); }
+  SECTION("after") { proxy.cut_at(Statement::call, Side::after_server); }
   const std::vector<TaskId> ids = client.enqueue_many(tasks);
   CHECK(proxy.hits() == 1);
   std::string in_text;
@@ -325,7 +325,7 @@ TEST_CASE("a client whose change of a task is cut before or after the server did
   Client client{proxy.url(), {.schema = stage.database().settings().schema}};
   const TaskId id = client.enqueue(NewTask{.name = "for_nobody"});
   const Side side = GENERATE(Side::before_server, Side::after_server);
-  const auto cut_next = [&] { proxy.cut_at(Statement::enqueue, side); };
+  const auto cut_next = [&] { proxy.cut_at(Statement::call, side); };
   // A change that was made twice may answer as if it had been made once.
   const auto times_done = [&](const std::string& action) {
     return stage.database().value(

@@ -505,10 +505,16 @@ TEST_CASE("what a caller puts in front of PostgreSQL's own functions is not run 
       [&] { run(producer, "select dogged.enqueue('a.b', '{}', expires_at => '2000-01-01 00:00:00+00')"); });
   CHECK(contains(refused.message(), "in the past"));
   run(producer, "select dogged.enqueue_many(array['a.b'], array['{}'::jsonb])");
+  const std::string key = "'11111111-1111-4111-8111-111111111111', ";
   for (const std::string call_and_ids : {"1, '{}'", "2, '{1}'", "3, '{1, 3}'"}) {
-    run(producer, "select dogged.note_call('11111111-1111-4111-8111-111111111111', " + call_and_ids + ")");
+    run(producer, "select dogged.note_call(" + key + call_and_ids + ")");
   }
-  CHECK(database.count_tasks() == 3);
+  run(producer, "select dogged.enqueue('a.b', '{}', producer => " + key + "call => 4)");
+  for (const std::string& again : {"select dogged.note_call(" + key + "4, '{}')",
+                                   "select dogged.enqueue('a.b', '{}', producer => " + key + "call => 4)"}) {
+    CHECK(contains(error_of<InvalidInput>([&] { run(producer, again); }).message(), "was made before"));
+  }
+  CHECK(database.count_tasks() == 4);
   database.run("drop schema " + trap + " cascade");
 }
 
