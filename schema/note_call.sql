@@ -4,10 +4,17 @@
 create or replace function dogged.refuse_call(producer uuid, call bigint) returns void
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
-  raise exception 'call % of producer % was made before', refuse_call.call, refuse_call.producer
-    using hint = 'Nothing was done: this is an older try, which arrived late.', errcode = 'unique_violation';
+  if refuse_call.producer is null or refuse_call.call is null then
+    raise exception 'an idempotency key is a producer and a call, and % is null',
+      case when refuse_call.producer is null then 'producer' else 'call' end
+      using hint = 'Nothing was done. Give both, or neither.', errcode = 'invalid_parameter_value';
+  end if;
+  raise exception 'call % of producer % was made before, or a later one', refuse_call.call, refuse_call.producer
+    using hint = 'Nothing was done now. What its last call has enqueued, dogged.call_made(producer, call) tells.',
+          errcode = 'unique_violation';
 end $$;
-comment on function dogged.refuse_call(uuid, bigint) is 'Internal: raises the error (23505) of a call that was made before.';
+comment on function dogged.refuse_call(uuid, bigint) is
+  'Internal: raises the error of a call that was made before (23505), or of half a key (22023).';
 
 -- By `on conflict`, which goes by the key whatever the planner thinks of so small a table: read from one end to the other, it
 -- would make serializable transactions of different clients fail for each other.

@@ -430,18 +430,20 @@ begin
   end if;
 
   -- As note_call does, which would be another function to enter.
-  if enqueue.producer is not null then
+  if enqueue.producer is not null and enqueue.call is not null then
     insert into dogged.producer_calls as last (producer, call, task_ids)
     values (enqueue.producer, enqueue.call, pg_catalog.int8multirange(pg_catalog.int8range(new_id, new_id, '[]')))
         on conflict on constraint producer_calls_pkey do update
        set call = excluded.call, task_ids = excluded.task_ids, answer = null, called_at = pg_catalog.now()
      where last.call operator(pg_catalog.<) excluded.call;
     if not found then perform dogged.refuse_call(enqueue.producer, enqueue.call); end if;
+  elsif enqueue.producer is not null or enqueue.call is not null then
+    perform dogged.refuse_call(enqueue.producer, enqueue.call);
   end if;
   return new_id;
 end $$;
 
-COMMENT ON FUNCTION dogged.enqueue(name text, args jsonb, queue text, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[], producer uuid, call bigint) IS 'Enqueues one task in the caller''s transaction and gives its id. queue: the one that the task''s definition names, or default. run_at: at once. priority: lower runs first. expires_at: no attempt begins after it; what is pending then ends as expired. tags: words to find it by, of A-Z a-z 0-9 . _ : / - with commas between them up to 512 bytes. producer, call: an idempotency key, for who repeats a call whose answer was lost: a producer counts its calls, and an error (23505) says that this one, or a later one, is on record (dogged.producer_calls). Errors say what to change; nothing is enqueued then.';
+COMMENT ON FUNCTION dogged.enqueue(name text, args jsonb, queue text, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[], producer uuid, call bigint) IS 'Enqueues one task in the caller''s transaction and gives its id. queue: the one that the task''s definition names, or default. run_at: at once. priority: lower runs first. expires_at: no attempt begins after it; what is pending then ends as expired. tags: words to find it by, of A-Z a-z 0-9 . _ : / - with commas between them up to 512 bytes. producer, call: an idempotency key, for who repeats a call whose answer was lost: a producer counts its calls, and an error (23505) says that this one, or a later one, is on record, from where dogged.call_made gives the id. It is forgotten when the producer has called nothing for two days. Errors say what to change; nothing is enqueued then.';
 
 CREATE FUNCTION dogged.enqueue_many(names text[], args jsonb[], queues text[] DEFAULT NULL::text[], run_ats timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], priorities integer[] DEFAULT NULL::integer[], trace_contexts text[] DEFAULT NULL::text[], expires_ats timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], tags text[] DEFAULT NULL::text[]) RETURNS bigint[]
     LANGUAGE plpgsql SECURITY DEFINER
@@ -454,8 +456,8 @@ declare
   own_transaction constant xid8 := pg_current_xact_id();  -- before an id is taken: see src/sql/settle_watermarks.sql
   tasks constant integer := cardinality(enqueue_many.args);
   max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
-  -- What is no longer than this as jsonb need not be written out to be known to be short enough: 12 bytes of it are at most 147,458
-  -- of text, a number with 131,072 digits before its point and 16,383 after. An array's elements are neither compressed nor elsewhere.
+  -- What is no longer than this as jsonb need not be written out to be known to be short enough: nothing is longer as text than a number
+  -- with 131,072 digits before its point and 16,383 after, which may take 14 bytes. An array's elements are neither compressed nor elsewhere.
   surely_short constant integer := max_args_bytes / 16384;
   are_alike constant boolean :=  -- but for their args
     greatest(cardinality(names), cardinality(queues), cardinality(run_ats), cardinality(priorities),
@@ -510,8 +512,7 @@ begin
   if cardinality(enqueue_many.tags) = 1 then tags := null; end if;
   tags_of_all := nullif(common.tags::text[], '{}');
 
-  -- In the order of the tasks. Drawn before, they need not be gathered from what is inserted, in whatever order that is.
-  ids := (select array_agg(nextval('dogged.tasks_id_seq')) from generate_series(1, tasks));
+  -- Ids are in the order of the tasks. Drawn before, they need not be gathered from what is inserted, in whatever order that is.
   if are_alike then
     queue_of_all := (select q.name from dogged.queues q
                       where q.name = coalesce(common.queue, (select d.queue from dogged.task_definitions d
@@ -523,7 +524,10 @@ begin
     expires_at_of_all := common.expires_at;
     are_all_sound := queue_of_all is not null and dogged.is_sound_task(common.name, common.run_at, common.priority,
                                                                        common.trace_context, common.expires_at, tags_of_all);
-    if are_all_sound then priority_of_all := coalesce(common.priority, 0); end if;
+    if are_all_sound then
+      priority_of_all := coalesce(common.priority, 0);
+      ids := (select array_agg(nextval('dogged.tasks_id_seq')) from generate_series(1, tasks));
+    end if;
     insert into dogged.tasks_live (id, queue, name, args, run_at, deferred, priority, trace_context, expires_at, tags)
     select ids[t.position], queue_of_all, name_of_all, t.args, run_at_of_all, deferred_are_all, priority_of_all,
            trace_context_of_all, expires_at_of_all, tags_of_all
@@ -531,6 +535,7 @@ begin
      where are_all_sound
        and (pg_column_size(t.args) <= surely_short or octet_length(t.args::text) <= max_args_bytes);
   else
+    ids := (select array_agg(nextval('dogged.tasks_id_seq')) from generate_series(1, tasks));
     insert into dogged.tasks_live (id, queue, name, args, run_at, deferred, priority, trace_context, expires_at, tags)
     select ids[t.position], q.name, t.name, t.args, coalesce(t.run_at, now()), coalesce(t.run_at > now(), false),
            coalesce(t.priority, 0), t.trace_context, t.expires_at, t.tags
@@ -588,7 +593,7 @@ begin
              as t (name, queue)
       left join dogged.task_definitions d on d.name = coalesce(t.name, common.name)) end;
   if has_limits then
-    perform dogged.require_room(case when are_alike then array_fill(queue_of_all, array[tasks]) else queues_used end);
+    perform dogged.require_room(case when are_alike then array_fill(queue_of_all, array[tasks]) else queues_used end, ids[1]);
   end if;
   if some_may_sleep then
     queues_used := array(select distinct u.queue from unnest(queues_used) as u (queue));
@@ -748,7 +753,7 @@ end $$;
 
 COMMENT ON FUNCTION dogged.grant_rights() IS 'Grants what dogged.rights says to the roles that dogged.make_roles() has made, and takes away what else they have in this schema. Lets nobody else but the owner call a function of this schema. `dogged migrate` calls it each time.';
 
-CREATE FUNCTION dogged.has_room(queue text, max_depth integer, more integer) RETURNS boolean
+CREATE FUNCTION dogged.has_room(queue text, max_depth integer, more integer, own_id bigint DEFAULT NULL::bigint) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -758,7 +763,7 @@ declare
   counted integer;
 begin
   if exists (select from dogged.queue_depths d
-              where d.queue = has_room.queue and given_out >= d.last_id
+              where d.queue = has_room.queue and given_out >= d.last_id and (d.last_id < has_room.own_id) is not false
                 and d.held + (given_out - d.last_id) + has_room.more <= has_room.max_depth) then
     return true;
   end if;
@@ -773,7 +778,7 @@ begin
   return true;
 end $$;
 
-COMMENT ON FUNCTION dogged.has_room(queue text, max_depth integer, more integer) IS 'Whether so many more tasks fit into a queue. What others enqueue at the same time and have not committed is not counted.';
+COMMENT ON FUNCTION dogged.has_room(queue text, max_depth integer, more integer, own_id bigint) IS 'Whether so many more tasks fit into a queue. What others enqueue at the same time and have not committed is not counted. own_id: the first id of tasks that the caller has inserted; who has counted since it was given out has not seen them.';
 
 CREATE FUNCTION dogged.held_of_queue(queue text, most integer) RETURNS integer
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -1531,11 +1536,17 @@ CREATE FUNCTION dogged.refuse_call(producer uuid, call bigint) RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
-  raise exception 'call % of producer % was made before', refuse_call.call, refuse_call.producer
-    using hint = 'Nothing was done: this is an older try, which arrived late.', errcode = 'unique_violation';
+  if refuse_call.producer is null or refuse_call.call is null then
+    raise exception 'an idempotency key is a producer and a call, and % is null',
+      case when refuse_call.producer is null then 'producer' else 'call' end
+      using hint = 'Nothing was done. Give both, or neither.', errcode = 'invalid_parameter_value';
+  end if;
+  raise exception 'call % of producer % was made before, or a later one', refuse_call.call, refuse_call.producer
+    using hint = 'Nothing was done now. What its last call has enqueued, dogged.call_made(producer, call) tells.',
+          errcode = 'unique_violation';
 end $$;
 
-COMMENT ON FUNCTION dogged.refuse_call(producer uuid, call bigint) IS 'Internal: raises the error (23505) of a call that was made before.';
+COMMENT ON FUNCTION dogged.refuse_call(producer uuid, call bigint) IS 'Internal: raises the error of a call that was made before (23505), or of half a key (22023).';
 
 CREATE FUNCTION dogged.refuse_change_of_audit() RETURNS trigger
     LANGUAGE plpgsql
@@ -1996,7 +2007,7 @@ end $$;
 
 COMMENT ON FUNCTION dogged.require_read_committed() IS 'Raises an error in a transaction that would not see what was committed while it waited for a lock.';
 
-CREATE FUNCTION dogged.require_room(queues text[]) RETURNS void
+CREATE FUNCTION dogged.require_room(queues text[], own_id bigint) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -2010,14 +2021,14 @@ begin
      where q.max_depth is not null
      order by q.name
   loop
-    if not dogged.has_room(used.name, used.max_depth, 0) then
+    if not dogged.has_room(used.name, used.max_depth, 0, require_room.own_id) then
       perform dogged.refuse_for_depth(
         used.name, dogged.held_of_queue(used.name, used.max_depth + used.more + 1) - used.more, used.max_depth, used.more);
     end if;
   end loop;
 end $$;
 
-COMMENT ON FUNCTION dogged.require_room(queues text[]) IS 'Raises an error where a queue holds more than its max_depth, now that tasks were inserted. queues: one for each of them.';
+COMMENT ON FUNCTION dogged.require_room(queues text[], own_id bigint) IS 'Raises an error where a queue holds more than its max_depth, now that tasks were inserted. queues: one for each of them; own_id: the first of their ids.';
 
 CREATE FUNCTION dogged.reschedule(id bigint, run_at timestamp with time zone) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER

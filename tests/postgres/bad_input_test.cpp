@@ -140,8 +140,8 @@ TEST_CASE("args of exactly the limit are taken, and raising the setting raises t
 
 TEST_CASE("args are measured as the text that a worker is handed, however little of it they are as jsonb") {
   TestDatabase database;
-  const auto numbers = [](int how_many) {  // of 131,072 digits; as jsonb each has 12 bytes
-    return "to_jsonb(array_fill(1e131071, array[" + std::to_string(how_many) + "]))";
+  const auto numbers = [](int how_many, const std::string& number = "1e131071") {  // 131,072 digits; 16 bytes as jsonb
+    return "to_jsonb(array_fill(" + number + ", array[" + std::to_string(how_many) + "]))";
   };
   for (const std::string& call :
        {"dogged.enqueue('big', " + numbers(8) + ")", "dogged.enqueue_many(array['big'], array[" + numbers(8) + "])",
@@ -149,8 +149,28 @@ TEST_CASE("args are measured as the text that a worker is handed, however little
     check_says(refused_in_sql(database, "select " + call), {"task \"big\"", "1048592 bytes", "1048576"},
                "settings.max_args_bytes");
   }
-  database.run("select dogged.enqueue_many(array['big'], array[" + numbers(7) + ", '1'])");
+  database.run("update dogged.settings set max_args_bytes = 2000000");
+  const std::string longest = "-1e131071 + 0e-16383";  // the longest number there is: 147,457 characters
+  check_says(refused_in_sql(database, "select dogged.enqueue_many(array['big'], array[" + numbers(14, longest) + "])"),
+             {"task \"big\"", "2064426 bytes", "2000000"}, "settings.max_args_bytes");
+  database.run("select dogged.enqueue_many(array['big'], array[" + numbers(13, longest) + ", '1'])");
   CHECK(database.count_tasks() == 2);
+}
+
+TEST_CASE("in SQL args that are null among many are refused, whether the tasks are alike or not") {
+  TestDatabase database;
+  for (const std::string names : {"array['a']", "array['a', 'b']"}) {
+    check_says(refused_in_sql(database, "select dogged.enqueue_many(" + names + ", array['1', null]::jsonb[])"),
+               {"args is null"}, "Leave args out");
+  }
+}
+
+TEST_CASE("in SQL half an idempotency key is refused") {
+  TestDatabase database;
+  check_says(refused_in_sql(database, "select dogged.enqueue('a', producer => gen_random_uuid())"), {"call is null"},
+             "Give both, or neither");
+  check_says(refused_in_sql(database, "select dogged.enqueue('a', call => 1)"), {"producer is null"},
+             "Give both, or neither");
 }
 
 TEST_CASE("an empty task name is refused") {

@@ -368,6 +368,30 @@ TEST_CASE("a queue takes exactly as many tasks as its limit, however they come a
   CHECK(fill() >= 100);
 }
 
+TEST_CASE("a call for many tasks does not pass its queue's limit by what another producer has counted without them") {
+  TestDatabase database;
+  set_queue(database, "default", R"({"max_depth": 100})");
+  Client client = database.client();
+  client.enqueue_many(mail, std::vector<nlohmann::json>(60, no_args));
+  db::Connection first{database.settings()};
+  std::thread producer;
+  first.transaction([&] {
+    first.run_script("test", "lock table dogged.tasks_live in share row exclusive mode");  // an insert waits for this
+    producer = std::thread{
+        [&] { CHECK_THROWS_AS(client.enqueue_many(mail, std::vector<nlohmann::json>(50, no_args)), QueueFull); }};
+    CHECK(eventually([&] {
+      return database.value(
+                 "select count(*) as value from pg_stat_activity where wait_event_type = 'Lock' "
+                 "and application_name = 'dogged client' "
+                 "and query like '%dogged.enqueue_many%'") == "1";
+    }));
+    CHECK(database.value("select dogged.has_room('default', 100, 1) as value") ==
+          "t");  // counts: 60 + 50 + 1 are too many
+  });
+  producer.join();
+  CHECK(database.count_tasks() == 60);
+}
+
 TEST_CASE("producers of a queue with a limit do not wait for each other") {
   TestDatabase database;
   set_queue(database, "default", R"({"max_depth": 100})");

@@ -466,6 +466,8 @@ TEST_CASE("what a caller puts in front of PostgreSQL's own functions is not run 
                   trap + R"(.sprung(); return 1; end';
     create function add(bigint, integer) returns bigint language plpgsql as 'begin perform )" +
                   trap + R"(.sprung(); return 1; end';
+    create function octet_length(text) returns integer language plpgsql as 'begin perform )" +
+                  trap + R"(.sprung(); return 1; end';
     create function cardinality(bigint[]) returns integer language plpgsql as 'begin perform )" +
                   trap + R"(.sprung(); return 1; end';
     create function unnest(bigint[]) returns setof bigint language plpgsql as 'begin perform )" +
@@ -485,6 +487,7 @@ TEST_CASE("what a caller puts in front of PostgreSQL's own functions is not run 
     create operator > (function = compare, leftarg = timestamptz, rightarg = timestamptz);
     create operator ? (function = compare, leftarg = jsonb, rightarg = text);
     create operator > (function = compare, leftarg = integer, rightarg = integer);
+    create operator <= (function = compare, leftarg = integer, rightarg = integer);
     create operator = (function = compare, leftarg = bigint, rightarg = integer);
     create operator - (function = add, leftarg = bigint, rightarg = bigint);
     create operator + (function = add, leftarg = bigint, rightarg = integer);
