@@ -173,7 +173,6 @@ void Claimer::step() {
   if (SteadyClock::now() >= give_back_unknown_at_) give_back_unknown();
   if (SteadyClock::now() >= look_for_stale_at_) give_back_stale();
   end_expired();
-  settle_watermarks();
   if (SteadyClock::now() >= look_at_) {
     if (asleep_ && settled_) {
       look_for_missed();
@@ -183,13 +182,14 @@ void Claimer::step() {
   }
   if (SteadyClock::now() >= look_soon_at_) look_soon();
   refresh_circuits();
-  follow_queues();
-  sum_up_claims();
+  note_end_of_throttling();
+  if (queues_may_have_changed(SteadyClock::now())) follow_queues();
   // Before claiming, since a claimer that always finds work never comes to wait; but what was only rung for can wait
   // until the claim is made.
   if (due_time_has_come()) (void)promote_due();
   wake_others_if_told();
-  if (claim()) {
+  const bool has_claimed = claim();
+  if (keep_books() || has_claimed) {
     if (listening_) hear(SteadyClock::duration{0});  // or it would pile up for as long as there is something to claim
   } else if (prepare_to_wait()) {
     wait();
@@ -249,11 +249,7 @@ void Claimer::refresh_circuits() {
   if (circuits_.any()) circuits_.refresh(session_.connection());
 }
 
-/// Also before a claim where nothing was heard for a second: a notification may be lost. A worker that does not listen
-/// asks each second, so that it hears when a pause ends as well.
 void Claimer::follow_queues() {
-  note_end_of_throttling();
-  if (!queues_may_have_changed(SteadyClock::now())) return;
   queues_asked_at_ = SteadyClock::now();
   const auto all = read_queue_settings(session_.connection(), queue_names_);
   resume_at_ = SteadyClock::time_point::max();
@@ -263,12 +259,11 @@ void Claimer::follow_queues() {
   }
 }
 
+/// A worker that does not listen asks each second, so that it hears when a pause ends as well.
 bool Claimer::queues_may_have_changed(SteadyClock::time_point now) {
   const std::scoped_lock lock{mutex_};
-  if (std::exchange(queues_unknown_, false) || now >= resume_at_) return true;
-  if (now < queues_asked_at_ + oldest_queue_settings) return false;
-  return !settings_.sleeps ||
-         std::any_of(queues_.begin(), queues_.end(), [](const Queue& queue) { return queue.may_have_more(); });
+  return std::exchange(queues_unknown_, false) || now >= resume_at_ ||
+         (!settings_.sleeps && now >= queues_asked_at_ + oldest_queue_settings);
 }
 
 void Claimer::follow(Queue& queue, const QueueSettings& settings) {
@@ -328,9 +323,11 @@ void Claimer::note_end_of_throttling() {
 }
 
 /// So that dogged.claims does not grow, nor the search for what this worker holds.
-void Claimer::sum_up_claims() {
+bool Claimer::sum_up_claims() {
   const auto now = SteadyClock::now();
-  if (!knows_what_it_holds_ || claimed_since_sum_ == 0 || (claimed_since_sum_ < long_list && now < sum_up_at_)) return;
+  if (!knows_what_it_holds_ || claimed_since_sum_ == 0 || (claimed_since_sum_ < long_list && now < sum_up_at_)) {
+    return false;
+  }
   std::vector<std::int64_t> ids = unreleased_;
   for (const Attempt& attempt : held()) ids.push_back(attempt.id);
   const db::Rows sum = session_.connection().run(
@@ -338,17 +335,18 @@ void Claimer::sum_up_claims() {
   if (!sum.empty()) last_sum_ = sum.one().number("id");
   claimed_since_sum_ = 0;
   sum_up_at_ = now + between_sums;
+  return true;
 }
 
 /// Finds out in which part of each lane there can be no more ready tasks: once all transactions have ended that may
 /// have taken a position there. So it takes three calls until a position that was given out can be passed over for
 /// good.
-void Claimer::settle_watermarks() {
+bool Claimer::settle_watermarks() {
   const auto now = SteadyClock::now();
   const bool from_beginning = settled_position_ > 0 && now >= look_through_all_at_;
   const bool walk_is_long = claimed_since_settled_ >= long_walk && some_queue_is_drained();
   const bool is_time = claimed_since_settled_ > 0 && now >= settle_at_;
-  if (!from_beginning && !walk_is_long && !is_time) return;
+  if (!from_beginning && !walk_is_long && !is_time) return false;
   if (from_beginning) look_through_all_at_ = now + between_looks_through_all;  // also where it fails
   const Positions positions = from_beginning ? Positions{settled_position_, 0} : settling_.value_or(Positions{});
   std::vector<std::string> queues;
@@ -385,7 +383,7 @@ void Claimer::settle_watermarks() {
   if (bounds.number("last_position") < last_position_) {  // the sequence was set back
     forget_watermarks();
     look_everywhere();
-    return;
+    return true;
   }
   if (bounds.number("oldest") >= positions.next_transaction) {
     settled_position_ = positions.last;
@@ -399,6 +397,7 @@ void Claimer::settle_watermarks() {
     look_through_all_at_ =
         answered_at + std::max<SteadyClock::duration>(between_looks_through_all, rarely * (answered_at - now));
   }
+  return true;
 }
 
 void Claimer::forget_watermarks() {
@@ -487,6 +486,23 @@ void Claimer::expire(const std::vector<ClaimedTask>& tasks) {
   if (not_over.empty()) return;
   release(not_over);
   look_everywhere();
+}
+
+/// What can wait until a claim is made: a worker that has slept for longer than a second, after which all of this is
+/// due, would begin a task by as much later as it takes, about as long again as the claim. False if nothing was due.
+bool Claimer::keep_books() {
+  const bool has_settled = settle_watermarks();
+  const bool has_summed_up = sum_up_claims();
+  const bool asks_for_queues = more_is_claimed_by_old_settings(SteadyClock::now());
+  if (asks_for_queues) follow_queues();
+  return has_settled || has_summed_up || asks_for_queues;
+}
+
+/// In case a notification was lost all the same.
+bool Claimer::more_is_claimed_by_old_settings(SteadyClock::time_point now) const {
+  if (now < queues_asked_at_ + oldest_queue_settings) return false;
+  const std::scoped_lock lock{mutex_};
+  return std::any_of(queues_.begin(), queues_.end(), [](const Queue& queue) { return queue.may_have_more(); });
 }
 
 /// Claims what the executors can take from queues that are not drained; false if there was nothing to ask for.

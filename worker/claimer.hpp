@@ -13,7 +13,7 @@
 //
 // From a paused queue nothing is claimed, and it is neither drained nor rung for: a worker whose queues are all paused
 // does not sleep in the sense of the row, and hears no more than what is said of queues. What people set for a queue
-// (queue_settings.hpp) is read when it is told of, and no claim goes by what is older than a second.
+// (queue_settings.hpp) is read when it is told of, and by a worker that is not told, or claims on and on, each second.
 //
 // No wake-up is missed: an enqueue whose transaction looked before the flag was set did not notify. After setting it,
 // the claimer therefore looks again until every transaction that was open then has ended (fall_asleep), and only then
@@ -133,11 +133,13 @@ class Claimer {
   void refresh_circuits();
   void follow_queues();
   [[nodiscard]] bool queues_may_have_changed(SteadyClock::time_point now);
+  [[nodiscard]] bool more_is_claimed_by_old_settings(SteadyClock::time_point now) const;
   void follow(Queue& queue, const QueueSettings& settings);
   void pause_or_resume(Queue& queue, const QueueSettings& settings);
   void note_end_of_throttling();
-  void sum_up_claims();
-  void settle_watermarks();
+  [[nodiscard]] bool keep_books();
+  [[nodiscard]] bool sum_up_claims();
+  [[nodiscard]] bool settle_watermarks();
   void forget_watermarks();
   void give_back_unknown();
   void give_back_stale();

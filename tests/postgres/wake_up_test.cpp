@@ -66,6 +66,30 @@ TEST_CASE("a sleeping worker picks up a task at once") {
   }
 }
 
+TEST_CASE("a worker that has slept for long claims what it is woken for before it looks after anything else") {
+  TestDatabase database;
+  RunningWorker worker{database, {does_nothing()}, no_polling()};
+  REQUIRE(worker_is_asleep(database, worker.id()));
+  // What is set for the queues is asked for when that was a second ago.
+  const std::string since = database.value("select clock_timestamp()::text as value");
+  REQUIRE(eventually([&] {
+    return database.value("select clock_timestamp() > $1::timestamptz + interval '1.1 s' as value",
+                          db::Params{}.add(since)) == "t";
+  }));
+  db::Connection other{database.settings()};
+  other.transaction([&] {
+    other.run_script("test", "lock table dogged.queues in access exclusive mode");
+    const TaskId id = database
+                          .run(
+                              "insert into dogged.tasks_live (queue, name, args) values ('default', 'work', '{}') "
+                              "returning id")
+                          .one()
+                          .number("id");
+    database.run("select pg_notify('dogged.wake', 'default')");
+    CHECK(eventually([&] { return database.status_of(id) == "succeeded"; }));
+  });
+}
+
 TEST_CASE("a sleeping worker picks up tasks that are enqueued together, whether they are alike or not") {
   TestDatabase database;
   RunningWorker worker{database, {does_nothing({.queue = "mail"})}, no_polling()};
