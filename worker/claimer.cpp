@@ -488,8 +488,8 @@ void Claimer::expire(const std::vector<ClaimedTask>& tasks) {
   look_everywhere();
 }
 
-/// What can wait until a claim is made: a worker that has slept for longer than a second, after which all of this is
-/// due, would begin a task by as much later as it takes, about as long again as the claim. False if nothing was due.
+/// What can wait until a claim is made: a worker that has slept for longer than a second, after which this is due,
+/// would begin what it is woken for by so much later. False if nothing was due.
 bool Claimer::keep_books() {
   const bool has_settled = settle_watermarks();
   const bool has_summed_up = sum_up_claims();
