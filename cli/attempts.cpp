@@ -19,15 +19,15 @@ struct AttemptOptions {
   std::int64_t limit = 50;
 };
 
-const std::vector<Column> columns{{"TASK", Align::right},
-                                  {"#", Align::right},
-                                  {"NAME", Align::left, true},
-                                  {"OUTCOME"},
-                                  {"ERROR", Align::left, true},
-                                  {"RAN", Align::right},
-                                  {"ENDED"},
-                                  {"RETRY"},
-                                  {"WORKER", Align::left, true}};
+const std::vector<Column> attempt_columns{{"TASK", Align::right},
+                                          {"#", Align::right},
+                                          {"NAME", Align::left, true},
+                                          {"OUTCOME"},
+                                          {"ERROR", Align::left, true},
+                                          {"RAN", Align::right},
+                                          {"ENDED"},
+                                          {"RETRY"},
+                                          {"WORKER", Align::left, true}};
 
 Color color_of(Outcome outcome) {
   if (outcome == Outcome::succeeded) return Color::green;
@@ -68,7 +68,7 @@ ExitCode list(const Invocation& invocation, const AttemptOptions& options) {
   std::vector<Record> records;
   for (const db::Row& row : rows) records.push_back(record_of(attempt_of(row), invocation.style().zone));
   const bool is_bounded = since_ms(options).has_value();
-  invocation.print(columns, records,
+  invocation.print(attempt_columns, records,
                    is_bounded ? "no such attempts in the last " + (options.since.empty() ? "24h" : options.since) +
                                     "; --since 7d looks further back"
                               : "no such attempts");

@@ -53,13 +53,6 @@ std::vector<std::string> environment_of_child() {
   return result;
 }
 
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
 [[noreturn]] void give_up(const char* what) {
   const std::string message = std::string{what} + ": " + std::strerror(errno) + "\n";
   if (write(STDERR_FILENO, message.data(), message.size()) < 0) _exit(125);
@@ -83,7 +76,7 @@ std::string read_all(int descriptor) {
   std::string text;
   std::array<char, 4096> buffer{};
   for (;;) {
-    const ssize_t count = read(descriptor, buffer.data(), buffer.size());
+    const ssize_t count = ::read(descriptor, buffer.data(), buffer.size());
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return text;
     text.append(buffer.data(), static_cast<std::size_t>(count));
@@ -100,6 +93,13 @@ int wait_for(pid_t child) {
 
 }  // namespace
 
+std::vector<char*> c_strings(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 CommandResult run(const Command& command) {
   Pipe input;
   Pipe output;
@@ -109,8 +109,8 @@ CommandResult run(const Command& command) {
   }
   std::vector<std::string> arguments = command.argv;
   std::vector<std::string> variables = environment_of_child();
-  const std::vector<char*> argv = pointers_to(arguments);
-  const std::vector<char*> envp = pointers_to(variables);
+  const std::vector<char*> argv = c_strings(arguments);
+  const std::vector<char*> envp = c_strings(variables);
 
   const pid_t child = fork();
   if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");

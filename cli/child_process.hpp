@@ -16,6 +16,9 @@ struct User {
   gid_t gid;
 };
 
+/// As exec wants them: the texts, which must outlive them, and a null pointer.
+[[nodiscard]] std::vector<char*> c_strings(std::vector<std::string>& texts);
+
 struct Command {
   std::vector<std::string> argv;  ///< argv[0] is a path
   std::filesystem::path directory = "/";

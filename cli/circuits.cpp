@@ -16,8 +16,8 @@ namespace {
 
 using circuit::SharedCircuit;
 
-const std::vector<Column> columns{{"CIRCUIT", Align::left, true}, {"STATE"}, {"SINCE"}, {"COUNTED"}, {"SETTINGS"},
-                                  {"TASKS", Align::left, true}};
+const std::vector<Column> circuit_columns{
+    {"CIRCUIT", Align::left, true}, {"STATE"}, {"SINCE"}, {"COUNTED"}, {"SETTINGS"}, {"TASKS", Align::left, true}};
 
 Color color_of(CircuitState state) {
   switch (state) {
@@ -84,7 +84,7 @@ ExitCode list(const Invocation& invocation) {
   const db::Rows rows = connection.run(sql::circuits);
   std::vector<Record> records;
   for (const db::Row& row : rows) records.push_back(record_of(row, invocation.style()));
-  invocation.print(columns, records, "no circuits: no worker has declared a task with .circuit");
+  invocation.print(circuit_columns, records, "no circuits: no worker has declared a task with .circuit");
   return ExitCode::ok;
 }
 

@@ -56,7 +56,7 @@ CLI::Option* positional(CLI::App& command, std::size_t index) {
 }
 
 /// How far a command line has come.
-struct Place {
+struct WordPlace {
   CLI::App* command;
   std::size_t arguments = 0;              ///< of the command
   CLI::Option* awaiting_value = nullptr;  ///< the option whose value comes next
@@ -69,7 +69,7 @@ void use(Invocation& invocation, const CLI::Option& option, const std::string& v
   if (names.front() == "--schema") invocation.schema = value;
 }
 
-void go_on(Place& place, Invocation& invocation, const std::string& word) {
+void go_on(WordPlace& place, Invocation& invocation, const std::string& word) {
   const bool is_option = word.size() > 1 && word.starts_with('-');
   if (place.awaiting_value != nullptr && !(is_option && place.awaiting_value->get_expected_min() == 0)) {
     use(invocation, *place.awaiting_value, word);
@@ -156,7 +156,7 @@ std::string values(const CLI::App& command, CLI::Option& option, const Invocatio
   return candidates.text();
 }
 
-std::string options(const Place& place, const std::string& typed) {
+std::string options(const WordPlace& place, const std::string& typed) {
   Candidates candidates{typed, ""};
   for (CLI::App* command = place.command; command != nullptr; command = command->get_parent()) {
     for (const CLI::Option* option : command->get_options()) {
@@ -170,7 +170,7 @@ std::string options(const Place& place, const std::string& typed) {
   return candidates.text();
 }
 
-std::string commands_or_argument(const Place& place, const Invocation& invocation, const std::string& typed) {
+std::string commands_or_argument(const WordPlace& place, const Invocation& invocation, const std::string& typed) {
   Candidates candidates{typed, ""};
   if (place.arguments == 0) {
     for (CLI::App* command : place.command->get_subcommands([](CLI::App* of) { return !of->get_group().empty(); })) {
@@ -249,7 +249,7 @@ ExitCode print_script(const std::string& shell) {
 
 std::string completions(CLI::App& app, Invocation& invocation, const std::vector<std::string>& words) {
   if (const char* schema = std::getenv("DOGGED_SCHEMA"); schema != nullptr) invocation.schema = schema;
-  Place place{.command = &app, .given = {}};
+  WordPlace place{.command = &app, .given = {}};
   const std::string typed = words.empty() ? "" : words.back();
   for (std::size_t i = 0; i + 1 < words.size(); ++i) go_on(place, invocation, words[i]);
   if (place.awaiting_value != nullptr) return values(*place.command, *place.awaiting_value, invocation, typed, "");

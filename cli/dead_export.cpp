@@ -14,7 +14,7 @@ namespace dogged::cli {
 namespace {
 
 // With args and attempts in memory.
-constexpr std::size_t batch_size = 100;
+constexpr std::size_t export_batch = 100;
 
 }  // namespace
 
@@ -23,7 +23,7 @@ DeadLetters export_dead_letters(const Invocation& invocation, db::Connection& co
   DeadLetters exported;
   DeadResults results;
   work_through(
-      invocation, letters, batch_size, "exported",
+      invocation, letters, export_batch, "exported",
       [&](const DeadLetters& batch, DeadResults& done) {
         std::string lines;
         for (const db::Row& row :

@@ -1,11 +1,8 @@
 // `dogged dead import`: dead letters are put back as `dogged dead export` wrote them.
 #include <algorithm>
-#include <cerrno>
 #include <iostream>
 #include <memory>
-#include <system_error>
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include "cli/audited_change.hpp"
@@ -20,35 +17,14 @@
 namespace dogged::cli {
 namespace {
 
-constexpr std::size_t batch_lines = 200;
-constexpr std::size_t batch_bytes = std::size_t{16} << 20U;
+constexpr std::size_t import_batch_lines = 200;
+constexpr std::size_t import_batch_bytes = std::size_t{16} << 20U;
 // Of a kind, in a message.
 constexpr std::size_t most_lines_listed = 10;
 
 struct Line {
   std::int64_t number = 0;
   std::string text;
-};
-
-class Input {
- public:
-  explicit Input(const std::string& path) {
-    if (path == "-") return;
-    descriptor_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor_ < 0) {
-      throw InvalidInput("the file " + path + " cannot be read: " + std::generic_category().message(errno));
-    }
-  }
-  ~Input() {
-    if (descriptor_ != STDIN_FILENO) close(descriptor_);
-  }
-  Input(const Input&) = delete;
-  Input& operator=(const Input&) = delete;
-
-  [[nodiscard]] int descriptor() const { return descriptor_; }
-
- private:
-  int descriptor_ = STDIN_FILENO;
 };
 
 class Import {
@@ -65,7 +41,7 @@ class Import {
       if (text.find_first_not_of(" \t\r") == std::string::npos) continue;
       batch.push_back({number, text});
       bytes += text.size();
-      if (batch.size() < batch_lines && bytes < batch_bytes) continue;
+      if (batch.size() < import_batch_lines && bytes < import_batch_bytes) continue;
       put_back(batch);
       batch.clear();
       bytes = 0;
@@ -161,7 +137,7 @@ class Import {
 };
 
 ExitCode run_import(const Invocation& invocation, const std::string& path) {
-  const Input input{path};
+  const InputFile input{path};
   db::Connection connection = invocation.connect();
   stop_on_interrupt();
   Import work{invocation, connection};

@@ -2,6 +2,7 @@
 #include "cli/dead_letters.hpp"
 
 #include <algorithm>
+#include <iostream>
 #include <iterator>
 #include <unordered_set>
 #include <utility>
@@ -292,6 +293,17 @@ std::int64_t print_counts(const Invocation& invocation, db::Connection& connecti
   }
   if (total > 0 || invocation.format != Format::table) invocation.print(columns, records, "");
   return total;
+}
+
+ExitCode count_only(const Invocation& invocation, db::Connection& connection, const DeadFilter& filter,
+                    const DeadResults& results, const std::string& verb) {
+  const std::int64_t count = print_counts(invocation, connection, filter);
+  if (invocation.format == Format::table) {
+    std::cout << dead_letters_text(count) << " would be " << verb << "\n" << std::flush;
+  }
+  const std::string not_done = results.not_done();
+  if (!not_done.empty()) throw Failure(ExitCode::not_done, "would not be " + verb + ": " + not_done);
+  return count > 0 ? ExitCode::ok : ExitCode::not_done;
 }
 
 }  // namespace dogged::cli

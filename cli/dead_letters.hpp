@@ -109,4 +109,8 @@ DeadLetters export_dead_letters(const Invocation& invocation, db::Connection& co
 /// Prints how many there are by error code; how many in all. Nothing on stdout where there are none.
 std::int64_t print_counts(const Invocation& invocation, db::Connection& connection, const DeadFilter& filter);
 
+/// What --dry-run does: prints the counts and what of `results` would not be done. `verb`: as in `would be replayed`.
+ExitCode count_only(const Invocation& invocation, db::Connection& connection, const DeadFilter& filter,
+                    const DeadResults& results, const std::string& verb);
+
 }  // namespace dogged::cli

@@ -15,7 +15,7 @@
 namespace dogged::cli {
 namespace {
 
-struct ListOptions {
+struct DeadListOptions {
   std::int64_t limit = 50;
   std::string after;
 };
@@ -37,12 +37,12 @@ Cursor cursor_from_text(const std::string& text) {
   return {to_iso8601(time_from_iso8601(text.substr(0, slash))), std::stoll(id)};
 }
 
-const std::vector<Column> columns{{"ID", Align::right},          {"NAME", Align::left, true},
-                                  {"QUEUE", Align::left, true},  {"CODE", Align::left, true},
-                                  {"ATTEMPTS", Align::right},    {"FAILED"},
-                                  {"MESSAGE", Align::left, true}};
+const std::vector<Column> letter_columns{{"ID", Align::right},          {"NAME", Align::left, true},
+                                         {"QUEUE", Align::left, true},  {"CODE", Align::left, true},
+                                         {"ATTEMPTS", Align::right},    {"FAILED"},
+                                         {"MESSAGE", Align::left, true}};
 
-Record record_of(const db::Row& row) {
+Record letter_record(const db::Row& row) {
   const Time failed_at = time_of(row, "failed_at_us");
   const std::optional<std::string> code = row.maybe_text("error_code");
   const std::optional<std::string> message = row.maybe_text("error_message");
@@ -72,7 +72,7 @@ Record record_of(const db::Row& row) {
           json.text()};
 }
 
-ExitCode list(const Invocation& invocation, const DeadFilterOptions& filter_options, const ListOptions& options) {
+ExitCode list(const Invocation& invocation, const DeadFilterOptions& filter_options, const DeadListOptions& options) {
   DeadFilter filter{filter_options, "dead list", "listed"};
   const Cursor cursor = cursor_from_text(options.after);
   db::Connection connection = invocation.connect();
@@ -82,10 +82,10 @@ ExitCode list(const Invocation& invocation, const DeadFilterOptions& filter_opti
   std::vector<Record> records;
   std::string last;
   for (const db::Row& row : rows) {
-    records.push_back(record_of(row));
+    records.push_back(letter_record(row));
     last = to_iso8601(time_of(row, "failed_at_us")) + "/" + std::to_string(row.number("id"));
   }
-  invocation.print(columns, records, "no such dead letters");
+  invocation.print(letter_columns, records, "no such dead letters");
   if (invocation.format == Format::table && std::ssize(records) == options.limit) {
     std::cout.flush();
     std::cerr << "there may be more: --after " << last << " continues\n";
@@ -138,7 +138,7 @@ ExitCode top(const Invocation& invocation, const DeadFilterOptions& filter_optio
 
 void add_dead_list(CLI::App& dead, Invocation& invocation) {
   const auto filter = std::make_shared<DeadFilterOptions>();
-  const auto options = std::make_shared<ListOptions>();
+  const auto options = std::make_shared<DeadListOptions>();
   CLI::App* command = add_command(
       dead, invocation, "list", "List dead letters, the latest first",
       "  dogged dead list --error-code HTTP_503 --failed-after 2h\n"

@@ -18,7 +18,7 @@
 namespace dogged::cli {
 namespace {
 
-constexpr std::size_t batch_size = 1000;
+constexpr std::size_t purge_batch = 1000;
 
 struct PurgeOptions {
   bool dry_run = false;
@@ -79,15 +79,6 @@ DeadLetters exported(const Invocation& invocation, db::Connection& connection, c
   return written;
 }
 
-ExitCode count_only(const Invocation& invocation, db::Connection& connection, const DeadFilter& filter,
-                    const DeadResults& results) {
-  const std::int64_t count = print_counts(invocation, connection, filter);
-  if (invocation.format == Format::table) std::cout << dead_letters_text(count) << " would be purged\n" << std::flush;
-  const std::string not_done = results.not_done();
-  if (!not_done.empty()) throw Failure(ExitCode::not_done, "would not be purged: " + not_done);
-  return count > 0 ? ExitCode::ok : ExitCode::not_done;
-}
-
 ExitCode purge(const Invocation& invocation, const DeadFilterOptions& filter_options, const PurgeOptions& options) {
   DeadFilter filter{filter_options, "dead purge", "purged"};
   filter.require_choice("dead purge");
@@ -95,7 +86,7 @@ ExitCode purge(const Invocation& invocation, const DeadFilterOptions& filter_opt
   filter.resolve(connection);
   DeadResults results;
   DeadLetters letters = find_dead_letters(connection, filter, results);
-  if (options.dry_run) return count_only(invocation, connection, filter, results);
+  if (options.dry_run) return count_only(invocation, connection, filter, results, "purged");
   if (letters.empty() && results.size() == 0 && (!filter.ids() || !filter.ids()->empty())) {
     throw Failure(ExitCode::not_done, "no dead letter is what the filter takes; nothing was purged",
                   "`dogged dead top` shows what there is");
@@ -107,7 +98,7 @@ ExitCode purge(const Invocation& invocation, const DeadFilterOptions& filter_opt
   if (!options.export_to.empty()) letters = exported(invocation, connection, letters, options.export_to);
   try {
     work_through(
-        invocation, letters, batch_size, "purged",
+        invocation, letters, purge_batch, "purged",
         [&](const DeadLetters& batch, DeadResults& done) {
           const db::Rows rows =
               run_audited(connection, sql::purge_dead, db::Params{}.add(ids_of(batch)).add(attempts_of(batch)));

@@ -21,9 +21,9 @@ namespace dogged::cli {
 namespace {
 
 // A transaction for each: short enough that nobody waits for its locks, and Ctrl-C is heard soon.
-constexpr std::size_t batch_size = 1000;
+constexpr std::size_t replay_batch = 1000;
 // With the args of each in memory, 1 MiB as a rule at most.
-constexpr std::size_t batch_size_with_args = 100;
+constexpr std::size_t replay_batch_with_args = 100;
 
 struct ReplayOptions {
   bool dry_run = false;
@@ -60,7 +60,7 @@ class Replay {
     if (!options.edit_args.empty()) patch_.emplace(patch_text(options.edit_args));
   }
 
-  [[nodiscard]] std::size_t size_of_batches() const { return patch_ ? batch_size_with_args : batch_size; }
+  [[nodiscard]] std::size_t size_of_batches() const { return patch_ ? replay_batch_with_args : replay_batch; }
 
   DeadLetters replay(db::Connection& connection, const DeadLetters& batch, DeadResults& results) {
     std::vector<std::string> args;
@@ -159,17 +159,6 @@ ExitCode conclude(const DeadResults& results, const DeadFilter& filter, const Re
   return ExitCode::ok;
 }
 
-ExitCode count_only(const Invocation& invocation, db::Connection& connection, const DeadFilter& filter,
-                    const DeadResults& results) {
-  const std::int64_t count = print_counts(invocation, connection, filter);
-  if (invocation.format == Format::table) {
-    std::cout << dead_letters_text(count) << " would be replayed\n" << std::flush;
-  }
-  const std::string not_done = results.not_done();
-  if (!not_done.empty()) throw Failure(ExitCode::not_done, "would not be replayed: " + not_done);
-  return count > 0 ? ExitCode::ok : ExitCode::not_done;
-}
-
 ExitCode replay(const Invocation& invocation, const DeadFilterOptions& filter_options, const ReplayOptions& options) {
   Replay work{options};
   DeadFilter filter{filter_options, "dead replay", "replayed"};
@@ -178,7 +167,7 @@ ExitCode replay(const Invocation& invocation, const DeadFilterOptions& filter_op
   filter.resolve(connection);
   DeadResults results;
   const DeadLetters letters = find_dead_letters(connection, filter, results);
-  if (options.dry_run) return count_only(invocation, connection, filter, results);
+  if (options.dry_run) return count_only(invocation, connection, filter, results, "replayed");
   try {
     work_through(
         invocation, letters, work.size_of_batches(), "replayed",

@@ -9,9 +9,6 @@
 namespace dogged::cli {
 namespace {
 
-constexpr std::size_t narrowest = 60;
-constexpr std::size_t gap = 2;
-
 std::string range_text(const DelayRange& range) {
   if (range.shortest == range.longest) return "exact";
   return readable(range.shortest) + " to " + readable(range.longest);
@@ -72,11 +69,11 @@ std::string render_delays(const RetryPolicy& policy, const Style& style) {
     delay_width = std::max(delay_width, line.delay.size());
     range_width = std::max(range_width, line.range.size());
   }
-  const std::size_t left = gap + 5 + gap + delay_width + gap + range_width + gap;
-  const std::size_t columns = std::max(style.width, narrowest) - left;
+  const std::size_t left = column_gap + 5 + column_gap + delay_width + column_gap + range_width + column_gap;
+  const std::size_t columns = std::max(style.width, narrowest_picture) - left;
 
   std::string text;
-  const std::string space(gap, ' ');
+  const std::string space(column_gap, ' ');
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const bool head = i == 0;
     const bool foot = i + 1 == lines.size();

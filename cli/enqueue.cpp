@@ -1,15 +1,12 @@
 // `dogged enqueue`: one task from the command line, or many from lines of JSON.
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <iostream>
 #include <iterator>
 #include <memory>
 #include <optional>
 #include <set>
-#include <system_error>
 
-#include <fcntl.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
@@ -33,8 +30,8 @@ namespace dogged::cli {
 namespace {
 
 // A batch is one transaction. A file that fits into one is enqueued whole or not at all.
-constexpr std::size_t batch_lines = 10'000;
-constexpr std::size_t batch_bytes = std::size_t{64} << 20U;
+constexpr std::size_t enqueue_batch_lines = 10'000;
+constexpr std::size_t enqueue_batch_bytes = std::size_t{64} << 20U;
 
 constexpr std::size_t most_names_noted = 20;
 // More kinds of task than that nobody has.
@@ -61,7 +58,7 @@ milliseconds wait_of(const EnqueueArguments& arguments) {
   return arguments.wait_for_room.empty() ? milliseconds{0} : duration_from_text(arguments.wait_for_room);
 }
 
-NewTask task_of(const EnqueueArguments& arguments) {
+NewTask task_from(const EnqueueArguments& arguments) {
   NewTask task;
   task.name = arguments.name;
   task.args_json = arguments.args == "-" ? read_all(std::cin) : arguments.args;
@@ -145,7 +142,7 @@ void print_id(const Invocation& invocation, const std::string& name, TaskId id) 
 }
 
 ExitCode enqueue_one(const Invocation& invocation, const EnqueueArguments& arguments) {
-  const NewTask task = task_of(arguments);
+  const NewTask task = task_from(arguments);
   db::Connection connection = invocation.connect();  // first: its errors say where the URL came from
   Client client = connect_client(invocation);
   const TaskId id = client.enqueue(task);
@@ -192,7 +189,7 @@ std::vector<NewTask> read_batch(LineReader& lines, Progress& progress) {
   std::vector<NewTask> batch;
   std::size_t bytes = 0;
   std::string line;
-  while (batch.size() < batch_lines && bytes < batch_bytes && !was_interrupted() && lines.next(line)) {
+  while (batch.size() < enqueue_batch_lines && bytes < enqueue_batch_bytes && !was_interrupted() && lines.next(line)) {
     ++progress.lines_read;
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     try {
@@ -282,30 +279,8 @@ class ArrayEnd {
   const Progress& progress_;
 };
 
-/// Opens what --ndjson names, or stdin.
-class Input {
- public:
-  explicit Input(const std::string& file) {
-    if (file.empty() || file == "-") return;
-    descriptor_ = open(file.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor_ < 0) {
-      throw InvalidInput("the file " + file + " cannot be read: " + std::generic_category().message(errno));
-    }
-  }
-  ~Input() {
-    if (descriptor_ != STDIN_FILENO) close(descriptor_);
-  }
-  Input(const Input&) = delete;
-  Input& operator=(const Input&) = delete;
-
-  [[nodiscard]] int descriptor() const { return descriptor_; }
-
- private:
-  int descriptor_ = STDIN_FILENO;
-};
-
 ExitCode enqueue_many(const Invocation& invocation, const EnqueueArguments& arguments) {
-  const Input input{arguments.file};
+  const InputFile input{arguments.file.empty() ? "-" : arguments.file};
   const milliseconds wait_for_room = wait_of(arguments);
   static_cast<void>(invocation.connect());  // its errors say where the URL came from
   Client client = connect_client(invocation);

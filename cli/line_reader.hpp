@@ -4,7 +4,24 @@
 
 #include <string>
 
+#include <unistd.h>
+
 namespace dogged::cli {
+
+/// A file open for reading, or stdin where the path is "-".
+class InputFile {
+ public:
+  /// Throws InvalidInput where it cannot be opened.
+  explicit InputFile(const std::string& path);
+  ~InputFile();
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+
+  [[nodiscard]] int descriptor() const { return descriptor_; }
+
+ private:
+  int descriptor_ = STDIN_FILENO;
+};
 
 class LineReader {
  public:

@@ -166,7 +166,7 @@ void add_global_options(CLI::App& app, Invocation& invocation) {
   app.add_flag("--utc", invocation.utc, "Tables with times in UTC, not in the local zone (JSON is always in UTC)");
 }
 
-int run(int argc, char** argv) {
+int run_main(int argc, char** argv) {
   CLI::App app{"A durable task queue on PostgreSQL.", "dogged"};
   Invocation invocation;
   app.require_subcommand(1);
@@ -229,5 +229,5 @@ int main(int argc, char** argv) {
   using namespace dogged::cli;
   if (argc > 1 && std::string_view{argv[1]} == bench::worker_program)
     return bench::run_worker_program(argc - 1, argv + 1);
-  return run(argc, argv);
+  return run_main(argc, argv);
 }

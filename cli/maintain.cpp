@@ -14,7 +14,7 @@ namespace {
 
 using retention::Step;
 
-const std::vector<Column> columns{{"WHAT"}, {"OUTCOME"}, {"ROWS", Align::right}};
+const std::vector<Column> upkeep_columns{{"WHAT"}, {"OUTCOME"}, {"ROWS", Align::right}};
 
 Color color_of(const Step& step) {
   if (!step.is_done()) return Color::yellow;
@@ -30,7 +30,7 @@ Record record_of(const Step& step) {
 ExitCode print(const Invocation& invocation, const std::vector<Step>& steps) {
   std::vector<Record> records;
   for (const Step& step : steps) records.push_back(record_of(step));
-  invocation.print(columns, records, "nothing was to be done");
+  invocation.print(upkeep_columns, records, "nothing was to be done");
   return ExitCode::ok;
 }
 

@@ -18,7 +18,7 @@ struct MigrateOptions {
   std::string role_prefix;
 };
 
-const std::vector<Column> columns{{"NAME"}, {"KIND"}, {"STATE"}, {"APPLIED AT"}, {"SHA-256"}};
+const std::vector<Column> file_columns{{"NAME"}, {"KIND"}, {"STATE"}, {"APPLIED AT"}, {"SHA-256"}};
 
 Record record_of_role(const std::string& name) {
   JsonObject json;
@@ -47,7 +47,7 @@ ExitCode print_steps(const Invocation& invocation, const std::vector<migrate::St
                      const std::string& if_none) {
   std::vector<Record> records;
   for (const migrate::Step& step : steps) records.push_back(record_of(step));
-  invocation.print(columns, records, if_none);
+  invocation.print(file_columns, records, if_none);
   return ExitCode::ok;
 }
 
@@ -70,7 +70,7 @@ ExitCode apply_as_json(const Invocation& invocation, db::Connection& connection,
   std::vector<Record> records;
   for (const migrate::Step& step : migrate::apply(connection).steps) records.push_back(record_of(step));
   for (const std::string& role : make_roles(connection, options)) records.push_back(record_of_role(role));
-  invocation.print(columns, records, "");
+  invocation.print(file_columns, records, "");
   return ExitCode::ok;
 }
 
@@ -86,7 +86,7 @@ ExitCode apply(const Invocation& invocation, db::Connection& connection, const M
   return ExitCode::ok;
 }
 
-ExitCode run(const Invocation& invocation, const MigrateOptions& options) {
+ExitCode run_migrate(const Invocation& invocation, const MigrateOptions& options) {
   db::Connection connection = invocation.connect_to_any_schema();
   if (options.dry_run) return dry_run(invocation, connection);
   if (!options.status) return apply(invocation, connection, options);
@@ -109,7 +109,7 @@ void add_migrate(CLI::App& app, Invocation& invocation) {
                                   "                             their rights up to date",
                                   [&invocation, options] {
                                     invocation.needed_right = "grant_rights";
-                                    return run(invocation, *options);
+                                    return run_migrate(invocation, *options);
                                   });
   CLI::Option* dry_run_flag = command->add_flag("--dry-run", options->dry_run, "List what is pending; change nothing");
   command->add_flag("--status", options->status, "List what is applied and what is pending; change nothing")

@@ -20,12 +20,12 @@ namespace fs = std::filesystem;
 
 constexpr const char* own_variable = "DOGGED_PG_BIN";
 
-struct Place {
+struct UsualPlace {
   const char* parent;
   const char* prefix;  ///< of the directories in it, each for a version
 };
 
-constexpr Place usual_places[] = {
+constexpr UsualPlace usual_places[] = {
     {"/usr/lib/postgresql", ""},      {"/usr", "pgsql-"},      {"/opt/homebrew/opt", "postgresql"},
     {"/usr/local/opt", "postgresql"}, {"/usr/local", "pgsql"}, {"/usr/libexec", "postgresql"}};
 
@@ -62,7 +62,7 @@ std::optional<fs::path> from_pg_config() {
 }
 
 /// Directories named after versions, the newest first.
-std::vector<fs::path> versions_in(const Place& place) {
+std::vector<fs::path> versions_in(const UsualPlace& place) {
   std::vector<fs::path> found;
   std::error_code not_there;
   for (const auto& entry : fs::directory_iterator(place.parent, not_there)) {
@@ -78,7 +78,7 @@ std::vector<fs::path> directories_to_try() {
   std::vector<fs::path> directories;
   if (const auto directory = from_pg_config()) directories.push_back(*directory);
   for (const fs::path& directory : path_directories()) directories.push_back(directory);
-  for (const Place& place : usual_places) {
+  for (const UsualPlace& place : usual_places) {
     for (const fs::path& version : versions_in(place)) directories.push_back(version / "bin");
   }
   return directories;

@@ -20,16 +20,16 @@
 namespace dogged::cli {
 namespace {
 
-const std::vector<Column> columns{{"QUEUE", Align::left, true},
-                                  {"STATE"},
-                                  {"READY", Align::right},
-                                  {"WAITING", Align::right},
-                                  {"RUNNING", Align::right},
-                                  {"MAX DEPTH", Align::right},
-                                  {"CONCURRENCY", Align::right},
-                                  {"RETRY BUDGET"},
-                                  {"KEPT"},
-                                  {"CREATED"}};
+const std::vector<Column> queue_columns{{"QUEUE", Align::left, true},
+                                        {"STATE"},
+                                        {"READY", Align::right},
+                                        {"WAITING", Align::right},
+                                        {"RUNNING", Align::right},
+                                        {"MAX DEPTH", Align::right},
+                                        {"CONCURRENCY", Align::right},
+                                        {"RETRY BUDGET"},
+                                        {"KEPT"},
+                                        {"CREATED"}};
 
 std::string number_or_nothing(const db::Row& row, const char* column) {
   const auto number = row.maybe_number(column);
@@ -61,7 +61,7 @@ std::string pause_text(const db::Row& row, Zone zone) {
   return until ? "paused until " + date_and_clock_text(*until, zone) : "paused";
 }
 
-std::string json_of(const db::Row& row) {
+std::string queue_json(const db::Row& row) {
   const bool is_paused = row.boolean("is_paused");
   JsonObject json;
   json.add("name", row.text("name"))
@@ -81,7 +81,7 @@ std::string json_of(const db::Row& row) {
   return json.text();
 }
 
-Record record_of(const db::Row& row, Zone zone) {
+Record queue_record(const db::Row& row, Zone zone) {
   return {{{std::string{row.text("name")}},
            {pause_text(row, zone), Color::yellow},
            {std::to_string(row.number("ready"))},
@@ -92,20 +92,20 @@ Record record_of(const db::Row& row, Zone zone) {
            {budget_text(row)},
            {kept_text(row)},
            {date_and_clock_text(time_of(row, "created_at_us"), zone)}},
-          json_of(row)};
+          queue_json(row)};
 }
 
 db::Rows read(db::Connection& connection, const std::optional<std::string>& name) {
   return connection.run(sql::list_queues, db::Params{}.add(name));
 }
 
-ExitCode list(const Invocation& invocation) {
+ExitCode list_queues(const Invocation& invocation) {
   db::Connection connection = invocation.connect();
   std::vector<Record> records;
   for (const db::Row& row : read(connection, std::nullopt)) {
-    records.push_back(record_of(row, invocation.style().zone));
+    records.push_back(queue_record(row, invocation.style().zone));
   }
-  invocation.print(columns, records, "no queues");
+  invocation.print(queue_columns, records, "no queues");
   return ExitCode::ok;
 }
 
@@ -134,7 +134,7 @@ ExitCode pause(const Invocation& invocation, const PauseArguments& arguments) {
   invocation.print("queue " + arguments.name + " is " + pause_text(row, invocation.style().zone) +
                        (changed ? "" : ", as it was before") + ": " + tasks_text(row.number("ready")) + " ready, " +
                        std::to_string(row.number("running")) + " running to the end\n",
-                   json_of(row));
+                   queue_json(row));
   return ExitCode::ok;
 }
 
@@ -144,7 +144,7 @@ ExitCode resume(const Invocation& invocation, const std::string& name) {
   const db::Rows rows = read(connection, name);
   invocation.print("queue " + name + (changed ? " goes on: " : " was not paused: ") +
                        tasks_text(rows.one().number("ready")) + " ready\n",
-                   json_of(rows.one()));
+                   queue_json(rows.one()));
   return ExitCode::ok;
 }
 
@@ -215,7 +215,7 @@ ExitCode set(const Invocation& invocation, const SetArguments& arguments) {
   const bool changed = run_audited(connection, sql::set_queue, params).one().boolean("changed");
   const db::Rows rows = read(connection, arguments.name);
   invocation.print("queue " + arguments.name + (changed ? ": " : " was so before: ") + settings_text(rows.one()) + "\n",
-                   json_of(rows.one()));
+                   queue_json(rows.one()));
   return ExitCode::ok;
 }
 
@@ -281,7 +281,7 @@ void add_queues(CLI::App& app, Invocation& invocation) {
   queues->require_subcommand(1);
   add_command(*queues, invocation, "list",
               "List queues with the tasks that are ready, waiting for their time, or running, and what is set for them",
-              "  dogged queues list", [&invocation] { return list(invocation); });
+              "  dogged queues list", [&invocation] { return list_queues(invocation); });
   const auto name = std::make_shared<std::string>();
   add_command(*queues, invocation, "create", "Create a queue; harmless if it is there",
               "  dogged queues create webhooks     before a worker that serves it has ever started",

@@ -14,13 +14,13 @@
 namespace dogged::cli {
 namespace {
 
-const std::vector<Column> columns{{"QUEUE", Align::left, true}, {"STATE"},
-                                  {"READY", Align::right},      {"WAITING", Align::right},
-                                  {"RUNNING", Align::right},    {"OLDEST", Align::right},
-                                  {"/MIN", Align::right},       {"FAILED", Align::right},
-                                  {"RETRIED", Align::right},    {"WAIT", Align::right},
-                                  {"P95", Align::right},        {"RUN", Align::right},
-                                  {"P95", Align::right}};
+const std::vector<Column> stats_columns{{"QUEUE", Align::left, true}, {"STATE"},
+                                        {"READY", Align::right},      {"WAITING", Align::right},
+                                        {"RUNNING", Align::right},    {"OLDEST", Align::right},
+                                        {"/MIN", Align::right},       {"FAILED", Align::right},
+                                        {"RETRIED", Align::right},    {"WAIT", Align::right},
+                                        {"P95", Align::right},        {"RUN", Align::right},
+                                        {"P95", Align::right}};
 
 std::string formatted(const char* format, double number) {
   char text[32];
@@ -51,7 +51,7 @@ void add_milliseconds(JsonObject& json, const char* member, const db::Row& row, 
   add_number(json, member, us ? std::optional{static_cast<double>(*us) / 1000} : std::nullopt);
 }
 
-std::string json_of(const db::Row& row) {
+std::string stats_json(const db::Row& row) {
   JsonObject json;
   json.add("queue", row.text("queue"))
       .add("ready", row.number("ready"))
@@ -72,7 +72,7 @@ std::string json_of(const db::Row& row) {
   return json.text();
 }
 
-Record record_of(const db::Row& row) {
+Record stats_record(const db::Row& row) {
   const auto oldest = maybe_time_of(row, "oldest_due_at_us");
   return {{{std::string{row.text("queue")}},
            {row.boolean("is_paused") ? "paused" : "", Color::yellow},
@@ -87,32 +87,33 @@ Record record_of(const db::Row& row) {
            {duration_text(row, "wait_p95_us")},
            {duration_text(row, "run_p50_us")},
            {duration_text(row, "run_p95_us")}},
-          json_of(row)};
+          stats_json(row)};
 }
 
 std::vector<Record> read(db::Connection& connection) {
   std::vector<Record> records;
-  for (const db::Row& row : connection.run(sql::stats)) records.push_back(record_of(row));
+  for (const db::Row& row : connection.run(sql::stats)) records.push_back(stats_record(row));
   return records;
 }
 
 /// The figures as they were: on a terminal drawn again, elsewhere a table or a document after the other.
 void show(const Invocation& invocation, const std::vector<Record>& records) {
   if (invocation.format != Format::table || !is_terminal()) {
-    invocation.print(columns, records, "no queues");
+    invocation.print(stats_columns, records, "no queues");
     return;
   }
   std::vector<std::vector<Cell>> rows;
   for (const Record& record : records) rows.push_back(record.cells);
   const Style style = invocation.table_style();
-  show_picture(style.paint(Color::dim, "dogged stats: Ctrl-C ends it") + "\n" + render_table(columns, rows, style));
+  show_picture(style.paint(Color::dim, "dogged stats: Ctrl-C ends it") + "\n" +
+               render_table(stats_columns, rows, style));
 }
 
 /// `watch` is an interval, `true` where none is given, and empty where it is shown once.
 ExitCode stats(const Invocation& invocation, const std::string& watch) {
   db::Connection connection = invocation.connect();
   if (watch.empty()) {
-    invocation.print(columns, read(connection), "no queues");
+    invocation.print(stats_columns, read(connection), "no queues");
     return ExitCode::ok;
   }
   const milliseconds interval = interval_from_text(watch == "true" ? "" : watch);

@@ -10,6 +10,9 @@
 
 namespace dogged::cli {
 
+constexpr std::size_t column_gap = 2;          ///< spaces between the columns of a table or a picture
+constexpr std::size_t narrowest_picture = 60;  ///< where a terminal is narrower, its lines are broken
+
 enum class Color { plain, bold, dim, red, green, yellow, blue, magenta, cyan };
 
 struct Style {

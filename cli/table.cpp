@@ -8,7 +8,6 @@
 namespace dogged::cli {
 namespace {
 
-constexpr std::size_t gap = 2;
 constexpr std::size_t narrowest_flexible = 8;
 
 struct Layout {
@@ -25,7 +24,7 @@ std::vector<std::vector<Cell>> harmless_rows(std::vector<std::vector<Cell>> rows
 
 /// Takes the columns that are too much from the widest flexible one, again and again.
 void shrink(const std::vector<Column>& columns, Layout& layout, std::size_t width) {
-  std::size_t total = layout.shown.empty() ? 0 : gap * (layout.shown.size() - 1);
+  std::size_t total = layout.shown.empty() ? 0 : column_gap * (layout.shown.size() - 1);
   for (std::size_t i : layout.shown) total += layout.widths[i];
   while (total > width) {
     std::size_t widest = columns.size();
@@ -68,7 +67,7 @@ std::string render_table(const std::vector<Column>& columns, const std::vector<s
       const Cell cell = cell_at(i);
       const std::string text = shorten(cell.text, layout.widths[i], style.unicode);
       const bool last = i == layout.shown.back();
-      if (i != layout.shown.front()) line += std::string(gap, ' ');
+      if (i != layout.shown.front()) line += std::string(column_gap, ' ');
       // No spaces at the end of a line.
       line += last && columns[i].align == Align::left
                   ? style.paint(cell.color, text)

@@ -25,7 +25,7 @@ std::string when(const TaskView& task) {
 
 }  // namespace
 
-Color color_of(Status status) {
+Color color_of_status(Status status) {
   switch (status) {
     case Status::succeeded:
       return Color::green;
@@ -50,7 +50,7 @@ const std::vector<Column> task_columns{
 Record record_of(const TaskView& task, Zone zone) {
   const bool shows_error = task.status != Status::succeeded && task.error_code;
   return {{{std::to_string(task.id)},
-           {std::string{lifecycle::to_text(task.status)}, color_of(task.status)},
+           {std::string{lifecycle::to_text(task.status)}, color_of_status(task.status)},
            {task.name},
            {task.queue},
            {std::to_string(task.attempt)},

@@ -10,7 +10,7 @@ namespace dogged::cli {
 
 extern const std::vector<Column> task_columns;
 
-[[nodiscard]] Color color_of(lifecycle::Status status);
+[[nodiscard]] Color color_of_status(lifecycle::Status status);
 [[nodiscard]] Record record_of(const TaskView& task, Zone zone);
 
 }  // namespace dogged::cli

@@ -78,19 +78,20 @@ void wait_for_those_running(db::Connection& connection, Cancellations& tasks, st
 
 // --- telling ---------------------------------------------------------------------------------------------------------
 
-const std::vector<Column> columns{{"ID", Align::right},          {"RESULT"}, {"NAME", Align::left, true}, {"STATUS"},
-                                  {"WORKER", Align::left, true}, {"ENDED"}};
+const std::vector<Column> cancel_columns{{"ID", Align::right},          {"RESULT"},
+                                         {"NAME", Align::left, true},   {"STATUS"},
+                                         {"WORKER", Align::left, true}, {"ENDED"}};
 
-Color color_of(const std::string& result) {
-  if (result == "cancelled") return Color::green;
-  if (result == "requested") return Color::blue;
-  return result == "ended" ? Color::yellow : Color::red;
+Color color_of(const Cancellation& task) {
+  if (task.result == "cancelled") return Color::green;
+  if (task.result == "requested") return Color::blue;
+  return task.result == "ended" ? Color::yellow : Color::red;
 }
 
 Record record_of(std::int64_t id, const Cancellation& task) {
   JsonObject json;
   json.add("id", id).add("result", task.result);
-  Record record{{{std::to_string(id)}, {task.result, color_of(task.result)}}, ""};
+  Record record{{{std::to_string(id)}, {task.result, color_of(task)}}, ""};
   if (const auto& standing = task.standing) {
     json.add("name", standing->name)
         .add("status", lifecycle::to_text(standing->status))
@@ -103,7 +104,7 @@ Record record_of(std::int64_t id, const Cancellation& task) {
                          {standing->has_ended() ? relative(*standing->finished_at, standing->now) : ""}});
   } else {
     json.add_null("name").add_null("status").add_null("worker").add_null("finished_at");
-    record.cells.resize(columns.size());
+    record.cells.resize(cancel_columns.size());
   }
   record.json = json.text();
   return record;
@@ -112,7 +113,7 @@ Record record_of(std::int64_t id, const Cancellation& task) {
 void print(const Invocation& invocation, const Cancellations& tasks) {
   std::vector<Record> records;
   for (const auto& [id, task] : tasks) records.push_back(record_of(id, task));
-  invocation.print(columns, records, "no task was named; nothing was cancelled");
+  invocation.print(cancel_columns, records, "no task was named; nothing was cancelled");
 }
 
 /// Why the task is not cancelled; empty where it is, or will be as far as anyone knows.
@@ -124,7 +125,7 @@ std::string why_not_cancelled(const Cancellation& task, bool has_waited) {
   return "";
 }
 
-std::string hint_for(const std::string& why, std::int64_t id) {
+std::string cancel_hint(const std::string& why, std::int64_t id) {
   if (why == "no such task")
     return "finished tasks are kept for a limited time; `dogged tasks list` shows what is there";
   if (why != "still running") return "`dogged tasks show " + std::to_string(id) + "` tells how it ended";
@@ -147,8 +148,8 @@ ExitCode conclude(const Cancellations& tasks, bool has_waited) {
   const bool is_interrupted = was_interrupted() && by_reason.contains("still running");
   const auto& [why, ids] = is_interrupted ? *by_reason.find("still running") : *by_reason.begin();
   if (is_interrupted)
-    throw Failure(ExitCode::interrupted, "interrupted while waiting; " + message, hint_for(why, ids[0]));
-  throw Failure(ExitCode::not_done, message, hint_for(why, ids[0]));
+    throw Failure(ExitCode::interrupted, "interrupted while waiting; " + message, cancel_hint(why, ids[0]));
+  throw Failure(ExitCode::not_done, message, cancel_hint(why, ids[0]));
 }
 
 void announce_wait(const Invocation& invocation, const Cancellations& tasks) {

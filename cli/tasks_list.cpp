@@ -11,7 +11,7 @@
 namespace dogged::cli {
 namespace {
 
-struct ListOptions {
+struct TaskListOptions {
   TaskFilter filter;
   std::int64_t limit = 50;
   std::int64_t after = 0;
@@ -39,7 +39,7 @@ void say_what_was_left_out(const Invocation& invocation, const TaskPage& page, s
   }
 }
 
-ExitCode list(const Invocation& invocation, const ListOptions& options) {
+ExitCode list(const Invocation& invocation, const TaskListOptions& options) {
   db::Connection connection = invocation.connect();
   const TaskPage page = TaskSearch{connection, options.filter}.page(options.limit, given(options.after));
   std::vector<Record> records;
@@ -52,7 +52,7 @@ ExitCode list(const Invocation& invocation, const ListOptions& options) {
 }  // namespace
 
 void add_tasks_list(CLI::App& tasks, Invocation& invocation) {
-  const auto options = std::make_shared<ListOptions>();
+  const auto options = std::make_shared<TaskListOptions>();
   CLI::App* command = add_command(
       tasks, invocation, "list", "List tasks, the newest first",
       "  dogged tasks list --status failed --error-code HTTP_503 --finished-after 2h\n"

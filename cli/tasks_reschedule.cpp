@@ -25,9 +25,10 @@ struct Rescheduled {
   std::optional<Standing> standing;
 };
 
-using Tasks = std::map<std::int64_t, Rescheduled>;
+using RescheduledTasks = std::map<std::int64_t, Rescheduled>;
 
-const std::vector<Column> columns{{"ID", Align::right}, {"RESULT"}, {"NAME", Align::left, true}, {"STATUS"}, {"DUE"}};
+const std::vector<Column> reschedule_columns{
+    {"ID", Align::right}, {"RESULT"}, {"NAME", Align::left, true}, {"STATUS"}, {"DUE"}};
 
 CLI::Validator is_time() {
   return CLI::Validator{[](std::string& text) {
@@ -41,15 +42,15 @@ CLI::Validator is_time() {
                         ""};
 }
 
-Color color_of(const std::string& result) {
-  if (result == "rescheduled") return Color::green;
-  return result == "not_found" ? Color::red : Color::yellow;
+Color color_of(const Rescheduled& task) {
+  if (task.result == "rescheduled") return Color::green;
+  return task.result == "not_found" ? Color::red : Color::yellow;
 }
 
 Record record_of(std::int64_t id, const Rescheduled& task) {
   JsonObject json;
   json.add("id", id).add("result", task.result);
-  Record record{{{std::to_string(id)}, {task.result, color_of(task.result)}}, ""};
+  Record record{{{std::to_string(id)}, {task.result, color_of(task)}}, ""};
   if (const auto& standing = task.standing) {
     json.add("name", standing->name)
         .add("status", lifecycle::to_text(standing->status))
@@ -63,7 +64,7 @@ Record record_of(std::int64_t id, const Rescheduled& task) {
                                                                 : relative(*standing->due_at, standing->now)}});
   } else {
     json.add_null("name").add_null("status").add_null("due_at").add_null("finished_at");
-    record.cells.resize(columns.size());
+    record.cells.resize(reschedule_columns.size());
   }
   record.json = json.text();
   return record;
@@ -76,7 +77,7 @@ std::string why_not(const Rescheduled& task) {
   return task.standing && task.standing->status == Status::failed ? "a dead letter" : "ended before";
 }
 
-std::string hint_for(const std::string& why, std::int64_t id) {
+std::string reschedule_hint(const std::string& why, std::int64_t id) {
   const std::string number = std::to_string(id);
   if (why == "a dead letter") return "`dogged dead replay " + number + "` lets a dead letter run again";
   if (why == "it runs already") return "`dogged tasks wait " + number + "` waits for its end";
@@ -85,7 +86,7 @@ std::string hint_for(const std::string& why, std::int64_t id) {
 }
 
 /// Throws unless every task has its time.
-ExitCode conclude(const Tasks& tasks) {
+ExitCode conclude(const RescheduledTasks& tasks) {
   std::map<std::string, TaskIds> others;
   for (const auto& [id, task] : tasks) {
     if (const std::string why = why_not(task); !why.empty()) others[why].push_back(id);
@@ -96,21 +97,21 @@ ExitCode conclude(const Tasks& tasks) {
     (message += message.ends_with(": ") ? "" : "; ") += listed(ids) + " (" + why + ")";
   }
   const auto& [why, ids] = *others.begin();
-  throw Failure(ExitCode::not_done, message, hint_for(why, ids.front()));
+  throw Failure(ExitCode::not_done, message, reschedule_hint(why, ids.front()));
 }
 
 ExitCode reschedule(const Invocation& invocation, const std::string& command, const TaskIds& ids,
                     const std::function<std::optional<Time>(db::Connection&)>& time) {
   db::Connection connection = invocation.connect();
   const auto parameter = as_parameter(time(connection));
-  Tasks tasks;
+  RescheduledTasks tasks;
   for (const db::Row& row : run_audited(connection, sql::reschedule_tasks, db::Params{}.add(ids).add(parameter))) {
     tasks[row.number("id")].result = row.text("result");
   }
   for (auto& [id, standing] : look_at(connection, ids)) tasks[id].standing = standing;
   std::vector<Record> records;
   for (const auto& [id, task] : tasks) records.push_back(record_of(id, task));
-  invocation.print(columns, records, "no task was named to " + command);
+  invocation.print(reschedule_columns, records, "no task was named to " + command);
   return conclude(tasks);
 }
 

@@ -30,7 +30,7 @@ void print_timelines(const Invocation& invocation, const std::vector<TaskHistory
   }
 }
 
-ExitCode show(const Invocation& invocation, const std::vector<std::string>& words) {
+ExitCode show_tasks(const Invocation& invocation, const std::vector<std::string>& words) {
   const TaskIds ids = task_ids_of(words, "tasks show", "nothing was looked up");
   db::Connection connection = invocation.connect();
   std::vector<TaskHistory> histories;
@@ -63,7 +63,7 @@ void add_tasks_show(CLI::App& tasks, Invocation& invocation) {
               "  dogged tasks show 42\n"
               "  watch -n1 -c dogged tasks show 42 --color always\n"
               "  dogged tasks show 42 -o json | jq '.attempts[].error_code'",
-              [&invocation, words] { return show(invocation, *words); })
+              [&invocation, words] { return show_tasks(invocation, *words); })
       ->add_option("id", *words, "Ids of tasks; - reads them from stdin, one a line")
       ->type_name("ID")
       ->required()

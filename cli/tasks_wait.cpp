@@ -23,15 +23,15 @@ struct WaitOptions {
 };
 
 /// Nothing where there is no such task.
-using Tasks = std::map<std::int64_t, std::optional<Standing>>;
+using AwaitedTasks = std::map<std::int64_t, std::optional<Standing>>;
 
-const std::vector<Column> columns{
+const std::vector<Column> wait_columns{
     {"ID", Align::right},          {"STATUS"}, {"NAME", Align::left, true},   {"ATTEMPTS", Align::right}, {"ENDED"},
     {"RESULT", Align::left, true}, {"ERROR"},  {"MESSAGE", Align::left, true}};
 
 Record missing_record(std::int64_t id) {
   Record record{{{std::to_string(id)}, {"not found", Color::red}}, ""};
-  record.cells.resize(columns.size());
+  record.cells.resize(wait_columns.size());
   JsonObject json;
   json.add("id", id);
   for (const char* member :
@@ -55,7 +55,7 @@ Record record_of(std::int64_t id, const std::optional<Standing>& standing) {
       .add("error_code", standing->error_code)
       .add("error_message", standing->error_message);
   return {{{std::to_string(id)},
-           {std::string{lifecycle::to_text(standing->status)}, color_of(standing->status)},
+           {std::string{lifecycle::to_text(standing->status)}, color_of_status(standing->status)},
            {standing->name},
            {std::to_string(standing->attempt)},
            {standing->has_ended() ? relative(*standing->finished_at, standing->now) : ""},
@@ -65,13 +65,13 @@ Record record_of(std::int64_t id, const std::optional<Standing>& standing) {
           json.text()};
 }
 
-void print(const Invocation& invocation, const Tasks& tasks) {
+void print(const Invocation& invocation, const AwaitedTasks& tasks) {
   std::vector<Record> records;
   for (const auto& [id, standing] : tasks) records.push_back(record_of(id, standing));
-  invocation.print(columns, records, "no task was named");
+  invocation.print(wait_columns, records, "no task was named");
 }
 
-TaskIds not_ended(const Tasks& tasks) {
+TaskIds not_ended(const AwaitedTasks& tasks) {
   TaskIds ids;
   for (const auto& [id, standing] : tasks) {
     if (standing && !standing->has_ended()) ids.push_back(id);
@@ -79,7 +79,7 @@ TaskIds not_ended(const Tasks& tasks) {
   return ids;
 }
 
-void update(Tasks& tasks, const TaskIds& ids, const Standings& standings) {
+void update(AwaitedTasks& tasks, const TaskIds& ids, const Standings& standings) {
   for (const std::int64_t id : ids) {
     const auto standing = standings.find(id);
     tasks[id] = standing == standings.end() ? std::nullopt : std::optional{standing->second};
@@ -93,7 +93,7 @@ void announce(const Invocation& invocation, std::size_t count) {
 }
 
 /// Throws unless every task has succeeded.
-ExitCode conclude(const Tasks& tasks) {
+ExitCode conclude(const AwaitedTasks& tasks) {
   std::map<std::string, TaskIds> others;
   for (const auto& [id, standing] : tasks) {
     if (!standing) {
@@ -117,7 +117,7 @@ ExitCode wait(const Invocation& invocation, const WaitOptions& options) {
       options.timeout.empty() ? std::nullopt : std::optional<milliseconds>{duration_from_text(options.timeout)};
   const TaskIds ids = task_ids_of(options.ids, "tasks wait", "nothing was waited for");
   db::Connection connection = invocation.connect();
-  Tasks tasks;
+  AwaitedTasks tasks;
   update(tasks, ids, look_at(connection, ids));
   announce(invocation, not_ended(tasks).size());
   wait_for_end(connection, not_ended(tasks), longest,

@@ -41,7 +41,7 @@ bool has_changed(const TaskView& before, const TaskView& now) {
 /// `14:02:11  42  webhook.deliver  pending -> running  attempt 1 by app-1`
 std::string line_of(const TaskView* before, const TaskView& task, const Style& style) {
   const auto status = [&style](const TaskView& of) {
-    return style.paint(color_of(of.status), lifecycle::to_text(of.status));
+    return style.paint(color_of_status(of.status), lifecycle::to_text(of.status));
   };
   std::string line = clock_text(task.now, style.zone) + "  " + std::to_string(task.id) + "  " +
                      harmless(task.name, style.unicode) + "  ";

@@ -18,8 +18,6 @@ using lifecycle::Status;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr std::size_t narrowest = 60;
-constexpr std::size_t gap = 2;
 constexpr std::size_t detail_indent = 2;
 constexpr std::size_t detail_key = 11;
 constexpr std::size_t least_label = 16;
@@ -106,7 +104,7 @@ class Timeline {
 
  private:
   static Style widened(Style style) {
-    style.width = std::max(style.width, narrowest);
+    style.width = std::max(style.width, narrowest_picture);
     return style;
   }
 
@@ -141,7 +139,7 @@ class Timeline {
     if (is_running()) ran_width_ = std::max(ran_width_, readable(task_.now - *task_.claimed_at).size());
     // Wide enough for the lines between attempts, and never more than a part of the whole.
     label_width_ = std::clamp(label + 2, least_label, std::max(least_label, style_.width / 4));
-    return number_width_ + clock_width_ + label_width_ + ran_width_ + 4 * gap;
+    return number_width_ + clock_width_ + label_width_ + ran_width_ + 4 * column_gap;
   }
 
   [[nodiscard]] std::string clock(Time time) const {
@@ -174,7 +172,7 @@ class Timeline {
   }
 
   /// From the clock to the track.
-  [[nodiscard]] std::size_t width_between() const { return clock_width_ + label_width_ + ran_width_ + 2 * gap; }
+  [[nodiscard]] std::size_t width_between() const { return clock_width_ + label_width_ + ran_width_ + 2 * column_gap; }
 
   // --- lines
   // --------------------------------------------------------------------------------------------------------
@@ -203,13 +201,13 @@ class Timeline {
   void add_between(const std::string& text, Color color, const Track& track) {
     const std::size_t width = width_between();
     const std::string left = pad_right(shorten(text, width, style_.unicode), width);
-    add_trimmed(std::string(number_width_ + gap, ' ') + style_.paint(color, left) + std::string(gap, ' '),
+    add_trimmed(std::string(number_width_ + column_gap, ' ') + style_.paint(color, left) + std::string(column_gap, ' '),
                 track.text());
   }
 
   /// Sentences below a line of the chart.
   void add_note(std::string_view mark, const std::string& text, Color color) {
-    const std::string indent(number_width_ + gap, ' ');
+    const std::string indent(number_width_ + column_gap, ' ');
     const std::size_t width = style_.width - indent.size() - display_width(mark);
     std::string begin{mark};
     for (const std::string& line : wrapped(harmless(text, style_.unicode), width, style_.unicode)) {
@@ -223,7 +221,7 @@ class Timeline {
     add_day(start);
     const std::string labelled =
         pad_right(std::string{look.mark} + " " + shorten(label, label_width_ - 2, style_.unicode), label_width_);
-    const std::string space(gap, ' ');
+    const std::string space(column_gap, ' ');
     add_trimmed(style_.paint(Color::bold, pad_left(std::to_string(number), number_width_)) + space + clock(start) +
                     space + style_.paint(look.color, labelled) + space + pad_left(ran, ran_width_) + space,
                 track.text());
@@ -238,7 +236,7 @@ class Timeline {
   void add_day(Time time) {
     const std::string day = date_text(time, style_.zone);
     if (day != day_ && !day_.empty()) {
-      add(std::string(number_width_ + gap, ' ') + style_.paint(Color::dim, day));
+      add(std::string(number_width_ + column_gap, ' ') + style_.paint(Color::dim, day));
     }
     day_ = day;
   }
@@ -419,7 +417,7 @@ void Timeline::add_details() {
 // ------------------------------------------------------------------------------------------------------
 
 void Timeline::add_head() {
-  const std::string space(gap, ' ');
+  const std::string space(column_gap, ' ');
   const std::string left = pad_left("#", number_width_) + space + pad_right("started", clock_width_) + space +
                            pad_right("outcome", label_width_) + space + pad_left("ran", ran_width_) + space;
   add(style_.paint(Color::dim, left + scale_.axis(style_)));
@@ -431,7 +429,7 @@ void Timeline::add_attempts() {
   const std::size_t left_out = count > most_attempts ? count - most_attempts : 0;
   for (std::size_t i = 0; i < count; ++i) {
     if (left_out > 0 && i == first_attempts) {
-      add(std::string(number_width_ + gap, ' ') +
+      add(std::string(number_width_ + column_gap, ' ') +
           style_.paint(Color::dim,
                        counted(left_out, "attempt") + " more: dogged attempts --task " + std::to_string(task_.id)));
       i += left_out;

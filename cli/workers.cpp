@@ -15,20 +15,20 @@ namespace {
 
 constexpr std::int64_t most_workers = 1000;
 
-const std::vector<Column> columns{{"ID", Align::right},
-                                  {"NAME", Align::left, true},
-                                  {"HOST", Align::left, true},
-                                  {"PID", Align::right},
-                                  {"STATE"},
-                                  {"LEASE"},
-                                  {"RUNNING", Align::right},
-                                  {"QUEUES", Align::left, true},
-                                  {"TASKS", Align::left, true},
-                                  {"STARTED"},
-                                  {"LAST SEEN"},
-                                  {"FENCED", Align::right},
-                                  {"ABANDONED", Align::right},
-                                  {"VERSION"}};
+const std::vector<Column> worker_columns{{"ID", Align::right},
+                                         {"NAME", Align::left, true},
+                                         {"HOST", Align::left, true},
+                                         {"PID", Align::right},
+                                         {"STATE"},
+                                         {"LEASE"},
+                                         {"RUNNING", Align::right},
+                                         {"QUEUES", Align::left, true},
+                                         {"TASKS", Align::left, true},
+                                         {"STARTED"},
+                                         {"LAST SEEN"},
+                                         {"FENCED", Align::right},
+                                         {"ABANDONED", Align::right},
+                                         {"VERSION"}};
 
 /// {"default": 4} as default:4, which is how --queues says it.
 std::string queues_text(std::string_view json) {
@@ -104,7 +104,7 @@ JsonObject members_of(const db::Row& row) {
   return json;
 }
 
-Record record_of(const db::Row& row, Zone zone) {
+Record worker_record(const db::Row& row, Zone zone) {
   const std::string state{row.text("state")};
   const auto stopped_at = maybe_time_of(row, "stopped_at_us");
   const Time now = time_of(row, "now_us");
@@ -129,9 +129,9 @@ ExitCode list(const Invocation& invocation, bool all) {
   db::Connection connection = invocation.connect();
   const db::Rows rows = connection.run(sql::list_workers, db::Params{}.add(all).add(most_workers).add_null());
   std::vector<Record> records;
-  for (const db::Row& row : rows) records.push_back(record_of(row, invocation.style().zone));
+  for (const db::Row& row : rows) records.push_back(worker_record(row, invocation.style().zone));
   invocation.print(
-      columns, records,
+      worker_columns, records,
       all ? "no worker has ever started" : "no worker is running; --all lists those that stopped or were lost");
   return ExitCode::ok;
 }

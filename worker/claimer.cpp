@@ -32,7 +32,7 @@ constexpr std::size_t long_walk = 500;
 // Now and then everything is looked through, for rows may have been changed by hand: where it takes long, less often.
 constexpr milliseconds between_looks_through_all{60'000};
 constexpr int rarely = 200;                            // times as long as it took
-constexpr milliseconds while_locked{250};              // what is to be given back is locked by someone
+constexpr milliseconds give_back_while_locked{250};    // what is to be given back is locked by someone
 constexpr milliseconds longest_wait_for_thread{1000};  // then a prefetched task is for others
 constexpr milliseconds between_sums{1000};             // of what dogged.claims lists; or when they list this many tasks
 constexpr std::size_t long_list = 16'000;
@@ -431,7 +431,7 @@ void Claimer::give_back_unknown() {
     cancel_released(unknown);
   });
   if (released > 0) log_->warn("gives back {} tasks whose claim was in doubt", released);
-  give_back_unknown_at_ = locked.empty() ? SteadyClock::time_point::max() : SteadyClock::now() + while_locked;
+  give_back_unknown_at_ = locked.empty() ? SteadyClock::time_point::max() : SteadyClock::now() + give_back_while_locked;
   unreleased_ = std::move(locked);
   knows_what_it_holds_ = true;
   if (released > 0) look_everywhere();
@@ -898,7 +898,7 @@ void Claimer::explain_not_released(const std::map<TaskId, int>& attempts) {
   const db::Params params = db::Params{}.add(lease_.id()).add(ids).add(numbers);
   for (const db::Row& row : session_.connection().run(sql::who_holds, params)) {
     if (row.boolean("is_mine")) {
-      give_back_unknown_at_ = SteadyClock::now() + while_locked;
+      give_back_unknown_at_ = SteadyClock::now() + give_back_while_locked;
       unreleased_.push_back(row.number("id"));
       continue;
     }
@@ -934,7 +934,7 @@ bool Claimer::give_back(const std::vector<ClaimedTask>& tasks, SteadyClock::time
         note_released(tasks, not_released);
       }
       if (now >= give_back_unknown_at_) give_back_unknown();
-      if (give_back_unknown_at_ != nothing_left) session_.pause(while_locked, {});
+      if (give_back_unknown_at_ != nothing_left) session_.pause(give_back_while_locked, {});
     } catch (const std::exception& error) {
       session_.recover_from(error, {});
     }

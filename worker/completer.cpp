@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t max_batch = 1000;
 constexpr std::size_t max_batch_bytes = 16u << 20;  // of what handlers gave; PostgreSQL takes less than 1 GB at once
 
-constexpr milliseconds while_locked{10};  // before a report is sent again whose task's row is locked
+constexpr milliseconds resend_while_locked{10};  // before a report is sent again whose task's row is locked
 constexpr milliseconds while_circuit_locked{50};
 
 /// Whether the attempt was ended by somebody else than its handler.
@@ -153,7 +153,7 @@ void Completer::run() {
     if (std::exchange(has_ready_, false)) callbacks_.on_ready();
     if (circuits_.any()) tell_circuits();
     if (!ended_.empty()) notify_awaiting();
-    if (!again.empty()) session_.pause(while_locked, stop_.get_token());
+    if (!again.empty()) session_.pause(resend_while_locked, stop_.get_token());
     lock.lock();
   }
 }

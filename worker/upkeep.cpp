@@ -20,7 +20,7 @@ namespace dogged::runtime {
 namespace {
 
 constexpr std::chrono::hours chores_interval{1};
-constexpr milliseconds while_locked{250};  // what is to be rescued is locked by someone
+constexpr milliseconds rescue_while_locked{250};  // what is to be rescued is locked by someone
 constexpr milliseconds shortest_until_lapse{50};
 // What expires: tasks whose transaction was longer under way are found when all are looked at.
 constexpr milliseconds longest_late_commit{60'000};
@@ -135,7 +135,7 @@ std::optional<Upkeep::Outlook> Upkeep::rescue() {
   const milliseconds longest = (next.comes_first ? 1 : heartbeats_between_looks) * settings_.heartbeat;
   milliseconds wait = longest;
   if (!rescued.all) {
-    wait = while_locked;
+    wait = rescue_while_locked;
   } else if (lets_renew) {
     wait = settings_.heartbeat;
   } else if (next.lapses_in) {  // one that has lapsed and was not ended is held up by a claim under way

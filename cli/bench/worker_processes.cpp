@@ -20,6 +20,7 @@
 
 #include "cli/bench/scene.hpp"
 #include "cli/bench/worker_program.hpp"
+#include "cli/child_process.hpp"
 #include "cli/failure.hpp"
 
 extern char** environ;
@@ -28,12 +29,6 @@ namespace dogged::cli::bench {
 namespace {
 
 constexpr int fd_in_worker = 3;
-
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (std::string& text : texts) pointers.push_back(text.data());
-  return pointers;
-}
 
 /// Whether it would change the retries of workers (docs/running.md): a benchmark measures with those that it declares.
 bool changes_retries(std::string_view variable) {
@@ -46,14 +41,12 @@ bool changes_retries(std::string_view variable) {
 
 /// `variables` go before what this process has under the same names, and so hide it.
 pid_t start(std::vector<std::string> words, std::vector<std::string> variables, const Memory& memory) {
-  std::vector<char*> argv = pointers_to(words);
-  argv.push_back(nullptr);
+  std::vector<char*> argv = c_strings(words);
   variables.push_back(std::string{memory_variable} + "=" + std::to_string(fd_in_worker));
-  std::vector<char*> environment = pointers_to(variables);
+  std::vector<char*> environment = c_strings(variables);
   for (char** entry = environ; *entry != nullptr; ++entry) {
-    if (!changes_retries(*entry)) environment.push_back(*entry);
+    if (!changes_retries(*entry)) environment.insert(environment.end() - 1, *entry);
   }
-  environment.push_back(nullptr);
 
   const int fd = ::fcntl(memory.fd(), F_DUPFD_CLOEXEC, fd_in_worker + 1);  // dup2 to itself would leave it to be closed
   if (fd < 0) throw std::system_error(errno, std::generic_category(), "fcntl");

@@ -81,11 +81,10 @@ std::string random_uuid() {
 }
 
 constexpr std::chrono::hours longest_wait{24};
-constexpr milliseconds longest_ahead = std::chrono::hours{24} * 3650;
 constexpr std::size_t most_idle_waits = 4;
 
 /// What a call is called in the log, and says where it does not know, or does not come to it.
-struct Words {
+struct Wording {
   std::string_view name;
   std::string nothing_done;       ///< nothing was enqueued
   std::string may_have_happened;  ///< the tasks may have been enqueued
@@ -219,7 +218,7 @@ class Client::Impl {
   /// Makes a call, and makes it again while it fails for a reason that passes. `make` gives it under a key, or under
   /// none where it is not made again.
   template <class Make>
-  db::Rows call(const Make& make, const Words& words) {
+  db::Rows call(const Make& make, const Wording& words) {
     const auto begun_at = SteadyClock::now();
     require_same_process();
     const std::scoped_lock lock{mutex_};
@@ -249,7 +248,7 @@ class Client::Impl {
     throw_last_error(result.error, lost_answer, words);
   }
 
-  [[nodiscard]] ConnectionError client_was_busy(const Words& words) const {
+  [[nodiscard]] ConnectionError client_was_busy(const Wording& words) const {
     return {words.nothing_done + ": other calls had this client for all of retry_for, " +
                 std::to_string(retry_for_.count()) + " ms",
             "give each thread a client of its own, or a longer retry_for", ""};
@@ -257,7 +256,7 @@ class Client::Impl {
 
   /// After an answer was lost the call may have taken effect, or come to do so, whatever a later try has met.
   [[noreturn]] static void throw_last_error(const std::exception_ptr& last,
-                                            const std::optional<std::string>& lost_answer, const Words& words) {
+                                            const std::optional<std::string>& lost_answer, const Wording& words) {
     try {
       std::rethrow_exception(last);
     } catch (const ConnectionError&) {

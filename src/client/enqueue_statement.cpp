@@ -15,8 +15,6 @@
 namespace dogged {
 namespace {
 
-constexpr milliseconds longest_ahead = std::chrono::hours{24} * 3650;
-
 std::optional<std::string> given(const std::string& text) { return text.empty() ? std::nullopt : std::optional{text}; }
 
 /// Throws InvalidInput: the task, and what is wrong with it.

@@ -12,6 +12,9 @@
 
 namespace dogged {
 
+/// How far ahead a task may fall due or expire.
+constexpr milliseconds longest_ahead = std::chrono::hours{24} * 3650;
+
 /// The idempotency key of a call that may be repeated: who calls, a UUID, and the number of the call.
 struct CallKey {
   std::string producer;

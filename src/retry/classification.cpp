@@ -21,7 +21,6 @@ namespace tables = detail::tables;
 
 constexpr bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 constexpr bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
-constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 constexpr char to_upper(char c) { return is_lower(c) ? static_cast<char>(c - 'a' + 'A') : c; }
 
 /// An error code in the making, of A-Z 0-9 _. What becomes too long, or does not begin with a letter, is

@@ -25,8 +25,6 @@ constexpr std::array<Unit, 5> read_units{{day, written_units[0], written_units[1
 constexpr auto longest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
 constexpr std::uint64_t too_long = longest + 1;  // and whatever is more
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 /// Nothing where there are no digits.
 std::optional<std::uint64_t> take_digits(std::string_view& text) {
   if (text.empty() || !is_digit(text.front())) return std::nullopt;

@@ -9,6 +9,8 @@
 
 namespace dogged {
 
+[[nodiscard]] constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 /// Hours are the largest unit: `24h`, `1h30m`, `1m30s`, `1s500ms`, `0ms`, `-5s`.
 [[nodiscard]] std::string duration_to_text(milliseconds duration);
 

@@ -17,12 +17,12 @@ namespace {
 using detail::PolicyMistake;
 using detail::PolicyRule;
 
-std::string value_text(std::int64_t value) { return std::to_string(value); }
-std::string value_text(double value) { return number_to_text(value); }
-std::string value_text(milliseconds value) { return duration_to_text(value); }
+std::string text_of(std::int64_t value) { return std::to_string(value); }
+std::string text_of(double value) { return number_to_text(value); }
+std::string text_of(milliseconds value) { return duration_to_text(value); }
 
 std::string describe(const PolicyMistake& mistake) {
-  const std::string value = std::visit([](auto number) { return value_text(number); }, mistake.value);
+  const std::string value = std::visit([](auto number) { return text_of(number); }, mistake.value);
   const std::string is = std::string{mistake.field} + " is " + value;
   switch (mistake.rule) {
     case PolicyRule::fixed_has_no_form:

@@ -19,15 +19,15 @@ constexpr milliseconds max_window = std::chrono::hours{1};
 constexpr double max_rate = 1e6;
 constexpr double rounding = 1e-9;  // 0.29 of 100 is 28.999999999999996
 
-[[noreturn]] void refuse(const std::string& field, const std::string& value, const std::string& limit) {
+[[noreturn]] void refuse_budget(const std::string& field, const std::string& value, const std::string& limit) {
   throw InvalidInput(field + " is " + value + "; it must be " + limit);
 }
 
-double seconds(milliseconds duration) { return std::chrono::duration<double>(duration).count(); }
+double in_seconds(milliseconds duration) { return std::chrono::duration<double>(duration).count(); }
 
 /// What may be retried in a window however little runs.
 double reserve(const RetryBudgetSettings& settings) {
-  return settings.min_retries_per_second * seconds(settings.window);
+  return settings.min_retries_per_second * in_seconds(settings.window);
 }
 
 }  // namespace
@@ -35,16 +35,16 @@ double reserve(const RetryBudgetSettings& settings) {
 void require_valid(const RetryBudgetSettings& settings) {
   // Written so that NaN is refused.
   if (!(settings.share > 0 && settings.share <= 1)) {
-    refuse("share", number_to_text(settings.share), "over 0 and up to 1: 0.2 is one retry in five executions");
+    refuse_budget("share", number_to_text(settings.share), "over 0 and up to 1: 0.2 is one retry in five executions");
   }
   if (settings.window < min_window || settings.window > max_window) {
-    refuse("window", duration_to_text(settings.window), "1s to 1h");
+    refuse_budget("window", duration_to_text(settings.window), "1s to 1h");
   }
   const double rate = settings.min_retries_per_second;
   if (!(reserve(settings) >= 1 - rounding && rate <= max_rate)) {
-    refuse("min_retries_per_second", number_to_text(rate),
-           number_to_text(1 / seconds(settings.window)) + " to 1000000: at least one retry in the window of " +
-               duration_to_text(settings.window));
+    refuse_budget("min_retries_per_second", number_to_text(rate),
+                  number_to_text(1 / in_seconds(settings.window)) +
+                      " to 1000000: at least one retry in the window of " + duration_to_text(settings.window));
   }
 }
 

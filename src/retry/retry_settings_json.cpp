@@ -377,31 +377,31 @@ namespace {
 
 using nlohmann::ordered_json;
 
-ordered_json value_to_json(milliseconds value) { return duration_to_text(value); }
-ordered_json value_to_json(int value) { return value; }
-ordered_json value_to_json(double value) { return value; }
-ordered_json value_to_json(bool value) { return value; }
-ordered_json value_to_json(RetryPolicyType value) { return name_of(value); }
+ordered_json setting_to_json(milliseconds value) { return duration_to_text(value); }
+ordered_json setting_to_json(int value) { return value; }
+ordered_json setting_to_json(double value) { return value; }
+ordered_json setting_to_json(bool value) { return value; }
+ordered_json setting_to_json(RetryPolicyType value) { return name_of(value); }
 
 /// Beside "*" no other code is read.
-ordered_json value_to_json(const std::vector<std::string>& codes) {
+ordered_json setting_to_json(const std::vector<std::string>& codes) {
   const bool has_all = std::find(codes.begin(), codes.end(), codes::any) != codes.end();
   return has_all ? std::vector<std::string>{std::string{codes::any}} : codes;
 }
 
-ordered_json value_to_json(const Intervals& value) {
+ordered_json setting_to_json(const Intervals& value) {
   ordered_json list = ordered_json::array();
   for (std::size_t i = 0; i < value.size(); ++i) list.push_back(duration_to_text(value[i]));
   return list;
 }
 
-ordered_json value_to_json(const Jitter& value) {
+ordered_json setting_to_json(const Jitter& value) {
   if (value == Jitter::none()) return false;
   if (value == RetryConfig{}.jitter) return true;
   return jitter_to_text(value);
 }
 
-ordered_json value_to_json(const CircuitBreakerSettings& value) {
+ordered_json setting_to_json(const CircuitBreakerSettings& value) {
   return {{"failure_threshold", value.failure_threshold},
           {"recovery_timeout", duration_to_text(value.recovery_timeout)},
           {"success_threshold", value.success_threshold}};
@@ -409,7 +409,7 @@ ordered_json value_to_json(const CircuitBreakerSettings& value) {
 
 template <class Value>
 void write(ordered_json& object, std::string_view name, const Value& value) {
-  object[std::string{name}] = value_to_json(value);
+  object[std::string{name}] = setting_to_json(value);
 }
 
 template <class Value>
