@@ -27,7 +27,7 @@ struct BenchOptions {
   int rounds = 1;
   Conditions conditions;
   Workload workload;
-  std::string time;  ///< as the option is written
+  std::string time, settle, every;  ///< as the options are written
 };
 
 /// Says on a terminal what is being done, on a line that is written over.
@@ -116,7 +116,8 @@ std::string result_json(const std::string& name, const BenchOptions& options, co
       .text();
 }
 
-ExitCode run(const Invocation& invocation, const std::string& name, const BenchOptions& options, const Round& round) {
+ExitCode run_benchmark(const Invocation& invocation, const std::string& name, const BenchOptions& options,
+                       const Round& round) {
   db::require_schema_name(options.schema);
   Invocation bench_invocation = invocation;
   bench_invocation.schema = options.schema;
@@ -125,6 +126,8 @@ ExitCode run(const Invocation& invocation, const std::string& name, const BenchO
                               .application_name = "dogged bench"};
   Workload workload = options.workload;
   if (!options.time.empty()) workload.time = duration_from_text(options.time);
+  if (!options.settle.empty()) workload.settle = duration_from_text(options.settle);
+  if (!options.every.empty()) workload.every = duration_from_text(options.every);
 
   stop_on_interrupt();
   db::Connection connection = bench_invocation.connect_to_any_schema();
@@ -202,16 +205,23 @@ void add_common_options(CLI::App& command, BenchOptions& options) {
                    "Keep a transaction open meanwhile, so that nothing can be vacuumed");
 }
 
-void add_time(CLI::App& command, BenchOptions& options, const std::string& text, const std::string& description,
+/// `text` holds the default, and what is written.
+void add_time(CLI::App& command, const std::string& name, std::string& text, const std::string& description,
               milliseconds least) {
-  options.time = text;
-  command.add_option("--time", options.time, description)
+  static constexpr milliseconds most = std::chrono::hours{720};
+  command.add_option(name, text, description)
       ->type_name("TIME")
       ->capture_default_str()
       ->check(is_duration())
-      ->check(CLI::Validator{[least](std::string& time) {
-                               if (duration_from_text(time) >= least) return std::string{};
-                               return "--time is " + time + ", and must be " + duration_to_text(least) + " at least";
+      ->check(CLI::Validator{[name, least](std::string& time) {
+                               const milliseconds given = duration_from_text(time);
+                               if (given < least) {
+                                 return name + " is " + time + ", and must be " + duration_to_text(least) + " at least";
+                               }
+                               if (given > most) {
+                                 return name + " is " + time + ", and must be " + duration_to_text(most) + " at most";
+                               }
+                               return std::string{};
                              },
                              ""});
 }
@@ -226,13 +236,13 @@ CLI::App* add_bench_command(CLI::App& parent, Invocation& invocation, const std:
                             const std::shared_ptr<BenchOptions>& options, const std::string& description,
                             const std::string& footer, const Round& round) {
   CLI::App* command = add_command(parent, invocation, name, description, footer, [&invocation, name, options, round] {
-    return run(invocation, name, *options, round);
+    return run_benchmark(invocation, name, *options, round);
   });
   add_common_options(*command, *options);
   return command;
 }
 
-constexpr const char* footer =
+constexpr const char* bench_footer =
     "Each makes a schema of its own, dogged_bench, and drops it at the end, also after Ctrl-C; your queue is not "
     "touched.\n"
     "Workers are real processes, this program itself. At the end each checks that what it enqueued ended once and "
@@ -253,7 +263,7 @@ constexpr const char* footer =
 void add_bench(CLI::App& app, Invocation& invocation) {
   CLI::App* parent = app.add_subcommand("bench", "Measure how fast the queue is on this database");
   parent->require_subcommand(1);
-  parent->footer(footer);
+  parent->footer(bench_footer);
 
   const auto make_options = [] { return std::make_shared<BenchOptions>(); };
   auto options = make_options();
@@ -288,16 +298,20 @@ void add_bench(CLI::App& app, Invocation& invocation) {
   add_tasks(*command, *options, 100'000, "How many in bulk");
   add_number(*command, "--batch", options->workload.batch, "How many in one call, in bulk", 1, 100'000);
   add_number(*command, "--clients", options->workload.clients, "How many enqueue singly at once", 1, 1000);
-  add_time(*command, *options, "5s", "For how long to enqueue singly", milliseconds{1});
+  options->time = "5s";
+  add_time(*command, "--time", options->time, "For how long to enqueue singly", milliseconds{1});
 
   options = make_options();
   command =
       add_bench_command(*parent, invocation, "latency", options, "How soon an idle worker runs a task that is enqueued",
-                        "  dogged bench latency --tasks 1000",
+                        "  dogged bench latency --tasks 1000\n"
+                        "  dogged bench latency --tasks 50 --every 5s    of a queue that is rarely used",
                         [](Scene& scene, const Server&, const Workload& workload, Figures& figures) {
                           latency(scene, workload, figures);
                         });
   add_tasks(*command, *options, 500, "How many, one after another");
+  options->every = "20ms";
+  add_time(*command, "--every", options->every, "On average between one that has begun and the next", milliseconds{1});
 
   options = make_options();
   command =
@@ -307,7 +321,8 @@ void add_bench(CLI::App& app, Invocation& invocation) {
                           schedule(scene, workload, figures);
                         });
   add_tasks(*command, *options, 1'000, "How many; each fails once, and is due again after 2 s");
-  add_time(*command, *options, "10s", "Over which they fall due", milliseconds{1});
+  options->time = "10s";
+  add_time(*command, "--time", options->time, "Over which they fall due", milliseconds{1});
 
   options = make_options();
   command = add_bench_command(*parent, invocation, "idle", options, "What workers cost that have nothing to do",
@@ -317,7 +332,13 @@ void add_bench(CLI::App& app, Invocation& invocation) {
                               [](Scene& scene, const Server& server, const Workload& workload, Figures& figures) {
                                 idle(scene, server, workload, figures);
                               });
-  add_time(*command, *options, "30s", "For how long to watch", std::chrono::seconds{1});
+  options->time = "30s";
+  add_time(*command, "--time", options->time, "For how long to watch", std::chrono::seconds{1});
+  // For a minute workers compare what they declare, and then they do chores; a session counts what it did up to 10 s
+  // later.
+  options->settle = "80s";
+  add_time(*command, "--settle", options->settle, "How long they are left alone first, to come to rest",
+           milliseconds{0});
 
   options = make_options();
   command = add_bench_command(
@@ -329,7 +350,8 @@ void add_bench(CLI::App& app, Invocation& invocation) {
   options->workload.rate = 1'000;
   add_number<std::int64_t>(*command, "--rate", options->workload.rate, "How many tasks a second are enqueued", 100,
                            1'000'000);
-  add_time(*command, *options, "30s", "For how long", std::chrono::seconds{1});
+  options->time = "30s";
+  add_time(*command, "--time", options->time, "For how long", std::chrono::seconds{1});
 }
 
 }  // namespace dogged::cli

@@ -140,12 +140,12 @@ ExitCode list(const Invocation& invocation, bool all) {
 
 constexpr milliseconds outcomes_window{std::chrono::minutes{5}};
 
-const std::vector<Column> task_columns{{"TASK", Align::right},
-                                       {"NAME", Align::left, true},
-                                       {"QUEUE", Align::left, true},
-                                       {"ATTEMPT", Align::right},
-                                       {"RUNS FOR"},
-                                       {"CANCELLATION"}};
+const std::vector<Column> run_columns{{"TASK", Align::right},
+                                      {"NAME", Align::left, true},
+                                      {"QUEUE", Align::left, true},
+                                      {"ATTEMPT", Align::right},
+                                      {"RUNS FOR"},
+                                      {"CANCELLATION"}};
 
 struct Work {
   std::vector<Record> tasks;
@@ -231,7 +231,7 @@ std::string text_of(const db::Row& row, const Work& work, const Style& style) {
   if (work.tasks.empty()) return text;
   std::vector<std::vector<Cell>> cells;
   for (const Record& record : work.tasks) cells.push_back(record.cells);
-  return text + "\n" + render_table(task_columns, cells, style);
+  return text + "\n" + render_table(run_columns, cells, style);
 }
 
 /// The worker with the id `word`, else the newest run of the one with that name.

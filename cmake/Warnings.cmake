@@ -1,10 +1,8 @@
 # dogged_target_defaults(target): the warnings and sanitizers that all of our own code is built with.
 function(dogged_target_defaults target)
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wconversion)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion)
   if(CMAKE_UNITY_BUILD)  # what is a file's own does not look so to GCC
     target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
-  else()  # there a local name may hide one of another file
-    target_compile_options(${target} PRIVATE -Wshadow)
   endif()
   if(DOGGED_WERROR)
     target_compile_options(${target} PRIVATE -Werror)

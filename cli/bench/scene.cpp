@@ -46,7 +46,7 @@ Scene::Scene(const db::Settings& settings, const Conditions& conditions, const P
   make_schema();
   try {
     migrate::apply(connection_);
-    connection_.run(sql::create_queue, db::Params{}.add(queue));
+    connection_.run(sql::create_queue, db::Params{}.add(bench_queue));
     add_history();
     add_deferred();
     settle();
@@ -106,7 +106,7 @@ void Scene::settle() {
 void Scene::add_deferred() {
   if (conditions_.deferred == 0) return;
   Client client{settings().url, {.schema = settings().schema, .application_name = "dogged bench"}};
-  const NewTask task{task_name, "{}", {.queue = queue, .delay = std::chrono::hours{24}, .priority = more_urgent}};
+  const NewTask task{task_name, "{}", {.queue = bench_queue, .delay = std::chrono::hours{24}, .priority = more_urgent}};
   for (std::int64_t done = 0; done < conditions_.deferred;) {
     require_not_interrupted();
     progress_("adding deferred tasks", done, conditions_.deferred);

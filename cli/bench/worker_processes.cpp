@@ -99,7 +99,7 @@ void WorkerProcesses::start_all(const Settings& settings, const Memory& memory) 
   for (int i = 0; i < settings.processes; ++i) {
     std::vector<std::string> words{"dogged",      worker_program,
                                    "--schema",    settings.schema,
-                                   "--queues",    std::string{queue} + ":" + std::to_string(settings.concurrency),
+                                   "--queues",    std::string{bench_queue} + ":" + std::to_string(settings.concurrency),
                                    "--name",      "bench " + std::to_string(::getpid()) + "." + std::to_string(i + 1),
                                    "--log-level", "warn"};
     std::vector<std::string> variables;  // not a word: passwords are nothing for ps to show

@@ -34,10 +34,10 @@ void run_late(Context& context, const Run& args) { run(context, args); }
 constexpr Task<Run> task{task_name};
 constexpr Task<Run> late_task{late_task_name};
 
-TASK_REGISTER(run, task, .queue = queue, .retry = Fixed{.interval = milliseconds{1}, .max_retries = 20},
+TASK_REGISTER(run, task, .queue = bench_queue, .retry = Fixed{.interval = milliseconds{1}, .max_retries = 20},
               .auto_retry_for = {"BENCH_FAILURE"});
-TASK_REGISTER(run_late, late_task, .queue = queue, .retry = Fixed{.interval = milliseconds{2000}, .max_retries = 20},
-              .auto_retry_for = {"BENCH_FAILURE"});
+TASK_REGISTER(run_late, late_task, .queue = bench_queue,
+              .retry = Fixed{.interval = milliseconds{2000}, .max_retries = 20}, .auto_retry_for = {"BENCH_FAILURE"});
 
 }  // namespace
 

@@ -5,7 +5,7 @@ namespace dogged::cli::bench {
 
 /// argv[1] of such a process.
 inline constexpr const char* worker_program = "bench-worker";
-inline constexpr const char* queue = "bench";
+inline constexpr const char* bench_queue = "bench";
 
 /// Does nothing in its handler; fails as often as its args say, and is tried again after 1 ms.
 inline constexpr const char* task_name = "bench";

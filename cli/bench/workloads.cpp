@@ -29,10 +29,7 @@ using std::chrono::steady_clock;
 constexpr milliseconds between_looks{5};
 constexpr std::chrono::seconds longest_start{30};
 constexpr std::chrono::seconds longest_end{300};  // without a handler that runs
-// For a minute workers compare what they declare, and then they do chores; a session counts what it did up to 10 s
-// later.
-constexpr std::chrono::seconds time_to_rest{80};
-constexpr std::int64_t enqueue_batch = 5000;  // where enqueueing is not what is measured
+constexpr std::int64_t enqueue_batch = 5000;      // where enqueueing is not what is measured
 
 double seconds_since(steady_clock::time_point begin) {
   return std::chrono::duration<double>(steady_clock::now() - begin).count();
@@ -58,6 +55,18 @@ struct IdRange {
   }
 };
 
+/// Lets the time go by. Throws Failure after Ctrl-C, and where a worker ends.
+void watch(WorkerProcesses& workers, milliseconds time) {
+  const auto end = steady_clock::now() + time;
+  while (true) {
+    require_not_interrupted();
+    workers.require_alive();
+    const auto left = std::chrono::ceil<milliseconds>(end - steady_clock::now());
+    if (left <= milliseconds{0}) return;
+    pause(std::min(left, milliseconds{50}));
+  }
+}
+
 /// As many tasks as one call may well take, of `wanted`: PostgreSQL takes less than 1 GB at once.
 std::size_t call_size(const Scene& scene, std::int64_t wanted) {
   constexpr std::int64_t bytes_of_call = 64 << 20;
@@ -74,7 +83,7 @@ NewTask make_task(const Scene& scene, std::int64_t slot, int failures, const cha
   if (const std::int64_t bytes = scene.conditions().payload; bytes > 0) {
     add("\"payload\": \"" + std::string(static_cast<std::size_t>(bytes), 'x') + "\"");
   }
-  return {name, "{" + args + "}", {.queue = queue}};
+  return {name, "{" + args + "}", {.queue = bench_queue}};
 }
 
 Client make_client(const Scene& scene) {
@@ -184,12 +193,12 @@ void drain(Scene& scene, const Server& server, const Workload& workload, Figures
   WorkerProcesses workers{worker_settings(scene, workload), memory};
   wait_until_asleep(scene, workers, workload.workers);
   const std::optional<std::int64_t> for_ever;
-  scene.connection().run(sql::pause_queue, db::Params{}.add(queue).add(for_ever).add(for_ever));
+  scene.connection().run(sql::pause_queue, db::Params{}.add(bench_queue).add(for_ever).add(for_ever));
   const IdRange ids = enqueue_all(scene, workload.tasks, workload.failures);
   const std::int64_t attempts = ids.count * (workload.failures + 1);
   const double busy_before = busy_seconds_of_machine();
   const auto begin = steady_clock::now();
-  scene.connection().run(sql::resume_queue, db::Params{}.add(queue));
+  scene.connection().run(sql::resume_queue, db::Params{}.add(bench_queue));
   wait_until_handled(scene, memory, workers, static_cast<std::uint64_t>(attempts), "draining");
   const double seconds = std::chrono::duration<double>(wait_until_done(scene, workers) - begin).count();
   const double busy = busy_seconds_of_machine() - busy_before;
@@ -310,6 +319,7 @@ void latency(Scene& scene, const Workload& workload, Figures& figures) {
   IdRange ids;
   std::vector<double> since_call, since_answer;
   std::minstd_rand random{1};  // so that no rhythm of the worker's is met
+  std::uniform_int_distribution<std::int64_t> gap{workload.every.count() / 2, workload.every.count() * 3 / 2};
   for (std::int64_t i = 0; i < workload.tasks; ++i) {
     scene.progress()("enqueueing to idle workers", i, workload.tasks);
     const NewTask task = make_task(scene, i, 0);
@@ -327,7 +337,7 @@ void latency(Scene& scene, const Workload& workload, Figures& figures) {
     }
     since_call.push_back(static_cast<double>(begun - called) / 1e6);
     since_answer.push_back(static_cast<double>(std::max<std::int64_t>(begun - answered, 0)) / 1e6);
-    pause(milliseconds{10 + static_cast<int>(random() % 20)});
+    if (i + 1 < workload.tasks) watch(workers, milliseconds{gap(random)});
   }
   wait_until_done(scene, workers);
   workers.stop();
@@ -373,20 +383,13 @@ void idle(Scene& scene, const Server& server, const Workload& workload, Figures&
   WorkerProcesses workers{worker_settings(scene, workload), memory};
   wait_until_asleep(scene, workers, workload.workers);
   const auto transactions = [&] { return scene.connection().run(sql::bench_transactions).one().number("count"); };
-  const auto wait = [&](milliseconds time, const std::string& doing) {
-    const auto begin = steady_clock::now();
-    while (steady_clock::now() - begin < time) {
-      scene.progress()(doing, 0, 0);
-      require_not_interrupted();
-      workers.require_alive();
-      pause(milliseconds{50});
-    }
-  };
-  wait(time_to_rest, "letting the workers come to rest");
+  scene.progress()("letting the workers come to rest", 0, 0);
+  watch(workers, workload.settle);
   const std::int64_t transactions_before = transactions();
   const double workers_before = workers.cpu_seconds(), machine_before = busy_seconds_of_machine();
   const auto begin = steady_clock::now();
-  wait(workload.time, "watching idle workers");
+  scene.progress()("watching idle workers", 0, 0);
+  watch(workers, workload.time);
   const double seconds = seconds_since(begin);
   const double of_workers = workers.cpu_seconds() - workers_before;
   const double of_machine = busy_seconds_of_machine() - machine_before;

@@ -23,6 +23,8 @@ struct Workload {
   int clients = 64;
   std::int64_t rate = 0;                 ///< tasks a second
   std::chrono::milliseconds time{5000};  ///< how long to go on
+  std::chrono::milliseconds settle{0};   ///< how long idle workers are left alone before they are watched
+  std::chrono::milliseconds every{20};   ///< on average between two single tasks
 };
 
 /// Enqueues all tasks, then starts the workers, and measures how fast they end them.

@@ -18,12 +18,13 @@ struct Unit {
   std::uint64_t milliseconds;
 };
 
-constexpr Unit day{"d", 86'400'000};
+constexpr Unit day_unit{"d", 86'400'000};
 constexpr std::array<Unit, 4> written_units{{{"h", 3'600'000}, {"m", 60'000}, {"s", 1'000}, {"ms", 1}}};
-constexpr std::array<Unit, 5> read_units{{day, written_units[0], written_units[1], written_units[2], written_units[3]}};
+constexpr std::array<Unit, 5> read_units{
+    {day_unit, written_units[0], written_units[1], written_units[2], written_units[3]}};
 
-constexpr auto longest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-constexpr std::uint64_t too_long = longest + 1;  // and whatever is more
+constexpr auto most_read = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+constexpr std::uint64_t too_long = most_read + 1;  // and whatever is more
 
 /// Nothing where there are no digits.
 std::optional<std::uint64_t> take_digits(std::string_view& text) {
@@ -31,7 +32,7 @@ std::optional<std::uint64_t> take_digits(std::string_view& text) {
   std::uint64_t number = 0;
   while (!text.empty() && is_digit(text.front())) {
     const auto digit = static_cast<std::uint64_t>(text.front() - '0');
-    number = number > (longest - digit) / 10 ? too_long : number * 10 + digit;
+    number = number > (most_read - digit) / 10 ? too_long : number * 10 + digit;
     text.remove_prefix(1);
   }
   return number;
@@ -70,7 +71,7 @@ std::optional<std::size_t> take_unit(std::string_view& text) {
 std::optional<std::uint64_t> in_milliseconds(std::uint64_t whole, Fraction fraction, std::uint64_t unit) {
   const std::uint64_t parts = fraction.numerator * unit;
   if (parts % fraction.denominator != 0) return std::nullopt;
-  if (whole > longest / unit) return too_long;
+  if (whole > most_read / unit) return too_long;
   return std::min(whole * unit + parts / fraction.denominator, too_long);
 }
 

@@ -4,6 +4,7 @@
 #include <future>
 #include <latch>
 
+#include "migrate/migrate.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
 
@@ -41,6 +42,9 @@ void write_attempt(TestDatabase& database, const std::string& finished_at) {
       db::Params{}.add(finished_at));
 }
 
+/// That a TestDatabase has partitions of: yesterday, today and as many to come as its settings say.
+constexpr int days = 3;
+
 /// How many of the days from yesterday to the last one ahead have no partition.
 std::string missing_days(TestDatabase& database, const std::string& parent) {
   return database.value(
@@ -54,12 +58,12 @@ std::string missing_days(TestDatabase& database, const std::string& parent) {
 
 /// Without partitions of days, as after a long time without a worker.
 void drop_days(TestDatabase& database) {
-  const db::Rows days = database.run(
+  const db::Rows partitions = database.run(
       "select c.oid::regclass::text as name from pg_class c where c.relnamespace = $1::regnamespace and "
       "c.relkind = 'r' "
       "and c.relname ~ '^(task_attempts|tasks_done|tasks_failed)_[0-9]{8}$'",
       db::Params{}.add(database.schema()));
-  for (const db::Row& day : days) database.run("drop table " + std::string{day.text("name")});
+  for (const db::Row& partition : partitions) database.run("drop table " + std::string{partition.text("name")});
 }
 
 std::int64_t make_partitions(db::Connection& connection) {
@@ -108,8 +112,10 @@ TEST_CASE("each task stands in the partition of its status") {
   CHECK(database.value("select id as value from dogged.dead_letters") == std::to_string(failed));
 }
 
-TEST_CASE("after migrating there are partitions for the coming days") {
-  TestDatabase database;
+TEST_CASE("after migrating there are partitions for yesterday, today and the coming week") {
+  TestDatabase database{TestDatabase::Migrated::no};
+  migrate::apply(database.connection());
+  CHECK(database.value("select partition_days_ahead as value from dogged.settings") == "7");
   CHECK(missing_days(database, "task_attempts") == "0");
   CHECK(missing_days(database, "tasks_done") == "0");
   CHECK(missing_days(database, "tasks_failed") == "0");
@@ -118,7 +124,7 @@ TEST_CASE("after migrating there are partitions for the coming days") {
 TEST_CASE("a worker that starts makes the partitions that are missing") {
   TestDatabase database;
   drop_days(database);
-  REQUIRE(missing_days(database, "tasks_done") == "9");
+  REQUIRE(missing_days(database, "tasks_done") == std::to_string(days));
   RunningWorker worker{database, {fails_if_told()}};
   CHECK(missing_days(database, "task_attempts") == "0");
   CHECK(missing_days(database, "tasks_done") == "0");
@@ -135,7 +141,7 @@ TEST_CASE("without today's partitions tasks end all the same, and what they left
       eventually([&] { return database.value("select count(*) as value from dogged.task_attempts_default") == "20"; }));
   CHECK(database.value("select count(*) as value from dogged.tasks_done_default where status = 'succeeded'") == "20");
 
-  CHECK(make_partitions(database.connection()) == 27);  // nine days of three tables
+  CHECK(make_partitions(database.connection()) == 3 * days);
   CHECK(database.value("select count(*) as value from dogged.task_attempts_default") == "0");
   CHECK(database.value("select count(*) as value from dogged.tasks_done_default") == "0");
   CHECK(database.value("select count(distinct task_id) as value from dogged." +
@@ -162,7 +168,7 @@ TEST_CASE("two that make partitions at once hinder neither each other nor anyone
     };
     auto first = std::async(std::launch::async, make);
     auto second = std::async(std::launch::async, make);
-    CHECK(first.get() + second.get() == 27);
+    CHECK(first.get() + second.get() == 3 * days);
     CHECK(missing_days(database, "task_attempts") == "0");
     CHECK(missing_days(database, "tasks_done") == "0");
   }
@@ -173,7 +179,7 @@ TEST_CASE("one that makes partitions and has not committed yet makes no other on
   drop_days(database);
   db::Connection slow{database.settings()};
   slow.transaction([&] {
-    CHECK(make_partitions(slow) == 27);
+    CHECK(make_partitions(slow) == 3 * days);
     const auto begun = std::chrono::steady_clock::now();
     CHECK(make_partitions(database.connection()) == 0);
     CHECK(std::chrono::steady_clock::now() - begun < 3s);
@@ -189,12 +195,12 @@ TEST_CASE("a long query on the default partition puts making partitions off, wit
   reader.transaction([&] {
     reader.run({"read", "select count(*) from dogged.task_attempts_default"});
     const auto begun = std::chrono::steady_clock::now();
-    CHECK(make_partitions(database.connection()) == 18);  // of tasks_done and tasks_failed
+    CHECK(make_partitions(database.connection()) == 2 * days);  // of tasks_done and tasks_failed
     CHECK(std::chrono::steady_clock::now() - begun < 3s);
-    CHECK(missing_days(database, "task_attempts") == "9");
+    CHECK(missing_days(database, "task_attempts") == std::to_string(days));
     CHECK(missing_days(database, "tasks_done") == "0");
   });
-  CHECK(make_partitions(database.connection()) == 9);
+  CHECK(make_partitions(database.connection()) == days);
   CHECK(missing_days(database, "task_attempts") == "0");
   CHECK(database.value("select count(*) as value from dogged." + todays_partition(database, "task_attempts")) == "1");
 }
