@@ -22,6 +22,9 @@ std::optional<std::string> given(const std::string& text) { return text.empty() 
   throw InvalidInput("task \"" + task.name.substr(0, limits::name_bytes) + "\": " + mistake);
 }
 
+/// Between the args of tasks (RFC 7464): no JSON has it in it.
+constexpr char args_separator = '\x1e';
+
 bool has_nul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
 
 void require_sound(const NewTask& task) {
@@ -43,6 +46,9 @@ void require_sound(const NewTask& task) {
     refuse(task, "one of its tags contains a NUL byte");
   }
   if (has_nul(task.args_json)) refuse(task, "its args contain a NUL byte");
+  if (task.args_json.find(args_separator) != std::string::npos) {
+    refuse(task, "its args are not JSON: they contain the character U+001E");
+  }
 }
 
 bool is_utf8(const std::string& text) {
@@ -136,9 +142,11 @@ db::Params params_of(const std::vector<NewTask>& tasks) {
   const auto option = [](auto EnqueueOptions::*member) {
     return [member](const NewTask& task) -> const auto& { return task.options.*member; };
   };
-  std::vector<std::string_view> args;
-  args.reserve(tasks.size());
-  for (const NewTask& task : tasks) args.push_back(task.args_json);
+  std::string args;
+  for (const NewTask& task : tasks) {
+    if (&task != &tasks.front()) args += args_separator;
+    args += task.args_json;
+  }
   db::Params params;
   add_array(
       params, tasks, [](const NewTask& task) -> const std::string& { return task.name; },

@@ -1,6 +1,8 @@
 -- Enqueues from the C++ client, through the SQL function that everyone uses. $4: microseconds since 1970; $5: a delay in
 -- milliseconds by the database's clock; at most one of them for a task. $8, $9: the same for
 -- when the task expires. An array of nothing but defaults is null; one element is for all tasks.
+-- $2: the JSON of their args, with U+001E in between, which no JSON has in it. Each is read by itself: what reads the text of an array of
+-- JSON keeps what it has needed for one element until it has read the last (docs/decisions/0004).
 -- $10: of each task the text of an array of its tags.
 -- Each row: ids from `first` to `last`, in the order of the tasks.
 -- $11, $12: the idempotency key, a producer and the number of its call (producer_calls); null where it is not called again.
@@ -8,7 +10,7 @@ select lower(ids) as first, upper(ids) - 1 as last
   from unnest(dogged.note_call(
          $11::uuid, $12::bigint,
          dogged.enqueue_many(
-           $1::text[], $2::jsonb[], $3::text[],
+           $1::text[], array(select given.args::jsonb from string_to_table($2::text, E'\x1e') as given (args)), $3::text[],
            case when $4::bigint[] is not null or $5::bigint[] is not null then
              array(select coalesce(timestamptz 'epoch' + t.run_at_us * interval '1 microsecond',
                                    now() + t.delay_ms * interval '1 millisecond')

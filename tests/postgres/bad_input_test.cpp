@@ -95,6 +95,21 @@ TEST_CASE("a NUL byte in untyped args is refused, with the task") {
              {"task \"mail.send\"", "NUL"});
 }
 
+TEST_CASE("args of one task are never taken for those of two") {
+  TestDatabase database;
+  Client client = database.client();
+  const std::string two = std::string{"1"} + '\x1e' + "2";
+  check_says(error_of<InvalidInput>([&] {
+               client.enqueue_many({NewTask{"first", two, {}}, NewTask{"first", "3", {}}});
+             }),
+             {"task \"first\"", "args are not JSON"});
+  for (const std::string separator : {",", "\\x1e", "\n", "\x1f", "]", "\",\""}) {
+    CHECK_THROWS_AS(client.enqueue_many({NewTask{"first", "1" + separator + "2", {}}, NewTask{"first", "3", {}}}),
+                    InvalidInput);
+  }
+  CHECK(database.count_tasks() == 0);
+}
+
 TEST_CASE("invalid UTF-8 in untyped args is refused, with the task and its place") {
   TestDatabase database;
   check_says(refused(database, {"mail.send", "{\"to\": \"caf\xE9\"}", {}}),

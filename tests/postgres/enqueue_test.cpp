@@ -119,7 +119,7 @@ TEST_CASE("the client sends one value for what all tasks share, and all values w
   const auto sent = [](const std::vector<NewTask>& tasks) { return detail::enqueue_call(tasks, "dogged").params; };
   const auto alike = sent({task, task, task});
   CHECK(alike[names] == R"({"a"})");
-  CHECK(alike[args] == R"({"1","1","1"})");
+  CHECK(alike[args] == std::string{"1\x1e"} + "1\x1e" + "1");
   CHECK(alike[queues] == std::nullopt);
   CHECK(alike[priorities] == "{1}");
   const auto different = sent({task, other, task});
