@@ -180,15 +180,16 @@ comment on column dogged.tasks.expires_at is
 comment on column dogged.tasks.tags is 'Words that its producer gave it, for people to find it by; null: none.';
 
 -- A claim changes nothing that stands in an index, and each page has room for a second version of its rows: claims are
--- HOT updates. That is why no index tells running tasks from pending ones.
+-- HOT updates. That is why no index tells running tasks from pending ones. What stands in an index is the hash of a queue's name,
+-- which is compared faster (docs/decisions/0004); two names may have the same, so that who looks compares the name as well.
 create table dogged.tasks_live partition of dogged.tasks (primary key (id)) for values in ('pending', 'running')
   with (fillfactor = 45, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000,
         autovacuum_vacuum_cost_delay = 0);
-create index tasks_live_ready on dogged.tasks_live (queue, (priority * 140737488355328 + coalesce(ready_position, id)))
+create index tasks_live_ready on dogged.tasks_live (hashtext(queue), (priority * 140737488355328 + coalesce(ready_position, id)))
   where not deferred;  -- 2^47: see schema/place_in_front.sql
 -- Tasks of the future have an index of their own: a million of them ahead of the ready ones would otherwise be
 -- walked over by every claim.
-create index tasks_live_waiting on dogged.tasks_live (queue, (coalesce(next_retry_at, run_at))) where deferred;
+create index tasks_live_waiting on dogged.tasks_live (hashtext(queue), (coalesce(next_retry_at, run_at))) where deferred;
 -- Tasks that nobody starts in time are found whether or not their queue is served. Others do not stand in it.
 create index tasks_live_expiring on dogged.tasks_live (expires_at) where expires_at is not null;
 comment on table dogged.tasks_live is 'The pending and running tasks: small and hot, whatever the history.';

@@ -35,10 +35,10 @@ set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bit
 begin
   return (select count(*)
             from (select from ((select from dogged.tasks_live t
-                                 where not t.deferred and t.queue = held_of_queue.queue limit held_of_queue.most)
+                                 where not t.deferred and hashtext(t.queue) = hashtext(held_of_queue.queue) and t.queue = held_of_queue.queue limit held_of_queue.most)
                                union all
                                (select from dogged.tasks_live t
-                                 where t.deferred and t.queue = held_of_queue.queue limit held_of_queue.most)) found
+                                 where t.deferred and hashtext(t.queue) = hashtext(held_of_queue.queue) and t.queue = held_of_queue.queue limit held_of_queue.most)) found
                    limit held_of_queue.most) held);
 end $$;
 comment on function dogged.held_of_queue(text, integer) is

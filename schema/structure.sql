@@ -790,10 +790,10 @@ CREATE FUNCTION dogged.held_of_queue(queue text, most integer) RETURNS integer
 begin
   return (select count(*)
             from (select from ((select from dogged.tasks_live t
-                                 where not t.deferred and t.queue = held_of_queue.queue limit held_of_queue.most)
+                                 where not t.deferred and hashtext(t.queue) = hashtext(held_of_queue.queue) and t.queue = held_of_queue.queue limit held_of_queue.most)
                                union all
                                (select from dogged.tasks_live t
-                                 where t.deferred and t.queue = held_of_queue.queue limit held_of_queue.most)) found
+                                 where t.deferred and hashtext(t.queue) = hashtext(held_of_queue.queue) and t.queue = held_of_queue.queue limit held_of_queue.most)) found
                    limit held_of_queue.most) held);
 end $$;
 
@@ -3823,9 +3823,9 @@ CREATE INDEX tasks_live_cancelling ON dogged.tasks_live USING btree (id) WHERE (
 
 CREATE INDEX tasks_live_expiring ON dogged.tasks_live USING btree (expires_at) WHERE (expires_at IS NOT NULL);
 
-CREATE INDEX tasks_live_ready ON dogged.tasks_live USING btree (queue, (((priority * '140737488355328'::bigint) + COALESCE(ready_position, id)))) WHERE (NOT deferred);
+CREATE INDEX tasks_live_ready ON dogged.tasks_live USING btree (hashtext(queue), (((priority * '140737488355328'::bigint) + COALESCE(ready_position, id)))) WHERE (NOT deferred);
 
-CREATE INDEX tasks_live_waiting ON dogged.tasks_live USING btree (queue, COALESCE(next_retry_at, run_at)) WHERE deferred;
+CREATE INDEX tasks_live_waiting ON dogged.tasks_live USING btree (hashtext(queue), COALESCE(next_retry_at, run_at)) WHERE deferred;
 
 CREATE INDEX workers_asleep ON dogged.workers USING btree (id) WHERE asleep;
 

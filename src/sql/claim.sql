@@ -25,13 +25,13 @@ with lease as materialized (
       cross join lateral (
         select c.ctid, c.id
           from dogged.tasks_live c
-         where c.status = 'pending' and not c.deferred and c.queue = wanted.queue
+         where c.status = 'pending' and not c.deferred and hashtext(c.queue) = hashtext(wanted.queue) and c.queue = wanted.queue
            and c.priority * 140737488355328 + coalesce(c.ready_position, c.id) > range.after
            and c.priority * 140737488355328 + coalesce(c.ready_position, c.id) <= range.upto
            and c.name = any ($4::text[])
            and (wanted.of_all = 1 or c.xmax = c.xmin
                 or age(c.xmax) > (select age(pg_snapshot_xmin(pg_current_snapshot())::xid)))
-         order by c.queue, c.priority * 140737488355328 + coalesce(c.ready_position, c.id)
+         order by hashtext(c.queue), c.priority * 140737488355328 + coalesce(c.ready_position, c.id)
          limit wanted.how_many
            for update skip locked) found
       where range.number = wanted.number

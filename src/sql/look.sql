@@ -9,18 +9,18 @@ select exists (
          select from unnest($1::text[], $2::bigint[], $3::bigint[]) as range (queue, after, upto)
           cross join lateral (
             select from dogged.tasks_live c
-             where c.status = 'pending' and not c.deferred and c.queue = range.queue
+             where c.status = 'pending' and not c.deferred and hashtext(c.queue) = hashtext(range.queue) and c.queue = range.queue
                and c.priority * 140737488355328 + coalesce(c.ready_position, c.id) > range.after
                and c.priority * 140737488355328 + coalesce(c.ready_position, c.id) <= range.upto
                and c.name = any ($4::text[])
-             order by c.queue, c.priority * 140737488355328 + coalesce(c.ready_position, c.id)
+             order by hashtext(c.queue), c.priority * 140737488355328 + coalesce(c.ready_position, c.id)
              limit 1) ready) as has_ready,
        (select ceil(extract(epoch from min(greatest(due.at - clock_timestamp(), interval '0'))) * 1000)::bigint
           from unnest($5::text[]) as served (queue)
          cross join lateral (
            select coalesce(c.next_retry_at, c.run_at) as at
              from dogged.tasks_live c
-            where c.deferred and c.queue = served.queue
+            where c.deferred and hashtext(c.queue) = hashtext(served.queue) and c.queue = served.queue
             order by coalesce(c.next_retry_at, c.run_at)
             limit 1) due) as due_in_ms
  where not exists (select from writable)

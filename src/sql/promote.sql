@@ -9,7 +9,7 @@ update dogged.tasks_live t
           cross join lateral (
             select c.ctid
               from dogged.tasks_live c
-             where c.deferred and c.queue = served.queue
+             where c.deferred and hashtext(c.queue) = hashtext(served.queue) and c.queue = served.queue
                and coalesce(c.next_retry_at, c.run_at) <= now()
              order by coalesce(c.next_retry_at, c.run_at)
              limit 1000

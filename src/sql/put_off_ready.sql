@@ -11,15 +11,15 @@ with circuit as materialized (
   select max(ahead.place) as place
     from (select t.priority * 140737488355328 + coalesce(t.ready_position, t.id) as place
             from dogged.tasks_live t
-           where t.status = 'pending' and not t.deferred and t.queue = $1
+           where t.status = 'pending' and not t.deferred and hashtext(t.queue) = hashtext($1) and t.queue = $1
              and t.priority * 140737488355328 + coalesce(t.ready_position, t.id) >= $4::bigint
-           order by t.queue, t.priority * 140737488355328 + coalesce(t.ready_position, t.id)
+           order by hashtext(t.queue), t.priority * 140737488355328 + coalesce(t.ready_position, t.id)
            limit 1000) ahead
    where exists (select from circuit)
 ), ready as materialized (
   select t.ctid
     from dogged.tasks_live t
-   where t.status = 'pending' and not t.deferred and t.queue = $1 and t.name = any ($2::text[])
+   where t.status = 'pending' and not t.deferred and hashtext(t.queue) = hashtext($1) and t.queue = $1 and t.name = any ($2::text[])
      and t.priority * 140737488355328 + coalesce(t.ready_position, t.id) >= $4::bigint
      and t.priority * 140737488355328 + coalesce(t.ready_position, t.id) <= (select place from bound)
      for update of t skip locked

@@ -14,9 +14,9 @@ select part.queue, bounds.oldest, bounds.next, (select last_value from dogged.ta
   left join lateral (
     select c.priority * 140737488355328 + coalesce(c.ready_position, c.id) as place
       from dogged.tasks_live c
-     where bounds.oldest >= $5::bigint and c.status = 'pending' and not c.deferred and c.queue = part.queue
+     where bounds.oldest >= $5::bigint and c.status = 'pending' and not c.deferred and hashtext(c.queue) = hashtext(part.queue) and c.queue = part.queue
        and c.priority * 140737488355328 + coalesce(c.ready_position, c.id) > part.after
        and c.priority * 140737488355328 + coalesce(c.ready_position, c.id) <= part.upto
        and c.name = any ($4::text[])
-     order by c.queue, c.priority * 140737488355328 + coalesce(c.ready_position, c.id)
+     order by hashtext(c.queue), c.priority * 140737488355328 + coalesce(c.ready_position, c.id)
      limit 1) first on true

@@ -103,6 +103,29 @@ TEST_CASE("a claim passes over what somebody has locked, and takes what he has l
                        db::Params{}.add(left_before)) == "running");
 }
 
+TEST_CASE("queues whose names have the same hash are kept apart") {
+  const EnqueueOptions in_other{.queue = "q7169"}, in_own{.queue = "q122757"};
+  TestDatabase database;
+  database.run("select dogged.create_queue('q7169'), dogged.create_queue('q122757')");
+  REQUIRE(database.value("select hashtext('q7169') = hashtext('q122757') as value") == "t");
+  const auto later = [](EnqueueOptions options) {
+    options.delay = 1ms;
+    return options;
+  };
+  Client client = database.client();
+  const std::vector<TaskId> of_other{client.enqueue(work, no_args, in_other),
+                                     client.enqueue(work, no_args, later(in_other))};
+  const RunningWorker worker{database, {does_nothing()}, {.queues = {{"q122757", 1}}}};
+  const std::vector<TaskId> own{client.enqueue(work, no_args, in_own), client.enqueue(work, no_args, later(in_own))};
+
+  for (const TaskId id : own) CHECK(eventually([&] { return database.status_of(id) == "succeeded"; }));
+  for (const TaskId id : of_other) CHECK(database.status_of(id) == "pending");
+  CHECK(database.value("select deferred as value from dogged.tasks_live where id = $1::bigint",
+                       db::Params{}.add(of_other[1])) == "t");
+  CHECK(database.value("select dogged.held_of_queue('q7169', 10) as value") == "2");
+  CHECK(database.value("select dogged.held_of_queue('q122757', 10) as value") == "0");
+}
+
 TEST_CASE("what was locked before all transactions that still run is claimed in its order") {
   TestDatabase database;
   const TaskId left = database.client().enqueue(work, no_args);
