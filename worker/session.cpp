@@ -76,7 +76,13 @@ void Session::recover_from(const std::exception& error, const std::stop_token& s
     const std::scoped_lock lock{*connection_mutex_};
     connection_.reset();
   }
-  if (!backoff_.is_failing()) log_->warn("{}: {}; trying again until it works", service_, db::one_line(error.what()));
+  std::string reason = db::one_line(error.what());
+  if (!backoff_.is_failing()) {
+    log_->warn("{}: {}; trying again until it works", service_, reason);
+  } else if (reason != reason_) {
+    log_->warn("{}: {}; still trying", service_, reason);
+  }
+  reason_ = std::move(reason);
   pause(backoff_.next(), stop);
 }
 
