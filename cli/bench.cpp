@@ -28,6 +28,7 @@ struct BenchOptions {
   Conditions conditions;
   Workload workload;
   std::string time, settle, every;  ///< as the options are written
+  const CLI::App* command = nullptr;
 };
 
 /// Says on a terminal what is being done, on a line that is written over.
@@ -85,13 +86,29 @@ std::string server_text(const Server& server) {
   return text + "\n";
 }
 
-std::string result_json(const std::string& name, const BenchOptions& options, const Server& server,
-                        const Figures& figures) {
+/// What the benchmark can be told of its work: those of its options that are no conditions.
+std::string workload_json(const CLI::App& command, const Workload& work) {
+  JsonObject json;
+  json.add("tasks", work.tasks).add("workers", work.workers).add("concurrency", work.concurrency);
+  const auto add = [&](const char* option, const char* key, std::int64_t value) {
+    if (command.get_option_no_throw(option) != nullptr) json.add(key, value);
+  };
+  add("--failures", "failures", work.failures);
+  add("--batch", "batch", work.batch);
+  add("--clients", "clients", work.clients);
+  add("--rate", "rate", work.rate);
+  add("--time", "time_ms", work.time.count());
+  add("--settle", "settle_ms", work.settle.count());
+  add("--every", "every_ms", work.every.count());
+  return json.text();
+}
+
+std::string result_json(const std::string& name, const BenchOptions& options, const Workload& workload,
+                        const Server& server, const Figures& figures) {
   JsonObject settings;
   for (const auto& [setting, value] : server.settings) settings.add(setting, value);
   std::vector<std::string> warnings;
   for (const std::string& warning : warnings_for(server, options.conditions)) warnings.push_back(json_string(warning));
-  const Workload& work = options.workload;
   return JsonObject{}
       .add("bench", name)
       .add("dogged_version", DOGGED_VERSION)
@@ -107,11 +124,7 @@ std::string result_json(const std::string& name, const BenchOptions& options, co
                                   .add("hold_snapshot", options.conditions.hold_snapshot)
                                   .add("payload", options.conditions.payload)
                                   .text())
-      .add_json("workload", JsonObject{}
-                                .add("tasks", work.tasks)
-                                .add("workers", work.workers)
-                                .add("concurrency", work.concurrency)
-                                .text())
+      .add_json("workload", workload_json(*options.command, workload))
       .add_json("figures", figures.json())
       .text();
 }
@@ -161,7 +174,7 @@ ExitCode run_benchmark(const Invocation& invocation, const std::string& name, co
   if (invocation.format == Format::table) {
     std::cout << "\n" << render_table(figures.columns(), figures.rows(), invocation.table_style());
   } else {
-    std::cout << result_json(name, options, server, figures) << "\n";
+    std::cout << result_json(name, options, workload, server, figures) << "\n";
   }
   return ExitCode::ok;
 }
@@ -238,6 +251,7 @@ CLI::App* add_bench_command(CLI::App& parent, Invocation& invocation, const std:
   CLI::App* command = add_command(parent, invocation, name, description, footer, [&invocation, name, options, round] {
     return run_benchmark(invocation, name, *options, round);
   });
+  options->command = command;
   add_common_options(*command, *options);
   return command;
 }
