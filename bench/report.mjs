@@ -10,7 +10,7 @@ const measurements = readFileSync(measurements_file, "utf8")
   .map((line) => JSON.parse(line));
 const about = JSON.parse(readFileSync(about_file, "utf8"));
 
-const columns = [
+const all_columns = [
   { title: "drain, 1 worker<br>tasks/s", workload: "drain", key: "drained_per_s" },
   { title: "drain, 4 workers<br>tasks/s", workload: "drain4", key: "drained_per_s" },
   { title: "bulk enqueue<br>tasks/s", workload: "enqueue", key: "bulk_per_s" },
@@ -19,6 +19,7 @@ const columns = [
   { title: "pick-up p99<br>ms", workload: "latency", key: "pick_up_p99_ms", less_is_better: true },
   { title: "fail once, retry<br>attempts/s", workload: "retry", key: "attempts_per_s" },
 ];
+const columns = all_columns.filter(({ workload }) => about.workloads.includes(workload));
 
 const show = (value) =>
   value >= 100
@@ -32,7 +33,7 @@ function summary(contender, { workload, key }) {
   const values = of_it.map((m) => m.figures[key]).filter((value) => value !== undefined);
   if (values.length === 0) return null;
   values.sort((a, b) => a - b);
-  return { median: values[Math.ceil(values.length / 2) - 1], min: values[0], max: values.at(-1), count: values.length };
+  return { median: middle(values), min: values[0], max: values.at(-1), count: values.length };
 }
 
 function cell(found) {
@@ -42,15 +43,30 @@ function cell(found) {
   return `${show(found.median)} (${show(found.min)}–${show(found.max)})`;
 }
 
+const middle = (sorted) => sorted[Math.ceil(sorted.length / 2) - 1];
+
+// dogged's figures by those of that one of `others` beside which it is worst: the median of the quotients of each round, since what was
+// measured at about the same time can be compared better than what was not.
 function quotient(column, others) {
-  const mine = summary("dogged", column);
-  const measured = others
-    .map((name) => ({ name, ...summary(name, column) }))
-    .filter(({ median }) => median !== undefined)
-    .sort((a, b) => (column.less_is_better ? a.median - b.median : b.median - a.median));
-  if (mine?.median === undefined || measured.length === 0 || measured[0].median === 0) return "–";
-  const times = (mine.median / measured[0].median).toFixed(2);
-  return others.length > 1 ? `${times} (${measured[0].name})` : times;
+  const by_round = (contender) =>
+    new Map(
+      measurements
+        .filter((m) => m.contender === contender && m.workload === column.workload && m.figures?.[column.key] !== undefined)
+        .map((m) => [m.round, m.figures[column.key]]),
+    );
+  const mine = by_round("dogged");
+  const found = others
+    .map((name) => {
+      const quotients = [...by_round(name)]
+        .filter(([round, theirs]) => mine.has(round) && theirs !== 0)
+        .map(([round, theirs]) => mine.get(round) / theirs);
+      return { name, times: middle(quotients.sort((x, y) => x - y)) };
+    })
+    .filter(({ times }) => times !== undefined)
+    .sort((x, y) => (column.less_is_better ? y.times - x.times : x.times - y.times));
+  if (summary("dogged", column)?.median === undefined || found.length === 0) return "–";
+  const times = found[0].times.toFixed(2);
+  return others.length > 1 ? `${times} (${found[0].name})` : times;
 }
 
 const row = (title, cells) => `| ${[title, ...cells].join(" | ")} |`;
@@ -80,8 +96,8 @@ for (const [title, others] of [
 }
 lines.push(
   "",
-  `${about.rounds === 1 ? "One round." : "Medians, and the range of the rounds."} In the columns in ms less is better. ` +
-    "bench/README.md says what each figure means and what cannot be compared.",
+  `${about.rounds === 1 ? "One round." : "Medians, and the range of the rounds; as ratio the median of those of each round."} In the columns ` +
+    "in ms less is better. bench/README.md says what each figure means and what cannot be compared.",
   "",
 );
 if (about.contenders.includes("dogged")) {
