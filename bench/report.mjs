@@ -56,6 +56,7 @@ function quotient(column, others) {
     );
   const mine = by_round("dogged");
   const found = others
+    .filter((name) => summary(name, column)?.median !== undefined) // none that was refused
     .map((name) => {
       const quotients = [...by_round(name)]
         .filter(([round, theirs]) => mine.has(round) && theirs !== 0)

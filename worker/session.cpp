@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <string>
 #include <utility>
 
 #include "db/errors.hpp"
@@ -12,6 +13,13 @@ namespace dogged::runtime {
 namespace {
 
 constexpr milliseconds between_aborts{1'000};  // of a connection that has not noticed
+constexpr std::size_t most_reasons = 10;       // that are told of one outage
+
+/// Processes, transactions and blocks that an error names are others each time.
+std::string without_digits(std::string text) {
+  std::erase_if(text, [](char c) { return c >= '0' && c <= '9'; });
+  return text;
+}
 
 }  // namespace
 
@@ -76,13 +84,13 @@ void Session::recover_from(const std::exception& error, const std::stop_token& s
     const std::scoped_lock lock{*connection_mutex_};
     connection_.reset();
   }
-  std::string reason = db::one_line(error.what());
+  const std::string reason = db::one_line(error.what());
+  const bool is_new = reasons_.size() < most_reasons && reasons_.insert(without_digits(reason)).second;
   if (!backoff_.is_failing()) {
     log_->warn("{}: {}; trying again until it works", service_, reason);
-  } else if (reason != reason_) {
+  } else if (is_new) {
     log_->warn("{}: {}; still trying", service_, reason);
   }
-  reason_ = std::move(reason);
   pause(backoff_.next(), stop);
 }
 
@@ -90,6 +98,7 @@ void Session::succeeded() {
   if (!backoff_.is_failing()) return;
   log_->info("{}: PostgreSQL answers again", service_);
   backoff_.reset();
+  reasons_.clear();
   const std::scoped_lock lock{*connection_mutex_};
   gave_up_ = false;
 }

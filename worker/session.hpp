@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 
@@ -30,7 +31,7 @@ class Session {
 
   /// After an error, of whatever kind: drops the connection if it is gone, and waits by backoff with jitter (100 ms,
   /// doubling to `longest_backoff`) until it is time to try again or `stop` is requested. Logs each change between
-  /// "lost" and "back" once, and in between each change of the reason: what keeps the connection from being made again
+  /// "lost" and "back" once, and in between each further reason once: what keeps the connection from being made again
   /// is mostly another one than what has ended it.
   void recover_from(const std::exception& error, const std::stop_token& stop);
 
@@ -57,7 +58,7 @@ class Session {
   std::string service_;
   std::shared_ptr<spdlog::logger> log_;
   db::ReconnectBackoff backoff_;
-  std::string reason_;                                                             // of the last failure
+  std::set<std::string> reasons_;  // of the failures since the last success, without their numbers
   std::unique_ptr<std::mutex> connection_mutex_ = std::make_unique<std::mutex>();  // guards its coming and going
   std::optional<db::Connection> connection_;
   bool gave_up_ = false;  // on an answer, since the last success; with the mutex held

@@ -3,5 +3,5 @@
 select (select id
           from dogged.tasks_live
          where not deferred
-         order by queue, priority * 140737488355328 + coalesce(ready_position, id)
+         order by hashtext(queue), priority * 140737488355328 + coalesce(ready_position, id)
          limit 1) is null as is_done

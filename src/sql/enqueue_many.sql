@@ -2,7 +2,7 @@
 -- milliseconds by the database's clock; at most one of them for a task. $8, $9: the same for
 -- when the task expires. An array of nothing but defaults is null; one element is for all tasks.
 -- $2: the JSON of their args, with U+001E in between, which no JSON has in it. Each is read by itself: what reads the text of an array of
--- JSON keeps what it has needed for one element until it has read the last (docs/decisions/0004).
+-- JSON keeps what it has needed for one element until it has read the last (docs/decisions/0004). A function's rows come in its order.
 -- $10: of each task the text of an array of its tags.
 -- Each row: ids from `first` to `last`, in the order of the tasks.
 -- $11, $12: the idempotency key, a producer and the number of its call (producer_calls); null where it is not called again.
