@@ -106,27 +106,6 @@ HandlerEnd end_of_mapped_exception(const ExceptionMapper& mapper) {
   return end;
 }
 
-/// The exception in flight, as the end of an attempt.
-HandlerEnd end_of_current_exception(const ExceptionMapper& mapper) {
-  try {
-    throw;
-  } catch (const TaskError& error) {
-    HandlerEnd end = failed_with(error.code(), error.message(), error.details_json());
-    end.retry_after = error.retry_after();
-    return end;
-  } catch (const detail::InvalidArgs& error) {
-    return failed_with(codes::invalid_args, error.what(), text_of({{"path", error.pointer()}}));
-  } catch (const detail::InvalidResult& error) {
-    return failed_with(codes::invalid_result, error.what());
-  } catch (const std::exception&) {
-    return end_of_mapped_exception(mapper);
-  } catch (...) {
-    HandlerEnd end = end_of_mapped_exception(mapper);
-    end.error_message += ", of type " + demangled(abi::__cxa_current_exception_type());
-    return end;
-  }
-}
-
 HandlerEnd run_handler(const ClaimedTask& task, AttemptContext& context, const AttemptLimits& limits) {
   try {
     HandlerEnd end;
@@ -139,8 +118,20 @@ HandlerEnd run_handler(const ClaimedTask& task, AttemptContext& context, const A
     return end;
   } catch (const abi::__forced_unwind&) {
     throw;  // pthread_exit in the handler: the thread must be let go
+  } catch (const TaskError& error) {
+    HandlerEnd end = failed_with(error.code(), error.message(), error.details_json());
+    end.retry_after = error.retry_after();
+    return end;
+  } catch (const detail::InvalidArgs& error) {
+    return failed_with(codes::invalid_args, error.what(), text_of({{"path", error.pointer()}}));
+  } catch (const detail::InvalidResult& error) {
+    return failed_with(codes::invalid_result, error.what());
+  } catch (const std::exception&) {
+    return end_of_mapped_exception(task.definition->exceptions);
   } catch (...) {
-    return end_of_current_exception(task.definition->exceptions);
+    HandlerEnd end = end_of_mapped_exception(task.definition->exceptions);
+    end.error_message += ", of type " + demangled(abi::__cxa_current_exception_type());
+    return end;
   }
 }
 

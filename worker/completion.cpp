@@ -16,63 +16,135 @@ bool is_plain_success(const Report& report) {
   return report.transition.outcome == lifecycle::Outcome::succeeded && report.result_json.empty();
 }
 
-/// What the others have.
-struct Details {
+std::chrono::microseconds between(SteadyClock::time_point time, SteadyClock::time_point now) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(now - time);
+}
+
+template <class Value>
+using Optionals = std::vector<std::optional<Value>>;
+
+/// Empty where none has a value.
+template <class Value>
+void add_values(db::Params& params, const Optionals<Value>& values) {
+  const bool has_some = std::any_of(values.begin(), values.end(), [](const auto& value) { return value.has_value(); });
+  params.add(has_some ? values : Optionals<Value>{});
+}
+
+/// What every report says.
+struct Attempts {
+  std::vector<std::int64_t> ids, attempts, started_us_ago, finished_us_ago;
+
+  void add(const Report& report, SteadyClock::time_point now) {
+    ids.push_back(report.id);
+    attempts.push_back(report.attempt);
+    started_us_ago.push_back(between(report.started_at, now).count());
+    finished_us_ago.push_back(between(report.finished_at, now).count());
+  }
+
+  void add_to(db::Params& params) const { params.add(ids).add(attempts).add(started_us_ago).add(finished_us_ago); }
+};
+
+/// What there is to say of a failure, whether or not the task runs again.
+struct Failures {
+  Optionals<std::string> codes, messages, details, policies;
+
+  void add(const Report& report) {
+    const lifecycle::Transition& to = report.transition;
+    codes.push_back(to.error_code ? std::optional{to.error_code->str()} : std::nullopt);
+    messages.push_back(given(report.error_message));
+    details.push_back(given(report.error_details_json));
+    policies.push_back(given(report.policy));
+  }
+
+  void add_to(db::Params& params) const {
+    for (const auto* texts : {&codes, &messages, &details, &policies}) add_values(params, *texts);
+  }
+};
+
+std::optional<std::int64_t> retry_after_ms(const Report& report) {
+  return report.retry_after ? std::optional{std::int64_t{report.retry_after->count()}} : std::nullopt;
+}
+
+/// The attempts that have ended their task.
+struct Ended {
+  Attempts attempts;
   std::vector<std::int64_t> positions, retry_counts, losses;
   std::vector<std::string> statuses, outcomes;
-  std::vector<std::optional<std::string>> results, codes, messages, details, policies;
-  std::vector<std::optional<std::int64_t>> backoffs_ms, delays_ms, retry_afters_ms;
+  Optionals<std::string> results;
+  Failures failures;
+  Optionals<std::int64_t> retry_afters_ms;
 
-  void add(std::size_t position, const Report& report) {
+  void add(const Report& report, SteadyClock::time_point now) {
+    attempts.add(report, now);
+    if (is_plain_success(report)) return;
     const lifecycle::Transition& to = report.transition;
-    positions.push_back(static_cast<std::int64_t>(position));
+    positions.push_back(static_cast<std::int64_t>(attempts.ids.size()));
     statuses.emplace_back(lifecycle::to_text(to.status));
     outcomes.emplace_back(lifecycle::to_text(to.outcome));
     retry_counts.push_back(to.retry_count);
     losses.push_back(to.losses);
     results.push_back(given(report.result_json));
-    codes.push_back(to.error_code ? std::optional{to.error_code->str()} : std::nullopt);
-    messages.push_back(given(report.error_message));
-    details.push_back(given(report.error_details_json));
-    policies.push_back(given(report.policy));
-    backoffs_ms.push_back(to.next_run ? std::optional{std::int64_t{to.next_run->backoff.count()}} : std::nullopt);
-    delays_ms.push_back(to.next_run ? std::optional{std::int64_t{to.next_run->delay.count()}} : std::nullopt);
-    retry_afters_ms.push_back(report.retry_after ? std::optional{std::int64_t{report.retry_after->count()}}
-                                                 : std::nullopt);
+    failures.add(report);
+    retry_afters_ms.push_back(retry_after_ms(report));
   }
 
   void add_to(db::Params& params) const {
+    attempts.add_to(params);
     params.add(positions).add(statuses).add(outcomes).add(retry_counts).add(losses);
-    params.add(results).add(codes).add(messages).add(details).add(policies);
-    params.add(backoffs_ms).add(delays_ms).add(retry_afters_ms);
+    add_values(params, results);
+    failures.add_to(params);
+    add_values(params, retry_afters_ms);
   }
 };
 
-std::chrono::microseconds between(SteadyClock::time_point time, SteadyClock::time_point now) {
-  return std::chrono::duration_cast<std::chrono::microseconds>(now - time);
-}
+/// Those after which it runs again.
+struct Retried {
+  Attempts attempts;
+  std::vector<std::string> outcomes;
+  std::vector<std::int64_t> retry_counts, losses, backoffs_ms, delays_ms;
+  Failures failures;
+  Optionals<std::int64_t> retry_afters_ms;
+
+  void add(const Report& report, SteadyClock::time_point now) {
+    const lifecycle::Transition& to = report.transition;
+    attempts.add(report, now);
+    outcomes.emplace_back(lifecycle::to_text(to.outcome));
+    retry_counts.push_back(to.retry_count);
+    losses.push_back(to.losses);
+    failures.add(report);
+    backoffs_ms.push_back(to.next_run->backoff.count());
+    delays_ms.push_back(to.next_run->delay.count());
+    retry_afters_ms.push_back(retry_after_ms(report));
+  }
+
+  void add_to(db::Params& params) const {
+    attempts.add_to(params);
+    params.add(outcomes).add(retry_counts).add(losses);
+    failures.add_to(params);
+    params.add(backoffs_ms).add(delays_ms);
+    add_values(params, retry_afters_ms);
+  }
+};
 
 }  // namespace
 
 db::Params completion_params(std::int64_t worker_id, const std::vector<Report>& reports, SteadyClock::time_point now) {
-  const auto microseconds_ago = [now](SteadyClock::time_point time) {
-    return std::int64_t{between(time, now).count()};
-  };
   std::vector<const Report*> in_order;
   for (const Report& report : reports) in_order.push_back(&report);
   std::sort(in_order.begin(), in_order.end(), [](const Report* a, const Report* b) { return a->id < b->id; });
-  std::vector<std::int64_t> ids, attempts, started_us_ago, finished_us_ago;
-  Details rest;
+  Ended ended;
+  Retried retried;
   for (const Report* report : in_order) {
-    ids.push_back(report->id);
-    attempts.push_back(report->attempt);
-    started_us_ago.push_back(microseconds_ago(report->started_at));
-    finished_us_ago.push_back(microseconds_ago(report->finished_at));
-    if (!is_plain_success(*report)) rest.add(ids.size(), *report);
+    if (report->transition.will_retry()) {
+      retried.add(*report, now);
+    } else {
+      ended.add(*report, now);
+    }
   }
   db::Params params;
-  params.add(worker_id).add(ids).add(attempts).add(started_us_ago).add(finished_us_ago);
-  rest.add_to(params);
+  params.add(worker_id);
+  ended.add_to(params);
+  retried.add_to(params);
   return params;
 }
 

@@ -10,10 +10,10 @@
 
 namespace dogged::runtime {
 
-/// The fields of `reports`, of tasks that `worker_id` holds, as arrays: of all reports what each has, and of those that
-/// say more than that the attempt succeeded the rest, with their position (from 1); in the order of ids, as whoever
-/// else locks several rows. Times are sent as how long ago they were at `now`, when the statement goes out, so that
-/// what it says is never earlier than what was.
+/// The fields of `reports`, of tasks that `worker_id` holds, as arrays: of those that have ended their task, and of
+/// those after which it runs again, each in the order of ids, as whoever else locks several rows. Of the former that
+/// say more than that the attempt succeeded the rest comes with their position (from 1). Times are sent as how long ago
+/// they were at `now`, when the statement goes out, so that what it says is never earlier than what was.
 [[nodiscard]] db::Params completion_params(std::int64_t worker_id, const std::vector<Report>& reports,
                                            SteadyClock::time_point now);
 

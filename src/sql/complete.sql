@@ -15,26 +15,24 @@
 -- which it finds reasons in what it knows of statuses and workers, or of a table that was empty then: one took 1.4 s for a batch
 -- (docs/decisions/0001).
 --
--- Most attempts succeed, and there is nothing to say of them but when they ran. What there is to say of others comes in
--- arrays of their own ($6 and on), with the position of their report: fewer arrays are faster to read.
+-- What has ended and what runs again come in arrays of their own. Most attempts succeed, and there is nothing to say of them but when
+-- they ran: what there is to say of others that have ended comes in $6 to $16, with the position of their report. An array of nothing
+-- but nulls is empty, for fewer elements are faster to read (docs/decisions/0011).
 -- Who takes a ready_position has a transaction id before (settle_watermarks.sql): that is what `own` is for among retries.
-with report as not materialized (
-  select r.id, r.attempt, r.started_us_ago, r.finished_us_ago, d.*, coalesce(d.status, 'succeeded') as to_status
-    from unnest($2::bigint[], $3::int[], $4::bigint[], $5::bigint[]) with ordinality
-           as r (id, attempt, started_us_ago, finished_us_ago, place)
-    left join unnest($6::bigint[], $7::dogged.task_status[], $8::dogged.attempt_outcome[], $9::int[], $10::int[],
-                     $11::jsonb[], $12::text[], $13::text[], $14::jsonb[], $15::text[], $16::bigint[], $17::bigint[],
-                     $18::bigint[])
-                as d (position, status, outcome, retry_count, losses, result, error_code, error_message, error_details,
-                      policy, backoff_ms, delay_ms, retry_after_ms)
-      on d.position = r.place
-  offset 0
-), own as (
+with own as (
   select pg_current_xact_id()::xid as xid
 ), ended as (
   delete from dogged.tasks_live t
-   using report r
-   where r.to_status <> 'pending' and t.id = any (array[r.id])
+   using (select r.id, r.attempt, r.started_us_ago, r.finished_us_ago, d.*, coalesce(d.status, 'succeeded') as to_status
+            from unnest($2::bigint[], $3::int[], $4::bigint[], $5::bigint[]) with ordinality
+                   as r (id, attempt, started_us_ago, finished_us_ago, place)
+            left join unnest($6::bigint[], $7::dogged.task_status[], $8::dogged.attempt_outcome[], $9::int[], $10::int[],
+                             $11::jsonb[], $12::text[], $13::text[], $14::jsonb[], $15::text[], $16::bigint[])
+                        as d (position, status, outcome, retry_count, losses, result, error_code, error_message,
+                              error_details, policy, retry_after_ms)
+              on d.position = r.place
+          offset 0) r
+   where t.id = any (array[r.id])
      and case when t.attempt = r.attempt then
               t.status = 'running' and t.worker_id = $1::bigint
               and (t.cancel_requested_at is null or r.to_status in ('succeeded', 'cancelled'))
@@ -56,14 +54,20 @@ with report as not materialized (
                         when due.at > now() then t.ready_position
                         else nextval('dogged.tasks_id_seq') end
               from (select dogged.moment_ago(t.claimed_at, r.finished_us_ago) + r.delay_ms * interval '1 millisecond' as at) due)
-    from report r
-   where 'pending' = any ($7::dogged.task_status[]) and (select xid from own) is not null
-     and r.to_status = 'pending' and t.id = any (array[r.id])
+    from (select *
+            from unnest($17::bigint[], $18::int[], $19::bigint[], $20::bigint[], $21::dogged.attempt_outcome[], $22::int[],
+                        $23::int[], $24::text[], $25::text[], $26::jsonb[], $27::text[], $28::bigint[], $29::bigint[],
+                        $30::bigint[])
+                   as r (id, attempt, started_us_ago, finished_us_ago, outcome, retry_count, losses, error_code, error_message,
+                         error_details, policy, backoff_ms, delay_ms, retry_after_ms)
+          offset 0) r
+   where (select xid from own) is not null and t.id = any (array[r.id])
      and case when t.attempt = r.attempt then
               t.status = 'running' and t.worker_id = $1::bigint
               and t.cancel_requested_at is null and t.xmax in ('0', t.xmin, (select xid from own))
-              and (dogged.moment_ago(t.claimed_at, r.finished_us_ago) + r.delay_ms * interval '1 millisecond'
-                   > t.expires_at) is not true end
+              and (t.expires_at is null
+                   or dogged.moment_ago(t.claimed_at, r.finished_us_ago) + r.delay_ms * interval '1 millisecond'
+                      <= t.expires_at) end
   returning t.id, t.attempt, t.queue, t.name, t.claimed_at, t.trace_context, t.next_retry_at, r.outcome, r.error_code,
             r.error_message, r.error_details, r.policy, r.backoff_ms, r.delay_ms, r.retry_after_ms,
             dogged.moment_ago(t.claimed_at, r.started_us_ago) as started_at,
@@ -89,6 +93,6 @@ with report as not materialized (
 )
 -- The number of rows spares the search where all counted; so an id stands in a batch once.
 select id
-  from unnest($2::bigint[]) id
- where (select count(*) from ended) + (select count(*) from rescheduled) < cardinality($2::bigint[])
+  from unnest($2::bigint[] || $17::bigint[]) id
+ where (select count(*) from ended) + (select count(*) from rescheduled) < cardinality($2::bigint[] || $17::bigint[])
    and id not in (select id from ended union all select id from rescheduled)

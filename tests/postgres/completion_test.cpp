@@ -135,7 +135,7 @@ void prepare(TestDatabase& database, Planned planned) {
   database.run(std::string{"set enable_seqscan = "} + (planned == Planned::each_time ? "on" : "off"));
   database.run("prepare complete as " + std::string{sql::complete.text});
   std::string none;
-  for (int i = 0; i < 17; ++i) none += ", '{}'";
+  for (int i = 0; i < 29; ++i) none += ", '{}'";
   database.run("execute complete (0" + none + ")");
 }
 
@@ -380,19 +380,26 @@ TEST_CASE("a completion reads the rows of its tasks and no others, whatever the 
   const std::int64_t worker_id = add_worker(database);
   database.claim_all_for(worker_id);
   if (planned != Planned::while_empty) prepare(database, planned);
-  std::string id_list, positions;
-  for (std::size_t i = 0; i < size; ++i) {
-    id_list += (i == 0 ? "" : ",") + std::to_string(ids[i]);
-    if (i % 2 == 0) positions += (i == 0 ? "" : ",") + std::to_string(i + 1);
-  }
 
-  const auto all = [](const std::string& element) { return ", " + array_of(size, element); };
+  // A quarter has nothing to say, a quarter a result, and the others run again.
+  const auto list = [](std::size_t from, std::size_t to, auto element) {
+    std::string text;
+    for (std::size_t i = from; i < to; ++i) text += (i == from ? "" : ",") + std::to_string(element(i));
+    return ", '{" + text + "}'";
+  };
+  const auto id = [&](std::size_t i) { return ids[i]; };
   const auto half = [](const std::string& element) { return ", " + array_of(size / 2, element); };
-  const db::Rows rows =
-      database.run("explain (analyze, format json) execute complete (" + std::to_string(worker_id) + ", '{" + id_list +
-                   "}'" + all("1") + all("2") + all("1") + ", '{" + positions + "}'" + half("pending") +
-                   half("failed") + half("1") + half("0") + half("null") + half("HTTP_503") + half("null") +
-                   half("null") + half("fixed") + half("1") + half("1") + half("null") + ")");
+  const auto quarter = [](const std::string& element) { return ", " + array_of(size / 4, element); };
+  const std::string none = ", '{}'";
+  const std::string ended = list(0, size / 2, id) + half("1") + half("2") + half("1") +
+                            list(0, size / 4, [](std::size_t i) { return 2 * i + 1; }) + quarter("succeeded") +
+                            quarter("succeeded") + quarter("0") + quarter("0") + quarter("17") + none + none + none +
+                            none + none;
+  const std::string retried = list(size / 2, size, id) + half("1") + half("2") + half("1") + half("failed") +
+                              half("1") + half("0") + half("HTTP_503") + none + none + half("fixed") + half("1") +
+                              half("1") + none;
+  const db::Rows rows = database.run("explain (analyze, format json) execute complete (" + std::to_string(worker_id) +
+                                     ended + retried + ")");
   const nlohmann::json explained = nlohmann::json::parse(rows.one().text("QUERY PLAN"));
 
   CHECK(most_rows(explained.at(0).at("Plan")) <= std::int64_t{size});
@@ -400,6 +407,7 @@ TEST_CASE("a completion reads the rows of its tasks and no others, whatever the 
         std::to_string(size / 2));
   CHECK(database.value("select count(*) as value from dogged.tasks where status = 'succeeded'") ==
         std::to_string(size / 2));
+  CHECK(database.value("select count(*) as value from dogged.tasks where result = '17'") == std::to_string(size / 4));
   CHECK(count_attempts(database) == std::int64_t{size});
 }
 

@@ -3,6 +3,7 @@
 #include <future>
 
 #include "claim_params.hpp"
+#include "completion.hpp"
 #include "sql_statements.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
@@ -26,21 +27,20 @@ std::vector<TaskId> claim(TestDatabase& database, std::int64_t worker_id, std::s
   return ids;
 }
 
-/// What a worker reports of an attempt; whether it counted.
-bool report(TestDatabase& database, std::int64_t worker_id, TaskId id, int attempt, const std::string& status,
-            const std::string& outcome) {
-  using Texts = std::vector<std::string>;
-  using Numbers = std::vector<std::int64_t>;
-  const std::vector<std::optional<std::string>> no_text{std::nullopt};
-  const std::vector<std::optional<std::int64_t>> no_number{std::nullopt};
-  const bool has_failed = status == "failed";
-  db::Params params;
-  params.add(worker_id).add(Numbers{id}).add(Numbers{attempt}).add(Numbers{0}).add(Numbers{0}).add(Numbers{1});
-  params.add(Texts{status}).add(Texts{outcome}).add(Numbers{5}).add(Numbers{1}).add(no_text);
-  params.add(has_failed ? std::vector<std::optional<std::string>>{"HTTP_503"} : no_text);
-  params.add(has_failed ? std::vector<std::optional<std::string>>{"order 17 is \"late\""} : no_text);
-  params.add(has_failed ? std::vector<std::optional<std::string>>{R"({"status": 503})"} : no_text);
-  params.add(no_text).add(no_number).add(no_number).add(no_number);
+/// What a worker reports of an attempt that ends its task; whether it counted.
+bool report(TestDatabase& database, std::int64_t worker_id, TaskId id, int attempt, lifecycle::Status status) {
+  runtime::Report report;
+  report.id = id;
+  report.attempt = attempt;
+  report.started_at = report.finished_at = runtime::SteadyClock::now();
+  report.transition = {.status = status, .outcome = lifecycle::Outcome::succeeded, .retry_count = 5, .losses = 1};
+  if (status == lifecycle::Status::failed) {
+    report.transition.outcome = lifecycle::Outcome::failed;
+    report.transition.error_code = ErrorCode{"HTTP_503"};
+    report.error_message = "order 17 is \"late\"";
+    report.error_details_json = R"({"status": 503})";
+  }
+  const db::Params params = runtime::completion_params(worker_id, {report}, runtime::SteadyClock::now());
   return database.connection().run(sql::complete, params).empty();
 }
 
@@ -53,7 +53,7 @@ TaskId dead_letter(TestDatabase& database, std::int64_t worker_id) {
                         .one()
                         .number("id");
   REQUIRE(claim(database, worker_id) == std::vector<TaskId>{id});
-  REQUIRE(report(database, worker_id, id, 1, "failed", "failed"));
+  REQUIRE(report(database, worker_id, id, 1, lifecycle::Status::failed));
   return id;
 }
 
@@ -100,7 +100,7 @@ TEST_CASE("a replayed dead letter is pending with its id, its args and its histo
   CHECK(database.history_of(id) == "1 failed false");
 
   REQUIRE(claim(database, worker) == std::vector<TaskId>{id});
-  REQUIRE(report(database, worker, id, 2, "succeeded", "succeeded"));
+  REQUIRE(report(database, worker, id, 2, lifecycle::Status::succeeded));
   CHECK(database.history_of(id) == "1 failed false, 2 succeeded false");
 }
 
@@ -131,12 +131,12 @@ TEST_CASE("a late report of the attempt before a replay changes nothing, before 
   const TaskId id = dead_letter(database, worker);
   REQUIRE(replay(database, id) == "replayed");
   const std::string before = all_of(database, id);
-  CHECK_FALSE(report(database, worker, id, 1, "succeeded", "succeeded"));
+  CHECK_FALSE(report(database, worker, id, 1, lifecycle::Status::succeeded));
   CHECK(all_of(database, id) == before);
 
   REQUIRE(claim(database, worker) == std::vector<TaskId>{id});  // by the same worker
   const std::string claimed = all_of(database, id);
-  CHECK_FALSE(report(database, worker, id, 1, "succeeded", "succeeded"));
+  CHECK_FALSE(report(database, worker, id, 1, lifecycle::Status::succeeded));
   CHECK(all_of(database, id) == claimed);
 }
 
@@ -211,7 +211,7 @@ TEST_CASE("a dead letter that was replayed and failed again is not the one that 
   const TaskId id = dead_letter(database, worker);
   REQUIRE(replay(database, id) == "replayed");
   REQUIRE(claim(database, worker) == std::vector<TaskId>{id});
-  REQUIRE(report(database, worker, id, 2, "failed", "failed"));
+  REQUIRE(report(database, worker, id, 2, lifecycle::Status::failed));
   CHECK(results(database.connection(), "replay_many($1::bigint[], attempts => array[1])", {id}) == "changed");
   CHECK(results(database.connection(), "purge_many($1::bigint[], array[1])", {id}) == "changed");
   CHECK(results(database.connection(), "replay_many($1::bigint[], attempts => array[2])", {id}) == "replayed");
