@@ -26,8 +26,12 @@ using Optionals = std::vector<std::optional<Value>>;
 /// Empty where none has a value.
 template <class Value>
 void add_values(db::Params& params, const Optionals<Value>& values) {
-  const bool has_some = std::any_of(values.begin(), values.end(), [](const auto& value) { return value.has_value(); });
-  params.add(has_some ? values : Optionals<Value>{});
+  const auto has_value = [](const std::optional<Value>& value) { return value.has_value(); };
+  if (std::any_of(values.begin(), values.end(), has_value)) {
+    params.add(values);
+  } else {
+    params.add(Optionals<Value>{});
+  }
 }
 
 /// What every report says.

@@ -160,6 +160,46 @@ TEST_CASE("a completion in which every report counts answers nothing") {
   CHECK(database.value("select count(*) as value from dogged.tasks_live") == "1");
 }
 
+TEST_CASE("what a batch says of each attempt is recorded of that one, whatever the others come to") {
+  TestDatabase database;
+  const std::vector<TaskId> ids =
+      database.client().enqueue_many(work, {no_args, no_args, no_args, no_args, no_args, no_args});
+  const std::int64_t worker_id = add_worker(database);
+  database.claim_all_for(worker_id);
+  std::vector<Report> reports{retry(ids[0], 1h), success(ids[1]), success(ids[2]),
+                              retry(ids[3], 2h), success(ids[4]), success(ids[5])};
+  reports[0].error_message = "busy";
+  reports[0].policy = "fixed";
+  reports[1].transition = {.status = lifecycle::Status::failed,
+                           .outcome = lifecycle::Outcome::failed,
+                           .error_code = ErrorCode{"HTTP_404"},
+                           .retry_count = 2,
+                           .losses = 1};
+  reports[1].error_message = "gone";
+  reports[1].error_details_json = R"({"status": 404})";
+  reports[3].transition.outcome = lifecycle::Outcome::interrupted;
+  reports[3].transition.error_code.reset();
+  reports[3].retry_after = 2h;
+  reports[4].result_json = "17";
+  reports[5].transition = {.status = lifecycle::Status::cancelled, .outcome = lifecycle::Outcome::cancelled};
+
+  CHECK(refused(database, worker_id, reports).empty());
+  CHECK(
+      database.value(
+          "select string_agg(concat_ws(' ', a.task_id - $1, a.outcome, a.error_code, a.error_message, a.error_details, "
+          "a.policy, a.backoff_ms, a.delay_ms, a.retry_after_ms), ', ' order by a.task_id) as value "
+          "from dogged.task_attempts a",
+          db::Params{}.add(ids[0])) ==
+      R"(0 failed HTTP_503 busy fixed 3600000 3600000, 1 failed HTTP_404 gone {"status": 404}, 2 succeeded, )"
+      "3 interrupted 7200000 7200000 7200000, 4 succeeded, 5 cancelled");
+  CHECK(database.value("select string_agg(concat_ws(' ', t.id - $1, t.status, t.retry_count, t.losses, t.error_code, "
+                       "t.error_message, "
+                       "t.result), ', ' order by t.id) as value from dogged.tasks t",
+                       db::Params{}.add(ids[0])) ==
+        "0 pending 1 0 HTTP_503 busy, 1 failed 2 1 HTTP_404 gone, 2 succeeded 0 0, 3 pending 1 0, 4 succeeded 0 0 17, "
+        "5 cancelled 0 0");
+}
+
 TEST_CASE("what was on record counts no second time, with and without something to say of it") {
   TestDatabase database;
   const std::vector<TaskId> ids = database.client().enqueue_many(work, {no_args, no_args});

@@ -33,10 +33,12 @@ bool report(TestDatabase& database, std::int64_t worker_id, TaskId id, int attem
   report.id = id;
   report.attempt = attempt;
   report.started_at = report.finished_at = runtime::SteadyClock::now();
-  report.transition = {.status = status, .outcome = lifecycle::Outcome::succeeded, .retry_count = 5, .losses = 1};
+  report.transition = {.status = status, .outcome = lifecycle::Outcome::succeeded};
   if (status == lifecycle::Status::failed) {
     report.transition.outcome = lifecycle::Outcome::failed;
     report.transition.error_code = ErrorCode{"HTTP_503"};
+    report.transition.retry_count = 5;
+    report.transition.losses = 1;
     report.error_message = "order 17 is \"late\"";
     report.error_details_json = R"({"status": 503})";
   }
