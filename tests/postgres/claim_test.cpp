@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <limits>
 #include <mutex>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "claim_params.hpp"
@@ -56,6 +58,13 @@ std::set<TaskId> claimed(TestDatabase& database, std::int64_t worker_id, bool of
   return ids;
 }
 
+const EnqueueOptions in_other{.queue = "q7169"}, in_own{.queue = "q122757"};
+
+void create_queues_of_one_hash(TestDatabase& database) {
+  database.run("select dogged.create_queue('q7169'), dogged.create_queue('q122757')");
+  REQUIRE(database.value("select hashtext('q7169') = hashtext('q122757') as value") == "t");
+}
+
 /// The numbers in `args` of the tasks that ran, in their order.
 class Order {
  public:
@@ -104,10 +113,8 @@ TEST_CASE("a claim passes over what somebody has locked, and takes what he has l
 }
 
 TEST_CASE("queues whose names have the same hash are kept apart") {
-  const EnqueueOptions in_other{.queue = "q7169"}, in_own{.queue = "q122757"};
   TestDatabase database;
-  database.run("select dogged.create_queue('q7169'), dogged.create_queue('q122757')");
-  REQUIRE(database.value("select hashtext('q7169') = hashtext('q122757') as value") == "t");
+  create_queues_of_one_hash(database);
   const auto later = [](EnqueueOptions options) {
     options.delay = 1ms;
     return options;
@@ -124,6 +131,35 @@ TEST_CASE("queues whose names have the same hash are kept apart") {
                        db::Params{}.add(of_other[1])) == "t");
   CHECK(database.value("select dogged.held_of_queue('q7169', 10) as value") == "2");
   CHECK(database.value("select dogged.held_of_queue('q122757', 10) as value") == "0");
+}
+
+TEST_CASE("a worker neither sees nor puts off tasks of a queue whose name has the same hash as its own") {
+  TestDatabase database;
+  create_queues_of_one_hash(database);
+  Client client = database.client();
+  client.enqueue(work, no_args, in_other);
+  client.enqueue(work, no_args, {.queue = in_other.queue, .delay = 1h});
+
+  const auto looked_at = [&](const std::string& queue) {
+    const std::vector<std::string> queues{queue}, names{"work"};
+    const std::vector<std::int64_t> none_before{0}, all{std::numeric_limits<std::int64_t>::max()};
+    const db::Rows rows =
+        database.connection().run(sql::look, db::Params{}.add(queues).add(none_before).add(all).add(names).add(queues));
+    const db::Row found = rows.one();
+    return std::pair{found.boolean("has_ready"), found.maybe_number("due_in_ms").has_value()};
+  };
+  CHECK(looked_at(in_other.queue) == std::pair{true, true});
+  CHECK(looked_at(in_own.queue) == std::pair{false, false});
+
+  database.run("insert into dogged.circuits (name, state) values ('api', 'open')");
+  const auto put_off = [&](const std::string& queue) {
+    const std::vector<std::string> names{"work"};
+    database.connection().run(sql::put_off_ready,
+                              db::Params{}.add(queue).add(names).add(std::string{"api"}).add(std::int64_t{0}));
+    return database.value("select count(*) as value from dogged.tasks_live where next_retry_at is not null");
+  };
+  CHECK(put_off(in_own.queue) == "0");
+  CHECK(put_off(in_other.queue) == "1");
 }
 
 TEST_CASE("what was locked before all transactions that still run is claimed in its order") {
