@@ -1,4 +1,4 @@
-// See run.hpp. One thread makes all that happens, so that a schedule is followed in its order.
+// See run.hpp. One thread makes all faults, so that a schedule is followed in its order.
 #include "run.hpp"
 
 #include <algorithm>
@@ -55,27 +55,30 @@ Run::Run(RunSettings settings)
 
 RunResult Run::go(const volatile std::sig_atomic_t& interrupted) {
   for (Slot& slot : slots_) slot.worker->start();
+  Producer producer{{server_.url(), settings_.schedule.seed, settings_.tasks_per_second}};
   while (elapsed() < settings_.schedule.duration && interrupted == 0) {
     begin_due_events();
     end_due_events();
     go_on_rolling();
     for (Slot& slot : slots_) look_after(slot);
-    enqueue_due_tasks();
     note_attempts();
     std::this_thread::sleep_for(tick);
   }
-  drain(interrupted);
+  drain(producer, interrupted);
   if (interrupted != 0) return {};
   stop_workers();
   return judge();
 }
 
 /// Nothing new happens; what was begun comes to its end.
-void Run::drain(const volatile std::sig_atomic_t& interrupted) {
+void Run::drain(Producer& producer, const volatile std::sig_atomic_t& interrupted) {
   log("no more faults");
   for (const Active& active : std::exchange(active_, {})) end(active.event);
   rolling_.clear();
   for (Slot& slot : slots_) slot.worker->proxy().heal();
+  producer.stop();  // now that the server is back
+  evidence_.enqueued = producer.enqueued();
+  evidence_.in_doubt = producer.in_doubt();
   const auto until = Clock::now() + longest_drain;
   while (interrupted == 0 && Clock::now() < until &&
          database_.value("select exists (select from dogged.tasks_live) as value") == "t") {
@@ -268,26 +271,7 @@ void Run::judge_exit(Slot& slot, int status) {
                     std::to_string(status) + ", unasked; see " + slot.worker->log().string());
 }
 
-// ---- tasks ---------------------------------------------------------------------------------------------------------
-
-void Run::enqueue_due_tasks() {
-  const std::int64_t due = elapsed().count() * settings_.tasks_per_second / 1000;
-  if (due < next_key_) return;
-  const std::int64_t first = std::exchange(next_key_, due + 1);
-  enqueue(first, due);
-}
-
-void Run::enqueue(std::int64_t first, std::int64_t last) {
-  std::vector<NewTask> tasks;
-  for (std::int64_t key = first; key <= last; ++key) tasks.push_back(planned_task(settings_.schedule.seed, key));
-  try {
-    if (!client_) client_.emplace(server_.url());
-    std::int64_t key = first;
-    for (TaskId id : client_->enqueue_many(tasks)) evidence_.enqueued[key++] = id;
-  } catch (const DatabaseError&) {  // it may have been done, and nobody asks again
-    for (std::int64_t key = first; key <= last; ++key) evidence_.in_doubt.push_back(key);
-  }
-}
+// ---- evidence -------------------------------------------------------------------------------------------------------
 
 void Run::note_attempts() {
   if (away_since_ || Clock::now() < noted_at_ + between_looks) return;

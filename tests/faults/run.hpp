@@ -12,10 +12,9 @@
 #include <string>
 #include <vector>
 
-#include <dogged/client.hpp>
-
 #include "checker.hpp"
 #include "database.hpp"
+#include "producer.hpp"
 #include "schedule.hpp"
 #include "server.hpp"
 #include "worker_slot.hpp"
@@ -56,7 +55,7 @@ class Run {
     std::optional<Clock::time_point> start_at = {};  ///< it has ended, and the next process starts then
   };
 
-  void drain(const volatile std::sig_atomic_t& interrupted);
+  void drain(Producer& producer, const volatile std::sig_atomic_t& interrupted);
   void stop_workers();
   RunResult judge();
 
@@ -71,8 +70,6 @@ class Run {
 
   void look_after(Slot& slot);
   void judge_exit(Slot& slot, int status);
-  void enqueue_due_tasks();
-  void enqueue(std::int64_t first, std::int64_t last);
   void note_attempts();
 
   [[nodiscard]] milliseconds elapsed() const;
@@ -84,7 +81,6 @@ class Run {
   Server server_;
   Database database_;
   std::vector<Slot> slots_;
-  std::optional<Client> client_;
   std::ofstream log_;
   const Clock::time_point started_;
   const TimeUs started_us_;
@@ -95,7 +91,6 @@ class Run {
   std::optional<pid_t> rolling_process_;  ///< that was asked to stop
   std::optional<TimeUs> away_since_;
 
-  std::int64_t next_key_ = 1;
   Clock::time_point noted_at_;
   Evidence evidence_;
   std::vector<std::string> broken_;

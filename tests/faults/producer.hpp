@@ -1,0 +1,47 @@
+// Enqueues the tasks of a run at a steady rate, on a thread of its own: a call that is repeated until the server is
+// back holds up nothing of the schedule.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <dogged/client.hpp>
+
+namespace dogged::faults {
+
+class Producer {
+ public:
+  struct Settings {
+    std::string url;
+    std::uint64_t seed = 0;  ///< of the tasks
+    int tasks_per_second = 40;
+  };
+
+  /// Begins at once.
+  explicit Producer(Settings settings);
+
+  /// Ends it, after the call under way. What it has enqueued is final then.
+  void stop();
+
+  /// By key, what it was told of, and the keys whose enqueue was not answered in the end. Only after stop().
+  [[nodiscard]] const std::map<std::int64_t, TaskId>& enqueued() const noexcept { return enqueued_; }
+  [[nodiscard]] const std::vector<std::int64_t>& in_doubt() const noexcept { return in_doubt_; }
+
+ private:
+  void run(const std::stop_token& stop);
+  void enqueue(std::int64_t first, std::int64_t last);
+
+  const Settings settings_;
+  std::optional<Client> client_;
+  std::map<std::int64_t, TaskId> enqueued_;
+  std::vector<std::int64_t> in_doubt_;
+  std::jthread thread_;  // last: it uses all of the above
+};
+
+}  // namespace dogged::faults
