@@ -92,7 +92,23 @@ Worker::Worker(WorkerSettings settings, Definitions definitions, std::shared_ptr
       stop_(stop) {
   require_sound(settings_);
   if (settings_.queues.empty()) settings_.queues = queues_of(*definitions_, settings_.default_concurrency);
-  db::Connection connection{settings_.database};
+  Session database{settings_.database, "registration", log_};
+  std::optional<std::int64_t> previous_lease = settings_.previous_lease;
+  is_again_ = previous_lease.has_value();
+  while (!lease_) {
+    try {
+      begin(database.connection(), previous_lease);
+      database.succeeded();
+    } catch (const DatabaseError& error) {
+      if (!is_again_) throw;
+      database.recover_from(error, {});
+      if (stop_.wait(milliseconds{0})) lease_ = std::make_shared<Lease>(0, settings_.lease, SteadyClock::now());
+    }
+  }
+}
+
+/// Where this fails after it has registered, `previous_lease` is the one that it has by then.
+void Worker::begin(db::Connection& connection, std::optional<std::int64_t>& previous_lease) {
   try {
     require_usable(connection);
     const db::Rows limits = connection.run(sql::read_settings);
@@ -100,11 +116,14 @@ Worker::Worker(WorkerSettings settings, Definitions definitions, std::shared_ptr
     limits_.max_error_message_bytes = static_cast<std::size_t>(limits.one().number("max_error_message_bytes"));
     connection.run(sql::make_partitions);
 
-    const auto registered = register_worker(connection, row(), *definitions_, std::nullopt, stop_, *log_);
+    const auto registered = register_worker(connection, row(), *definitions_, previous_lease, stop_, *log_);
+    if (registered) {
+      previous_lease = registered->worker_id;
+      publish_definitions(connection, *definitions_, row(), *log_);
+    }
     const Registration registration = registered.value_or(Registration{});
-    lease_ = std::make_shared<Lease>(registration.worker_id, settings_.lease, registration.asked_at);
     clock_offset_ = registration.clock;
-    if (registered) publish_definitions(connection, *definitions_, row(), *log_);
+    lease_ = std::make_shared<Lease>(registration.worker_id, settings_.lease, registration.asked_at);
   } catch (const DatabaseError& error) {
     if (!migrate::is_missing_right(error)) throw;
     // complete_in is for workers alone: who may use it may do the rest.

@@ -11,8 +11,10 @@
 // handlers, writes nothing until the database has said whether the lease was ended, and goes on as a new incarnation.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,6 +44,8 @@ struct WorkerSettings {
   int max_abandoned_threads = 10;          ///< a worker that carries more restarts
   milliseconds poll_interval{10'000};      ///< how long the claimer waits at most without a notification
   bool poll_only = false;                  ///< no LISTEN and no session state: for a transaction pooler in between
+  /// The lease of this process before it started itself anew: it ends, and a database that is away is waited for.
+  std::optional<std::int64_t> previous_lease = {};
   db::HostClock clock = std::chrono::system_clock::now;  ///< compared with the server's, for `dogged doctor`
 };
 
@@ -56,8 +60,9 @@ struct ShutdownResult {
 
 class Worker {
  public:
-  /// Connects, checks the schema, publishes the task definitions and registers. Throws ConnectionError, DatabaseError,
-  /// SchemaMismatch, InvalidInput (a name that is in use, a lease that is too short). `stop` must outlive it.
+  /// Connects, checks the schema, registers and publishes the task definitions. Throws ConnectionError, DatabaseError,
+  /// SchemaMismatch, InvalidInput (a name that is in use, a lease that is too short); where there is a previous lease
+  /// not the first two, but tries until it works or `stop` is readable. `stop` must outlive it.
   Worker(WorkerSettings settings, Definitions definitions, std::shared_ptr<spdlog::logger> log, const WakeFd& stop);
   ~Worker();
 
@@ -74,6 +79,7 @@ class Worker {
 
   [[nodiscard]] Session session(const std::string& service,
                                 milliseconds longest_backoff = std::chrono::seconds{5}) const;
+  void begin(db::Connection& connection, std::optional<std::int64_t>& previous_lease);
   [[nodiscard]] bool register_again();
   [[nodiscard]] Event wait_for_event();
   void wait_until_decided();

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
+#include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <linux/close_range.h>
@@ -88,11 +90,15 @@ void configure_retries(runtime::Definitions& definitions, const std::optional<st
 
 /// Replaces this process by a new one of the same program, arguments and process id, which ends the threads that
 /// nothing else can end. Whatever files and connections handlers left open are closed.
-void start_anew(char** argv, spdlog::logger& log) {
+void start_anew(char** argv, std::int64_t lease, spdlog::logger& log) {
   log.warn("starting anew");
   log.flush();
   (void)::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
-  ::execv("/proc/self/exe", argv);
+  std::string variable = std::string{runtime::previous_lease_variable} + "=" + std::to_string(lease);
+  std::vector<char*> environment;  // in a copy: handlers that were given up may be reading the one that there is
+  for (char** entry = ::environ; *entry != nullptr; ++entry) environment.push_back(*entry);
+  environment.insert(environment.end(), {variable.data(), nullptr});
+  ::execve("/proc/self/exe", argv, environment.data());
   log.error("cannot start anew: {}; ending instead", std::strerror(errno));
 }
 
@@ -135,7 +141,7 @@ int run(int argc, char** argv, const ExceptionMapper& exceptions) {
   runtime::Worker worker{std::move(options.settings), std::move(definitions), log, stop};
   const ExitGuard guard;
   const runtime::ShutdownResult result = worker.run();
-  if (result.restart && !stop.wait(std::chrono::milliseconds{0})) start_anew(argv, *log);
+  if (result.restart && !stop.wait(std::chrono::milliseconds{0})) start_anew(argv, worker.id(), *log);
   if (result.carries_threads) {
     log->flush();
     std::_Exit(static_cast<int>(ExitCode::ok));  // handlers still run: destructors would take away what they use

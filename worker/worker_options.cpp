@@ -1,7 +1,11 @@
 // See worker_options.hpp.
 #include "worker_options.hpp"
 
+#include <charconv>
+#include <cstdlib>
 #include <iostream>
+#include <string_view>
+#include <system_error>
 
 #include <CLI/CLI.hpp>
 #include <unistd.h>
@@ -45,6 +49,21 @@ constexpr const char* footer =
     "Exit codes: 0 stopped on request, 2 a mistake on the command line, in a TASK_REGISTER or in the settings of "
     "retries, 3 the database cannot be "
     "reached, 4 the schema is missing, older or newer, 5 the database refused.";
+
+/// Whatever a handler starts is not to inherit it.
+std::optional<std::int64_t> take_previous_lease() {
+  const char* const value = std::getenv(previous_lease_variable);
+  if (value == nullptr) return std::nullopt;
+  const std::string_view text{value};
+  std::int64_t id = 0;
+  if (const auto [end, error] = std::from_chars(text.begin(), text.end(), id);
+      error != std::errc{} || end != text.end()) {
+    throw InvalidInput(std::string{previous_lease_variable} + " is \"" + value + "\", which is no worker's id",
+                       "unset it: a worker that starts itself anew sets it for the next");
+  }
+  ::unsetenv(previous_lease_variable);
+  return id;
+}
 
 /// `name` names the option in messages.
 milliseconds duration_option(const std::string& name, const std::string& text, milliseconds least, milliseconds most) {
@@ -148,6 +167,7 @@ std::optional<int> parse_worker_options(int argc, char** argv, WorkerOptions& op
     throw InvalidInput("--max-abandoned-threads is " + std::to_string(settings.max_abandoned_threads) +
                        "; it must be 0 to 10000");
   }
+  settings.previous_lease = take_previous_lease();
   require_sound(settings);
   db::require_schema_name(settings.database.schema);
   settings.database.application_name = "dogged worker";

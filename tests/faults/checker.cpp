@@ -155,6 +155,12 @@ void check_histories(const Evidence& evidence, const AttemptsOf& attempts, Compl
 
 // ---- leases --------------------------------------------------------------------------------------------------------
 
+/// Its process was replaced by a new one, which has the same id and ends the lease of the one before.
+bool has_begun_anew(const WorkerRow& worker, const std::map<std::int64_t, WorkerRow>& workers) {
+  return std::any_of(workers.upper_bound(worker.id), workers.end(),
+                     [&](const auto& later) { return later.second.pid == worker.pid; });
+}
+
 void check_leases(const Evidence& evidence, Complaints& complaints) {
   for (const AttemptRow& row : evidence.attempts) {
     const auto found = evidence.workers.find(row.worker_id);
@@ -172,7 +178,7 @@ void check_leases(const Evidence& evidence, Complaints& complaints) {
     if (!worker.lease_ended_at || row.finished_at < *worker.lease_ended_at) {
       complaints.push_back(name_of(row) + " was declared lost before the lease of worker " + std::to_string(worker.id) +
                            " was ended");
-    } else if (*worker.lease_ended_at < worker.lease_until) {
+    } else if (*worker.lease_ended_at < worker.lease_until && !has_begun_anew(worker, evidence.workers)) {
       complaints.push_back("the lease of worker " + std::to_string(worker.id) + " was ended before it had lapsed");
     }
   }

@@ -205,6 +205,8 @@ TEST_CASE("a worker that goes on after its end is seen, and one that is declared
   SECTION("a lease that had not lapsed") {
     run.workers[20].lease_until = 14 * second;
     CHECK(complains(run, "the lease of worker 20 was ended before it had lapsed"));
+    run.workers[21] = {21, 20, 100 * second, {}, {}};
+    CHECK(broken_promises(run).empty());  // by its own process, which has begun anew
   }
   SECTION("a worker that nobody knows") {
     run.workers.erase(20);

@@ -459,6 +459,32 @@ TEST_CASE("a handler that never heeds its stop token is ended without it", "[sce
   CHECK(stage.broken_promises() == "none");
 }
 
+TEST_CASE("a worker that begins anew while the server is away waits for it, and takes its tasks and its name over",
+          "[scenario]") {
+  Stage stage;
+  WorkerSlot& worker = stage.start_worker(with_long_lease({"--max-abandoned-threads", "0"}));
+  const TaskId task = stage.enqueue(deaf, {.runs_ms = 60'000, .failures = 1});
+  const TaskId other = stage.enqueue(slow, {.gate = stage.gate()});
+  REQUIRE(stage.has_started(other, 1));
+  const auto has_logged = [&](const char* part) {
+    return eventually([&] { return !line_with(worker.log_of_process(), part).empty(); });
+  };
+  REQUIRE(has_logged("it restarts"));  // when the other task has had its grace of 2 s
+  REQUIRE(eventually([&] { return stage.history_of(task) == "1 timed_out true"; }));
+  Stage::server().stop(SIGQUIT);
+  REQUIRE(has_logged("starting anew"));
+  REQUIRE(has_logged("registration: cannot connect"));
+  stage.open_gate();
+  Stage::server().start();
+  REQUIRE(stage.all_ended());  // long before its first lease would have lapsed
+  CHECK(stage.status_of(task) == "succeeded");
+  CHECK(stage.status_of(other) == "succeeded");
+  CHECK(stage.incarnations_of(worker) == 2);
+  CHECK(!worker.process().has_ended());
+  CHECK(worker.stop() == 0);
+  CHECK(stage.broken_promises() == "none");
+}
+
 TEST_CASE("a worker with too many threads that never end begins anew in the same process, and burns no attempt",
           "[scenario]") {
   Stage stage;
