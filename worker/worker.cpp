@@ -138,7 +138,8 @@ std::int64_t Worker::id() const { return lease_->id(); }
 
 Session Worker::session(const std::string& service, milliseconds longest_backoff) const {
   db::Settings settings = settings_.database;
-  if (!settings_.poll_only) settings.statement_timeout = statement_timeout(settings_, service);
+  settings.statement_timeout = statement_timeout(settings_, service);
+  settings.pooled = settings_.poll_only;
   return {std::move(settings), service, log_, longest_backoff};
 }
 

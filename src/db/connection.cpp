@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <stdexcept>
 #include <string_view>
@@ -169,6 +170,29 @@ bool is_of_preparing(const pqxx::sql_error& error) {
          error.sqlstate() == duplicate_prepared_statement;
 }
 
+/// What Settings::statement_timeout speaks of, for the rest of the "session", or of the transaction ("local").
+std::string set_up_text(std::chrono::milliseconds timeout, const std::string& scope) {
+  const std::string ms = std::to_string(timeout.count());
+  // idle_in_transaction…: a process that is frozen in a transaction, between two statements that follow each other at
+  // once, does not keep its locks from others. client_connection_check_interval: the server notices within a second
+  // when this end was cut off in the middle of a statement. tcp_user_timeout: nor does it wait longer for this end to
+  // take an answer, which it may hold locks for. The last three are for plans: those that are made once, perhaps while
+  // the tables are empty, and kept when they have millions of rows, and those that are made each time, by statistics
+  // that may be of when a table was empty: docs/decisions/0005.
+  std::string text;
+  for (const auto& [name, value] :
+       std::initializer_list<std::pair<std::string, std::string>>{{"statement_timeout", ms},
+                                                                  {"idle_in_transaction_session_timeout", "1000"},
+                                                                  {"client_connection_check_interval", "1000"},
+                                                                  {"tcp_user_timeout", ms},
+                                                                  {"plan_cache_mode", "force_generic_plan"},
+                                                                  {"enable_seqscan", "off"},
+                                                                  {"jit", "off"}}) {
+    text += "set " + scope + " " + name + " = " + value + "; ";
+  }
+  return text;
+}
+
 /// Runs `work`, turning what pqxx throws into dogged's errors.
 template <class Work>
 decltype(auto) translated(std::string_view doing, const pqxx::connection& connection, Work&& work) {
@@ -235,7 +259,7 @@ class Connection::Impl {
 
   pqxx::result run(pqxx::transaction_base& transaction, const Statement& statement, const Params& params) {
     Text& text = text_of(statement);
-    if (!session_is_set_up) return execute(transaction, text.sql, params);
+    if (set_up != SetUp::session) return execute(transaction, text.sql, params);
     try {
       return run_prepared(transaction, text, params);
     } catch (const pqxx::sql_error& error) {
@@ -246,7 +270,15 @@ class Connection::Impl {
 
   /// In a transaction of its own, which may begin anew.
   pqxx::result run_alone(const Statement& statement, const Params& params) {
-    if (Text& text = text_of(statement); !session_is_set_up && settings.prepares && std::exchange(text.was_run, true)) {
+    if (set_up == SetUp::each_transaction) {
+      pqxx::work transaction{*connection};
+      set_up_transaction(transaction);
+      pqxx::result result = run(transaction, statement, params);
+      transaction.commit();
+      return result;
+    }
+    if (Text& text = text_of(statement);
+        set_up == SetUp::nothing && settings.prepares && std::exchange(text.was_run, true)) {
       try {
         pqxx::nontransaction transaction{*connection};
         return run_prepared(transaction, text, params);
@@ -257,6 +289,14 @@ class Connection::Impl {
     }
     pqxx::nontransaction transaction{*connection};
     return run(transaction, statement, params);
+  }
+
+  /// SET LOCAL, which is no state of the session and no query, so that the isolation can still be chosen after it.
+  void set_up_transaction(pqxx::transaction_base& transaction) const {
+    if (set_up == SetUp::session) return;
+    transaction.exec(set_up == SetUp::each_transaction ? set_up_text(settings.statement_timeout, "local")
+                                                       : "set local idle_in_transaction_session_timeout = " +
+                                                             std::to_string(settings.idle_in_transaction.count()));
   }
 
  private:
@@ -294,7 +334,7 @@ class Connection::Impl {
   int socket = -1;  // for abort(): libpq may close its own at any time, and the number may be another's then
   std::unique_ptr<pqxx::connection> connection;
   std::unordered_map<std::string, Text> texts;  // by the names of the statements
-  bool session_is_set_up = false;
+  enum class SetUp { nothing, session, each_transaction } set_up = SetUp::nothing;
   std::unique_ptr<pqxx::work> open_transaction;
   std::map<std::string, std::unique_ptr<Subscription>> subscriptions;  // after the connection: they leave it first
 };
@@ -324,11 +364,7 @@ void Connection::begin() {
   const Impl::Busy busy{*impl_};
   translated("begin", *impl_->connection, [&] {
     auto transaction = std::make_unique<pqxx::work>(*impl_->connection);
-    // SET LOCAL, which is no state of the session and no query, so that the isolation can still be chosen after it.
-    if (!impl_->session_is_set_up) {
-      transaction->exec("set local idle_in_transaction_session_timeout = " +
-                        std::to_string(impl_->settings.idle_in_transaction.count()));
-    }
+    impl_->set_up_transaction(*transaction);
     impl_->open_transaction = std::move(transaction);
   });
 }
@@ -386,22 +422,17 @@ std::vector<Notification> Connection::wait(std::chrono::nanoseconds timeout, int
 void Connection::abort() noexcept { (void)::shutdown(impl_->socket, SHUT_RDWR); }
 
 void Connection::set_up_session() {
-  if (impl_->settings.statement_timeout.count() == 0) return;
-  // idle_in_transaction…: a process that is frozen in a transaction, between two statements that follow each other at
-  // once, does not keep its locks from others. client_connection_check_interval: the server notices within a second
-  // when this end was cut off in the middle of a statement. tcp_user_timeout: nor does it wait longer for this end to
-  // take an answer, which it may hold locks for. The last three are for plans that are made once, perhaps while the
-  // tables are empty, and kept when they have millions of rows: docs/decisions/0005.
-  const std::string timeout = std::to_string(impl_->settings.statement_timeout.count());
-  const std::string text = "select set_config('statement_timeout', '" + timeout +
-                           "', false), set_config('idle_in_transaction_session_timeout', '1000', false), "
-                           "set_config('client_connection_check_interval', '1000', false), "
-                           "set_config('tcp_user_timeout', '" +
-                           timeout +
-                           "', false), set_config('plan_cache_mode', 'force_generic_plan', false), "
-                           "set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false)";
-  (void)run({"set up the session", text});
-  impl_->session_is_set_up = true;
+  const Settings& settings = impl_->settings;
+  if (settings.statement_timeout.count() == 0) return;
+  if (settings.pooled) {
+    impl_->set_up = Impl::SetUp::each_transaction;
+    return;
+  }
+  const Impl::Busy busy{*impl_};
+  translated("set up the session", *impl_->connection, [&] {
+    pqxx::nontransaction{*impl_->connection}.exec(set_up_text(settings.statement_timeout, "session"));
+  });
+  impl_->set_up = Impl::SetUp::session;
 }
 
 bool Connection::is_closed_by_server() const noexcept {

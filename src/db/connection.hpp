@@ -32,9 +32,11 @@ struct Settings {
   std::string application_name = "dogged";
   /// After set_up_session: a statement that takes longer is cancelled (57014), a transaction in which nothing was asked
   /// for a second ends with its connection, and so does one whose answers are not taken for that long; each statement
-  /// is prepared and planned once, by indexes. 0: none of it, and nothing of the session's state is set, so that a
-  /// transaction pooler may stand in between.
+  /// is prepared and planned once, by indexes. 0: none of it, and nothing of the session's state is set.
   std::chrono::milliseconds statement_timeout{0};
+  /// A transaction pooler may stand in between: what statement_timeout speaks of is set in each transaction anew, and
+  /// each statement is planned each time, by indexes all the same.
+  bool pooled = false;
   /// Without set_up_session: a statement that run() runs in a transaction of its own is prepared when it is run
   /// again. Where a pooler turns out to stand in between, which gives each transaction another session, or where a
   /// table was changed, the connection goes on without that, and settings() says false.
@@ -184,7 +186,8 @@ class Connection {
   /// Waits until a notification arrives, `wake_fd` (an eventfd) is readable, or the time is over; gives what arrived.
   std::vector<Notification> wait(std::chrono::nanoseconds timeout, int wake_fd);
 
-  /// Makes the session what Settings::statement_timeout speaks of. Throws as run does.
+  /// Makes the session, or where `pooled` each transaction from here on, what Settings::statement_timeout speaks of.
+  /// Throws as run does.
   void set_up_session();
 
   /// From any thread, while the connection lives: breaks it, so that whoever waits for an answer gets ConnectionError.

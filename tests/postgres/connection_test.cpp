@@ -34,6 +34,22 @@ TEST_CASE("the server ends a transaction whose client has vanished, and its lock
   CHECK_THROWS_AS(vanished.transaction(hold_lock), ConnectionError);
 }
 
+TEST_CASE("behind a pooler each transaction is set up as a session would be") {
+  TestDatabase database;
+  db::Settings settings = database.settings();
+  settings.statement_timeout = 1s;
+  settings.pooled = true;
+  db::Connection connection{settings};
+  constexpr std::string_view text =
+      "select concat_ws(' ', current_setting('statement_timeout'), current_setting('enable_seqscan')) as set";
+  CHECK(connection.run({"before", text}).one().text("set") == "0 on");
+  connection.set_up_session();
+  CHECK(connection.run({"alone", text}).one().text("set") == "1s off");
+  connection.transaction([&] { CHECK(connection.run({"in a transaction", text}).one().text("set") == "1s off"); });
+  CHECK(test::error_of<DatabaseError>([&] { connection.run({"sleep", "select pg_sleep(20)"}); }).sqlstate() == "57014");
+  CHECK(connection.run({"alone again", text}).one().text("set") == "1s off");
+}
+
 namespace {
 
 constexpr db::Statement probe{"probe", "select 1 as n"};

@@ -342,6 +342,7 @@ TEST_CASE("a worker goes on when a table was changed after its statements were p
 }
 
 TEST_CASE("a worker reads no table from one end to the other, also when it began with empty ones") {
+  const bool poll_only = GENERATE(false, true);
   TestDatabase database;
   const auto does_nothing = registered(work, [](Context&, const nlohmann::json&) {});
   const auto count_scans = [&] {
@@ -353,7 +354,7 @@ TEST_CASE("a worker reads no table from one end to the other, also when it began
   database.script("analyze dogged.tasks_live");
   const std::string before = count_scans();
   {
-    RunningWorker worker{database, {does_nothing}};
+    RunningWorker worker{database, {does_nothing}, {.poll_interval = 20ms, .poll_only = poll_only}};
     const std::vector<TaskId> ids = client.enqueue_many(work, std::vector<nlohmann::json>(2000, no_args));
     REQUIRE(eventually([&] { return database.status_of(ids.back()) == "succeeded"; }));
   }
