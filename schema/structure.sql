@@ -1187,9 +1187,9 @@ COMMENT ON FUNCTION dogged.mistake_in_tags(tags text[]) IS 'Internal: what is wr
 
 CREATE FUNCTION dogged.moment_ago(claimed_at timestamp with time zone, microseconds bigint) RETURNS timestamp with time zone
     LANGUAGE sql STABLE
-    RETURN GREATEST(claimed_at, (now() - ((microseconds)::double precision * '00:00:00.000001'::interval)));
+    RETURN GREATEST(claimed_at, (statement_timestamp() - ((microseconds)::double precision * '00:00:00.000001'::interval)));
 
-COMMENT ON FUNCTION dogged.moment_ago(claimed_at timestamp with time zone, microseconds bigint) IS 'Internal: now() less microseconds, but not before claimed_at: when something happened that a worker timed after its claim.';
+COMMENT ON FUNCTION dogged.moment_ago(claimed_at timestamp with time zone, microseconds bigint) IS 'Internal: statement_timestamp() less microseconds, but not before claimed_at: when something happened that a worker timed after its claim.';
 
 CREATE FUNCTION dogged.nearest_queues(name text) RETURNS text
     LANGUAGE plpgsql STABLE

@@ -49,9 +49,9 @@ with own as (
          error_code = coalesce(r.error_code, t.error_code),
          error_message = case when r.error_code is null then t.error_message else r.error_message end,
          (next_retry_at, deferred, ready_position) =
-           (select due.at, due.at > now(),
+           (select due.at, due.at > statement_timestamp(),
                    case when r.delay_ms = 0 then dogged.place_in_front()
-                        when due.at > now() then t.ready_position
+                        when due.at > statement_timestamp() then t.ready_position
                         else nextval('dogged.tasks_id_seq') end
               from (select dogged.moment_ago(t.claimed_at, r.finished_us_ago) + r.delay_ms * interval '1 millisecond' as at) due)
     from (select *

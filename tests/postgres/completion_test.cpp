@@ -207,6 +207,21 @@ TEST_CASE("what a batch says of each attempt is recorded of that one, whatever t
         "5 cancelled 0 0");
 }
 
+TEST_CASE("an attempt does not end before its report says, however long its transaction has been open") {
+  TestDatabase database;
+  const std::vector<TaskId> ids = database.client().enqueue_many(work, {no_args, no_args});
+  const std::int64_t worker_id = add_worker(database);
+  database.claim_all_for(worker_id);
+  std::string before;
+  database.connection().transaction([&] {  // as a rescuer's
+    database.run("select pg_sleep(0.05)");
+    before = database.value("select clock_timestamp()::text as value");
+    CHECK(refused(database, worker_id, {success(ids[0]), retry(ids[1], 1h)}).empty());
+  });
+  CHECK(database.value("select bool_and(finished_at >= $1::timestamptz) as value from dogged.task_attempts",
+                       db::Params{}.add(before)) == "t");
+}
+
 TEST_CASE("what was on record counts no second time, with and without something to say of it") {
   TestDatabase database;
   const std::vector<TaskId> ids = database.client().enqueue_many(work, {no_args, no_args});
