@@ -1,16 +1,18 @@
 -- Ends claimed tasks that were not started before their expires_at: task $2[i], attempt $3[i]. No attempt is spent. Fenced as
--- release.sql is, and by the claim session $4. One whose cancellation was requested meanwhile is cancelled. Of those that it
+-- release.sql is, its plan pinned as there, and by the claim session $4. One whose cancellation was requested meanwhile is cancelled. Of those that it
 -- does not give back the time is not over by the database's clock, or they are locked, or not held any more.
 with session as materialized (
   select from dogged.workers where id = $1::bigint and claim_session = $4::bigint for key share
 ), held as materialized (
-  select t.id
-    from unnest($2::bigint[], $3::int[]) as given (id, attempt)
-    join dogged.tasks_live t on t.id = given.id and t.attempt = given.attempt
-   where t.worker_id = $1::bigint and t.status = 'running' and t.expires_at <= clock_timestamp()
-     and exists (select from session)
-   order by t.id
-     for update of t skip locked
+  select found.id
+    from (select * from unnest($2::bigint[], $3::int[]) as given (id, attempt) order by id) given
+   cross join lateral (
+     select t.id
+       from dogged.tasks_live t
+      where t.id = given.id and t.attempt = given.attempt and t.worker_id = $1::bigint
+        and case when t.status = 'running' then t.expires_at <= clock_timestamp() end  -- not by the index of expires_at
+        for update skip locked) found
+   where exists (select from session)
 ), removed as (
   delete from dogged.tasks_live t where t.id = any (array(select id from held)) returning t.*
 )

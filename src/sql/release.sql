@@ -1,15 +1,18 @@
 -- Gives back claimed tasks that were never started: no attempt is spent. Fenced as complete.sql is, and by the claim session
 -- $4: the same attempt may have been claimed again since. What is locked by somebody is left as it is.
+-- The lateral subquery pins the plan: each row is looked up by its key, in the order of ids. A join may meet each task with each that is
+-- given, where the table was empty when it was planned (docs/decisions/0001).
 with session as materialized (
   select from dogged.workers where id = $1::bigint and claim_session = $4::bigint for key share
 ), held as materialized (
-  select t.id
-    from unnest($2::bigint[], $3::int[]) as given (id, attempt)
-    join dogged.tasks_live t on t.id = given.id and t.attempt = given.attempt
-   where t.worker_id = $1::bigint and t.status = 'running'
-     and exists (select from session)
-   order by t.id
-     for update of t skip locked
+  select found.id
+    from (select * from unnest($2::bigint[], $3::int[]) as given (id, attempt) order by id) given
+   cross join lateral (
+     select t.id
+       from dogged.tasks_live t
+      where t.id = given.id and t.attempt = given.attempt and t.worker_id = $1::bigint and t.status = 'running'
+        for update skip locked) found
+   where exists (select from session)
 )
 update dogged.tasks_live t
    set status = 'pending', attempt = t.attempt - 1, worker_id = null, claimed_at = null,

@@ -7,8 +7,7 @@ with session as materialized (
     from dogged.tasks_live t
    where t.id = any (array(select unnest(c.task_ids) from dogged.claims c where c.worker_id = $1::bigint))
      and t.worker_id = $1::bigint and t.status = 'running' and exists (select from session)
-     and not exists (select from unnest($2::bigint[], $3::int[]) as held (id, attempt)
-                      where held.id = t.id and held.attempt = t.attempt)
+     and (t.id, t.attempt) not in (select held.id, held.attempt from unnest($2::bigint[], $3::int[]) as held (id, attempt))
 ), free as materialized (
   select t.id
     from dogged.tasks_live t

@@ -128,15 +128,27 @@ std::string array_of(std::size_t size, const std::string& element) {
 /// table now. Behind a pooler (--poll-only) it is made each time.
 enum class Planned { while_empty, while_full, each_time };
 
-void prepare(TestDatabase& database, Planned planned) {
+void prepare(TestDatabase& database, Planned planned, const db::Statement& statement, const std::string& nothing) {
   if (planned != Planned::each_time) database.run("analyze dogged.tasks_live");
   database.run(std::string{"set plan_cache_mode = "} +
                (planned == Planned::each_time ? "force_custom_plan" : "force_generic_plan"));
   database.run("set enable_seqscan = off");
-  database.run("prepare complete as " + std::string{sql::complete.text});
-  std::string none;
-  for (int i = 0; i < 29; ++i) none += ", '{}'";
-  database.run("execute complete (0" + none + ")");
+  database.run("prepare planned as " + std::string{statement.text});
+  database.run("execute planned (" + nothing + ")");
+}
+
+/// The most rows that a part of the plan of what was prepared gave or passed over.
+std::int64_t most_rows_with(TestDatabase& database, const std::string& parameters) {
+  const db::Rows rows = database.run("explain (analyze, format json) execute planned (" + parameters + ")");
+  return most_rows(nlohmann::json::parse(rows.one().text("QUERY PLAN")).at(0).at("Plan"));
+}
+
+/// `, '{…}'` with element(from) … element(to - 1).
+template <class Element>
+std::string list(std::size_t from, std::size_t to, Element element) {
+  std::string text;
+  for (std::size_t i = from; i < to; ++i) text += (i == from ? "" : ",") + std::to_string(element(i));
+  return ", '{" + text + "}'";
 }
 
 /// What autovacuum has found when a queue was drained: a table of many pages with hardly a row.
@@ -437,19 +449,16 @@ TEST_CASE("a completion reads the rows of its tasks and no others, whatever the 
   constexpr std::size_t size = 200;  // half of them retries
   TestDatabase database;
   const Planned planned = GENERATE(Planned::while_empty, Planned::while_full, Planned::each_time);
-  if (planned == Planned::while_empty) prepare(database, planned);
+  std::string nothing = "0";
+  for (int i = 0; i < 29; ++i) nothing += ", '{}'";
+  if (planned == Planned::while_empty) prepare(database, planned, sql::complete, nothing);
   if (planned == Planned::each_time) fill_and_empty(database);
   const std::vector<TaskId> ids = database.client().enqueue_many(work, std::vector<nlohmann::json>(5 * size, no_args));
   const std::int64_t worker_id = add_worker(database);
   database.claim_all_for(worker_id);
-  if (planned != Planned::while_empty) prepare(database, planned);
+  if (planned != Planned::while_empty) prepare(database, planned, sql::complete, nothing);
 
   // A quarter has nothing to say, a quarter a result, and the others run again.
-  const auto list = [](std::size_t from, std::size_t to, auto element) {
-    std::string text;
-    for (std::size_t i = from; i < to; ++i) text += (i == from ? "" : ",") + std::to_string(element(i));
-    return ", '{" + text + "}'";
-  };
   const auto id = [&](std::size_t i) { return ids[i]; };
   const auto half = [](const std::string& element) { return ", " + array_of(size / 2, element); };
   const auto quarter = [](const std::string& element) { return ", " + array_of(size / 4, element); };
@@ -461,11 +470,7 @@ TEST_CASE("a completion reads the rows of its tasks and no others, whatever the 
   const std::string retried = list(size / 2, size, id) + half("1") + half("2") + half("1") + half("failed") +
                               half("1") + half("0") + half("HTTP_503") + none + none + half("fixed") + half("1") +
                               half("1") + none;
-  const db::Rows rows = database.run("explain (analyze, format json) execute complete (" + std::to_string(worker_id) +
-                                     ended + retried + ")");
-  const nlohmann::json explained = nlohmann::json::parse(rows.one().text("QUERY PLAN"));
-
-  CHECK(most_rows(explained.at(0).at("Plan")) <= std::int64_t{size});
+  CHECK(most_rows_with(database, std::to_string(worker_id) + ended + retried) <= std::int64_t{size});
   CHECK(database.value("select count(*) as value from dogged.tasks_live where retry_count = 1") ==
         std::to_string(size / 2));
   CHECK(database.value("select count(*) as value from dogged.tasks where status = 'succeeded'") ==
@@ -506,4 +511,28 @@ TEST_CASE("a report that is sent again because the connection broke ends its tas
   CHECK(database.history_of(expired) == "1 failed false");
   CHECK(database.value("select count(*) as value from dogged.tasks where name = 'scripted'") == "6");
   waiting.open();
+}
+
+TEST_CASE(
+    "what gives claimed tasks back, puts them off or ends them reads their rows and no others, as a completion does") {
+  constexpr std::size_t size = 200;
+  const auto& [statement, waits, become] =
+      GENERATE(table<const db::Statement*, bool, std::string>({{&sql::release, false, "status = 'pending'"},
+                                                               {&sql::put_off, true, "status = 'pending' and deferred"},
+                                                               {&sql::expire_claimed, false, "status = 'expired'"}}));
+  const Planned planned = GENERATE(Planned::while_empty, Planned::while_full, Planned::each_time);
+  TestDatabase database;
+  const std::string nothing = std::string{"0, '{}', '{}', 0"} + (waits ? ", '{}'" : "");
+  if (planned == Planned::while_empty) prepare(database, planned, *statement, nothing);
+  if (planned == Planned::each_time) fill_and_empty(database);
+  const std::vector<TaskId> ids = database.client().enqueue_many(work, std::vector<nlohmann::json>(5 * size, no_args));
+  const std::int64_t worker_id = add_worker(database);
+  database.claim_all_for(worker_id);
+  database.run("update dogged.tasks_live set expires_at = now() - interval '1 s'");
+  if (planned != Planned::while_empty) prepare(database, planned, *statement, nothing);
+
+  const std::string parameters = std::to_string(worker_id) + list(0, size, [&](std::size_t i) { return ids[i]; }) +
+                                 ", " + array_of(size, "1") + ", 0" + (waits ? ", " + array_of(size, "50") : "");
+  CHECK(most_rows_with(database, parameters) <= std::int64_t{size});
+  CHECK(database.value("select count(*) as value from dogged.tasks where " + become) == std::to_string(size));
 }
