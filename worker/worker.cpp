@@ -43,7 +43,7 @@ std::map<std::string, int> queues_of(const Definitions& definitions, int concurr
 }
 
 milliseconds statement_timeout(const WorkerSettings& settings, const std::string& service) {
-  if (service == "upkeep") return upkeep_statement_timeout;
+  if (service == "upkeep" || service == "start") return upkeep_statement_timeout;
   return std::clamp(settings.lease, shortest_statement_timeout, longest_statement_timeout);
 }
 
@@ -92,7 +92,7 @@ Worker::Worker(WorkerSettings settings, Definitions definitions, std::shared_ptr
       stop_(stop) {
   require_sound(settings_);
   if (settings_.queues.empty()) settings_.queues = queues_of(*definitions_, settings_.default_concurrency);
-  Session database{settings_.database, "registration", log_};
+  Session database = session("start");
   std::optional<std::int64_t> previous_lease = settings_.previous_lease;
   is_again_ = previous_lease.has_value();
   while (!lease_) {

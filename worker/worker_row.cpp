@@ -35,12 +35,13 @@ std::optional<Registration> insert_row(db::Connection& connection, const WorkerR
   std::optional<Registration> registered;
   const auto asked_at = SteadyClock::now();
   connection.transaction([&] {
-    if (previous) connection.run(sql::end_lease, db::Params{}.add(*previous));
+    const auto pid = static_cast<std::int64_t>(::getpid());
+    if (previous) connection.run(sql::end_lease, db::Params{}.add(*previous).add(pid).add(host_name()));
     const db::ClockMeasurement clock{row.clock};
     const db::Rows inserted = connection.run(sql::register_worker, db::Params{}
                                                                        .add(row.name)
                                                                        .add(host_name())
-                                                                       .add(static_cast<std::int64_t>(::getpid()))
+                                                                       .add(pid)
                                                                        .add(DOGGED_VERSION)
                                                                        .add(nlohmann::json(row.queues).dump())
                                                                        .add(names)
