@@ -46,6 +46,7 @@ struct AttemptRow {
 struct WorkerRow {
   std::int64_t id = 0;
   pid_t pid = 0;
+  TimeUs started_at = 0;
   TimeUs lease_until = 0;
   std::optional<TimeUs> stopped_at = {};
   std::optional<TimeUs> lease_ended_at = {};

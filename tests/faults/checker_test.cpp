@@ -47,7 +47,8 @@ Evidence good_run() {
   run.tasks = {{1, "faults.flaky", "succeeded", {.key = 1, .failures = 1, .code = "FLAKY"}, 2, 1, 0},
                {2, "faults.quick", "succeeded", {.key = 2}, 2, 0, 1},
                {3, "faults.flaky", "failed", {.key = 3, .failures = 1, .code = "UNLISTED"}, 1, 0, 0}};
-  run.workers = {{10, {10, 10, 100 * second, 90 * second, {}}}, {20, {20, 20, 13 * second, {}, 13 * second + 100'000}}};
+  run.workers = {{10, {10, 10, 0, 100 * second, 90 * second, {}}},
+                 {20, {20, 20, 0, 13 * second, {}, 13 * second + 100'000}}};
   run.attempts = {
       attempt(1, 1, "failed", 10, 10 * second, true, "FLAKY"), attempt(1, 2, "succeeded", 10, 11 * second, false),
       attempt(2, 1, "lost", 20, 12 * second, true, "WORKER_LOST"), attempt(2, 2, "succeeded", 10, 14 * second, false),
@@ -205,8 +206,10 @@ TEST_CASE("a worker that goes on after its end is seen, and one that is declared
   SECTION("a lease that had not lapsed") {
     run.workers[20].lease_until = 14 * second;
     CHECK(complains(run, "the lease of worker 20 was ended before it had lapsed"));
-    run.workers[21] = {21, 20, 100 * second, {}, {}};
-    CHECK(broken_promises(run).empty());  // by its own process, which has begun anew
+    run.workers[21] = {21, 20, 14 * second, 100 * second, {}, {}};  // it has heard that another has ended it
+    CHECK(complains(run, "the lease of worker 20 was ended before it had lapsed"));
+    run.workers[21].started_at = 13 * second + 110'000;  // its process has begun anew
+    CHECK(broken_promises(run).empty());
   }
   SECTION("a worker that nobody knows") {
     run.workers.erase(20);

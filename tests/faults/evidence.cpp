@@ -50,10 +50,11 @@ std::vector<AttemptRow> read_attempts(Database& database) {
 
 std::map<std::int64_t, WorkerRow> read_workers(Database& database) {
   std::map<std::int64_t, WorkerRow> workers;
-  for (const db::Row& row : database.run("select id, pid, " + us("lease_until") + ", " + us("stopped_at") + ", " +
-                                         us("lease_ended_at") + " from dogged.workers")) {
+  for (const db::Row& row : database.run("select id, pid, " + us("started_at") + ", " + us("lease_until") + ", " +
+                                         us("stopped_at") + ", " + us("lease_ended_at") + " from dogged.workers")) {
     workers[row.number("id")] = {.id = row.number("id"),
                                  .pid = static_cast<pid_t>(row.number("pid")),
+                                 .started_at = row.number("started_at"),
                                  .lease_until = row.number("lease_until"),
                                  .stopped_at = row.maybe_number("stopped_at"),
                                  .lease_ended_at = row.maybe_number("lease_ended_at")};

@@ -13,11 +13,18 @@ constexpr std::chrono::milliseconds tick{5};
 }  // namespace
 
 Producer::Producer(Settings settings)
-    : settings_(std::move(settings)), thread_([this](const std::stop_token& stop) { run(stop); }) {}
+    : settings_(std::move(settings)), thread_([this](const std::stop_token& stop) {
+        try {
+          run(stop);
+        } catch (...) {
+          error_ = std::current_exception();
+        }
+      }) {}
 
 void Producer::stop() {
   thread_.request_stop();
   if (thread_.joinable()) thread_.join();
+  if (error_) std::rethrow_exception(error_);
 }
 
 void Producer::run(const std::stop_token& stop) {

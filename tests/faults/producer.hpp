@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <map>
 #include <optional>
 #include <stop_token>
@@ -26,7 +27,7 @@ class Producer {
   /// Begins at once.
   explicit Producer(Settings settings);
 
-  /// Ends it, after the call under way. What it has enqueued is final then.
+  /// Ends it, after the call under way. What it has enqueued is final then. Throws what has ended it before.
   void stop();
 
   /// By key, what it was told of, and the keys whose enqueue was not answered in the end. Only after stop().
@@ -41,6 +42,7 @@ class Producer {
   std::optional<Client> client_;
   std::map<std::int64_t, TaskId> enqueued_;
   std::vector<std::int64_t> in_doubt_;
+  std::exception_ptr error_;
   std::jthread thread_;  // last: it uses all of the above
 };
 

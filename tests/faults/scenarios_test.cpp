@@ -462,18 +462,19 @@ TEST_CASE("a handler that never heeds its stop token is ended without it", "[sce
 TEST_CASE("a worker that begins anew while the server is away waits for it, and takes its tasks and its name over",
           "[scenario]") {
   Stage stage;
-  WorkerSlot& worker = stage.start_worker(with_long_lease({"--max-abandoned-threads", "0"}));
+  WorkerSlot& worker = stage.start_worker(
+      {{"--lease", "10m"}, {"--heartbeat", "1s"}, {"--max-abandoned-threads", "0"}, {"--grace", "4s"}});
   const TaskId task = stage.enqueue(deaf, {.runs_ms = 60'000, .failures = 1});
   const TaskId other = stage.enqueue(slow, {.gate = stage.gate()});
   REQUIRE(stage.has_started(other, 1));
   const auto has_logged = [&](const char* part) {
     return eventually([&] { return !line_with(worker.log_of_process(), part).empty(); });
   };
-  REQUIRE(has_logged("it restarts"));  // when the other task has had its grace of 2 s
-  REQUIRE(eventually([&] { return stage.history_of(task) == "1 timed_out true"; }));
+  REQUIRE(has_logged("it restarts"));  // when the other task has had its grace
+  REQUIRE(eventually([&] { return stage.history_of(task).starts_with("1 timed_out true"); }));
   Stage::server().stop(SIGQUIT);
   REQUIRE(has_logged("starting anew"));
-  REQUIRE(has_logged("registration: cannot connect"));
+  REQUIRE(has_logged("start: cannot connect"));
   stage.open_gate();
   Stage::server().start();
   REQUIRE(stage.all_ended());  // long before its first lease would have lapsed
