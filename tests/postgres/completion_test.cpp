@@ -516,6 +516,7 @@ TEST_CASE("a report that is sent again because the connection broke ends its tas
 TEST_CASE(
     "what gives claimed tasks back, puts them off or ends them reads their rows and no others, as a completion does") {
   constexpr std::size_t size = 200;
+  constexpr std::int64_t versions = 3;  // enqueued, claimed, given an end: an index may still have all of a row
   const auto& [statement, waits, become] =
       GENERATE(table<const db::Statement*, bool, std::string>({{&sql::release, false, "status = 'pending'"},
                                                                {&sql::put_off, true, "status = 'pending' and deferred"},
@@ -533,6 +534,6 @@ TEST_CASE(
 
   const std::string parameters = std::to_string(worker_id) + list(0, size, [&](std::size_t i) { return ids[i]; }) +
                                  ", " + array_of(size, "1") + ", 0" + (waits ? ", " + array_of(size, "50") : "");
-  CHECK(most_rows_with(database, parameters) <= std::int64_t{size});
+  CHECK(most_rows_with(database, parameters) <= versions * std::int64_t{size});
   CHECK(database.value("select count(*) as value from dogged.tasks where " + become) == std::to_string(size));
 }
