@@ -551,3 +551,15 @@ TEST_CASE("a worker tells how far its host's clock is off the server's, as it re
   off = 3s;
   CHECK(eventually(tells));
 }
+
+TEST_CASE("a process ends no lease but that of its own id and host, though a server that took over gave the id again") {
+  TestDatabase database;
+  const std::int64_t id = test::add_worker(database);  // process 1 on the host "elsewhere"
+  const auto ends = [&](int pid, const char* host) {
+    database.connection().run(sql::end_lease, db::Params{}.add(id).add(pid).add(host));
+    return database.value("select (lease_ended_at is not null)::text as value from dogged.workers");
+  };
+  CHECK(ends(2, "elsewhere") == "false");
+  CHECK(ends(1, "here") == "false");
+  CHECK(ends(1, "elsewhere") == "true");
+}
