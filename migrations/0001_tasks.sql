@@ -1,5 +1,5 @@
--- The data of the queue. Text names the schema "dogged."; `dogged migrate --schema NAME` puts another name there.
--- The schema itself and the tables that record migrations are made before the first migration runs.
+-- The queue's tables. The text names the schema "dogged."; `dogged migrate --schema NAME` replaces it by another name.
+-- dogged creates the schema and the tables that record migrations before the first migration runs.
 
 create type dogged.task_status as enum ('pending', 'running', 'succeeded', 'failed', 'discarded', 'cancelled', 'expired');
 create type dogged.attempt_outcome as enum ('succeeded', 'failed', 'timed_out', 'cancelled', 'lost', 'interrupted');
@@ -19,14 +19,15 @@ comment on column dogged.schema_files.name is 'The file''s name.';
 comment on column dogged.schema_files.checksum is 'SHA-256 of its text.';
 comment on column dogged.schema_files.applied_at is 'When it was applied last.';
 comment on column dogged.schema_files.applied_by is 'The version of dogged that did it.';
--- Limits that SQL and workers keep alike. One row.
+-- Limits that both SQL and workers enforce. One row.
 create table dogged.settings (
   only_row                boolean primary key default true check (only_row),
   max_args_bytes          integer not null default 1048576 check (max_args_bytes between 1 and 104857600),
   max_result_bytes        integer not null default 1048576 check (max_result_bytes between 1 and 104857600),
   max_error_message_bytes integer not null default 65536 check (max_error_message_bytes between 256 and 1048576),
   partition_days_ahead    integer not null default 7 check (partition_days_ahead between 1 and 60),
-  role_prefix             text
+  role_prefix             text,
+  installation            uuid not null default gen_random_uuid()
 );
 insert into dogged.settings default values;
 comment on table dogged.settings is 'Limits of this queue, one row; update it to change them. Workers read it when they start.';
@@ -37,6 +38,21 @@ comment on column dogged.settings.max_error_message_bytes is 'Longer error messa
 comment on column dogged.settings.partition_days_ahead is 'For how many coming days partitions are kept ready.';
 comment on column dogged.settings.role_prefix is
   'What the names of the roles begin with that `dogged migrate --roles` made; null: it has made none.';
+comment on column dogged.settings.installation is
+  'Which queue this is, drawn at random: a handler''s task is the parent of what the handler enqueues here, and of nothing that it '
+  'enqueues to another queue.';
+
+-- A session locks a row of this table to do work that only one session may do at a time. These are not advisory locks:
+-- their numbers can be worked out, and any session that may connect can take one. Only a login that may change a row
+-- can lock it.
+create table dogged.locks (
+  name text primary key
+);
+insert into dogged.locks (name) values ('partitions'), ('import');
+comment on table dogged.locks is
+  'What only one session may do at a time: a function of dogged locks the row until its transaction ends. `dogged doctor` names who has '
+  'locked one for long.';
+comment on column dogged.locks.name is 'partitions: making and dropping them, retention. import: importing dead letters.';
 
 create table dogged.queues (
   name       text primary key
@@ -50,14 +66,23 @@ comment on table dogged.queues is
 comment on column dogged.queues.name is 'Up to 128 of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit.';
 comment on column dogged.queues.created_at is 'When it was added.';
 
+-- Names that other programs show in logs and tables must not forge a line there. The characters are those of is_forging
+-- in src/retry/escaped.hpp.
+create function dogged.is_one_line(value text) returns boolean
+language sql immutable parallel safe return
+  value !~ '[\u0001-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]';
+comment on function dogged.is_one_line(text) is
+  'Internal: whether a text has no control character, no line separator and nothing that turns its direction.';
+
 create table dogged.workers (
   id           bigint generated always as identity primary key,
-  name         text not null check (octet_length(name) between 1 and 128),
-  host         text not null,
+  name         text not null check (octet_length(name) between 1 and 128 and dogged.is_one_line(name)),
+  host         text not null check (octet_length(host) <= 255 and dogged.is_one_line(host)),
   pid          integer not null,
-  version      text not null,
+  version      text not null check (octet_length(version) <= 128 and dogged.is_one_line(version)),
   queues       jsonb not null,
   task_names   text[] not null,
+  args_versions jsonb,
   started_at   timestamptz not null default clock_timestamp(),
   heartbeat_at timestamptz not null default clock_timestamp(),
   stopped_at   timestamptz,
@@ -73,28 +98,31 @@ comment on column dogged.workers.pid is 'Its process on that host.';
 comment on column dogged.workers.version is 'Of dogged, which it was built with.';
 comment on column dogged.workers.queues is 'Concurrency by queue name.';
 comment on column dogged.workers.task_names is 'The tasks that it knows; it never claims others.';
+comment on column dogged.workers.args_versions is
+  'The version of the args that it knows, by task name, where that is not 1; null: none. It claims no task of a later version.';
 comment on column dogged.workers.started_at is 'When this run began.';
 comment on column dogged.workers.heartbeat_at is 'When the worker last said that it lives. Set when it starts.';
 comment on column dogged.workers.stopped_at is 'When it ended in order; null while it runs, or if it died.';
 comment on column dogged.workers.asleep is 'It waits for a notification: enqueue sends one only where this is true.';
--- What enqueue looks up in every transaction: only sleeping workers.
+-- Every enqueue transaction looks up the sleeping workers, and only those.
 create index workers_asleep on dogged.workers (id) where asleep;
 
--- What TASK_REGISTER declared, so that SQL users, the command line and other workers know the policy of a task that
--- they did not compile in.
+-- The declarations of TASK_REGISTER, so that SQL users, the command line and other workers know the policy of tasks
+-- that they did not compile in.
 create table dogged.task_definitions (
-  name           text primary key,
-  queue          text not null,
+  name           text primary key check (octet_length(name) <= 128 and name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$'),
+  queue          text not null check (octet_length(queue) <= 128 and queue ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$'),
   retry_policy   jsonb not null,
   auto_retry_for text[] not null,
   timeout_ms     bigint,
   retry_lost     boolean not null,
   dead_letter    boolean not null,
   max_losses     integer not null,
-  version        text not null,
+  version        text not null check (octet_length(version) <= 128 and dogged.is_one_line(version)),
   retry_sources  jsonb not null default '{}',
   redact         text[] not null default '{}',
-  updated_at     timestamptz not null default now()
+  updated_at     timestamptz not null default now(),
+  args_version   smallint not null default 1
 );
 comment on table dogged.task_definitions is
   'What workers declared with TASK_REGISTER, as their configuration has changed it, published when they start; the last one wins.';
@@ -114,13 +142,15 @@ comment on column dogged.task_definitions.retry_sources is
 comment on column dogged.task_definitions.redact is
   'JSON pointers (RFC 6901) into args and result; what they name is shown as "[redacted]".';
 comment on column dogged.task_definitions.updated_at is 'When a worker published it last.';
+comment on column dogged.task_definitions.args_version is 'The version of the args in the task''s key (KeyOptions::version).';
 
 create sequence dogged.tasks_id_seq as bigint;
 comment on sequence dogged.tasks_id_seq is
   'Ids of tasks, and the places of those that became ready later than they were enqueued.';
 
--- One logical table, three kinds of partitions: `live` is small and hot and alone sees updates, so that its indexes
--- and vacuum do not grow with the history; `failed` are the dead letters, `done` the rest; both go by days that are dropped whole.
+-- One logical table with three kinds of partitions. `live` is small and hot. It alone sees updates, so its indexes and
+-- vacuum do not grow with the history. `failed` holds the dead letters, `done` the rest. Both are partitioned by day,
+-- and retention drops whole days.
 create table dogged.tasks (
   id            bigint not null default nextval('dogged.tasks_id_seq'),
   status        dogged.task_status not null default 'pending',
@@ -144,7 +174,9 @@ create table dogged.tasks (
   trace_context text,
   ready_position bigint,
   expires_at    timestamptz check (isfinite(expires_at)),
-  tags          text[]
+  tags          text[],
+  parent_id     bigint,
+  args_version  smallint
 ) partition by list (status);
 alter sequence dogged.tasks_id_seq owned by dogged.tasks.id;
 
@@ -178,26 +210,45 @@ comment on column dogged.tasks.ready_position is
 comment on column dogged.tasks.expires_at is
   'No attempt begins after this time: a task that is still pending then ends as expired. Null: it does not expire.';
 comment on column dogged.tasks.tags is 'Words that its producer gave it, for people to find it by; null: none.';
+comment on column dogged.tasks.parent_id is
+  'The parent: the task of the handler that enqueued this one, or the task that the producer named. Null: none. Retention may have '
+  'dropped the parent.';
+comment on column dogged.tasks.args_version is
+  'The version of its args, as its producer''s key or call named it; null: 1. Only a worker that knows this version, or a later one, '
+  'runs it.';
 
--- A claim changes nothing that stands in an index, and each page has room for a second version of its rows: claims are
--- HOT updates. That is why no index tells running tasks from pending ones. What stands in an index is the hash of a queue's name,
--- which is compared faster (docs/decisions/0004); two names may have the same, so that who looks compares the name as well.
+-- A claim changes no indexed column, and each page has room for a second version of its rows, so claims are HOT
+-- updates. For that reason no index tells running tasks from pending ones. The index holds the hash of the queue's
+-- name, because hashes are compared faster (docs/decisions/0004). Two names may have the same hash, so every query
+-- compares the name as well.
 create table dogged.tasks_live partition of dogged.tasks (primary key (id)) for values in ('pending', 'running')
   with (fillfactor = 45, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000,
         autovacuum_vacuum_cost_delay = 0);
-create index tasks_live_ready on dogged.tasks_live (hashtext(queue), (priority * 140737488355328 + coalesce(ready_position, id)))
-  where not deferred;  -- 2^47: see schema/place_in_front.sql
--- Tasks of the future have an index of their own: a million of them ahead of the ready ones would otherwise be
--- walked over by every claim.
+-- Where a ready task stands in its queue: the lowest place runs first. Each priority has 2^47 places. Ids and positions
+-- count up from 1. Those of released tasks count up from 1 - 2^46 (schema/place_in_front.sql), so they come before all
+-- others of their priority. Priorities do not mix before the sequence of the ids reaches 2^46, which are 2,230 years
+-- at 1,000 tasks a second. PostgreSQL inlines the function: an index entry or a comparison does not call it.
+create function dogged.place(priority smallint, ready_position bigint, id bigint) returns bigint
+language sql immutable parallel safe return priority * 140737488355328 + coalesce(ready_position, id);
+comment on function dogged.place(smallint, bigint, bigint) is
+  'Internal: where a ready task stands in its queue; the lowest place runs first.';
+create index tasks_live_ready on dogged.tasks_live (hashtext(queue), dogged.place(priority, ready_position, id))
+  where not deferred;
+-- Waiting tasks have an index of their own. Otherwise every claim would walk over them, for example over a million
+-- before the ready ones.
 create index tasks_live_waiting on dogged.tasks_live (hashtext(queue), (coalesce(next_retry_at, run_at))) where deferred;
--- Tasks that nobody starts in time are found whether or not their queue is served. Others do not stand in it.
+-- Finds tasks that no worker starts in time, whether or not their queue is served. Tasks without expires_at have no
+-- entry.
 create index tasks_live_expiring on dogged.tasks_live (expires_at) where expires_at is not null;
+-- Finds the children of a task without a scan. A task without a parent has no entry; no statement changes a parent.
+create index tasks_live_children on dogged.tasks_live (parent_id, id) where parent_id is not null;
 comment on table dogged.tasks_live is 'The pending and running tasks: small and hot, whatever the history.';
 
 create table dogged.tasks_failed partition of dogged.tasks for values in ('failed') partition by range (finished_at);
 create index tasks_failed_id on dogged.tasks_failed (id);
 create index tasks_failed_finished_at on dogged.tasks_failed (finished_at, id);
--- The default partitions take the tasks of a day whose partition is missing, so that no completion fails for want of one.
+create index tasks_failed_children on dogged.tasks_failed (parent_id, id) where parent_id is not null;
+-- The default partitions take tasks whose day has no partition yet, so that no completion fails for lack of one.
 create table dogged.tasks_failed_default partition of dogged.tasks_failed default;
 comment on table dogged.tasks_failed is 'The dead letters, by the day they failed (UTC).';
 comment on table dogged.tasks_failed_default is
@@ -206,15 +257,17 @@ comment on table dogged.tasks_failed_default is
 create table dogged.tasks_done partition of dogged.tasks for values in ('succeeded', 'discarded', 'cancelled', 'expired')
   partition by range (finished_at);
 create index tasks_done_id on dogged.tasks_done (id);
--- For questions about the last minutes: rows stand in the order in which they ended, so that a summary of each block is enough.
+-- For queries about the last minutes. Rows are stored in the order in which they ended, so a summary of each block is
+-- enough.
 create index tasks_done_finished_at on dogged.tasks_done using brin (finished_at);
+create index tasks_done_children on dogged.tasks_done (parent_id, id) where parent_id is not null;
 create table dogged.tasks_done_default partition of dogged.tasks_done default;
 comment on table dogged.tasks_done is
   'The tasks that succeeded, were discarded, cancelled or expired, by the day they ended (UTC).';
 comment on table dogged.tasks_done_default is
   'For days that have no partition yet; dogged.make_partitions moves its rows.';
 
--- So that a client which did not hear the answer to a call can ask whether the call took effect.
+-- Lets a client that did not receive the answer to a call ask whether the call took effect.
 create table dogged.producer_calls (
   producer  uuid primary key,
   call      bigint not null,

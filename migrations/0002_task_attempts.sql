@@ -1,4 +1,4 @@
--- The history: one row for each attempt, written when it ends, never changed.
+-- The history: one row for each attempt, written when the attempt ends, and never changed.
 
 create table dogged.task_attempts (
   task_id        bigint not null,
@@ -22,7 +22,7 @@ create table dogged.task_attempts (
   trace_context  text
 ) partition by range (finished_at);
 create index task_attempts_task on dogged.task_attempts (task_id, attempt);
--- As that of the tasks that have ended.
+-- Like the index of ended tasks on finished_at.
 create index task_attempts_finished_at on dogged.task_attempts using brin (finished_at);
 create table dogged.task_attempts_default partition of dogged.task_attempts default;
 
@@ -63,8 +63,8 @@ begin
 end $$;
 comment on function dogged.refuse_change_of_history() is 'Keeps task_attempts append-only.';
 
--- For each row, because only such triggers are inherited by partitions; TRUNCATE has none of that kind, and each
--- partition gets its own (dogged.make_partitions).
+-- A row-level trigger, because partitions inherit only these. TRUNCATE has no row-level triggers, so each partition
+-- gets a trigger of its own (dogged.make_partitions).
 create trigger refuse_change before update or delete on dogged.task_attempts
   for each row execute function dogged.refuse_change_of_history();
 create trigger refuse_truncate before truncate on dogged.task_attempts

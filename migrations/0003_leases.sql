@@ -1,5 +1,5 @@
--- Leases that end, and cancellation. A worker renews its lease with each heartbeat; once it has lapsed, any worker may end
--- it and rescue the tasks that were held under it.
+-- Leases that end, and cancellation. A worker renews its lease with each heartbeat. Once the lease has lapsed, any
+-- worker may end it and rescue the tasks that were held under it.
 
 alter table dogged.workers
   add column lease_ms          bigint not null default 30000 check (lease_ms > 0),
@@ -12,7 +12,7 @@ alter table dogged.workers
   add column clock_ahead_ms    bigint,
   add column clock_uncertainty_ms bigint;
 alter table dogged.workers alter column lease_until drop default;
--- Runs that were begun before there were leases: whatever they hold is rescued by the next worker.
+-- These runs began before leases existed: the next worker rescues the tasks that they hold.
 update dogged.workers set lease_ended_at = clock_timestamp(), asleep = false;
 
 comment on column dogged.workers.heartbeat_at is 'When the worker last renewed its lease.';
@@ -37,16 +37,16 @@ comment on column dogged.workers.clock_ahead_ms is
 comment on column dogged.workers.clock_uncertainty_ms is
   'By how much clock_ahead_ms may be wrong: half of the time that the answer took.';
 
--- Whose leases may lapse, and whose tasks are to be rescued: both are a handful, whatever the table's age. lease_until is in no index,
--- and each page has room, so that a heartbeat changes no index (docs/decisions/0012).
+-- The leases that may lapse, and the workers whose tasks must be rescued. Both are few, whatever the table's age.
+-- lease_until is in no index, and each page has free room, so a heartbeat changes no index (docs/decisions/0012).
 alter table dogged.workers set (fillfactor = 50);
 create index workers_lease on dogged.workers (id) where lease_ended_at is null;
 create index workers_to_rescue on dogged.workers (id) where lease_ended_at is not null and rescued_at is null;
--- No two workers of one name at a time.
+-- Two workers cannot have the same name at the same time.
 create unique index workers_name on dogged.workers (name) where lease_ended_at is null and stopped_at is null;
 
--- What a worker holds is found by this list, so that no index of tasks_live has to change with each claim. An entry is
--- written with every claim; the worker sums up its entries, once a second or so, and the rescuer deletes the last ones.
+-- The list of the tasks that a worker holds, so that a claim changes no index of tasks_live. Every claim writes an
+-- entry. The worker sums up its entries about once a second, and the rescuer deletes the last ones.
 create table dogged.claims (
   worker_id bigint not null,
   id        bigint not null generated always as identity,
@@ -64,7 +64,7 @@ comment on column dogged.claims.worker_id is 'The lease: workers.id.';
 comment on column dogged.claims.id is 'In the order in which the worker wrote them.';
 comment on column dogged.claims.task_ids is 'What was claimed.';
 
--- Rescue finds what a dead worker held by its row and by its claims.
+-- Rescue finds the tasks of a dead worker by the worker's row and its claims, so that row must stay until then.
 create function dogged.refuse_to_forget_worker() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   if exists (select from dogged.tasks_live t
@@ -85,7 +85,7 @@ alter table dogged.tasks add column cancel_requested_at timestamptz;
 comment on column dogged.tasks.cancel_requested_at is
   'When dogged.cancel was called while an attempt ran. Its handler is asked to stop; unless it succeeds all the same, the '
   'task ends as cancelled.';
--- What a worker asks for, while it runs something.
+-- Workers poll this index while they run tasks.
 create index tasks_live_cancelling on dogged.tasks_live (id) where cancel_requested_at is not null;
 
 comment on column dogged.task_attempts.started_at is

@@ -1,4 +1,4 @@
--- Circuit breakers that all workers share: src/circuit decides, these are its words.
+-- Circuit breakers that all workers share. src/circuit makes the decisions; the types and tables here hold its state.
 
 create type dogged.circuit_state as enum ('closed', 'open', 'half_open');
 comment on type dogged.circuit_state is 'closed: tasks run; open: they are put off; half_open: a few run to find out.';

@@ -1,4 +1,4 @@
--- Who did what by hand, and when.
+-- Records manual actions, with their actor and time.
 
 create table dogged.audit (
   id          bigint primary key generated always as identity,

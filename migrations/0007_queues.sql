@@ -1,5 +1,5 @@
--- What people set for a queue while workers run: a pause, a limit of its depth, its concurrency, its retry budget. The
--- functions that set them are in schema/queues.sql.
+-- Settings that users change while workers run: a queue's pause, maximum depth, concurrency and retry budget. The
+-- functions that change them are in schema/queues.sql.
 
 alter table dogged.queues
   add column paused_at              timestamptz,
@@ -26,10 +26,10 @@ comment on column dogged.queues.min_retries_per_second is
 comment on column dogged.tasks.next_retry_at is
   'Not before this time for the next run: a retry, or one that was put off because its circuit is open or its queue''s retry '
   'budget is spent. It stays while that run is under way.';
--- Whether any queue has a limit is what every enqueue_many asks.
+-- Every enqueue_many asks whether any queue has a limit.
 create index queues_limited on dogged.queues (name) where max_depth is not null;
 
--- By itself, so that what enqueue writes here keeps nobody from pausing the queue.
+-- A separate table, so that the row locks of enqueue do not block a transaction that pauses the queue.
 create table dogged.queue_depths (
   queue   text primary key references dogged.queues on delete cascade,
   held    integer not null,
@@ -42,7 +42,7 @@ comment on column dogged.queue_depths.queue is 'Its name.';
 comment on column dogged.queue_depths.held is 'Tasks that had not ended.';
 comment on column dogged.queue_depths.last_id is 'The last value of tasks_id_seq then.';
 
--- Here and not at the first enqueue: those that enqueue at the same time would wait for the first of them to commit.
+-- The trigger creates the row, not the first enqueue: concurrent enqueues would wait for the first one to commit.
 create function dogged.prepare_to_count() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   insert into dogged.queue_depths (queue, held, last_id) values (new.name, new.max_depth, 0) on conflict do nothing;

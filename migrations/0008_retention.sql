@@ -1,4 +1,4 @@
--- How long what has ended is kept. Retention drops partitions of whole days: schema/retention.sql.
+-- How long ended tasks and attempts are kept. Retention drops partitions of whole days: schema/retention.sql.
 
 alter table dogged.settings
   add column keep_done_days     integer not null default 7,
@@ -15,7 +15,8 @@ comment on column dogged.settings.keep_attempts_days is
   'The same for attempts, counted from their own end. Those of tasks that are still there then are kept as long as their task is. Not '
   'below keep_done_days.';
 
--- Of a queue only more than of all: what fills the tables goes by whole days, and what of it stays is copied first.
+-- A queue's own setting can only be longer than the general one. Retention drops whole days, and first copies the rows
+-- that must stay.
 alter table dogged.queues
   add column keep_done_days   integer check (keep_done_days between 1 and 3650),
   add column keep_failed_days integer check (keep_failed_days between 1 and 3650);
@@ -24,9 +25,9 @@ comment on column dogged.queues.keep_done_days is
   'than settings.keep_done_days. Null: as all.';
 comment on column dogged.queues.keep_failed_days is 'The same for its dead letters and settings.keep_failed_days.';
 
--- Whose first attempts stand in an earlier day than they ended on, as far as that can be told without a look there: of a day with
--- millions, those few are what retention looks for when it drops a day of attempts (schema/retention.sql, which repeats the condition).
--- A task that succeeded at once stands in no index but that of its id.
+-- Tasks whose first attempt may be stored in an earlier day than the day on which they ended, judged without reading
+-- the attempts. Retention looks for these tasks when it drops a day of attempts. They are few, even on a day with
+-- millions of tasks. schema/retention.sql repeats the condition. A task that succeeded at once has no entry here.
 create index tasks_done_crossed_days on dogged.tasks_done (enqueued_at, finished_at)
   where attempt > 0 and (attempt > 1 or status <> 'succeeded')
     and (finished_at at time zone 'UTC')::date > (enqueued_at at time zone 'UTC')::date;

@@ -1,5 +1,5 @@
--- dogged.record_audit(action, task_id, details): notes who does it, in the caller's transaction. What is done to many tasks
--- at once inserts its rows by itself, with dogged.audit_actor().
+-- dogged.record_audit(action, task_id, details) records an action and its actor, in the caller's transaction. Functions
+-- that change many tasks at once insert their own rows, with dogged.audit_actor().
 
 create or replace function dogged.audit_actor() returns text
 language sql stable return coalesce(nullif(current_setting('dogged.actor', true), ''), session_user);
@@ -14,7 +14,7 @@ returns void language sql volatile security definer begin atomic
 end;
 comment on function dogged.record_audit(text, bigint, jsonb) is 'Writes a row of dogged.audit in the caller''s transaction.';
 
--- Fewer days make tasks go, for all who look for them: who decided it is recorded, however it was written.
+-- Fewer days delete tasks for every user. So each change records its actor, however it was made.
 create or replace function dogged.audit_settings() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   perform dogged.record_audit(
@@ -26,5 +26,5 @@ begin
 end $$;
 comment on function dogged.audit_settings() is 'Records each change of dogged.settings in the audit.';
 create or replace trigger audit_settings after update on dogged.settings
-  for each row when (to_jsonb(old) - 'role_prefix' is distinct from to_jsonb(new) - 'role_prefix')  -- dogged.make_roles sets that
+  for each row when (to_jsonb(old) - 'role_prefix' is distinct from to_jsonb(new) - 'role_prefix')  -- set by make_roles
   execute function dogged.audit_settings();

@@ -1,10 +1,10 @@
--- dogged.complete_in(…) ends an attempt as succeeded in its handler's own transaction: what the handler wrote there and the
--- end of the attempt commit together, or neither does. Context::complete_in of <dogged/transaction.hpp> calls it.
+-- dogged.complete_in(…) ends an attempt as succeeded in its handler's own transaction. The handler's writes and the end
+-- of the attempt commit together, or neither does. Context::complete_in of <dogged/transaction.hpp> calls it.
 --
--- It is fenced as complete.sql is. Where the attempt is not held any more it does not say so by its result, which a
--- caller can overlook: it raises an error, after which PostgreSQL itself refuses to commit the transaction.
+-- It is fenced like complete.sql. If the worker no longer holds the attempt, the function raises an error, after which
+-- PostgreSQL itself refuses to commit the transaction. A caller could overlook a result.
 --
--- SQLSTATE LE001: the attempt is not held any more. 22023: it has succeeded already.
+-- SQLSTATE LE001: the worker no longer holds the attempt. 22023: the attempt has already succeeded.
 
 create or replace function dogged.refuse_completion(task_id bigint, attempt integer, worker_id bigint) returns void
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
@@ -42,7 +42,7 @@ create or replace function dogged.complete_in(task_id bigint, attempt integer, w
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
-  -- Not now(), as elsewhere: the caller's transaction may have begun long before the handler ended.
+  -- Unlike elsewhere not now(): the caller's transaction may have begun long before the handler ended.
   ended_at constant timestamptz := clock_timestamp();
   began_at constant timestamptz := ended_at - ran_us * interval '1 microsecond';
 begin
@@ -53,11 +53,12 @@ begin
        and live.worker_id = complete_in.worker_id
     returning *
   ), finished as (
-    insert into dogged.tasks (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
+    insert into dogged.tasks_done (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
                               worker_id, claimed_at, finished_at, result, error_code, error_message, trace_context,
-                              cancel_requested_at, expires_at, tags)
+                              cancel_requested_at, expires_at, tags, parent_id, args_version)
     select id, 'succeeded', queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses, worker_id,
-           claimed_at, ended_at, complete_in.result, null, null, trace_context, cancel_requested_at, expires_at, tags
+           claimed_at, ended_at, complete_in.result, null, null, trace_context, cancel_requested_at, expires_at, tags,
+           parent_id, args_version
       from held
   )
   insert into dogged.task_attempts (task_id, attempt, name, queue, outcome, worker_id, claimed_at, started_at,

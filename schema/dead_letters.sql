@@ -1,9 +1,9 @@
--- What `dogged dead` asks: which dead letters a filter means, what kind of error a message is, how those stand that were not
--- taken, and dead letters as lines of a file, and back.
+-- Functions for `dogged dead`: they match dead letters against a filter, tell what kind of error a message is, and tell
+-- why tasks were not taken. They also export dead letters as lines of a file, and import them.
 -- Bodies in SQL-standard form are bound when they are created, so that no search_path can change them, and are inlined.
 
--- A null filter takes all. Inlined, each of its conditions finds its index, and those of null filters vanish. By columns, not by
--- row: a viewer has no right on the args.
+-- A null filter matches everything. Once inlined, each condition uses its index, and the conditions of null filters
+-- vanish. The parameters are columns, not a row, because a viewer has no right on the args.
 create or replace function dogged.dead_letter_matches(
   letter_id bigint, letter_name text, letter_queue text, letter_code text, letter_message text, failed_at timestamptz,
   letter_tags text[],
@@ -24,8 +24,9 @@ comment on function dogged.dead_letter_matches(bigint, text, text, text, text, t
   'Internal: whether a dead letter is what `dogged dead` was asked for; null means all. message: a regular expression of '
   'PostgreSQL; failed_after is included, failed_before is not.';
 
--- Links first, for they hold numbers; then quoted text; then whatever has a digit in it, as UUIDs, hexadecimal numbers,
--- times and addresses have. Only the beginning counts, so that a long trace costs no more than a message.
+-- Links are replaced first, because they hold numbers; then quoted text; then every word with a digit, such as UUIDs,
+-- hexadecimal numbers, times and addresses. Only the beginning counts, so that a long trace costs no more than a
+-- message.
 create or replace function dogged.error_fingerprint(message text) returns text
 language sql immutable parallel safe return
   regexp_replace(
@@ -37,7 +38,7 @@ comment on function dogged.error_fingerprint(text) is
   'The first 300 characters of an error message with <url>, <text> (what is quoted) and <n> (numbers, ids, times) in place of '
   'what differs from one failure to the next: messages of one kind have the same fingerprint.';
 
--- As of the caller's next snapshot: those that were waited for, or passed over, are seen as they are by then.
+-- Reads in the caller's next snapshot, which shows the current state of tasks that the caller waited for or skipped.
 create or replace function dogged.dead_letter_standing(ids bigint[], attempts integer[])
 returns table (id bigint, result text)
 language sql stable begin atomic
@@ -54,7 +55,7 @@ comment on function dogged.dead_letter_standing(bigint[], integer[]) is
   'Why tasks were not taken as dead letters: not_found; not_failed: it has another status; changed: it was replayed and has '
   'failed again, in another attempt than the one that was named; locked: someone else is changing it.';
 
--- Times in UTC. Args are as they are, for what is imported again has to be what it was.
+-- Times are in UTC. Args are not redacted, because an import must restore them.
 create or replace function dogged.export_dead_letters(ids bigint[], attempts integer[] default null)
 returns table (id bigint, attempt integer, letter text)
 language sql stable set search_path = pg_catalog, pg_temp set timezone = 'UTC' as $$
@@ -67,8 +68,8 @@ language sql stable set search_path = pg_catalog, pg_temp set timezone = 'UTC' a
             f.attempt as attempts, f.retry_count, f.losses, f.error_code, f.error_message,
             (select h.error_details from dogged.task_attempts h where h.task_id = f.id and h.attempt = f.attempt
               limit 1) as error_details,
-            f.trace_context, coalesce(f.tags, '{}') as tags,
-            -- Not json_agg, which breaks lines.
+            f.trace_context, coalesce(f.tags, '{}') as tags, f.parent_id, f.args_version,
+            -- json_agg would break lines.
             array_to_json(array(select row_to_json(h) from (
                         select h.attempt, h.outcome, h.worker_id, w.name as worker, h.claimed_at, h.started_at, h.finished_at,
                                h.error_code, h.error_message, h.error_details, h.will_retry, h.next_retry_at, h.policy,
@@ -92,7 +93,7 @@ create or replace function dogged.refuse_dead_letter(letter jsonb) returns void
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
   known constant text[] := '{id,name,queue,priority,args,enqueued_at,run_at,claimed_at,failed_at,attempts,retry_count,losses,'
-                           'error_code,error_message,error_details,trace_context,tags,history}';
+                           'error_code,error_message,error_details,trace_context,tags,parent_id,args_version,history}';
   needed constant text[] := '{id,name,queue,args,enqueued_at,failed_at,attempts}';
   max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
   key text;
@@ -115,9 +116,9 @@ begin
   elsif letter ->> 'name' !~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$' or octet_length(letter ->> 'name') > 128 then
     mistake := format('name "%s" is not 1 to 128 of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit',
                       left(letter ->> 'name', 128));
-  elsif octet_length((letter -> 'args')::text) > max_args_bytes then
+  elsif (dogged.json_bytes(letter -> 'args', max_args_bytes) <= max_args_bytes) is not true then
     mistake := format('args has %s bytes as JSON; the limit is %s (dogged.settings.max_args_bytes)',
-                      octet_length((letter -> 'args')::text), max_args_bytes);
+                      coalesce(dogged.json_bytes(letter -> 'args', max_args_bytes)::text, 'many more'), max_args_bytes);
   elsif (letter ->> 'attempts')::bigint not between 1 and 1000000 then
     mistake := format('attempts is %s; a dead letter has 1 to 1000000', letter ->> 'attempts');
   elsif (letter ->> 'retry_count')::integer < 0 or (letter ->> 'losses')::integer < 0 then
@@ -131,6 +132,10 @@ begin
     mistake := 'tags is not an array';
   elsif not dogged.are_sound_tags(dogged.tags_of_letter(letter)) then
     mistake := dogged.mistake_in_tags(dogged.tags_of_letter(letter));
+  elsif (letter ->> 'parent_id')::bigint <= 0 then
+    mistake := format('parent_id is %s; ids of tasks are positive', letter ->> 'parent_id');
+  elsif (letter ->> 'args_version')::bigint not between 1 and 32767 then
+    mistake := format('args_version is %s; versions are from 1 to 32767', letter ->> 'args_version');
   elsif letter ? 'history' and jsonb_typeof(letter -> 'history') <> 'array' then
     mistake := 'history is not an array';
   end if;
@@ -150,15 +155,16 @@ declare
   highest_id bigint;
   free_ids bigint[];
 begin
-  -- One import at a time: of two, both would find an id free.
-  perform pg_advisory_xact_lock(hashtextextended('dogged.import_dead_letters', 0));
+  -- One import at a time: two imports could both find the same id free.
+  perform from dogged.locks l where l.name = 'import' for update;
   perform dogged.refuse_dead_letter(l) from unnest(letters) l;
 
-  -- New tasks get ids after those of imported ones. Far after them: others draw from the sequence meanwhile.
+  -- New tasks must get ids above those of imported tasks. The gap is large, because other sessions draw ids meanwhile.
   select max((l ->> 'id')::bigint) into highest_id from unnest(letters) l;
   perform setval('dogged.tasks_id_seq', highest_id + 1000000) from dogged.tasks_id_seq s where s.last_value <= highest_id;
 
-  -- An enqueue may have taken one of the ids and not have committed: the key waits for it. Later ones take new ids.
+  -- An enqueue may have taken one of the ids without having committed: the primary key makes this insert wait for it.
+  -- Later enqueues take new ids.
   with placeholder as (
     insert into dogged.tasks_live (id, queue, name, args)
     select distinct (l ->> 'id')::bigint, 'default', 'imported', '{}'::jsonb from unnest(letters) l order by 1
@@ -177,7 +183,7 @@ begin
       select g.*,
              case when exists (select from dogged.tasks t where t.id = g.id)
                     or row_number() over (partition by g.id order by g.place) > 1
-                    -- Of another task, which had this id.
+                    -- Attempts of another task that had this id.
                     or exists (select from dogged.task_attempts h
                                 where h.task_id = g.id and (h.name <> g.name or h.attempt > g.attempts)) then 'id_taken'
                   when not exists (select from dogged.queues q where q.name = g.queue) then 'no_queue'
@@ -187,16 +193,18 @@ begin
         from given g cross join dogged.settings s
     ), inserted as (
       insert into dogged.tasks (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
-                                claimed_at, finished_at, error_code, error_message, trace_context, tags)
+                                claimed_at, finished_at, error_code, error_message, trace_context, tags, parent_id,
+                                args_version)
       select j.id, 'failed', j.queue, j.name, coalesce((l ->> 'priority')::smallint, 0), l -> 'args',
              (l ->> 'enqueued_at')::timestamptz, coalesce(l ->> 'run_at', l ->> 'enqueued_at')::timestamptz, j.attempts,
              coalesce((l ->> 'retry_count')::integer, 0), coalesce((l ->> 'losses')::integer, 0),
              (l ->> 'claimed_at')::timestamptz, (l ->> 'failed_at')::timestamptz, l ->> 'error_code', l ->> 'error_message',
-             l ->> 'trace_context', dogged.tags_of_letter(l)
+             l ->> 'trace_context', dogged.tags_of_letter(l), (l ->> 'parent_id')::bigint,
+             nullif((l ->> 'args_version')::smallint, 1)
         from judged j cross join lateral (select j.letter as l) as letter
        where j.result = 'imported'
     ), remembered as (
-      -- A worker of another database is not the one that has its number here.
+      -- A worker of another database is not the worker that has the same id here.
       insert into dogged.task_attempts (task_id, attempt, name, queue, outcome, worker_id, claimed_at, started_at, finished_at,
                                         error_code, error_message, error_details, will_retry, next_retry_at, policy,
                                         backoff_ms, delay_ms, retry_after_ms, trace_context)

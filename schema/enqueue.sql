@@ -1,34 +1,39 @@
--- dogged.enqueue(…) and dogged.enqueue_many(…) are the ways in; the C++ client calls them too. They insert what is sound, in
--- the caller's transaction, and wake a sleeping worker at commit. They run as the owner of the schema, so that a producer needs
--- no right on any table. Where something was not inserted they look for what is
--- wrong: errors have SQLSTATE 22023 and say what to do. Why they are written as they are: docs/decisions/0004.
+-- dogged.enqueue(…) and dogged.enqueue_many(…) enqueue tasks; the C++ client calls them too. They insert valid tasks in
+-- the caller's transaction, and wake a sleeping worker at commit. They run as the owner of the schema, so that a
+-- producer needs no right on any table. If a task was not inserted, they look for the mistake: errors have SQLSTATE
+-- 22023 and say what to do. docs/decisions/0004 says why they are written as they are.
 
--- In SQL-standard form: bound when they are created, so that no search_path can change them, and inlined where they are called.
+-- SQL-standard form: bodies are bound when they are created, so that no search_path can change them, and are inlined in
+-- their callers.
 create or replace function dogged.are_sound_tags(tags text[]) returns boolean
 language sql stable parallel safe return
   tags is null
   or cardinality(tags) = 0
-  or (array_ndims(tags) = 1 and octet_length(array_to_string(tags, ',')) <= 512
+  or (array_ndims(tags) = 1 and cardinality(tags) <= 256 and octet_length(array_to_string(tags, ',')) <= 512
       and array_to_string(tags, ',', '') ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*(,[A-Za-z0-9][A-Za-z0-9._:/-]*)*$'
-      and cardinality(string_to_array(array_to_string(tags, ','), ',')) = cardinality(tags));  -- none has a comma in it
+      and cardinality(string_to_array(array_to_string(tags, ','), ',')) = cardinality(tags));  -- no tag has a comma
 comment on function dogged.are_sound_tags(text[]) is
   'Internal: whether a task may have these tags: each of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit, and with '
   'commas between them up to 512 bytes.';
 
 create or replace function dogged.is_sound_task(name text, run_at timestamptz, priority integer, trace_context text,
-                                                expires_at timestamptz, tags text[]) returns boolean
+                                                expires_at timestamptz, tags text[], parent_id bigint, args_version integer)
+returns boolean
 language sql stable return
   octet_length(name) <= 128 and name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$'
   and (run_at is null or run_at between now() - interval '5 minutes' and now() + interval '10 years')
   and (priority is null or priority between -32768 and 32767)
   and (trace_context is null or octet_length(trace_context) <= 512)
   and (expires_at is null or (expires_at > greatest(now(), run_at) and expires_at <= now() + interval '10 years'))
+  and (parent_id is null or parent_id > 0)
+  and (args_version is null or args_version between 1 and 32767)
   and dogged.are_sound_tags(tags);
-comment on function dogged.is_sound_task(text, timestamptz, integer, text, timestamptz, text[]) is
+comment on function dogged.is_sound_task(text, timestamptz, integer, text, timestamptz, text[], bigint, integer) is
   'Internal: whether enqueue takes a task, if its queue exists and its args are not too long.';
 
--- Walks the queue's part of both indexes until `most` is reached, and over no other queue's rows: 0.2 ms for a thousand tasks.
--- By the rights of the schema's owner, as has_room: who may enqueue need not be let read tasks.
+-- Reads the queue's part of both indexes until it has counted `most`, and no rows of other queues: 0.2 ms for a
+-- thousand tasks. It runs as the schema's owner, like has_room: a login that may enqueue need not be able to read
+-- tasks.
 create or replace function dogged.held_of_queue(queue text, most integer) returns integer
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -44,8 +49,9 @@ end $$;
 comment on function dogged.held_of_queue(text, integer) is
   'How many tasks the queue holds that have not ended; no more than `most` are counted.';
 
--- Counts only where the ids that were given out since the last count could have filled the queue. A counter would be a row
--- that every enqueue and every completion waits for; nobody waits for this one, who finds it locked counts for himself.
+-- Counts only if the ids given out since the last count could have filled the queue. A counter would be a row that
+-- every enqueue and every completion waits for. No transaction waits for this row: one that finds it locked counts by
+-- itself.
 create or replace function dogged.has_room(queue text, max_depth integer, more integer, own_id bigint default null)
 returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -90,7 +96,7 @@ end $$;
 comment on function dogged.refuse_for_depth(text, integer, integer, integer) is
   'Raises the error (53400) of an enqueue to a queue that has no room for so many more.';
 
--- After the insert, and so with what this call itself has inserted.
+-- Runs after the insert, so it counts the tasks that this call has inserted.
 create or replace function dogged.require_room(queues text[], own_id bigint) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -118,7 +124,14 @@ language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
   tag text;
 begin
-  if array_ndims(tags) > 1 then return format('its tags %s are an array of arrays', left(tags::text, 128)); end if;
+  -- First come the checks that do not look at each tag: there may be millions of tags.
+  if cardinality(tags) > 256 then
+    return format('it has %s tags; no more than 256 fit into 512 bytes with commas between them', cardinality(tags));
+  elsif pg_column_size(tags) > 16384 then
+    return format('its tags have %s bytes; the limit is 512, with commas between them', pg_column_size(tags));
+  elsif array_ndims(tags) > 1 then
+    return format('its tags %s are an array of arrays', left(tags::text, 128));
+  end if;
   foreach tag in array tags loop
     if tag is null then return 'one of its tags is null'; end if;
     if tag !~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$' then
@@ -129,11 +142,48 @@ begin
 end $$;
 comment on function dogged.mistake_in_tags(text[]) is 'Internal: what is wrong with tags that enqueue refuses.';
 
+-- Checks the rights of the session, because this function runs as the owner. `role` is the role of SET ROLE, or none.
+create or replace function dogged.queues_to_tell_of() returns text
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+  if not has_table_privilege(coalesce(nullif(current_setting('role'), 'none'), session_user), 'dogged.queues', 'select') then
+    return '';
+  end if;
+  return (select format('There are: %s. ', string_agg(q.name, ', ' order by q.name))
+            from (select * from dogged.queues order by name limit 20) q);
+end $$;
+comment on function dogged.queues_to_tell_of() is
+  'Internal: the names of queues for an error, where the session may read them; else nothing: who may only enqueue is not told them.';
+-- The length of args as text, as far as it matters. 8 bytes of args can be 131,072 bytes as text: numbers such as
+-- 1e131071. So 2,048 bytes are at most 22 MB. In longer args the numbers are measured first, one by one.
+create or replace function dogged.numbers_exceed(value jsonb, most integer) returns boolean
+language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
+declare
+  bytes bigint := 0;
+  number text;
+begin
+  for number in select n::text from jsonb_path_query(value, 'strict $.** ? (@.type() == "number")') n loop
+    bytes := bytes + octet_length(number);
+    if bytes > most then return true; end if;
+  end loop;
+  return false;
+end $$;
+comment on function dogged.numbers_exceed(jsonb, integer) is
+  'Internal: whether the numbers of a document have more bytes than that as text. Ends as soon as they have.';
+
+create or replace function dogged.json_bytes(value jsonb, most integer) returns integer
+language sql stable parallel safe return
+  case when pg_column_size(value) <= 2048 or not dogged.numbers_exceed(value, most) then octet_length(value::text) end;
+comment on function dogged.json_bytes(jsonb, integer) is
+  'Internal: how many bytes a document has as text; null where its numbers alone have more than `most`.';
+
 create or replace function dogged.refuse_task(name text, args jsonb, queue text, run_at timestamptz, priority integer,
-                                              trace_context text, expires_at timestamptz, tags text[]) returns void
+                                              trace_context text, expires_at timestamptz, tags text[], parent_id bigint,
+                                              args_version integer) returns void
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
   max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
+  args_bytes constant integer := dogged.json_bytes(refuse_task.args, max_args_bytes);
   max_depth constant integer := (select q.max_depth from dogged.queues q where q.name = refuse_task.queue);
   what constant text := format('task "%s"', left(refuse_task.name, 128));
   mistake text;
@@ -150,15 +200,14 @@ begin
   elsif refuse_task.args is null then
     mistake := what || ': args is null';
     remedy := 'Leave args out for {}, or give ''null''::jsonb for a JSON null.';
-  elsif octet_length(refuse_task.args::text) > max_args_bytes then
+  elsif (args_bytes <= max_args_bytes) is not true then
     mistake := format('%s: its args have %s bytes as JSON; the limit is %s', what,
-                      octet_length(refuse_task.args::text), max_args_bytes);
+                      coalesce(args_bytes::text, 'many more'), max_args_bytes);
     remedy := 'Keep large data elsewhere and pass a reference, or raise dogged.settings.max_args_bytes.';
   elsif not exists (select from dogged.queues q where q.name = refuse_task.queue) then
     mistake := format('%s: the queue "%s" does not exist', what, left(refuse_task.queue, 128));
-    remedy := format('There are: %s. A worker creates the queues that it serves; dogged.create_queue(name) creates one now.',
-                     (select string_agg(q.name, ', ' order by q.name)
-                        from (select * from dogged.queues order by name limit 20) q));
+    remedy := dogged.queues_to_tell_of() ||
+              'A worker creates the queues that it serves; dogged.create_queue(name) creates one now.';
   elsif not isfinite(refuse_task.run_at) then
     mistake := format('%s: run_at is %s', what, refuse_task.run_at);
     remedy := 'Give a time, or leave run_at out to run at once.';
@@ -188,6 +237,12 @@ begin
     remedy := 'Check its unit (milliseconds taken for seconds look like this), or leave it out.';
   elsif not dogged.are_sound_tags(refuse_task.tags) then
     mistake := what || ': ' || dogged.mistake_in_tags(refuse_task.tags);
+  elsif refuse_task.parent_id <= 0 then
+    mistake := format('%s: parent_id is %s; ids of tasks are positive', what, refuse_task.parent_id);
+    remedy := 'Leave parent_id out, or null, for a task without a parent.';
+  elsif refuse_task.args_version not between 1 and 32767 then
+    mistake := format('%s: args_version %s is not between 1 and 32767', what, refuse_task.args_version);
+    remedy := 'Give the version in the task''s key; leave args_version out for 1.';
   else
     if max_depth is not null then
       perform dogged.refuse_for_depth(refuse_task.queue, dogged.held_of_queue(refuse_task.queue, max_depth + 1), max_depth, 1);
@@ -197,7 +252,7 @@ begin
   end if;
   raise exception using message = mistake, hint = remedy, errcode = 'invalid_parameter_value';
 end $$;
-comment on function dogged.refuse_task(text, jsonb, text, timestamptz, integer, text, timestamptz, text[]) is
+comment on function dogged.refuse_task(text, jsonb, text, timestamptz, integer, text, timestamptz, text[], bigint, integer) is
   'Internal: raises the error that says what is wrong with a task that enqueue refuses.';
 
 create or replace function dogged.refuse_arrays(lengths jsonb, tasks integer) returns void
@@ -227,25 +282,27 @@ comment on function dogged.refuse_arrays(jsonb, integer) is
 create or replace function dogged.enqueue_many(
   names text[], args jsonb[], queues text[] default null, run_ats timestamptz[] default null,
   priorities integer[] default null, trace_contexts text[] default null, expires_ats timestamptz[] default null,
-  tags text[] default null)
+  tags text[] default null, parent_ids bigint[] default null, args_versions integer[] default null)
 returns bigint[]
 language plpgsql security definer set search_path = pg_catalog, pg_temp
--- One plan for calls of every size: lookups by hash. Planned anew each time, a call for one task took twice as long.
-set plan_cache_mode = force_generic_plan set enable_nestloop = off as $$
+-- One plan for calls of every size, with hash lookups. Planned anew each time, a call for one task took twice as long.
+set plan_cache_mode = force_generic_plan set enable_nestloop = off set array_nulls = on as $$
 #variable_conflict use_column
 declare
-  own_transaction constant xid8 := pg_current_xact_id();  -- before an id is taken: see src/sql/settle_watermarks.sql
+  own_transaction constant xid8 := pg_current_xact_id();  -- before an id is taken: see src/sql/claim/settle_watermarks.sql
   tasks constant integer := cardinality(enqueue_many.args);
   max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
-  -- What is no longer than this as jsonb need not be written out to be known to be short enough: nothing is longer as text than a number
-  -- with 131,072 digits before its point and 16,383 after, which may take 14 bytes. An array's elements are neither compressed nor elsewhere.
+  -- Args that are no longer than this as jsonb are short enough as text, so they are not written out. The longest text
+  -- is that of a number with 131,072 digits before its point and 16,383 after, which may take 14 bytes. The elements of
+  -- an array are neither compressed nor stored out of line.
   surely_short constant integer := max_args_bytes / 16384;
-  are_alike constant boolean :=  -- but for their args
+  are_alike constant boolean :=  -- except for their args
     greatest(cardinality(names), cardinality(queues), cardinality(run_ats), cardinality(priorities),
-             cardinality(trace_contexts), cardinality(expires_ats), cardinality(enqueue_many.tags)) = 1;
-  common record;  -- what there is one element of
+             cardinality(trace_contexts), cardinality(expires_ats), cardinality(enqueue_many.tags), cardinality(parent_ids),
+             cardinality(args_versions)) = 1;
+  common record;  -- the values given once for all tasks
   tags_of_all text[];
-  -- If they are alike. Variables, for a field of a record takes longer to read, for each task.
+  -- Used if the tasks are alike. They are variables, because a record's field takes longer to read, for each task.
   queue_of_all text;
   name_of_all text;
   run_at_of_all timestamptz;
@@ -253,7 +310,9 @@ declare
   priority_of_all smallint;
   trace_context_of_all text;
   expires_at_of_all timestamptz;
-  are_all_sound boolean;  -- but for their args
+  parent_id_of_all bigint;
+  args_version_of_all smallint;
+  are_all_sound boolean;  -- except for their args
 
   ids bigint[];
   inserted bigint;
@@ -266,11 +325,14 @@ begin
       and coalesce(cardinality(queues), 1) in (1, tasks) and coalesce(cardinality(run_ats), 1) in (1, tasks)
       and coalesce(cardinality(priorities), 1) in (1, tasks) and coalesce(cardinality(trace_contexts), 1) in (1, tasks)
       and coalesce(cardinality(expires_ats), 1) in (1, tasks)
-      and coalesce(cardinality(enqueue_many.tags), 1) in (1, tasks)) is not true then
+      and coalesce(cardinality(enqueue_many.tags), 1) in (1, tasks)
+      and coalesce(cardinality(parent_ids), 1) in (1, tasks)
+      and coalesce(cardinality(args_versions), 1) in (1, tasks)) is not true then
     perform dogged.refuse_arrays(
       jsonb_build_object('names', cardinality(names), 'queues', cardinality(queues), 'run_ats', cardinality(run_ats),
                          'priorities', cardinality(priorities), 'trace_contexts', cardinality(trace_contexts),
-                         'expires_ats', cardinality(expires_ats), 'tags', cardinality(enqueue_many.tags)),
+                         'expires_ats', cardinality(expires_ats), 'tags', cardinality(enqueue_many.tags),
+                         'parent_ids', cardinality(parent_ids), 'args_versions', cardinality(args_versions)),
       tasks);
   end if;
   if tasks = 0 then return '{}'; end if;
@@ -282,8 +344,10 @@ begin
                 case when cardinality(priorities) = 1 then priorities end,
                 case when cardinality(trace_contexts) = 1 then trace_contexts end,
                 case when cardinality(expires_ats) = 1 then expires_ats end,
-                case when cardinality(enqueue_many.tags) = 1 then enqueue_many.tags end)
-           as g (name, queue, run_at, priority, trace_context, expires_at, tags);
+                case when cardinality(enqueue_many.tags) = 1 then enqueue_many.tags end,
+                case when cardinality(parent_ids) = 1 then parent_ids end,
+                case when cardinality(args_versions) = 1 then args_versions end)
+           as g (name, queue, run_at, priority, trace_context, expires_at, tags, parent_id, args_version);
   if cardinality(names) = 1 then names := null; end if;
   if cardinality(queues) = 1 then queues := null; end if;
   if cardinality(run_ats) = 1 then run_ats := null; end if;
@@ -291,9 +355,12 @@ begin
   if cardinality(trace_contexts) = 1 then trace_contexts := null; end if;
   if cardinality(expires_ats) = 1 then expires_ats := null; end if;
   if cardinality(enqueue_many.tags) = 1 then tags := null; end if;
+  if cardinality(parent_ids) = 1 then parent_ids := null; end if;
+  if cardinality(args_versions) = 1 then args_versions := null; end if;
   tags_of_all := nullif(common.tags::text[], '{}');
 
-  -- Ids are in the order of the tasks. Drawn before, they need not be gathered from what is inserted, in whatever order that is.
+  -- Ids are in the order of the tasks. They are drawn first, so they need not be collected from the inserted rows,
+  -- whose order is not defined.
   if are_alike then
     queue_of_all := (select q.name from dogged.queues q
                       where q.name = coalesce(common.queue, (select d.queue from dogged.task_definitions d
@@ -304,66 +371,81 @@ begin
     trace_context_of_all := common.trace_context;
     expires_at_of_all := common.expires_at;
     are_all_sound := queue_of_all is not null and dogged.is_sound_task(common.name, common.run_at, common.priority,
-                                                                       common.trace_context, common.expires_at, tags_of_all);
+                                                                       common.trace_context, common.expires_at, tags_of_all,
+                                                                       common.parent_id, common.args_version);
     if are_all_sound then
+      parent_id_of_all := common.parent_id;
+      args_version_of_all := nullif(common.args_version, 1);
       priority_of_all := coalesce(common.priority, 0);
       ids := (select array_agg(nextval('dogged.tasks_id_seq')) from generate_series(1, tasks));
     end if;
-    insert into dogged.tasks_live (id, queue, name, args, run_at, deferred, priority, trace_context, expires_at, tags)
+    insert into dogged.tasks_live (id, queue, name, args, run_at, deferred, priority, trace_context, expires_at, tags, parent_id,
+                                   args_version)
     select ids[t.position], queue_of_all, name_of_all, t.args, run_at_of_all, deferred_are_all, priority_of_all,
-           trace_context_of_all, expires_at_of_all, tags_of_all
+           trace_context_of_all, expires_at_of_all, tags_of_all, parent_id_of_all, args_version_of_all
       from unnest(enqueue_many.args) with ordinality as t (args, position)
      where are_all_sound
-       and (pg_column_size(t.args) <= surely_short or octet_length(t.args::text) <= max_args_bytes);
+       and (pg_column_size(t.args) <= surely_short or dogged.json_bytes(t.args, max_args_bytes) <= max_args_bytes);
   else
     ids := (select array_agg(nextval('dogged.tasks_id_seq')) from generate_series(1, tasks));
-    insert into dogged.tasks_live (id, queue, name, args, run_at, deferred, priority, trace_context, expires_at, tags)
+    insert into dogged.tasks_live (id, queue, name, args, run_at, deferred, priority, trace_context, expires_at, tags, parent_id,
+                                   args_version)
     select ids[t.position], q.name, t.name, t.args, coalesce(t.run_at, now()), coalesce(t.run_at > now(), false),
-           coalesce(t.priority, 0), t.trace_context, t.expires_at, t.tags
-      -- offset 0: the text of tags is read once, and not each time that it is looked at.
+           coalesce(t.priority, 0), t.trace_context, t.expires_at, t.tags, t.parent_id, nullif(t.args_version, 1)
+      -- offset 0: the text of tags is parsed once, not at each use.
       from (select coalesce(g.name, common.name) as name, g.args, g.queue, coalesce(g.run_at, common.run_at) as run_at,
                    coalesce(g.priority, common.priority) as priority,
                    coalesce(g.trace_context, common.trace_context) as trace_context,
                    coalesce(g.expires_at, common.expires_at) as expires_at,
-                   coalesce(nullif(g.tags::text[], '{}'), tags_of_all) as tags, g.position
-              from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts, expires_ats, enqueue_many.tags)
-                     with ordinality as g (name, args, queue, run_at, priority, trace_context, expires_at, tags, position)
+                   coalesce(nullif(g.tags::text[], '{}'), tags_of_all) as tags,
+                   coalesce(g.parent_id, common.parent_id) as parent_id,
+                   coalesce(g.args_version, common.args_version) as args_version, g.position
+              from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts, expires_ats, enqueue_many.tags,
+                          parent_ids, args_versions)
+                     with ordinality as g (name, args, queue, run_at, priority, trace_context, expires_at, tags, parent_id,
+                                           args_version, position)
             offset 0) t
       left join dogged.task_definitions d on d.name = t.name
       join dogged.queues q on q.name = coalesce(t.queue, common.queue, d.queue, 'default')
-     where dogged.is_sound_task(t.name, t.run_at, t.priority, t.trace_context, t.expires_at, t.tags)
-       and (pg_column_size(t.args) <= surely_short or octet_length(t.args::text) <= max_args_bytes);
+     where dogged.is_sound_task(t.name, t.run_at, t.priority, t.trace_context, t.expires_at, t.tags, t.parent_id, t.args_version)
+       and (pg_column_size(t.args) <= surely_short or dogged.json_bytes(t.args, max_args_bytes) <= max_args_bytes);
   end if;
   get diagnostics inserted = row_count;
 
   if inserted <> tasks then
-    -- No join and no sort: it stops at the first, and what they have in common, which may be long, is not copied for each.
+    -- No join and no sort: the scan stops at the first bad task. Common values, which may be long, are not copied for
+    -- each task.
     select coalesce(t.name, common.name) as name, t.args, w.queue, coalesce(t.run_at, common.run_at) as run_at,
            coalesce(t.priority, common.priority, 0) as priority, coalesce(t.trace_context, common.trace_context) as trace_context,
-           coalesce(t.expires_at, common.expires_at) as expires_at, coalesce(t.tags::text[], tags_of_all) as tags
+           coalesce(t.expires_at, common.expires_at) as expires_at, coalesce(t.tags::text[], tags_of_all) as tags,
+           coalesce(t.parent_id, common.parent_id) as parent_id, coalesce(t.args_version, common.args_version) as args_version
       into bad
-      from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts, expires_ats, enqueue_many.tags)
-             as t (name, args, queue, run_at, priority, trace_context, expires_at, tags)
+      from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts, expires_ats, enqueue_many.tags, parent_ids,
+                  args_versions)
+             as t (name, args, queue, run_at, priority, trace_context, expires_at, tags, parent_id, args_version)
      cross join lateral (
        select coalesce(t.queue, common.queue, (select d.queue from dogged.task_definitions d
                                                 where d.name = coalesce(t.name, common.name)), 'default') as queue) w
      where (exists (select from dogged.queues q where q.name = w.queue)
             and dogged.is_sound_task(coalesce(t.name, common.name), coalesce(t.run_at, common.run_at),
                                      coalesce(t.priority, common.priority), coalesce(t.trace_context, common.trace_context),
-                                     coalesce(t.expires_at, common.expires_at), coalesce(t.tags::text[], tags_of_all))
-            and octet_length(t.args::text) <= max_args_bytes
+                                     coalesce(t.expires_at, common.expires_at), coalesce(t.tags::text[], tags_of_all),
+                                     coalesce(t.parent_id, common.parent_id), coalesce(t.args_version, common.args_version))
+            and dogged.json_bytes(t.args, max_args_bytes) <= max_args_bytes
            ) is not true
      limit 1;
     if not found then
       raise exception 'a queue, a definition or a setting was changed while tasks were enqueued'
         using hint = 'Nothing was enqueued: do it again.', errcode = 'serialization_failure';
     end if;
-    perform dogged.refuse_task(bad.name, bad.args, bad.queue, bad.run_at, bad.priority, bad.trace_context, bad.expires_at, bad.tags);
+    perform dogged.refuse_task(bad.name, bad.args, bad.queue, bad.run_at, bad.priority, bad.trace_context, bad.expires_at, bad.tags,
+                               bad.parent_id, bad.args_version);
   end if;
 
   has_limits := exists (select from dogged.queues q where q.max_depth is not null);
-  -- After the insert, with a snapshot of its own: a worker that falls asleep meanwhile either sees the rows or waits for
-  -- this transaction to end (fall_asleep.sql). An older snapshot cannot tell, so it wakes them in any case.
+  -- This query follows the insert and has its own snapshot. A worker that falls asleep meanwhile either sees the rows
+  -- or waits for this transaction to end (fall_asleep.sql). An older snapshot cannot tell, so then this transaction
+  -- always wakes workers.
   some_may_sleep := current_setting('transaction_isolation') <> 'read committed'
                     or exists (select from dogged.workers w where w.asleep);
   if not has_limits and not some_may_sleep then return ids; end if;
@@ -385,18 +467,19 @@ begin
   end if;
   return ids;
 end $$;
-comment on function dogged.enqueue_many(text[], jsonb[], text[], timestamptz[], integer[], text[], timestamptz[], text[]) is
+comment on function dogged.enqueue_many(text[], jsonb[], text[], timestamptz[], integer[], text[], timestamptz[], text[], bigint[],
+                                        integer[]) is
   'Enqueues tasks in the caller''s transaction, all or none, and gives their ids in order. args has an element for each task. '
   'Of every other array element i belongs to task i, or its only element to all tasks, which is faster; an array or an element '
   'that is null means its default (see dogged.enqueue). tags: of each task the text of an array, as ''{eu,vip}''.';
 
--- The same for one task, with no joins, and as few tables read as can be: between two waits for the disk each is in no cache of
--- the CPU. Every name in it, types and operators too, is qualified instead of its search_path
--- being set: that took longer than all the rest. It runs as the owner: what is not qualified, a caller can replace.
+-- The same for one task, without joins, and with as few tables as possible: between two waits for the disk each table
+-- leaves the CPU's caches. Every name is qualified, of types and operators too, because setting a search_path took
+-- longer than all the rest. The function runs as the owner, and a caller could replace an unqualified name.
 create or replace function dogged.enqueue(
   name text, args jsonb default '{}', queue text default null, run_at timestamptz default null,
   priority integer default 0, trace_context text default null, expires_at timestamptz default null, tags text[] default null,
-  producer uuid default null, call bigint default null)
+  parent_id bigint default null, args_version integer default null, producer uuid default null, call bigint default null)
 returns bigint
 language plpgsql security definer set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
@@ -405,17 +488,19 @@ declare
   new_id pg_catalog.int8;
   queue_used pg_catalog.text;
 begin
-  insert into dogged.tasks_live (queue, name, args, run_at, deferred, priority, trace_context, expires_at, tags)
+  insert into dogged.tasks_live (queue, name, args, run_at, deferred, priority, trace_context, expires_at, tags, parent_id,
+                                 args_version)
   select q.name, enqueue.name, enqueue.args, coalesce(enqueue.run_at, pg_catalog.now()),
          coalesce(enqueue.run_at operator(pg_catalog.>) pg_catalog.now(), false), coalesce(enqueue.priority, 0),
          enqueue.trace_context, enqueue.expires_at,
-         case when pg_catalog.cardinality(enqueue.tags) operator(pg_catalog.>) 0 then enqueue.tags end
+         case when pg_catalog.cardinality(enqueue.tags) operator(pg_catalog.>) 0 then enqueue.tags end, enqueue.parent_id,
+         case when enqueue.args_version operator(pg_catalog.<>) 1 then enqueue.args_version end
     from dogged.queues q
    where q.name operator(pg_catalog.=) coalesce(enqueue.queue, (select d.queue from dogged.task_definitions d
                                                                  where d.name operator(pg_catalog.=) enqueue.name), 'default')
      and dogged.is_sound_task(enqueue.name, enqueue.run_at, enqueue.priority, enqueue.trace_context, enqueue.expires_at,
-                              enqueue.tags)
-     and pg_catalog.octet_length(enqueue.args::pg_catalog.text) operator(pg_catalog.<=)
+                              enqueue.tags, enqueue.parent_id, enqueue.args_version)
+     and dogged.json_bytes(enqueue.args, (select s.max_args_bytes from dogged.settings s)) operator(pg_catalog.<=)
          (select s.max_args_bytes from dogged.settings s)
      and (q.max_depth is null or dogged.has_room(q.name, q.max_depth, 1))
   returning id, queue into new_id, queue_used;
@@ -425,7 +510,8 @@ begin
       enqueue.name, enqueue.args,
       coalesce(enqueue.queue, (select d.queue from dogged.task_definitions d
                                 where d.name operator(pg_catalog.=) enqueue.name), 'default'),
-      enqueue.run_at, coalesce(enqueue.priority, 0), enqueue.trace_context, enqueue.expires_at, enqueue.tags);
+      enqueue.run_at, coalesce(enqueue.priority, 0), enqueue.trace_context, enqueue.expires_at, enqueue.tags, enqueue.parent_id,
+      enqueue.args_version);
   end if;
 
   if pg_catalog.current_setting('transaction_isolation') operator(pg_catalog.<>) 'read committed'
@@ -433,7 +519,7 @@ begin
     perform pg_catalog.pg_notify('dogged.wake', queue_used);  -- as in enqueue_many
   end if;
 
-  -- As note_call does, which would be another function to enter.
+  -- Does what note_call does, without the cost of entering another function.
   if enqueue.producer is not null and enqueue.call is not null then
     insert into dogged.producer_calls as last (producer, call, task_ids)
     values (enqueue.producer, enqueue.call, pg_catalog.int8multirange(pg_catalog.int8range(new_id, new_id, '[]')))
@@ -446,21 +532,41 @@ begin
   end if;
   return new_id;
 end $$;
-comment on function dogged.enqueue(text, jsonb, text, timestamptz, integer, text, timestamptz, text[], uuid, bigint) is
+comment on function dogged.enqueue(text, jsonb, text, timestamptz, integer, text, timestamptz, text[], bigint, integer, uuid, bigint) is
   'Enqueues one task in the caller''s transaction and gives its id. queue: the one that the task''s definition names, '
   'or default. run_at: at once. priority: lower runs first. expires_at: no attempt begins after it; what is pending then ends '
-  'as expired. tags: words to find it by, of A-Z a-z 0-9 . _ : / - with commas between them up to 512 bytes. producer, call: an '
-  'idempotency key, for who repeats a call whose answer was lost: a producer counts its calls, and an error (23505) says that this one, or '
+  'as expired. tags: words to find it by, of A-Z a-z 0-9 . _ : / - with commas between them up to 512 bytes. parent_id: the '
+  'task that this one belongs to, which may be gone. args_version: of the args, as the task''s key has it; 1. producer, call: an '
+  'idempotency key, by which a producer may repeat a call after its answer was lost: the producer counts its calls, and an error (23505) says that this one, or '
   'a later one, is on record, from where dogged.call_made gives the id. It is forgotten when the producer has called nothing for two '
   'days. Errors say what to change; nothing is enqueued then.';
+
+-- Strict: PostgreSQL does not enter it if a producer sends no parent.
+create or replace function dogged.parent_here(parent_id bigint, installation uuid) returns bigint
+language plpgsql stable strict security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  return (select parent_here.parent_id from dogged.settings s where s.installation = parent_here.installation);
+end $$;
+comment on function dogged.parent_here(bigint, uuid) is
+  'Internal: the id of a task of the named installation, as the parent of a task that is enqueued here; null where this is another one.';
 
 create or replace function dogged.create_queue(name text) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   perform dogged.require_queue_name(create_queue.name);
-  -- Looked for first: an insert would wait for whoever has changed the queue's row and not committed.
+  -- Looks first, because an insert would wait for a transaction that has changed the queue's row and not committed.
   if not exists (select from dogged.queues q where q.name = create_queue.name) then
     insert into dogged.queues (name) values (create_queue.name) on conflict do nothing;
   end if;
 end $$;
 comment on function dogged.create_queue(text) is 'Makes a queue, so that tasks can be enqueued to it; harmless if it is there.';
+
+create or replace function dogged.prepare_task(name text, queue text default null) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if prepare_task.queue is not null then perform dogged.create_queue(prepare_task.queue); end if;
+  return exists (select from dogged.task_definitions d where d.name = prepare_task.name);
+end $$;
+comment on function dogged.prepare_task(text, text) is
+  'For a producer, before it enqueues the first task of a name: makes the queue that the task''s key names, where it is not there, and '
+  'tells whether a worker has declared the task.';

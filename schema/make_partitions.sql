@@ -1,10 +1,11 @@
--- dogged.make_partitions(): partitions by day for task_attempts, tasks_done and tasks_failed, from yesterday to the days that
--- settings.partition_days_ahead names. Workers call it when they start and every hour; `dogged migrate` calls it too.
+-- dogged.make_partitions() creates partitions by day for task_attempts, tasks_done and tasks_failed, from yesterday to
+-- settings.partition_days_ahead days ahead. Workers call it when they start and every hour; `dogged migrate` calls it
+-- too.
 --
--- A day is one of UTC. Rows that fell into the default partition because their day was missing are moved, also where the day is
--- an older one: retention drops days, and would never find them in the default partition. Nothing waits
--- for long: attaching needs a short exclusive lock on the default partition, and where a long query holds it the days are
--- made by a later call, while completions go on into the default partition.
+-- A day is a day in UTC. Rows in the default partition, whose day was missing, are moved, also for older days:
+-- retention drops days, and would never find these rows in the default partition. No statement waits for long:
+-- attaching needs a short exclusive lock on the default partition. If a long query holds that partition, a later call
+-- creates the days, and completions go on into the default partition.
 
 create or replace function dogged.make_partition(parent text, day date) returns boolean
 language plpgsql set search_path = pg_catalog, pg_temp set lock_timeout = '500ms' as $$
@@ -17,7 +18,8 @@ begin
      or to_regclass(format('dogged.%s_kept_%s', parent, to_char(day, 'YYYYMMDD'))) is not null then  -- see retention.sql
     return false;
   end if;
-  -- A table of its own first, then attached: CREATE TABLE … PARTITION OF would lock the parent against everyone.
+  -- Creates a separate table and then attaches it: CREATE TABLE … PARTITION OF would lock the parent against all
+  -- others.
   execute format('create table dogged.%I (like dogged.%I including defaults including constraints including storage)',
                  partition_name, parent);
   execute format('lock table dogged.%I in access exclusive mode', parent || '_default');
@@ -44,18 +46,22 @@ declare
   today constant date := (clock_timestamp() at time zone 'UTC')::date;
 begin
   return query select today + days from generate_series(-1, (select partition_days_ahead from dogged.settings)) as days;
-  -- At most a month of them in one call, the latest first; what a wrong clock may have written stays where it is.
+  -- At most 31 days in one call, the latest first. Rows older than every retention period stay where they are. A wrong
+  -- clock or a worker's login may have written them, and their days would need thousands of partitions.
   return query execute format(
     'select distinct (d.finished_at at time zone ''UTC'')::date as day
        from dogged.%I d
-      where d.finished_at >= ''2000-01-01'' and d.finished_at < $1
+      where d.finished_at >= $1 and d.finished_at < $2
       order by day desc limit 31', parent || '_default')
-    using (today - 1)::timestamp at time zone 'UTC';
+    using (today - 31 - (select greatest(s.keep_done_days, s.keep_failed_days, s.keep_attempts_days,
+                                         (select max(greatest(q.keep_done_days, q.keep_failed_days)) from dogged.queues q))
+                           from dogged.settings s))::timestamp at time zone 'UTC',
+          (today - 1)::timestamp at time zone 'UTC';
 end $$;
 comment on function dogged.days_to_make(text) is
   'Internal: the days of a partitioned table that shall have a partition: the coming ones, and older ones that stand in its default partition.';
 
--- As the owner: workers call it, and make no tables of their own.
+-- Runs as the owner: workers call it, but may not create tables.
 create or replace function dogged.make_partitions() returns integer
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -64,8 +70,9 @@ declare
   parent text;
   day date;
 begin
-  if not pg_try_advisory_xact_lock(hashtextextended('dogged.partitions', 0)) then
-    return 0;  -- another worker is at it, or retention is
+  perform from dogged.locks l where l.name = 'partitions' for update skip locked;
+  if not found then
+    return 0;  -- another worker or retention has the lock
   end if;
   foreach parent in array array['task_attempts', 'tasks_done', 'tasks_failed'] loop
     begin
@@ -75,7 +82,7 @@ begin
       end loop;
       made := made + made_of_parent;
     exception when lock_not_available then
-      null;  -- a reader is at work; every day of this table needs the same lock, so the next call makes them
+      null;  -- a reader is at work; each day of this table needs the same lock, so the next call makes them
     end;
   end loop;
   return made;

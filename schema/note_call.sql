@@ -1,5 +1,5 @@
--- For the idempotency keys of producers (producer_calls), which have no right on that table: these run as the owner. As
--- dogged.enqueue, note_call qualifies names instead of setting a search_path.
+-- Functions for the idempotency keys of producers (producer_calls). Producers have no right on that table, so these
+-- functions run as the owner. Like dogged.enqueue, note_call qualifies names instead of setting a search_path.
 
 create or replace function dogged.refuse_call(producer uuid, call bigint) returns void
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
@@ -16,8 +16,8 @@ end $$;
 comment on function dogged.refuse_call(uuid, bigint) is
   'Internal: raises the error of a call that was made before (23505), or of half a key (22023).';
 
--- By `on conflict`, which goes by the key whatever the planner thinks of so small a table: read from one end to the other, it
--- would make serializable transactions of different clients fail for each other.
+-- `on conflict` uses the key, whatever the planner estimates for so small a table. A scan of the whole table would make
+-- serializable transactions of different clients fail because of each other.
 create or replace function dogged.note_call(producer uuid, call bigint, task_ids bigint[], answer text default null)
 returns int8multirange
 language plpgsql security definer as $$
@@ -25,7 +25,7 @@ declare
   how_many constant pg_catalog.int4 := pg_catalog.cardinality(note_call.task_ids);
   ids pg_catalog.int8multirange := '{}';
 begin
-  -- They ascend, as they were given out; where nobody else was given one meanwhile, the first and the last say it all.
+  -- The ids ascend. If no other transaction drew an id meanwhile, the first and the last id describe the range.
   if note_call.task_ids[how_many] operator(pg_catalog.-) note_call.task_ids[1] operator(pg_catalog.+) 1
      operator(pg_catalog.=) how_many then
     ids := pg_catalog.int8multirange(pg_catalog.int8range(note_call.task_ids[1], note_call.task_ids[how_many], '[]'));

@@ -1,5 +1,5 @@
--- The columns of the tables that tasks and task_attempts consist of mean what they mean there: \d+ of each says it. The partitions
--- of days come and go without.
+-- Copies the column comments of tasks and task_attempts to their partitions, so that \d+ of each partition shows them.
+-- The partitions of days come and go, and get no comments.
 do $$
 declare
   part record;

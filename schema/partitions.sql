@@ -1,4 +1,4 @@
--- dogged.partitions: the days that the tables of ended tasks consist of, and how long each is kept.
+-- dogged.partitions: the day partitions of the tables of ended tasks and attempts, and how long each is kept.
 
 create or replace view dogged.partitions as
 select parent.relname::text as parent, part.relname::text as partition, days.day, days.is_kept,

@@ -1,6 +1,5 @@
--- Ready tasks run in the order of priority * 2^47 + position, which is their id or ready_position. Those that were given back
--- stand before all others of their priority; each with a new number, so that positions are given out in rising order there
--- as well (worker/watermarks.hpp).
+-- Released tasks come before all others of their priority (dogged.place). Each gets a new number, so that positions are
+-- given out in rising order there as well (worker/claim/watermarks.hpp).
 create or replace function dogged.place_in_front() returns bigint
 language sql volatile return nextval('dogged.tasks_id_seq') - 70368744177664;
 comment on function dogged.place_in_front() is

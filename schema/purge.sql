@@ -1,5 +1,5 @@
--- dogged.purge(id) and dogged.purge_many(ids): dead letters are deleted. Their attempts are history, and go when retention drops
--- their day.
+-- dogged.purge(id) and dogged.purge_many(ids) delete dead letters. Their attempts are history, and retention drops them
+-- with their day.
 
 create or replace function dogged.purge_many(ids bigint[], attempts integer[] default null) returns table (id bigint, result text)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$

@@ -1,5 +1,5 @@
--- dogged.pause_queue(…), resume_queue(…) and set_queue(…): what people set for a queue while workers run. Each change is
--- recorded in dogged.audit, and workers hear of it when it is committed.
+-- dogged.pause_queue(…), resume_queue(…) and set_queue(…) change a queue's settings while workers run. dogged.audit
+-- records each change, and workers are notified at commit.
 
 create or replace function dogged.require_queue_name(name text) returns void
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
@@ -12,7 +12,8 @@ begin
 end $$;
 comment on function dogged.require_queue_name(text) is 'Raises an error unless a queue may have this name.';
 
--- Two letters in a row that both names have: near enough to find a slip of the finger, and without an extension.
+-- Counts the pairs of adjacent letters that both names have. That is enough to find a typing mistake, and needs no
+-- extension.
 create or replace function dogged.nearest_queues(name text) returns text
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
@@ -31,8 +32,8 @@ begin
 end $$;
 comment on function dogged.nearest_queues(text) is 'The names of up to five queues that are most like this one.';
 
--- The queue's row, locked: who changes its settings at the same time waits. Nothing else does, for workers and enqueue
--- read without a lock.
+-- Locks the queue's row: a concurrent change of its settings waits. Workers and enqueue read without a lock, so they do
+-- not wait.
 create or replace function dogged.lock_queue(name text) returns dogged.queues
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -95,7 +96,7 @@ end $$;
 comment on function dogged.resume_queue(text) is
   'Ends the pause of a queue: workers claim from it again once this is committed. False: it was not paused.';
 
--- The first setting that is not known or out of its limits ends it.
+-- The first setting that is unknown or out of range raises an error.
 create or replace function dogged.require_queue_settings(queue text, settings jsonb) returns void
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare
@@ -184,3 +185,110 @@ end $$;
 comment on function dogged.set_queue(text, jsonb) is
   'Changes settings of a queue, which workers follow at once: {"concurrency": 5, "max_depth": 1000, "retry_budget": 0.2, '
   '"min_retries_per_second": 10, "keep_done_days": 30, "keep_failed_days": 365}. What is not named stays; null takes a setting back. False: all of it was so before.';
+
+-- An enqueue reads dogged.queues, so it holds a lock on that table until its transaction ends. This lock is therefore
+-- granted only when no enqueue is running, and none begins before the caller's transaction has ended. A queue that is
+-- empty stays empty.
+create or replace function dogged.lock_queues(name text) returns dogged.queues
+language plpgsql set search_path = pg_catalog, pg_temp set lock_timeout = '2s' as $$
+begin
+  perform dogged.require_read_committed();
+  begin
+    lock table dogged.queues in access exclusive mode;
+  exception when lock_not_available then
+    raise exception 'the queue "%" was not changed: other transactions have used the queues for more than 2 s', lock_queues.name
+      using errcode = 'lock_not_available', hint = 'Nothing has changed. Try again; `dogged doctor` names transactions that stay open.';
+  end;
+  return dogged.lock_queue(lock_queues.name);
+end $$;
+comment on function dogged.lock_queues(text) is
+  'The row of a queue, with the table locked against every enqueue until the transaction ends; an error where others hold it for 2 s.';
+
+create or replace function dogged.require_not_served(queue text) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  served record;
+begin
+  select min(w.name) as name, count(*) as workers into served
+    from dogged.workers w
+   where w.stopped_at is null and w.lease_ended_at is null and w.queues ? require_not_served.queue;
+  if served.workers > 0 then
+    raise exception 'the queue "%" is served by %', require_not_served.queue,
+      case when served.workers = 1 then format('the worker "%s"', served.name)
+           else format('%s workers, "%s" among them', served.workers, served.name) end
+      using errcode = 'object_in_use',
+            hint = 'Nothing has changed. Start them without it (--queues), or stop them; then do it again.';
+  end if;
+end $$;
+comment on function dogged.require_not_served(text) is 'Raises an error where a worker that has not ended serves the queue.';
+
+create or replace function dogged.delete_queue(name text) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  queue constant dogged.queues := dogged.lock_queues(delete_queue.name);
+  held integer;
+  dead integer;
+begin
+  if queue.name = 'default' then
+    raise exception 'the queue "default" cannot be deleted: tasks go there that name no queue'
+      using errcode = 'invalid_parameter_value', hint = 'dogged.pause_queue(name) stops workers from claiming its tasks.';
+  end if;
+  perform dogged.require_not_served(queue.name);
+  held := dogged.held_of_queue(queue.name, 1000001);
+  dead := (select count(*) from (select from dogged.tasks_failed f where f.queue = delete_queue.name limit 1000001) d);
+  if held > 0 or dead > 0 then
+    raise exception 'the queue "%" is not empty: %', queue.name,
+      concat_ws(' and ', case when held > 0 then format('%s task%s that %s not ended', held, case when held <> 1 then 's' end,
+                                                         case when held = 1 then 'has' else 'have' end) end,
+                         case when dead > 0 then format('%s dead letter%s', dead, case when dead <> 1 then 's' end) end)
+      using errcode = 'object_in_use',
+            hint = 'Nothing has changed. dogged.move_queue(from_queue, to_queue) moves them to another queue; '
+                   'dogged.cancel(id) and dogged.purge(id) end them.';
+  end if;
+  delete from dogged.queues q where q.name = queue.name;
+  perform dogged.record_audit('delete_queue', null, jsonb_build_object('queue', queue.name, 'before', to_jsonb(queue)));
+end $$;
+comment on function dogged.delete_queue(text) is
+  'Deletes a queue that is empty and that no worker serves, with its settings. An error says what stands in the way. Tasks that have '
+  'ended keep its name.';
+
+create or replace function dogged.rename_queue(name text, new_name text) returns bigint
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  most constant integer := 100000;
+  before constant dogged.queues := dogged.lock_queues(rename_queue.name);
+  renamed dogged.queues := before;
+  moved bigint;
+begin
+  perform dogged.require_queue_name(rename_queue.new_name);
+  if exists (select from dogged.queues q where q.name = rename_queue.new_name) then
+    raise exception 'the queue "%" exists already', rename_queue.new_name
+      using errcode = 'invalid_parameter_value',
+            hint = 'dogged.move_queue(from_queue, to_queue) moves tasks there, dogged.delete_queue(name) deletes the old one.';
+  elsif before.name = 'default' then
+    raise exception 'the queue "default" cannot be renamed: tasks go there that name no queue'
+      using errcode = 'invalid_parameter_value', hint = 'dogged.move_queue(from_queue, to_queue) moves its tasks.';
+  end if;
+  perform dogged.require_not_served(before.name);
+  if exists (select from dogged.tasks_live t where t.queue = before.name and t.status = 'running') then
+    raise exception 'tasks of the queue "%" run', before.name
+      using errcode = 'object_in_use',
+            hint = 'Nothing has changed. Workers rescue what a dead one has left; then do it again.';
+  elsif dogged.held_of_queue(before.name, most + 1) > most then
+    raise exception 'the queue "%" holds more than % tasks, and renaming would keep every enqueue waiting', before.name, most
+      using errcode = 'object_in_use',
+            hint = 'Nothing has changed. Create the new queue, move tasks by dogged.move_queue(from_queue, to_queue, most => 10000) '
+                   'until nothing is left, and delete the old one.';
+  end if;
+  renamed.name := rename_queue.new_name;
+  insert into dogged.queues select (renamed).*;
+  update dogged.task_definitions d set queue = renamed.name where d.queue = before.name;
+  moved := dogged.move_queue(before.name, renamed.name);
+  delete from dogged.queues q where q.name = before.name;
+  perform dogged.record_audit('rename_queue', null, jsonb_build_object('queue', before.name, 'new_name', renamed.name, 'moved', moved));
+  return moved;
+end $$;
+comment on function dogged.rename_queue(text, text) is
+  'Gives a queue that no worker serves another name, with its settings, its tasks and dead letters (100,000 that have not ended at most), '
+  'and the definitions that name it; gives how many tasks it moved. Programs that say the old name are to be changed first: a worker '
+  'that declares it makes it again.';

@@ -1,4 +1,4 @@
--- args and results as they may be shown: without what the task's definition hides (.redact).
+-- Shows args and results without the parts that the task's definition hides (.redact).
 
 create or replace function dogged.redacted(task_name text, document jsonb) returns jsonb
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
@@ -11,7 +11,7 @@ begin
     if pointer = '' then
       return '"[redacted]"';
     end if;
-    -- RFC 6901: ~1 is /, ~0 is ~, in this order.
+    -- RFC 6901: ~1 means /, ~0 means ~; replaced in this order.
     select array_agg(replace(replace(token, '~1', '/'), '~0', '~') order by place) into path
       from regexp_split_to_table(substr(pointer, 2), '/') with ordinality as tokens (token, place);
     if document #> path is not null then
@@ -23,8 +23,8 @@ end $$;
 comment on function dogged.redacted(text, jsonb) is
   'The document with "[redacted]" in place of what the JSON pointers in task_definitions.redact name.';
 
--- Most tasks hide nothing: for these the function, which takes longer than reading the row, is not called. The names of those
--- that do are read once in a statement.
+-- Most tasks hide nothing. For them the view does not call the function, which takes longer than reading the row. A
+-- statement reads the names of the others once.
 create or replace view dogged.redacted_tasks as
 select t.id, t.status, t.queue, t.name, t.priority,
        case when t.name = any (array(select d.name from dogged.task_definitions d where d.redact <> '{}'))
@@ -34,11 +34,11 @@ select t.id, t.status, t.queue, t.name, t.priority,
        case when t.name = any (array(select d.name from dogged.task_definitions d where d.redact <> '{}'))
             then dogged.redacted(t.name, t.result) else t.result end as result,
        t.error_code, t.error_message, t.trace_context, t.ready_position, t.cancel_requested_at,
-       t.expires_at, t.tags
+       t.expires_at, t.tags, t.parent_id, t.args_version
   from dogged.tasks t;
 comment on view dogged.redacted_tasks is
   'As tasks, with "[redacted]" in place of what the tasks'' workers have declared as .redact.';
--- Each column means what it means in tasks.
+-- Each column has the same meaning as in tasks.
 do $$
 declare
   column_name name;

@@ -1,7 +1,7 @@
--- dogged.replay(id) and dogged.replay_many(ids): dead letters become pending again, with their id and their history, and a new
--- budget of retries.
+-- dogged.replay(id) and dogged.replay_many(ids) make dead letters pending again. They keep their id and history, and
+-- have all of their retries again.
 --
--- The number of attempts goes on, so that what a worker of an earlier attempt reports late is still fenced.
+-- The attempt number goes on, so that a late report of a worker on an earlier attempt is still fenced.
 
 create or replace function dogged.replay_many(
   ids bigint[], run_at timestamptz default null, per_second double precision default null, args jsonb[] default null,
@@ -27,8 +27,8 @@ begin
       using hint = 'Nothing was replayed.', errcode = 'invalid_parameter_value';
   end if;
 
-  perform pg_current_xact_id();  -- before a position is taken: see src/sql/settle_watermarks.sql
-  -- Locked in the order of ids; what someone else is changing is passed over, and is not waited for.
+  perform pg_current_xact_id();  -- before a position is taken: see src/sql/claim/settle_watermarks.sql
+  -- Locks rows in the order of ids. Rows that another transaction is changing are skipped without waiting.
   with asked as materialized (
     select distinct on (a.id) a.id, a.args, a.attempt
       from unnest(ids, replay_many.args, attempts) with ordinality as a (id, args, attempt, position)
@@ -38,7 +38,7 @@ begin
     select f.id, f.finished_at, a.args as new_args
       from dogged.tasks_failed f join asked a on a.id = f.id
      where f.id = any (ids) and f.attempt = coalesce(a.attempt, f.attempt)
-       and (a.args is null or octet_length(a.args::text) <= max_args_bytes)
+       and (a.args is null or dogged.json_bytes(a.args, max_args_bytes) <= max_args_bytes)
      order by f.id
        for update of f skip locked
   ), removed as (
@@ -48,14 +48,14 @@ begin
            coalesce(first_due + (row_number() over (order by r.id) - 1) / per_second * interval '1 second', first_due) as due_at
       from removed r join taken t on t.id = r.id
   ), inserted as (
-    -- error_code and error_message stay those of the last attempt that failed. The time to wait stands in next_retry_at, for
-    -- run_at is that of the first run.
+    -- error_code and error_message keep the values of the last failed attempt. The due time is in next_retry_at,
+    -- because run_at belongs to the first run.
     insert into dogged.tasks_live (id, status, queue, name, priority, args, enqueued_at, run_at, deferred, next_retry_at, attempt,
                                    worker_id, claimed_at, error_code, error_message, trace_context, tags,
-                                   ready_position)
+                                   parent_id, args_version, ready_position)
     select d.id, 'pending', d.queue, d.name, d.priority, coalesce(d.new_args, d.args), d.enqueued_at, d.run_at,
            d.due_at > now(), d.due_at, d.attempt, d.worker_id, d.claimed_at, d.error_code, d.error_message, d.trace_context, d.tags,
-           nextval('dogged.tasks_id_seq')
+           d.parent_id, d.args_version, nextval('dogged.tasks_id_seq')
       from (select * from due order by id) d
   ), audited as (
     insert into dogged.audit (actor, application, action, task_id, details)
@@ -67,7 +67,7 @@ begin
   )
   select array_agg(d.id), array_agg(d.due_at), array_agg(distinct d.queue) into replayed, dues, queues_used from due d;
 
-  -- With a snapshot of its own, as enqueue_many does.
+  -- Has its own snapshot, as in enqueue_many.
   if replayed is not null
      and (current_setting('transaction_isolation') <> 'read committed'
           or exists (select from dogged.workers w where w.asleep and w.queues ?| queues_used)) then
@@ -86,7 +86,8 @@ begin
       select array_agg(a.id) as ids, array_agg(a.attempt) as attempts
         from asked a where not exists (select from done d where d.id = a.id)
     ), stands as (
-      select s.id, case when s.result = 'locked' and octet_length(a.args::text) > max_args_bytes then 'args_too_large'
+      select s.id, case when s.result = 'locked' and a.args is not null
+                             and (dogged.json_bytes(a.args, max_args_bytes) <= max_args_bytes) is not true then 'args_too_large'
                         else s.result end as result
         from rest r
        cross join lateral dogged.dead_letter_standing(r.ids, r.attempts) s
@@ -107,6 +108,7 @@ comment on function dogged.replay_many(bigint[], timestamptz, double precision, 
 create or replace function dogged.replay(id bigint, run_at timestamptz default null, args jsonb default null) returns text
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
+  max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
   answer text;
 begin
   if replay.id is null then
@@ -114,7 +116,8 @@ begin
       using hint = 'Give the id of a dead letter. Nothing was replayed.', errcode = 'invalid_parameter_value';
   end if;
   loop
-    -- Waits for whoever is changing it; each statement has a snapshot of its own, which shows what was waited for.
+    -- Waits for a transaction that is changing the row. Each statement has its own snapshot, which shows the result of
+    -- that transaction.
     perform from dogged.tasks_failed f where f.id = replay.id for update;
     select r.result into answer
       from dogged.replay_many(array[replay.id], replay.run_at, null,
@@ -122,8 +125,8 @@ begin
     exit when answer <> 'locked';
   end loop;
   if answer = 'args_too_large' then
-    raise exception 'task %: the new args have % bytes as JSON; the limit is %', replay.id, octet_length(replay.args::text),
-      (select s.max_args_bytes from dogged.settings s)
+    raise exception 'task %: the new args have % bytes as JSON; the limit is %', replay.id,
+      coalesce(dogged.json_bytes(replay.args, max_args_bytes)::text, 'many more'), max_args_bytes
       using hint = 'Keep large data elsewhere and pass a reference. Nothing was replayed.', errcode = 'invalid_parameter_value';
   end if;
   return answer;

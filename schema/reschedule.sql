@@ -1,11 +1,11 @@
--- dogged.reschedule(id, run_at): a task that is pending gets another time for its next run; with now() it runs as soon as a
--- worker is free.
+-- dogged.reschedule(id, run_at) sets another time for the next run of a pending task. With now() the task runs as soon
+-- as a worker is free.
 
 create or replace function dogged.reschedule(id bigint, run_at timestamptz) returns text
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   task record;
-  due constant timestamptz := greatest(reschedule.run_at, now());  -- as enqueue: a little past is now, for clocks that differ
+  due constant timestamptz := greatest(reschedule.run_at, now());  -- as in enqueue: clocks differ, so past is now
   waits constant boolean := due > now();
 begin
   if reschedule.id is null then
@@ -27,9 +27,9 @@ begin
             errcode = 'invalid_parameter_value';
   end if;
 
-  -- Before a position is taken: see src/sql/settle_watermarks.sql.
+  -- Must come before a position is taken: see src/sql/claim/settle_watermarks.sql.
   perform pg_current_xact_id();
-  -- Waits for a claim, a promotion or a completion under way, as in dogged.cancel.
+  -- Waits for a running claim, promotion or completion, as in dogged.cancel.
   select t.status, t.queue, t.name, t.attempt, t.deferred, coalesce(t.next_retry_at, t.run_at) as due, t.expires_at into task
     from dogged.tasks_live t where t.id = reschedule.id for update;
 
@@ -43,8 +43,8 @@ begin
             errcode = 'invalid_parameter_value';
   end if;
 
-  -- What becomes ready takes a new place, behind what a worker may have passed over already (worker/watermarks.hpp); what
-  -- stood ready keeps its own.
+  -- A task that becomes ready takes a new place, because a worker may have passed over the old one
+  -- (worker/claim/watermarks.hpp). A task that was ready keeps its place.
   update dogged.tasks_live t
      set run_at = case when task.attempt = 0 then due else t.run_at end,
          next_retry_at = case when task.attempt > 0 then due end,
@@ -55,7 +55,8 @@ begin
                               jsonb_build_object('name', task.name, 'queue', task.queue, 'attempts', task.attempt,
                                                  'run_at', due, 'was', task.due));
 
-  -- After the update, as in dogged.enqueue: a sleeping worker waits for what was due first when it fell asleep.
+  -- Follows the update, as in dogged.enqueue: a sleeping worker only knows the earliest due time as of when it fell
+  -- asleep.
   if current_setting('transaction_isolation') <> 'read committed'
      or exists (select from dogged.workers w where w.asleep and w.queues ? task.queue) then
     perform pg_notify('dogged.wake', task.queue);

@@ -1,14 +1,17 @@
--- Retention: days older than settings.keep_…_days go, as whole partitions. Nothing is deleted row by row, so there is nothing to
--- vacuum, and a day of millions goes as fast as a file is removed. Workers call these functions every hour, `dogged maintain` by hand;
--- each does one step and tells what it did, so that no lock is held from one to the next.
+-- Retention drops days that are older than settings.keep_…_days, as whole partitions. It deletes no single rows, so
+-- nothing needs vacuum, and a day of millions of rows goes as fast as a file is removed. Workers call these functions
+-- every hour, users call them by `dogged maintain`. Each call does one step and reports it, so that no lock is held
+-- from one step to the next.
 --
--- Dropping a partition needs its table for itself for a moment. Completions write to that table all the time and must not queue
--- behind a step that waits for a long query: a step waits 200 ms at most, changes nothing then, and is done by a later call.
+-- Dropping a partition needs an exclusive lock on its parent for a moment. Completions write to that table all the time
+-- and must not queue behind a step that waits for a long query. So a step waits 200 ms at most, and then changes
+-- nothing; a later call does it.
 --
--- Of a day of tasks, those of queues are kept that have days of their own (queues.keep_…_days); of a day of attempts, those whose task is
--- still there: dead letters, tasks that have not ended, and those that ended on a later day or are kept longer. They are copied into a
--- table of their own that takes the day's place (tasks_done_kept_YYYYMMDD). So rows of the history are dropped, or copied unchanged,
--- and no row is ever updated or deleted. What is not to be kept any more goes with the next thinning (dogged.thin_kept_day).
+-- Of a day of tasks, retention keeps those of queues with a longer setting of their own (queues.keep_…_days). Of a day
+-- of attempts, it keeps those whose task still exists. These tasks are dead letters, tasks that have not ended, and
+-- tasks that ended on a later day or are kept longer. The kept rows are copied into a table of their own that replaces
+-- the day (tasks_done_kept_YYYYMMDD). So rows of the history are dropped, or copied unchanged, and no row is ever
+-- updated or deleted. Rows that need not be kept any longer go with the next thinning (dogged.thin_kept_day).
 
 create or replace function dogged.require_read_committed() returns void
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
@@ -47,8 +50,9 @@ end $$;
 comment on function dogged.make_kept_tasks(text, text, date) is
   'Makes tasks_done_next or tasks_failed_next of the rows of one partition whose queues keep them longer; gives their number.';
 
--- random_page_cost: ids that failed on one day lie side by side, and so do their attempts. By the usual 4 a day of millions would be
--- read whole for a few thousand of its rows. jit: with a month of days its compiler takes seconds.
+-- random_page_cost: tasks that failed on one day have neighbouring ids, and so do their attempts. With the default of
+-- 4, a day of millions would be read completely for a few thousand of its rows. jit: with a month of days, compilation
+-- takes seconds.
 create or replace function dogged.make_kept_attempts(source text, day date) returns bigint
 language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = on set plan_cache_mode = auto
 set random_page_cost = 1.1 set jit = off as $$
@@ -58,8 +62,8 @@ declare
   copied bigint;
 begin
   execute 'create table dogged.task_attempts_next (like dogged.task_attempts including defaults including constraints including storage)';
-  -- A task ends when its last attempt does, so that a dead letter of an earlier day has none in this one; a day is left for a
-  -- clock that was set back.
+  -- A task ends with its last attempt, so a dead letter of an earlier day has no attempt in this one. One day of margin
+  -- allows for a clock that was set back.
   execute format(
     'insert into dogged.task_attempts_next
      select a.* from dogged.%1$I a
@@ -88,7 +92,7 @@ declare
   next constant text := parent || '_next';
   kept constant text := format('%s_kept_%s', parent, to_char(day, 'YYYYMMDD'));
 begin
-  -- Proves to ATTACH what the rows are, so that it need not read them.
+  -- Proves the range of the rows to ATTACH, so that it does not read them.
   execute format('alter table dogged.%I add constraint of_day check (%s)', next,
                  pg_get_partition_constraintdef(format('dogged.%I', source)::regclass));
   execute format('lock table only dogged.%I in access exclusive mode', parent);
@@ -114,7 +118,7 @@ language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   kept bigint;
 begin
-  -- What is written late is not lost: it has locked the parent already, and this step is postponed.
+  -- A late write is not lost: its transaction has locked the parent already, so this step is postponed.
   execute format('lock table dogged.%I in share mode', source);
   kept := case parent when 'task_attempts' then dogged.make_kept_attempts(source, day)
                       else dogged.make_kept_tasks(parent, source, day) end;
@@ -135,7 +139,8 @@ begin
       using errcode = 'invalid_parameter_value', hint = 'Write tasks_done, tasks_failed or task_attempts. Nothing was dropped.';
   end if;
   perform dogged.require_read_committed();
-  if not pg_try_advisory_xact_lock(hashtextextended('dogged.partitions', 0)) then
+  perform from dogged.locks l where l.name = 'partitions' for update skip locked;
+  if not found then
     outcome := 'busy';
     return;
   end if;
@@ -148,7 +153,7 @@ begin
     return;
   end if;
   partition := due.partition;
-  -- Tasks of that day are still there where their own day could not be dropped: their attempts wait for it.
+  -- Attempts wait while tasks of that day still exist, because their own day could not be dropped.
   if parent = 'task_attempts' and exists (
        select from dogged.partitions p
         where p.parent = 'tasks_done' and not p.is_kept and p.kept_until <= clock_timestamp() and p.day <= due.day) then
@@ -185,7 +190,8 @@ begin
   for kept in select p.partition, p.day, dogged.queues_keeping(p.parent, p.day) as queues
                 from dogged.partitions p where p.is_kept and p.parent = kept_days_to_thin.parent order by p.day loop
     if kept_days_to_thin.parent = 'task_attempts' then
-      -- Most tasks ended on the day of their attempts or, by a clock that was set back, the day before: one day is soon read.
+      -- Most tasks ended on the day of their attempts or, if a clock was set back, on the day before. One more day is
+      -- read quickly.
       execute format(
         'select array(select distinct a.task_id from dogged.%1$I a
                        where not exists (select from dogged.tasks_done d
@@ -193,14 +199,14 @@ begin
                          and not exists (select from dogged.tasks_failed f
                                           where f.id = a.task_id and f.finished_at >= %2$L and f.finished_at < %3$L))',
         kept.partition, (kept.day - 1)::timestamp at time zone 'UTC', (kept.day + 1)::timestamp at time zone 'UTC') into others;
-      -- The others are few. OFFSET makes it a look-up by id for each: as a join it would read all tasks.
+      -- The other tasks are few. OFFSET forces one lookup by id for each: a join would read all tasks.
       is_due := cardinality(others) > 0 and exists (
         select from unnest(others) as other (id)
          where not exists (select from dogged.tasks_live t where t.id = other.id offset 0)
            and not exists (select from dogged.tasks_failed f where f.id = other.id offset 0)
            and not exists (select from dogged.tasks_done d where d.id = other.id offset 0));
     else
-      -- One from which all was replayed or purged has nothing left to keep either.
+      -- A partition whose rows were all replayed or purged is due as well.
       execute format('select not exists (select from dogged.%1$I) or exists (select from dogged.%1$I t where t.queue <> all ($1))',
                      kept.partition) into is_due using kept.queues;
     end if;
@@ -215,7 +221,8 @@ create or replace function dogged.thin_kept_day(parent text, day date, out parti
 language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '200ms' as $$
 begin
   perform dogged.require_read_committed();
-  if not pg_try_advisory_xact_lock(hashtextextended('dogged.partitions', 0)) then
+  perform from dogged.locks l where l.name = 'partitions' for update skip locked;
+  if not found then
     outcome := 'busy';
     return;
   end if;
@@ -240,7 +247,7 @@ comment on function dogged.thin_kept_day(text, date) is
 create or replace function dogged.forget_workers() returns integer
 language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = on set plan_cache_mode = auto as $$
 declare
-  -- Whoever ended before all days of attempts that are still whole is named by kept ones alone.
+  -- Workers that ended before every complete day of attempts are named only by kept attempts.
   before constant timestamptz := least(
     clock_timestamp() - (select make_interval(days => keep_attempts_days) from dogged.settings),
     (select min(p.day)::timestamp at time zone 'UTC' from dogged.partitions p where p.parent = 'task_attempts' and not p.is_kept),
@@ -252,7 +259,7 @@ begin
   end if;
   delete from dogged.workers w
    where w.rescued_at is not null and greatest(w.rescued_at, w.stopped_at) < before
-     -- As an array, which is hashed whatever its length: NOT IN went through all of it for each worker, once it was long.
+     -- An array is hashed whatever its length. NOT IN scanned the whole list for each worker, once the list was long.
      and w.id <> all (array(
            select distinct named.worker_id
              from (select a.worker_id from dogged.task_attempts a where a.finished_at < before
@@ -270,7 +277,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   forgotten integer;
 begin
-  -- No call is repeated for longer than one day.
+  -- No client repeats a call for longer than one day.
   delete from dogged.producer_calls c
    where c.producer = any (array(select old.producer from dogged.producer_calls old
                                   where old.called_at < now() - interval '2 days' limit 10000 for update skip locked));

@@ -1,16 +1,19 @@
--- Who may do what: dogged.rights says it, dogged.grant_rights() grants it. `dogged migrate --roles` makes the roles, and every
--- later `dogged migrate` grants anew, so that what is new in the schema has its rights. docs/roles.md explains them.
+-- The rights of each role: dogged.rights defines them, dogged.grant_rights() grants them. `dogged migrate --roles`
+-- creates the roles. Every later `dogged migrate` grants again, so that new objects of the schema get their rights.
+-- docs/roles.md explains the roles.
 
 create or replace view dogged.rights as
 select r.object, r.privileges, r.roles, r.except_columns
   from (values
-    -- A table or a view may have several rows. What is in none, a test refuses: whoever adds something decides here who may
-    -- use it. Partitions of days need no rights of their own: they are reached through their parents.
+    -- A table or a view may have several rows. A test fails for an object without a row, so that a developer who adds
+    -- one decides here which roles may use it. Partitions of days need no rights of their own: they are reached through
+    -- their parents.
     ('schema_migrations', 'select', '{producer,worker,viewer,operator}'::text[], '{}'::text[]),
     ('schema_files', 'select', '{producer,worker,viewer,operator}', '{}'),
     ('rights', 'select', '{producer,worker,viewer,operator}', '{}'),
     ('settings', 'select', '{producer,worker,viewer,operator}', '{}'),
-    ('settings', 'update', '{operator}', '{only_row,role_prefix}'),
+    ('settings', 'update', '{operator}', '{only_row,role_prefix,installation}'),
+    ('locks', 'select', '{viewer,operator}', '{}'),  -- to see which session holds a lock; taking one needs more rights
     ('queues', 'select', '{worker,viewer,operator}', '{}'),
     ('queue_depths', 'select', '{viewer,operator}', '{}'),
     ('task_definitions', 'select', '{worker,viewer,operator}', '{}'),
@@ -22,28 +25,33 @@ select r.object, r.privileges, r.roles, r.except_columns
     ('circuits', 'select', '{worker,viewer,operator}', '{}'),
     ('circuits', 'insert', '{worker}', '{}'),
     ('circuits', 'update', '{worker,operator}', '{}'),
-    ('producer_calls', 'select', '{}', '{}'),  -- reached through functions alone
+    ('producer_calls', 'select', '{}', '{}'),  -- reached only through functions
 
-    -- Args and results are for those who run tasks or repair them. Viewers have redacted_tasks. Operators change tasks by
-    -- functions alone, which record what they do in the audit.
-    ('tasks', 'select, insert', '{worker}', '{}'),
+    -- Args and results are only for roles that run or repair tasks. Viewers have redacted_tasks. Operators change tasks
+    -- only through functions, which record the change in the audit.
+    ('tasks', 'select', '{worker}', '{}'),
     ('tasks', 'select', '{operator}', '{}'),
     ('tasks', 'select', '{viewer}', '{args,result}'),
-    ('tasks_live', 'select, update, delete', '{worker}', '{}'),
+    ('tasks_live', 'select, delete', '{worker}', '{}'),
+    -- No column that the producer set, and not the request to cancel.
+    ('tasks_live', 'update', '{worker}', '{id,queue,name,priority,args,enqueued_at,run_at,finished_at,result,trace_context,expires_at,tags,parent_id,args_version,cancel_requested_at}'),
+    -- Workers insert ended tasks. Only enqueue inserts into tasks_live.
+    ('tasks_failed', 'select, insert', '{worker}', '{}'),
+    ('tasks_done', 'select, insert', '{worker}', '{}'),
     ('tasks_live', 'select', '{operator}', '{}'),
     ('tasks_live', 'select', '{viewer}', '{args,result}'),
     ('tasks_failed', 'select', '{operator}', '{}'),
     ('tasks_failed', 'select', '{viewer}', '{args,result}'),
     ('tasks_done', 'select', '{operator}', '{}'),
     ('tasks_done', 'select', '{viewer}', '{args,result}'),
-    -- Asked for by name: what stands there has no partition of its day.
+    -- Queried by name: these rows have no partition of their day.
     ('tasks_failed_default', 'select', '{operator}', '{}'),
     ('tasks_failed_default', 'select', '{viewer}', '{args,result}'),
     ('tasks_done_default', 'select', '{operator}', '{}'),
     ('tasks_done_default', 'select', '{viewer}', '{args,result}'),
     ('task_attempts_default', 'select', '{viewer,operator}', '{}'),
     ('tasks_id_seq', 'select, usage', '{worker}', '{}'),
-    -- Attempts are written by workers, and changed by nobody.
+    -- Workers insert attempts, and no role changes them.
     ('task_attempts', 'select', '{worker,viewer,operator}', '{}'),
     ('task_attempts', 'insert', '{worker}', '{}'),
     -- details may hold args that an operator has replaced.
@@ -60,20 +68,24 @@ select r.object, r.privileges, r.roles, r.except_columns
     ('error_stats', 'select', '{viewer,operator}', '{}'),
     ('partitions', 'select', '{worker,viewer,operator}', '{}'),
 
-    -- The ways in. What runs as the owner needs no right on the tables that it uses.
+    -- For producers. A function that runs as the owner needs no right on the tables that it uses.
     ('enqueue', 'execute as owner', '{producer,worker}', '{}'),
     ('enqueue_many', 'execute as owner', '{producer,worker}', '{}'),
+    ('prepare_task', 'execute as owner', '{producer,worker}', '{}'),
+    ('parent_here', 'execute as owner', '{producer,worker}', '{}'),
     ('refuse_call', 'execute', '{}', '{}'),
     ('note_call', 'execute as owner', '{producer,worker,operator}', '{}'),
     ('reserve_producer', 'execute as owner', '{producer,worker,operator}', '{}'),
     ('call_made', 'execute as owner', '{producer,worker,operator}', '{}'),
     ('answer_made', 'execute as owner', '{worker,operator}', '{}'),
 
-    -- What workers call.
+    -- For workers.
     ('create_queue', 'execute as owner', '{worker,operator}', '{}'),
     ('complete_in', 'execute', '{worker}', '{}'),
+    ('knows_task', 'execute', '{worker,viewer,operator}', '{}'),
     ('refuse_completion', 'execute', '{worker}', '{}'),
     ('moment_ago', 'execute', '{worker}', '{}'),
+    ('place', 'execute', '{worker}', '{}'),
     ('place_in_front', 'execute', '{worker}', '{}'),
     ('make_partitions', 'execute as owner', '{worker,operator}', '{}'),
     ('drop_oldest_day', 'execute as owner', '{worker,operator}', '{}'),
@@ -82,7 +94,7 @@ select r.object, r.privileges, r.roles, r.except_columns
     ('forget_workers', 'execute as owner', '{worker,operator}', '{}'),
     ('forget_calls', 'execute as owner', '{worker,operator}', '{}'),
 
-    -- What people call.
+    -- For users.
     ('redacted', 'execute', '{viewer,operator}', '{}'),
     ('error_fingerprint', 'execute', '{viewer,operator}', '{}'),
     ('are_sound_tags', 'execute', '{}', '{}'),
@@ -92,7 +104,7 @@ select r.object, r.privileges, r.roles, r.except_columns
     ('dead_letter_standing', 'execute', '{viewer,operator}', '{}'),
     ('export_dead_letters', 'execute', '{operator}', '{}'),
     ('import_dead_letters', 'execute as owner', '{operator}', '{}'),
-    ('cancel', 'execute as owner', '{worker,operator}', '{}'),  -- workers: what they give back and shall not run again
+    ('cancel', 'execute as owner', '{worker,operator}', '{}'),  -- workers: released tasks that must not run again
     ('reschedule', 'execute as owner', '{operator}', '{}'),
     ('replay', 'execute as owner', '{operator}', '{}'),
     ('replay_many', 'execute as owner', '{operator}', '{}'),
@@ -101,11 +113,19 @@ select r.object, r.privileges, r.roles, r.except_columns
     ('pause_queue', 'execute as owner', '{operator}', '{}'),
     ('resume_queue', 'execute as owner', '{operator}', '{}'),
     ('set_queue', 'execute as owner', '{operator}', '{}'),
+    ('delete_queue', 'execute as owner', '{operator}', '{}'),
+    ('rename_queue', 'execute as owner', '{operator}', '{}'),
+    ('move_tasks', 'execute as owner', '{operator}', '{}'),
+    ('move_queue', 'execute as owner', '{operator}', '{}'),
     ('record_audit', 'execute as owner', '{operator}', '{}'),
 
-    -- What triggers and functions that run as the owner call, and what the owner alone calls.
+    -- Called by triggers, by functions that run as the owner, or only by the owner.
     ('is_sound_task', 'execute', '{}', '{}'),
+    ('json_bytes', 'execute', '{}', '{}'),
+    ('numbers_exceed', 'execute', '{}', '{}'),
+    ('is_one_line', 'execute', '{worker}', '{}'),
     ('refuse_task', 'execute', '{}', '{}'),
+    ('queues_to_tell_of', 'execute', '{}', '{}'),
     ('refuse_arrays', 'execute', '{}', '{}'),
     ('has_room', 'execute as owner', '{}', '{}'),
     ('held_of_queue', 'execute as owner', '{}', '{}'),
@@ -114,8 +134,11 @@ select r.object, r.privileges, r.roles, r.except_columns
     ('prepare_to_count', 'execute', '{}', '{}'),
     ('tell_of_queues', 'execute', '{}', '{}'),
     ('require_queue_name', 'execute', '{}', '{}'),
-    ('nearest_queues', 'execute', '{}', '{}'),
+    ('nearest_queues', 'execute', '{worker,viewer,operator}', '{}'),
     ('lock_queue', 'execute', '{}', '{}'),
+    ('lock_queues', 'execute', '{}', '{}'),
+    ('require_queue', 'execute', '{}', '{}'),
+    ('require_not_served', 'execute', '{}', '{}'),
     ('require_queue_settings', 'execute', '{}', '{}'),
     ('require_longer_than_all', 'execute', '{}', '{}'),
     ('audit_actor', 'execute', '{}', '{}'),
@@ -158,7 +181,7 @@ declare
   chosen constant text := coalesce(make_roles.prefix, former, rtrim('dogged.', '.'));
   role_name text;
 begin
-  if chosen !~ '^[a-z_][a-z0-9_]{0,53}$' or chosen like 'pg\_%' then
+  if chosen !~ '^[a-z_][a-z0-9_]{0,53}$' or starts_with(chosen, 'pg_') then
     raise exception 'the prefix of role names "%" is not 1 to 54 of a-z 0-9 _ beginning with a letter or _ (and not with pg_)',
       left(chosen, 64) using errcode = 'invalid_parameter_value';
   end if;
@@ -169,7 +192,7 @@ begin
       end if;
     exception
       when duplicate_object or unique_violation then
-        null;  -- made at this moment for another schema
+        null;  -- created at the same time for another schema
       when insufficient_privilege then
         raise exception 'the role "%" is missing, and "%" may not create roles', role_name, current_user
           using errcode = 'insufficient_privilege',
@@ -201,7 +224,7 @@ begin
   foreach role_name in array dogged.role_names(revoke_rights.prefix) loop
     continue when to_regrole(role_name) is null;
     execute format('revoke all on schema %I from %I', rtrim('dogged.', '.'), role_name);
-    -- On a table it revokes what was granted on its columns as well.
+    -- REVOKE on a table also revokes the rights on its columns.
     for object in
       select case c.relkind when 'S' then 'sequence ' else 'table ' end || c.oid::regclass
         from pg_class c
@@ -231,7 +254,7 @@ declare
   grantees text;
   command text;
 begin
-  -- PostgreSQL lets everyone call a new function.
+  -- PostgreSQL lets every role call a new function.
   for command in
     select format('revoke execute on function %s from public', p.oid::regprocedure)
       from pg_proc p
@@ -248,7 +271,7 @@ begin
   select string_agg(quote_ident(r.name), ', ') into grantees
     from unnest(dogged.role_names(prefix)) as r (name) where to_regrole(r.name) is not null;
   if grantees is null then
-    return;  -- they were dropped
+    return;  -- the roles were dropped
   end if;
   execute format('grant usage on schema %I to %s', schema_name, grantees);
   for command in
@@ -275,7 +298,7 @@ begin
           from dogged.rights r
           join pg_proc p on p.proname = r.object and p.pronamespace = namespace
          where r.privileges like 'execute%') as granted
-     where granted.grantees is not null and granted.privileges is not null  -- null: there is no other column
+     where granted.grantees is not null and granted.privileges is not null  -- null: no other column exists
   loop
     execute command;
   end loop;

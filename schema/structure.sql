@@ -73,7 +73,7 @@ COMMENT ON FUNCTION dogged.answer_made(producer uuid, call bigint) IS 'As call_m
 
 CREATE FUNCTION dogged.are_sound_tags(tags text[]) RETURNS boolean
     LANGUAGE sql STABLE PARALLEL SAFE
-    RETURN ((tags IS NULL) OR (cardinality(tags) = 0) OR ((array_ndims(tags) = 1) AND (octet_length(array_to_string(tags, ','::text)) <= 512) AND (array_to_string(tags, ','::text, ''::text) ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*(,[A-Za-z0-9][A-Za-z0-9._:/-]*)*$'::text) AND (cardinality(string_to_array(array_to_string(tags, ','::text), ','::text)) = cardinality(tags))));
+    RETURN ((tags IS NULL) OR (cardinality(tags) = 0) OR ((array_ndims(tags) = 1) AND (cardinality(tags) <= 256) AND (octet_length(array_to_string(tags, ','::text)) <= 512) AND (array_to_string(tags, ','::text, ''::text) ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*(,[A-Za-z0-9][A-Za-z0-9._:/-]*)*$'::text) AND (cardinality(string_to_array(array_to_string(tags, ','::text), ','::text)) = cardinality(tags))));
 
 COMMENT ON FUNCTION dogged.are_sound_tags(tags text[]) IS 'Internal: whether a task may have these tags: each of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit, and with commas between them up to 512 bytes.';
 
@@ -127,8 +127,8 @@ begin
       using hint = 'Give the id that enqueue gave. Nothing was cancelled.', errcode = 'invalid_parameter_value';
   end if;
 
-  -- Waits for a claim or a completion under way: then the task runs, or has left the live table. Each statement below has
-  -- a snapshot of its own, which shows what was waited for. Where it has not (REPEATABLE READ, SERIALIZABLE), PostgreSQL
+  -- Waits for a running claim or completion; after that the task runs, or has left the live table. Each statement below
+  -- has its own snapshot, which shows that result. Under REPEATABLE READ and SERIALIZABLE it does not, so PostgreSQL
   -- refuses the lock (40001).
   select t.status, t.worker_id, t.queue, t.name, t.cancel_requested_at is null as is_new into task
     from dogged.tasks_live t where t.id = cancel.id for update;
@@ -137,7 +137,8 @@ begin
     return case when exists (select from dogged.tasks t where t.id = cancel.id) then 'ended' else 'not_found' end;
   end if;
 
-  -- Once: a request that was made while it ran is only carried out here (a worker that gives it back calls this as well).
+  -- Audited once: a request made while the task ran only takes effect here. A worker that releases the task calls this
+  -- function too.
   if task.is_new then
     perform dogged.record_audit('cancel', cancel.id,
                                 jsonb_build_object('name', task.name, 'queue', task.queue, 'status', task.status));
@@ -146,21 +147,21 @@ begin
   if task.status = 'running' then
     update dogged.tasks_live t set cancel_requested_at = clock_timestamp()
      where t.id = cancel.id and t.cancel_requested_at is null;
-    -- Also when it was requested before: a second call is how one insists where a notification was lost.
+    -- Sent again if cancellation was requested before: a user repeats the call if a notification was lost.
     perform pg_notify('dogged.cancel', task.worker_id::text);
     return 'requested';
   end if;
 
-  -- error_code and error_message stay those of the last attempt that failed: a retry that will not be is no error.
+  -- error_code and error_message keep the values of the last failed attempt: a retry that will not run is no error.
   with removed as (
     delete from dogged.tasks_live t where t.id = cancel.id returning t.*
   )
   insert into dogged.tasks (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
                             worker_id, claimed_at, finished_at, error_code, error_message, trace_context,
-                            cancel_requested_at, expires_at, tags)
+                            cancel_requested_at, expires_at, tags, parent_id, args_version)
   select r.id, 'cancelled', r.queue, r.name, r.priority, r.args, r.enqueued_at, r.run_at, r.attempt, r.retry_count, r.losses,
          r.worker_id, r.claimed_at, clock_timestamp(), r.error_code, r.error_message, r.trace_context,
-         r.cancel_requested_at, r.expires_at, r.tags
+         r.cancel_requested_at, r.expires_at, r.tags, r.parent_id, r.args_version
     from removed r;
   return 'cancelled';
 end $$;
@@ -173,7 +174,7 @@ CREATE FUNCTION dogged.complete_in(task_id bigint, attempt integer, worker_id bi
     AS $$
 #variable_conflict use_column
 declare
-  -- Not now(), as elsewhere: the caller's transaction may have begun long before the handler ended.
+  -- Unlike elsewhere not now(): the caller's transaction may have begun long before the handler ended.
   ended_at constant timestamptz := clock_timestamp();
   began_at constant timestamptz := ended_at - ran_us * interval '1 microsecond';
 begin
@@ -184,11 +185,12 @@ begin
        and live.worker_id = complete_in.worker_id
     returning *
   ), finished as (
-    insert into dogged.tasks (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
+    insert into dogged.tasks_done (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
                               worker_id, claimed_at, finished_at, result, error_code, error_message, trace_context,
-                              cancel_requested_at, expires_at, tags)
+                              cancel_requested_at, expires_at, tags, parent_id, args_version)
     select id, 'succeeded', queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses, worker_id,
-           claimed_at, ended_at, complete_in.result, null, null, trace_context, cancel_requested_at, expires_at, tags
+           claimed_at, ended_at, complete_in.result, null, null, trace_context, cancel_requested_at, expires_at, tags,
+           parent_id, args_version
       from held
   )
   insert into dogged.task_attempts (task_id, attempt, name, queue, outcome, worker_id, claimed_at, started_at,
@@ -209,7 +211,7 @@ CREATE FUNCTION dogged.create_queue(name text) RETURNS void
     AS $$
 begin
   perform dogged.require_queue_name(create_queue.name);
-  -- Looked for first: an insert would wait for whoever has changed the queue's row and not committed.
+  -- Looks first, because an insert would wait for a transaction that has changed the queue's row and not committed.
   if not exists (select from dogged.queues q where q.name = create_queue.name) then
     insert into dogged.queues (name) values (create_queue.name) on conflict do nothing;
   end if;
@@ -226,13 +228,17 @@ declare
   today constant date := (clock_timestamp() at time zone 'UTC')::date;
 begin
   return query select today + days from generate_series(-1, (select partition_days_ahead from dogged.settings)) as days;
-  -- At most a month of them in one call, the latest first; what a wrong clock may have written stays where it is.
+  -- At most 31 days in one call, the latest first. Rows older than every retention period stay where they are. A wrong
+  -- clock or a worker's login may have written them, and their days would need thousands of partitions.
   return query execute format(
     'select distinct (d.finished_at at time zone ''UTC'')::date as day
        from dogged.%I d
-      where d.finished_at >= ''2000-01-01'' and d.finished_at < $1
+      where d.finished_at >= $1 and d.finished_at < $2
       order by day desc limit 31', parent || '_default')
-    using (today - 1)::timestamp at time zone 'UTC';
+    using (today - 31 - (select greatest(s.keep_done_days, s.keep_failed_days, s.keep_attempts_days,
+                                         (select max(greatest(q.keep_done_days, q.keep_failed_days)) from dogged.queues q))
+                           from dogged.settings s))::timestamp at time zone 'UTC',
+          (today - 1)::timestamp at time zone 'UTC';
 end $_$;
 
 COMMENT ON FUNCTION dogged.days_to_make(parent text) IS 'Internal: the days of a partitioned table that shall have a partition: the coming ones, and older ones that stand in its default partition.';
@@ -267,6 +273,8 @@ CREATE TABLE dogged.tasks (
     ready_position bigint,
     expires_at timestamp with time zone,
     tags text[],
+    parent_id bigint,
+    args_version smallint,
     cancel_requested_at timestamp with time zone,
     CONSTRAINT tasks_expires_at_check CHECK (isfinite(expires_at))
 )
@@ -320,6 +328,10 @@ COMMENT ON COLUMN dogged.tasks.expires_at IS 'No attempt begins after this time:
 
 COMMENT ON COLUMN dogged.tasks.tags IS 'Words that its producer gave it, for people to find it by; null: none.';
 
+COMMENT ON COLUMN dogged.tasks.parent_id IS 'The parent: the task of the handler that enqueued this one, or the task that the producer named. Null: none. Retention may have dropped the parent.';
+
+COMMENT ON COLUMN dogged.tasks.args_version IS 'The version of its args, as its producer''s key or call named it; null: 1. Only a worker that knows this version, or a later one, runs it.';
+
 COMMENT ON COLUMN dogged.tasks.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. Its handler is asked to stop; unless it succeeds all the same, the task ends as cancelled.';
 
 CREATE FUNCTION dogged.dead_letter_standing(ids bigint[], attempts integer[]) RETURNS TABLE(id bigint, result text)
@@ -342,6 +354,37 @@ END;
 
 COMMENT ON FUNCTION dogged.dead_letter_standing(ids bigint[], attempts integer[]) IS 'Why tasks were not taken as dead letters: not_found; not_failed: it has another status; changed: it was replayed and has failed again, in another attempt than the one that was named; locked: someone else is changing it.';
 
+CREATE FUNCTION dogged.delete_queue(name text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  queue constant dogged.queues := dogged.lock_queues(delete_queue.name);
+  held integer;
+  dead integer;
+begin
+  if queue.name = 'default' then
+    raise exception 'the queue "default" cannot be deleted: tasks go there that name no queue'
+      using errcode = 'invalid_parameter_value', hint = 'dogged.pause_queue(name) stops workers from claiming its tasks.';
+  end if;
+  perform dogged.require_not_served(queue.name);
+  held := dogged.held_of_queue(queue.name, 1000001);
+  dead := (select count(*) from (select from dogged.tasks_failed f where f.queue = delete_queue.name limit 1000001) d);
+  if held > 0 or dead > 0 then
+    raise exception 'the queue "%" is not empty: %', queue.name,
+      concat_ws(' and ', case when held > 0 then format('%s task%s that %s not ended', held, case when held <> 1 then 's' end,
+                                                         case when held = 1 then 'has' else 'have' end) end,
+                         case when dead > 0 then format('%s dead letter%s', dead, case when dead <> 1 then 's' end) end)
+      using errcode = 'object_in_use',
+            hint = 'Nothing has changed. dogged.move_queue(from_queue, to_queue) moves them to another queue; '
+                   'dogged.cancel(id) and dogged.purge(id) end them.';
+  end if;
+  delete from dogged.queues q where q.name = queue.name;
+  perform dogged.record_audit('delete_queue', null, jsonb_build_object('queue', queue.name, 'before', to_jsonb(queue)));
+end $$;
+
+COMMENT ON FUNCTION dogged.delete_queue(name text) IS 'Deletes a queue that is empty and that no worker serves, with its settings. An error says what stands in the way. Tasks that have ended keep its name.';
+
 CREATE FUNCTION dogged.drop_oldest_day(parent text, OUT partition text, OUT outcome text, OUT rows_kept bigint) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -355,7 +398,8 @@ begin
       using errcode = 'invalid_parameter_value', hint = 'Write tasks_done, tasks_failed or task_attempts. Nothing was dropped.';
   end if;
   perform dogged.require_read_committed();
-  if not pg_try_advisory_xact_lock(hashtextextended('dogged.partitions', 0)) then
+  perform from dogged.locks l where l.name = 'partitions' for update skip locked;
+  if not found then
     outcome := 'busy';
     return;
   end if;
@@ -368,7 +412,7 @@ begin
     return;
   end if;
   partition := due.partition;
-  -- Tasks of that day are still there where their own day could not be dropped: their attempts wait for it.
+  -- Attempts wait while tasks of that day still exist, because their own day could not be dropped.
   if parent = 'task_attempts' and exists (
        select from dogged.partitions p
         where p.parent = 'tasks_done' and not p.is_kept and p.kept_until <= clock_timestamp() and p.day <= due.day) then
@@ -391,7 +435,7 @@ end $$;
 
 COMMENT ON FUNCTION dogged.drop_oldest_day(parent text, OUT partition text, OUT outcome text, OUT rows_kept bigint) IS 'Drops the oldest day of tasks_done, tasks_failed or task_attempts if it is older than dogged.settings keeps it. outcome: dropped; nothing where no day is due; postponed where the table was in use for longer than 200 ms, or where the tasks of a day of attempts are still there; busy while another call is at it. rows_kept: tasks of queues that are kept longer, or attempts whose tasks are still there, which stay.';
 
-CREATE FUNCTION dogged.enqueue(name text, args jsonb DEFAULT '{}'::jsonb, queue text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, priority integer DEFAULT 0, trace_context text DEFAULT NULL::text, expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone, tags text[] DEFAULT NULL::text[], producer uuid DEFAULT NULL::uuid, call bigint DEFAULT NULL::bigint) RETURNS bigint
+CREATE FUNCTION dogged.enqueue(name text, args jsonb DEFAULT '{}'::jsonb, queue text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, priority integer DEFAULT 0, trace_context text DEFAULT NULL::text, expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone, tags text[] DEFAULT NULL::text[], parent_id bigint DEFAULT NULL::bigint, args_version integer DEFAULT NULL::integer, producer uuid DEFAULT NULL::uuid, call bigint DEFAULT NULL::bigint) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
@@ -401,17 +445,19 @@ declare
   new_id pg_catalog.int8;
   queue_used pg_catalog.text;
 begin
-  insert into dogged.tasks_live (queue, name, args, run_at, deferred, priority, trace_context, expires_at, tags)
+  insert into dogged.tasks_live (queue, name, args, run_at, deferred, priority, trace_context, expires_at, tags, parent_id,
+                                 args_version)
   select q.name, enqueue.name, enqueue.args, coalesce(enqueue.run_at, pg_catalog.now()),
          coalesce(enqueue.run_at operator(pg_catalog.>) pg_catalog.now(), false), coalesce(enqueue.priority, 0),
          enqueue.trace_context, enqueue.expires_at,
-         case when pg_catalog.cardinality(enqueue.tags) operator(pg_catalog.>) 0 then enqueue.tags end
+         case when pg_catalog.cardinality(enqueue.tags) operator(pg_catalog.>) 0 then enqueue.tags end, enqueue.parent_id,
+         case when enqueue.args_version operator(pg_catalog.<>) 1 then enqueue.args_version end
     from dogged.queues q
    where q.name operator(pg_catalog.=) coalesce(enqueue.queue, (select d.queue from dogged.task_definitions d
                                                                  where d.name operator(pg_catalog.=) enqueue.name), 'default')
      and dogged.is_sound_task(enqueue.name, enqueue.run_at, enqueue.priority, enqueue.trace_context, enqueue.expires_at,
-                              enqueue.tags)
-     and pg_catalog.octet_length(enqueue.args::pg_catalog.text) operator(pg_catalog.<=)
+                              enqueue.tags, enqueue.parent_id, enqueue.args_version)
+     and dogged.json_bytes(enqueue.args, (select s.max_args_bytes from dogged.settings s)) operator(pg_catalog.<=)
          (select s.max_args_bytes from dogged.settings s)
      and (q.max_depth is null or dogged.has_room(q.name, q.max_depth, 1))
   returning id, queue into new_id, queue_used;
@@ -421,7 +467,8 @@ begin
       enqueue.name, enqueue.args,
       coalesce(enqueue.queue, (select d.queue from dogged.task_definitions d
                                 where d.name operator(pg_catalog.=) enqueue.name), 'default'),
-      enqueue.run_at, coalesce(enqueue.priority, 0), enqueue.trace_context, enqueue.expires_at, enqueue.tags);
+      enqueue.run_at, coalesce(enqueue.priority, 0), enqueue.trace_context, enqueue.expires_at, enqueue.tags, enqueue.parent_id,
+      enqueue.args_version);
   end if;
 
   if pg_catalog.current_setting('transaction_isolation') operator(pg_catalog.<>) 'read committed'
@@ -429,7 +476,7 @@ begin
     perform pg_catalog.pg_notify('dogged.wake', queue_used);  -- as in enqueue_many
   end if;
 
-  -- As note_call does, which would be another function to enter.
+  -- Does what note_call does, without the cost of entering another function.
   if enqueue.producer is not null and enqueue.call is not null then
     insert into dogged.producer_calls as last (producer, call, task_ids)
     values (enqueue.producer, enqueue.call, pg_catalog.int8multirange(pg_catalog.int8range(new_id, new_id, '[]')))
@@ -443,28 +490,31 @@ begin
   return new_id;
 end $$;
 
-COMMENT ON FUNCTION dogged.enqueue(name text, args jsonb, queue text, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[], producer uuid, call bigint) IS 'Enqueues one task in the caller''s transaction and gives its id. queue: the one that the task''s definition names, or default. run_at: at once. priority: lower runs first. expires_at: no attempt begins after it; what is pending then ends as expired. tags: words to find it by, of A-Z a-z 0-9 . _ : / - with commas between them up to 512 bytes. producer, call: an idempotency key, for who repeats a call whose answer was lost: a producer counts its calls, and an error (23505) says that this one, or a later one, is on record, from where dogged.call_made gives the id. It is forgotten when the producer has called nothing for two days. Errors say what to change; nothing is enqueued then.';
+COMMENT ON FUNCTION dogged.enqueue(name text, args jsonb, queue text, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[], parent_id bigint, args_version integer, producer uuid, call bigint) IS 'Enqueues one task in the caller''s transaction and gives its id. queue: the one that the task''s definition names, or default. run_at: at once. priority: lower runs first. expires_at: no attempt begins after it; what is pending then ends as expired. tags: words to find it by, of A-Z a-z 0-9 . _ : / - with commas between them up to 512 bytes. parent_id: the task that this one belongs to, which may be gone. args_version: of the args, as the task''s key has it; 1. producer, call: an idempotency key, by which a producer may repeat a call after its answer was lost: the producer counts its calls, and an error (23505) says that this one, or a later one, is on record, from where dogged.call_made gives the id. It is forgotten when the producer has called nothing for two days. Errors say what to change; nothing is enqueued then.';
 
-CREATE FUNCTION dogged.enqueue_many(names text[], args jsonb[], queues text[] DEFAULT NULL::text[], run_ats timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], priorities integer[] DEFAULT NULL::integer[], trace_contexts text[] DEFAULT NULL::text[], expires_ats timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], tags text[] DEFAULT NULL::text[]) RETURNS bigint[]
+CREATE FUNCTION dogged.enqueue_many(names text[], args jsonb[], queues text[] DEFAULT NULL::text[], run_ats timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], priorities integer[] DEFAULT NULL::integer[], trace_contexts text[] DEFAULT NULL::text[], expires_ats timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], tags text[] DEFAULT NULL::text[], parent_ids bigint[] DEFAULT NULL::bigint[], args_versions integer[] DEFAULT NULL::integer[]) RETURNS bigint[]
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_nestloop TO 'off'
+    SET array_nulls TO 'on'
     AS $$
 #variable_conflict use_column
 declare
-  own_transaction constant xid8 := pg_current_xact_id();  -- before an id is taken: see src/sql/settle_watermarks.sql
+  own_transaction constant xid8 := pg_current_xact_id();  -- before an id is taken: see src/sql/claim/settle_watermarks.sql
   tasks constant integer := cardinality(enqueue_many.args);
   max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
-  -- What is no longer than this as jsonb need not be written out to be known to be short enough: nothing is longer as text than a number
-  -- with 131,072 digits before its point and 16,383 after, which may take 14 bytes. An array's elements are neither compressed nor elsewhere.
+  -- Args that are no longer than this as jsonb are short enough as text, so they are not written out. The longest text
+  -- is that of a number with 131,072 digits before its point and 16,383 after, which may take 14 bytes. The elements of
+  -- an array are neither compressed nor stored out of line.
   surely_short constant integer := max_args_bytes / 16384;
-  are_alike constant boolean :=  -- but for their args
+  are_alike constant boolean :=  -- except for their args
     greatest(cardinality(names), cardinality(queues), cardinality(run_ats), cardinality(priorities),
-             cardinality(trace_contexts), cardinality(expires_ats), cardinality(enqueue_many.tags)) = 1;
-  common record;  -- what there is one element of
+             cardinality(trace_contexts), cardinality(expires_ats), cardinality(enqueue_many.tags), cardinality(parent_ids),
+             cardinality(args_versions)) = 1;
+  common record;  -- the values given once for all tasks
   tags_of_all text[];
-  -- If they are alike. Variables, for a field of a record takes longer to read, for each task.
+  -- Used if the tasks are alike. They are variables, because a record's field takes longer to read, for each task.
   queue_of_all text;
   name_of_all text;
   run_at_of_all timestamptz;
@@ -472,7 +522,9 @@ declare
   priority_of_all smallint;
   trace_context_of_all text;
   expires_at_of_all timestamptz;
-  are_all_sound boolean;  -- but for their args
+  parent_id_of_all bigint;
+  args_version_of_all smallint;
+  are_all_sound boolean;  -- except for their args
 
   ids bigint[];
   inserted bigint;
@@ -485,11 +537,14 @@ begin
       and coalesce(cardinality(queues), 1) in (1, tasks) and coalesce(cardinality(run_ats), 1) in (1, tasks)
       and coalesce(cardinality(priorities), 1) in (1, tasks) and coalesce(cardinality(trace_contexts), 1) in (1, tasks)
       and coalesce(cardinality(expires_ats), 1) in (1, tasks)
-      and coalesce(cardinality(enqueue_many.tags), 1) in (1, tasks)) is not true then
+      and coalesce(cardinality(enqueue_many.tags), 1) in (1, tasks)
+      and coalesce(cardinality(parent_ids), 1) in (1, tasks)
+      and coalesce(cardinality(args_versions), 1) in (1, tasks)) is not true then
     perform dogged.refuse_arrays(
       jsonb_build_object('names', cardinality(names), 'queues', cardinality(queues), 'run_ats', cardinality(run_ats),
                          'priorities', cardinality(priorities), 'trace_contexts', cardinality(trace_contexts),
-                         'expires_ats', cardinality(expires_ats), 'tags', cardinality(enqueue_many.tags)),
+                         'expires_ats', cardinality(expires_ats), 'tags', cardinality(enqueue_many.tags),
+                         'parent_ids', cardinality(parent_ids), 'args_versions', cardinality(args_versions)),
       tasks);
   end if;
   if tasks = 0 then return '{}'; end if;
@@ -501,8 +556,10 @@ begin
                 case when cardinality(priorities) = 1 then priorities end,
                 case when cardinality(trace_contexts) = 1 then trace_contexts end,
                 case when cardinality(expires_ats) = 1 then expires_ats end,
-                case when cardinality(enqueue_many.tags) = 1 then enqueue_many.tags end)
-           as g (name, queue, run_at, priority, trace_context, expires_at, tags);
+                case when cardinality(enqueue_many.tags) = 1 then enqueue_many.tags end,
+                case when cardinality(parent_ids) = 1 then parent_ids end,
+                case when cardinality(args_versions) = 1 then args_versions end)
+           as g (name, queue, run_at, priority, trace_context, expires_at, tags, parent_id, args_version);
   if cardinality(names) = 1 then names := null; end if;
   if cardinality(queues) = 1 then queues := null; end if;
   if cardinality(run_ats) = 1 then run_ats := null; end if;
@@ -510,9 +567,12 @@ begin
   if cardinality(trace_contexts) = 1 then trace_contexts := null; end if;
   if cardinality(expires_ats) = 1 then expires_ats := null; end if;
   if cardinality(enqueue_many.tags) = 1 then tags := null; end if;
+  if cardinality(parent_ids) = 1 then parent_ids := null; end if;
+  if cardinality(args_versions) = 1 then args_versions := null; end if;
   tags_of_all := nullif(common.tags::text[], '{}');
 
-  -- Ids are in the order of the tasks. Drawn before, they need not be gathered from what is inserted, in whatever order that is.
+  -- Ids are in the order of the tasks. They are drawn first, so they need not be collected from the inserted rows,
+  -- whose order is not defined.
   if are_alike then
     queue_of_all := (select q.name from dogged.queues q
                       where q.name = coalesce(common.queue, (select d.queue from dogged.task_definitions d
@@ -523,66 +583,81 @@ begin
     trace_context_of_all := common.trace_context;
     expires_at_of_all := common.expires_at;
     are_all_sound := queue_of_all is not null and dogged.is_sound_task(common.name, common.run_at, common.priority,
-                                                                       common.trace_context, common.expires_at, tags_of_all);
+                                                                       common.trace_context, common.expires_at, tags_of_all,
+                                                                       common.parent_id, common.args_version);
     if are_all_sound then
+      parent_id_of_all := common.parent_id;
+      args_version_of_all := nullif(common.args_version, 1);
       priority_of_all := coalesce(common.priority, 0);
       ids := (select array_agg(nextval('dogged.tasks_id_seq')) from generate_series(1, tasks));
     end if;
-    insert into dogged.tasks_live (id, queue, name, args, run_at, deferred, priority, trace_context, expires_at, tags)
+    insert into dogged.tasks_live (id, queue, name, args, run_at, deferred, priority, trace_context, expires_at, tags, parent_id,
+                                   args_version)
     select ids[t.position], queue_of_all, name_of_all, t.args, run_at_of_all, deferred_are_all, priority_of_all,
-           trace_context_of_all, expires_at_of_all, tags_of_all
+           trace_context_of_all, expires_at_of_all, tags_of_all, parent_id_of_all, args_version_of_all
       from unnest(enqueue_many.args) with ordinality as t (args, position)
      where are_all_sound
-       and (pg_column_size(t.args) <= surely_short or octet_length(t.args::text) <= max_args_bytes);
+       and (pg_column_size(t.args) <= surely_short or dogged.json_bytes(t.args, max_args_bytes) <= max_args_bytes);
   else
     ids := (select array_agg(nextval('dogged.tasks_id_seq')) from generate_series(1, tasks));
-    insert into dogged.tasks_live (id, queue, name, args, run_at, deferred, priority, trace_context, expires_at, tags)
+    insert into dogged.tasks_live (id, queue, name, args, run_at, deferred, priority, trace_context, expires_at, tags, parent_id,
+                                   args_version)
     select ids[t.position], q.name, t.name, t.args, coalesce(t.run_at, now()), coalesce(t.run_at > now(), false),
-           coalesce(t.priority, 0), t.trace_context, t.expires_at, t.tags
-      -- offset 0: the text of tags is read once, and not each time that it is looked at.
+           coalesce(t.priority, 0), t.trace_context, t.expires_at, t.tags, t.parent_id, nullif(t.args_version, 1)
+      -- offset 0: the text of tags is parsed once, not at each use.
       from (select coalesce(g.name, common.name) as name, g.args, g.queue, coalesce(g.run_at, common.run_at) as run_at,
                    coalesce(g.priority, common.priority) as priority,
                    coalesce(g.trace_context, common.trace_context) as trace_context,
                    coalesce(g.expires_at, common.expires_at) as expires_at,
-                   coalesce(nullif(g.tags::text[], '{}'), tags_of_all) as tags, g.position
-              from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts, expires_ats, enqueue_many.tags)
-                     with ordinality as g (name, args, queue, run_at, priority, trace_context, expires_at, tags, position)
+                   coalesce(nullif(g.tags::text[], '{}'), tags_of_all) as tags,
+                   coalesce(g.parent_id, common.parent_id) as parent_id,
+                   coalesce(g.args_version, common.args_version) as args_version, g.position
+              from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts, expires_ats, enqueue_many.tags,
+                          parent_ids, args_versions)
+                     with ordinality as g (name, args, queue, run_at, priority, trace_context, expires_at, tags, parent_id,
+                                           args_version, position)
             offset 0) t
       left join dogged.task_definitions d on d.name = t.name
       join dogged.queues q on q.name = coalesce(t.queue, common.queue, d.queue, 'default')
-     where dogged.is_sound_task(t.name, t.run_at, t.priority, t.trace_context, t.expires_at, t.tags)
-       and (pg_column_size(t.args) <= surely_short or octet_length(t.args::text) <= max_args_bytes);
+     where dogged.is_sound_task(t.name, t.run_at, t.priority, t.trace_context, t.expires_at, t.tags, t.parent_id, t.args_version)
+       and (pg_column_size(t.args) <= surely_short or dogged.json_bytes(t.args, max_args_bytes) <= max_args_bytes);
   end if;
   get diagnostics inserted = row_count;
 
   if inserted <> tasks then
-    -- No join and no sort: it stops at the first, and what they have in common, which may be long, is not copied for each.
+    -- No join and no sort: the scan stops at the first bad task. Common values, which may be long, are not copied for
+    -- each task.
     select coalesce(t.name, common.name) as name, t.args, w.queue, coalesce(t.run_at, common.run_at) as run_at,
            coalesce(t.priority, common.priority, 0) as priority, coalesce(t.trace_context, common.trace_context) as trace_context,
-           coalesce(t.expires_at, common.expires_at) as expires_at, coalesce(t.tags::text[], tags_of_all) as tags
+           coalesce(t.expires_at, common.expires_at) as expires_at, coalesce(t.tags::text[], tags_of_all) as tags,
+           coalesce(t.parent_id, common.parent_id) as parent_id, coalesce(t.args_version, common.args_version) as args_version
       into bad
-      from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts, expires_ats, enqueue_many.tags)
-             as t (name, args, queue, run_at, priority, trace_context, expires_at, tags)
+      from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts, expires_ats, enqueue_many.tags, parent_ids,
+                  args_versions)
+             as t (name, args, queue, run_at, priority, trace_context, expires_at, tags, parent_id, args_version)
      cross join lateral (
        select coalesce(t.queue, common.queue, (select d.queue from dogged.task_definitions d
                                                 where d.name = coalesce(t.name, common.name)), 'default') as queue) w
      where (exists (select from dogged.queues q where q.name = w.queue)
             and dogged.is_sound_task(coalesce(t.name, common.name), coalesce(t.run_at, common.run_at),
                                      coalesce(t.priority, common.priority), coalesce(t.trace_context, common.trace_context),
-                                     coalesce(t.expires_at, common.expires_at), coalesce(t.tags::text[], tags_of_all))
-            and octet_length(t.args::text) <= max_args_bytes
+                                     coalesce(t.expires_at, common.expires_at), coalesce(t.tags::text[], tags_of_all),
+                                     coalesce(t.parent_id, common.parent_id), coalesce(t.args_version, common.args_version))
+            and dogged.json_bytes(t.args, max_args_bytes) <= max_args_bytes
            ) is not true
      limit 1;
     if not found then
       raise exception 'a queue, a definition or a setting was changed while tasks were enqueued'
         using hint = 'Nothing was enqueued: do it again.', errcode = 'serialization_failure';
     end if;
-    perform dogged.refuse_task(bad.name, bad.args, bad.queue, bad.run_at, bad.priority, bad.trace_context, bad.expires_at, bad.tags);
+    perform dogged.refuse_task(bad.name, bad.args, bad.queue, bad.run_at, bad.priority, bad.trace_context, bad.expires_at, bad.tags,
+                               bad.parent_id, bad.args_version);
   end if;
 
   has_limits := exists (select from dogged.queues q where q.max_depth is not null);
-  -- After the insert, with a snapshot of its own: a worker that falls asleep meanwhile either sees the rows or waits for
-  -- this transaction to end (fall_asleep.sql). An older snapshot cannot tell, so it wakes them in any case.
+  -- This query follows the insert and has its own snapshot. A worker that falls asleep meanwhile either sees the rows
+  -- or waits for this transaction to end (fall_asleep.sql). An older snapshot cannot tell, so then this transaction
+  -- always wakes workers.
   some_may_sleep := current_setting('transaction_isolation') <> 'read committed'
                     or exists (select from dogged.workers w where w.asleep);
   if not has_limits and not some_may_sleep then return ids; end if;
@@ -605,7 +680,7 @@ begin
   return ids;
 end $$;
 
-COMMENT ON FUNCTION dogged.enqueue_many(names text[], args jsonb[], queues text[], run_ats timestamp with time zone[], priorities integer[], trace_contexts text[], expires_ats timestamp with time zone[], tags text[]) IS 'Enqueues tasks in the caller''s transaction, all or none, and gives their ids in order. args has an element for each task. Of every other array element i belongs to task i, or its only element to all tasks, which is faster; an array or an element that is null means its default (see dogged.enqueue). tags: of each task the text of an array, as ''{eu,vip}''.';
+COMMENT ON FUNCTION dogged.enqueue_many(names text[], args jsonb[], queues text[], run_ats timestamp with time zone[], priorities integer[], trace_contexts text[], expires_ats timestamp with time zone[], tags text[], parent_ids bigint[], args_versions integer[]) IS 'Enqueues tasks in the caller''s transaction, all or none, and gives their ids in order. args has an element for each task. Of every other array element i belongs to task i, or its only element to all tasks, which is faster; an array or an element that is null means its default (see dogged.enqueue). tags: of each task the text of an array, as ''{eu,vip}''.';
 
 CREATE FUNCTION dogged.error_fingerprint(message text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -627,8 +702,8 @@ CREATE FUNCTION dogged.export_dead_letters(ids bigint[], attempts integer[] DEFA
             f.attempt as attempts, f.retry_count, f.losses, f.error_code, f.error_message,
             (select h.error_details from dogged.task_attempts h where h.task_id = f.id and h.attempt = f.attempt
               limit 1) as error_details,
-            f.trace_context, coalesce(f.tags, '{}') as tags,
-            -- Not json_agg, which breaks lines.
+            f.trace_context, coalesce(f.tags, '{}') as tags, f.parent_id, f.args_version,
+            -- json_agg would break lines.
             array_to_json(array(select row_to_json(h) from (
                         select h.attempt, h.outcome, h.worker_id, w.name as worker, h.claimed_at, h.started_at, h.finished_at,
                                h.error_code, h.error_message, h.error_details, h.will_retry, h.next_retry_at, h.policy,
@@ -648,7 +723,7 @@ CREATE FUNCTION dogged.forget_calls() RETURNS integer
 declare
   forgotten integer;
 begin
-  -- No call is repeated for longer than one day.
+  -- No client repeats a call for longer than one day.
   delete from dogged.producer_calls c
    where c.producer = any (array(select old.producer from dogged.producer_calls old
                                   where old.called_at < now() - interval '2 days' limit 10000 for update skip locked));
@@ -665,7 +740,7 @@ CREATE FUNCTION dogged.forget_workers() RETURNS integer
     SET plan_cache_mode TO 'auto'
     AS $$
 declare
-  -- Whoever ended before all days of attempts that are still whole is named by kept ones alone.
+  -- Workers that ended before every complete day of attempts are named only by kept attempts.
   before constant timestamptz := least(
     clock_timestamp() - (select make_interval(days => keep_attempts_days) from dogged.settings),
     (select min(p.day)::timestamp at time zone 'UTC' from dogged.partitions p where p.parent = 'task_attempts' and not p.is_kept),
@@ -677,7 +752,7 @@ begin
   end if;
   delete from dogged.workers w
    where w.rescued_at is not null and greatest(w.rescued_at, w.stopped_at) < before
-     -- As an array, which is hashed whatever its length: NOT IN went through all of it for each worker, once it was long.
+     -- An array is hashed whatever its length. NOT IN scanned the whole list for each worker, once the list was long.
      and w.id <> all (array(
            select distinct named.worker_id
              from (select a.worker_id from dogged.task_attempts a where a.finished_at < before
@@ -701,7 +776,7 @@ declare
   grantees text;
   command text;
 begin
-  -- PostgreSQL lets everyone call a new function.
+  -- PostgreSQL lets every role call a new function.
   for command in
     select format('revoke execute on function %s from public', p.oid::regprocedure)
       from pg_proc p
@@ -718,7 +793,7 @@ begin
   select string_agg(quote_ident(r.name), ', ') into grantees
     from unnest(dogged.role_names(prefix)) as r (name) where to_regrole(r.name) is not null;
   if grantees is null then
-    return;  -- they were dropped
+    return;  -- the roles were dropped
   end if;
   execute format('grant usage on schema %I to %s', schema_name, grantees);
   for command in
@@ -745,7 +820,7 @@ begin
           from dogged.rights r
           join pg_proc p on p.proname = r.object and p.pronamespace = namespace
          where r.privileges like 'execute%') as granted
-     where granted.grantees is not null and granted.privileges is not null  -- null: there is no other column
+     where granted.grantees is not null and granted.privileges is not null  -- null: no other column exists
   loop
     execute command;
   end loop;
@@ -808,15 +883,16 @@ declare
   highest_id bigint;
   free_ids bigint[];
 begin
-  -- One import at a time: of two, both would find an id free.
-  perform pg_advisory_xact_lock(hashtextextended('dogged.import_dead_letters', 0));
+  -- One import at a time: two imports could both find the same id free.
+  perform from dogged.locks l where l.name = 'import' for update;
   perform dogged.refuse_dead_letter(l) from unnest(letters) l;
 
-  -- New tasks get ids after those of imported ones. Far after them: others draw from the sequence meanwhile.
+  -- New tasks must get ids above those of imported tasks. The gap is large, because other sessions draw ids meanwhile.
   select max((l ->> 'id')::bigint) into highest_id from unnest(letters) l;
   perform setval('dogged.tasks_id_seq', highest_id + 1000000) from dogged.tasks_id_seq s where s.last_value <= highest_id;
 
-  -- An enqueue may have taken one of the ids and not have committed: the key waits for it. Later ones take new ids.
+  -- An enqueue may have taken one of the ids without having committed: the primary key makes this insert wait for it.
+  -- Later enqueues take new ids.
   with placeholder as (
     insert into dogged.tasks_live (id, queue, name, args)
     select distinct (l ->> 'id')::bigint, 'default', 'imported', '{}'::jsonb from unnest(letters) l order by 1
@@ -835,7 +911,7 @@ begin
       select g.*,
              case when exists (select from dogged.tasks t where t.id = g.id)
                     or row_number() over (partition by g.id order by g.place) > 1
-                    -- Of another task, which had this id.
+                    -- Attempts of another task that had this id.
                     or exists (select from dogged.task_attempts h
                                 where h.task_id = g.id and (h.name <> g.name or h.attempt > g.attempts)) then 'id_taken'
                   when not exists (select from dogged.queues q where q.name = g.queue) then 'no_queue'
@@ -845,16 +921,18 @@ begin
         from given g cross join dogged.settings s
     ), inserted as (
       insert into dogged.tasks (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
-                                claimed_at, finished_at, error_code, error_message, trace_context, tags)
+                                claimed_at, finished_at, error_code, error_message, trace_context, tags, parent_id,
+                                args_version)
       select j.id, 'failed', j.queue, j.name, coalesce((l ->> 'priority')::smallint, 0), l -> 'args',
              (l ->> 'enqueued_at')::timestamptz, coalesce(l ->> 'run_at', l ->> 'enqueued_at')::timestamptz, j.attempts,
              coalesce((l ->> 'retry_count')::integer, 0), coalesce((l ->> 'losses')::integer, 0),
              (l ->> 'claimed_at')::timestamptz, (l ->> 'failed_at')::timestamptz, l ->> 'error_code', l ->> 'error_message',
-             l ->> 'trace_context', dogged.tags_of_letter(l)
+             l ->> 'trace_context', dogged.tags_of_letter(l), (l ->> 'parent_id')::bigint,
+             nullif((l ->> 'args_version')::smallint, 1)
         from judged j cross join lateral (select j.letter as l) as letter
        where j.result = 'imported'
     ), remembered as (
-      -- A worker of another database is not the one that has its number here.
+      -- A worker of another database is not the worker that has the same id here.
       insert into dogged.task_attempts (task_id, attempt, name, queue, outcome, worker_id, claimed_at, started_at, finished_at,
                                         error_code, error_message, error_details, will_retry, next_retry_at, policy,
                                         backoff_ms, delay_ms, retry_after_ms, trace_context)
@@ -881,11 +959,40 @@ end $$;
 
 COMMENT ON FUNCTION dogged.import_dead_letters(letters jsonb[]) IS 'Puts dead letters back as export_dead_letters wrote them, under their ids, in the caller''s transaction. For each, by its place: imported; id_taken: there is a task of that id, or was another one; no_queue; too_old: settings.keep_failed_days, or its queue''s own, are over. Error 22023 for what is none.';
 
-CREATE FUNCTION dogged.is_sound_task(name text, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[]) RETURNS boolean
-    LANGUAGE sql STABLE
-    RETURN ((octet_length(name) <= 128) AND (name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$'::text) AND ((run_at IS NULL) OR ((run_at >= (now() - '00:05:00'::interval)) AND (run_at <= (now() + '10 years'::interval)))) AND ((priority IS NULL) OR ((priority >= '-32768'::integer) AND (priority <= 32767))) AND ((trace_context IS NULL) OR (octet_length(trace_context) <= 512)) AND ((expires_at IS NULL) OR ((expires_at > GREATEST(now(), run_at)) AND (expires_at <= (now() + '10 years'::interval)))) AND dogged.are_sound_tags(tags));
+CREATE FUNCTION dogged.is_one_line(value text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (value !~ '[\u0001-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]'::text);
 
-COMMENT ON FUNCTION dogged.is_sound_task(name text, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[]) IS 'Internal: whether enqueue takes a task, if its queue exists and its args are not too long.';
+COMMENT ON FUNCTION dogged.is_one_line(value text) IS 'Internal: whether a text has no control character, no line separator and nothing that turns its direction.';
+
+CREATE FUNCTION dogged.is_sound_task(name text, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[], parent_id bigint, args_version integer) RETURNS boolean
+    LANGUAGE sql STABLE
+    RETURN ((octet_length(name) <= 128) AND (name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$'::text) AND ((run_at IS NULL) OR ((run_at >= (now() - '00:05:00'::interval)) AND (run_at <= (now() + '10 years'::interval)))) AND ((priority IS NULL) OR ((priority >= '-32768'::integer) AND (priority <= 32767))) AND ((trace_context IS NULL) OR (octet_length(trace_context) <= 512)) AND ((expires_at IS NULL) OR ((expires_at > GREATEST(now(), run_at)) AND (expires_at <= (now() + '10 years'::interval)))) AND ((parent_id IS NULL) OR (parent_id > 0)) AND ((args_version IS NULL) OR ((args_version >= 1) AND (args_version <= 32767))) AND dogged.are_sound_tags(tags));
+
+COMMENT ON FUNCTION dogged.is_sound_task(name text, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[], parent_id bigint, args_version integer) IS 'Internal: whether enqueue takes a task, if its queue exists and its args are not too long.';
+
+CREATE FUNCTION dogged.numbers_exceed(value jsonb, most integer) RETURNS boolean
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+declare
+  bytes bigint := 0;
+  number text;
+begin
+  for number in select n::text from jsonb_path_query(value, 'strict $.** ? (@.type() == "number")') n loop
+    bytes := bytes + octet_length(number);
+    if bytes > most then return true; end if;
+  end loop;
+  return false;
+end $_$;
+
+COMMENT ON FUNCTION dogged.numbers_exceed(value jsonb, most integer) IS 'Internal: whether the numbers of a document have more bytes than that as text. Ends as soon as they have.';
+
+CREATE FUNCTION dogged.json_bytes(value jsonb, most integer) RETURNS integer
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN CASE WHEN ((pg_column_size(value) <= 2048) OR (NOT dogged.numbers_exceed(value, most))) THEN octet_length((value)::text) ELSE NULL::integer END;
+
+COMMENT ON FUNCTION dogged.json_bytes(value jsonb, most integer) IS 'Internal: how many bytes a document has as text; null where its numbers alone have more than `most`.';
 
 CREATE FUNCTION dogged.keep_rows_of_day(parent text, source text, day date) RETURNS bigint
     LANGUAGE plpgsql
@@ -894,7 +1001,7 @@ CREATE FUNCTION dogged.keep_rows_of_day(parent text, source text, day date) RETU
 declare
   kept bigint;
 begin
-  -- What is written late is not lost: it has locked the parent already, and this step is postponed.
+  -- A late write is not lost: its transaction has locked the parent already, so this step is postponed.
   execute format('lock table dogged.%I in share mode', source);
   kept := case parent when 'task_attempts' then dogged.make_kept_attempts(source, day)
                       else dogged.make_kept_tasks(parent, source, day) end;
@@ -919,7 +1026,8 @@ begin
   for kept in select p.partition, p.day, dogged.queues_keeping(p.parent, p.day) as queues
                 from dogged.partitions p where p.is_kept and p.parent = kept_days_to_thin.parent order by p.day loop
     if kept_days_to_thin.parent = 'task_attempts' then
-      -- Most tasks ended on the day of their attempts or, by a clock that was set back, the day before: one day is soon read.
+      -- Most tasks ended on the day of their attempts or, if a clock was set back, on the day before. One more day is
+      -- read quickly.
       execute format(
         'select array(select distinct a.task_id from dogged.%1$I a
                        where not exists (select from dogged.tasks_done d
@@ -927,14 +1035,14 @@ begin
                          and not exists (select from dogged.tasks_failed f
                                           where f.id = a.task_id and f.finished_at >= %2$L and f.finished_at < %3$L))',
         kept.partition, (kept.day - 1)::timestamp at time zone 'UTC', (kept.day + 1)::timestamp at time zone 'UTC') into others;
-      -- The others are few. OFFSET makes it a look-up by id for each: as a join it would read all tasks.
+      -- The other tasks are few. OFFSET forces one lookup by id for each: a join would read all tasks.
       is_due := cardinality(others) > 0 and exists (
         select from unnest(others) as other (id)
          where not exists (select from dogged.tasks_live t where t.id = other.id offset 0)
            and not exists (select from dogged.tasks_failed f where f.id = other.id offset 0)
            and not exists (select from dogged.tasks_done d where d.id = other.id offset 0));
     else
-      -- One from which all was replayed or purged has nothing left to keep either.
+      -- A partition whose rows were all replayed or purged is due as well.
       execute format('select not exists (select from dogged.%1$I) or exists (select from dogged.%1$I t where t.queue <> all ($1))',
                      kept.partition) into is_due using kept.queues;
     end if;
@@ -943,6 +1051,12 @@ begin
 end $_$;
 
 COMMENT ON FUNCTION dogged.kept_days_to_thin(parent text) IS 'Days of tasks_done, tasks_failed or task_attempts of which retention has left rows that are not to be kept any more: tasks whose queue''s own days are over, attempts whose task is gone; or no rows at all.';
+
+CREATE FUNCTION dogged.knows_task(task_names text[], args_versions jsonb, name text, args_version smallint) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN ((name = ANY (task_names)) AND ((args_version IS NULL) OR (args_version <= COALESCE(((args_versions ->> name))::integer, 1))));
+
+COMMENT ON FUNCTION dogged.knows_task(task_names text[], args_versions jsonb, name text, args_version smallint) IS 'Whether a worker with these task_names and args_versions (dogged.workers) runs a task with this name and version of its args.';
 
 CREATE TABLE dogged.queues (
     name text NOT NULL,
@@ -1007,6 +1121,24 @@ end $$;
 
 COMMENT ON FUNCTION dogged.lock_queue(name text) IS 'The row of a queue, locked until the transaction ends; an error with the nearest names where there is none.';
 
+CREATE FUNCTION dogged.lock_queues(name text) RETURNS dogged.queues
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET lock_timeout TO '2s'
+    AS $$
+begin
+  perform dogged.require_read_committed();
+  begin
+    lock table dogged.queues in access exclusive mode;
+  exception when lock_not_available then
+    raise exception 'the queue "%" was not changed: other transactions have used the queues for more than 2 s', lock_queues.name
+      using errcode = 'lock_not_available', hint = 'Nothing has changed. Try again; `dogged doctor` names transactions that stay open.';
+  end;
+  return dogged.lock_queue(lock_queues.name);
+end $$;
+
+COMMENT ON FUNCTION dogged.lock_queues(name text) IS 'The row of a queue, with the table locked against every enqueue until the transaction ends; an error where others hold it for 2 s.';
+
 CREATE FUNCTION dogged.make_kept_attempts(source text, day date) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1021,8 +1153,8 @@ declare
   copied bigint;
 begin
   execute 'create table dogged.task_attempts_next (like dogged.task_attempts including defaults including constraints including storage)';
-  -- A task ends when its last attempt does, so that a dead letter of an earlier day has none in this one; a day is left for a
-  -- clock that was set back.
+  -- A task ends with its last attempt, so a dead letter of an earlier day has no attempt in this one. One day of margin
+  -- allows for a clock that was set back.
   execute format(
     'insert into dogged.task_attempts_next
      select a.* from dogged.%1$I a
@@ -1077,7 +1209,8 @@ begin
      or to_regclass(format('dogged.%s_kept_%s', parent, to_char(day, 'YYYYMMDD'))) is not null then  -- see retention.sql
     return false;
   end if;
-  -- A table of its own first, then attached: CREATE TABLE … PARTITION OF would lock the parent against everyone.
+  -- Creates a separate table and then attaches it: CREATE TABLE … PARTITION OF would lock the parent against all
+  -- others.
   execute format('create table dogged.%I (like dogged.%I including defaults including constraints including storage)',
                  partition_name, parent);
   execute format('lock table dogged.%I in access exclusive mode', parent || '_default');
@@ -1107,8 +1240,9 @@ declare
   parent text;
   day date;
 begin
-  if not pg_try_advisory_xact_lock(hashtextextended('dogged.partitions', 0)) then
-    return 0;  -- another worker is at it, or retention is
+  perform from dogged.locks l where l.name = 'partitions' for update skip locked;
+  if not found then
+    return 0;  -- another worker or retention has the lock
   end if;
   foreach parent in array array['task_attempts', 'tasks_done', 'tasks_failed'] loop
     begin
@@ -1118,7 +1252,7 @@ begin
       end loop;
       made := made + made_of_parent;
     exception when lock_not_available then
-      null;  -- a reader is at work; every day of this table needs the same lock, so the next call makes them
+      null;  -- a reader is at work; each day of this table needs the same lock, so the next call makes them
     end;
   end loop;
   return made;
@@ -1135,7 +1269,7 @@ declare
   chosen constant text := coalesce(make_roles.prefix, former, rtrim('dogged.', '.'));
   role_name text;
 begin
-  if chosen !~ '^[a-z_][a-z0-9_]{0,53}$' or chosen like 'pg\_%' then
+  if chosen !~ '^[a-z_][a-z0-9_]{0,53}$' or starts_with(chosen, 'pg_') then
     raise exception 'the prefix of role names "%" is not 1 to 54 of a-z 0-9 _ beginning with a letter or _ (and not with pg_)',
       left(chosen, 64) using errcode = 'invalid_parameter_value';
   end if;
@@ -1146,7 +1280,7 @@ begin
       end if;
     exception
       when duplicate_object or unique_violation then
-        null;  -- made at this moment for another schema
+        null;  -- created at the same time for another schema
       when insufficient_privilege then
         raise exception 'the role "%" is missing, and "%" may not create roles', role_name, current_user
           using errcode = 'insufficient_privilege',
@@ -1173,7 +1307,14 @@ CREATE FUNCTION dogged.mistake_in_tags(tags text[]) RETURNS text
 declare
   tag text;
 begin
-  if array_ndims(tags) > 1 then return format('its tags %s are an array of arrays', left(tags::text, 128)); end if;
+  -- First come the checks that do not look at each tag: there may be millions of tags.
+  if cardinality(tags) > 256 then
+    return format('it has %s tags; no more than 256 fit into 512 bytes with commas between them', cardinality(tags));
+  elsif pg_column_size(tags) > 16384 then
+    return format('its tags have %s bytes; the limit is 512, with commas between them', pg_column_size(tags));
+  elsif array_ndims(tags) > 1 then
+    return format('its tags %s are an array of arrays', left(tags::text, 128));
+  end if;
   foreach tag in array tags loop
     if tag is null then return 'one of its tags is null'; end if;
     if tag !~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$' then
@@ -1190,6 +1331,103 @@ CREATE FUNCTION dogged.moment_ago(claimed_at timestamp with time zone, microseco
     RETURN GREATEST(claimed_at, (statement_timestamp() - ((microseconds)::double precision * '00:00:00.000001'::interval)));
 
 COMMENT ON FUNCTION dogged.moment_ago(claimed_at timestamp with time zone, microseconds bigint) IS 'Internal: statement_timestamp() less microseconds, but not before claimed_at: when something happened that a worker timed after its claim.';
+
+CREATE FUNCTION dogged.move_queue(from_queue text, to_queue text, name text DEFAULT NULL::text, most integer DEFAULT NULL::integer) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+declare
+  ids bigint[];
+begin
+  perform dogged.require_queue(from_queue);
+  perform dogged.require_queue(to_queue);
+  if from_queue = to_queue then
+    raise exception 'the queue "%" is both where tasks are to be moved from and to', from_queue
+      using errcode = 'invalid_parameter_value', hint = 'Name two queues. Nothing was moved.';
+  elsif most < 1 then
+    raise exception 'most is %; it must be 1 or more', most
+      using errcode = 'invalid_parameter_value', hint = 'Leave it out to move all. Nothing was moved.';
+  end if;
+  -- Rows that another transaction is changing are skipped without waiting.
+  with live as (
+    select t.id from dogged.tasks_live t
+     where t.queue = from_queue and t.status = 'pending' and (move_queue.name is null or t.name = move_queue.name)
+     order by t.id limit most for update skip locked
+  ), dead as (
+    select f.id from dogged.tasks_failed f
+     where f.queue = from_queue and (move_queue.name is null or f.name = move_queue.name)
+     order by f.id limit most for update skip locked
+  )
+  select array_agg(found.id) into ids
+    from (select l.id from live l union all select d.id from dead d order by id limit most) found;
+  return (select count(*) from dogged.move_tasks(ids, to_queue) m where m.result = 'moved');
+end $$;
+
+COMMENT ON FUNCTION dogged.move_queue(from_queue text, to_queue text, name text, most integer) IS 'Moves the pending tasks and the dead letters of a queue to another one, as dogged.move_tasks, and gives how many it moved. name: only tasks of this name; most: only so many, those with the least ids. What is locked is passed over. What runs stays: its retries return to the old queue.';
+
+CREATE FUNCTION dogged.move_tasks(ids bigint[], queue text) RETURNS TABLE(id bigint, result text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+declare
+  moved bigint[];
+begin
+  perform dogged.require_queue(move_tasks.queue);
+  perform pg_current_xact_id();  -- before a position is taken: see src/sql/claim/settle_watermarks.sql
+
+  -- Waits for a running claim, promotion or completion, like dogged.cancel: the statements below see its result.
+  perform from dogged.tasks_live t where t.id = any (ids) order by t.id for update;
+  perform from dogged.tasks_failed f where f.id = any (ids) order by f.id for update;
+
+  with old_live as (
+    select t.id, t.queue, t.name from dogged.tasks_live t
+     where t.id = any (ids) and t.status = 'pending' and t.queue <> move_tasks.queue
+     order by t.id
+  ), live as (
+    -- Takes a new place, because workers of that queue may have passed over the old one (worker/claim/watermarks.hpp).
+    update dogged.tasks_live t
+       set queue = move_tasks.queue,
+           ready_position = case when t.deferred then t.ready_position else nextval('dogged.tasks_id_seq') end
+      from old_live o where t.id = o.id
+    returning t.id, o.queue as from_queue, o.name
+  ), old_dead as (
+    select f.id, f.queue, f.name from dogged.tasks_failed f where f.id = any (ids) and f.queue <> move_tasks.queue
+  ), dead as (
+    update dogged.tasks_failed f set queue = move_tasks.queue
+      from old_dead o where f.id = o.id
+    returning f.id, o.queue as from_queue, o.name
+  ), gone as (
+    select l.* from live l union all select d.* from dead d
+  ), audited as (
+    insert into dogged.audit (actor, application, action, task_id, details)
+    select dogged.audit_actor(), coalesce(current_setting('application_name', true), ''), 'move', g.id,
+           jsonb_build_object('name', g.name, 'queue', move_tasks.queue, 'was', g.from_queue)
+      from (select * from gone order by id) g
+  )
+  select array_agg(g.id) into moved from gone g;
+
+  -- Has its own snapshot, as in enqueue_many.
+  if moved is not null
+     and (current_setting('transaction_isolation') <> 'read committed'
+          or exists (select from dogged.workers w where w.asleep and w.queues ? move_tasks.queue)) then
+    perform pg_notify('dogged.wake', move_tasks.queue);
+  end if;
+
+  return query
+    select a.id,
+           case when a.id = any (moved) then 'moved'
+                when t.queue = move_tasks.queue then 'there'
+                when t.status = 'running' then 'running'
+                when t.status is not null then 'ended'
+                else 'not_found' end
+      from (select distinct u.id from unnest(ids) as u (id) where u.id is not null) a
+      left join dogged.tasks t on t.id = a.id
+     order by a.id;
+end $$;
+
+COMMENT ON FUNCTION dogged.move_tasks(ids bigint[], queue text) IS 'Moves tasks that are pending, and dead letters, to another queue, in the caller''s transaction, recorded in dogged.audit. A task that is ready stands behind those that are ready there. max_depth limits enqueue alone. Gives for each id: moved; there: the task is of that queue already; running: an attempt is under way, nothing has changed; ended: it had ended before; not_found: there is no such task, or no longer.';
 
 CREATE FUNCTION dogged.nearest_queues(name text) RETURNS text
     LANGUAGE plpgsql STABLE
@@ -1219,7 +1457,7 @@ declare
   how_many constant pg_catalog.int4 := pg_catalog.cardinality(note_call.task_ids);
   ids pg_catalog.int8multirange := '{}';
 begin
-  -- They ascend, as they were given out; where nobody else was given one meanwhile, the first and the last say it all.
+  -- The ids ascend. If no other transaction drew an id meanwhile, the first and the last id describe the range.
   if note_call.task_ids[how_many] operator(pg_catalog.-) note_call.task_ids[1] operator(pg_catalog.+) 1
      operator(pg_catalog.=) how_many then
     ids := pg_catalog.int8multirange(pg_catalog.int8range(note_call.task_ids[1], note_call.task_ids[how_many], '[]'));
@@ -1238,6 +1476,16 @@ begin
 end $$;
 
 COMMENT ON FUNCTION dogged.note_call(producer uuid, call bigint, task_ids bigint[], answer text) IS 'Internal: notes what a producer''s call has enqueued or answered, in the transaction that does it, and gives the ids back. An error where that call, or a later one, is on record: so a call that is repeated does not take effect twice. Without a producer nothing is noted. task_ids: in the order in which they were given out.';
+
+CREATE FUNCTION dogged.parent_here(parent_id bigint, installation uuid) RETURNS bigint
+    LANGUAGE plpgsql STABLE STRICT SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  return (select parent_here.parent_id from dogged.settings s where s.installation = parent_here.installation);
+end $$;
+
+COMMENT ON FUNCTION dogged.parent_here(parent_id bigint, installation uuid) IS 'Internal: the id of a task of the named installation, as the parent of a task that is enqueued here; null where this is another one.';
 
 CREATE FUNCTION dogged.pause_queue(name text, until timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1269,6 +1517,12 @@ end $$;
 
 COMMENT ON FUNCTION dogged.pause_queue(name text, until timestamp with time zone) IS 'Workers claim nothing from the queue once this is committed; what runs goes on, and tasks can be enqueued. until: it goes on by itself then. Of a queue that is paused it changes until when. False: that was so before.';
 
+CREATE FUNCTION dogged.place(priority smallint, ready_position bigint, id bigint) RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN ((priority * '140737488355328'::bigint) + COALESCE(ready_position, id));
+
+COMMENT ON FUNCTION dogged.place(priority smallint, ready_position bigint, id bigint) IS 'Internal: where a ready task stands in its queue; the lowest place runs first.';
+
 CREATE SEQUENCE dogged.tasks_id_seq
     START WITH 1
     INCREMENT BY 1
@@ -1285,6 +1539,17 @@ CREATE FUNCTION dogged.place_in_front() RETURNS bigint
     RETURN (nextval('dogged.tasks_id_seq'::regclass) - '70368744177664'::bigint);
 
 COMMENT ON FUNCTION dogged.place_in_front() IS 'Internal: a new ready_position before those of all tasks that were not given back.';
+
+CREATE FUNCTION dogged.prepare_task(name text, queue text DEFAULT NULL::text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  if prepare_task.queue is not null then perform dogged.create_queue(prepare_task.queue); end if;
+  return exists (select from dogged.task_definitions d where d.name = prepare_task.name);
+end $$;
+
+COMMENT ON FUNCTION dogged.prepare_task(name text, queue text) IS 'For a producer, before it enqueues the first task of a name: makes the queue that the task''s key names, where it is not there, and tells whether a worker has declared the task.';
 
 CREATE FUNCTION dogged.prepare_to_count() RETURNS trigger
     LANGUAGE plpgsql
@@ -1378,29 +1643,43 @@ $$;
 
 COMMENT ON FUNCTION dogged.queues_keeping(parent text, day date) IS 'The queues whose tasks in this day of tasks_done or tasks_failed are to be kept now.';
 
+CREATE FUNCTION dogged.queues_to_tell_of() RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  if not has_table_privilege(coalesce(nullif(current_setting('role'), 'none'), session_user), 'dogged.queues', 'select') then
+    return '';
+  end if;
+  return (select format('There are: %s. ', string_agg(q.name, ', ' order by q.name))
+            from (select * from dogged.queues order by name limit 20) q);
+end $$;
+
+COMMENT ON FUNCTION dogged.queues_to_tell_of() IS 'Internal: the names of queues for an error, where the session may read them; else nothing: who may only enqueue is not told them.';
+
 CREATE FUNCTION dogged.recent_figures() RETURNS TABLE(queue text, attempts bigint, ended_per_minute numeric, failed_per_minute numeric, retry_share numeric, wait_p50 interval, wait_p95 interval, run_p50 interval, run_p95 interval)
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
     AS $$
-  with recent as materialized (
-    select a.task_id, a.attempt, a.queue, a.outcome, a.will_retry, a.started_at, a.finished_at
+  with rates as (
+    select a.queue, count(*) as attempts,
+           round(count(*) filter (where not a.will_retry) / 5.0, 1) as ended_per_minute,
+           round(count(*) filter (where not a.will_retry and a.outcome in ('failed', 'timed_out', 'lost')) / 5.0, 1)
+             as failed_per_minute,
+           round(count(*) filter (where a.will_retry and a.outcome in ('failed', 'timed_out'))::numeric / count(*), 3)
+             as retry_share
       from dogged.task_attempts a
      where a.finished_at >= now() - interval '5 minutes'
-  ), rates as (
-    select r.queue, count(*) as attempts,
-           round(count(*) filter (where not r.will_retry) / 5.0, 1) as ended_per_minute,
-           round(count(*) filter (where not r.will_retry and r.outcome in ('failed', 'timed_out', 'lost')) / 5.0, 1)
-             as failed_per_minute,
-           round(count(*) filter (where r.will_retry and r.outcome in ('failed', 'timed_out'))::numeric / count(*), 3)
-             as retry_share
-      from recent r
-     group by r.queue
+     group by a.queue
   ), sample as (
-    select newest.*
-      from (select distinct r.queue from recent r) q
-     cross join lateral (
-       select r.* from recent r where r.queue = q.queue order by r.finished_at desc limit 200) newest
+    -- All attempts of a queue if it has up to 500, else about 500. A hash selects them, independently of end times and
+    -- durations.
+    select a.task_id, a.attempt, a.queue, a.started_at, a.finished_at
+      from dogged.task_attempts a
+      join rates r on r.queue = a.queue
+     where a.finished_at >= now() - interval '5 minutes'
+       and (hashint8extended(a.task_id, a.attempt) & 1073741823) * r.attempts < 500 * 1073741824::bigint
   ), times as (
     select s.queue,
            percentile_cont(0.5) within group (order by s.waited) as wait_p50,
@@ -1467,7 +1746,7 @@ begin
     if pointer = '' then
       return '"[redacted]"';
     end if;
-    -- RFC 6901: ~1 is /, ~0 is ~, in this order.
+    -- RFC 6901: ~1 means /, ~0 means ~; replaced in this order.
     select array_agg(replace(replace(token, '~1', '/'), '~0', '~') order by place) into path
       from regexp_split_to_table(substr(pointer, 2), '/') with ordinality as tokens (token, place);
     if document #> path is not null then
@@ -1609,7 +1888,7 @@ CREATE FUNCTION dogged.refuse_dead_letter(letter jsonb) RETURNS void
     AS $_$
 declare
   known constant text[] := '{id,name,queue,priority,args,enqueued_at,run_at,claimed_at,failed_at,attempts,retry_count,losses,'
-                           'error_code,error_message,error_details,trace_context,tags,history}';
+                           'error_code,error_message,error_details,trace_context,tags,parent_id,args_version,history}';
   needed constant text[] := '{id,name,queue,args,enqueued_at,failed_at,attempts}';
   max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
   key text;
@@ -1632,9 +1911,9 @@ begin
   elsif letter ->> 'name' !~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$' or octet_length(letter ->> 'name') > 128 then
     mistake := format('name "%s" is not 1 to 128 of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit',
                       left(letter ->> 'name', 128));
-  elsif octet_length((letter -> 'args')::text) > max_args_bytes then
+  elsif (dogged.json_bytes(letter -> 'args', max_args_bytes) <= max_args_bytes) is not true then
     mistake := format('args has %s bytes as JSON; the limit is %s (dogged.settings.max_args_bytes)',
-                      octet_length((letter -> 'args')::text), max_args_bytes);
+                      coalesce(dogged.json_bytes(letter -> 'args', max_args_bytes)::text, 'many more'), max_args_bytes);
   elsif (letter ->> 'attempts')::bigint not between 1 and 1000000 then
     mistake := format('attempts is %s; a dead letter has 1 to 1000000', letter ->> 'attempts');
   elsif (letter ->> 'retry_count')::integer < 0 or (letter ->> 'losses')::integer < 0 then
@@ -1648,6 +1927,10 @@ begin
     mistake := 'tags is not an array';
   elsif not dogged.are_sound_tags(dogged.tags_of_letter(letter)) then
     mistake := dogged.mistake_in_tags(dogged.tags_of_letter(letter));
+  elsif (letter ->> 'parent_id')::bigint <= 0 then
+    mistake := format('parent_id is %s; ids of tasks are positive', letter ->> 'parent_id');
+  elsif (letter ->> 'args_version')::bigint not between 1 and 32767 then
+    mistake := format('args_version is %s; versions are from 1 to 32767', letter ->> 'args_version');
   elsif letter ? 'history' and jsonb_typeof(letter -> 'history') <> 'array' then
     mistake := 'history is not an array';
   end if;
@@ -1678,12 +1961,13 @@ end $$;
 
 COMMENT ON FUNCTION dogged.refuse_for_depth(queue text, held integer, max_depth integer, more integer) IS 'Raises the error (53400) of an enqueue to a queue that has no room for so many more.';
 
-CREATE FUNCTION dogged.refuse_task(name text, args jsonb, queue text, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[]) RETURNS void
+CREATE FUNCTION dogged.refuse_task(name text, args jsonb, queue text, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[], parent_id bigint, args_version integer) RETURNS void
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
 declare
   max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
+  args_bytes constant integer := dogged.json_bytes(refuse_task.args, max_args_bytes);
   max_depth constant integer := (select q.max_depth from dogged.queues q where q.name = refuse_task.queue);
   what constant text := format('task "%s"', left(refuse_task.name, 128));
   mistake text;
@@ -1700,15 +1984,14 @@ begin
   elsif refuse_task.args is null then
     mistake := what || ': args is null';
     remedy := 'Leave args out for {}, or give ''null''::jsonb for a JSON null.';
-  elsif octet_length(refuse_task.args::text) > max_args_bytes then
+  elsif (args_bytes <= max_args_bytes) is not true then
     mistake := format('%s: its args have %s bytes as JSON; the limit is %s', what,
-                      octet_length(refuse_task.args::text), max_args_bytes);
+                      coalesce(args_bytes::text, 'many more'), max_args_bytes);
     remedy := 'Keep large data elsewhere and pass a reference, or raise dogged.settings.max_args_bytes.';
   elsif not exists (select from dogged.queues q where q.name = refuse_task.queue) then
     mistake := format('%s: the queue "%s" does not exist', what, left(refuse_task.queue, 128));
-    remedy := format('There are: %s. A worker creates the queues that it serves; dogged.create_queue(name) creates one now.',
-                     (select string_agg(q.name, ', ' order by q.name)
-                        from (select * from dogged.queues order by name limit 20) q));
+    remedy := dogged.queues_to_tell_of() ||
+              'A worker creates the queues that it serves; dogged.create_queue(name) creates one now.';
   elsif not isfinite(refuse_task.run_at) then
     mistake := format('%s: run_at is %s', what, refuse_task.run_at);
     remedy := 'Give a time, or leave run_at out to run at once.';
@@ -1738,6 +2021,12 @@ begin
     remedy := 'Check its unit (milliseconds taken for seconds look like this), or leave it out.';
   elsif not dogged.are_sound_tags(refuse_task.tags) then
     mistake := what || ': ' || dogged.mistake_in_tags(refuse_task.tags);
+  elsif refuse_task.parent_id <= 0 then
+    mistake := format('%s: parent_id is %s; ids of tasks are positive', what, refuse_task.parent_id);
+    remedy := 'Leave parent_id out, or null, for a task without a parent.';
+  elsif refuse_task.args_version not between 1 and 32767 then
+    mistake := format('%s: args_version %s is not between 1 and 32767', what, refuse_task.args_version);
+    remedy := 'Give the version in the task''s key; leave args_version out for 1.';
   else
     if max_depth is not null then
       perform dogged.refuse_for_depth(refuse_task.queue, dogged.held_of_queue(refuse_task.queue, max_depth + 1), max_depth, 1);
@@ -1748,7 +2037,7 @@ begin
   raise exception using message = mistake, hint = remedy, errcode = 'invalid_parameter_value';
 end $_$;
 
-COMMENT ON FUNCTION dogged.refuse_task(name text, args jsonb, queue text, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[]) IS 'Internal: raises the error that says what is wrong with a task that enqueue refuses.';
+COMMENT ON FUNCTION dogged.refuse_task(name text, args jsonb, queue text, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[], parent_id bigint, args_version integer) IS 'Internal: raises the error that says what is wrong with a task that enqueue refuses.';
 
 CREATE FUNCTION dogged.refuse_to_forget_worker() RETURNS trigger
     LANGUAGE plpgsql
@@ -1768,6 +2057,47 @@ end $$;
 
 COMMENT ON FUNCTION dogged.refuse_to_forget_worker() IS 'Keeps a worker''s row for as long as tasks run under it.';
 
+CREATE FUNCTION dogged.rename_queue(name text, new_name text) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  most constant integer := 100000;
+  before constant dogged.queues := dogged.lock_queues(rename_queue.name);
+  renamed dogged.queues := before;
+  moved bigint;
+begin
+  perform dogged.require_queue_name(rename_queue.new_name);
+  if exists (select from dogged.queues q where q.name = rename_queue.new_name) then
+    raise exception 'the queue "%" exists already', rename_queue.new_name
+      using errcode = 'invalid_parameter_value',
+            hint = 'dogged.move_queue(from_queue, to_queue) moves tasks there, dogged.delete_queue(name) deletes the old one.';
+  elsif before.name = 'default' then
+    raise exception 'the queue "default" cannot be renamed: tasks go there that name no queue'
+      using errcode = 'invalid_parameter_value', hint = 'dogged.move_queue(from_queue, to_queue) moves its tasks.';
+  end if;
+  perform dogged.require_not_served(before.name);
+  if exists (select from dogged.tasks_live t where t.queue = before.name and t.status = 'running') then
+    raise exception 'tasks of the queue "%" run', before.name
+      using errcode = 'object_in_use',
+            hint = 'Nothing has changed. Workers rescue what a dead one has left; then do it again.';
+  elsif dogged.held_of_queue(before.name, most + 1) > most then
+    raise exception 'the queue "%" holds more than % tasks, and renaming would keep every enqueue waiting', before.name, most
+      using errcode = 'object_in_use',
+            hint = 'Nothing has changed. Create the new queue, move tasks by dogged.move_queue(from_queue, to_queue, most => 10000) '
+                   'until nothing is left, and delete the old one.';
+  end if;
+  renamed.name := rename_queue.new_name;
+  insert into dogged.queues select (renamed).*;
+  update dogged.task_definitions d set queue = renamed.name where d.queue = before.name;
+  moved := dogged.move_queue(before.name, renamed.name);
+  delete from dogged.queues q where q.name = before.name;
+  perform dogged.record_audit('rename_queue', null, jsonb_build_object('queue', before.name, 'new_name', renamed.name, 'moved', moved));
+  return moved;
+end $$;
+
+COMMENT ON FUNCTION dogged.rename_queue(name text, new_name text) IS 'Gives a queue that no worker serves another name, with its settings, its tasks and dead letters (100,000 that have not ended at most), and the definitions that name it; gives how many tasks it moved. Programs that say the old name are to be changed first: a worker that declares it makes it again.';
+
 CREATE FUNCTION dogged.replace_day(parent text, source text, day date, has_rows boolean) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1776,7 +2106,7 @@ declare
   next constant text := parent || '_next';
   kept constant text := format('%s_kept_%s', parent, to_char(day, 'YYYYMMDD'));
 begin
-  -- Proves to ATTACH what the rows are, so that it need not read them.
+  -- Proves the range of the rows to ATTACH, so that it does not read them.
   execute format('alter table dogged.%I add constraint of_day check (%s)', next,
                  pg_get_partition_constraintdef(format('dogged.%I', source)::regclass));
   execute format('lock table only dogged.%I in access exclusive mode', parent);
@@ -1802,6 +2132,7 @@ CREATE FUNCTION dogged.replay(id bigint, run_at timestamp with time zone DEFAULT
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
+  max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
   answer text;
 begin
   if replay.id is null then
@@ -1809,7 +2140,8 @@ begin
       using hint = 'Give the id of a dead letter. Nothing was replayed.', errcode = 'invalid_parameter_value';
   end if;
   loop
-    -- Waits for whoever is changing it; each statement has a snapshot of its own, which shows what was waited for.
+    -- Waits for a transaction that is changing the row. Each statement has its own snapshot, which shows the result of
+    -- that transaction.
     perform from dogged.tasks_failed f where f.id = replay.id for update;
     select r.result into answer
       from dogged.replay_many(array[replay.id], replay.run_at, null,
@@ -1817,8 +2149,8 @@ begin
     exit when answer <> 'locked';
   end loop;
   if answer = 'args_too_large' then
-    raise exception 'task %: the new args have % bytes as JSON; the limit is %', replay.id, octet_length(replay.args::text),
-      (select s.max_args_bytes from dogged.settings s)
+    raise exception 'task %: the new args have % bytes as JSON; the limit is %', replay.id,
+      coalesce(dogged.json_bytes(replay.args, max_args_bytes)::text, 'many more'), max_args_bytes
       using hint = 'Keep large data elsewhere and pass a reference. Nothing was replayed.', errcode = 'invalid_parameter_value';
   end if;
   return answer;
@@ -1850,8 +2182,8 @@ begin
       using hint = 'Nothing was replayed.', errcode = 'invalid_parameter_value';
   end if;
 
-  perform pg_current_xact_id();  -- before a position is taken: see src/sql/settle_watermarks.sql
-  -- Locked in the order of ids; what someone else is changing is passed over, and is not waited for.
+  perform pg_current_xact_id();  -- before a position is taken: see src/sql/claim/settle_watermarks.sql
+  -- Locks rows in the order of ids. Rows that another transaction is changing are skipped without waiting.
   with asked as materialized (
     select distinct on (a.id) a.id, a.args, a.attempt
       from unnest(ids, replay_many.args, attempts) with ordinality as a (id, args, attempt, position)
@@ -1861,7 +2193,7 @@ begin
     select f.id, f.finished_at, a.args as new_args
       from dogged.tasks_failed f join asked a on a.id = f.id
      where f.id = any (ids) and f.attempt = coalesce(a.attempt, f.attempt)
-       and (a.args is null or octet_length(a.args::text) <= max_args_bytes)
+       and (a.args is null or dogged.json_bytes(a.args, max_args_bytes) <= max_args_bytes)
      order by f.id
        for update of f skip locked
   ), removed as (
@@ -1871,14 +2203,14 @@ begin
            coalesce(first_due + (row_number() over (order by r.id) - 1) / per_second * interval '1 second', first_due) as due_at
       from removed r join taken t on t.id = r.id
   ), inserted as (
-    -- error_code and error_message stay those of the last attempt that failed. The time to wait stands in next_retry_at, for
-    -- run_at is that of the first run.
+    -- error_code and error_message keep the values of the last failed attempt. The due time is in next_retry_at,
+    -- because run_at belongs to the first run.
     insert into dogged.tasks_live (id, status, queue, name, priority, args, enqueued_at, run_at, deferred, next_retry_at, attempt,
                                    worker_id, claimed_at, error_code, error_message, trace_context, tags,
-                                   ready_position)
+                                   parent_id, args_version, ready_position)
     select d.id, 'pending', d.queue, d.name, d.priority, coalesce(d.new_args, d.args), d.enqueued_at, d.run_at,
            d.due_at > now(), d.due_at, d.attempt, d.worker_id, d.claimed_at, d.error_code, d.error_message, d.trace_context, d.tags,
-           nextval('dogged.tasks_id_seq')
+           d.parent_id, d.args_version, nextval('dogged.tasks_id_seq')
       from (select * from due order by id) d
   ), audited as (
     insert into dogged.audit (actor, application, action, task_id, details)
@@ -1890,7 +2222,7 @@ begin
   )
   select array_agg(d.id), array_agg(d.due_at), array_agg(distinct d.queue) into replayed, dues, queues_used from due d;
 
-  -- With a snapshot of its own, as enqueue_many does.
+  -- Has its own snapshot, as in enqueue_many.
   if replayed is not null
      and (current_setting('transaction_isolation') <> 'read committed'
           or exists (select from dogged.workers w where w.asleep and w.queues ?| queues_used)) then
@@ -1909,7 +2241,8 @@ begin
       select array_agg(a.id) as ids, array_agg(a.attempt) as attempts
         from asked a where not exists (select from done d where d.id = a.id)
     ), stands as (
-      select s.id, case when s.result = 'locked' and octet_length(a.args::text) > max_args_bytes then 'args_too_large'
+      select s.id, case when s.result = 'locked' and a.args is not null
+                             and (dogged.json_bytes(a.args, max_args_bytes) <= max_args_bytes) is not true then 'args_too_large'
                         else s.result end as result
         from rest r
        cross join lateral dogged.dead_letter_standing(r.ids, r.attempts) s
@@ -1939,6 +2272,43 @@ begin
 end $$;
 
 COMMENT ON FUNCTION dogged.require_longer_than_all(queue text, setting text, days integer, days_of_all integer) IS 'Raises an error where a queue''s own days would be fewer than those of dogged.settings.';
+
+CREATE FUNCTION dogged.require_not_served(queue text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  served record;
+begin
+  select min(w.name) as name, count(*) as workers into served
+    from dogged.workers w
+   where w.stopped_at is null and w.lease_ended_at is null and w.queues ? require_not_served.queue;
+  if served.workers > 0 then
+    raise exception 'the queue "%" is served by %', require_not_served.queue,
+      case when served.workers = 1 then format('the worker "%s"', served.name)
+           else format('%s workers, "%s" among them', served.workers, served.name) end
+      using errcode = 'object_in_use',
+            hint = 'Nothing has changed. Start them without it (--queues), or stop them; then do it again.';
+  end if;
+end $$;
+
+COMMENT ON FUNCTION dogged.require_not_served(queue text) IS 'Raises an error where a worker that has not ended serves the queue.';
+
+CREATE FUNCTION dogged.require_queue(name text) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  perform dogged.require_queue_name(require_queue.name);
+  if not exists (select from dogged.queues q where q.name = require_queue.name) then
+    raise exception 'the queue "%" does not exist', require_queue.name
+      using errcode = 'invalid_parameter_value',
+            hint = coalesce('Nearest to it: ' || dogged.nearest_queues(require_queue.name) || '. ', '')
+                   || 'A worker creates the queues that it serves; dogged.create_queue(name) creates one now.';
+  end if;
+end $$;
+
+COMMENT ON FUNCTION dogged.require_queue(name text) IS 'Raises an error with the nearest names where there is no such queue.';
 
 CREATE FUNCTION dogged.require_queue_name(name text) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
@@ -2036,7 +2406,7 @@ CREATE FUNCTION dogged.reschedule(id bigint, run_at timestamp with time zone) RE
     AS $$
 declare
   task record;
-  due constant timestamptz := greatest(reschedule.run_at, now());  -- as enqueue: a little past is now, for clocks that differ
+  due constant timestamptz := greatest(reschedule.run_at, now());  -- as in enqueue: clocks differ, so past is now
   waits constant boolean := due > now();
 begin
   if reschedule.id is null then
@@ -2058,9 +2428,9 @@ begin
             errcode = 'invalid_parameter_value';
   end if;
 
-  -- Before a position is taken: see src/sql/settle_watermarks.sql.
+  -- Must come before a position is taken: see src/sql/claim/settle_watermarks.sql.
   perform pg_current_xact_id();
-  -- Waits for a claim, a promotion or a completion under way, as in dogged.cancel.
+  -- Waits for a running claim, promotion or completion, as in dogged.cancel.
   select t.status, t.queue, t.name, t.attempt, t.deferred, coalesce(t.next_retry_at, t.run_at) as due, t.expires_at into task
     from dogged.tasks_live t where t.id = reschedule.id for update;
 
@@ -2074,8 +2444,8 @@ begin
             errcode = 'invalid_parameter_value';
   end if;
 
-  -- What becomes ready takes a new place, behind what a worker may have passed over already (worker/watermarks.hpp); what
-  -- stood ready keeps its own.
+  -- A task that becomes ready takes a new place, because a worker may have passed over the old one
+  -- (worker/claim/watermarks.hpp). A task that was ready keeps its place.
   update dogged.tasks_live t
      set run_at = case when task.attempt = 0 then due else t.run_at end,
          next_retry_at = case when task.attempt > 0 then due end,
@@ -2086,7 +2456,8 @@ begin
                               jsonb_build_object('name', task.name, 'queue', task.queue, 'attempts', task.attempt,
                                                  'run_at', due, 'was', task.due));
 
-  -- After the update, as in dogged.enqueue: a sleeping worker waits for what was due first when it fell asleep.
+  -- Follows the update, as in dogged.enqueue: a sleeping worker only knows the earliest due time as of when it fell
+  -- asleep.
   if current_setting('transaction_isolation') <> 'read committed'
      or exists (select from dogged.workers w where w.asleep and w.queues ? task.queue) then
     perform pg_notify('dogged.wake', task.queue);
@@ -2134,7 +2505,7 @@ begin
   foreach role_name in array dogged.role_names(revoke_rights.prefix) loop
     continue when to_regrole(role_name) is null;
     execute format('revoke all on schema %I from %I', rtrim('dogged.', '.'), role_name);
-    -- On a table it revokes what was granted on its columns as well.
+    -- REVOKE on a table also revokes the rights on its columns.
     for object in
       select case c.relkind when 'S' then 'sequence ' else 'table ' end || c.oid::regclass
         from pg_class c
@@ -2226,7 +2597,8 @@ CREATE FUNCTION dogged.thin_kept_day(parent text, day date, OUT partition text, 
     AS $$
 begin
   perform dogged.require_read_committed();
-  if not pg_try_advisory_xact_lock(hashtextextended('dogged.partitions', 0)) then
+  perform from dogged.locks l where l.name = 'partitions' for update skip locked;
+  if not found then
     outcome := 'busy';
     return;
   end if;
@@ -2414,6 +2786,8 @@ CREATE TABLE dogged.tasks_failed (
     ready_position bigint,
     expires_at timestamp with time zone,
     tags text[],
+    parent_id bigint,
+    args_version smallint,
     cancel_requested_at timestamp with time zone,
     CONSTRAINT tasks_expires_at_check CHECK (isfinite(expires_at))
 )
@@ -2467,6 +2841,10 @@ COMMENT ON COLUMN dogged.tasks_failed.expires_at IS 'No attempt begins after thi
 
 COMMENT ON COLUMN dogged.tasks_failed.tags IS 'Words that its producer gave it, for people to find it by; null: none.';
 
+COMMENT ON COLUMN dogged.tasks_failed.parent_id IS 'The parent: the task of the handler that enqueued this one, or the task that the producer named. Null: none. Retention may have dropped the parent.';
+
+COMMENT ON COLUMN dogged.tasks_failed.args_version IS 'The version of its args, as its producer''s key or call named it; null: 1. Only a worker that knows this version, or a later one, runs it.';
+
 COMMENT ON COLUMN dogged.tasks_failed.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. Its handler is asked to stop; unless it succeeds all the same, the task ends as cancelled.';
 
 CREATE TABLE dogged.workers (
@@ -2477,6 +2855,7 @@ CREATE TABLE dogged.workers (
     version text NOT NULL,
     queues jsonb NOT NULL,
     task_names text[] NOT NULL,
+    args_versions jsonb,
     started_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     heartbeat_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     stopped_at timestamp with time zone,
@@ -2490,8 +2869,10 @@ CREATE TABLE dogged.workers (
     abandoned_threads integer DEFAULT 0 NOT NULL,
     clock_ahead_ms bigint,
     clock_uncertainty_ms bigint,
+    CONSTRAINT workers_host_check CHECK (((octet_length(host) <= 255) AND dogged.is_one_line(host))),
     CONSTRAINT workers_lease_ms_check CHECK ((lease_ms > 0)),
-    CONSTRAINT workers_name_check CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 128)))
+    CONSTRAINT workers_name_check CHECK ((((octet_length(name) >= 1) AND (octet_length(name) <= 128)) AND dogged.is_one_line(name))),
+    CONSTRAINT workers_version_check CHECK (((octet_length(version) <= 128) AND dogged.is_one_line(version)))
 )
 WITH (fillfactor='50');
 
@@ -2510,6 +2891,8 @@ COMMENT ON COLUMN dogged.workers.version IS 'Of dogged, which it was built with.
 COMMENT ON COLUMN dogged.workers.queues IS 'Concurrency by queue name.';
 
 COMMENT ON COLUMN dogged.workers.task_names IS 'The tasks that it knows; it never claims others.';
+
+COMMENT ON COLUMN dogged.workers.args_versions IS 'The version of the args that it knows, by task name, where that is not 1; null: none. It claims no task of a later version.';
 
 COMMENT ON COLUMN dogged.workers.started_at IS 'When this run began.';
 
@@ -2561,7 +2944,9 @@ CREATE VIEW dogged.dead_letters AS
           WHERE (w.id = f.worker_id)) AS worker,
     f.priority,
     f.run_at,
-    COALESCE(f.tags, '{}'::text[]) AS tags
+    COALESCE(f.tags, '{}'::text[]) AS tags,
+    f.parent_id,
+    COALESCE(f.args_version, (1)::smallint) AS args_version
    FROM dogged.tasks_failed f;
 
 COMMENT ON VIEW dogged.dead_letters IS 'Tasks that ended failed, with what went wrong last. dogged.replay runs one again. By id and by failed_at it answers at once; to count all of them is to read all of them.';
@@ -2602,6 +2987,10 @@ COMMENT ON COLUMN dogged.dead_letters.run_at IS 'Not before this time for the fi
 
 COMMENT ON COLUMN dogged.dead_letters.tags IS 'Words that its producer gave it.';
 
+COMMENT ON COLUMN dogged.dead_letters.parent_id IS 'The parent: the task of the handler that enqueued this one, or the task that the producer named. Null: none.';
+
+COMMENT ON COLUMN dogged.dead_letters.args_version IS 'The version of its args.';
+
 CREATE VIEW dogged.error_stats AS
  SELECT date_trunc('hour'::text, a.finished_at) AS hour,
     a.name,
@@ -2639,6 +3028,14 @@ COMMENT ON COLUMN dogged.error_stats.example_task_id IS 'One of the tasks: the o
 
 COMMENT ON COLUMN dogged.error_stats.example_message IS 'One of the messages, its first 200 characters.';
 
+CREATE TABLE dogged.locks (
+    name text NOT NULL
+);
+
+COMMENT ON TABLE dogged.locks IS 'What only one session may do at a time: a function of dogged locks the row until its transaction ends. `dogged doctor` names who has locked one for long.';
+
+COMMENT ON COLUMN dogged.locks.name IS 'partitions: making and dropping them, retention. import: importing dead letters.';
+
 CREATE TABLE dogged.settings (
     only_row boolean DEFAULT true NOT NULL,
     max_args_bytes integer DEFAULT 1048576 NOT NULL,
@@ -2646,6 +3043,7 @@ CREATE TABLE dogged.settings (
     max_error_message_bytes integer DEFAULT 65536 NOT NULL,
     partition_days_ahead integer DEFAULT 7 NOT NULL,
     role_prefix text,
+    installation uuid DEFAULT gen_random_uuid() NOT NULL,
     keep_done_days integer DEFAULT 7 NOT NULL,
     keep_failed_days integer DEFAULT 90 NOT NULL,
     keep_attempts_days integer DEFAULT 7 NOT NULL,
@@ -2672,6 +3070,8 @@ COMMENT ON COLUMN dogged.settings.max_error_message_bytes IS 'Longer error messa
 COMMENT ON COLUMN dogged.settings.partition_days_ahead IS 'For how many coming days partitions are kept ready.';
 
 COMMENT ON COLUMN dogged.settings.role_prefix IS 'What the names of the roles begin with that `dogged migrate --roles` made; null: it has made none.';
+
+COMMENT ON COLUMN dogged.settings.installation IS 'Which queue this is, drawn at random: a handler''s task is the parent of what the handler enqueues here, and of nothing that it enqueues to another queue.';
 
 COMMENT ON COLUMN dogged.settings.keep_done_days IS 'For how many days tasks that succeeded, were discarded, cancelled or expired are kept, counted from the end of the day (UTC) on which they ended.';
 
@@ -2703,6 +3103,8 @@ CREATE TABLE dogged.tasks_done (
     ready_position bigint,
     expires_at timestamp with time zone,
     tags text[],
+    parent_id bigint,
+    args_version smallint,
     cancel_requested_at timestamp with time zone,
     CONSTRAINT tasks_expires_at_check CHECK (isfinite(expires_at))
 )
@@ -2755,6 +3157,10 @@ COMMENT ON COLUMN dogged.tasks_done.ready_position IS 'Its place among the ready
 COMMENT ON COLUMN dogged.tasks_done.expires_at IS 'No attempt begins after this time: a task that is still pending then ends as expired. Null: it does not expire.';
 
 COMMENT ON COLUMN dogged.tasks_done.tags IS 'Words that its producer gave it, for people to find it by; null: none.';
+
+COMMENT ON COLUMN dogged.tasks_done.parent_id IS 'The parent: the task of the handler that enqueued this one, or the task that the producer named. Null: none. Retention may have dropped the parent.';
+
+COMMENT ON COLUMN dogged.tasks_done.args_version IS 'The version of its args, as its producer''s key or call named it; null: 1. Only a worker that knows this version, or a later one, runs it.';
 
 COMMENT ON COLUMN dogged.tasks_done.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. Its handler is asked to stop; unless it succeeds all the same, the task ends as cancelled.';
 
@@ -2841,6 +3247,8 @@ CREATE TABLE dogged.tasks_live (
     ready_position bigint,
     expires_at timestamp with time zone,
     tags text[],
+    parent_id bigint,
+    args_version smallint,
     cancel_requested_at timestamp with time zone,
     CONSTRAINT tasks_expires_at_check CHECK (isfinite(expires_at))
 )
@@ -2894,6 +3302,10 @@ COMMENT ON COLUMN dogged.tasks_live.expires_at IS 'No attempt begins after this 
 
 COMMENT ON COLUMN dogged.tasks_live.tags IS 'Words that its producer gave it, for people to find it by; null: none.';
 
+COMMENT ON COLUMN dogged.tasks_live.parent_id IS 'The parent: the task of the handler that enqueued this one, or the task that the producer named. Null: none. Retention may have dropped the parent.';
+
+COMMENT ON COLUMN dogged.tasks_live.args_version IS 'The version of its args, as its producer''s key or call named it; null: 1. Only a worker that knows this version, or a later one, runs it.';
+
 COMMENT ON COLUMN dogged.tasks_live.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. Its handler is asked to stop; unless it succeeds all the same, the task ends as cancelled.';
 
 CREATE VIEW dogged.queue_stats AS
@@ -2946,7 +3358,7 @@ COMMENT ON COLUMN dogged.queue_stats.failed_per_minute IS 'Tasks that ended fail
 
 COMMENT ON COLUMN dogged.queue_stats.retry_share IS 'Of the attempts of the last five minutes: the share that failed and is tried again, from 0 to 1; null where there were none.';
 
-COMMENT ON COLUMN dogged.queue_stats.wait_p50 IS 'Half of the attempts began within this time after they were due. Of the newest 200 attempts of the last five minutes, as the three columns that follow.';
+COMMENT ON COLUMN dogged.queue_stats.wait_p50 IS 'Half of the attempts began within this time after they were due. As the three columns that follow, of all attempts of the last five minutes up to 500 of the queue; of more it is an estimate, from about 500 of them, spread evenly over the five minutes.';
 
 COMMENT ON COLUMN dogged.queue_stats.wait_p95 IS '95 of 100 began within this time after they were due.';
 
@@ -2967,7 +3379,11 @@ CREATE TABLE dogged.task_definitions (
     retry_sources jsonb DEFAULT '{}'::jsonb NOT NULL,
     redact text[] DEFAULT '{}'::text[] NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
-    circuit text
+    args_version smallint DEFAULT 1 NOT NULL,
+    circuit text,
+    CONSTRAINT task_definitions_name_check CHECK (((octet_length(name) <= 128) AND (name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$'::text))),
+    CONSTRAINT task_definitions_queue_check CHECK (((octet_length(queue) <= 128) AND (queue ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$'::text))),
+    CONSTRAINT task_definitions_version_check CHECK (((octet_length(version) <= 128) AND dogged.is_one_line(version)))
 );
 
 COMMENT ON TABLE dogged.task_definitions IS 'What workers declared with TASK_REGISTER, as their configuration has changed it, published when they start; the last one wins.';
@@ -2995,6 +3411,8 @@ COMMENT ON COLUMN dogged.task_definitions.retry_sources IS 'Where its retry sett
 COMMENT ON COLUMN dogged.task_definitions.redact IS 'JSON pointers (RFC 6901) into args and result; what they name is shown as "[redacted]".';
 
 COMMENT ON COLUMN dogged.task_definitions.updated_at IS 'When a worker published it last.';
+
+COMMENT ON COLUMN dogged.task_definitions.args_version IS 'The version of the args in the task''s key (KeyOptions::version).';
 
 COMMENT ON COLUMN dogged.task_definitions.circuit IS 'The circuit breaker that it shares with others (circuits); null: none.';
 
@@ -3032,7 +3450,9 @@ CREATE VIEW dogged.redacted_tasks AS
     t.ready_position,
     t.cancel_requested_at,
     t.expires_at,
-    t.tags
+    t.tags,
+    t.parent_id,
+    t.args_version
    FROM dogged.tasks t;
 
 COMMENT ON VIEW dogged.redacted_tasks IS 'As tasks, with "[redacted]" in place of what the tasks'' workers have declared as .redact.';
@@ -3085,12 +3505,16 @@ COMMENT ON COLUMN dogged.redacted_tasks.expires_at IS 'No attempt begins after t
 
 COMMENT ON COLUMN dogged.redacted_tasks.tags IS 'Words that its producer gave it, for people to find it by; null: none.';
 
+COMMENT ON COLUMN dogged.redacted_tasks.parent_id IS 'The parent: the task of the handler that enqueued this one, or the task that the producer named. Null: none. Retention may have dropped the parent.';
+
+COMMENT ON COLUMN dogged.redacted_tasks.args_version IS 'The version of its args, as its producer''s key or call named it; null: 1. Only a worker that knows this version, or a later one, runs it.';
+
 CREATE VIEW dogged.rights AS
  SELECT r.object,
     r.privileges,
     r.roles,
     r.except_columns
-   FROM ( VALUES ('schema_migrations'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('schema_files'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('rights'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'update'::text,'{operator}'::text[],'{only_row,role_prefix}'::text[]), ('queues'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('queue_depths'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('workers'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('workers'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('claims'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('claims'::text,'insert, delete'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('circuits'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'update'::text,'{worker,operator}'::text[],'{}'::text[]), ('producer_calls'::text,'select'::text,'{}'::text[],'{}'::text[]), ('tasks'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_live'::text,'select, update, delete'::text,'{worker}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('task_attempts_default'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('tasks_id_seq'::text,'select, usage'::text,'{worker}'::text[],'{}'::text[]), ('task_attempts'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_attempts'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('audit'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('audit'::text,'select'::text,'{viewer}'::text[],'{details}'::text[]), ('redacted_tasks'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_timeline'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letters'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('queue_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('recent_figures'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('worker_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('partitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('enqueue'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_many'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('refuse_call'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('note_call'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('reserve_producer'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('call_made'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('answer_made'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('create_queue'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('complete_in'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('refuse_completion'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('moment_ago'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('place_in_front'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('make_partitions'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('drop_oldest_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('kept_days_to_thin'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('thin_kept_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_workers'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_calls'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('redacted'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_fingerprint'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('are_sound_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('mistake_in_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tags_of_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('dead_letter_matches'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letter_standing'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('export_dead_letters'::text,'execute'::text,'{operator}'::text[],'{}'::text[]), ('import_dead_letters'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('cancel'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('reschedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('pause_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('resume_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('set_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('record_audit'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('is_sound_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_arrays'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('has_room'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('held_of_queue'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('require_room'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_for_depth'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('prepare_to_count'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tell_of_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_name'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('nearest_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('lock_queue'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_longer_than_all'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_actor'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_read_committed'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_dead_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_partition'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('days_to_make'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_attempts'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_tasks'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('queues_keeping'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('keep_rows_of_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('replace_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_bad_retention'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_history'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_audit'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_to_forget_worker'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('role_names'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_roles'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('revoke_rights'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('grant_rights'::text,'execute'::text,'{}'::text[],'{}'::text[])) r(object, privileges, roles, except_columns);
+   FROM ( VALUES ('schema_migrations'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('schema_files'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('rights'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'update'::text,'{operator}'::text[],'{only_row,role_prefix,installation}'::text[]), ('locks'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('queues'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('queue_depths'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('workers'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('workers'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('claims'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('claims'::text,'insert, delete'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('circuits'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'update'::text,'{worker,operator}'::text[],'{}'::text[]), ('producer_calls'::text,'select'::text,'{}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{worker}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_live'::text,'select, delete'::text,'{worker}'::text[],'{}'::text[]), ('tasks_live'::text,'update'::text,'{worker}'::text[],'{id,queue,name,priority,args,enqueued_at,run_at,finished_at,result,trace_context,expires_at,tags,parent_id,args_version,cancel_requested_at}'::text[]), ('tasks_failed'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('tasks_done'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('task_attempts_default'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('tasks_id_seq'::text,'select, usage'::text,'{worker}'::text[],'{}'::text[]), ('task_attempts'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_attempts'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('audit'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('audit'::text,'select'::text,'{viewer}'::text[],'{details}'::text[]), ('redacted_tasks'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_timeline'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letters'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('queue_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('recent_figures'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('worker_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('partitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('enqueue'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_many'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('prepare_task'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('parent_here'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('refuse_call'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('note_call'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('reserve_producer'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('call_made'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('answer_made'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('create_queue'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('complete_in'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('knows_task'::text,'execute'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('refuse_completion'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('moment_ago'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('place'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('place_in_front'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('make_partitions'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('drop_oldest_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('kept_days_to_thin'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('thin_kept_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_workers'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_calls'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('redacted'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_fingerprint'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('are_sound_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('mistake_in_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tags_of_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('dead_letter_matches'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letter_standing'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('export_dead_letters'::text,'execute'::text,'{operator}'::text[],'{}'::text[]), ('import_dead_letters'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('cancel'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('reschedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('pause_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('resume_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('set_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('delete_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('rename_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('move_tasks'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('move_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('record_audit'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('is_sound_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('json_bytes'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('numbers_exceed'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('is_one_line'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('refuse_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('queues_to_tell_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_arrays'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('has_room'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('held_of_queue'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('require_room'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_for_depth'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('prepare_to_count'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tell_of_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_name'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('nearest_queues'::text,'execute'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('lock_queue'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('lock_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_not_served'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_longer_than_all'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_actor'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_read_committed'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_dead_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_partition'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('days_to_make'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_attempts'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_tasks'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('queues_keeping'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('keep_rows_of_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('replace_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_bad_retention'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_history'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_audit'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_to_forget_worker'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('role_names'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_roles'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('revoke_rights'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('grant_rights'::text,'execute'::text,'{}'::text[],'{}'::text[])) r(object, privileges, roles, except_columns);
 
 COMMENT ON VIEW dogged.rights IS 'Who may use which table, view, sequence or function: what `dogged migrate` grants where `dogged migrate --roles` has made the roles.';
 
@@ -3228,7 +3652,10 @@ CREATE VIEW dogged.task_overview AS
               WHERE ((q.name = t.queue) AND (q.paused_at IS NOT NULL) AND COALESCE((q.paused_until > now()), true)))) THEN 'is due, but its queue is paused'::text
             WHEN (EXISTS ( SELECT
                FROM dogged.workers w
-              WHERE ((w.stopped_at IS NULL) AND (w.lease_ended_at IS NULL) AND (w.lease_until > now()) AND (w.queues ? t.queue) AND (t.name = ANY (w.task_names))))) THEN 'is due, and waits for its turn'::text
+              WHERE ((w.stopped_at IS NULL) AND (w.lease_ended_at IS NULL) AND (w.lease_until > now()) AND (w.queues ? t.queue) AND dogged.knows_task(w.task_names, w.args_versions, t.name, t.args_version)))) THEN 'is due, and waits for its turn'::text
+            WHEN ((t.args_version IS NOT NULL) AND (EXISTS ( SELECT
+               FROM dogged.workers w
+              WHERE ((w.stopped_at IS NULL) AND (w.lease_ended_at IS NULL) AND (w.lease_until > now()) AND (w.queues ? t.queue) AND (t.name = ANY (w.task_names)))))) THEN 'is due, but its args are of a later version than its workers know'::text
             ELSE 'is due, but no worker serves its queue and knows it'::text
         END AS state,
         CASE
@@ -3262,7 +3689,9 @@ CREATE VIEW dogged.task_overview AS
     t.finished_at,
     t.cancel_requested_at,
     t.trace_context,
-    COALESCE(t.tags, '{}'::text[]) AS tags
+    COALESCE(t.tags, '{}'::text[]) AS tags,
+    t.parent_id,
+    COALESCE(t.args_version, (1)::smallint) AS args_version
    FROM dogged.tasks t;
 
 COMMENT ON VIEW dogged.task_overview IS 'One row for each task, with its state in words. Ask for one id, for the newest (order by id desc limit …), by status, or for a short time by finished_at: that reads the days it touches.';
@@ -3312,6 +3741,10 @@ COMMENT ON COLUMN dogged.task_overview.cancel_requested_at IS 'When dogged.cance
 COMMENT ON COLUMN dogged.task_overview.trace_context IS 'As the producer gave it.';
 
 COMMENT ON COLUMN dogged.task_overview.tags IS 'Words that its producer gave it.';
+
+COMMENT ON COLUMN dogged.task_overview.parent_id IS 'The parent: the task of the handler that enqueued this one, or the task that the producer named. Null: none.';
+
+COMMENT ON COLUMN dogged.task_overview.args_version IS 'The version of its args.';
 
 CREATE VIEW dogged.task_timeline AS
  WITH attempts AS NOT MATERIALIZED (
@@ -3490,6 +3923,8 @@ CREATE TABLE dogged.tasks_done_default (
     ready_position bigint,
     expires_at timestamp with time zone,
     tags text[],
+    parent_id bigint,
+    args_version smallint,
     cancel_requested_at timestamp with time zone,
     CONSTRAINT tasks_expires_at_check CHECK (isfinite(expires_at))
 );
@@ -3542,6 +3977,10 @@ COMMENT ON COLUMN dogged.tasks_done_default.expires_at IS 'No attempt begins aft
 
 COMMENT ON COLUMN dogged.tasks_done_default.tags IS 'Words that its producer gave it, for people to find it by; null: none.';
 
+COMMENT ON COLUMN dogged.tasks_done_default.parent_id IS 'The parent: the task of the handler that enqueued this one, or the task that the producer named. Null: none. Retention may have dropped the parent.';
+
+COMMENT ON COLUMN dogged.tasks_done_default.args_version IS 'The version of its args, as its producer''s key or call named it; null: 1. Only a worker that knows this version, or a later one, runs it.';
+
 COMMENT ON COLUMN dogged.tasks_done_default.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. Its handler is asked to stop; unless it succeeds all the same, the task ends as cancelled.';
 
 CREATE TABLE dogged.tasks_failed_default (
@@ -3568,6 +4007,8 @@ CREATE TABLE dogged.tasks_failed_default (
     ready_position bigint,
     expires_at timestamp with time zone,
     tags text[],
+    parent_id bigint,
+    args_version smallint,
     cancel_requested_at timestamp with time zone,
     CONSTRAINT tasks_expires_at_check CHECK (isfinite(expires_at))
 );
@@ -3619,6 +4060,10 @@ COMMENT ON COLUMN dogged.tasks_failed_default.ready_position IS 'Its place among
 COMMENT ON COLUMN dogged.tasks_failed_default.expires_at IS 'No attempt begins after this time: a task that is still pending then ends as expired. Null: it does not expire.';
 
 COMMENT ON COLUMN dogged.tasks_failed_default.tags IS 'Words that its producer gave it, for people to find it by; null: none.';
+
+COMMENT ON COLUMN dogged.tasks_failed_default.parent_id IS 'The parent: the task of the handler that enqueued this one, or the task that the producer named. Null: none. Retention may have dropped the parent.';
+
+COMMENT ON COLUMN dogged.tasks_failed_default.args_version IS 'The version of its args, as its producer''s key or call named it; null: 1. Only a worker that knows this version, or a later one, runs it.';
 
 COMMENT ON COLUMN dogged.tasks_failed_default.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. Its handler is asked to stop; unless it succeeds all the same, the task ends as cancelled.';
 
@@ -3744,6 +4189,9 @@ ALTER TABLE ONLY dogged.circuits
 ALTER TABLE ONLY dogged.claims
     ADD CONSTRAINT claims_pkey PRIMARY KEY (worker_id, id);
 
+ALTER TABLE ONLY dogged.locks
+    ADD CONSTRAINT locks_pkey PRIMARY KEY (name);
+
 ALTER TABLE ONLY dogged.producer_calls
     ADD CONSTRAINT producer_calls_pkey PRIMARY KEY (producer);
 
@@ -3783,6 +4231,8 @@ CREATE INDEX task_attempts_task ON ONLY dogged.task_attempts USING btree (task_i
 
 CREATE INDEX task_attempts_default_task_id_attempt_idx ON dogged.task_attempts_default USING btree (task_id, attempt);
 
+CREATE INDEX tasks_done_children ON ONLY dogged.tasks_done USING btree (parent_id, id) WHERE (parent_id IS NOT NULL);
+
 CREATE INDEX tasks_done_crossed_days ON ONLY dogged.tasks_done USING btree (enqueued_at, finished_at) WHERE ((attempt > 0) AND ((attempt > 1) OR (status <> 'succeeded'::dogged.task_status)) AND (((finished_at AT TIME ZONE 'UTC'::text))::date > ((enqueued_at AT TIME ZONE 'UTC'::text))::date));
 
 CREATE INDEX tasks_done_default_enqueued_at_finished_at_idx ON dogged.tasks_done_default USING btree (enqueued_at, finished_at) WHERE ((attempt > 0) AND ((attempt > 1) OR (status <> 'succeeded'::dogged.task_status)) AND (((finished_at AT TIME ZONE 'UTC'::text))::date > ((enqueued_at AT TIME ZONE 'UTC'::text))::date));
@@ -3794,6 +4244,10 @@ CREATE INDEX tasks_done_default_finished_at_idx ON dogged.tasks_done_default USI
 CREATE INDEX tasks_done_id ON ONLY dogged.tasks_done USING btree (id);
 
 CREATE INDEX tasks_done_default_id_idx ON dogged.tasks_done_default USING btree (id);
+
+CREATE INDEX tasks_done_default_parent_id_id_idx ON dogged.tasks_done_default USING btree (parent_id, id) WHERE (parent_id IS NOT NULL);
+
+CREATE INDEX tasks_failed_children ON ONLY dogged.tasks_failed USING btree (parent_id, id) WHERE (parent_id IS NOT NULL);
 
 CREATE INDEX tasks_failed_error_code ON ONLY dogged.tasks_failed USING btree (error_code, finished_at, id);
 
@@ -3811,6 +4265,8 @@ CREATE INDEX tasks_failed_name ON ONLY dogged.tasks_failed USING btree (name, fi
 
 CREATE INDEX tasks_failed_default_name_finished_at_id_idx ON dogged.tasks_failed_default USING btree (name, finished_at, id);
 
+CREATE INDEX tasks_failed_default_parent_id_id_idx ON dogged.tasks_failed_default USING btree (parent_id, id) WHERE (parent_id IS NOT NULL);
+
 CREATE INDEX tasks_failed_queue ON ONLY dogged.tasks_failed USING btree (queue, finished_at, id);
 
 CREATE INDEX tasks_failed_default_queue_finished_at_id_idx ON dogged.tasks_failed_default USING btree (queue, finished_at, id);
@@ -3821,9 +4277,11 @@ CREATE INDEX tasks_failed_default_tags_idx ON dogged.tasks_failed_default USING 
 
 CREATE INDEX tasks_live_cancelling ON dogged.tasks_live USING btree (id) WHERE (cancel_requested_at IS NOT NULL);
 
+CREATE INDEX tasks_live_children ON dogged.tasks_live USING btree (parent_id, id) WHERE (parent_id IS NOT NULL);
+
 CREATE INDEX tasks_live_expiring ON dogged.tasks_live USING btree (expires_at) WHERE (expires_at IS NOT NULL);
 
-CREATE INDEX tasks_live_ready ON dogged.tasks_live USING btree (hashtext(queue), (((priority * '140737488355328'::bigint) + COALESCE(ready_position, id)))) WHERE (NOT deferred);
+CREATE INDEX tasks_live_ready ON dogged.tasks_live USING btree (hashtext(queue), dogged.place(priority, ready_position, id)) WHERE (NOT deferred);
 
 CREATE INDEX tasks_live_waiting ON dogged.tasks_live USING btree (hashtext(queue), COALESCE(next_retry_at, run_at)) WHERE deferred;
 
@@ -3845,6 +4303,8 @@ ALTER INDEX dogged.tasks_done_finished_at ATTACH PARTITION dogged.tasks_done_def
 
 ALTER INDEX dogged.tasks_done_id ATTACH PARTITION dogged.tasks_done_default_id_idx;
 
+ALTER INDEX dogged.tasks_done_children ATTACH PARTITION dogged.tasks_done_default_parent_id_id_idx;
+
 ALTER INDEX dogged.tasks_failed_error_code ATTACH PARTITION dogged.tasks_failed_default_error_code_finished_at_id_idx;
 
 ALTER INDEX dogged.tasks_failed_finished_at ATTACH PARTITION dogged.tasks_failed_default_finished_at_id_idx;
@@ -3852,6 +4312,8 @@ ALTER INDEX dogged.tasks_failed_finished_at ATTACH PARTITION dogged.tasks_failed
 ALTER INDEX dogged.tasks_failed_id ATTACH PARTITION dogged.tasks_failed_default_id_idx;
 
 ALTER INDEX dogged.tasks_failed_name ATTACH PARTITION dogged.tasks_failed_default_name_finished_at_id_idx;
+
+ALTER INDEX dogged.tasks_failed_children ATTACH PARTITION dogged.tasks_failed_default_parent_id_id_idx;
 
 ALTER INDEX dogged.tasks_failed_queue ATTACH PARTITION dogged.tasks_failed_default_queue_finished_at_id_idx;
 

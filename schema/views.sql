@@ -1,11 +1,19 @@
--- What people ask about tasks, queues, workers and errors. Questions about one task go by index; those about many read the
--- days or minutes that the comment of the view names, whatever the history holds (docs/decisions/0009-views.md).
+-- Views on tasks, queues, workers and errors. A query for one task uses an index. A query for many reads the days or
+-- minutes that the comment of the view names, however long the history is (docs/decisions/0009-views.md).
 --
--- A value that needs a look-up of its own stands as a subquery in the list of columns: it costs nothing where it is not
--- asked for, and conditions on the other columns reach the tables. New columns go to the end of a view: `create or replace`
--- refuses anything else, and so would the queries that people have.
+-- A value that needs its own lookup is a subquery in the list of columns. It costs nothing unless it is selected, and
+-- conditions on the other columns reach the tables. New columns go to the end of a view: `create or replace` refuses
+-- any other change, and users' queries would break.
 --
--- args and results are shown through dogged.redacted alone.
+-- args and results are shown only through dogged.redacted.
+
+-- A worker leaves a task of a later version than it knows, like a task with an unknown name.
+create or replace function dogged.knows_task(task_names text[], args_versions jsonb, name text, args_version smallint)
+returns boolean
+language sql immutable parallel safe return
+  name = any (task_names) and (args_version is null or args_version <= coalesce((args_versions ->> name)::integer, 1));
+comment on function dogged.knows_task(text[], jsonb, text, smallint) is
+  'Whether a worker with these task_names and args_versions (dogged.workers) runs a task with this name and version of its args.';
 
 create or replace view dogged.task_timeline as
 with attempts as not materialized (
@@ -20,8 +28,8 @@ with attempts as not materialized (
     from dogged.tasks_live t
    where t.status = 'running'
 ), dated as not materialized (
-  -- Where the task ended, it ended after this attempt, and the attempt before ended before this one was claimed: so only
-  -- the days that can hold them are looked into.
+  -- If the task has ended, it ended after this attempt, and the previous attempt ended before this one was claimed. So
+  -- the query reads only the days that can hold them.
   select a.*, coalesce(a.started_at, a.claimed_at) as began_at,
          case when a.attempt = 1
               then (select t.run_at from dogged.tasks t
@@ -29,7 +37,8 @@ with attempts as not materialized (
                        and (a.finished_at is null or t.finished_at is null or t.finished_at >= a.finished_at)
                      limit 1)
               else coalesce(
-                     -- After that attempt it was replayed or rescheduled: then that counts, the last one.
+                     -- If the task was replayed or rescheduled after that attempt, the last such change gives the due
+                     -- time.
                      (select coalesce(c.details->>'due_at', c.details->>'run_at')::timestamptz from dogged.audit c
                        where c.task_id = a.task_id and c.action in ('replay', 'reschedule')
                          and c.details->'attempts' = to_jsonb(a.attempt - 1)
@@ -85,7 +94,7 @@ select f.id, f.name, f.queue, f.error_code, f.error_message, f.attempt as attemp
        (select a.outcome from dogged.task_attempts a
          where a.task_id = f.id and a.attempt = f.attempt and a.finished_at = f.finished_at) as outcome,
        (select w.name from dogged.workers w where w.id = f.worker_id) as worker,
-       f.priority, f.run_at, coalesce(f.tags, '{}') as tags
+       f.priority, f.run_at, coalesce(f.tags, '{}') as tags, f.parent_id, coalesce(f.args_version, 1::smallint) as args_version
   from dogged.tasks_failed f;
 comment on view dogged.dead_letters is
   'Tasks that ended failed, with what went wrong last. dogged.replay runs one again. By id and by failed_at it '
@@ -111,6 +120,9 @@ comment on column dogged.dead_letters.worker is 'The name of the worker that ran
 comment on column dogged.dead_letters.priority is 'Lower runs first.';
 comment on column dogged.dead_letters.run_at is 'Not before this time for the first run.';
 comment on column dogged.dead_letters.tags is 'Words that its producer gave it.';
+comment on column dogged.dead_letters.parent_id is 
+  'The parent: the task of the handler that enqueued this one, or the task that the producer named. Null: none.';
+comment on column dogged.dead_letters.args_version is 'The version of its args.';
 
 create or replace view dogged.task_overview as
 select t.id, t.name, t.queue, t.status,
@@ -135,8 +147,13 @@ select t.id, t.name, t.queue, t.status,
               then 'is due, but its queue is paused'
             when exists (select from dogged.workers w
                           where w.stopped_at is null and w.lease_ended_at is null and w.lease_until > now()
-                            and w.queues ? t.queue and t.name = any (w.task_names))
+                            and w.queues ? t.queue and dogged.knows_task(w.task_names, w.args_versions, t.name, t.args_version))
               then 'is due, and waits for its turn'
+            when t.args_version is not null and exists (
+                   select from dogged.workers w
+                    where w.stopped_at is null and w.lease_ended_at is null and w.lease_until > now()
+                      and w.queues ? t.queue and t.name = any (w.task_names))
+              then 'is due, but its args are of a later version than its workers know'
             else 'is due, but no worker serves its queue and knows it' end as state,
        case when t.status = 'running' then t.claimed_at
             when t.status <> 'pending' then t.finished_at
@@ -151,7 +168,7 @@ select t.id, t.name, t.queue, t.status,
        (select w.name from dogged.workers w where w.id = t.worker_id) as worker,
        t.priority, dogged.redacted(t.name, t.args) as args, dogged.redacted(t.name, t.result) as result,
        t.enqueued_at, t.run_at, t.claimed_at, t.finished_at, t.cancel_requested_at, t.trace_context,
-       coalesce(t.tags, '{}') as tags
+       coalesce(t.tags, '{}') as tags, t.parent_id, coalesce(t.args_version, 1::smallint) as args_version
   from dogged.tasks t;
 comment on view dogged.task_overview is
   'One row for each task, with its state in words. Ask for one id, for the newest (order by id desc limit …), by '
@@ -182,30 +199,33 @@ comment on column dogged.task_overview.finished_at is 'When it ended.';
 comment on column dogged.task_overview.cancel_requested_at is 'When dogged.cancel was called while an attempt ran.';
 comment on column dogged.task_overview.trace_context is 'As the producer gave it.';
 comment on column dogged.task_overview.tags is 'Words that its producer gave it.';
+comment on column dogged.task_overview.parent_id is 
+  'The parent: the task of the handler that enqueued this one, or the task that the producer named. Null: none.';
+comment on column dogged.task_overview.args_version is 'The version of its args.';
 
--- Compiled (jit) it took ten times as long as it runs: the planner takes forty partitions for as many that are read.
+-- jit off: compilation took ten times as long as the query. The planner assumes that all forty partitions are read.
 create or replace function dogged.recent_figures()
 returns table (queue text, attempts bigint, ended_per_minute numeric, failed_per_minute numeric, retry_share numeric,
                wait_p50 interval, wait_p95 interval, run_p50 interval, run_p95 interval)
 language sql stable set search_path = pg_catalog, pg_temp set jit = off as $$
-  with recent as materialized (
-    select a.task_id, a.attempt, a.queue, a.outcome, a.will_retry, a.started_at, a.finished_at
+  with rates as (
+    select a.queue, count(*) as attempts,
+           round(count(*) filter (where not a.will_retry) / 5.0, 1) as ended_per_minute,
+           round(count(*) filter (where not a.will_retry and a.outcome in ('failed', 'timed_out', 'lost')) / 5.0, 1)
+             as failed_per_minute,
+           round(count(*) filter (where a.will_retry and a.outcome in ('failed', 'timed_out'))::numeric / count(*), 3)
+             as retry_share
       from dogged.task_attempts a
      where a.finished_at >= now() - interval '5 minutes'
-  ), rates as (
-    select r.queue, count(*) as attempts,
-           round(count(*) filter (where not r.will_retry) / 5.0, 1) as ended_per_minute,
-           round(count(*) filter (where not r.will_retry and r.outcome in ('failed', 'timed_out', 'lost')) / 5.0, 1)
-             as failed_per_minute,
-           round(count(*) filter (where r.will_retry and r.outcome in ('failed', 'timed_out'))::numeric / count(*), 3)
-             as retry_share
-      from recent r
-     group by r.queue
+     group by a.queue
   ), sample as (
-    select newest.*
-      from (select distinct r.queue from recent r) q
-     cross join lateral (
-       select r.* from recent r where r.queue = q.queue order by r.finished_at desc limit 200) newest
+    -- All attempts of a queue if it has up to 500, else about 500. A hash selects them, independently of end times and
+    -- durations.
+    select a.task_id, a.attempt, a.queue, a.started_at, a.finished_at
+      from dogged.task_attempts a
+      join rates r on r.queue = a.queue
+     where a.finished_at >= now() - interval '5 minutes'
+       and (hashint8extended(a.task_id, a.attempt) & 1073741823) * r.attempts < 500 * 1073741824::bigint
   ), times as (
     select s.queue,
            percentile_cont(0.5) within group (order by s.waited) as wait_p50,
@@ -263,8 +283,9 @@ comment on column dogged.queue_stats.retry_share is
   'Of the attempts of the last five minutes: the share that failed and is tried again, from 0 to 1; null where there '
   'were none.';
 comment on column dogged.queue_stats.wait_p50 is
-  'Half of the attempts began within this time after they were due. Of the newest 200 attempts of the last five '
-  'minutes, as the three columns that follow.';
+  'Half of the attempts began within this time after they were due. As the three columns that follow, of all attempts of '
+  'the last five minutes up to 500 of the queue; of more it is an estimate, from about 500 of them, spread evenly over '
+  'the five minutes.';
 comment on column dogged.queue_stats.wait_p95 is '95 of 100 began within this time after they were due.';
 comment on column dogged.queue_stats.run_p50 is 'Half of them took no longer.';
 comment on column dogged.queue_stats.run_p95 is '95 of 100 took no longer.';
