@@ -1,24 +1,45 @@
-# dogged_embed_sql(target): compiles the SQL files of src/sql, migrations/ and schema/ into the target.
+# Compiles SQL files into targets. A changed file is compiled in again by the next build, and nothing else is.
 #
-# Each src/sql/NAME.sql becomes the statement dogged::sql::NAME (declared in <build>/generated/sql_statements.hpp);
-# migrations and schema files become lists with the SHA-256 of their text (declared in src/migrate/embedded.hpp).
-# A changed file is compiled in again by the next build.
+# dogged_embed_statements(target DIRECTORY…): each DIRECTORY/NAME.sql becomes the statement dogged::sql::NAME, which
+# <build>/generated/sql/<last part of DIRECTORY>.hpp declares.
+# dogged_embed_migrations(target): migrations/ and schema/ become lists with the SHA-256 of their text, which
+# src/migrate/embedded.hpp declares.
 set(DOGGED_EMBED_SQL_SCRIPT ${CMAKE_CURRENT_LIST_DIR}/EmbedSqlScript.cmake)
+set(DOGGED_GENERATED ${PROJECT_BINARY_DIR}/generated)
 
-function(dogged_embed_sql target)
-  file(GLOB statements CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/sql/*.sql)
-  file(GLOB migrations CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/migrations/*.sql)
-  file(GLOB schema CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/schema/*.sql)
-  list(REMOVE_ITEM schema ${PROJECT_SOURCE_DIR}/schema/structure.sql)  # the snapshot, not a source
-
-  set(directory ${PROJECT_BINARY_DIR}/generated)
-  set(outputs ${directory}/sql_statements.hpp ${directory}/sql_statements.cpp ${directory}/embedded_migrations.cpp)
+# The stamp is what a build compares: a header whose text stays the same keeps its time, and whoever includes it is not
+# compiled again.
+function(dogged_embed target kind name directories)
+  set(outputs ${DOGGED_GENERATED}/sql/${name}.cpp)
+  if(kind STREQUAL statements)
+    list(APPEND outputs ${DOGGED_GENERATED}/sql/${name}.hpp)
+  endif()
+  set(files "")
+  foreach(directory IN LISTS directories)
+    file(GLOB found CONFIGURE_DEPENDS ${directory}/*.sql)
+    list(APPEND files ${found})
+  endforeach()
+  set(stamp ${DOGGED_GENERATED}/sql/${name}.stamp)
   add_custom_command(
-    OUTPUT ${outputs}
-    COMMAND ${CMAKE_COMMAND} -DOUTPUT_DIRECTORY=${directory} -DSOURCE_DIRECTORY=${PROJECT_SOURCE_DIR}
-            -P ${DOGGED_EMBED_SQL_SCRIPT}
-    DEPENDS ${statements} ${migrations} ${schema} ${DOGGED_EMBED_SQL_SCRIPT}
-    COMMENT "Embedding SQL" VERBATIM)
-  target_sources(${target} PRIVATE ${outputs})
-  target_include_directories(${target} PRIVATE ${directory})
+    OUTPUT ${stamp} BYPRODUCTS ${outputs}
+    COMMAND ${CMAKE_COMMAND} -DKIND=${kind} -DNAME=${name} -DOUTPUT_DIRECTORY=${DOGGED_GENERATED}/sql
+            "-DDIRECTORIES=${directories}" -P ${DOGGED_EMBED_SQL_SCRIPT}
+    COMMAND ${CMAKE_COMMAND} -E touch ${stamp}
+    DEPENDS ${files} ${DOGGED_EMBED_SQL_SCRIPT}
+    COMMENT "Embedding SQL: ${name}" VERBATIM)
+  target_sources(${target} PRIVATE ${stamp} ${outputs})
+  set_source_files_properties(${outputs} PROPERTIES GENERATED TRUE)
+  target_include_directories(${target} PRIVATE ${DOGGED_GENERATED})
+endfunction()
+
+function(dogged_embed_statements target)
+  foreach(directory IN LISTS ARGN)
+    cmake_path(ABSOLUTE_PATH directory BASE_DIRECTORY ${PROJECT_SOURCE_DIR})
+    cmake_path(GET directory FILENAME name)
+    dogged_embed(${target} statements ${name} ${directory})
+  endforeach()
+endfunction()
+
+function(dogged_embed_migrations target)
+  dogged_embed(${target} migrations embedded_migrations "${PROJECT_SOURCE_DIR}/migrations;${PROJECT_SOURCE_DIR}/schema")
 endfunction()

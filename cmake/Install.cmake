@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 
 set(package_directory ${CMAKE_INSTALL_LIBDIR}/cmake/dogged)
 
-install(TARGETS dogged dogged_worker EXPORT doggedTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS dogged dogged_worker dogged_testing EXPORT doggedTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS dogged_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY src/include/dogged DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 set(pages ${PROJECT_BINARY_DIR}/cli/pages)

@@ -1,6 +1,7 @@
 # dogged_target_defaults(target): the warnings and sanitizers that all of our own code is built with.
 function(dogged_target_defaults target)
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+                         $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>)
   if(CMAKE_UNITY_BUILD)  # what is a file's own does not look so to GCC
     target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   endif()

@@ -1,0 +1,2 @@
+-- Drops the benchmark's schema at its end.
+do $$ begin execute format('drop schema if exists %I cascade', rtrim('dogged.', '.')); end $$

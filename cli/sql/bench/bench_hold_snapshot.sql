@@ -1,0 +1,2 @@
+-- Takes the transaction's snapshot. It is held as long as the transaction lasts, without an idle timeout.
+select set_config('idle_in_transaction_session_timeout', '0', true), pg_current_snapshot()

@@ -1,0 +1,6 @@
+-- Creates the schema of a benchmark. The schema's comment marks it as one that the benchmark may drop.
+do $$
+begin
+  execute format('create schema %I', rtrim('dogged.', '.'));
+  execute format('comment on schema %I is ''made by dogged bench''', rtrim('dogged.', '.'));
+end $$

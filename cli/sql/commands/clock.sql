@@ -1,0 +1,2 @@
+-- The database's time, from which the command line computes durations.
+select (extract(epoch from clock_timestamp()) * 1000000)::bigint as now_us

@@ -1,0 +1,26 @@
+-- Lists at most $2 workers, the newest first: those that neither stopped nor were lost more than an hour ago. With $1
+-- it lists all workers, with $3 only workers of that name or id.
+-- A worker that stopped in order is not lost, although its lease also ends later.
+select w.id, w.name, w.host, w.pid, w.version, w.queues::text as queues, array_to_json(w.task_names)::text as task_names,
+       case when w.stopped_at is not null then 'stopped'
+            when w.lease_ended_at is not null then 'lost'
+            when w.lease_until < clock_timestamp() then 'lapsed'
+            else 'live' end as state,
+       w.asleep, w.lease_ms, w.fenced, w.abandoned_threads, w.clock_ahead_ms, w.clock_uncertainty_ms,
+       (select count(*)
+          from dogged.tasks_live t
+         where t.id = any (array(select unnest(c.task_ids) from dogged.claims c where c.worker_id = w.id))
+           and t.worker_id = w.id and t.status = 'running') as running_tasks,
+       (extract(epoch from w.started_at) * 1000000)::bigint as started_at_us,
+       (extract(epoch from w.heartbeat_at) * 1000000)::bigint as heartbeat_at_us,
+       (extract(epoch from w.lease_until) * 1000000)::bigint as lease_until_us,
+       (extract(epoch from w.lease_ended_at) * 1000000)::bigint as lease_ended_at_us,
+       (extract(epoch from w.rescued_at) * 1000000)::bigint as rescued_at_us,
+       (extract(epoch from w.stopped_at) * 1000000)::bigint as stopped_at_us,
+       (extract(epoch from clock_timestamp()) * 1000000)::bigint as now_us
+  from dogged.workers w
+ where ($1::boolean
+        or w.stopped_at is null and (w.lease_ended_at is null or w.lease_ended_at > now() - interval '1 hour'))
+   and ($3::text is null or w.name = $3::text or w.id::text = $3::text)
+ order by w.id desc
+ limit $2::bigint

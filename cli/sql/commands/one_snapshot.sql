@@ -1,0 +1,2 @@
+-- The first statement of a transaction whose statements must all see the same state of the database.
+set transaction isolation level repeatable read read only

@@ -1,0 +1,8 @@
+-- The declaration of task name $1 by a worker.
+select d.name, d.queue, d.retry_policy::text as retry_policy, array_to_json(d.auto_retry_for)::text as auto_retry_for,
+       d.timeout_ms, d.retry_lost, d.max_losses, d.dead_letter, d.version, d.args_version, d.retry_sources::text as retry_sources,
+       (extract(epoch from d.updated_at) * 1000000)::bigint as updated_at_us,
+       d.circuit, c.failure_threshold, c.recovery_timeout_ms, c.success_threshold
+  from dogged.task_definitions d
+  left join dogged.circuits c on c.name = d.circuit
+ where d.name = $1

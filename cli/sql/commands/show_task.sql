@@ -1,0 +1,27 @@
+-- Shows task $1. Times are microseconds since 1970.
+select t.id, t.status, t.queue, t.name, t.priority, t.args::text as args, t.attempt, t.retry_count, t.losses,
+       t.worker_id, w.name as worker, t.result::text as result, t.error_code, t.error_message, t.trace_context,
+       t.parent_id, coalesce(t.args_version, 1) as args_version,
+       to_json(coalesce(t.tags, '{}'))::text as tags,
+       (extract(epoch from t.enqueued_at) * 1000000)::bigint as enqueued_at_us,
+       (extract(epoch from t.run_at) * 1000000)::bigint as run_at_us,
+       case when t.status = 'pending' then (extract(epoch from t.next_retry_at) * 1000000)::bigint end as next_retry_at_us,
+       (extract(epoch from t.expires_at) * 1000000)::bigint as expires_at_us,
+       (extract(epoch from t.claimed_at) * 1000000)::bigint as claimed_at_us,
+       (extract(epoch from t.cancel_requested_at) * 1000000)::bigint as cancel_requested_at_us,
+       (extract(epoch from t.finished_at) * 1000000)::bigint as finished_at_us,
+       (extract(epoch from clock_timestamp()) * 1000000)::bigint as now_us,
+       case when t.status = 'running' then (extract(epoch from w.lease_until) * 1000000)::bigint end as lease_until_us,
+       exists (select from dogged.workers s
+                where s.stopped_at is null and s.lease_ended_at is null and s.lease_until > clock_timestamp()
+                  and s.queues ? t.queue and dogged.knows_task(s.task_names, s.args_versions, t.name, t.args_version))
+         as is_served,
+       (select max(coalesce((s.args_versions ->> t.name)::integer, 1)) from dogged.workers s
+         where s.stopped_at is null and s.lease_ended_at is null and s.lease_until > clock_timestamp()
+           and s.queues ? t.queue and t.name = any (s.task_names)) as known_args_version,
+       coalesce(q.paused_at is not null and (q.paused_until is null or q.paused_until > clock_timestamp()), false) as is_queue_paused,
+       (extract(epoch from q.paused_until) * 1000000)::bigint as queue_paused_until_us
+  from dogged.redacted_tasks t
+  left join dogged.workers w on w.id = t.worker_id
+  left join dogged.queues q on q.name = t.queue
+ where t.id = $1::bigint

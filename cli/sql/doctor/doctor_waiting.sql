@@ -1,0 +1,24 @@
+-- Due pending tasks by queue, name and version of their args: whether a live worker serves the queue, whether one knows
+-- the name, and up to which version. Also whether the queue is paused, in how long it resumes by itself, and how many
+-- of the tasks are still marked as waiting a minute after their due time.
+with live as materialized (
+  select queues, task_names, args_versions from dogged.workers
+   where stopped_at is null and lease_ended_at is null and lease_until > clock_timestamp()
+)
+select t.queue, t.name, count(*) as due, count(*) filter (where t.deferred and t.due_at < now() - interval '1 minute') as overdue,
+       (extract(epoch from clock_timestamp() - min(t.due_at)) * 1000000)::bigint as oldest_us,
+       exists (select from live where live.queues ? t.queue) as is_queue_served,
+       exists (select from live where live.queues ? t.queue and t.name = any (live.task_names)) as is_name_known,
+       t.args_version,
+       (select max(coalesce((live.args_versions ->> t.name)::integer, 1)) from live
+         where live.queues ? t.queue and t.name = any (live.task_names)) as known_args_version,
+       exists (select from dogged.queues q
+                where q.name = t.queue and q.paused_at is not null
+                  and (q.paused_until is null or q.paused_until > clock_timestamp())) as is_paused,
+       (select (extract(epoch from q.paused_until - clock_timestamp()) * 1000000)::bigint
+          from dogged.queues q where q.name = t.queue) as resumes_in_us
+  from (select queue, name, coalesce(args_version, 1) as args_version, deferred, coalesce(next_retry_at, run_at) as due_at
+          from dogged.tasks_live where status = 'pending') as t
+ where t.due_at <= now()
+ group by t.queue, t.name, t.args_version
+ order by t.queue, t.name, t.args_version

@@ -1,2 +1,0 @@
--- The benchmark is over.
-do $$ begin execute format('drop schema if exists %I cascade', rtrim('dogged.', '.')); end $$

@@ -1,3 +1,0 @@
--- Partitions for a history of a week.
-select count(dogged.make_partition(parent, ((now() at time zone 'UTC')::date - days_ago))) as made
-  from unnest(array['task_attempts', 'tasks_done']) as parent, generate_series(0, 7) as days_ago

@@ -1,2 +1,0 @@
--- How many transactions there have been in this database.
-select xact_commit + xact_rollback as count from pg_stat_database where datname = current_database()

@@ -1,2 +1,0 @@
--- As autovacuum would leave it after a while.
-vacuum (analyze) dogged.tasks_live

@@ -1,4 +1,0 @@
--- The tasks that run under worker $1 and shall be cancelled.
-select id, attempt
-  from dogged.tasks_live
- where worker_id = $1::bigint and status = 'running' and cancel_requested_at is not null

@@ -1,8 +1,0 @@
--- All circuits, by name, with the tasks that workers have declared under each. Times in milliseconds since 1970.
-select c.name, c.failure_threshold, c.recovery_timeout_ms, c.success_threshold, c.state, c.failures, c.successes, c.probes,
-       c.is_forced, c.generation, (extract(epoch from c.since) * 1000)::bigint as since_ms,
-       (extract(epoch from c.changed_at) * 1000000)::bigint as changed_at_us,
-       (extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms,
-       array_to_json(array(select d.name from dogged.task_definitions d where d.circuit = c.name order by d.name))::text as tasks
-  from dogged.circuits c
- order by c.name

@@ -1,0 +1,28 @@
+-- Releases tasks that run under worker $1 in the database but that the worker does not know. It runs after the answer
+-- to a claim or a release was lost, in the claim session $4 that was begun since. The worker knows attempts $3 of tasks
+-- $2. Tasks that another transaction has locked are not released, but they are in the result.
+with session as materialized (
+  select from dogged.workers where id = $1::bigint and claim_session = $4::bigint for key share
+), unknown as materialized (
+  select t.id
+    from dogged.tasks_live t
+   where t.id = any (array(select unnest(c.task_ids) from dogged.claims c where c.worker_id = $1::bigint))
+     and t.worker_id = $1::bigint and t.status = 'running' and exists (select from session)
+     and (t.id, t.attempt) not in (select held.id, held.attempt from unnest($2::bigint[], $3::int[]) as held (id, attempt))
+), free as materialized (
+  select t.id
+    from dogged.tasks_live t
+   where t.id = any (array(select id from unknown))
+     and t.worker_id = $1::bigint and t.status = 'running'
+   order by t.id
+     for update skip locked
+), released as (
+  update dogged.tasks_live t
+     set status = 'pending', attempt = t.attempt - 1, worker_id = null, claimed_at = null,
+         ready_position = dogged.place_in_front()
+   where t.id = any (array(select id from free))
+  returning t.id, t.cancel_requested_at is not null as cancel_requested
+)
+select u.id, r.id is not null as released, coalesce(r.cancel_requested, false) as cancel_requested
+  from unknown u
+  left join released r on r.id = u.id

@@ -1,2 +1,0 @@
--- The database's time, from which the command line counts durations.
-select (extract(epoch from clock_timestamp()) * 1000000)::bigint as now_us

@@ -1,6 +1,0 @@
--- Settings of the server that decide whether a commit lasts, and how full it is.
-select current_setting('fsync')::boolean as has_fsync, current_setting('full_page_writes')::boolean as has_full_page_writes,
-       current_setting('synchronous_commit') as synchronous_commit,
-       current_setting('max_connections')::bigint as max_connections,
-       (select sum(numbackends)::bigint from pg_stat_database) as connections,
-       (select age(datfrozenxid)::bigint from pg_database where datname = current_database()) as oldest_transaction

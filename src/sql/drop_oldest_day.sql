@@ -1,2 +1,0 @@
--- Drops the oldest day of the table $1 (tasks_done, tasks_failed, task_attempts) if it is older than it is kept.
-select partition, outcome, rows_kept from dogged.drop_oldest_day($1)

@@ -1,7 +1,0 @@
--- Ends the lease of the worker that has the name $1, if it has lapsed, as end_leases does.
-with lapsed as (
-  select id from dogged.workers
-   where name = $1 and lease_ended_at is null and stopped_at is null and lease_until < clock_timestamp()
-     for update skip locked
-)
-update dogged.workers w set lease_ended_at = clock_timestamp(), asleep = false from lapsed where w.id = lapsed.id

@@ -1,8 +1,0 @@
--- Renews the lease of worker $1, and tells what it counts: $2 fenced, $3 abandoned threads, and by $4 ms, give or take $5 ms, how far
--- its clock was ahead of this server's when it asked last. now_us: the time of the server, to measure the next by. No
--- row: the lease was ended.
-update dogged.workers
-   set heartbeat_at = clock_timestamp(), lease_until = clock_timestamp() + lease_ms * interval '1 millisecond',
-       fenced = $2::bigint, abandoned_threads = $3::int, clock_ahead_ms = $4::bigint, clock_uncertainty_ms = $5::bigint
- where id = $1::bigint and lease_ended_at is null
-returning id, (extract(epoch from clock_timestamp()) * 1000000)::bigint as now_us

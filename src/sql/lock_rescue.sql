@@ -1,4 +1,0 @@
--- One rescuer at a time for the tasks of worker $1, until the transaction ends. No row: another is at it, or it is done.
-select id from dogged.workers
- where id = $1::bigint and lease_ended_at is not null and rescued_at is null
-   for update skip locked

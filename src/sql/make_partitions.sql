@@ -1,2 +1,0 @@
--- Keeps the partitions of the coming days ready.
-select dogged.make_partitions() as made

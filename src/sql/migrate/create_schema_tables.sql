@@ -1,0 +1,12 @@
+-- Records the applied migrations, with the SHA-256 of their text. Another migrator may be creating the table at the
+-- same time: this statement then waits for it and finds the table.
+do $$ begin
+  create table if not exists dogged.schema_migrations (
+    version    integer primary key,
+    name       text not null,
+    checksum   text not null,
+    applied_at timestamptz not null default now(),
+    applied_by text not null
+  );
+exception when unique_violation or duplicate_table then null;
+end $$

@@ -1,0 +1,3 @@
+-- Allows one migrator at a time for this schema, until the transaction ends; readers do not wait. It is not an advisory
+-- lock, because any session that may connect could take one. This lock needs the right to change the table.
+lock table dogged.schema_migrations in share update exclusive mode

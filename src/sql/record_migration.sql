@@ -1,2 +1,0 @@
--- A migration was applied.
-insert into dogged.schema_migrations (version, name, checksum, applied_by) values ($1::int, $2, $3, $4)

@@ -1,0 +1,3 @@
+-- Announces that a worker has registered. Other workers then check when its lease may lapse, and whether it declares
+-- their tasks differently.
+select pg_notify('dogged.workers', '')

@@ -1,0 +1,13 @@
+-- Lists the tasks of this program that another worker declared differently. Parameters are as in
+-- publish_definitions.sql.
+select s.name, s.version, s.retry_policy::text as retry_policy, array_to_json(s.auto_retry_for)::text as auto_retry_for,
+       s.retry_lost, s.max_losses, s.dead_letter, s.retry_sources::text as retry_sources
+  from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::boolean[], $7::int[],
+              $8::boolean[], $9::text[])
+         as d (name, queue, retry_policy, auto_retry_for, timeout_ms, retry_lost, max_losses, dead_letter, circuit)
+  join dogged.task_definitions s on s.name = d.name
+ where (s.queue, s.retry_policy, s.auto_retry_for, s.timeout_ms, s.retry_lost, s.max_losses, s.dead_letter, s.circuit)
+       is distinct from
+       (d.queue, d.retry_policy::jsonb, array(select jsonb_array_elements_text(d.auto_retry_for::jsonb)), d.timeout_ms,
+        d.retry_lost, d.max_losses, d.dead_letter, d.circuit)
+ order by s.name

@@ -1,0 +1,18 @@
+-- Publishes the declarations that this worker's program made with TASK_REGISTER, as changed by the worker's
+-- configuration.
+insert into dogged.task_definitions (name, queue, retry_policy, auto_retry_for, timeout_ms, retry_lost, max_losses,
+                                     dead_letter, circuit, version, retry_sources, redact, args_version)
+select d.name, d.queue, d.retry_policy::jsonb, array(select jsonb_array_elements_text(d.auto_retry_for::jsonb)),
+       d.timeout_ms, d.retry_lost, d.max_losses, d.dead_letter, d.circuit, $10, d.retry_sources::jsonb,
+       array(select jsonb_array_elements_text(d.redact::jsonb)), d.args_version
+  from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::boolean[], $7::int[],
+              $8::boolean[], $9::text[], $11::text[], $12::text[], $13::smallint[])
+         as d (name, queue, retry_policy, auto_retry_for, timeout_ms, retry_lost, max_losses, dead_letter, circuit,
+               retry_sources, redact, args_version)
+ order by d.name
+    on conflict (name) do update
+   set (queue, retry_policy, auto_retry_for, timeout_ms, retry_lost, max_losses, dead_letter, circuit, version,
+        retry_sources, redact, args_version, updated_at) =
+       (excluded.queue, excluded.retry_policy, excluded.auto_retry_for, excluded.timeout_ms, excluded.retry_lost,
+        excluded.max_losses, excluded.dead_letter, excluded.circuit, excluded.version,
+        excluded.retry_sources, excluded.redact, excluded.args_version, now())

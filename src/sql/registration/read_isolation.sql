@@ -1,0 +1,2 @@
+-- The isolation level of this connection's transactions. The fences of claims and leases require READ COMMITTED.
+select current_setting('transaction_isolation') as isolation

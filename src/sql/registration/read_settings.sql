@@ -1,0 +1,2 @@
+-- The limits that workers enforce, and the id of this installation.
+select max_args_bytes, max_result_bytes, max_error_message_bytes, installation::text as installation from dogged.settings

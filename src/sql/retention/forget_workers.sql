@@ -1,0 +1,2 @@
+-- Deletes the rows of workers that ended long ago and that no other row names.
+select dogged.forget_workers() as forgotten

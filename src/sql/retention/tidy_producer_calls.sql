@@ -1,0 +1,2 @@
+-- Removes the rows of clients that have made no call for long, at most 10,000 of them.
+select dogged.forget_calls() as forgotten

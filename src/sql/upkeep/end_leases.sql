@@ -1,0 +1,16 @@
+-- Ends the lapsed leases, unless the lease of worker $1, which runs this, has lapsed too. After the server has stood
+-- still, all leases have lapsed, and live workers renew theirs in a moment. A running claim locks its worker's row.
+-- This statement skips that row, and its next run ends that lease. No claim can be made under an ended lease.
+with lapsed as (
+  select id from dogged.workers
+   where lease_ended_at is null and lease_until < clock_timestamp()
+     and exists (select from dogged.workers me
+                  where me.id = $1::bigint and me.lease_ended_at is null and me.lease_until > clock_timestamp())
+     for update skip locked
+)
+update dogged.workers w
+   set lease_ended_at = clock_timestamp(), asleep = false
+  from lapsed
+ where w.id = lapsed.id
+returning w.id, w.name, w.host, w.pid, w.stopped_at is not null as stopped,
+          (extract(epoch from clock_timestamp() - w.heartbeat_at) * 1000)::bigint as silent_for_ms
