@@ -6,7 +6,7 @@
 
 #include <dogged/detail/names.hpp>
 
-#include "sql_statements.hpp"
+#include "sql/circuit.hpp"
 
 namespace dogged::circuit {
 namespace {
@@ -26,7 +26,7 @@ void save(db::Connection& connection, const SharedCircuit& shared) {
   connection.run(sql::save_circuit, params);
 }
 
-/// Nothing where `lock` says that somebody else has it.
+/// Nothing if `lock` says that another session holds the lock.
 std::optional<SharedCircuit> change_locked_by(const db::Statement& lock, db::Connection& connection,
                                               std::string_view name,
                                               const std::function<detail::Circuit(const SharedCircuit&)>& change) {

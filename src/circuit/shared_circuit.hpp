@@ -33,7 +33,8 @@ struct SharedCircuit {
 SharedCircuit change_circuit(db::Connection& connection, std::string_view name,
                              const std::function<detail::Circuit(const SharedCircuit&)>& change);
 
-/// The same for workers, who do not wait: where somebody has locked its row it gives nothing, and has changed nothing.
+/// As change_circuit, for workers, which do not wait: gives nothing, and changes nothing, if another session has locked
+/// the circuit's row.
 [[nodiscard]] std::optional<SharedCircuit> try_change_circuit(
     db::Connection& connection, std::string_view name,
     const std::function<detail::Circuit(const SharedCircuit&)>& change);

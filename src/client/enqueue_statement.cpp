@@ -2,6 +2,7 @@
 #include "client/enqueue_statement.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,7 +11,8 @@
 
 #include <dogged/detail/json_text.hpp>
 
-#include "sql_statements.hpp"
+#include "client/current_task.hpp"
+#include "sql/client.hpp"
 
 namespace dogged {
 namespace {
@@ -24,6 +26,10 @@ std::optional<std::string> given(const std::string& text) { return text.empty() 
 
 /// Between the args of tasks (RFC 7464): no JSON has it in it.
 constexpr char args_separator = '\x1e';
+
+const std::string& queue_of(const NewTask& task) {
+  return task.options.queue.empty() ? task.key_queue : task.options.queue;
+}
 
 bool has_nul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
 
@@ -39,11 +45,18 @@ void require_sound(const NewTask& task) {
     refuse(task, "expires_in is " + std::to_string(options.expires_in->count()) +
                      " ms; it must be 1 ms to 10 years (315360000000 ms)");
   }
-  if (has_nul(task.name) || has_nul(options.queue) || has_nul(options.trace_context)) {
+  if (has_nul(task.name) || has_nul(queue_of(task)) || has_nul(options.trace_context)) {
     refuse(task, "its name, queue or trace_context contains a NUL byte");
   }
   if (std::any_of(options.tags.begin(), options.tags.end(), has_nul)) {
     refuse(task, "one of its tags contains a NUL byte");
+  }
+  if (options.parent && *options.parent < 0) {
+    refuse(task, "parent is " + std::to_string(*options.parent) +
+                     "; it must be the id of a task, which is positive, or 0 for none");
+  }
+  if (task.args_version < 1 || task.args_version > limits::max_args_version) {
+    refuse(task, "args_version is " + std::to_string(task.args_version) + "; it must be 1 to 32767");
   }
   if (has_nul(task.args_json)) refuse(task, "its args contain a NUL byte");
   if (task.args_json.find(args_separator) != std::string::npos) {
@@ -65,11 +78,10 @@ std::string mistake_in_json(const std::string& text) {
   try {
     const auto found = detail::find_unstorable(nlohmann::json::parse(text));
     if (!found) return {};
-    return ": " + (found->pointer.empty() ? "the value" : found->pointer) + " " + found->reason;
+    return ": " + (found->pointer.empty() ? "the value" : detail::cut_for_message(found->pointer)) + " " +
+           found->reason;
   } catch (const nlohmann::json::exception& error) {
-    std::string_view what = error.what();  // [json.exception.parse_error.101] parse error at line 1, column 2: …
-    what.remove_prefix(std::min(what.find(' '), what.size()));
-    return " are not JSON:" + std::string{what.substr(0, what.find("; last read"))};  // which may be long, or no UTF-8
+    return " are not JSON: " + detail::describe_json_error(error.id, error.what()).reason;
   }
 }
 
@@ -78,7 +90,7 @@ std::string mistake_in_json(const std::string& text) {
 std::string mistake_in(const NewTask& task) {
   if (!is_utf8(task.name)) return "a task's name is not valid UTF-8";
   const std::string what = "task \"" + task.name + "\": its ";
-  if (!is_utf8(task.options.queue)) return what + "queue's name is not valid UTF-8";
+  if (!is_utf8(queue_of(task))) return what + "queue's name is not valid UTF-8";
   if (!is_utf8(task.options.trace_context)) return what + "trace_context is not valid UTF-8";
   for (const std::string& tag : task.options.tags) {
     if (!is_utf8(tag)) return what + "tags are not valid UTF-8";
@@ -97,18 +109,37 @@ std::optional<std::int64_t> milliseconds_of(const std::optional<milliseconds>& d
 }
 
 /// As the text of an array.
-std::optional<std::string> array_text(const std::vector<std::string>& tags) {
-  if (tags.empty()) return std::nullopt;
-  return db::Params{}.add(tags).values().front();
+std::string array_text(const std::vector<std::string>& tags) { return *db::Params{}.add(tags).values().front(); }
+
+/// What stands in an array for what is not given (enqueue_many.sql).
+constexpr std::int64_t not_given = std::numeric_limits<std::int64_t>::min();
+
+template <class Convert>
+auto or_least(Convert convert) {
+  return [convert](const auto& time) { return convert(time).value_or(not_given); };
+}
+
+/// Adds the task whose handler enqueues, if it is the parent of what is enqueued.
+void add_current_task(db::Params& params, bool is_parent) {
+  const detail::CurrentTask current = detail::current_task();
+  if (is_parent && current.id != 0) {
+    params.add(current.id).add(current.installation);
+  } else {
+    params.add_null().add_null();
+  }
 }
 
 db::Params params_of(const NewTask& task) {
   db::Params params;
-  params.add(task.name).add(task.args_json).add(given(task.options.queue));
+  params.add(task.name).add(task.args_json).add(given(queue_of(task)));
   params.add(microseconds_since_1970(task.options.run_at)).add(milliseconds_of(task.options.delay));
   params.add(task.options.priority).add(given(task.options.trace_context));
   params.add(microseconds_since_1970(task.options.expires_at)).add(milliseconds_of(task.options.expires_in));
-  params.add(array_text(task.options.tags));
+  params.add(task.options.tags.empty() ? std::nullopt : std::optional{array_text(task.options.tags)});
+  const std::optional<TaskId> parent = task.options.parent;
+  params.add(parent == TaskId{0} ? std::nullopt : parent);
+  add_current_task(params, !parent);
+  params.add(task.args_version == 1 ? std::nullopt : std::optional<std::int64_t>{task.args_version});
   return params;
 }
 
@@ -128,9 +159,9 @@ void add_array(db::Params& params, const std::vector<NewTask>& tasks, Get get, C
 }
 
 /// The same; null where all have the default.
-template <class Get, class Convert>
-void add_options(db::Params& params, const std::vector<NewTask>& tasks, Get get, Convert convert) {
-  const std::decay_t<decltype(get(tasks.front()))> by_default{};
+template <class Get, class Convert, class Value = std::decay_t<std::invoke_result_t<Get, const NewTask&>>>
+void add_options(db::Params& params, const std::vector<NewTask>& tasks, Get get, Convert convert,
+                 const Value& by_default = {}) {
   if (std::all_of(tasks.begin(), tasks.end(), [&](const NewTask& task) { return get(task) == by_default; })) {
     params.add_null();
   } else {
@@ -138,7 +169,21 @@ void add_options(db::Params& params, const std::vector<NewTask>& tasks, Get get,
   }
 }
 
+/// 0 stands for the task whose handler enqueues.
+void add_parents(db::Params& params, const std::vector<NewTask>& tasks) {
+  const bool has_current = detail::current_task().id != 0;
+  const auto parent_of = [&](const NewTask& task) -> std::int64_t {
+    if (!task.options.parent) return has_current ? 0 : not_given;
+    return *task.options.parent == 0 ? not_given : *task.options.parent;
+  };
+  add_options(
+      params, tasks, parent_of, [](std::int64_t id) { return id; }, not_given);
+  add_current_task(params,
+                   std::any_of(tasks.begin(), tasks.end(), [](const NewTask& task) { return !task.options.parent; }));
+}
+
 db::Params params_of(const std::vector<NewTask>& tasks) {
+  const auto as_text = [](const std::string& text) { return std::string_view{text}; };
   const auto option = [](auto EnqueueOptions::*member) {
     return [member](const NewTask& task) -> const auto& { return task.options.*member; };
   };
@@ -149,21 +194,26 @@ db::Params params_of(const std::vector<NewTask>& tasks) {
   }
   db::Params params;
   add_array(
-      params, tasks, [](const NewTask& task) -> const std::string& { return task.name; },
-      [](const std::string& name) { return std::string_view{name}; });
+      params, tasks, [](const NewTask& task) -> const std::string& { return task.name; }, as_text);
   params.add(args);
-  add_options(params, tasks, option(&EnqueueOptions::queue), given);
-  add_options(params, tasks, option(&EnqueueOptions::run_at), microseconds_since_1970);
-  add_options(params, tasks, option(&EnqueueOptions::delay), milliseconds_of);
+  add_options(params, tasks, queue_of, as_text);
+  add_options(params, tasks, option(&EnqueueOptions::run_at), or_least(microseconds_since_1970));
+  add_options(params, tasks, option(&EnqueueOptions::delay), or_least(milliseconds_of));
   add_options(params, tasks, option(&EnqueueOptions::priority), [](int priority) { return std::int64_t{priority}; });
-  add_options(params, tasks, option(&EnqueueOptions::trace_context), given);
-  add_options(params, tasks, option(&EnqueueOptions::expires_at), microseconds_since_1970);
-  add_options(params, tasks, option(&EnqueueOptions::expires_in), milliseconds_of);
+  add_options(params, tasks, option(&EnqueueOptions::trace_context), as_text);
+  add_options(params, tasks, option(&EnqueueOptions::expires_at), or_least(microseconds_since_1970));
+  add_options(params, tasks, option(&EnqueueOptions::expires_in), or_least(milliseconds_of));
   add_options(params, tasks, option(&EnqueueOptions::tags), array_text);
+  add_parents(params, tasks);
+  const auto as_number = [](int number) { return std::int64_t{number}; };
+  add_options(
+      params, tasks, [](const NewTask& task) { return task.args_version; }, as_number, 1);
   return params;
 }
 
 }  // namespace
+
+bool makes_queue(const NewTask& task) { return task.options.queue.empty() && !task.key_queue.empty(); }
 
 EnqueueStatement enqueue_statement(const std::vector<NewTask>& tasks, const std::optional<CallKey>& key) {
   for (const NewTask& task : tasks) require_sound(task);

@@ -15,7 +15,7 @@ namespace dogged {
 /// How far ahead a task may fall due or expire.
 constexpr milliseconds longest_ahead = std::chrono::hours{24} * 3650;
 
-/// The idempotency key of a call that may be repeated: who calls, a UUID, and the number of the call.
+/// The idempotency key of a call that may be repeated: the producer, a UUID, and the number of the call.
 struct CallKey {
   std::string producer;
   std::int64_t call = 0;
@@ -25,6 +25,9 @@ struct EnqueueStatement {
   db::Statement statement;
   db::Params params;
 };
+
+/// Whether the task goes to the queue of its key, which is made where it does not exist.
+[[nodiscard]] bool makes_queue(const NewTask& task);
 
 /// Gives the ids of `tasks`, of which there is one at least, as rows of a `first` and a `last` one, and notes the call
 /// if it has a `key`. Throws InvalidInput for what PostgreSQL could only refuse with a less helpful message.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <exception>
+#include <stdexcept>
 
 #include <dogged/error.hpp>
 
@@ -15,7 +16,8 @@ enum class ExitCode {
   unreachable = 3,       ///< no connection to the database, or it was lost
   schema_mismatch = 4,   ///< the schema is missing, older or newer
   database_refused = 5,  ///< another error of the database
-  interrupted = 130,     ///< Ctrl-C
+  defect = 70,           ///< a mistake of dogged itself (EX_SOFTWARE of sysexits.h)
+  interrupted = 130,     ///< Ctrl-C, SIGTERM or SIGHUP, in a command that ends in order
 };
 
 [[nodiscard]] inline ExitCode exit_code_for(const std::exception& error) noexcept {
@@ -23,6 +25,9 @@ enum class ExitCode {
   if (dynamic_cast<const ConnectionError*>(&error) != nullptr) return ExitCode::unreachable;
   if (dynamic_cast<const SchemaMismatch*>(&error) != nullptr) return ExitCode::schema_mismatch;
   if (dynamic_cast<const DatabaseError*>(&error) != nullptr) return ExitCode::database_refused;
+  if (dynamic_cast<const Defect*>(&error) != nullptr || dynamic_cast<const std::logic_error*>(&error) != nullptr) {
+    return ExitCode::defect;
+  }
   return ExitCode::not_done;
 }
 

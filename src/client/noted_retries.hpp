@@ -1,5 +1,5 @@
 // What a client says of its own retries: the process's retry metrics, and its log. What a worker says of its tasks is
-// in worker/recorded.hpp, in the same form.
+// in worker/report/recorded.hpp, in the same form.
 #pragma once
 
 #include <string_view>

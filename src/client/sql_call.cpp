@@ -5,7 +5,7 @@
 #include "client/enqueue_statement.hpp"
 #include "db/connection.hpp"
 #include "db/errors.hpp"
-#include "sql_statements.hpp"
+#include "sql/client.hpp"
 
 namespace dogged::detail {
 namespace {
@@ -32,10 +32,21 @@ SqlCall enqueue_call(const std::vector<NewTask>& tasks, const std::string& schem
   return make_call(statement, schema, params);
 }
 
+std::vector<SqlCall> prepare_calls(const std::vector<NewTask>& tasks, const std::string& schema) {
+  std::vector<SqlCall> calls;
+  const NewTask* last = nullptr;  // a call is mostly for tasks of one kind
+  for (const NewTask& task : tasks) {
+    if (!makes_queue(task) || (last != nullptr && last->key_queue == task.key_queue)) continue;
+    calls.push_back(make_call(sql::prepare_task, schema, db::Params{}.add(task.name).add(task.key_queue)));
+    last = &task;
+  }
+  return calls;
+}
+
 SqlCall completion_call(const Context::Completion& completion, const std::string& result_json) {
-  if (result_json.size() > completion.max_result_bytes) {
+  if (const std::size_t bytes = detail::bytes_as_jsonb(result_json); bytes > completion.max_result_bytes) {
     throw TaskError{std::string{codes::invalid_result},
-                    "the result has " + std::to_string(result_json.size()) + " bytes as JSON; the limit is " +
+                    "the result has " + std::to_string(bytes) + " bytes as JSON; the limit is " +
                         std::to_string(completion.max_result_bytes) + " (max_result_bytes in the table settings)"};
   }
   db::Params params;

@@ -14,7 +14,7 @@
 #include "client/passing_error.hpp"
 #include "lifecycle/lifecycle.hpp"
 #include "migrate/migrate.hpp"
-#include "sql_statements.hpp"
+#include "sql/client.hpp"
 
 namespace dogged {
 namespace {

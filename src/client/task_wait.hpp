@@ -1,8 +1,8 @@
-// Client::wait: a connection on which the end of tasks is waited for.
+// Client::wait: a connection that waits for the end of tasks.
 //
-// It listens, tells the workers which task it waits for (announce_wait.sql), and they notify when that ends: who is not
-// waited for costs them nothing. What is not notified of is found by asking, less and less often: a task that was
-// cancelled or has expired, one whose worker does not listen, and everything behind a transaction pooler.
+// It listens, and announces to the workers which task it waits for (announce_wait.sql). They notify when that task
+// ends. A task that no client waits for costs them nothing. Other ends are found by asking, less and less often: a task
+// that was cancelled or has expired, a worker that does not listen, and everything behind a transaction pooler.
 #pragma once
 
 #include <chrono>

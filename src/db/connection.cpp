@@ -5,7 +5,6 @@
 #include <array>
 #include <atomic>
 #include <charconv>
-#include <cstdlib>
 #include <functional>
 #include <initializer_list>
 #include <map>
@@ -15,12 +14,12 @@
 #include <utility>
 
 #include <fcntl.h>
-#include <libpq-fe.h>
 #include <poll.h>
 #include <pqxx/pqxx>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "db/conninfo.hpp"
 #include "db/errors.hpp"
 #include "db/pqxx_versions.hpp"
 
@@ -128,39 +127,6 @@ std::int64_t Rows::affected() const { return static_cast<std::int64_t>(impl_->re
 
 namespace {
 
-std::string quoted_value(std::string_view value) {
-  std::string quoted = "'";
-  for (char c : value) {
-    if (c == '\'' || c == '\\') quoted += '\\';
-    quoted += c;
-  }
-  return quoted + "'";
-}
-
-/// The caller's connection string, with our defaults for what it leaves open. UTF-8 is not a default but a must.
-std::string connection_string(const Settings& settings) {
-  char* complaint = nullptr;
-  PQconninfoOption* options = PQconninfoParse(settings.url.c_str(), &complaint);
-  if (options == nullptr) {
-    const std::string message = complaint != nullptr ? complaint : "out of memory";
-    PQfreemem(complaint);
-    throw connect_error("invalid database URL: " + message);
-  }
-  // First, so that the caller's own words overrule them: a peer that does not answer is given up after 30 s.
-  std::string result = "fallback_application_name=" + quoted_value(settings.application_name) +
-                       " tcp_user_timeout=30000 keepalives_idle=30 keepalives_interval=10 keepalives_count=3";
-  bool has_timeout = std::getenv("PGCONNECT_TIMEOUT") != nullptr;
-  for (const PQconninfoOption* option = options; option->keyword != nullptr; ++option) {
-    const std::string_view keyword = option->keyword;
-    if (option->val == nullptr || keyword == "client_encoding") continue;
-    has_timeout = has_timeout || keyword == "connect_timeout";
-    result += " " + std::string{keyword} + "=" + quoted_value(option->val);
-  }
-  PQconninfoFree(options);
-  if (!has_timeout) result += " connect_timeout='10'";
-  return result + " client_encoding='UTF8'";
-}
-
 /// The server refuses what is prepared before it runs it: the session has not the statement, or has it already (a
 /// pooler gives sessions to many), or a table has changed so that its columns are of other types.
 bool is_of_preparing(const pqxx::sql_error& error) {
@@ -168,6 +134,24 @@ bool is_of_preparing(const pqxx::sql_error& error) {
   return dynamic_cast<const pqxx::invalid_sql_statement_name*>(&error) != nullptr ||
          dynamic_cast<const pqxx::feature_not_supported*>(&error) != nullptr ||
          error.sqlstate() == duplicate_prepared_statement;
+}
+
+/// What decides what our statements and the text of their values mean, whatever the role or the database has set: NULL
+/// in an array, a backslash in a text, what a name without a schema names, dates, the digits of a number. Not whether a
+/// transaction may write: that is how a former primary is fenced.
+constexpr std::pair<std::string_view, std::string_view> meanings[] = {{"array_nulls", "on"},
+                                                                      {"standard_conforming_strings", "on"},
+                                                                      {"search_path", "pg_catalog, pg_temp"},
+                                                                      {"datestyle", "ISO"},
+                                                                      {"extra_float_digits", "1"}};
+
+/// `scope`: session, or local.
+std::string meanings_text(const std::string& scope) {
+  std::string text;
+  for (const auto& [name, value] : meanings) {
+    text += "set " + scope + " " + std::string{name} + " = " + std::string{value} + "; ";
+  }
+  return text;
 }
 
 /// What Settings::statement_timeout speaks of, for the rest of the "session", or of the transaction ("local").
@@ -179,7 +163,7 @@ std::string set_up_text(std::chrono::milliseconds timeout, const std::string& sc
   // take an answer, which it may hold locks for. The last three are for plans: those that are made once, perhaps while
   // the tables are empty, and kept when they have millions of rows, and those that are made each time, by statistics
   // that may be of when a table was empty: docs/decisions/0005.
-  std::string text;
+  std::string text = meanings_text(scope);
   for (const auto& [name, value] :
        std::initializer_list<std::pair<std::string, std::string>>{{"statement_timeout", ms},
                                                                   {"idle_in_transaction_session_timeout", "1000"},
@@ -248,12 +232,13 @@ class Connection::Impl {
   Impl& operator=(const Impl&) = delete;
 
   static std::unique_ptr<pqxx::connection> connect(const Settings& settings) {
+    const Conninfo conninfo = parse_conninfo(settings);
     try {
-      auto made = std::make_unique<pqxx::connection>(connection_string(settings));
+      auto made = std::make_unique<pqxx::connection>(conninfo.text);
       if (!made->is_open()) throw connect_error("the connection was closed at once");
       return made;
     } catch (const pqxx::failure& error) {
-      throw connect_error(error.what());
+      throw_connect_error(conninfo, error.what());
     }
   }
 
@@ -294,9 +279,10 @@ class Connection::Impl {
   /// SET LOCAL, which is no state of the session and no query, so that the isolation can still be chosen after it.
   void set_up_transaction(pqxx::transaction_base& transaction) const {
     if (set_up == SetUp::session) return;
-    transaction.exec(set_up == SetUp::each_transaction ? set_up_text(settings.statement_timeout, "local")
-                                                       : "set local idle_in_transaction_session_timeout = " +
-                                                             std::to_string(settings.idle_in_transaction.count()));
+    transaction.exec(set_up == SetUp::each_transaction
+                         ? set_up_text(settings.statement_timeout, "local")
+                         : meanings_text("local") + "set local idle_in_transaction_session_timeout = " +
+                               std::to_string(settings.idle_in_transaction.count()));
   }
 
  private:

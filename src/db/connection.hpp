@@ -103,7 +103,7 @@ class Row {
   std::size_t index_;
 };
 
-/// A result, kept alive by whoever holds it.
+/// A result, kept alive by its holders.
 class Rows {
  public:
   class Impl;
@@ -153,7 +153,8 @@ struct Notification {
 
 class Connection {
  public:
-  /// Connects. Throws ConnectionError, whose message says what to check, and InvalidInput for the schema's name.
+  /// Connects. Throws ConnectionError, whose message says what to check, and InvalidInput for a URL that is wrong or
+  /// for the schema's name. No message shows a password (db/conninfo.hpp).
   explicit Connection(Settings settings);
   ~Connection();
   Connection(Connection&&) noexcept;
@@ -190,7 +191,8 @@ class Connection {
   /// Throws as run does.
   void set_up_session();
 
-  /// From any thread, while the connection lives: breaks it, so that whoever waits for an answer gets ConnectionError.
+  /// Breaks the connection, so that a statement that waits for its answer throws ConnectionError. By any thread, while
+  /// the connection lives.
   /// The server gives up the statement within a second if `statement_timeout` is set, else when it has an answer to
   /// send.
   void abort() noexcept;

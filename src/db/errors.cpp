@@ -1,7 +1,9 @@
 // See errors.hpp.
 #include "db/errors.hpp"
 
+#include <algorithm>
 #include <array>
+#include <stdexcept>
 #include <utility>
 
 namespace dogged::db {
@@ -14,7 +16,7 @@ std::string trimmed(std::string_view text) {
 }
 
 /// What to do about a refused connection, by words of libpq's message.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 8> connect_hints{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 7> connect_hints{{
     {"password authentication failed", "check the user and the password in the database URL"},
     {"no password supplied", "put the password into the database URL, PGPASSWORD or ~/.pgpass"},
     {"no pg_hba.conf entry", "the server's pg_hba.conf does not let this host, user or database in"},
@@ -22,10 +24,24 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 8> connect_h
     {"database \"", "create the database (createdb NAME) or name another one in the database URL"},
     {"role \"", "create the role (createuser NAME) or name another one in the database URL"},
     {"could not translate host name", "check the host in the database URL"},
-    {"invalid ", "the database URL looks like postgresql://user:password@host:5432/database"},
 }};
 
-/// PostgreSQL says what was refused, not who may.
+/// Codes of statements that can never succeed against the schema that is there.
+constexpr std::array<std::string_view, 11> codes_of_defects{
+    "3F000",  // invalid_schema_name
+    "42601",  // syntax_error
+    "42702",  // ambiguous_column
+    "42703",  // undefined_column
+    "42704",  // undefined_object
+    "42804",  // datatype_mismatch
+    "42846",  // cannot_coerce
+    "42883",  // undefined_function
+    "42P01",  // undefined_table
+    "42P02",  // undefined_parameter
+    "42P18",  // indeterminate_datatype
+};
+
+/// PostgreSQL's error names the refused object, and no role that has the right.
 std::string_view hint_for_missing_right(std::string_view message) {
   if (message.starts_with("must be owner")) return "run it as the owner of the schema: who ran `dogged migrate` first";
   return "this login lacks one of dogged's roles: producers enqueue, workers run tasks, viewers look, operators "
@@ -41,15 +57,15 @@ ServerMessage parse_server_message(std::string_view text) {
   ServerMessage parts;
   if (const auto hint = text.find("\nHINT:  "); hint != std::string_view::npos) {
     const std::string_view after = text.substr(hint + 8);
-    parts.hint = trimmed(after.substr(0, after.find("\nCONTEXT:  ")));
+    parts.hint = one_line(trimmed(after.substr(0, after.find("\nCONTEXT:  "))));
   }
   std::size_t end = text.size();
-  // Not the row that broke a constraint: its args are not for logs.
+  // Not the row that broke a constraint, nor a piece of what is no JSON: args and results are not for logs.
   for (std::string_view label :
-       {"\nDETAIL:  Failing row contains", "\nHINT:  ", "\nCONTEXT:  ", "\nLINE ", "\nQUERY:  "}) {
+       {"\nDETAIL:  Failing row contains", "\nDETAIL:  Token ", "\nHINT:  ", "\nCONTEXT:  ", "\nLINE ", "\nQUERY:  "}) {
     end = std::min(end, text.find(label));
   }
-  parts.message = trimmed(text.substr(0, end));
+  parts.message = one_line(trimmed(text.substr(0, end)));
   return parts;
 }
 
@@ -74,6 +90,13 @@ bool is_connection_gone(std::string_view sqlstate) noexcept {
          sqlstate == "25006";
 }
 
+bool is_defect(const std::exception& error) noexcept {
+  if (const auto* refused = dynamic_cast<const DatabaseError*>(&error)) {
+    return std::find(codes_of_defects.begin(), codes_of_defects.end(), refused->sqlstate()) != codes_of_defects.end();
+  }
+  return dynamic_cast<const std::logic_error*>(&error) != nullptr;
+}
+
 ConnectionError connect_error(const std::string& libpq_message) {
   std::string_view hint = "is the server running and reachable? `dogged dev up` starts a private one";
   for (const auto& [words, remedy] : connect_hints) {
@@ -82,7 +105,7 @@ ConnectionError connect_error(const std::string& libpq_message) {
       break;
     }
   }
-  return {"cannot connect to PostgreSQL: " + trimmed(libpq_message), std::string{hint}, ""};
+  return {"cannot connect to PostgreSQL: " + one_line(trimmed(libpq_message)), std::string{hint}, ""};
 }
 
 void throw_statement_error(std::string_view doing, const std::string& text, const std::string& sqlstate,

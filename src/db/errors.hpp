@@ -2,7 +2,9 @@
 // is gone.
 #pragma once
 
+#include <exception>
 #include <string>
+#include <string_view>
 
 #include <dogged/error.hpp>
 
@@ -30,6 +32,10 @@ inline constexpr std::string_view insufficient_privilege = "42501";
 /// Class 08 and 57P01 to 57P03 (shutdown): nothing more will come through this connection. Nor is it of use where the
 /// server has become read-only (25006): after a failover another host of the URL may be writable.
 [[nodiscard]] bool is_connection_gone(std::string_view sqlstate) noexcept;
+
+/// Whether the error is a mistake of dogged itself, or comes from a schema that this program does not fit: a column or
+/// a function that is not there, a type that does not fit, a broken invariant. To try again does not help.
+[[nodiscard]] bool is_defect(const std::exception& error) noexcept;
 
 /// Why a connection could not be made, with what to check.
 [[nodiscard]] ConnectionError connect_error(const std::string& libpq_message);

@@ -1,4 +1,5 @@
-// A named SQL statement, made from src/sql/NAME.sql at build time. The name stands in logs and errors.
+// A named SQL statement, made from src/sql/FOLDER/NAME.sql or cli/sql/FOLDER/NAME.sql at build time. The name stands in
+// logs and errors.
 #pragma once
 
 #include <string_view>

@@ -15,8 +15,6 @@ namespace {
 /// In the order of the enum.
 constexpr std::array<std::string_view, 7> status_names{"pending",   "running",   "succeeded", "failed",
                                                        "discarded", "cancelled", "expired"};
-constexpr std::array<std::string_view, 6> outcome_names{"succeeded", "failed", "timed_out",
-                                                        "cancelled", "lost",   "interrupted"};
 
 template <class Enum, std::size_t count>
 std::optional<Enum> from_text(const std::array<std::string_view, count>& names, std::string_view text) noexcept {
@@ -79,7 +77,7 @@ Transition without_next_run(Transition transition) {
   return transition;
 }
 
-/// As if nobody had asked to cancel the task, and it never expired.
+/// As if nothing had requested the task's cancellation, and the task did not expire.
 Transition by_outcome(const TaskState& task, const Rules& rules, const Ending& ending, double draw) {
   switch (ending.outcome) {
     case Outcome::succeeded:
@@ -103,12 +101,10 @@ Transition by_outcome(const TaskState& task, const Rules& rules, const Ending& e
 
 std::string_view to_text(Status status) noexcept { return status_names[static_cast<std::size_t>(status)]; }
 
-std::string_view to_text(Outcome outcome) noexcept { return outcome_names[static_cast<std::size_t>(outcome)]; }
-
 std::optional<Status> status_from_text(std::string_view text) noexcept { return from_text<Status>(status_names, text); }
 
 std::optional<Outcome> outcome_from_text(std::string_view text) noexcept {
-  return from_text<Outcome>(outcome_names, text);
+  return from_text<Outcome>(detail::outcome_texts, text);
 }
 
 bool is_retryable(const Rules& rules, std::string_view error_code) noexcept {

@@ -8,16 +8,17 @@
 #include <string_view>
 #include <vector>
 
+#include <dogged/attempt_outcome.hpp>
 #include <dogged/codes.hpp>
 #include <dogged/policy.hpp>
 
 namespace dogged::lifecycle {
 
 enum class Status { pending, running, succeeded, failed, discarded, cancelled, expired };
-enum class Outcome { succeeded, failed, timed_out, cancelled, lost, interrupted };
+using Outcome = AttemptOutcome;
 
 [[nodiscard]] std::string_view to_text(Status status) noexcept;
-[[nodiscard]] std::string_view to_text(Outcome outcome) noexcept;
+using dogged::to_text;
 [[nodiscard]] std::optional<Status> status_from_text(std::string_view text) noexcept;
 [[nodiscard]] std::optional<Outcome> outcome_from_text(std::string_view text) noexcept;
 
@@ -28,8 +29,8 @@ struct TaskState {
   int retry_count = 0;  ///< retries spent before it
   int losses = 0;       ///< attempts lost before it
   bool cancel_requested = false;
-  /// How long after the end of the attempt the task may still begin another; negative where that time is over. None: it
-  /// does not expire, or that is not known here, and whoever carries the transition out calls under_expiry.
+  /// How long after the end of the attempt the task may still begin another; negative if that time is over. Nothing:
+  /// the task does not expire, or the caller does not know and calls under_expiry when it knows.
   std::optional<milliseconds> expires_in = {};
 
   friend bool operator==(const TaskState&, const TaskState&) = default;
@@ -78,10 +79,9 @@ struct Transition {
   friend bool operator==(const Transition&, const Transition&) = default;
 };
 
-/// Decides. Nothing is returned where the task is not `running`: whoever reports does not hold it any more,
-/// the report changes nothing and leaves no attempt row (it is fenced). `draw` is uniform in [0, 1).
-/// Throws InvalidPolicy where a delay is asked of a policy that is out of its limits, and InvalidInput for a text that
-/// is no error code. Thread-safe.
+/// Decides. Gives nothing if the task is not `running`: the reporting worker does not hold the task any more, and the
+/// report is fenced. It changes nothing and leaves no attempt row. `draw` is uniform in [0, 1). Throws InvalidPolicy if
+/// a policy out of its limits must give a delay, and InvalidInput for a text that is no error code. Thread-safe.
 [[nodiscard]] std::optional<Transition> after_attempt(const TaskState& task, const Rules& rules, const Ending& ending,
                                                       double draw);
 

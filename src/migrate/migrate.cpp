@@ -7,7 +7,8 @@
 #include <optional>
 
 #include "migrate/embedded.hpp"
-#include "sql_statements.hpp"
+#include "sql/migrate.hpp"
+#include "sql/retention.hpp"
 
 namespace dogged::migrate {
 namespace {
@@ -112,9 +113,9 @@ bool apply_file(db::Connection& connection, const SqlFile& file, bool is_schema_
   return applied_here;
 }
 
+/// There is nothing yet that could be locked: of two migrators at a time one waits for the other at each name.
 void create_records(db::Connection& connection) {
   connection.transaction([&] {
-    connection.run(sql::lock_migrations);
     connection.run(sql::create_schema);
     connection.run(sql::create_schema_tables);
     connection.run(sql::create_schema_files);

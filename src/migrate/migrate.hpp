@@ -1,6 +1,6 @@
 // Brings a database's schema to what this program needs.
 //
-// migrations/NNNN_name.sql are applied once each, in order, every one in a transaction of its own under an advisory
+// migrations/NNNN_name.sql are applied once each, in order, every one in a transaction of its own under a
 // lock. A file that was applied never changes again: its SHA-256 is kept and compared. schema/*.sql (views and
 // functions) are applied again whenever they differ from what was applied last.
 #pragma once

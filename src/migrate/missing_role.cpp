@@ -2,7 +2,7 @@
 #include "migrate/missing_role.hpp"
 
 #include "db/errors.hpp"
-#include "sql_statements.hpp"
+#include "sql/migrate.hpp"
 
 namespace dogged::migrate {
 

@@ -11,8 +11,8 @@ namespace dogged::migrate {
 /// Whether the database refused for want of a right.
 [[nodiscard]] bool is_missing_right(const Error& error);
 
-/// The roles of which this login lacks one to use the table, view, sequence or function, and how it is given; or who
-/// the owner is, where nobody else may. Nothing where the database does not tell.
+/// The roles that give access to the table, view, sequence or function, if this login has none of them, and how to
+/// grant one. The owner, if no role gives access. Nothing if the database does not tell.
 [[nodiscard]] std::optional<std::string> hint_for_missing_role(db::Connection& connection, const std::string& object);
 
 }  // namespace dogged::migrate

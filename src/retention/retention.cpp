@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "sql_statements.hpp"
+#include "sql/retention.hpp"
 
 namespace dogged::retention {
 namespace {

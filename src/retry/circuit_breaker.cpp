@@ -49,7 +49,7 @@ std::int64_t CircuitBreaker::now_ms() const {
 }
 
 CircuitBreaker::Stepped CircuitBreaker::step(detail::CircuitEvent event, std::int64_t now_ms) {
-  std::unique_lock lock{mutex_};
+  detail::Lock lock{mutex_};
   const CircuitState before = circuit_.state;
   const detail::CircuitStep step = detail::step(circuit_, settings_, event, now_ms);
   circuit_ = step.circuit;
@@ -68,7 +68,7 @@ void CircuitBreaker::tell(const CircuitChange& change) {
     options_.on_change(change);
   } catch (...) {
     std::exception_ptr error = std::current_exception();  // the one before it is destroyed without the lock
-    const std::lock_guard lock{mutex_};
+    const detail::Lock lock{mutex_};
     callback_error_.swap(error);
   }
 }
@@ -89,7 +89,7 @@ void CircuitBreaker::force_open() { step({Kind::force_open}, now_ms()); }
 void CircuitBreaker::reset() { step({Kind::reset}, 0); }
 
 std::exception_ptr CircuitBreaker::callback_error() const {
-  const std::lock_guard lock{mutex_};
+  const detail::Lock lock{mutex_};
   return callback_error_;
 }
 

@@ -316,7 +316,7 @@ Classification Classifier::redis(std::string_view error_line) const noexcept {
   const std::string_view line = redis_line(error_line);
   const std::string_view kind = redis_kind(line);
   if (kind.empty()) return {.code = "REDIS_UNKNOWN", .reason = "not a Redis error"};
-  // The one line of the table that tells more than its kind is an ERR. And not a megabyte that somebody sent.
+  // Only ERR lines have rows that tell more than their kind. A longer line, perhaps of a megabyte, can match no row.
   const bool may_be_a_row = (kind == "ERR" || !rows_.empty()) && line.size() <= limits::error_code_bytes;
   if (const auto found = may_be_a_row ? find(Wanted::by_name(CodeSource::redis, line)) : std::nullopt) return *found;
   return find_or_unknown(Wanted::by_name(CodeSource::redis, kind));

@@ -1,4 +1,5 @@
 // The mapping of exceptions that dogged has by itself, below that of its users.
+#include <atomic>
 #include <new>
 #include <system_error>
 
@@ -7,6 +8,8 @@
 
 namespace dogged {
 namespace {
+
+std::atomic<detail::PqxxClassifier> pqxx_classifier{nullptr};
 
 Classification unhandled(std::string_view reason) { return {.code = codes::unhandled_exception, .reason = reason}; }
 
@@ -19,6 +22,9 @@ Classification classify_system_error(const std::system_error& error) {
 }
 
 Classification classify_builtin(const std::exception_ptr& exception) {
+  if (const auto of_pqxx = pqxx_classifier.load()) {
+    if (const auto classification = of_pqxx(exception)) return *classification;
+  }
   try {
     std::rethrow_exception(exception);
   } catch (const ConnectionError& error) {
@@ -46,6 +52,11 @@ std::string message_of(const std::exception_ptr& exception) {
 }
 
 }  // namespace
+
+bool detail::use_pqxx_classifier(PqxxClassifier classifier) noexcept {
+  pqxx_classifier = classifier;
+  return true;
+}
 
 Mapped ExceptionMapper::map(const std::exception_ptr& exception) const {
   if (!exception) throw InvalidInput("the exception to map is null; call map inside a catch clause");

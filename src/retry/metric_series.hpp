@@ -6,13 +6,12 @@
 #include <atomic>
 #include <cstddef>
 #include <functional>
-#include <mutex>
 #include <new>
-#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
+#include <dogged/detail/mutex.hpp>
 #include <dogged/retry_metrics.hpp>
 
 #include "retry/utf8.hpp"
@@ -52,7 +51,7 @@ class MetricSeries {
   /// Calls visit(const Key&, const Cell&) under the lock, in no order.
   template <class Visit>
   void for_each(Visit visit) const {
-    const std::shared_lock lock{mutex_};
+    const detail::ReadLock lock{mutex_};
     for (const auto& [key, cell] : series_) visit(key, cell);
     if (is_other_used_.load(std::memory_order_relaxed)) visit(key_of(all_other()), other_);
   }
@@ -88,14 +87,14 @@ class MetricSeries {
   }
 
   Cell* find(const Labels& labels) noexcept {
-    const std::shared_lock lock{mutex_};
+    const detail::ReadLock lock{mutex_};
     const auto found = series_.find(labels);
     return found == series_.end() ? nullptr : &found->second;
   }
 
   Cell& add(const Labels& labels) {
     if (labels == all_other()) return other();
-    const std::unique_lock lock{mutex_};
+    const detail::WriteLock lock{mutex_};
     const auto found = series_.find(labels);
     if (found != series_.end()) return found->second;
     if (series_.size() == limits::metric_series) return other();
@@ -107,8 +106,8 @@ class MetricSeries {
     return other_;
   }
 
-  mutable std::shared_mutex mutex_;
-  std::unordered_map<Key, Cell, Hash, Equal> series_;  // guarded by mutex_; cells are not
+  mutable detail::SharedMutex mutex_;
+  std::unordered_map<Key, Cell, Hash, Equal> series_ DOGGED_GUARDED_BY(mutex_);  // its cells are not
   // Not in the map, so that it takes no memory when there is none.
   Cell other_{};
   std::atomic<bool> is_other_used_{false};

@@ -17,6 +17,7 @@ namespace {
 using detail::PolicyMistake;
 using detail::PolicyRule;
 
+std::string text_of(std::monostate) { return {}; }
 std::string text_of(std::int64_t value) { return std::to_string(value); }
 std::string text_of(double value) { return number_to_text(value); }
 std::string text_of(milliseconds value) { return duration_to_text(value); }
@@ -25,29 +26,29 @@ std::string describe(const PolicyMistake& mistake) {
   const std::string value = std::visit([](auto number) { return text_of(number); }, mistake.value);
   const std::string is = std::string{mistake.field} + " is " + value;
   switch (mistake.rule) {
-    case PolicyRule::fixed_has_no_form:
+    case PolicyRule::fixed_needs_intervals_or_interval_with_max_retries:
       return "a fixed policy needs intervals, or interval with max_retries; it has neither";
-    case PolicyRule::fixed_has_both_forms:
+    case PolicyRule::fixed_takes_either_intervals_or_interval_with_max_retries_not_both:
       return "a fixed policy takes either intervals, or interval with max_retries; it has both: leave one "
              "out";
-    case PolicyRule::intervals_size:
+    case PolicyRule::intervals_has_more_than_20_entries:
       return "intervals has " + value + " entries; it must have 1 to 20";
-    case PolicyRule::intervals_entry:
+    case PolicyRule::an_entry_of_intervals_is_not_between_1ms_and_24h:
       return "intervals[" + std::to_string(mistake.index) + "] is " + value + "; it must be 1ms to 24h";
-    case PolicyRule::interval:
-    case PolicyRule::base:
-    case PolicyRule::initial:
-    case PolicyRule::max_delay:
+    case PolicyRule::interval_is_not_between_1ms_and_24h:
+    case PolicyRule::base_is_not_between_1ms_and_24h:
+    case PolicyRule::initial_is_not_between_1ms_and_24h:
+    case PolicyRule::max_delay_is_not_between_1ms_and_24h:
       return is + "; it must be 1ms to 24h";
-    case PolicyRule::increment:
+    case PolicyRule::increment_is_not_between_0_and_24h:
       return is + "; it must be 0 to 24h";
-    case PolicyRule::multiplier:
+    case PolicyRule::multiplier_is_not_between_1_and_100:
       return is + "; it must be 1 to 100";
-    case PolicyRule::max_retries:
+    case PolicyRule::max_retries_is_not_between_1_and_20:
       return is + "; it must be 1 to 20";
-    case PolicyRule::jitter_proportion:
+    case PolicyRule::jitter_proportion_is_not_above_0_and_up_to_1:
       return "jitter has the proportion " + value + "; it must be above 0 and up to 1 (100%)";
-    case PolicyRule::jitter_amount:
+    case PolicyRule::jitter_amount_is_not_between_1ms_and_24h:
       return "jitter has the amount " + value + "; it must be 1ms to 24h";
   }
   return is;

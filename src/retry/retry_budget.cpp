@@ -53,7 +53,6 @@ RetryBudget::RetryBudget(const RetryBudgetSettings& settings)
   require_valid(settings_);
 }
 
-/// With the mutex held.
 std::int64_t RetryBudget::slot_number(time_point now) const {
   const nanoseconds since_epoch = now.time_since_epoch();
   const std::int64_t started = since_epoch / slot_length_;
@@ -61,7 +60,6 @@ std::int64_t RetryBudget::slot_number(time_point now) const {
   return std::max(latest_, is_rounded_up ? started - 1 : started);
 }
 
-/// With the mutex held.
 RetryBudget::Slot& RetryBudget::slot_of(std::int64_t number) {
   latest_ = number;
   const std::int64_t place = (number % slot_count + slot_count) % slot_count;
@@ -70,7 +68,6 @@ RetryBudget::Slot& RetryBudget::slot_of(std::int64_t number) {
   return slot;
 }
 
-/// With the mutex held.
 RetryBudget::Counts RetryBudget::counts_at(std::int64_t number) const {
   Counts sum;
   for (const Slot& slot : slots_) {
@@ -87,12 +84,12 @@ bool RetryBudget::has_room(const Counts& counts) const {
 }
 
 void RetryBudget::note_execution(time_point now) {
-  const std::scoped_lock lock{mutex_};
+  const detail::Lock lock{mutex_};
   ++slot_of(slot_number(now)).counts.executions;
 }
 
 bool RetryBudget::try_retry(time_point now) {
-  const std::scoped_lock lock{mutex_};
+  const detail::Lock lock{mutex_};
   const std::int64_t number = slot_number(now);
   if (!has_room(counts_at(number))) return false;
   ++slot_of(number).counts.retries;
@@ -100,7 +97,7 @@ bool RetryBudget::try_retry(time_point now) {
 }
 
 milliseconds RetryBudget::until_room(time_point now) const {
-  const std::scoped_lock lock{mutex_};
+  const detail::Lock lock{mutex_};
   std::int64_t number = slot_number(now);
   if (has_room(counts_at(number))) return milliseconds{0};
   // With every slot past there is room: a window holds at least one retry.
@@ -110,7 +107,7 @@ milliseconds RetryBudget::until_room(time_point now) const {
 }
 
 RetryBudget::Counts RetryBudget::counts(time_point now) const {
-  const std::scoped_lock lock{mutex_};
+  const detail::Lock lock{mutex_};
   return counts_at(slot_number(now));
 }
 

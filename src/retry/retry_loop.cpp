@@ -173,8 +173,8 @@ bool RetryLoop::is_allowed_by_breaker() {
   return static_cast<bool>(permit_);
 }
 
-/// Who gave a deadline said how long they would wait; without one, a breaker's point is to fail at once. Each wait
-/// spends a retry, so that a breaker whose probes others take cannot hold the retry for ever.
+/// With a deadline the caller is willing to wait until then. Without one the breaker makes the call fail at once. Each
+/// wait spends a retry, so the loop ends even if other callers take every probe.
 void RetryLoop::wait_for_breaker() {
   const auto retry_after = permit_.retry_after();
   const bool may_wait = options_.deadline != never && retry_after && retries_ < max_retries(policy_);

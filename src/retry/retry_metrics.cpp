@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include <dogged/detail/mutex.hpp>
 #include <dogged/retry_metrics.hpp>
 
 #include "retry/message.hpp"
@@ -119,11 +120,11 @@ std::function<void(const CircuitChange&)> RetryMetrics::watch(std::string_view c
   }
   circuit_state(circuit, CircuitState::closed);
   struct Told {
-    std::mutex mutex;
-    std::int64_t number = 0;  // guarded by mutex
+    detail::Mutex mutex;
+    std::int64_t number DOGGED_GUARDED_BY(mutex) = 0;
   };
   return [this, name = std::string{circuit}, told = std::make_shared<Told>()](const CircuitChange& change) {
-    const std::lock_guard lock{told->mutex};
+    const detail::Lock lock{told->mutex};
     if (change.number <= told->number) return;
     told->number = change.number;
     circuit_state(name, change.to);

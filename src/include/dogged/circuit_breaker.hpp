@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string_view>
 #include <type_traits>
@@ -22,6 +21,7 @@
 #include <dogged/circuit_breaker_settings.hpp>
 #include <dogged/detail/circuit.hpp>
 #include <dogged/detail/expected_like.hpp>
+#include <dogged/detail/mutex.hpp>
 #include <dogged/error.hpp>
 
 namespace dogged {
@@ -149,10 +149,10 @@ class CircuitBreaker {
   const CircuitBreakerSettings settings_;
   const CircuitBreakerOptions options_;
   std::atomic<std::uint64_t> word_{0};
-  mutable std::mutex mutex_;
-  detail::Circuit circuit_;            // guarded by mutex_
-  std::int64_t changes_ = 0;           // guarded by mutex_
-  std::exception_ptr callback_error_;  // guarded by mutex_
+  mutable detail::Mutex mutex_;
+  detail::Circuit circuit_ DOGGED_GUARDED_BY(mutex_);
+  std::int64_t changes_ DOGGED_GUARDED_BY(mutex_) = 0;
+  std::exception_ptr callback_error_ DOGGED_GUARDED_BY(mutex_);
 };
 
 inline CircuitBreaker::Permit CircuitBreaker::acquire() {

@@ -6,6 +6,8 @@
 #pragma once
 
 #include <chrono>
+#include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +23,10 @@
 
 namespace dogged {
 
+class EnqueueMiddleware;
+/// Hooks around enqueue, the outermost first.
+using EnqueueMiddlewares = std::vector<std::shared_ptr<EnqueueMiddleware>>;
+
 struct ClientOptions {
   /// The PostgreSQL schema that holds the queue: 1 to 48 of a-z 0-9 _, not beginning with a digit or pg_.
   std::string schema = "dogged";
@@ -33,13 +39,18 @@ struct ClientOptions {
   /// No try is begun that a call would make later than this after it began, the wait for other calls on the same client
   /// included, but not the writing of its statement. 1 ms to 24 h. A run_at over 5 minutes past by then is refused.
   milliseconds retry_for = std::chrono::seconds{30};
-  /// Told of each change between connected and not, and of calls that fail (docs/running.md, "What a client says of its
-  /// calls"), one line each; null: spdlog's default logger. Include <spdlog/spdlog.h> to make one.
+  /// Told of each change between connected and not, and of calls that fail (docs/producers.md, "What a client says of
+  /// its calls"), one line each; null: spdlog's default logger. Include <spdlog/spdlog.h> to make one.
   std::shared_ptr<spdlog::logger> log = {};
+  /// Whether `log` is warned, once for each name, of a task that no worker has declared.
+  bool warns_of_undeclared = true;
+  /// Around each enqueue of this client.
+  EnqueueMiddlewares middleware = {};
 };
 
 struct EnqueueOptions {
-  /// The queue; empty: the one that the task's definition names, or "default" where no worker has declared the task.
+  /// The queue; empty: the one that the task's key names (KeyOptions::queue), else the one that its worker declared, or
+  /// "default" where no worker has declared the task.
   std::string queue = {};
   /// Not before this time. Refused if more than 5 minutes past or more than 10 years ahead of the database's clock.
   std::optional<std::chrono::system_clock::time_point> run_at = {};
@@ -62,6 +73,11 @@ struct EnqueueOptions {
   /// Words to find the task by (`dogged tasks list --tag`, `dogged dead replay --tag`), as "tenant:42": each of A-Z a-z
   /// 0-9 . _ : / - beginning with a letter or a digit; with commas between them up to 512 bytes.
   std::vector<std::string> tags = {};
+  /// The task that this one belongs to: a parent in `dogged tasks show`, and in the column parent_id. Unset: the task
+  /// whose handler runs on the calling thread, if it is a task of the same queue database and schema; name it where a
+  /// handler enqueues on a thread of its own. 0: none. A parent need not exist: retention may have dropped it.
+  /// Negative: InvalidInput.
+  std::optional<TaskId> parent = {};
 };
 
 /// A queue has no room for the tasks of a call (max_depth), and had none within wait_for_room. Nothing was enqueued.
@@ -76,7 +92,45 @@ struct NewTask {
   std::string name;
   std::string args_json = "{}";
   EnqueueOptions options = {};
+  /// KeyOptions::queue: the queue where options.queue is empty; unlike that one it is made where it does not exist.
+  std::string key_queue = {};
+  /// KeyOptions::version.
+  int args_version = 1;
 };
+
+/// Hooks around enqueue: for tracing, tenancy, whatever all producers of a program share. Derive from it, and override
+/// what you need. One object may serve many threads at once. before() is called in the order of the list, and the
+/// others in the reverse one.
+class EnqueueMiddleware {
+ public:
+  virtual ~EnqueueMiddleware() = default;
+
+  /// May change the tasks of a call, but not their number (InvalidInput). What it throws is what the call throws, and
+  /// nothing is enqueued.
+  virtual void before(std::vector<NewTask>&) {}
+  /// The tasks are enqueued; by enqueue_in, as soon as its transaction commits. What it throws is logged.
+  virtual void after(const std::vector<NewTask>&, const std::vector<TaskId>&) {}
+  /// The call throws `error`, after its last try, or because a before() has thrown it. What this throws is logged.
+  virtual void on_error(const std::vector<NewTask>&, const std::exception_ptr&) {}
+
+ protected:
+  EnqueueMiddleware() = default;
+  EnqueueMiddleware(const EnqueueMiddleware&) = default;
+  EnqueueMiddleware& operator=(const EnqueueMiddleware&) = default;
+};
+
+namespace detail {
+/// Calls `enqueue` with `tasks` as the hooks have left them. `log` null: spdlog's default logger.
+[[nodiscard]] std::vector<TaskId> enqueue_within(
+    const EnqueueMiddlewares& middleware, std::vector<NewTask> tasks, spdlog::logger* log,
+    const std::function<std::vector<TaskId>(const std::vector<NewTask>&)>& enqueue);
+
+template <class Args, class Result>
+[[nodiscard]] NewTask new_task(const Task<Args, Result>& task, const Args& args, const EnqueueOptions& options) {
+  return {std::string{task.name()}, args_to_json_text(task.name(), args), options,
+          std::string{task.queue().value_or("")}, task.version()};
+}
+}  // namespace detail
 
 /// A connection that enqueues. Thread-safe: calls are made one after another; use a client per thread for more. Only
 /// wait() holds up no other call: each that is under way has a connection of its own.
@@ -92,19 +146,23 @@ class Client {
  public:
   /// Connects, in one try, and checks that the schema is there and fits this program.
   /// `url`: `postgresql://…` or `host=… dbname=…`; empty: libpq's PG* variables.
-  /// Throws ConnectionError, SchemaMismatch, InvalidInput (the schema's name, retry_for), InvalidPolicy (retry).
+  /// Throws ConnectionError, SchemaMismatch, InvalidInput (a URL that is wrong, the schema's name, retry_for),
+  /// InvalidPolicy (retry).
   explicit Client(const std::string& url, ClientOptions options = {});
   ~Client();
   Client(Client&&) noexcept;  ///< a client that was moved from may only be destroyed or assigned to
   Client& operator=(Client&&) noexcept;
 
-  /// Enqueues one task. Throws InvalidInput (args that JSON cannot carry: NaN, NUL, invalid UTF-8; args over the
-  /// limit of 1 MiB; a queue that does not exist; a run_at out of range), QueueFull, DatabaseError, ConnectionError,
-  /// after which the task may have been enqueued: the last error, when ClientOptions::retry has no try left.
+  /// Enqueues one task. The first time for a task's name the client also makes the queue of its key, and warns in its
+  /// log where no worker has declared the name: such a task waits, and no error ever tells of it. (Of the first 1,000
+  /// names; of any number of keys with a queue.) Throws InvalidInput (args that JSON cannot carry: NaN, NUL, invalid
+  /// UTF-8; args over the limit of 1 MiB; a queue that does not exist; a run_at out of range), QueueFull,
+  /// DatabaseError, ConnectionError, after which the task may have been enqueued: the last error, when
+  /// ClientOptions::retry has no try left.
   template <class Args, class Result>
   TaskId enqueue(const Task<Args, Result>& task, const std::type_identity_t<Args>& args,
                  const EnqueueOptions& options = {}) {
-    return enqueue(NewTask{std::string{task.name()}, detail::args_to_json_text(task.name(), args), options});
+    return enqueue(detail::new_task(task, args, options));
   }
 
   /// Enqueues many tasks of one kind, all or none; ids in the order of `args`.
@@ -113,9 +171,7 @@ class Client {
                                    const EnqueueOptions& options = {}) {
     std::vector<NewTask> tasks;
     tasks.reserve(args.size());
-    for (const Args& one : args) {
-      tasks.push_back({std::string{task.name()}, detail::args_to_json_text(task.name(), one), options});
-    }
+    for (const Args& one : args) tasks.push_back(detail::new_task(task, one, options));
     return enqueue_many(tasks);
   }
 
@@ -124,10 +180,10 @@ class Client {
   TaskId enqueue(const NewTask& task);
   std::vector<TaskId> enqueue_many(const std::vector<NewTask>& tasks);
 
-  /// Waits until the task has ended, or for `timeout` (0 to 24 h; 0 looks once), and tells how it stands then:
-  /// has_ended() is false where the time was over first. Whoever ends it is heard of at once from workers that listen,
-  /// else within 0.5 s, by asking. Throws InvalidInput (there is no such task, or no longer; a timeout out of range),
-  /// DatabaseError, and ConnectionError: the last error, when ClientOptions::retry has no try left.
+  /// Waits until the task has ended, or for `timeout` (0 to 24 h; 0 looks once), and tells how the task stands then:
+  /// has_ended() is false if the time was over first. Workers that listen notify at once of the end; otherwise the
+  /// client asks, and finds it within 0.5 s. Throws InvalidInput (there is no such task, or no longer; a timeout out of
+  /// range), DatabaseError, and ConnectionError: the last error, when ClientOptions::retry has no try left.
   ///
   /// The task must have been committed: within the transaction of enqueue_in it would be waited for in vain. Do not
   /// wait in a handler for a task of the same queue: with all threads of the queue waiting, nothing is left to run it.

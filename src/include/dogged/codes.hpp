@@ -50,11 +50,17 @@ enum class Category {
 /// refused: by the compiler in a constant, by InvalidInput at run time.
 class ErrorCode {
  public:
-  constexpr ErrorCode(std::string_view code) : size_(code.size()) {
+  constexpr ErrorCode(std::string_view code)
+      DOGGED_REFUSE_IF_(!detail::is_valid_error_code(code),
+                        "dogged: an error code is 1 to 64 of A-Z 0-9 _ beginning with a letter")
+      : size_(code.size()) {
     if (!detail::is_valid_error_code(code)) mistake::an_error_code_is_1_to_64_of_A_to_Z_digits_underscore(code);
     for (std::size_t i = 0; i < code.size(); ++i) text_[i] = code[i];
   }
-  constexpr ErrorCode(const char* code) : ErrorCode(std::string_view{code}) {}
+  constexpr ErrorCode(const char* code)
+      DOGGED_REFUSE_IF_(!detail::is_valid_error_code(code),
+                        "dogged: an error code is 1 to 64 of A-Z 0-9 _ beginning with a letter")
+      : ErrorCode(std::string_view{code}) {}
   ErrorCode(const std::string& code) : ErrorCode(std::string_view{code}) {}
 
   [[nodiscard]] constexpr std::string_view view() const noexcept { return {text_.data(), size_}; }

@@ -59,6 +59,14 @@ class LeaseLost : public Error {
   using Error::Error;
 };
 
+/// A mistake of dogged itself, or a schema that does not fit this program. A statement names a column or a function
+/// that is not there, or an answer breaks an invariant. A worker first gives back the tasks that it has not begun, then
+/// ends.
+class Defect : public Error {
+ public:
+  using Error::Error;
+};
+
 /// The database's dogged schema is missing, older or newer than this program. `hint()` is the command that mends it.
 class SchemaMismatch : public Error {
  public:

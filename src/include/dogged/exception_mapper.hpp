@@ -22,6 +22,14 @@
 
 namespace dogged {
 
+namespace detail {
+/// What an exception of libpqxx amounts to; nothing for any other exception.
+using PqxxClassifier = std::optional<Classification> (*)(const std::exception_ptr&) noexcept;
+/// For <dogged/transaction.hpp>, since the library itself shows no libpqxx to its users: every ExceptionMapper of the
+/// program asks `classifier` after its own functions. Thread-safe.
+bool use_pqxx_classifier(PqxxClassifier classifier) noexcept;
+}  // namespace detail
+
 /// What an exception amounts to.
 struct Mapped {
   Classification classification;
@@ -40,6 +48,8 @@ struct Mapped {
 ///   std::bad_alloc      OUT_OF_MEMORY, transient
 ///   DatabaseError       by its sqlstate(), as classify_sqlstate; ConnectionError with an empty one: PG_08006,
 ///                       connection_failure
+///   libpqxx's           in a program that includes <dogged/transaction.hpp>: by their SQLSTATE, and those without one
+///                       by their type (a deadlock is PG_40P01, a lost connection PG_08006)
 ///   all others          UNHANDLED_EXCEPTION, unknown
 ///
 /// A value: copies are independent. `map(exception)` may be called from many threads at once, as far as the functions

@@ -116,7 +116,7 @@ template <class Result>
     typed.result = nlohmann::json::parse(typed.result_json).template get<Result>();
   } catch (const nlohmann::json::exception& error) {
     throw InvalidInput("the result of task " + std::to_string(typed.id) + " (" + typed.name +
-                           ") is not what its key says: " + error.what(),
+                           ") is not what its key says: " + describe_json_error(error.id, error.what()).reason,
                        "its worker was built with another type; by its id alone its result is given as JSON text");
   }
   return typed;

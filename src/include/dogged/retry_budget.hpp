@@ -25,8 +25,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <mutex>
 
+#include <dogged/detail/mutex.hpp>
 #include <dogged/policy.hpp>
 
 namespace dogged {
@@ -89,16 +89,16 @@ class RetryBudget {
     Counts counts;
   };
 
-  [[nodiscard]] std::int64_t slot_number(time_point now) const;
-  [[nodiscard]] Slot& slot_of(std::int64_t number);
-  [[nodiscard]] Counts counts_at(std::int64_t number) const;
+  [[nodiscard]] std::int64_t slot_number(time_point now) const DOGGED_REQUIRES(mutex_);
+  [[nodiscard]] Slot& slot_of(std::int64_t number) DOGGED_REQUIRES(mutex_);
+  [[nodiscard]] Counts counts_at(std::int64_t number) const DOGGED_REQUIRES(mutex_);
   [[nodiscard]] bool has_room(const Counts& counts) const;
 
   const RetryBudgetSettings settings_;
   const std::chrono::nanoseconds slot_length_;
-  mutable std::mutex mutex_;
-  std::array<Slot, static_cast<std::size_t>(slot_count)> slots_;  // guarded by mutex_
-  std::int64_t latest_ = no_slot;                                 // guarded by mutex_
+  mutable detail::Mutex mutex_;
+  std::array<Slot, static_cast<std::size_t>(slot_count)> slots_ DOGGED_GUARDED_BY(mutex_);
+  std::int64_t latest_ DOGGED_GUARDED_BY(mutex_) = no_slot;
 };
 
 }  // namespace dogged

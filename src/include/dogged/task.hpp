@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <stop_token>
@@ -13,11 +14,13 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include <dogged/circuit_breaker_settings.hpp>
 #include <dogged/codes.hpp>
+#include <dogged/detail/attempt_values.hpp>
 #include <dogged/detail/json_text.hpp>
 #include <dogged/detail/names.hpp>
 #include <dogged/error.hpp>
@@ -31,6 +34,10 @@ class logger;
 namespace dogged {
 
 class ExceptionMapper;
+class Middleware;
+
+/// Hooks around handlers (<dogged/middleware.hpp>), the outermost first.
+using Middlewares = std::vector<std::shared_ptr<Middleware>>;
 
 /// Identifies a task for its whole life; positive, given by the database in order of enqueueing.
 using TaskId = std::int64_t;
@@ -40,6 +47,13 @@ namespace mistake {
 [[noreturn]] inline void a_name_is_1_to_128_of_letters_digits_dot_underscore_colon_slash_dash(std::string_view name) {
   throw InvalidInput("the name \"" + std::string{name.substr(0, limits::name_bytes)} +
                      "\" is not 1 to 128 of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit");
+}
+[[noreturn]] inline void a_queue_is_1_to_128_of_letters_digits_dot_underscore_colon_slash_dash(std::string_view name) {
+  throw InvalidInput("the queue \"" + std::string{name.substr(0, limits::name_bytes)} +
+                     "\" of a task's key is not 1 to 128 of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit");
+}
+[[noreturn]] inline void a_version_of_args_is_1_to_32767(int version) {
+  throw InvalidInput("the version " + std::to_string(version) + " of a task's key is not 1 to 32767");
 }
 }  // namespace mistake
 
@@ -54,10 +68,30 @@ concept ToJson = std::is_same_v<T, nlohmann::json> || requires(const T& value) {
 };
 }  // namespace detail
 
-/// The key of a task: its name and the types of its args and its result. A constant in a header that producers and
-/// workers share:
+/// What a task's key may say besides the name.
+struct KeyOptions {
+  /// The queue of the task, for producers and workers alike: producers enqueue to it and workers serve it. Whichever is
+  /// deployed first makes the queue. Unset: TaskOptions::queue, which a producer knows only once a worker has started.
+  std::optional<std::string_view> queue = {};
+  /// The version of Args, 1 to 32767: raise it with each change of them that an older worker would not understand. It
+  /// is stored with each task. A worker with an older key leaves the task to a worker that knows the version; one with
+  /// a newer key calls TaskOptions::upgrade first. docs/args.md says more.
+  int version = 1;
+};
+
+namespace limits {
+inline constexpr int max_args_version = 32767;
+}
+namespace detail {
+constexpr bool is_valid_args_version(int version) noexcept {
+  return version >= 1 && version <= limits::max_args_version;
+}
+}  // namespace detail
+
+/// The key of a task: its name, its queue, and the types of its args and its result. A constant in a header that
+/// producers and workers share:
 ///
-///   inline constexpr dogged::Task<Delivery, Receipt> deliver_webhook{"webhook.deliver"};
+///   inline constexpr dogged::Task<Delivery, Receipt> deliver_webhook{"webhook.deliver", {.queue = "webhooks"}};
 ///
 /// A bad name is refused: by the compiler in a constant, by InvalidInput at run time.
 template <class Args, class Result = void>
@@ -73,22 +107,38 @@ class Task {
   using args_type = Args;
   using result_type = Result;
 
-  constexpr explicit Task(std::string_view name) : name_(name) {
+  constexpr explicit Task(std::string_view name, KeyOptions options = {})
+      DOGGED_REFUSE_IF_(!detail::is_valid_name(name),
+                        "dogged: a name is 1 to 128 of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit")
+          DOGGED_REFUSE_IF_(options.queue && !detail::is_valid_name(*options.queue),
+                            "dogged: a queue is 1 to 128 of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit")
+              DOGGED_REFUSE_IF_(!detail::is_valid_args_version(options.version),
+                                "dogged: a version of args is 1 to 32767")
+      : name_(name), queue_(options.queue), version_(options.version) {
     if (!detail::is_valid_name(name)) {
       mistake::a_name_is_1_to_128_of_letters_digits_dot_underscore_colon_slash_dash(name);
     }
+    if (queue_ && !detail::is_valid_name(*queue_)) {
+      mistake::a_queue_is_1_to_128_of_letters_digits_dot_underscore_colon_slash_dash(*queue_);
+    }
+    if (!detail::is_valid_args_version(version_)) mistake::a_version_of_args_is_1_to_32767(version_);
   }
 
   [[nodiscard]] constexpr std::string_view name() const noexcept { return name_; }
+  [[nodiscard]] constexpr std::optional<std::string_view> queue() const noexcept { return queue_; }
+  [[nodiscard]] constexpr int version() const noexcept { return version_; }
 
  private:
   std::string_view name_;  // a literal's: keys are constants
+  std::optional<std::string_view> queue_;
+  int version_;
 };
 
 /// What TASK_REGISTER takes after the handler and the key, in this order.
 struct TaskOptions {
-  /// The queue of tasks that are enqueued without one. A worker creates it if it is new.
-  std::string_view queue = "default";
+  /// The queue of tasks that are enqueued without one. A worker creates it if it is new. Unset: the one that the key
+  /// names (KeyOptions::queue), else "default". A worker refuses to start where it differs from the key's.
+  std::optional<std::string_view> queue = {};
   /// When to try again; matters only for codes in auto_retry_for.
   RetryPolicy retry = default_retry_policy;
   /// The error codes that are retried; `{"*"}` lists all. A failure with another code ends the task at once, as
@@ -103,24 +153,35 @@ struct TaskOptions {
   bool retry_lost = true;
   /// A task that was lost with its worker this many times has failed for good. 1 to 100.
   int max_losses = 3;
-  /// What becomes of a task that fails for good: kept as a dead letter (its status is `failed`), with its args and last
-  /// error, until someone replays or purges it; or, if false, `discarded`: it goes the way of tasks that have
+  /// What becomes of a task that fails for good. True: a dead letter (its status is `failed`), which keeps its args and
+  /// last error until an operator replays or purges it. False: `discarded`, which is kept as long as tasks that have
   /// succeeded.
   bool dead_letter = true;
   /// Codes for what the handler throws besides TaskError: a function that gives the mapper, which must live as long as
-  /// the program (a static of the function). Null: the one that worker_main was given, without which some of the
+  /// the program (a static of the function). Null: WorkerOptions::exceptions, without which some of the
   /// standard library's have codes (<dogged/exception_mapper.hpp>) and all others UNHANDLED_EXCEPTION.
   const ExceptionMapper& (*exceptions)() = nullptr;
+  /// Hooks around this task's handler, within those of the worker (WorkerOptions::middleware): a function that gives
+  /// them, which must live as long as the program (a static of the function). Null: none of its own.
+  const Middlewares& (*middleware)() = nullptr;
   /// A circuit breaker that all tasks of this name share, on all workers, through the database: for what they call. It
   /// opens after failures in a row with codes of auto_retry_for; then the tasks are put off, at no cost of an attempt,
   /// until a few find out that it works again. `dogged circuits` shows and changes it. Empty: none.
   std::string_view circuit = {};
   /// Of that circuit; where programs differ, those of the worker that started last.
   CircuitBreakerSettings circuit_settings = {};
-  /// JSON pointers (RFC 6901) to what nobody shall see who looks at tasks: the command line and the views show
-  /// "[redacted]" there, in args and in results; {""} hides both whole. It is stored as it is, and the handler gets it.
-  /// At most 16, of at most 256 bytes. docs/roles.md says what this does not hide.
+  /// JSON pointers (RFC 6901) to values that must not be shown: the command line and the views show "[redacted]" there,
+  /// in args and in results; {""} hides both whole. The values are stored as they are, and the handler gets them. At
+  /// most 16, of at most 256 bytes. docs/roles.md says what this does not hide.
   JsonPointers redact = {};
+  /// The handler must end its attempt by Context::complete_in: one that returns without it has failed with
+  /// NOT_COMMITTED. For handlers that write in a transaction, so that a forgotten complete_in, whose writes are rolled
+  /// back, does not pass for a success.
+  bool completes_in_transaction = false;
+  /// Brings args of an older version, `version`, to the version of the task's key (KeyOptions::version); from_json
+  /// reads what it returns. An exception fails the attempt with INVALID_ARGS, a TaskError with its own code. The stored
+  /// args stay as they are. Null: from_json reads args of every older version as they are.
+  nlohmann::json (*upgrade)(nlohmann::json args, int version) = nullptr;
 };
 
 /// Thrown by a handler to fail its attempt with a code. The code decides whether the task is retried.
@@ -177,8 +238,8 @@ enum class StopReason {
   lease_lost,  ///< the worker could not renew its lease in time: the task may run elsewhere by now
 };
 
-/// What a handler knows of its attempt. Lives as long as the handler runs; its members may be called from any
-/// thread that the handler starts and joins.
+/// What a handler knows of its attempt. Lives as long as the handler and the hooks around it run; its members, but for
+/// local(), may be called from any thread that the handler starts and joins.
 class Context {
  public:
   using Clock = std::chrono::steady_clock;
@@ -194,11 +255,18 @@ class Context {
   [[nodiscard]] virtual int retry_count() const noexcept = 0;
   [[nodiscard]] virtual std::string_view task_name() const noexcept = 0;
   [[nodiscard]] virtual std::string_view queue() const noexcept = 0;
+  /// The args as JSON text, as they are stored: for hooks. A handler gets them in its own type.
+  [[nodiscard]] virtual std::string_view args_json() const noexcept = 0;
   /// What the producer gave as EnqueueOptions::trace_context, empty if nothing.
   [[nodiscard]] virtual std::string_view trace_context() const noexcept = 0;
   /// The end of TaskOptions::timeout, Clock::time_point::max() where there is none. Give what is left of it to the
   /// calls you make.
   [[nodiscard]] virtual Clock::time_point deadline() const noexcept = 0;
+  /// The time by which deadline() goes: Clock::now(), and in a test the time of the test (<dogged/testing.hpp>).
+  [[nodiscard]] virtual Clock::time_point now() const noexcept = 0;
+  /// Waits for `time`, which passes at once in a test, or until the handler is asked to stop; false if it is. The
+  /// thread of the handler is taken meanwhile: for waits of seconds, such as between two looks at something.
+  virtual bool wait_for(milliseconds time) = 0;
   /// Asked to stop for one of the reasons of StopReason. A handler that returns all the same has succeeded, and its
   /// result is kept. One that throws then, whatever it throws, is recorded by the reason: timed out, cancelled, or
   /// interrupted (shutdown and lease_lost: no retry is spent, and the task runs again at once). One that does neither
@@ -213,11 +281,19 @@ class Context {
   /// <dogged/transaction.hpp>, which says more, to call it. `result` where the task has one.
   template <class Transaction, class... Result>
   void complete_in(Transaction& transaction, const Result&... result);
-  /// A logger whose lines carry the task's id, name and attempt. Include <spdlog/spdlog.h> to use it
-  /// (<dogged/worker.hpp> does).
+  /// A logger whose lines carry the task's id, name and attempt. A message is one line: what it has of control
+  /// characters is escaped. Include <spdlog/spdlog.h> to use it (<dogged/worker.hpp> does).
   [[nodiscard]] virtual spdlog::logger& log() const = 0;
 
-  /// Who holds the attempt: what complete_in sends.
+  /// The T of this attempt, made by T{} where it is asked for first: for what hooks and the handler share, such as the
+  /// tenant. Those of an attempt are destroyed after its last hook, the latest first. On the thread of the handler
+  /// only.
+  template <class T>
+  [[nodiscard]] T& local() {
+    return locals_.get<T>();
+  }
+
+  /// The holder of the attempt: what complete_in sends.
   struct Completion {
     TaskId task_id = 0;
     int attempt = 0;
@@ -232,6 +308,9 @@ class Context {
 
  protected:
   Context() = default;
+
+ private:
+  detail::AttemptValues locals_;
 };
 
 }  // namespace dogged

@@ -16,9 +16,10 @@
 // Your mistakes are dogged's exceptions (InvalidInput, SchemaMismatch, TaskError, LeaseLost); what the database cannot
 // do just now is libpqxx's own, unchanged, since the transaction is yours: pqxx::broken_connection,
 // pqxx::serialization_failure, pqxx::deadlock_detected …, so that pqxx::perform and your own handling see what they
-// expect. After any exception but those said to come before the database is asked, PostgreSQL has aborted the
-// transaction: nothing of it can be committed any more. (libpqxx's commit() does not always say so: let the exception
-// leave the scope of the transaction, which rolls back.)
+// expect. A handler that lets one of them out fails with a PG_… code, as ExceptionMapper says. After any exception but
+// those said to come before the database is asked, PostgreSQL has aborted the transaction: nothing of it can be
+// committed any more. (libpqxx's commit() does not always say so: let the exception leave the scope of the transaction,
+// which rolls back.)
 //
 // The connection must speak UTF-8, as it does unless PGCLIENTENCODING or the database's encoding says otherwise;
 // InvalidInput where it does not. End pipelines and streams on the transaction before: libpqxx refuses calls beside
@@ -29,9 +30,12 @@
 
 #include <concepts>
 #include <cstddef>
+#include <exception>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <pqxx/pqxx>
@@ -40,11 +44,38 @@
 #include <dogged/detail/json_text.hpp>
 #include <dogged/detail/sql_call.hpp>
 #include <dogged/error.hpp>
+#include <dogged/exception_mapper.hpp>
 #include <dogged/task.hpp>
 
 namespace dogged {
 
 namespace detail {
+
+/// By type where libpqxx 6 keeps no SQLSTATE; derived classes before their bases.
+inline std::optional<Classification> classify_pqxx(const std::exception_ptr& exception) noexcept {
+  try {
+    std::rethrow_exception(exception);
+  } catch (const pqxx::deadlock_detected&) {
+    return classify_sqlstate("40P01");
+  } catch (const pqxx::serialization_failure&) {
+    return classify_sqlstate("40001");
+  } catch (const pqxx::statement_completion_unknown&) {
+    return classify_sqlstate("40003");
+  } catch (const pqxx::transaction_rollback&) {
+    return classify_sqlstate("40000");
+  } catch (const pqxx::in_doubt_error&) {
+    return classify_sqlstate("08007");
+  } catch (const pqxx::too_many_connections&) {
+    return classify_sqlstate("53300");
+  } catch (const pqxx::broken_connection&) {
+    return classify_sqlstate("08006");
+  } catch (const pqxx::sql_error& error) {
+    if (!error.sqlstate().empty()) return classify_sqlstate(error.sqlstate());
+  } catch (...) {
+  }
+  return std::nullopt;
+}
+inline const bool classifies_pqxx = use_pqxx_classifier(&classify_pqxx);
 
 /// Begins and commits with everything that is written through it.
 template <class T>
@@ -106,7 +137,7 @@ inline pqxx::result run_call(pqxx::transaction_base& transaction, const SqlCall&
 ///
 /// Throws
 /// - LeaseLost: the task is not held under this attempt any more (or the transaction is on another database that has a
-///   queue). Roll back and end the handler: whoever holds the task now has to do the work, or has done it.
+///   queue). Roll back and end the handler: the worker that holds the task now does the work, or has done it.
 /// - TaskError with INVALID_RESULT, before the database is asked: the result cannot be JSON, or is over
 ///   settings.max_result_bytes (1 MiB). Such an attempt would fail in the same way if it returned the result.
 /// - InvalidInput: the attempt has been completed already, by an earlier call and its commit. That is good news where
@@ -135,18 +166,22 @@ void Context::complete_in(Transaction& transaction, const Result&... result) {
   detail::run_call(transaction, detail::completion_call(begin_completion(), result_json));
 }
 
-/// Enqueues in the caller's transaction: the tasks are there once it commits, and never were if it rolls back. Any
-/// libpqxx transaction will do: in a pqxx::subtransaction they share its fate, and in a pqxx::nontransaction each call
-/// commits by itself. A sleeping worker is woken by the commit.
-///
-/// By name and JSON text. `schema` is the PostgreSQL schema of the queue, as ClientOptions::schema. Ids are in the
-/// order of `tasks`; no tasks, no ids, and no statement. Throws as Client::enqueue_many does for what is wrong with the
-/// tasks (InvalidInput, QueueFull), InvalidInput for a schema name that cannot be one, SchemaMismatch where the
-/// database has no such queue, and libpqxx's exceptions.
-inline std::vector<TaskId> enqueue_many_in(pqxx::transaction_base& transaction, const std::vector<NewTask>& tasks,
-                                           const std::string& schema = "dogged") {
-  if (tasks.empty()) return {};
-  const pqxx::result rows = detail::run_call(transaction, detail::enqueue_call(tasks, schema), tasks);
+/// Where enqueue_in puts tasks, beside the database of the transaction; a text alone is the schema.
+struct EnqueueInto {
+  EnqueueInto(std::string with_schema = "dogged", EnqueueMiddlewares with_middleware = {})
+      : schema(std::move(with_schema)), middleware(std::move(with_middleware)) {}
+  EnqueueInto(const char* with_schema) : schema(with_schema) {}
+
+  std::string schema;             ///< the PostgreSQL schema of the queue, as ClientOptions::schema
+  EnqueueMiddlewares middleware;  ///< around the call, as ClientOptions::middleware
+};
+
+namespace detail {
+inline std::vector<TaskId> enqueue_all(pqxx::transaction_base& transaction, const std::vector<NewTask>& tasks,
+                                       const std::string& schema) {
+  const SqlCall enqueue = enqueue_call(tasks, schema);
+  for (const SqlCall& call : prepare_calls(tasks, schema)) run_call(transaction, call);
+  const pqxx::result rows = run_call(transaction, enqueue, tasks);
   std::vector<TaskId> ids;
   ids.reserve(tasks.size());
   for (const auto& row : rows) {  // from the first id to the last
@@ -154,32 +189,46 @@ inline std::vector<TaskId> enqueue_many_in(pqxx::transaction_base& transaction, 
   }
   return ids;
 }
+}  // namespace detail
 
-inline TaskId enqueue_in(pqxx::transaction_base& transaction, const NewTask& task,
-                         const std::string& schema = "dogged") {
-  return enqueue_many_in(transaction, std::vector<NewTask>{task}, schema).front();
+/// Enqueues in the caller's transaction: the tasks are there once it commits, and never were if it rolls back. Any
+/// libpqxx transaction will do: in a pqxx::subtransaction they share its fate, and in a pqxx::nontransaction each call
+/// commits by itself. A sleeping worker is woken by the commit. A key that names its queue (KeyOptions::queue) costs a
+/// further statement for each call, which makes the queue where it is missing.
+///
+/// By name and JSON text. Ids are in the order of `tasks`; no tasks, no ids, and no statement. Throws as
+/// Client::enqueue_many does for what is wrong with the tasks (InvalidInput, QueueFull), InvalidInput for a schema name
+/// that cannot be one, SchemaMismatch where the database has no such queue, libpqxx's exceptions, and what hooks throw.
+inline std::vector<TaskId> enqueue_many_in(pqxx::transaction_base& transaction, const std::vector<NewTask>& tasks,
+                                           const EnqueueInto& into = {}) {
+  if (tasks.empty()) return {};
+  const auto enqueue = [&](const std::vector<NewTask>& all) {
+    return detail::enqueue_all(transaction, all, into.schema);
+  };
+  return into.middleware.empty() ? enqueue(tasks) : detail::enqueue_within(into.middleware, tasks, nullptr, enqueue);
+}
+
+inline TaskId enqueue_in(pqxx::transaction_base& transaction, const NewTask& task, const EnqueueInto& into = {}) {
+  return enqueue_many_in(transaction, std::vector<NewTask>{task}, into).front();
 }
 
 /// The same by the task's key, as Client::enqueue.
 template <class Args, class Result>
 TaskId enqueue_in(pqxx::transaction_base& transaction, const Task<Args, Result>& task,
                   const std::type_identity_t<Args>& args, const EnqueueOptions& options = {},
-                  const std::string& schema = "dogged") {
-  return enqueue_in(transaction,
-                    NewTask{std::string{task.name()}, detail::args_to_json_text(task.name(), args), options}, schema);
+                  const EnqueueInto& into = {}) {
+  return enqueue_in(transaction, detail::new_task(task, args, options), into);
 }
 
 /// Many tasks of one kind, all or none; ids in the order of `args`.
 template <class Args, class Result>
 std::vector<TaskId> enqueue_many_in(pqxx::transaction_base& transaction, const Task<Args, Result>& task,
                                     const std::vector<Args>& args, const EnqueueOptions& options = {},
-                                    const std::string& schema = "dogged") {
+                                    const EnqueueInto& into = {}) {
   std::vector<NewTask> tasks;
   tasks.reserve(args.size());
-  for (const Args& one : args) {
-    tasks.push_back({std::string{task.name()}, detail::args_to_json_text(task.name(), one), options});
-  }
-  return enqueue_many_in(transaction, tasks, schema);
+  for (const Args& one : args) tasks.push_back(detail::new_task(task, one, options));
+  return enqueue_many_in(transaction, tasks, into);
 }
 
 }  // namespace dogged

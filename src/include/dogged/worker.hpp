@@ -9,27 +9,174 @@
 //   int main(int argc, char** argv) { return dogged::worker_main(argc, argv); }
 //
 // Build it with `dogged_add_worker(name SOURCES …)`: a linker drops registrations that stand in a static library.
+//
+// A program with a main loop of its own, such as a server, runs a dogged::Worker inside of it:
+//
+//   dogged::Worker worker{{.database_url = url, .queues = {{"webhooks", 20}}}};
+//   worker.start();
+//   serve_requests();
+//   worker.stop(30s);
 #pragma once
 
-#include <type_traits>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <spdlog/spdlog.h>
 
 #include <dogged/detail/registration.hpp>
 #include <dogged/exception_mapper.hpp>
+#include <dogged/middleware.hpp>
+#include <dogged/resolved_retry_config.hpp>
 #include <dogged/task.hpp>
 
 namespace dogged {
 
+/// Tasks and their handlers: those of TASK_REGISTER, or a list of a program's own.
+///
+///   dogged::Tasks tasks;
+///   tasks.add([&mailer](dogged::Context&, const Mail& mail) { mailer.send(mail); }, send_mail, {.queue = "mail"});
+///   dogged::Worker worker{options, tasks};
+///
+/// A value: copies are independent. Not thread-safe while add() runs.
+class Tasks {
+ public:
+  /// What TASK_REGISTER has declared in this program.
+  [[nodiscard]] static Tasks registered();
+
+  /// As TASK_REGISTER, with a handler that may have state; it is called by several threads at once, and must live as
+  /// long as the worker and as what it has given up (WorkerEnd::abandoned_threads). Texts in `options` must outlive the
+  /// construction of the worker, which throws InvalidInput for options that TASK_REGISTER would not compile.
+  template <class Handler, class Args, class Result>
+  Tasks& add(Handler handler, const Task<Args, Result>& task, const TaskOptions& options = {}) {
+    all_.push_back({std::string{task.name()}, options, detail::checked_handler(std::move(handler), task, options),
+                    task.queue(), task.version()});
+    return *this;
+  }
+
+  [[nodiscard]] const std::vector<detail::RegisteredTask>& all() const noexcept { return all_; }
+
+ private:
+  std::vector<detail::RegisteredTask> all_;
+};
+
+/// How a worker ended.
+struct WorkerEnd {
+  enum class Reason {
+    stopped,                     ///< it was asked to
+    too_many_abandoned_threads,  ///< more handlers than WorkerOptions::max_abandoned_threads ignore their stop tokens
+    failed,                      ///< `error` says why
+  };
+  Reason reason = Reason::stopped;
+  /// Of a worker that failed: InvalidInput where its name came into use by another, SchemaMismatch, …
+  std::exception_ptr error = {};
+  std::int64_t lease = 0;       ///< the last one that it had: workers.id; 0: none
+  std::size_t given_back = 0;   ///< claimed, not started: no attempt spent
+  std::size_t interrupted = 0;  ///< still ran at the end: no retry spent, run again elsewhere
+  std::size_t left_behind = 0;  ///< could not be given back or written: `running` until another worker rescues them
+  std::size_t abandoned_threads =
+      0;  ///< handlers that ignore their stop tokens and still run on threads of this process
+};
+
+struct WorkerOptions {
+  /// `postgresql://…` or `host=… dbname=…`; empty: libpq's PG* variables, and with worker_main the command line,
+  /// DATABASE_URL or the private server of `dogged dev up`.
+  std::string database_url = {};
+  /// The PostgreSQL schema that holds the queue: 1 to 48 of a-z 0-9 _, not beginning with a digit or pg_.
+  std::string schema = "dogged";
+  /// Shown by `dogged workers`, 1 to 128 bytes; no two workers that live share one. Empty: host:pid, and with a further
+  /// number from the second worker of a process on.
+  std::string name = {};
+  /// Concurrency by queue name, 1 to 1000. Empty: every queue that its tasks name, with default_concurrency.
+  std::map<std::string, int> queues = {};
+  int default_concurrency = 10;    ///< of each queue where `queues` is empty, 1 to 1000
+  bool create_queues = false;      ///< makes those of `queues` that neither exist nor are a task's; else an error
+  milliseconds heartbeat{5'000};   ///< how often the lease is renewed; 10 ms to 20 min
+  milliseconds lease{30'000};      ///< how long a renewal lasts; at least three heartbeats, at most 1 h
+  milliseconds grace{30'000};      ///< after a stop: how long what runs may go on; 0 to 24 h
+  milliseconds stop_grace{5'000};  ///< after its stop token was set: how long a handler may go on; 0 to 24 h
+  int max_abandoned_threads = 10;  ///< a worker that carries more ends; 0 to 10,000
+  /// How long the claimer waits at most without a notification; 10 ms to 10 min. Unset: 10 s, and 1 s with poll_only.
+  std::optional<milliseconds> poll_interval = {};
+  bool poll_only = false;  ///< no LISTEN and no session state: for a transaction pooler in between
+  /// A JSON file of retry settings by task, which count over what TASK_REGISTER says (docs/retry.md). Empty: none.
+  std::string retry_config = {};
+  /// The environment variables of retry settings, which count over both. An empty function: none.
+  Environment environment = process_environment;
+  /// Codes for what handlers throw, for tasks without TaskOptions::exceptions of their own.
+  ExceptionMapper exceptions = {};
+  /// Hooks around all handlers, the outermost first.
+  Middlewares middleware = {};
+  /// Null: spdlog's default logger, and with worker_main one that writes to stderr. Each message is one line there.
+  std::shared_ptr<spdlog::logger> log = {};
+  /// Called once when the worker has ended, asked to or not, by its thread: not the place to destroy it.
+  std::function<void(const WorkerEnd&)> on_end = {};
+  /// The lease of a worker whose place this one takes, as WorkerEnd::lease: it is ended at once, so that its tasks are
+  /// rescued, and start() waits for a database that is away instead of throwing.
+  std::optional<std::int64_t> previous_lease = {};
+};
+
+/// A worker inside of a program: no signals, no command line, no exit(). Several may live in one process; each has a
+/// connection and a thread for each of four services, and a thread for each task that runs at once.
+///
+/// A worker runs once: to run again, make another. Thread-safe.
+///
+/// What a process that embeds a worker must know:
+/// - It does not touch signal handlers. Its threads inherit the signal mask of the thread that calls start().
+/// - A handler that ignores its stop token is given up, and its thread runs on for as long as it likes; nothing of
+///   dogged is destroyed under it, but what else it uses is the program's to keep. See WorkerEnd::abandoned_threads.
+/// - A fork() must not use the worker in the child.
+class Worker {
+ public:
+  /// Connects to nothing yet. Throws InvalidInput (an option out of its range; no task, or one that is added twice; a
+  /// mistake in a task's options) and InvalidPolicy (a mistake in retry settings).
+  explicit Worker(WorkerOptions options, const Tasks& tasks = Tasks::registered());
+  /// As stop(), where it runs.
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  /// Connects, registers the worker, publishes what its tasks declare, and returns once it claims. Throws
+  /// ConnectionError, DatabaseError, SchemaMismatch, InvalidInput (the name is in use, a queue that does not exist; it
+  /// was started before), Error (threads could not be started).
+  void start();
+
+  /// Asks it to stop, now or as soon as it starts; returns at once. May be called from a signal handler and from a
+  /// task's handler.
+  void request_stop() noexcept;
+
+  /// Stops it in order and returns when it has ended: it claims no more, gives back what has not started, lets what
+  /// runs finish within `grace`, sets stop tokens, and records as interrupted what still runs after the stop grace.
+  /// Never call it from a handler or a hook, for which it waits. At once where it has ended or never started.
+  WorkerEnd stop();
+  /// The same with `time`, 0 to 24 h, for all that: stop tokens are set when only the stop grace is left of it. Writing
+  /// the last reports comes on top: milliseconds, and up to 15 s with a database that does not answer.
+  WorkerEnd stop(milliseconds time);
+
+  /// Returns when it has ended: after request_stop(), or by itself. Throws InvalidInput where it was never started.
+  WorkerEnd wait();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
 /// Runs a worker for every task that TASK_REGISTER declared in this program, until SIGTERM or SIGINT. Reads its
-/// settings from the command line and the environment; `--help` teaches them. Call it once, from main. `exceptions`
-/// gives codes to what handlers throw, for tasks without TaskOptions::exceptions of their own.
+/// settings from the command line and the environment; `--help` teaches them. `options` are what applies where those
+/// say nothing. Call it once, from main.
 ///
 /// Returns 0 after a shutdown on request, and otherwise what `dogged --help` lists under "Exit codes": 2 for a
 /// mistake on the command line or in a registration, 3 for a database that cannot be reached, 4 for a schema that is
 /// missing or does not fit, 5 for another error of the database, 1 for anything else. A handler that calls exit() ends
 /// the process at once, with 1 and without destructors, as a crash does.
-int worker_main(int argc, char** argv, const ExceptionMapper& exceptions = {});
+int worker_main(int argc, char** argv, WorkerOptions options = {});
 
 }  // namespace dogged
 
@@ -44,12 +191,24 @@ int worker_main(int argc, char** argv, const ExceptionMapper& exceptions = {});
   DOGGED_TASK_REGISTER_PASTED_(number, handler, task __VA_OPT__(, ) __VA_ARGS__)
 #define DOGGED_TASK_REGISTER_PASTED_(number, handler, task, ...) \
   DOGGED_TASK_REGISTER_IN_(dogged_registration_##number##_, handler, task __VA_OPT__(, ) __VA_ARGS__)
-#define DOGGED_TASK_REGISTER_IN_(scope, handler, task, ...)                           \
-  namespace {                                                                         \
-  namespace scope {                                                                   \
-  constexpr ::dogged::TaskOptions dogged_options_{__VA_ARGS__};                       \
-  static_assert(::dogged::detail::accept_options(dogged_options_));                   \
-  const ::dogged::detail::Registration dogged_entry_{handler, task, dogged_options_}; \
-  }                                                                                   \
-  }                                                                                   \
+// GCC refuses options in another order than TaskOptions has them. Clang would warn, and store them in their order.
+#ifdef __clang__
+#define DOGGED_ORDER_IS_AN_ERROR_BEGIN_ \
+  _Pragma("clang diagnostic push") _Pragma("clang diagnostic error \"-Wreorder-init-list\"")
+#define DOGGED_ORDER_IS_AN_ERROR_END_ _Pragma("clang diagnostic pop")
+#else
+#define DOGGED_ORDER_IS_AN_ERROR_BEGIN_
+#define DOGGED_ORDER_IS_AN_ERROR_END_
+#endif
+#define DOGGED_TASK_REGISTER_IN_(scope, handler, task, ...)                                                       \
+  DOGGED_ORDER_IS_AN_ERROR_BEGIN_                                                                                 \
+  namespace {                                                                                                     \
+  namespace scope {                                                                                               \
+  constexpr ::dogged::TaskOptions dogged_options_{__VA_ARGS__};                                                   \
+  static_assert(sizeof(*::dogged::detail::judge<::dogged::detail::find_option_mistake, dogged_options_>()) != 0); \
+  static_assert(sizeof(*::dogged::detail::judge<::dogged::detail::find_retry_mistake, dogged_options_>()) != 0);  \
+  const ::dogged::detail::Registration dogged_entry_{handler, task, dogged_options_};                             \
+  }                                                                                                               \
+  }                                                                                                               \
+  DOGGED_ORDER_IS_AN_ERROR_END_                                                                                   \
   static_assert(true, "a semicolon belongs after TASK_REGISTER(...)")

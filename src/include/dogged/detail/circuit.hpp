@@ -62,10 +62,10 @@ struct CircuitStep {
   CircuitDecision decision = {};
 };
 
-/// Probes that take all places and do not report for recovery_timeout after the last of them was let through no longer
-/// hold up others, who take their places. What they report later counts all the same, while it is half-open: calls may
-/// take longer than recovery_timeout. A `now_ms` before since_ms, from a clock that was set back, starts the wait
-/// again. Settings must be valid. Thread-safe: a function of its arguments.
+/// Probes may take all places and report nothing for recovery_timeout after the last of them was let through. Then
+/// other calls take their places. What the probes report later counts all the same while the circuit is half-open,
+/// because calls may take longer than recovery_timeout. A `now_ms` before since_ms, from a clock that was set back,
+/// starts the wait again. Settings must be valid. Thread-safe: a function of its arguments.
 [[nodiscard]] CircuitStep step(const Circuit& circuit, const CircuitBreakerSettings& settings, CircuitEvent event,
                                std::int64_t now_ms) noexcept;
 

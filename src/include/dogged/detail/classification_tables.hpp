@@ -1,4 +1,4 @@
-// Every error that dogged knows by itself, what it says about trying again, and who says so: one table a source. The
+// Every error that dogged knows by itself, its advice on trying again, and its source. Each source has a table. The
 // lists of <dogged/code_sets.hpp> and the functions of <dogged/classification.hpp> are made of these rows.
 //
 // A row's error code is made of the source's name or number: HTTP_503, PG_40001, CURL_23, ERRNO_EAGAIN,
@@ -40,7 +40,7 @@ struct CodeRow {
 struct CodeTable {
   CodeSource source;
   std::string_view prefix;  ///< of the codes that are made of what the table does not list
-  std::string_view url;     ///< who says so, for rows that name nobody else
+  std::string_view url;     ///< the source of rows that name no other
   std::span<const CodeRow> rows;
 };
 
@@ -316,7 +316,7 @@ inline constexpr std::string_view aws_sqs =
     "https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_ChangeMessageVisibility.html";
 inline constexpr std::string_view aws_s3 = "https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html";
 
-/// What a row names nobody else for is in the lists by which the AWS SDKs retry.
+/// Rows that name no other source are in the lists by which the AWS SDKs retry.
 inline constexpr CodeRow aws_rows[] = {
     {"RequestTimeout", "AWS_REQUEST_TIMEOUT", transient, "the request was not read in time"},
     {"RequestTimeoutException", "AWS_REQUEST_TIMEOUT_EXCEPTION", transient, "the request was not read in time"},
@@ -419,7 +419,7 @@ inline constexpr std::string_view mongodb_transactions =
 inline constexpr std::string_view mongodb_overload =
     "https://github.com/mongodb/specifications/blob/master/source/client-backpressure/client-backpressure.md";
 
-/// Rows without a number are error labels. What a row names nobody else for is a retryable error of the specification.
+/// Rows without a number are error labels. Rows that name no other source are retryable errors of the specification.
 inline constexpr CodeRow mongodb_rows[] = {
     {"RetryableWriteError", "MONGODB_RETRYABLE_WRITE_ERROR", transient, "labelled RetryableWriteError"},
     {"TransientTransactionError", "MONGODB_TRANSIENT_TRANSACTION_ERROR", transient,

@@ -37,6 +37,24 @@ struct Unstorable {
   return token;
 }
 
+/// What is wrong with a document, in words that quote no value of it: viewers read them, and must not see values.
+struct JsonMistake {
+  std::string pointer;  ///< of the value that does not fit, as far as it is known; "" is the whole document
+  std::string reason;
+};
+
+/// From the id and the text of an exception of nlohmann_json, such as 302 and "[json.exception.type_error.302] (/url)
+/// type must be string, but is number". The pointer is there when JSON_DIAGNOSTICS is on, as the target dogged::worker
+/// sets it; a missing key is named either way.
+[[nodiscard]] JsonMistake describe_json_error(int id, std::string_view what);
+
+/// Keys, and pointers made of them, are shown up to here: they may be as long as they like.
+inline constexpr std::size_t max_shown_key_bytes = 256;
+[[nodiscard]] std::string cut_for_message(std::string_view text);
+
+/// How long JSON text is when PostgreSQL has written it out again: 1e308 comes as 5 characters and goes as 309.
+[[nodiscard]] std::size_t bytes_as_jsonb(std::string_view json_text);
+
 /// Deeper documents would overflow the stack of recursive code, here and in PostgreSQL.
 inline constexpr int max_json_depth = 500;
 
@@ -73,8 +91,8 @@ template <class Json>
 
 [[nodiscard]] inline std::string storable_json_text(const std::string& what, const nlohmann::json& json) {
   if (auto found = find_unstorable(json)) {
-    throw std::invalid_argument(what + ": " + (found->pointer.empty() ? "the value" : found->pointer) + " " +
-                                found->reason);
+    throw std::invalid_argument(what + ": " + (found->pointer.empty() ? "the value" : cut_for_message(found->pointer)) +
+                                " " + found->reason);
   }
   return json.dump();
 }
@@ -89,7 +107,7 @@ template <class T>
       return storable_json_text(what, nlohmann::json(value));
     }
   } catch (const nlohmann::json::exception& error) {
-    throw std::invalid_argument(what + " cannot become JSON: " + error.what());
+    throw std::invalid_argument(what + " cannot become JSON: " + describe_json_error(error.id, error.what()).reason);
   }
 }
 
@@ -103,19 +121,19 @@ template <class Args>
 }
 
 inline constexpr std::size_t max_details_bytes = 65536;
-inline constexpr std::size_t max_shown_pointer_bytes = 1000;  // keys may be as long as they like
 
 /// JSON text of an error's details. Never throws over their content: losing the error would be worse.
 template <class Json>
 [[nodiscard]] std::string details_to_json_text(const Json& details) {
   const auto text_of = [](const Json& given) { return given.dump(-1, ' ', false, Json::error_handler_t::replace); };
   if (auto found = find_unstorable(details)) {
-    const std::string where = found->pointer.substr(0, max_shown_pointer_bytes);
+    const std::string where = cut_for_message(found->pointer);
     return text_of({{"unstorable", (where.empty() ? "the value" : where) + " " + found->reason}});
   }
   std::string text = text_of(details);
-  if (text.size() <= max_details_bytes) return text;
-  return text_of({{"unstorable", "has " + std::to_string(text.size()) + " bytes; the limit is 65536"}});
+  const std::size_t bytes = bytes_as_jsonb(text);
+  if (bytes <= max_details_bytes) return text;
+  return text_of({{"unstorable", "has " + std::to_string(bytes) + " bytes; the limit is 65536"}});
 }
 
 }  // namespace dogged::detail

@@ -4,6 +4,16 @@
 #include <cstddef>
 #include <string_view>
 
+// On a constructor whose argument breaks a rule: has Clang say so in the first line, where the argument is a constant.
+// (GCC's first line names the function that the constructor calls.)
+#ifdef __clang__
+#define DOGGED_REFUSE_IF_(condition, sentence)                                          \
+  _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wgcc-compat\"") \
+      __attribute__((diagnose_if(condition, sentence, "error"))) _Pragma("clang diagnostic pop")
+#else
+#define DOGGED_REFUSE_IF_(condition, sentence)
+#endif
+
 namespace dogged {
 
 namespace limits {

@@ -1,5 +1,5 @@
-// The limits of retry policies, one list for compile time and run time: TASK_REGISTER asks accept_policy, and
-// require_valid makes InvalidPolicy's message of the same PolicyMistake.
+// The limits of retry policies, one list for compile time and run time: TASK_REGISTER has the compiler name a
+// PolicyMistake, and require_valid makes InvalidPolicy's message of it.
 #pragma once
 
 #include <cstddef>
@@ -14,20 +14,22 @@
 namespace dogged {
 
 namespace mistake {
-// Not constexpr and never defined: the compiler's complaint about the call is the message.
-bool fixed_needs_intervals_or_interval_with_max_retries();
-bool fixed_takes_either_intervals_or_interval_with_max_retries_not_both();
-bool intervals_has_more_than_20_entries();
-bool an_entry_of_intervals_is_not_between_1ms_and_24h();
-bool interval_is_not_between_1ms_and_24h();
-bool base_is_not_between_1ms_and_24h();
-bool multiplier_is_not_between_1_and_100();
-bool initial_is_not_between_1ms_and_24h();
-bool increment_is_not_between_0_and_24h();
-bool max_retries_is_not_between_1_and_20();
-bool max_delay_is_not_between_1ms_and_24h();
-bool jitter_proportion_is_not_above_0_and_up_to_1();
-bool jitter_amount_is_not_between_1ms_and_24h();
+/// The rules of policies. Their names are what the compiler says, see detail/refused.hpp.
+enum class Policy {
+  fixed_needs_intervals_or_interval_with_max_retries,
+  fixed_takes_either_intervals_or_interval_with_max_retries_not_both,
+  intervals_has_more_than_20_entries,
+  an_entry_of_intervals_is_not_between_1ms_and_24h,
+  interval_is_not_between_1ms_and_24h,
+  base_is_not_between_1ms_and_24h,
+  multiplier_is_not_between_1_and_100,
+  initial_is_not_between_1ms_and_24h,
+  increment_is_not_between_0_and_24h,
+  max_retries_is_not_between_1_and_20,
+  max_delay_is_not_between_1ms_and_24h,
+  jitter_proportion_is_not_above_0_and_up_to_1,
+  jitter_amount_is_not_between_1ms_and_24h,
+};
 }  // namespace mistake
 
 namespace detail {
@@ -35,30 +37,16 @@ namespace detail {
 static_assert(limits::max_retries == 20 && limits::min_delay == milliseconds{1} &&
                   limits::max_delay == std::chrono::hours{24} && limits::min_multiplier == 1.0 &&
                   limits::max_multiplier == 100.0,
-              "the names in dogged::mistake and the texts in src/retry/policy.cpp say these limits");
+              "the names in mistake::Policy and the texts in src/retry/policy.cpp say these limits");
 
-enum class PolicyRule {
-  fixed_has_no_form,
-  fixed_has_both_forms,
-  intervals_size,
-  intervals_entry,
-  interval,
-  base,
-  multiplier,
-  initial,
-  increment,
-  max_retries,
-  max_delay,
-  jitter_proportion,
-  jitter_amount,
-};
+using PolicyRule = mistake::Policy;
 
 /// A field that breaks a rule, and the value that it has.
 struct PolicyMistake {
   PolicyRule rule;
   std::string_view field;
-  std::variant<std::int64_t, double, milliseconds> value;
-  std::size_t index = 0;  ///< of the entry, where the rule is intervals_entry
+  std::variant<std::monostate, std::int64_t, double, milliseconds> value;  ///< nothing where it is not one value
+  std::size_t index = 0;  ///< of the entry, where the rule is of an entry of intervals
 };
 
 using MaybeMistake = std::optional<PolicyMistake>;
@@ -83,26 +71,26 @@ constexpr MaybeMistake check_delay(PolicyRule rule, std::string_view field, mill
 
 constexpr MaybeMistake check_max_retries(std::int64_t max_retries) {
   if (max_retries >= 1 && max_retries <= limits::max_retries) return std::nullopt;
-  return PolicyMistake{PolicyRule::max_retries, "max_retries", max_retries};
+  return PolicyMistake{PolicyRule::max_retries_is_not_between_1_and_20, "max_retries", max_retries};
 }
 
 constexpr MaybeMistake check_multiplier(double multiplier) {
   if (is_within(multiplier, limits::min_multiplier, limits::max_multiplier)) return std::nullopt;
-  return PolicyMistake{PolicyRule::multiplier, "multiplier", multiplier};
+  return PolicyMistake{PolicyRule::multiplier_is_not_between_1_and_100, "multiplier", multiplier};
 }
 
 constexpr MaybeMistake check_increment(milliseconds increment) {
   if (increment == milliseconds{0}) return std::nullopt;
-  return check_delay(PolicyRule::increment, "increment", increment);
+  return check_delay(PolicyRule::increment_is_not_between_0_and_24h, "increment", increment);
 }
 
 constexpr MaybeMistake check_jitter(const Jitter& jitter) {
   if (jitter.kind() == Jitter::Kind::absolute) {
-    return check_delay(PolicyRule::jitter_amount, "jitter", jitter.amount());
+    return check_delay(PolicyRule::jitter_amount_is_not_between_1ms_and_24h, "jitter", jitter.amount());
   }
   if (jitter.kind() == Jitter::Kind::proportional) {
     if (!is_within(jitter.proportion(), 0.0, 1.0) || jitter.proportion() == 0.0) {
-      return PolicyMistake{PolicyRule::jitter_proportion, "jitter", jitter.proportion()};
+      return PolicyMistake{PolicyRule::jitter_proportion_is_not_above_0_and_up_to_1, "jitter", jitter.proportion()};
     }
   }
   return std::nullopt;
@@ -110,10 +98,12 @@ constexpr MaybeMistake check_jitter(const Jitter& jitter) {
 
 constexpr MaybeMistake check_intervals(const Intervals& intervals) {
   if (intervals.size() > static_cast<std::size_t>(limits::max_retries)) {
-    return PolicyMistake{PolicyRule::intervals_size, "intervals", static_cast<std::int64_t>(intervals.size())};
+    return PolicyMistake{PolicyRule::intervals_has_more_than_20_entries, "intervals",
+                         static_cast<std::int64_t>(intervals.size())};
   }
   for (std::size_t i = 0; i < intervals.size(); ++i) {
-    if (auto mistake = check_delay(PolicyRule::intervals_entry, "intervals", intervals[i])) {
+    if (auto mistake =
+            check_delay(PolicyRule::an_entry_of_intervals_is_not_between_1ms_and_24h, "intervals", intervals[i])) {
       mistake->index = i;
       return mistake;
     }
@@ -125,31 +115,33 @@ constexpr MaybeMistake check_form(const Fixed& policy) {
   const bool has_list = !policy.intervals.empty();
   const bool has_one = policy.interval != milliseconds{0} || policy.max_retries != 0;
   if (has_list && has_one) {
-    return PolicyMistake{PolicyRule::fixed_has_both_forms, "intervals", std::int64_t{0}};
+    return PolicyMistake{
+        PolicyRule::fixed_takes_either_intervals_or_interval_with_max_retries_not_both, "intervals", {}};
   }
   if (has_list) return check_intervals(policy.intervals);
   if (has_one) {
-    return first_of(
-        {check_delay(PolicyRule::interval, "interval", policy.interval), check_max_retries(policy.max_retries)});
+    return first_of({check_delay(PolicyRule::interval_is_not_between_1ms_and_24h, "interval", policy.interval),
+                     check_max_retries(policy.max_retries)});
   }
-  return PolicyMistake{PolicyRule::fixed_has_no_form, "intervals", std::int64_t{0}};
+  return PolicyMistake{PolicyRule::fixed_needs_intervals_or_interval_with_max_retries, "intervals", {}};
 }
 
 constexpr MaybeMistake check_form(const Exponential& policy) {
-  return first_of({check_delay(PolicyRule::base, "base", policy.base), check_multiplier(policy.multiplier),
-                   check_max_retries(policy.max_retries)});
+  return first_of({check_delay(PolicyRule::base_is_not_between_1ms_and_24h, "base", policy.base),
+                   check_multiplier(policy.multiplier), check_max_retries(policy.max_retries)});
 }
 
 constexpr MaybeMistake check_form(const Linear& policy) {
-  return first_of({check_delay(PolicyRule::initial, "initial", policy.initial), check_increment(policy.increment),
-                   check_max_retries(policy.max_retries)});
+  return first_of({check_delay(PolicyRule::initial_is_not_between_1ms_and_24h, "initial", policy.initial),
+                   check_increment(policy.increment), check_max_retries(policy.max_retries)});
 }
 
 constexpr MaybeMistake find_mistake_in(const NoRetry&) { return std::nullopt; }
 
 template <class Policy>
 constexpr MaybeMistake find_mistake_in(const Policy& policy) {
-  return first_of({check_form(policy), check_delay(PolicyRule::max_delay, "max_delay", policy.max_delay),
+  return first_of({check_form(policy),
+                   check_delay(PolicyRule::max_delay_is_not_between_1ms_and_24h, "max_delay", policy.max_delay),
                    check_jitter(policy.jitter)});
 }
 
@@ -157,41 +149,6 @@ constexpr MaybeMistake find_mistake_in(const Policy& policy) {
 /// it.
 constexpr MaybeMistake find_mistake(const RetryPolicy& policy) {
   return std::visit([](const auto& chosen) { return find_mistake_in(chosen); }, policy);
-}
-
-/// True, or not a constant expression: the call that makes it none is named after the mistake.
-constexpr bool accept_policy(const RetryPolicy& policy) {
-  const MaybeMistake found = find_mistake(policy);
-  if (!found) return true;
-  switch (found->rule) {
-    case PolicyRule::fixed_has_no_form:
-      return mistake::fixed_needs_intervals_or_interval_with_max_retries();
-    case PolicyRule::fixed_has_both_forms:
-      return mistake::fixed_takes_either_intervals_or_interval_with_max_retries_not_both();
-    case PolicyRule::intervals_size:
-      return mistake::intervals_has_more_than_20_entries();
-    case PolicyRule::intervals_entry:
-      return mistake::an_entry_of_intervals_is_not_between_1ms_and_24h();
-    case PolicyRule::interval:
-      return mistake::interval_is_not_between_1ms_and_24h();
-    case PolicyRule::base:
-      return mistake::base_is_not_between_1ms_and_24h();
-    case PolicyRule::multiplier:
-      return mistake::multiplier_is_not_between_1_and_100();
-    case PolicyRule::initial:
-      return mistake::initial_is_not_between_1ms_and_24h();
-    case PolicyRule::increment:
-      return mistake::increment_is_not_between_0_and_24h();
-    case PolicyRule::max_retries:
-      return mistake::max_retries_is_not_between_1_and_20();
-    case PolicyRule::max_delay:
-      return mistake::max_delay_is_not_between_1ms_and_24h();
-    case PolicyRule::jitter_proportion:
-      return mistake::jitter_proportion_is_not_above_0_and_up_to_1();
-    case PolicyRule::jitter_amount:
-      return mistake::jitter_amount_is_not_between_1ms_and_24h();
-  }
-  return false;
 }
 
 }  // namespace detail

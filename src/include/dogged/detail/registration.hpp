@@ -3,102 +3,148 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <new>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include <dogged/detail/json_text.hpp>
 #include <dogged/detail/policy_rules.hpp>
+#include <dogged/detail/refused.hpp>
 #include <dogged/task.hpp>
 
 namespace dogged {
 
 namespace mistake {
-// Not constexpr and never defined: the compiler's complaint about the call is the message.
-bool queue_is_not_1_to_128_of_letters_digits_dot_underscore_colon_slash_dash();
-bool auto_retry_for_has_more_than_64_codes();
-bool auto_retry_for_has_a_code_that_is_not_UPPER_SNAKE_of_1_to_64_bytes();
-bool timeout_is_not_between_1ms_and_24h();
-bool max_losses_is_not_between_1_and_100();
-bool circuit_is_not_1_to_128_of_letters_digits_dot_underscore_colon_slash_dash();
-bool circuit_settings_are_given_without_circuit();
-bool circuit_settings_have_a_threshold_that_is_not_between_1_and_1000();
-bool circuit_settings_have_a_recovery_timeout_that_is_not_between_1ms_and_24h();
-bool redact_has_more_than_16_json_pointers();
-bool redact_has_a_text_that_is_no_json_pointer_of_at_most_256_bytes_beginning_with_a_slash();
+/// The rules of TaskOptions. Their names are what the compiler says, see detail/refused.hpp.
+enum class Option {
+  queue_is_not_1_to_128_of_letters_digits_dot_underscore_colon_slash_dash,
+  auto_retry_for_has_more_than_64_codes,
+  auto_retry_for_has_a_code_that_is_not_UPPER_SNAKE_of_1_to_64_bytes,
+  timeout_is_not_between_1ms_and_24h,
+  max_losses_is_not_between_1_and_100,
+  circuit_is_not_1_to_128_of_letters_digits_dot_underscore_colon_slash_dash,
+  circuit_settings_are_given_without_circuit,
+  circuit_settings_failure_threshold_is_not_between_1_and_1000,
+  circuit_settings_recovery_timeout_is_not_between_1ms_and_24h,
+  circuit_settings_success_threshold_is_not_between_1_and_1000,
+  redact_has_more_than_16_json_pointers,
+  redact_has_a_text_that_is_no_json_pointer_of_at_most_256_bytes_beginning_with_a_slash,
+};
 }  // namespace mistake
 
 namespace detail {
 
 inline constexpr milliseconds max_timeout = std::chrono::hours{24};
 
+/// An option that breaks a rule, and the value that it has.
+struct OptionMistake {
+  mistake::Option rule;
+  std::variant<std::monostate, std::string_view, std::int64_t, milliseconds> value = {};
+};
+
+using MaybeOptionMistake = std::optional<OptionMistake>;
+
+constexpr MaybeOptionMistake check_threshold(mistake::Option rule, int threshold) {
+  if (threshold >= 1 && threshold <= limits::max_breaker_threshold) return std::nullopt;
+  return OptionMistake{rule, std::int64_t{threshold}};
+}
+
 /// As require_valid(CircuitBreakerSettings), for the compiler.
-constexpr bool accept_circuit(const TaskOptions& options) {
+constexpr MaybeOptionMistake check_circuit(const TaskOptions& options) {
+  using enum mistake::Option;
   const CircuitBreakerSettings& settings = options.circuit_settings;
   if (options.circuit.empty()) {
-    return settings == CircuitBreakerSettings{} || mistake::circuit_settings_are_given_without_circuit();
+    if (settings == CircuitBreakerSettings{}) return std::nullopt;
+    return OptionMistake{circuit_settings_are_given_without_circuit};
   }
   if (!is_valid_name(options.circuit)) {
-    return mistake::circuit_is_not_1_to_128_of_letters_digits_dot_underscore_colon_slash_dash();
+    return OptionMistake{circuit_is_not_1_to_128_of_letters_digits_dot_underscore_colon_slash_dash, options.circuit};
   }
-  for (const int threshold : {settings.failure_threshold, settings.success_threshold}) {
-    if (threshold < 1 || threshold > limits::max_breaker_threshold) {
-      return mistake::circuit_settings_have_a_threshold_that_is_not_between_1_and_1000();
-    }
+  if (auto mistake =
+          check_threshold(circuit_settings_failure_threshold_is_not_between_1_and_1000, settings.failure_threshold)) {
+    return mistake;
   }
   if (settings.recovery_timeout < limits::min_delay || settings.recovery_timeout > limits::max_delay) {
-    return mistake::circuit_settings_have_a_recovery_timeout_that_is_not_between_1ms_and_24h();
+    return OptionMistake{circuit_settings_recovery_timeout_is_not_between_1ms_and_24h, settings.recovery_timeout};
   }
-  return true;
+  return check_threshold(circuit_settings_success_threshold_is_not_between_1_and_1000, settings.success_threshold);
 }
 
-constexpr bool accept_redact(const JsonPointers& redact) {
-  if (redact.size() > JsonPointers::max_size) return mistake::redact_has_more_than_16_json_pointers();
+constexpr MaybeOptionMistake check_codes(const ErrorCodes& codes) {
+  using enum mistake::Option;
+  if (codes.size() > ErrorCodes::max_size) {
+    return OptionMistake{auto_retry_for_has_more_than_64_codes, static_cast<std::int64_t>(codes.size())};
+  }
+  for (std::string_view code : codes) {
+    if (code != codes::any && !is_valid_error_code(code)) {
+      return OptionMistake{auto_retry_for_has_a_code_that_is_not_UPPER_SNAKE_of_1_to_64_bytes, code};
+    }
+  }
+  return std::nullopt;
+}
+
+constexpr MaybeOptionMistake check_redact(const JsonPointers& redact) {
+  using enum mistake::Option;
+  if (redact.size() > JsonPointers::max_size) {
+    return OptionMistake{redact_has_more_than_16_json_pointers, static_cast<std::int64_t>(redact.size())};
+  }
   for (std::string_view pointer : redact) {
     if (!is_valid_json_pointer(pointer)) {
-      return mistake::redact_has_a_text_that_is_no_json_pointer_of_at_most_256_bytes_beginning_with_a_slash();
+      return OptionMistake{redact_has_a_text_that_is_no_json_pointer_of_at_most_256_bytes_beginning_with_a_slash,
+                           pointer};
     }
   }
-  return true;
+  return std::nullopt;
 }
 
-/// True, or not a constant expression: the call that makes it none is named after the mistake.
-constexpr bool accept_options(const TaskOptions& options) {
-  if (!is_valid_name(options.queue)) {
-    return mistake::queue_is_not_1_to_128_of_letters_digits_dot_underscore_colon_slash_dash();
+/// The first option that breaks a rule, besides `retry`.
+constexpr MaybeOptionMistake find_option_mistake(const TaskOptions& options) {
+  using enum mistake::Option;
+  if (options.queue && !is_valid_name(*options.queue)) {
+    return OptionMistake{queue_is_not_1_to_128_of_letters_digits_dot_underscore_colon_slash_dash, *options.queue};
   }
-  if (options.auto_retry_for.size() > ErrorCodes::max_size) {
-    return mistake::auto_retry_for_has_more_than_64_codes();
-  }
-  for (std::string_view code : options.auto_retry_for) {
-    if (code != codes::any && !is_valid_error_code(code)) {
-      return mistake::auto_retry_for_has_a_code_that_is_not_UPPER_SNAKE_of_1_to_64_bytes();
-    }
-  }
+  if (auto mistake = check_codes(options.auto_retry_for)) return mistake;
   if (options.timeout < milliseconds{0} || options.timeout > max_timeout) {
-    return mistake::timeout_is_not_between_1ms_and_24h();
+    return OptionMistake{timeout_is_not_between_1ms_and_24h, options.timeout};
   }
   if (options.max_losses < 1 || options.max_losses > 100) {
-    return mistake::max_losses_is_not_between_1_and_100();
+    return OptionMistake{max_losses_is_not_between_1_and_100, std::int64_t{options.max_losses}};
   }
-  return accept_circuit(options) && accept_redact(options.redact) && accept_policy(options.retry);
+  if (auto mistake = check_circuit(options)) return mistake;
+  return check_redact(options.redact);
 }
 
-/// The args are not what the handler's payload type takes. `pointer` is the JSON pointer of the value that does not
-/// fit, as far as it is known ("" is the whole document).
+constexpr MaybeMistake find_retry_mistake(const TaskOptions& options) { return find_mistake(options.retry); }
+
+/// The args are not what the handler's payload type takes.
 class InvalidArgs : public std::runtime_error {
  public:
-  InvalidArgs(std::string pointer, const std::string& message)
-      : std::runtime_error(message), pointer_(std::move(pointer)) {}
-  [[nodiscard]] const std::string& pointer() const noexcept { return pointer_; }
+  explicit InvalidArgs(JsonMistake mistake)
+      : std::runtime_error(text_of(mistake.pointer, mistake.reason)), mistake_(std::move(mistake)) {}
+  /// What a from_json of the program's own says.
+  explicit InvalidArgs(const std::string& message) : std::runtime_error(message) {}
+
+  [[nodiscard]] const std::string& pointer() const noexcept { return mistake_.pointer; }
+  /// what(), with `pointer` in place of pointer().
+  [[nodiscard]] std::string message_at(std::string_view pointer) const {
+    return mistake_.reason.empty() ? what() : text_of(pointer, mistake_.reason);
+  }
 
  private:
-  std::string pointer_;
+  static std::string text_of(std::string_view pointer, const std::string& reason) {
+    return "the args do not fit at " + (pointer.empty() ? "their top" : cut_for_message(pointer)) + ": " + reason;
+  }
+
+  JsonMistake mistake_;
 };
 
 /// The handler ended well, but what it returned cannot be stored as JSON.
@@ -107,33 +153,45 @@ class InvalidResult : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// From nlohmann_json's "[json.exception.type_error.302] (/url) type must be string, but is number". The pointer is
-/// there when JSON_DIAGNOSTICS is on, as the target dogged::worker sets it; a missing key is named either way.
-InvalidArgs describe_invalid_args(std::string_view what);
+/// Args as they stand in the database.
+struct StoredArgs {
+  StoredArgs(const std::string& text, int of_version = 0) : json(text), version(of_version) {}
+
+  const std::string& json;
+  int version;  ///< 0: that of the key
+};
+
+/// KeyOptions::version, and TaskOptions::upgrade.
+struct ArgsVersion {
+  int number = 1;
+  nlohmann::json (*upgrade)(nlohmann::json args, int version) = nullptr;
+};
 
 template <class Args>
-[[nodiscard]] Args parse_args(const std::string& args_json) {
+[[nodiscard]] Args parse_args(const StoredArgs& args, const ArgsVersion& of_key = {}) {
   try {
-    const nlohmann::json json = nlohmann::json::parse(args_json);
+    nlohmann::json json = nlohmann::json::parse(args.json);
+    const bool is_older = args.version != 0 && args.version < of_key.number;
+    if (is_older && of_key.upgrade != nullptr) json = of_key.upgrade(std::move(json), args.version);
     return json.get<Args>();
   } catch (const nlohmann::json::exception& error) {
-    throw describe_invalid_args(error.what());
+    throw InvalidArgs(describe_json_error(error.id, error.what()));
   } catch (const TaskError&) {
     throw;
   } catch (const std::bad_alloc&) {
     throw;                                 // not the args' fault: another attempt may have the memory
   } catch (const std::exception& error) {  // a from_json that checks more than types
-    throw InvalidArgs("", error.what());
+    throw InvalidArgs(std::string{error.what()});
   }
 }
 
 /// Runs the handler on args as JSON text; gives the result as JSON text, empty for void.
-using ErasedHandler = std::function<std::string(Context&, const std::string& args_json)>;
+using ErasedHandler = std::function<std::string(Context&, const StoredArgs&)>;
 
 template <class Args, class Result, class Handler>
-[[nodiscard]] ErasedHandler erase_handler(Handler handler) {
-  return [handler](Context& context, const std::string& args_json) -> std::string {
-    const Args args = parse_args<Args>(args_json);
+[[nodiscard]] ErasedHandler erase_handler(Handler handler, ArgsVersion of_key = {}) {
+  return [handler, of_key](Context& context, const StoredArgs& stored) -> std::string {
+    const Args args = parse_args<Args>(stored, of_key);
     if constexpr (std::is_void_v<Result>) {
       handler(context, args);
       return {};
@@ -152,34 +210,54 @@ struct RegisteredTask {
   std::string name;
   TaskOptions options;
   ErasedHandler run;
+  std::optional<std::string_view> key_queue = {};  ///< KeyOptions::queue
+  int args_version = 1;                            ///< KeyOptions::version
+
+  /// Where it goes unless an enqueue says otherwise.
+  [[nodiscard]] std::string_view queue() const { return options.queue.value_or(key_queue.value_or("default")); }
 };
 
 /// Every registration of this program so far, in the order of static initialisation.
 [[nodiscard]] const std::vector<RegisteredTask>& registered_tasks() noexcept;
 /// Appends; never throws (out of memory before main is reported by registration_failed()).
-void append_registration(std::string_view name, const TaskOptions& options, ErasedHandler run) noexcept;
+void append_registration(std::string_view name, std::optional<std::string_view> key_queue, const TaskOptions& options,
+                         ErasedHandler run, int args_version) noexcept;
 [[nodiscard]] bool registration_failed() noexcept;
+
+/// Refuses, by the compiler, a handler that does not fit the task.
+template <class Handler, class Args, class Result>
+[[nodiscard]] ErasedHandler checked_handler(Handler handler, const Task<Args, Result>& task,
+                                            const TaskOptions& options) {
+  constexpr bool takes_args = std::is_invocable_v<Handler&, Context&, const Args&>;
+  static_assert(takes_args,
+                "dogged: the handler must be callable as handler(dogged::Context&, const Args&), Args being the "
+                "args type of its dogged::Task");
+  if constexpr (takes_args) {
+    using Returned = std::invoke_result_t<Handler&, Context&, const Args&>;
+    constexpr bool gives_result = std::is_void_v<Result>
+                                      ? std::is_void_v<Returned>
+                                      : !std::is_void_v<Returned> && std::is_convertible_v<Returned, Result>;
+    static_assert(gives_result,
+                  "dogged: the handler's return type must be the result type of its dogged::Task (void if it has "
+                  "none)");
+    if constexpr (gives_result)
+      return erase_handler<Args, Result>(std::move(handler), {task.version(), options.upgrade});
+  }
+  return {};
+}
 
 class Registration {
  public:
   template <class Handler, class Args, class Result>
   Registration(Handler handler, const Task<Args, Result>& task, const TaskOptions& options) noexcept {
-    constexpr bool takes_args = std::is_invocable_v<Handler&, Context&, const Args&>;
-    static_assert(takes_args,
-                  "dogged: the handler must be callable as handler(dogged::Context&, const Args&), Args being the "
-                  "args type of its dogged::Task");
-    if constexpr (takes_args) {
-      using Returned = std::invoke_result_t<Handler&, Context&, const Args&>;
-      constexpr bool gives_result = std::is_void_v<Result>
-                                        ? std::is_void_v<Returned>
-                                        : !std::is_void_v<Returned> && std::is_convertible_v<Returned, Result>;
-      static_assert(gives_result,
-                    "dogged: the handler's return type must be the result type of its dogged::Task (void if it has "
-                    "none)");
-      if constexpr (gives_result) {
-        append_registration(task.name(), options, erase_handler<Args, Result>(std::move(handler)));
-      }
-    }
+    append_registration(task.name(), task.queue(), options, checked_handler(std::move(handler), task, options),
+                        task.version());
+  }
+
+  template <class Handler, class Other>
+  Registration(const Handler&, const Other&, const TaskOptions&) noexcept {
+    static_assert(std::is_void_v<Other>,
+                  "dogged: TASK_REGISTER takes a handler, then the dogged::Task that it handles, then options");
   }
 };
 

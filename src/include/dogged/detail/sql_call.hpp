@@ -23,6 +23,9 @@ struct SqlCall {
 /// Client::enqueue_many refuses without asking the database, and for the name of a schema that cannot be one.
 [[nodiscard]] SqlCall enqueue_call(const std::vector<NewTask>& tasks, const std::string& schema);
 
+/// Make the queues that the keys of `tasks` name, each once; to be run before enqueue_call.
+[[nodiscard]] std::vector<SqlCall> prepare_calls(const std::vector<NewTask>& tasks, const std::string& schema);
+
 /// Ends an attempt as succeeded; an empty `result_json` is no result. Throws TaskError with INVALID_RESULT for a result
 /// that is too long.
 [[nodiscard]] SqlCall completion_call(const Context::Completion& completion, const std::string& result_json);

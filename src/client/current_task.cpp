@@ -1,0 +1,18 @@
+// See current_task.hpp.
+#include "client/current_task.hpp"
+
+#include <utility>
+
+namespace dogged::detail {
+namespace {
+
+thread_local CurrentTask task_of_thread;
+
+}  // namespace
+
+CurrentTask current_task() noexcept { return task_of_thread; }
+
+CurrentTaskScope::CurrentTaskScope(CurrentTask task) noexcept : outer_(std::exchange(task_of_thread, task)) {}
+CurrentTaskScope::~CurrentTaskScope() { task_of_thread = outer_; }
+
+}  // namespace dogged::detail

@@ -1,0 +1,30 @@
+// The task whose handler runs on this thread: what is enqueued here has it for a parent.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <dogged/task.hpp>
+
+namespace dogged::detail {
+
+struct CurrentTask {
+  TaskId id = 0;                  ///< 0: no handler runs on this thread
+  std::string_view installation;  ///< of the task: dogged.settings.installation
+};
+
+[[nodiscard]] CurrentTask current_task() noexcept;
+
+/// While it lives, `task` is the current one of its thread. What `task.installation` names must outlive it.
+class CurrentTaskScope {
+ public:
+  explicit CurrentTaskScope(CurrentTask task) noexcept;
+  ~CurrentTaskScope();
+  CurrentTaskScope(const CurrentTaskScope&) = delete;
+  CurrentTaskScope& operator=(const CurrentTaskScope&) = delete;
+
+ private:
+  const CurrentTask outer_;
+};
+
+}  // namespace dogged::detail

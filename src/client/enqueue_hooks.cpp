@@ -1,0 +1,55 @@
+// The hooks around an enqueue: EnqueueMiddleware.
+#include <cstddef>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <spdlog/spdlog.h>
+
+#include <dogged/client.hpp>
+
+namespace dogged::detail {
+namespace {
+
+template <class Hook>
+void call_hook(spdlog::logger& log, std::string_view name, const Hook& hook) {
+  try {
+    hook();
+  } catch (const std::exception& error) {
+    log.error("an EnqueueMiddleware's {} has thrown, which changes nothing: {}", name, error.what());
+  } catch (...) {
+    log.error("an EnqueueMiddleware's {} has thrown, which changes nothing", name);
+  }
+}
+
+}  // namespace
+
+std::vector<TaskId> enqueue_within(const EnqueueMiddlewares& middleware, std::vector<NewTask> tasks,
+                                   spdlog::logger* log,
+                                   const std::function<std::vector<TaskId>(const std::vector<NewTask>&)>& enqueue) {
+  spdlog::logger& told = log != nullptr ? *log : *spdlog::default_logger_raw();
+  const std::size_t count = tasks.size();
+  std::size_t begun = 0;
+  std::vector<TaskId> ids;
+  try {
+    for (const auto& hook : middleware) {
+      hook->before(tasks);
+      ++begun;
+    }
+    if (tasks.size() != count) {
+      throw InvalidInput(
+          "an EnqueueMiddleware made " + std::to_string(tasks.size()) + " tasks of " + std::to_string(count),
+          "before() may change tasks, and not how many there are. Nothing was enqueued.");
+    }
+    ids = enqueue(tasks);
+  } catch (...) {
+    const std::exception_ptr error = std::current_exception();
+    for (std::size_t i = begun; i-- > 0;) call_hook(told, "on_error", [&] { middleware[i]->on_error(tasks, error); });
+    throw;
+  }
+  for (std::size_t i = begun; i-- > 0;) call_hook(told, "after", [&] { middleware[i]->after(tasks, ids); });
+  return ids;
+}
+
+}  // namespace dogged::detail

@@ -1,0 +1,173 @@
+// See repeatable_calls.hpp.
+#include "client/repeatable_calls.hpp"
+
+#include <random>
+#include <utility>
+
+#include <dogged/detail/names.hpp>
+#include <dogged/retry.hpp>
+#include <dogged/retry_options.hpp>
+
+#include "client/noted_retries.hpp"
+#include "client/passing_error.hpp"
+#include "db/errors.hpp"
+#include "migrate/migrate.hpp"
+#include "retry/escaped.hpp"
+#include "sql/client.hpp"
+
+namespace dogged {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr std::size_t most_names = 1'000;  // that a client remembers; those of a program's keys are fewer
+
+/// A UUID of version 4.
+std::string random_uuid() {
+  std::random_device device;
+  std::uniform_int_distribution<unsigned> digit{0, 15};
+  std::string uuid = "xxxxxxxx-xxxx-4xxx-8xxx-xxxxxxxxxxxx";
+  for (char& letter : uuid) {
+    if (letter == 'x') letter = "0123456789abcdef"[digit(device)];
+  }
+  return uuid;
+}
+
+/// After an answer was lost the call may have taken effect, or come to do so, whatever a later try has met.
+[[noreturn]] void throw_last_error(const std::exception_ptr& last, const std::optional<std::string>& lost_answer,
+                                   const Wording& words) {
+  try {
+    std::rethrow_exception(last);
+  } catch (const ConnectionError&) {
+    throw;
+  } catch (const Error& error) {
+    if (!lost_answer) throw;
+    throw ConnectionError(words.may_have_happened + ": the answer to a try was lost (" + *lost_answer +
+                              "), and the last one failed: " + error.message(),
+                          error.hint(), "");
+  }
+}
+
+}  // namespace
+
+RepeatableCalls::RepeatableCalls(Settings settings) : settings_(std::move(settings)), producer_(random_uuid()) {
+  connect();
+}
+
+db::Rows RepeatableCalls::run(const Make& make, const Wording& words, const std::vector<NewTask>& tasks,
+                              SteadyClock::duration waited) {
+  const bool may_be_repeated = max_retries(settings_.retry) > 0;
+  const CallKey key{producer_, ++calls_};
+  const KeyedCall keyed = make(may_be_repeated ? std::optional{key} : std::nullopt);
+  RetryOptions options = noted_retries(words.name, settings_.retry, *settings_.log);
+  // Waiting for others counts; writing down what may be hundreds of megabytes does not.
+  if (may_be_repeated) options.deadline = SteadyClock::now() - waited + settings_.retry_for;
+  std::optional<std::string> lost_answer;  // of a try that was sent
+  bool was_sent = false;
+  const auto result = retry_if(
+      settings_.retry,
+      [&] {
+        connect_if_closed();
+        prepare(tasks);
+        try {
+          return std::exchange(was_sent, true) ? repeat(keyed, key) : send(keyed);
+        } catch (const ConnectionError& error) {
+          lost_answer = error.message();
+          throw;
+        }
+      },
+      is_passing, options);
+  if (result) return result.value();
+  if (!result.error) throw client_was_busy(words);
+  throw_last_error(result.error, lost_answer, words);
+}
+
+ConnectionError RepeatableCalls::client_was_busy(const Wording& words) const {
+  return {words.nothing_done + ": other calls had this client for all of retry_for, " +
+              std::to_string(settings_.retry_for.count()) + " ms",
+          "give each thread a client of its own, or a longer retry_for", ""};
+}
+
+/// Once for each name, before its first task: the queue of its key is made, and a name that no worker knows is told.
+void RepeatableCalls::prepare(const std::vector<NewTask>& tasks) {
+  const std::string* last = nullptr;  // a call is mostly for tasks of one kind
+  for (const NewTask& task : tasks) {
+    if (last != nullptr && *last == task.name) continue;
+    last = &task.name;
+    if (!settings_.warns_of_undeclared && !makes_queue(task)) continue;
+    if (prepared_.contains(task.name) || (prepared_.size() >= most_names && !makes_queue(task))) continue;
+    if (prepare(task)) prepared_.insert(task.name);
+  }
+}
+
+/// False where the name cannot be one: the enqueue says so.
+bool RepeatableCalls::prepare(const NewTask& task) {
+  if (!detail::is_valid_name(task.name)) return false;
+  const auto queue = makes_queue(task) ? std::optional{task.key_queue} : std::nullopt;
+  const db::Rows rows =
+      on_connection([&] { return connection_->run(sql::prepare_task, db::Params{}.add(task.name).add(queue)); });
+  if (settings_.warns_of_undeclared && !rows.one().boolean("is_declared")) {
+    settings_.log->warn(
+        "{}: no worker has declared the task {}: its tasks wait until one starts that registers it and serves {}",
+        settings_.database.application_name, task.name,
+        queue                        ? "the queue " + *queue
+        : task.options.queue.empty() ? "the queue default; a queue in the task's key would hold for both sides"
+                                     : "the queue " + task.options.queue);
+  }
+  return true;
+}
+
+db::Rows RepeatableCalls::send(const KeyedCall& call) {
+  return on_connection([&] { return connection_->run(call.statement, call.params); });
+}
+
+/// What was sent before may have taken effect, or do so yet: asks first.
+db::Rows RepeatableCalls::repeat(const KeyedCall& call, const CallKey& key) {
+  return on_connection([&] {
+    std::optional<db::Rows> rows;
+    connection_->transaction([&] {
+      connection_->run(sql::reserve_producer, db::Params{}.add(key.producer));
+      rows = connection_->run(call.made, db::Params{}.add(key.producer).add(key.call));
+      if (rows->empty()) rows = connection_->run(call.statement, call.params);
+    });
+    return *rows;
+  });
+}
+
+template <class Work>
+db::Rows RepeatableCalls::on_connection(Work work) {
+  try {
+    return work();
+  } catch (const ConnectionError& error) {
+    lost(error.what());
+    throw;
+  }
+}
+
+void RepeatableCalls::lost(const std::string& why) {
+  prepares_ = connection_->settings().prepares;
+  connection_.reset();
+  settings_.log->warn("{}: {}; the next call connects again", settings_.database.application_name,
+                      escaped(db::one_line(why)));
+}
+
+void RepeatableCalls::connect_if_closed() {
+  if (connection_ && connection_->is_closed_by_server()) lost("the server has closed the connection");
+  if (connection_) return;
+  connect();
+  settings_.log->info("{}: connected again", settings_.database.application_name);
+}
+
+void RepeatableCalls::connect() {
+  db::Settings settings = settings_.database;
+  settings.prepares = prepares_;
+  connection_.emplace(std::move(settings));
+  try {
+    migrate::require_current(*connection_);
+  } catch (...) {
+    connection_.reset();
+    throw;
+  }
+}
+
+}  // namespace dogged

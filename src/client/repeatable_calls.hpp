@@ -1,0 +1,79 @@
+// The connection of a client, and calls over it that are made again while they fail for a reason that passes.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <spdlog/logger.h>
+
+#include <dogged/client.hpp>
+
+#include "client/enqueue_statement.hpp"
+#include "db/connection.hpp"
+
+namespace dogged {
+
+/// How log lines and errors name a call.
+struct Wording {
+  std::string_view name;
+  std::string nothing_done;       ///< nothing was enqueued
+  std::string may_have_happened;  ///< the tasks may have been enqueued
+};
+
+/// A call as a statement under an idempotency key.
+struct KeyedCall {
+  db::Statement statement;
+  db::Params params;   ///< the key included
+  db::Statement made;  ///< reads the answer of an earlier try that took effect
+};
+
+/// Not thread-safe. A call that may have taken effect is made again under the same idempotency key, so that it takes
+/// effect once.
+class RepeatableCalls {
+ public:
+  struct Settings {
+    db::Settings database;
+    RetryPolicy retry;
+    milliseconds retry_for;  ///< of all tries of a call
+    bool warns_of_undeclared = true;
+    std::shared_ptr<spdlog::logger> log;
+  };
+  /// Gives the call under a key, or under none where it is not made again.
+  using Make = std::function<KeyedCall(const std::optional<CallKey>&)>;
+
+  /// Connects. Throws ConnectionError, SchemaMismatch.
+  explicit RepeatableCalls(Settings settings);
+
+  /// `tasks` are those that the call enqueues. `waited`: so much of retry_for is over.
+  [[nodiscard]] db::Rows run(const Make& make, const Wording& words, const std::vector<NewTask>& tasks,
+                             std::chrono::steady_clock::duration waited);
+
+ private:
+  [[nodiscard]] ConnectionError client_was_busy(const Wording& words) const;
+  void prepare(const std::vector<NewTask>& tasks);
+  [[nodiscard]] bool prepare(const NewTask& task);
+  [[nodiscard]] db::Rows send(const KeyedCall& call);
+  [[nodiscard]] db::Rows repeat(const KeyedCall& call, const CallKey& key);
+  template <class Work>
+  db::Rows on_connection(Work work);
+  void lost(const std::string& why);
+  void connect_if_closed();
+  void connect();
+
+  const Settings settings_;
+  const std::string producer_;
+  std::int64_t calls_ = 0;
+  std::set<std::string, std::less<>> prepared_;  // names of tasks
+  bool prepares_ = true;                         // until a pooler turns out to stand in between
+  std::optional<db::Connection> connection_;
+};
+
+}  // namespace dogged

@@ -1,0 +1,23 @@
+// What an attempt came to.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+namespace dogged {
+
+/// docs/lifecycle.md tells what each means. The same as attempt_outcome in SQL.
+enum class AttemptOutcome { succeeded, failed, timed_out, cancelled, lost, interrupted };
+
+namespace detail {
+/// In the order of the enum.
+inline constexpr std::array<std::string_view, 6> outcome_texts = {"succeeded", "failed", "timed_out",
+                                                                  "cancelled", "lost",   "interrupted"};
+}  // namespace detail
+
+[[nodiscard]] constexpr std::string_view to_text(AttemptOutcome outcome) noexcept {
+  return detail::outcome_texts[static_cast<std::size_t>(outcome)];
+}
+
+}  // namespace dogged

@@ -1,0 +1,20 @@
+// Finds PostgreSQL's programs on this machine.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+namespace dogged::private_server {
+
+struct PgBinaries {
+  std::filesystem::path directory;  ///< holds initdb, postgres and pg_ctl
+  int major_version = 0;            ///< for example 15
+};
+
+/// Those that can run a cluster of `major_version`, or, without one, the first found: in $DOGGED_PG_BIN (and
+/// then nowhere else), pg_config's bindir, PATH, and the places where distributions put them, newest first.
+/// Throws Error, which says what was looked for and how to install it.
+[[nodiscard]] PgBinaries find_pg_binaries(std::optional<int> major_version);
+
+}  // namespace dogged::private_server
