@@ -1,0 +1,328 @@
+// See claimer.hpp.
+#include "claim/claimer.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "claim/claim_params.hpp"
+#include "db/errors.hpp"
+#include "retry/counted.hpp"
+#include "retry/duration.hpp"
+#include "sql/claim.hpp"
+
+namespace dogged::runtime {
+namespace {
+
+constexpr std::size_t max_backlog = 2000;  // reports to be written; above this the claimer claims nothing
+constexpr milliseconds between_tries_to_give_back{250};
+
+std::vector<std::string> names_of(const Definitions& definitions) {
+  std::vector<std::string> names;
+  for (const auto& [name, definition] : definitions) names.push_back(name);
+  return names;
+}
+
+std::vector<Outlet> outlets_of(const Executors& executors) {
+  std::vector<Outlet> outlets;
+  for (const auto& executor : executors.all()) outlets.push_back({executor.get(), executor->concurrency()});
+  return outlets;
+}
+
+std::optional<milliseconds> due_in(const db::Row& row) {
+  const auto ms = row.maybe_number("due_in_ms");
+  return ms ? std::optional{milliseconds{*ms}} : std::nullopt;
+}
+
+}  // namespace
+
+Claimer::Claimer(Service::Settings service, const Settings& settings, Surroundings around,
+                 const std::shared_ptr<Tally>& tally, std::shared_ptr<spdlog::logger> log)
+    : around_(std::move(around)),
+      log_(std::move(log)),
+      names_(names_of(*around_.definitions)),
+      args_versions_(args_versions_of(*around_.definitions, names_)),
+      queue_names_(around_.executors->queues()),
+      outlets_(outlets_of(*around_.executors)),
+      plan_(settings, queue_names_, SteadyClock::now()),
+      giving_back_(*service.session, plan_, *around_.lease, *around_.circuits, tally, log_, queue_names_),
+      handing_out_(*service.session, plan_, giving_back_, *around_.definitions, *around_.circuits, outlets_, log_),
+      service_(std::move(service)) {
+  service_.start([this] { run(); });
+}
+
+void Claimer::run() {
+  const std::stop_callback ends_wait{service_.stop_token(), [this] { around_.inbox->note_stop(); }};
+  while (!service_.is_stopping() && around_.lease->state() == Lease::State::held) {
+    try {
+      plan_.on_told(around_.inbox->take(), SteadyClock::now());
+      carry_out(plan_.next(SteadyClock::now(), capacity()));
+    } catch (const std::exception& error) {
+      fail(error);
+    }
+  }
+}
+
+void Claimer::fail(const std::exception& error) {
+  const bool connection_lost = dynamic_cast<const ConnectionError*>(&error) != nullptr;
+  plan_.on_failure(connection_lost, SteadyClock::now());
+  if (connection_lost) around_.circuits->forget();
+  service_.recover_from(error);
+}
+
+ClaimPlan::Capacity Claimer::capacity() const {
+  ClaimPlan::Capacity capacity;
+  capacity.can_report = around_.completer->is_ready() && around_.completer->backlog() < max_backlog;
+  for (const Outlet& outlet : outlets_) {
+    capacity.demand.push_back(outlet.executor->demand());
+    capacity.holds_waiting = capacity.holds_waiting || outlet.executor->has_waiting();
+  }
+  return capacity;
+}
+
+/// Every attempt that the worker knows to run under it. Some of them may have ended a moment ago.
+std::vector<Attempt> Claimer::held() const {
+  std::vector<Attempt> attempts = around_.executors->held();
+  const std::vector<Attempt> reports = around_.completer->held();  // last: a task that moves on meanwhile is found here
+  attempts.insert(attempts.end(), reports.begin(), reports.end());
+  return attempts;
+}
+
+void Claimer::carry_out(const Action& action) {
+  using Step = ClaimPlan::Step;
+  const auto run = [&](const db::Statement& statement, const db::Params& params) {
+    return connection().run(statement, params);
+  };
+  switch (action.step) {
+    case Step::begin_session:
+      return begin_session();
+    case Step::listen:
+      return listen();
+    case Step::give_back_unknown:
+      return giving_back_.release_unknown(held());
+    case Step::give_back_stale:
+      return give_back_stale();
+    case Step::end_expired:
+      return giving_back_.expire(around_.executors->take_expired());
+    case Step::look_for_missed:
+      return look_for_missed(action.queues);
+    case Step::refresh_circuits:
+      if (around_.circuits->any()) around_.circuits->refresh(connection());
+      return;
+    case Step::follow_queues:
+      return follow_queues();
+    case Step::promote: {
+      const auto promoted = run(sql::promote, db::Params{}.add(queue_names_)).affected();
+      return plan_.on_promoted(static_cast<std::size_t>(promoted), SteadyClock::now());
+    }
+    case Step::ask_due_time:
+      return ask_due_time();
+    case Step::wake_others:
+      run(sql::wake_others, db::Params{}.add(around_.lease->id()).add(queue_names_));
+      return plan_.on_others_woken();
+    case Step::claim:
+      return claim(action.queues);
+    case Step::settle:
+      return settle(action.question);
+    case Step::sum_up:
+      return sum_up();
+    case Step::wake_up:
+      run(sql::wake_up, db::Params{}.add(around_.lease->id()));
+      return plan_.on_awake();
+    case Step::fall_asleep:
+      return fall_asleep();
+    case Step::ask_oldest_transaction: {
+      const auto oldest = run(sql::oldest_transaction, {}).one().number("oldest");
+      return plan_.on_oldest_transaction(oldest, SteadyClock::now());
+    }
+    case Step::hear:
+      return hear(action);
+  }
+}
+
+/// Waits for claims and releases of earlier sessions that are under way. Those that arrive later change nothing.
+void Claimer::begin_session() {
+  connection().run(sql::begin_claim_session, db::Params{}.add(around_.lease->id()).add(plan_.next_session()));
+  plan_.on_session_begun(SteadyClock::now());
+}
+
+void Claimer::listen() {
+  for (const char* channel : {"wake", "queues", "circuits"}) connection().listen(channel);
+  plan_.on_listening(SteadyClock::now());
+}
+
+void Claimer::hear(const Action& action) {
+  session().succeeded();  // every question before a wait is answered
+  note_end_of_throttling();
+  const TimePoint now = SteadyClock::now();
+  const bool waits = action.until > now && around_.inbox->begin_wait(action.until, action.for_room);
+  const auto patience = waits ? action.until - now : SteadyClock::duration{0};
+  const std::vector<db::Notification> said = connection().wait(patience, around_.inbox->wake_fd());
+  around_.inbox->end_wait();
+  for (const db::Notification& notification : said) {
+    if (notification.channel.ends_with(".wake")) {
+      plan_.on_rung(notification.payload, SteadyClock::now());
+    } else if (notification.channel.ends_with(".queues")) {
+      plan_.on_queues_changed();
+    } else {
+      plan_.on_circuits_changed();
+    }
+  }
+}
+
+void Claimer::give_back_stale() {
+  const auto stale = around_.executors->take_back_older_than(ClaimPlan::longest_wait_for_thread);
+  if (!stale.empty()) giving_back_.release(stale);
+}
+
+void Claimer::look_for_missed(const std::vector<QueueClaim>& drained) {
+  const db::Rows rows = connection().run(sql::look, look_params(drained, names_, queue_names_, args_versions_));
+  const db::Row row = rows.one();
+  plan_.on_missed(row.boolean("has_ready"), due_in(row), SteadyClock::now());
+}
+
+void Claimer::ask_due_time() {
+  const db::Rows rows = connection().run(sql::look, look_params({}, names_, queue_names_, args_versions_));
+  plan_.on_due_time(due_in(rows.one()), SteadyClock::now());
+}
+
+void Claimer::follow_queues() {
+  const TimePoint asked_at = SteadyClock::now();
+  const auto all = read_queue_settings(connection(), queue_names_);
+  plan_.on_following(asked_at);
+  for (std::size_t i = 0; i < queue_names_.size(); ++i) {
+    const auto found = all.find(queue_names_[i]);
+    follow(i, found == all.end() ? QueueSettings{} : found->second, SteadyClock::now());
+  }
+}
+
+/// At a pause the claimer gives back tasks that it claimed ahead. Running tasks go on.
+void Claimer::follow(std::size_t index, const QueueSettings& settings, TimePoint now) {
+  Outlet& outlet = outlets_[index];
+  const std::string& queue = queue_names_[index];
+  if (plan_.on_queue_settings(index, settings.is_paused, settings.resumes_in, now)) {
+    if (settings.is_paused) {
+      log_->info("queue {} is paused{}: nothing is claimed from it, and what runs goes on", queue,
+                 settings.resumes_in ? " for " + duration_to_text(*settings.resumes_in) : std::string{});
+      if (const auto not_begun = outlet.executor->take_back(); !not_begun.empty()) giving_back_.release(not_begun);
+    } else {
+      log_->info("queue {} goes on", queue);
+    }
+  }
+  follow_concurrency(outlet, settings);
+  follow_retry_budget(outlet, settings);
+}
+
+void Claimer::follow_concurrency(Outlet& outlet, const QueueSettings& settings) {
+  Executor& executor = *outlet.executor;
+  const std::size_t concurrency = settings.concurrency.value_or(outlet.own_concurrency);
+  if (concurrency == executor.concurrency()) {
+    executor.start_missing_threads();
+    return;
+  }
+  log_->info("queue {}: runs {} at once from now on, not {}: {}", executor.queue(), counted(concurrency, "task"),
+             executor.concurrency(),
+             settings.concurrency ? "that is set for the queue" : "as this worker was started with");
+  executor.set_concurrency(concurrency);
+}
+
+void Claimer::follow_retry_budget(Outlet& outlet, const QueueSettings& settings) {
+  const auto bound = outlet.retries ? std::optional{outlet.retries->settings()} : std::nullopt;
+  if (settings.retry_budget == bound) return;
+  outlet.retries = settings.retry_budget ? std::make_unique<RetryThrottle>(*settings.retry_budget) : nullptr;
+  if (settings.retry_budget) {
+    log_->info("queue {}: at most {} % of what begins are retries from now on, or {} a second",
+               outlet.executor->queue(), 100 * settings.retry_budget->share,
+               settings.retry_budget->min_retries_per_second);
+  } else {
+    log_->info("queue {}: its retries are not bounded any more", outlet.executor->queue());
+  }
+}
+
+void Claimer::note_end_of_throttling() {
+  for (const Outlet& outlet : outlets_) {
+    if (!outlet.retries) continue;
+    if (const auto count = outlet.retries->take_end(SteadyClock::now())) {
+      log_->info("queue {}: its retries are within their budget again; {} times one was put off",
+                 outlet.executor->queue(), *count);
+    }
+  }
+}
+
+void Claimer::claim(const std::vector<QueueClaim>& claims) {
+  const db::Params params =
+      claim_params(around_.lease->id(), claims, names_, plan_.certainty().session(), args_versions_);
+  const TimePoint asked_at = SteadyClock::now();
+  handing_out_.hand_out(claims, connection().run(sql::claim, params), asked_at);
+  session().succeeded();
+}
+
+void Claimer::settle(const Settling::Question& question) {
+  std::vector<std::string> queues;
+  std::vector<std::int64_t> afters, uptos;
+  for (const auto& [queue, range] : plan_.queues().unsettled(question.positions.last, question.from_beginning)) {
+    queues.push_back(queue_names_[queue]);
+    afters.push_back(range.after);
+    uptos.push_back(range.upto);
+  }
+  const TimePoint asked_at = SteadyClock::now();
+  const db::Rows rows = connection().run(sql::settle_watermarks, db::Params{}
+                                                                     .add(queues)
+                                                                     .add(afters)
+                                                                     .add(uptos)
+                                                                     .add(names_)
+                                                                     .add(question.positions.next_transaction)
+                                                                     .add(args_versions_));
+  std::vector<ServedQueues::Settled> settled;
+  for (const db::Row& row : rows) {
+    if (row.is_null("settled")) continue;
+    const auto queue = std::find(queue_names_.begin(), queue_names_.end(), row.text("queue"));
+    settled.push_back({static_cast<std::size_t>(queue - queue_names_.begin()), row.number("settled")});
+  }
+  const db::Row bounds = rows[0];
+  plan_.on_settled(question, {bounds.number("oldest"), bounds.number("next"), bounds.number("last_position")}, settled,
+                   asked_at, SteadyClock::now());
+}
+
+void Claimer::sum_up() {
+  std::vector<std::int64_t> ids = plan_.certainty().unreleased();
+  for (const Attempt& attempt : held()) ids.push_back(attempt.id);
+  const db::Rows sum = connection().run(
+      sql::sum_up_claims,
+      db::Params{}.add(around_.lease->id()).add(ids).add(plan_.sum().last_entry()).add(plan_.certainty().session()));
+  plan_.on_summed_up(sum.empty() ? 0 : sum.one().number("id"), SteadyClock::now());
+}
+
+void Claimer::fall_asleep() {
+  connection().run(sql::fall_asleep, db::Params{}.add(around_.lease->id()));
+  const db::Rows bounds = connection().run(sql::transaction_bounds);
+  plan_.on_asleep({bounds.one().number("oldest"), bounds.one().number("next")}, SteadyClock::now());
+}
+
+bool Claimer::give_back(const std::vector<ClaimedTask>& tasks, TimePoint until) {
+  bool given = tasks.empty();
+  while (!given || plan_.certainty().state() != Certainty::State::sure) {
+    const TimePoint now = SteadyClock::now();
+    if (now >= until) return false;
+    try {
+      if (plan_.certainty().state() == Certainty::State::in_doubt) begin_session();
+      if (!given) {
+        const GivingBack::Attempts not_released = giving_back_.give_up(tasks);
+        given = true;  // even if what follows fails: a second release would find the tasks with other workers
+        giving_back_.note_released(tasks, not_released);
+      }
+      if (plan_.certainty().next(now) == Certainty::Ask::give_back) giving_back_.release_unknown(held());
+      if (plan_.certainty().state() != Certainty::State::sure) session().pause(between_tries_to_give_back, {});
+    } catch (const std::exception& error) {
+      if (db::is_defect(error)) {
+        log_->error("claimer: {}; the tasks that it holds are left to be rescued", error.what());
+        return false;
+      }
+      session().recover_from(error, {});
+    }
+  }
+  return true;
+}
+
+}  // namespace dogged::runtime

@@ -1,0 +1,96 @@
+// Claims tasks for the executors, on a thread and a connection of its own. The claimer listens on the same connection,
+// so that no other thread or session has to be woken between a notification and the claim.
+//
+// plan.hpp decides what the claimer does next. It also says how the claimer sleeps, and why no wake-up is missed. The
+// claimer carries the plan out.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <spdlog/logger.h>
+
+#include "circuits/circuits.hpp"
+#include "claim/giving_back.hpp"
+#include "claim/handing_out.hpp"
+#include "claim/inbox.hpp"
+#include "claim/plan.hpp"
+#include "claim/queue_settings.hpp"
+#include "lease/lease.hpp"
+#include "report/completer.hpp"
+#include "run/executors.hpp"
+#include "runtime/service.hpp"
+#include "runtime/tally.hpp"
+
+namespace dogged::runtime {
+
+/// Thread-safe.
+class Claimer {
+ public:
+  using Settings = ClaimPlan::Settings;
+
+  struct Surroundings {
+    std::shared_ptr<const Lease> lease;
+    std::shared_ptr<const Definitions> definitions;
+    std::shared_ptr<Circuits> circuits;
+    std::shared_ptr<ClaimInbox> inbox;
+    std::shared_ptr<const Completer> completer;
+    std::shared_ptr<Executors> executors;
+  };
+
+  /// Starts the thread, which claims while the lease is held.
+  Claimer(Service::Settings service, const Settings& settings, Surroundings around, const std::shared_ptr<Tally>& tally,
+          std::shared_ptr<spdlog::logger> log);
+
+  /// Claims nothing more, and waits for the claim under way.
+  void stop() { service_.stop(); }
+
+  /// After stop(): gives back tasks that were not started, and wakes other workers for them. Tries until `until`; false
+  /// if it failed.
+  bool give_back(const std::vector<ClaimedTask>& tasks, TimePoint until);
+  /// After give_back(): closes the connection, because nothing reads its notifications any more.
+  void disconnect() noexcept { session().close(); }
+
+  [[nodiscard]] Service& service() noexcept { return service_; }
+
+ private:
+  using Action = ClaimPlan::Action;
+
+  [[nodiscard]] Session& session() const noexcept { return service_.session(); }
+  [[nodiscard]] db::Connection& connection() const { return session().connection(); }
+  void run();
+  void fail(const std::exception& error);
+  [[nodiscard]] ClaimPlan::Capacity capacity() const;
+  [[nodiscard]] std::vector<Attempt> held() const;
+  void carry_out(const Action& action);
+  void begin_session();
+  void listen();
+  void hear(const Action& action);
+  void give_back_stale();
+  void look_for_missed(const std::vector<QueueClaim>& drained);
+  void ask_due_time();
+  void follow_queues();
+  void follow(std::size_t index, const QueueSettings& settings, TimePoint now);
+  void follow_concurrency(Outlet& outlet, const QueueSettings& settings);
+  void follow_retry_budget(Outlet& outlet, const QueueSettings& settings);
+  void note_end_of_throttling();
+  void claim(const std::vector<QueueClaim>& claims);
+  void settle(const Settling::Question& question);
+  void sum_up();
+  void fall_asleep();
+
+  const Surroundings around_;
+  const std::shared_ptr<spdlog::logger> log_;
+  const std::vector<std::string> names_;           // the tasks that this worker knows
+  const std::vector<std::int64_t> args_versions_;  // for each of names_, the latest that this worker knows
+  const std::vector<std::string> queue_names_;
+  std::vector<Outlet> outlets_;  // in the order of queue_names_
+  ClaimPlan plan_;
+  GivingBack giving_back_;
+  HandingOut handing_out_;
+  Service service_;  // last: its thread uses the members above
+};
+
+}  // namespace dogged::runtime

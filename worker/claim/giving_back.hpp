@@ -1,0 +1,59 @@
+// Tasks that the worker has claimed and will not run. They are given back, ended because they have expired, or put off.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <spdlog/logger.h>
+
+#include "circuits/circuits.hpp"
+#include "claim/plan.hpp"
+#include "lease/lease.hpp"
+#include "runtime/claimed_task.hpp"
+#include "runtime/session.hpp"
+#include "runtime/tally.hpp"
+
+namespace dogged::runtime {
+
+/// Used only on the claimer's thread; its statements run in the claimer's session.
+class GivingBack {
+ public:
+  /// Attempt numbers by task.
+  using Attempts = std::map<TaskId, int>;
+
+  GivingBack(Session& session, ClaimPlan& plan, const Lease& lease, Circuits& circuits, std::shared_ptr<Tally> tally,
+             std::shared_ptr<spdlog::logger> log, std::vector<std::string> queue_names);
+
+  /// Makes `tasks` ready again, and wakes other workers for them.
+  void release(const std::vector<ClaimedTask>& tasks) { note_released(tasks, give_up(tasks)); }
+  /// The statement of release(). Gives the tasks that were not released.
+  [[nodiscard]] Attempts give_up(const std::vector<ClaimedTask>& tasks);
+  /// The rest of release(): explains why tasks were not released.
+  void note_released(const std::vector<ClaimedTask>& tasks, const Attempts& not_released);
+
+  /// Gives back every task that runs under this worker, except `known`.
+  void release_unknown(const std::vector<Attempt>& known);
+
+  /// Ends expired tasks without an attempt. Releases those that have not expired by the database's clock.
+  void expire(const std::vector<ClaimedTask>& tasks);
+
+  /// Defers tasks, each until its time.
+  void put_off(std::vector<Circuits::PutOff> tasks);
+
+ private:
+  void cancel_released(const db::Rows& released);
+  void explain_not_released(const Attempts& attempts);
+
+  Session& session_;
+  ClaimPlan& plan_;
+  const Lease& lease_;
+  Circuits& circuits_;
+  const std::shared_ptr<Tally> tally_;
+  const std::shared_ptr<spdlog::logger> log_;
+  const std::vector<std::string> queue_names_;
+};
+
+}  // namespace dogged::runtime

@@ -1,0 +1,66 @@
+// Hands the tasks of a claim to the executors, in order, without the tasks that may not begin now.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <spdlog/logger.h>
+
+#include "circuits/circuits.hpp"
+#include "claim/giving_back.hpp"
+#include "claim/plan.hpp"
+#include "claim/retry_throttle.hpp"
+#include "run/executor.hpp"
+#include "runtime/session.hpp"
+
+namespace dogged::runtime {
+
+/// An executor, and the retry budget of its queue; null if the queue has no budget.
+struct Outlet {
+  Executor* executor = nullptr;
+  std::size_t own_concurrency = 1;  ///< as the worker was started
+  std::unique_ptr<RetryThrottle> retries = {};
+};
+
+/// Used only on the claimer's thread; its statements run in the claimer's session.
+class HandingOut {
+ public:
+  HandingOut(Session& session, ClaimPlan& plan, GivingBack& giving_back, const Definitions& definitions,
+             Circuits& circuits, std::vector<Outlet>& outlets, std::shared_ptr<spdlog::logger> log);
+
+  /// `rows` answer `claims`, which were sent at `asked_at`.
+  void hand_out(const std::vector<QueueClaim>& claims, const db::Rows& rows, TimePoint asked_at);
+
+ private:
+  /// The tasks that a claim took from one queue, in order.
+  struct OfQueue {
+    std::vector<Place> places;
+    std::vector<ClaimedTask> tasks;
+  };
+
+  using InOrder = std::vector<std::pair<Place, db::Row>>;
+
+  [[nodiscard]] OfQueue take(const std::string& queue, InOrder rows, TimePoint asked_at, TimePoint claimed_at) const;
+  void hand_out(Outlet& outlet, const QueueClaim& claim, OfQueue claimed, TimePoint claimed_at);
+  void put_off_retries(Outlet& outlet, std::vector<ClaimedTask>& tasks);
+  [[nodiscard]] std::set<std::string_view> put_off_open(std::vector<ClaimedTask>& tasks);
+  void put_off_ready(const std::string& queue, const std::set<std::string_view>& circuits, Place from);
+
+  Session& session_;
+  ClaimPlan& plan_;
+  GivingBack& giving_back_;
+  const Definitions& definitions_;
+  Circuits& circuits_;
+  std::vector<Outlet>& outlets_;
+  const std::shared_ptr<spdlog::logger> log_;
+};
+
+/// The latest version of the args that this worker knows, for each of `names`.
+[[nodiscard]] std::vector<std::int64_t> args_versions_of(const Definitions& definitions,
+                                                         const std::vector<std::string>& names);
+
+}  // namespace dogged::runtime

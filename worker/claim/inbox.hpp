@@ -1,0 +1,66 @@
+// What other threads tell the claimer. No other thread touches the claimer's state: the claimer empties the inbox
+// before each decision.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <dogged/detail/mutex.hpp>
+
+#include "runtime/time.hpp"
+#include "runtime/wake_fd.hpp"
+
+namespace dogged::runtime {
+
+/// Thread-safe.
+class ClaimInbox {
+ public:
+  /// What was told since the last take().
+  struct Told {
+    bool has_ready = false;       ///< tasks of any queue are ready, and the other workers are to be woken as well
+    bool has_rescued = false;     ///< tasks of any queue are ready; the other workers were woken
+    TimePoint due_at = never;     ///< when the earliest scheduled retry is due
+    bool server_is_back = false;  ///< the connection was lost for a while, and the next one may be to another server
+    bool has_expired = false;     ///< an executor holds tasks that expired before they could begin
+  };
+
+  /// This worker has made tasks ready, perhaps more than it can take.
+  void note_ready();
+  /// Tasks were rescued, and sleeping workers were notified.
+  void note_rescued();
+  /// A retry was scheduled that falls due after `delay`.
+  void note_due(SteadyClock::duration delay);
+  /// The server was lost for a while, perhaps, and the next one may be another.
+  void note_server_is_back();
+  /// An executor holds a task that has expired before it could begin.
+  void note_expired();
+  /// A thread may be free again.
+  void note_room();
+  /// The claimer must look whether it is to stop.
+  void note_stop();
+
+  // For the claimer's thread.
+
+  [[nodiscard]] Told take();
+  /// From now on each note wakes wake_fd(). note_room() does so only if `for_room`: otherwise each finished task would
+  /// wake the claimer of a drained queue. False, and no wait begins, if something was noted since take().
+  [[nodiscard]] bool begin_wait(TimePoint until, bool for_room);
+  void end_wait();
+  [[nodiscard]] int wake_fd() const noexcept { return wake_.fd(); }
+
+ private:
+  void end_wait_under_way() DOGGED_REQUIRES(mutex_);
+
+  const WakeFd wake_;
+  detail::Mutex mutex_;
+  Told told_ DOGGED_GUARDED_BY(mutex_);
+  bool has_told_ DOGGED_GUARDED_BY(mutex_) = false;
+  bool has_room_ DOGGED_GUARDED_BY(mutex_) = false;  // since the claimer's last decision
+  bool waits_ DOGGED_GUARDED_BY(mutex_) = false;
+  bool waits_for_room_ DOGGED_GUARDED_BY(mutex_) = false;
+  TimePoint waits_until_ DOGGED_GUARDED_BY(mutex_){};
+};
+
+}  // namespace dogged::runtime

@@ -1,0 +1,125 @@
+// See sleep.hpp.
+#include "claim/sleep.hpp"
+
+#include <algorithm>
+
+namespace dogged::runtime {
+namespace {
+
+constexpr std::size_t often = 20;  // notifications within counting_time
+constexpr milliseconds counting_time{100};
+constexpr milliseconds polls_after_last_find{1000};
+constexpr milliseconds shortest_look_soon{2};  // doubled while it finds nothing
+constexpr milliseconds longest_look_soon{16};
+constexpr milliseconds first_wait_for_transactions{2};
+
+}  // namespace
+
+Sleep::Sleep(bool sleeps, milliseconds poll_interval, TimePoint now)
+    : sleeps_(sleeps),
+      poll_interval_(poll_interval),
+      look_at_(now + poll_interval),
+      look_soon_wait_(shortest_look_soon) {}
+
+TimePoint Sleep::looks_at() const noexcept { return std::min(look_at_, look_soon_at_); }
+
+Sleep::Look Sleep::take_look(TimePoint now) {
+  if (now >= look_at_) {
+    look_at_ = now + poll_interval_;
+    return state_ == State::asleep ? Look::for_missed : Look::everywhere;
+  }
+  if (now < look_soon_at_) return Look::nowhere;
+  look_soon_at_ = never;
+  look_soon_wait_ = std::min(look_soon_wait_ * 2, longest_look_soon);
+  return Look::in_queues;
+}
+
+Sleep::Ask Sleep::before_wait(TimePoint now, bool has_empty_queue) {
+  if (!sleeps_) return Ask::nothing;
+  const State awake = !has_empty_queue ? State::busy : polls_itself(now) ? State::self_polling : State::asleep;
+  const bool stays_awake = awake != State::asleep;
+  switch (state_) {
+    case State::busy:
+    case State::self_polling:
+      if (!stays_awake) return Ask::fall_asleep;
+      state_ = awake;
+      if (state_ == State::self_polling) look_soon_at_ = std::min(look_soon_at_, now + look_soon_wait_);
+      return Ask::nothing;
+    case State::falling_asleep:
+      if (stays_awake) return Ask::wake_up;
+      return asks_oldest_ ? Ask::oldest_transaction : Ask::nothing;
+    case State::asleep:
+      return stays_awake ? Ask::wake_up : Ask::nothing;
+  }
+  return Ask::nothing;
+}
+
+bool Sleep::polls_itself(TimePoint now) {
+  if (rings_ >= often && now - counting_since_ <= 2 * counting_time) {
+    rings_ = 0;
+    polls_itself_until_ = now + polls_after_last_find;
+    look_soon_wait_ = shortest_look_soon;
+  }
+  return now < polls_itself_until_;
+}
+
+void Sleep::on_rung(std::size_t times, TimePoint now) {
+  if (now - counting_since_ > counting_time) {
+    rings_ = 0;
+    counting_since_ = now;
+  }
+  rings_ += times;
+}
+
+void Sleep::on_found(TimePoint now) {
+  if (now >= polls_itself_until_) return;
+  polls_itself_until_ = now + polls_after_last_find;
+  look_soon_wait_ = shortest_look_soon;
+}
+
+void Sleep::on_look_everywhere(TimePoint now) {
+  look_at_ = now + poll_interval_;
+  asks_oldest_ = state_ == State::falling_asleep;
+}
+
+void Sleep::on_asleep(const Transactions& open, TimePoint now) {
+  first_that_notifies_ = open.next;
+  asleep_at_ = now;
+  state_ = open.oldest >= first_that_notifies_ ? State::asleep : State::falling_asleep;
+}
+
+void Sleep::on_awake() noexcept { state_ = State::busy; }
+
+void Sleep::on_oldest_transaction(std::int64_t oldest, TimePoint now) {
+  asks_oldest_ = false;
+  if (oldest >= first_that_notifies_) state_ = State::asleep;
+  // The last of those transactions may have committed since the last look, so one more look is due now.
+  look_at_ = std::min(look_at_, state_ == State::asleep ? now : now + until_ended(now));
+}
+
+void Sleep::on_failure() noexcept {
+  state_ = State::busy;
+  asks_oldest_ = false;
+}
+
+/// It waits as long again as it has waited for those transactions.
+SteadyClock::duration Sleep::until_ended(TimePoint now) const {
+  const auto longest = std::max<SteadyClock::duration>(poll_interval_, first_wait_for_transactions);
+  return std::clamp<SteadyClock::duration>(now - asleep_at_, first_wait_for_transactions, longest);
+}
+
+std::string_view to_text(Sleep::State state) noexcept {
+  switch (state) {
+    case Sleep::State::busy:
+      return "busy";
+    case Sleep::State::self_polling:
+      return "self-polling";
+    case Sleep::State::falling_asleep:
+      return "falling asleep";
+    case Sleep::State::asleep:
+      return "asleep";
+  }
+  return "unknown";
+}
+
+}  // namespace dogged::runtime

@@ -1,0 +1,93 @@
+// See lease_keeper.hpp.
+#include "lease/lease_keeper.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <utility>
+
+#include "sql/lease.hpp"
+
+namespace dogged::runtime {
+
+LeaseKeeper::LeaseKeeper(Service::Settings service, Settings settings, std::shared_ptr<Lease> lease, Listener& listener,
+                         std::shared_ptr<const Tally> tally)
+    : settings_(settings),
+      lease_(std::move(lease)),
+      listener_(listener),
+      tally_(std::move(tally)),
+      beat_at_(SteadyClock::now()),
+      look_at_(SteadyClock::now()),
+      clock_offset_(settings.clock_offset),
+      service_(std::move(service)) {
+  service_.start([this] { run(); });
+}
+
+void LeaseKeeper::run() {
+  while (!service_.is_stopping() && lease_->state() != Lease::State::ended) {
+    try {
+      step();
+      service_.session().succeeded();
+    } catch (const std::exception& error) {
+      listening_ = false;
+      service_.recover_from(error);
+    }
+  }
+}
+
+void LeaseKeeper::step() {
+  if (SteadyClock::now() >= beat_at_) beat();
+  if (lease_->state() == Lease::State::ended) return;
+  if (settings_.listens && !listening_) listen();
+  if (SteadyClock::now() >= look_at_) look_for_cancellations();
+  const auto time = std::min(beat_at_, look_at_) - SteadyClock::now();
+  for (const db::Notification& notification : connection().wait(time, service_.wake_fd())) hear(notification);
+}
+
+void LeaseKeeper::beat() {
+  const auto asked_at = SteadyClock::now();
+  const db::Params params = db::Params{}
+                                .add(lease_->id())
+                                .add(tally_->fenced.load())
+                                .add(tally_->abandoned_threads.load())
+                                .add(std::chrono::round<milliseconds>(clock_offset_.ahead).count())
+                                .add(std::chrono::ceil<milliseconds>(clock_offset_.uncertainty).count());
+  db::Connection& connected = connection();  // before the clock is read, because it may have to connect
+  const db::ClockMeasurement clock{settings_.clock};
+  const db::Rows renewed = connected.run(sql::heartbeat, params);
+  if (renewed.empty()) {
+    lease_->note_ended();
+    listener_.on_decided();
+    return;
+  }
+  clock_offset_ = clock.offset_from(renewed.one().number("now_us"));
+  if (lease_->note_renewed(asked_at, SteadyClock::now())) listener_.on_decided();
+  beat_at_ = asked_at + lease_->until_next_renewal(settings_.heartbeat, listener_.holds_tasks());
+}
+
+void LeaseKeeper::listen() {
+  for (const char* channel : {"cancel", "workers", "waiting"}) connection().listen(channel);
+  listening_ = true;
+  listener_.on_connected();
+  look_for_cancellations();
+}
+
+void LeaseKeeper::look_for_cancellations() {
+  look_at_ = SteadyClock::now() + settings_.poll_interval;
+  if (!listener_.holds_tasks()) return;  // a task claimed from now on is asked for next time, or notified of
+  for (const db::Row& row : connection().run(sql::cancelling, db::Params{}.add(lease_->id()))) {
+    listener_.on_cancel(row.number("id"), static_cast<int>(row.number("attempt")));
+  }
+}
+
+void LeaseKeeper::hear(const db::Notification& notification) {
+  if (notification.channel.ends_with(".workers")) {
+    listener_.on_worker();
+  } else if (notification.channel.ends_with(".waiting")) {
+    listener_.on_waiting(std::strtoll(notification.payload.c_str(), nullptr, 10));
+  } else if (notification.payload == std::to_string(lease_->id())) {
+    look_for_cancellations();
+  }
+}
+
+}  // namespace dogged::runtime

@@ -1,0 +1,70 @@
+// Keeps the worker's lease: renews it with a heartbeat, and hears what concerns the tasks that the worker holds. Its
+// statements look up a few rows by key. The watchdog breaks one that is held up in time for another heartbeat.
+#pragma once
+
+#include <memory>
+
+#include "db/clock_offset.hpp"
+#include "lease/lease.hpp"
+#include "runtime/service.hpp"
+#include "runtime/tally.hpp"
+
+namespace dogged::runtime {
+
+class LeaseKeeper {
+ public:
+  struct Settings {
+    milliseconds heartbeat{5'000};       ///< as in Lease::until_next_renewal
+    milliseconds poll_interval{10'000};  ///< how often it asks at least for attempts to be cancelled
+    bool listens = true;                 ///< false: no LISTEN; the keeper asks for everything
+    db::HostClock clock = std::chrono::system_clock::now;
+    db::ClockOffset clock_offset = {};  ///< as last measured; each heartbeat sends it, and measures anew
+  };
+
+  /// Hears on the keeper's thread what the keeper has found out.
+  class Listener {
+   public:
+    /// The keeper has connected. Notifications from before may have been missed.
+    virtual void on_connected() = 0;
+    /// A worker has registered.
+    virtual void on_worker() = 0;
+    /// Whether this worker holds tasks. Only then does the keeper ask for cancellations, and it renews the lease more
+    /// often.
+    [[nodiscard]] virtual bool holds_tasks() const = 0;
+    /// Cancellation was requested of an attempt that this worker runs. Told again until the attempt has ended.
+    virtual void on_cancel(TaskId id, int attempt) = 0;
+    /// A client waits for the end of a task.
+    virtual void on_waiting(TaskId id) = 0;
+    /// The lease was ended, or it had lapsed and was renewed all the same.
+    virtual void on_decided() = 0;
+
+   protected:
+    ~Listener() = default;
+  };
+
+  LeaseKeeper(Service::Settings service, Settings settings, std::shared_ptr<Lease> lease, Listener& listener,
+              std::shared_ptr<const Tally> tally);
+
+  [[nodiscard]] Service& service() noexcept { return service_; }
+
+ private:
+  [[nodiscard]] db::Connection& connection() { return service_.session().connection(); }
+  void run();
+  void step();
+  void beat();
+  void listen();
+  void look_for_cancellations();
+  void hear(const db::Notification& notification);
+
+  const Settings settings_;
+  const std::shared_ptr<Lease> lease_;
+  Listener& listener_;
+  const std::shared_ptr<const Tally> tally_;
+  SteadyClock::time_point beat_at_;
+  SteadyClock::time_point look_at_;
+  db::ClockOffset clock_offset_;
+  bool listening_ = false;
+  Service service_;  // last: its thread uses the members above
+};
+
+}  // namespace dogged::runtime

@@ -1,0 +1,176 @@
+// dogged::Worker: the runtime on a thread of its own.
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <dogged/detail/mutex.hpp>
+#include <dogged/worker.hpp>
+
+#include "main/worker_settings.hpp"
+#include "runtime/escaping_log.hpp"
+#include "runtime/wake_fd.hpp"
+#include "runtime/worker.hpp"
+
+namespace dogged {
+namespace {
+
+std::shared_ptr<spdlog::logger> log_of(const WorkerOptions& options) {
+  return runtime::escaping(options.log ? options.log : spdlog::default_logger());
+}
+
+WorkerEnd end_of(const runtime::ShutdownResult& result, std::int64_t lease) {
+  WorkerEnd end;
+  end.reason = result.has_too_many ? WorkerEnd::Reason::too_many_abandoned_threads : WorkerEnd::Reason::stopped;
+  end.lease = lease;
+  end.given_back = result.given_back;
+  end.interrupted = result.interrupted;
+  end.left_behind = result.left_behind;
+  end.abandoned_threads = result.abandoned_threads;
+  return end;
+}
+
+}  // namespace
+
+Tasks Tasks::registered() {
+  if (detail::registration_failed()) throw Error("out of memory while tasks were registered, before main began");
+  Tasks tasks;
+  tasks.all_ = detail::registered_tasks();
+  return tasks;
+}
+
+class Worker::Impl {
+ public:
+  Impl(WorkerOptions options, const Tasks& tasks)
+      : log_(log_of(options)),
+        settings_(runtime::settings_of(options)),
+        definitions_(runtime::definitions_of(options, tasks, *log_)),
+        on_end_(std::move(options.on_end)) {}
+
+  ~Impl() {
+    stop_.wake();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  void start() {
+    begin();
+    try {
+      auto worker = std::make_unique<runtime::Worker>(settings_, std::move(definitions_), log_, stop_);
+      const detail::Lock lock{mutex_};
+      worker_ = std::move(worker);
+      if (stop_within_) worker_->limit_shutdown(*stop_within_);
+      thread_ = std::thread{[this, running = worker_.get()] { run(*running); }};
+    } catch (...) {
+      finish({.reason = WorkerEnd::Reason::failed, .error = std::current_exception()});
+      throw;
+    }
+    detail::Lock lock{mutex_};
+    while (state_ == State::starting) changed_.wait(lock);
+    if (!has_run_ && end_.error) std::rethrow_exception(end_.error);
+  }
+
+  void request_stop() const noexcept { stop_.wake(); }
+
+  WorkerEnd stop(std::optional<milliseconds> time) {
+    if (time) runtime::require_in("the time to stop", *time, runtime::ranges::grace);
+    detail::Lock lock{mutex_};
+    if (time) {
+      stop_within_ = time;
+      if (worker_) worker_->limit_shutdown(*time);
+    }
+    stop_.wake();
+    while (state_ != State::created && state_ != State::ended) changed_.wait(lock);
+    return end_;
+  }
+
+  WorkerEnd wait() {
+    detail::Lock lock{mutex_};
+    if (state_ == State::created) {
+      throw InvalidInput("the worker " + settings_.name + " was never started", "call start() first");
+    }
+    while (state_ != State::ended) changed_.wait(lock);
+    return end_;
+  }
+
+ private:
+  enum class State { created, starting, running, ended };
+
+  void begin() {
+    const detail::Lock lock{mutex_};
+    if (state_ != State::created) {
+      throw InvalidInput("the worker " + settings_.name + " was started before",
+                         "a worker runs once: make another dogged::Worker");
+    }
+    state_ = State::starting;
+  }
+
+  /// The thread.
+  void run(runtime::Worker& worker) {
+    WorkerEnd end;
+    try {
+      const runtime::ShutdownResult result = worker.run([this] { note_running(); });
+      end = end_of(result, worker.id());
+    } catch (...) {
+      end = {.reason = WorkerEnd::Reason::failed,
+             .error = std::current_exception(),
+             .lease = worker.id(),
+             .abandoned_threads = worker.abandoned_threads()};
+    }
+    if (finish(end) && on_end_) tell(end);
+  }
+
+  void note_running() {
+    const detail::Lock lock{mutex_};
+    has_run_ = true;
+    state_ = State::running;
+    changed_.notify_all();
+  }
+
+  /// False if start() tells of the end.
+  bool finish(const WorkerEnd& end) {
+    const detail::Lock lock{mutex_};
+    end_ = end;
+    state_ = State::ended;
+    changed_.notify_all();
+    return has_run_ || !end.error;
+  }
+
+  void tell(const WorkerEnd& end) const noexcept {
+    try {
+      on_end_(end);
+    } catch (const std::exception& error) {
+      log_->error("WorkerOptions::on_end has thrown, which changes nothing: {}", error.what());
+    } catch (...) {
+      log_->error("WorkerOptions::on_end has thrown, which changes nothing");
+    }
+  }
+
+  const std::shared_ptr<spdlog::logger> log_;
+  const runtime::WorkerSettings settings_;
+  runtime::Definitions definitions_;  // moved from when the worker starts
+  const std::function<void(const WorkerEnd&)> on_end_;
+  const runtime::WakeFd stop_;
+
+  detail::Mutex mutex_;
+  detail::Condition changed_;
+  State state_ DOGGED_GUARDED_BY(mutex_) = State::created;
+  bool has_run_ DOGGED_GUARDED_BY(mutex_) = false;
+  std::optional<milliseconds> stop_within_ DOGGED_GUARDED_BY(mutex_);
+  WorkerEnd end_ DOGGED_GUARDED_BY(mutex_);
+  std::unique_ptr<runtime::Worker> worker_ DOGGED_GUARDED_BY(mutex_);  // once it is made, it stays
+
+  std::thread thread_;
+};
+
+Worker::Worker(WorkerOptions options, const Tasks& tasks) : impl_(std::make_unique<Impl>(std::move(options), tasks)) {}
+Worker::~Worker() = default;
+
+void Worker::start() { impl_->start(); }
+void Worker::request_stop() noexcept { impl_->request_stop(); }
+WorkerEnd Worker::stop() { return impl_->stop(std::nullopt); }
+WorkerEnd Worker::stop(milliseconds time) { return impl_->stop(time); }
+WorkerEnd Worker::wait() { return impl_->wait(); }
+
+}  // namespace dogged

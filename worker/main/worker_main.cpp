@@ -1,0 +1,174 @@
+// worker_main: from the command line to a running worker, and signals.
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <linux/close_range.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <dogged/worker.hpp>
+
+#include "client/database_url.hpp"
+#include "client/exit_codes.hpp"
+#include "db/conninfo.hpp"
+#include "main/worker_options.hpp"
+#include "main/worker_settings.hpp"
+#include "retry/escaped.hpp"
+#include "runtime/escaping_log.hpp"
+#include "tasks/definition.hpp"
+
+namespace dogged {
+namespace {
+
+// For the signal handler. Two threads may each handle a signal at once.
+std::atomic<Worker*> signalled{nullptr};
+std::atomic<int> signals_under_way{0};
+std::atomic<bool> stop_requested{false};
+static_assert(std::atomic<Worker*>::is_always_lock_free && std::atomic<int>::is_always_lock_free &&
+                  std::atomic<bool>::is_always_lock_free,
+              "a signal handler uses them");
+
+extern "C" void request_stop(int signal) {
+  // The process ends by itself: the kernel spares the first process of a container the default action of a signal.
+  if (stop_requested.exchange(true)) ::_exit(128 + signal);
+  const int saved = errno;
+  ++signals_under_way;
+  if (Worker* const worker = signalled) worker->request_stop();
+  --signals_under_way;
+  errno = saved;
+}
+
+/// The first SIGTERM or SIGINT asks for a shutdown in order, and a second one ends the process at once. SIGPIPE is
+/// ignored, so that a handler that writes to a closed pipe does not end the worker. A signal that arrives while a
+/// worker that could not start is destroyed finds no worker.
+class Signals {
+ public:
+  explicit Signals(Worker& worker) {
+    signalled = &worker;
+    struct sigaction action {};
+    action.sa_handler = request_stop;
+    action.sa_flags = SA_RESTART;
+    ::sigaction(SIGTERM, &action, nullptr);
+    ::sigaction(SIGINT, &action, nullptr);
+    std::signal(SIGPIPE, SIG_IGN);
+  }
+  ~Signals() {
+    signalled = nullptr;
+    while (signals_under_way > 0) std::this_thread::yield();
+  }
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+};
+
+std::shared_ptr<spdlog::logger> make_log(const std::string& level) {
+  auto log = spdlog::stderr_color_mt("dogged");
+  log->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %^%l%$ [%n] %v");
+  log->set_level(spdlog::level::from_str(level));
+  return runtime::escaping(log);
+}
+
+void print_tasks(const runtime::Definitions& definitions) {
+  for (const auto& [name, definition] : definitions) {
+    std::cout << name << "\n  queue " << definition.queue << "\n  retry " << definition.declared.policy_text
+              << "\n  auto_retry_for";
+    for (const std::string& code : definition.declared.rules.auto_retry_for) std::cout << " " << code;
+    if (definition.declared.rules.auto_retry_for.empty()) std::cout << " (none: no failure is retried)";
+    std::cout << "\n";
+  }
+}
+
+/// Replaces this process by a new one with the same program, arguments and process id. Nothing else ends abandoned
+/// threads. Files and connections that handlers left open are closed.
+void start_anew(char** argv, std::int64_t lease, spdlog::logger& log) {
+  log.warn("starting anew");
+  log.flush();
+  (void)::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
+  std::string variable = std::string{runtime::previous_lease_variable} + "=" + std::to_string(lease);
+  std::vector<char*> environment;  // a copy, because abandoned handlers may be reading the environment
+  for (char** entry = ::environ; *entry != nullptr; ++entry) environment.push_back(*entry);
+  environment.insert(environment.end(), {variable.data(), nullptr});
+  ::execve("/proc/self/exe", argv, environment.data());
+  log.error("cannot start anew: {}; ending instead", std::strerror(errno));
+}
+
+/// While it lives, exit() ends the process without destructors. Otherwise exit() in a handler would destroy what other
+/// threads use, and the process might hang with its heartbeat alive.
+class ExitGuard {
+ public:
+  ExitGuard() {
+    process = ::getpid();
+    std::atexit([] {
+      if (process == 0) return;
+      if (process == ::getpid()) {  // not in a child that a handler forked
+        std::fputs("exit() was called while the worker ran: its tasks are rescued when its lease has lapsed\n", stderr);
+      }
+      std::_Exit(EXIT_FAILURE);
+    });
+  }
+  ~ExitGuard() { process = 0; }
+  ExitGuard(const ExitGuard&) = delete;
+  ExitGuard& operator=(const ExitGuard&) = delete;
+
+ private:
+  inline static std::atomic<pid_t> process{0};
+};
+
+/// Prints on stderr why the worker ends.
+ExitCode told(const char* program, const std::exception_ptr& why) {
+  try {
+    std::rethrow_exception(why);
+  } catch (const std::exception& error) {
+    const auto* ours = dynamic_cast<const Error*>(&error);
+    const std::string message = ours != nullptr ? ours->message() : error.what();
+    std::cerr << program << ": " << escaped(db::without_passwords(message)) << "\n";
+    if (ours != nullptr && !ours->hint().empty()) std::cerr << "hint: " << ours->hint() << "\n";
+    return exit_code_for(error);
+  }
+}
+
+int run(int argc, char** argv, WorkerOptions options) {
+  runtime::CommandLine line{.worker = std::move(options)};
+  if (const auto exit_code = runtime::parse_command_line(argc, argv, line)) return *exit_code;
+  if (!line.worker.log) line.worker.log = make_log(line.log_level);
+  const auto log = line.worker.log;
+  if (line.list_tasks) {
+    print_tasks(runtime::definitions_of(line.worker, Tasks::registered(), *log));
+    return static_cast<int>(ExitCode::ok);
+  }
+
+  Worker worker{std::move(line.worker)};
+  const Signals signals{worker};
+  worker.start();
+  const ExitGuard guard;
+  const WorkerEnd end = worker.wait();
+  const ExitCode code = end.error ? told(argv[0], end.error) : ExitCode::ok;
+  const bool starts_anew = end.reason == WorkerEnd::Reason::too_many_abandoned_threads && !stop_requested;
+  if (starts_anew) start_anew(argv, end.lease, *log);
+  if (end.abandoned_threads > 0) {
+    log->flush();
+    std::_Exit(static_cast<int>(code));  // handlers still run, and destructors would destroy what they use
+  }
+  return static_cast<int>(code);
+}
+
+}  // namespace
+
+int worker_main(int argc, char** argv, WorkerOptions options) {
+  try {
+    return run(argc, argv, std::move(options));
+  } catch (...) {
+    return static_cast<int>(told(argv[0], std::current_exception()));
+  }
+}
+
+}  // namespace dogged

@@ -1,0 +1,165 @@
+// See worker_options.hpp.
+#include "main/worker_options.hpp"
+
+#include <charconv>
+#include <cstdlib>
+#include <iostream>
+#include <sstream>
+#include <string_view>
+#include <system_error>
+
+#include <CLI/CLI.hpp>
+
+#include "client/database_url.hpp"
+#include "client/exit_codes.hpp"
+#include "db/conninfo.hpp"
+#include "main/queues_text.hpp"
+#include "main/worker_settings.hpp"
+#include "retry/duration.hpp"
+
+namespace dogged::runtime {
+namespace {
+
+constexpr const char* footer =
+    "Examples:\n"
+    "  worker --queues webhooks:20,default:5\n"
+    "  DATABASE_URL=postgresql://app@db/app worker --grace 2m\n"
+    "  worker --retry-config retry.json --list-tasks    what applies; a mistake in the file ends with exit code 2\n"
+    "\n"
+    "Retries without a build: --retry-config FILE is {\"defaults\": {…}, \"tasks\": {\"webhook.deliver\": "
+    "{\"max_attempts\": 6, \"initial_delay\": \"2s\"}}}. RETRY_MAX_ATTEMPTS, RETRY_INITIAL_BACKOFF_MS, "
+    "RETRY_MAX_BACKOFF_MS, RETRY_BACKOFF_MULTIPLIER and RETRY_JITTER_ENABLED in the environment count over it, with or "
+    "without a file, and over them those of one task, such as WEBHOOK_DELIVER_RETRY_MAX_ATTEMPTS. `dogged policy show "
+    "--task NAME` shows what applies and where it comes from.\n"
+    "\n"
+    "SIGTERM or Ctrl-C: claims no more, gives back what has not started, lets what runs finish within --grace, then "
+    "sets stop tokens, and records as interrupted (no retry spent) what still runs when --stop-grace is over too. A "
+    "second "
+    "signal ends it at once; other workers then rescue its tasks when its lease has lapsed.\n"
+    "\n"
+    "A worker that dies without a word loses its lease: within --lease + 1s its tasks run again elsewhere.\n"
+    "\n"
+    "Exit codes: 0 stopped on request, 2 a mistake on the command line, in a TASK_REGISTER or in the settings of "
+    "retries, 3 the database cannot be "
+    "reached, 4 the schema is missing, older or newer, 5 the database refused, 70 a mistake of dogged itself: please "
+    "report it.";
+
+/// Removed from the environment, so that no process that a handler starts inherits it.
+std::optional<std::int64_t> take_previous_lease() {
+  const char* const value = std::getenv(previous_lease_variable);
+  if (value == nullptr) return std::nullopt;
+  const std::string_view text{value};
+  std::int64_t id = 0;
+  if (const auto [end, error] = std::from_chars(text.begin(), text.end(), id);
+      error != std::errc{} || end != text.end()) {
+    throw InvalidInput(std::string{previous_lease_variable} + " is \"" + value + "\", which is no worker's id",
+                       "unset it: a worker that starts itself anew sets it for the next");
+  }
+  ::unsetenv(previous_lease_variable);
+  return id;
+}
+
+/// `name` is the option in messages.
+milliseconds duration_option(const std::string& name, const std::string& text, const DurationRange& range) {
+  milliseconds value{0};
+  try {
+    value = duration_from_text(text, range.most);
+  } catch (const InvalidInput& error) {
+    throw InvalidInput(name + ": " + error.message(), to_text(range));
+  }
+  if (value < range.least || value > range.most) throw InvalidInput(name + " is " + text + "; " + to_text(range));
+  return value;
+}
+
+}  // namespace
+
+std::optional<int> parse_command_line(int argc, char** argv, CommandLine& line) {
+  CLI::App app{"A dogged worker: runs the tasks that this program registers."};
+  app.footer(footer);
+  app.set_version_flag("--version", std::string{"dogged "} + DOGGED_VERSION);
+  WorkerOptions& options = line.worker;
+  std::string queues;
+  std::string heartbeat = duration_to_text(options.heartbeat), lease = duration_to_text(options.lease);
+  std::string grace = duration_to_text(options.grace), stop_grace = duration_to_text(options.stop_grace);
+  std::string poll_interval = options.poll_interval ? duration_to_text(*options.poll_interval) : "10s";
+  app.add_option("--database-url", options.database_url,
+                 "Where the queue is; otherwise DATABASE_URL, libpq's PG* variables, or the private server of `dogged "
+                 "dev up`")
+      ->type_name("URL");
+  app.add_option("--schema", options.schema, "The schema of the queue")
+      ->envname("DOGGED_SCHEMA")
+      ->capture_default_str();
+  app.add_option("--queues", queues,
+                 "Which queues to serve, and how many tasks of each at once; otherwise every queue that a registered "
+                 "task names, 10 each")
+      ->type_name("NAME:CONCURRENCY,…");
+  app.add_flag("--create-queues", options.create_queues,
+               "Make the queues of --queues that do not exist; otherwise such a name, unless it is a task's queue, is "
+               "refused as misspelt");
+  app.add_option("--name", options.name,
+                 "What `dogged workers` shows; no two workers that live can have the same; default: host:pid")
+      ->type_name("NAME");
+  app.add_option("--heartbeat", heartbeat,
+                 "How often the lease on its tasks is renewed, 10ms to 20m; half as often while it holds none")
+      ->type_name("DURATION")
+      ->capture_default_str();
+  app.add_option("--lease", lease,
+                 "How long its tasks stay its own without a heartbeat: at least three heartbeats, at most 1h")
+      ->type_name("DURATION")
+      ->capture_default_str();
+  app.add_option("--grace", grace, "How long what runs may go on after SIGTERM, 0s to 24h")
+      ->type_name("DURATION")
+      ->capture_default_str();
+  app.add_option(
+         "--stop-grace", stop_grace,
+         "How long a handler may go on after its stop token was set (timeout, cancellation, end of --grace; after a "
+         "lost lease, from when PostgreSQL answers), 0s to 24h; then its attempt ends without it")
+      ->type_name("DURATION")
+      ->capture_default_str();
+  app.add_option(
+         "--max-abandoned-threads", options.max_abandoned_threads,
+         "Threads that may be lost to handlers that ignore their stop tokens; with more, the worker shuts down in "
+         "order and starts itself anew, 0 to 10000")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_flag("--poll-only", options.poll_only,
+               "For a transaction pooler such as PgBouncer in between: no LISTEN and nothing else that is bound to a "
+               "session; new tasks are found by polling (--poll-interval, then 1s unless said)");
+  app.add_option("--poll-interval", poll_interval,
+                 "How long to wait at most without a notification before looking again, 10ms to 10m")
+      ->type_name("DURATION")
+      ->capture_default_str();
+  app.add_option("--retry-config", options.retry_config,
+                 "A JSON file of retry settings by task, read at the start: they count over what TASK_REGISTER says")
+      ->envname("DOGGED_RETRY_CONFIG")
+      ->type_name("FILE");
+  app.add_option("--log-level", line.log_level, "trace, debug, info, warn, error or off")
+      ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))
+      ->capture_default_str();
+  app.add_flag("--list-tasks", line.list_tasks,
+               "Print the tasks that this program registers, with the retries that apply, and end");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    std::ostringstream complaint;
+    const bool is_mistake = app.exit(error, std::cout, complaint) != 0;
+    std::cerr << db::without_passwords(complaint.str());
+    return static_cast<int>(is_mistake ? ExitCode::wrong_input : ExitCode::ok);
+  }
+
+  if (app.count("--queues") > 0) options.queues = queues_from_text(queues);
+  options.heartbeat = duration_option("--heartbeat", heartbeat, ranges::heartbeat);
+  options.lease = duration_option("--lease", lease, ranges::lease);
+  options.grace = duration_option("--grace", grace, ranges::grace);
+  options.stop_grace = duration_option("--stop-grace", stop_grace, ranges::grace);
+  if (app.count("--poll-interval") > 0) {
+    options.poll_interval = duration_option("--poll-interval", poll_interval, ranges::poll_interval);
+  }
+  if (app.count("--name") > 0) require_worker_name("--name", options.name);
+  require_thread_limit("--max-abandoned-threads", options.max_abandoned_threads);
+  if (const auto lease_id = take_previous_lease()) options.previous_lease = lease_id;
+  if (!line.list_tasks) options.database_url = find_database_url(options.database_url).url;
+  return std::nullopt;
+}
+
+}  // namespace dogged::runtime

@@ -1,0 +1,178 @@
+// See batch.hpp.
+#include "report/batch.hpp"
+
+#include <utility>
+
+#include "run/attempt.hpp"
+
+namespace dogged::runtime {
+namespace {
+
+/// Whether the task would expire before its retry. As in complete.sql, no attempt has ended before its claim, even if
+/// the server's clock was set back since.
+bool is_too_late(const Report& report, const Holder& holder, TimePoint now) {
+  if (!report.transition.next_run || !holder.expires_in_us) return false;
+  const std::chrono::microseconds delay = report.transition.next_run->delay;
+  return until_next_run(report, now).count() > *holder.expires_in_us ||
+         delay.count() > holder.expires_after_claim_us.value_or(0);
+}
+
+/// What becomes of a report whose handler's own transaction was committed after all.
+void put_under_commit(Report& report) {
+  lifecycle::Transition& to = report.transition;
+  if (to.next_run && to.next_run->spends_retry) --to.retry_count;
+  to = {.status = lifecycle::Status::succeeded,
+        .outcome = lifecycle::Outcome::succeeded,
+        .retry_count = to.retry_count,
+        .losses = to.losses};
+  report.circuit_event.kind = detail::CircuitEvent::Kind::success;
+}
+
+/// Whether a report carries values that the handler gave, which PostgreSQL might refuse.
+bool has_extras(const Report& report) {
+  return !report.result_json.empty() || !report.error_message.empty() || !report.error_details_json.empty();
+}
+
+void strip(Report& report, std::string_view reason) {
+  const bool has_more_than_message = !report.result_json.empty() || !report.error_details_json.empty();
+  report.result_json.clear();
+  report.error_details_json.clear();
+  report.error_message =
+      has_more_than_message ? "left out, because PostgreSQL refused it: " + std::string{reason} : std::string{};
+}
+
+}  // namespace
+
+Verdict verdict_of(const Report& report, const Holder& holder, std::int64_t worker, TimePoint now) {
+  if (holder.is_mine) {
+    if (holder.cancel_requested) return Verdict::cancelled_first;
+    return is_too_late(report, holder, now) ? Verdict::expired_first : Verdict::locked;
+  }
+  const bool is_on_record =
+      holder.recorded_for == worker && holder.outcome == lifecycle::to_text(report.transition.outcome);
+  if (is_on_record) return Verdict::on_record;
+  const bool has_committed = report.may_be_committed && holder.outcome == "succeeded";
+  return has_committed ? Verdict::committed : Verdict::fenced;
+}
+
+std::chrono::microseconds until_next_run(const Report& report, TimePoint now) {
+  const auto since = std::chrono::duration_cast<std::chrono::microseconds>(now - report.finished_at);
+  return std::chrono::microseconds{report.transition.next_run->delay} - since;
+}
+
+ReportBatch::ReportBatch(std::vector<Report> reports) : reports_(std::move(reports)), parts_{{0, reports_.size()}} {}
+
+ReportBatch::State ReportBatch::state() const noexcept {
+  if (parts_.empty()) return State::ended;
+  return refused_.empty() ? State::sending : State::explaining;
+}
+
+std::span<const Report> ReportBatch::part() const noexcept {
+  return std::span{reports_}.subspan(parts_.back().begin, parts_.back().end - parts_.back().begin);
+}
+
+std::vector<const Report*> ReportBatch::not_taken() const {
+  std::vector<const Report*> not_taken;
+  for (const Report& report : part()) {
+    if (refused_.contains(report.id)) not_taken.push_back(&report);
+  }
+  return not_taken;
+}
+
+void ReportBatch::on_sent(std::unordered_set<TaskId> refused, TimePoint sent_at) {
+  refused_ = std::move(refused);
+  sent_at_ = sent_at;
+  if (refused_.empty()) on_explained({}, sent_at);
+}
+
+void ReportBatch::on_explained(const std::vector<Verdict>& verdicts, TimePoint now) {
+  const Range range = parts_.back();
+  std::size_t explained = 0;
+  for (std::size_t i = range.begin; i < range.end; ++i) {
+    Report& report = reports_[i];
+    if (!refused_.contains(report.id)) {
+      taken_.push_back({std::move(report), sent_at_});
+      continue;
+    }
+    switch (verdicts[explained++]) {
+      case Verdict::fenced:
+        break;
+      case Verdict::on_record:
+        taken_.push_back({std::move(report), now});
+        break;
+      case Verdict::committed:
+        put_under_commit(report);
+        taken_.push_back({std::move(report), now});
+        break;
+      case Verdict::cancelled_first:
+        put_under_cancel(report);
+        again_.push_back(std::move(report));
+        break;
+      case Verdict::expired_first:
+        put_under_expiry(report);
+        again_.push_back(std::move(report));
+        break;
+      case Verdict::locked:
+        again_.push_back(std::move(report));
+        break;
+    }
+  }
+  refused_.clear();
+  parts_.pop_back();
+}
+
+ReportBatch::Remedy ReportBatch::on_refused(std::string_view reason) {
+  on_failure();
+  const Range range = parts_.back();
+  if (range.end - range.begin > 1) {
+    const std::size_t middle = range.begin + (range.end - range.begin) / 2;
+    parts_.back() = {middle, range.end};
+    parts_.push_back({range.begin, middle});
+    return Remedy::halved;
+  }
+  Report& report = reports_[range.begin];
+  if (!has_extras(report)) return Remedy::none;
+  strip(report, reason);
+  return Remedy::stripped;
+}
+
+void ReportBatch::on_failure() noexcept {
+  has_failed_ = true;
+  refused_.clear();
+}
+
+std::vector<ReportBatch::Taken> ReportBatch::take_taken() { return std::exchange(taken_, {}); }
+
+std::vector<Report> ReportBatch::take_again() { return std::exchange(again_, {}); }
+
+std::string_view to_text(ReportBatch::State state) noexcept {
+  switch (state) {
+    case ReportBatch::State::sending:
+      return "sending";
+    case ReportBatch::State::explaining:
+      return "explaining";
+    case ReportBatch::State::ended:
+      return "ended";
+  }
+  return "unknown";
+}
+
+std::string_view to_text(Verdict verdict) noexcept {
+  switch (verdict) {
+    case Verdict::locked:
+      return "locked";
+    case Verdict::cancelled_first:
+      return "cancelled first";
+    case Verdict::expired_first:
+      return "expired first";
+    case Verdict::on_record:
+      return "on record";
+    case Verdict::committed:
+      return "committed";
+    case Verdict::fenced:
+      return "fenced";
+  }
+  return "unknown";
+}
+
+}  // namespace dogged::runtime

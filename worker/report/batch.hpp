@@ -1,0 +1,109 @@
+// How one batch of reports gets on record, however often sending it fails. Pure.
+//
+// A sending is two statements. The completion gives the reports that it did not take, and a second statement explains
+// these. Nothing is settled before the second is answered. If either statement fails, the whole part is sent once more.
+// A report that took effect the first time is on record then.
+//
+// If PostgreSQL refuses a value that a handler gave, the batch is halved until the report is found. That report is sent
+// without the handler's values, so that it holds up no other.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "runtime/claimed_task.hpp"
+#include "runtime/time.hpp"
+
+namespace dogged::runtime {
+
+/// What who_holds.sql says of a task whose report was not taken.
+struct Holder {
+  TaskId id = 0;
+  bool is_mine = false;  ///< this worker holds the task under the attempt of the report
+  bool cancel_requested = false;
+  std::optional<std::int64_t> expires_in_us = {};  ///< from now
+  std::optional<std::int64_t> expires_after_claim_us = {};
+  std::optional<std::string> outcome = {};        ///< of the attempt that is on record
+  std::optional<std::int64_t> recorded_for = {};  ///< the worker of that attempt
+};
+
+/// Why a report was not taken.
+enum class Verdict {
+  locked,           ///< another session has locked the task's row: the report is sent again
+  cancelled_first,  ///< cancellation was requested: the report is decided and sent again
+  expired_first,    ///< its retry would come after expires_at: the report is decided and sent again
+  on_record,        ///< an earlier sending took effect, and its answer was lost
+  committed,        ///< the handler's own transaction has recorded the attempt
+  fenced,           ///< the worker does not hold the task any more: the report changes nothing
+};
+
+/// `worker` sends the report; `now`: when the holder was asked for.
+[[nodiscard]] Verdict verdict_of(const Report& report, const Holder& holder, std::int64_t worker, TimePoint now);
+
+/// How long it is at `now` until the task runs again, for a report with a next_run. If it is not above 0, complete.sql
+/// makes the task ready.
+[[nodiscard]] std::chrono::microseconds until_next_run(const Report& report, TimePoint now);
+
+class ReportBatch {
+ public:
+  enum class State {
+    sending,     ///< part() is to be sent
+    explaining,  ///< not_taken() are to be explained
+    ended,       ///< every report is settled: taken, to be sent again with the next batch, or fenced
+  };
+  enum class Remedy { halved, stripped, none };
+
+  /// A report that is on record, and when it was sent.
+  struct Taken {
+    Report report;
+    TimePoint sent_at;
+  };
+
+  /// The batch must not be empty.
+  explicit ReportBatch(std::vector<Report> reports);
+
+  [[nodiscard]] State state() const noexcept;
+  [[nodiscard]] std::span<const Report> part() const noexcept;
+  [[nodiscard]] std::vector<const Report*> not_taken() const;
+  /// A sending has failed. Rows may look locked by it, so clear_locks.sql comes before the next sending.
+  [[nodiscard]] bool may_have_left_locks() const noexcept { return has_failed_; }
+
+  /// The completion was answered. It took all reports except those on tasks of `refused`.
+  void on_sent(std::unordered_set<TaskId> refused, TimePoint sent_at);
+  /// The verdicts on not_taken(), in its order, by an answer at `now`.
+  void on_explained(const std::vector<Verdict>& verdicts, TimePoint now);
+  /// PostgreSQL refuses a value in part(). False: no report gave such a value, and the sending has failed.
+  [[nodiscard]] Remedy on_refused(std::string_view reason);
+  void on_failure() noexcept;
+
+  /// The reports that got on record since the last call.
+  [[nodiscard]] std::vector<Taken> take_taken();
+  /// Of an ended batch: the reports to be sent with the next one.
+  [[nodiscard]] std::vector<Report> take_again();
+
+ private:
+  struct Range {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+  };
+
+  std::vector<Report> reports_;
+  std::vector<Range> parts_;                 // that are left; the last one is sent first
+  std::unordered_set<TaskId> refused_ = {};  // of the part that is being explained
+  TimePoint sent_at_{};
+  bool has_failed_ = false;
+  std::vector<Taken> taken_ = {};
+  std::vector<Report> again_ = {};
+};
+
+[[nodiscard]] std::string_view to_text(ReportBatch::State state) noexcept;
+[[nodiscard]] std::string_view to_text(Verdict verdict) noexcept;
+
+}  // namespace dogged::runtime

@@ -1,0 +1,219 @@
+// See completer.hpp.
+#include "report/completer.hpp"
+
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "report/completion.hpp"
+#include "report/recorded.hpp"
+#include "report/who_holds.hpp"
+#include "sql/claim.hpp"
+#include "sql/report.hpp"
+
+namespace dogged::runtime {
+namespace {
+
+constexpr milliseconds resend_while_locked{10};  // before a report is sent again whose task's row is locked
+constexpr milliseconds while_circuit_locked{50};
+constexpr milliseconds patience_at_finish{100};
+
+std::vector<TaskId> ids_of(std::span<const Report> reports) {
+  std::vector<TaskId> ids;
+  for (const Report& report : reports) ids.push_back(report.id);
+  return ids;
+}
+
+Holder holder_of(const db::Row& row) {
+  return {.id = row.number("id"),
+          .is_mine = row.boolean("is_mine"),
+          .cancel_requested = row.boolean("cancel_requested"),
+          .expires_in_us = row.maybe_number("expires_in_us"),
+          .expires_after_claim_us = row.maybe_number("expires_after_claim_us"),
+          .outcome = row.maybe_text("outcome"),
+          .recorded_for = row.maybe_number("recorded_for")};
+}
+
+}  // namespace
+
+Completer::Completer(Service::Settings service, std::shared_ptr<const Lease> lease, std::shared_ptr<Circuits> circuits,
+                     std::shared_ptr<ClaimInbox> claimer, std::shared_ptr<Tally> tally,
+                     std::shared_ptr<spdlog::logger> log)
+    : lease_(std::move(lease)),
+      circuits_(std::move(circuits)),
+      claimer_(std::move(claimer)),
+      tally_(std::move(tally)),
+      log_(std::move(log)),
+      service_(std::move(service)) {
+  service_.start([this] { run(); });
+}
+
+Completer::~Completer() { finish(SteadyClock::now()); }
+
+std::size_t Completer::finish(TimePoint until) {
+  if (service_.is_stopping()) return 0;
+  (void)wait_written(until);
+  queue_.finish();
+  service_.stop(patience_at_finish);
+  return queue_.size();
+}
+
+void Completer::run() {
+  if (!get_ready()) return;
+  while (!queue_.is_finished()) {
+    std::vector<Report> reports =
+        queue_.take_batch(tell_circuits_at_, [this] { return lease_->state() != Lease::State::lapsed; });
+    if (!reports.empty()) {
+      ReportBatch batch{std::move(reports)};
+      Effects effects;
+      if (!write(batch, effects)) return;  // finish() gave up: reports in flight stay counted
+      std::vector<Report> again = batch.take_again();
+      const bool has_again = !again.empty();
+      queue_.batch_written(std::move(again));
+      claimer_->note_room();
+      if (effects.has_ready) claimer_->note_ready();
+      if (circuits_->any()) tell_circuits();
+      if (!effects.ended.empty()) notify_awaiting(effects.ended);
+      if (has_again) session().pause(resend_while_locked, service_.stop_token());
+    } else if (SteadyClock::now() >= tell_circuits_at_) {
+      tell_circuits();
+    }
+  }
+}
+
+/// Writes an empty batch, so that no task begins whose end cannot be recorded: the connection, the rights and the
+/// tables are there, and the statement is planned. False if finish() gave up before.
+bool Completer::get_ready() {
+  while (!service_.is_stopping()) {
+    try {
+      session().connection().run(sql::complete, completion_params(lease_->id(), {}, SteadyClock::now()));
+      session().succeeded();
+      is_ready_ = true;
+      claimer_->note_room();
+      return true;
+    } catch (const std::exception& error) {
+      service_.recover_from(error);
+    }
+  }
+  return false;
+}
+
+/// Writes until the batch has ended. False if finish() gave up before.
+bool Completer::write(ReportBatch& batch, Effects& effects) {
+  while (batch.state() != ReportBatch::State::ended) {
+    try {
+      carry_out(batch);
+      for (const ReportBatch::Taken& taken : batch.take_taken()) note_taken(taken, effects);
+      if (batch.state() != ReportBatch::State::explaining) session().succeeded();
+      continue;
+    } catch (const InvalidInput& error) {
+      note_refused(batch, error);
+    } catch (const std::exception& error) {
+      batch.on_failure();
+      service_.recover_from(error);
+    }
+    if (service_.is_stopping()) return false;
+  }
+  return true;
+}
+
+void Completer::carry_out(ReportBatch& batch) {
+  switch (batch.state()) {
+    case ReportBatch::State::sending:
+      return send(batch);
+    case ReportBatch::State::explaining:
+      return explain(batch);
+    case ReportBatch::State::ended:
+      return;
+  }
+}
+
+void Completer::send(ReportBatch& batch) {
+  if (batch.may_have_left_locks()) clear_locks(ids_of(batch.part()));
+  const TimePoint now = SteadyClock::now();
+  std::unordered_set<TaskId> refused;
+  const db::Rows rows = session().connection().run(sql::complete, completion_params(lease_->id(), batch.part(), now));
+  for (const db::Row& row : rows) refused.insert(row.number("id"));
+  batch.on_sent(std::move(refused), now);
+}
+
+void Completer::explain(ReportBatch& batch) {
+  const std::vector<const Report*> not_taken = batch.not_taken();
+  std::vector<std::int64_t> ids, attempts;
+  for (const Report* report : not_taken) {
+    ids.push_back(report->id);
+    attempts.push_back(report->attempt);
+  }
+  clear_locks(ids);
+  const TimePoint now = SteadyClock::now();
+  std::vector<Verdict> verdicts;
+  const db::Rows rows =
+      session().connection().run(sql::who_holds, db::Params{}.add(lease_->id()).add(ids).add(attempts));
+  std::unordered_map<TaskId, db::Row> by_id;
+  for (const db::Row& row : rows) by_id.emplace(row.number("id"), row);
+  for (const Report* report : not_taken) {
+    const db::Row& row = by_id.at(report->id);
+    verdicts.push_back(verdict_of(*report, holder_of(row), lease_->id(), now));
+    if (verdicts.back() != Verdict::fenced) continue;
+    ++tally_->fenced;
+    log_->warn("task {} attempt {}: worker {} does not hold it any more, and its report ({}) changed nothing: {}",
+               report->id, report->attempt, lease_->id(), lifecycle::to_text(report->transition.outcome),
+               whose_it_is(row));
+  }
+  batch.on_explained(verdicts, now);
+}
+
+void Completer::note_refused(ReportBatch& batch, const InvalidInput& error) {
+  const Attempt first{batch.part().front().id, batch.part().front().attempt};
+  switch (batch.on_refused(error.message())) {
+    case ReportBatch::Remedy::halved:
+      return;
+    case ReportBatch::Remedy::stripped:
+      log_->error("task {} attempt {}: PostgreSQL refuses its result, message or details ({}); they are left out",
+                  first.id, first.number, error.message());
+      return;
+    case ReportBatch::Remedy::none:
+      service_.recover_from(error);
+  }
+}
+
+/// Rows that an ended transaction had locked still look locked to complete.sql.
+void Completer::clear_locks(const std::vector<TaskId>& ids) {
+  session().connection().run(sql::clear_locks, db::Params{}.add(lease_->id()).add(ids));
+}
+
+void Completer::note_taken(const ReportBatch::Taken& taken, Effects& effects) {
+  const auto& [report, sent_at] = taken;
+  note_recorded(report, *log_);
+  circuits_->note(report);
+  if (!report.transition.next_run) {
+    if (awaited_.any()) effects.ended.push_back(report.id);
+  } else if (const auto left = until_next_run(report, sent_at); left.count() > 0) {
+    claimer_->note_due(left);
+  } else {
+    effects.has_ready = true;
+  }
+}
+
+void Completer::tell_circuits() {
+  tell_circuits_at_ = never;
+  try {
+    if (!circuits_->tell(session().connection())) tell_circuits_at_ = SteadyClock::now() + while_circuit_locked;
+  } catch (const std::exception& error) {
+    service_.recover_from(error);
+  }
+}
+
+/// This is not tried again: a client that misses the notification asks by itself.
+void Completer::notify_awaiting(const std::vector<TaskId>& ended) {
+  const std::vector<TaskId> ids = awaited_.take(ended);
+  if (ids.empty()) return;
+  try {
+    session().connection().run(sql::notify_ended, db::Params{}.add(ids));
+  } catch (const std::exception& error) {
+    service_.recover_from(error);
+  }
+}
+
+}  // namespace dogged::runtime

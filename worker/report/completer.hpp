@@ -1,0 +1,87 @@
+// Writes how attempts ended, in batches, on a thread and a connection of its own. There is no timer: the next batch
+// gathers while one is being written.
+//
+// batch.hpp decides how a batch gets on record. The completer carries that out.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include <spdlog/logger.h>
+
+#include "circuits/circuits.hpp"
+#include "claim/inbox.hpp"
+#include "lease/lease.hpp"
+#include "report/awaited.hpp"
+#include "report/batch.hpp"
+#include "report/queue.hpp"
+#include "runtime/claimed_task.hpp"
+#include "runtime/service.hpp"
+#include "runtime/tally.hpp"
+
+namespace dogged::runtime {
+
+/// Thread-safe. A report is written, however often the connection breaks, until finish() gives up. While the server is
+/// away the completer keeps the reports, which are never more than the worker holds. A report on a task that the worker
+/// does not hold any more changes nothing; it is counted and logged.
+class Completer {
+ public:
+  /// Through its inbox the claimer is told of retries, and of room for more tasks.
+  Completer(Service::Settings service, std::shared_ptr<const Lease> lease, std::shared_ptr<Circuits> circuits,
+            std::shared_ptr<ClaimInbox> claimer, std::shared_ptr<Tally> tally, std::shared_ptr<spdlog::logger> log);
+  ~Completer();
+
+  void add(Report report) { queue_.add(std::move(report)); }
+  /// Whether ends can be recorded. Before that nothing should be claimed.
+  [[nodiscard]] bool is_ready() const noexcept { return is_ready_; }
+  /// Reports that are not written yet.
+  [[nodiscard]] std::size_t backlog() const { return queue_.size(); }
+  /// The attempts whose reports are not written yet.
+  [[nodiscard]] std::vector<Attempt> held() const { return queue_.held(); }
+  /// A client waits for the end of a task, and is notified if the task ends here.
+  void note_awaited(TaskId id) { awaited_.note(id, SteadyClock::now()); }
+  /// The lease is not lapsed any more. While the lease is lapsed, nothing is sent.
+  void look_again() { queue_.look_again(); }
+  /// Waits until all reports are written, or until `until`. True if all are.
+  bool wait_written(TimePoint until) { return queue_.wait_empty(until); }
+  /// As wait_written(), then ends the thread, and gives up the statement under way if need be. Gives how many reports
+  /// could not be written.
+  std::size_t finish(TimePoint until);
+
+  [[nodiscard]] Service& service() noexcept { return service_; }
+
+ private:
+  /// What a written batch leads to.
+  struct Effects {
+    bool has_ready = false;          ///< some tasks run again at once
+    std::vector<TaskId> ended = {};  ///< collected while a client waits for some task
+  };
+
+  [[nodiscard]] Session& session() const noexcept { return service_.session(); }
+  void run();
+  [[nodiscard]] bool get_ready();
+  [[nodiscard]] bool write(ReportBatch& batch, Effects& effects);
+  void carry_out(ReportBatch& batch);
+  void send(ReportBatch& batch);
+  void explain(ReportBatch& batch);
+  void note_refused(ReportBatch& batch, const InvalidInput& error);
+  void clear_locks(const std::vector<TaskId>& ids);
+  void note_taken(const ReportBatch::Taken& taken, Effects& effects);
+  void tell_circuits();
+  void notify_awaiting(const std::vector<TaskId>& ended);
+
+  const std::shared_ptr<const Lease> lease_;
+  const std::shared_ptr<Circuits> circuits_;
+  const std::shared_ptr<ClaimInbox> claimer_;
+  const std::shared_ptr<Tally> tally_;
+  const std::shared_ptr<spdlog::logger> log_;
+  std::atomic<bool> is_ready_{false};
+  ReportQueue queue_;
+  Awaited awaited_;
+  TimePoint tell_circuits_at_ = never;  // for the completer's thread alone
+  Service service_;                     // last: its thread uses the members above
+};
+
+}  // namespace dogged::runtime

@@ -1,0 +1,97 @@
+// See queue.hpp.
+#include "report/queue.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace dogged::runtime {
+namespace {
+
+std::size_t bytes_of(const Report& report) {
+  return report.result_json.size() + report.error_message.size() + report.error_details_json.size();
+}
+
+/// How many of `waiting` go into the next batch: at least one.
+std::size_t batch_size(const std::vector<Report>& waiting) {
+  std::size_t bytes = 0;
+  std::size_t count = 0;
+  while (count < std::min(waiting.size(), ReportQueue::max_batch)) {
+    bytes += bytes_of(waiting[count]);
+    if (count > 0 && bytes > ReportQueue::max_batch_bytes) break;
+    ++count;
+  }
+  return count;
+}
+
+}  // namespace
+
+void ReportQueue::add(Report report) {
+  {
+    const detail::Lock lock{mutex_};
+    waiting_.push_back(std::move(report));
+  }
+  changed_.notify_all();
+}
+
+std::size_t ReportQueue::size() const {
+  const detail::Lock lock{mutex_};
+  return waiting_.size() + in_flight_.size();
+}
+
+std::vector<Attempt> ReportQueue::held() const {
+  const detail::Lock lock{mutex_};
+  std::vector<Attempt> attempts = in_flight_;
+  for (const Report& report : waiting_) attempts.push_back({report.id, report.attempt});
+  return attempts;
+}
+
+std::vector<Report> ReportQueue::take_batch(TimePoint until, const std::function<bool()>& may_send) {
+  detail::Lock lock{mutex_};
+  while (!is_finished_ && (waiting_.empty() || !may_send())) {
+    if (!changed_.wait_until(lock, until)) return {};
+  }
+  if (is_finished_) return {};
+  const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(batch_size(waiting_));
+  std::vector<Report> batch{std::make_move_iterator(waiting_.begin()), std::make_move_iterator(end)};
+  waiting_.erase(waiting_.begin(), end);
+  for (const Report& report : batch) in_flight_.push_back({report.id, report.attempt});
+  return batch;
+}
+
+void ReportQueue::batch_written(std::vector<Report> again) {
+  {
+    const detail::Lock lock{mutex_};
+    in_flight_.clear();
+    waiting_.insert(waiting_.begin(), std::make_move_iterator(again.begin()), std::make_move_iterator(again.end()));
+  }
+  changed_.notify_all();
+}
+
+void ReportQueue::look_again() {
+  { const detail::Lock lock{mutex_}; }  // a wait that has just asked `may_send` must not miss the notification
+  changed_.notify_all();
+}
+
+bool ReportQueue::wait_empty(TimePoint until) {
+  detail::Lock lock{mutex_};
+  while (!waiting_.empty() || !in_flight_.empty()) {
+    if (!changed_.wait_until(lock, until)) break;
+  }
+  return waiting_.empty() && in_flight_.empty();
+}
+
+void ReportQueue::finish() {
+  {
+    const detail::Lock lock{mutex_};
+    is_finished_ = true;
+  }
+  changed_.notify_all();
+}
+
+bool ReportQueue::is_finished() const {
+  const detail::Lock lock{mutex_};
+  return is_finished_;
+}
+
+}  // namespace dogged::runtime

@@ -1,0 +1,49 @@
+// Reports that are not written yet: executors add them, the completer takes them in batches.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include <dogged/detail/mutex.hpp>
+
+#include "runtime/claimed_task.hpp"
+#include "runtime/time.hpp"
+
+namespace dogged::runtime {
+
+/// Thread-safe.
+class ReportQueue {
+ public:
+  static constexpr std::size_t max_batch = 1000;
+  static constexpr std::size_t max_batch_bytes = 16u << 20;  // of handlers' values; a statement has less than 1 GB
+
+  void add(Report report);
+  /// Reports that are not written yet, including those in flight.
+  [[nodiscard]] std::size_t size() const;
+  /// Their attempts.
+  [[nodiscard]] std::vector<Attempt> held() const;
+
+  /// Waits until there is a report and `may_send` gives true, until `until`, or until finish(). Gives a batch, which is
+  /// in flight from then on; empty if there is none.
+  [[nodiscard]] std::vector<Report> take_batch(TimePoint until, const std::function<bool()>& may_send);
+  /// The batch in flight is written, except `again`, which is sent first next time.
+  void batch_written(std::vector<Report> again);
+
+  /// What `may_send` gives may have changed.
+  void look_again();
+  /// Waits until all reports are written, or until `until`. True if all are.
+  bool wait_empty(TimePoint until);
+  /// From now on take_batch() gives nothing.
+  void finish();
+  [[nodiscard]] bool is_finished() const;
+
+ private:
+  mutable detail::Mutex mutex_;
+  detail::Condition changed_;
+  std::vector<Report> waiting_ DOGGED_GUARDED_BY(mutex_);
+  std::vector<Attempt> in_flight_ DOGGED_GUARDED_BY(mutex_);
+  bool is_finished_ DOGGED_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace dogged::runtime

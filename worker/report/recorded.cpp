@@ -1,0 +1,55 @@
+// See recorded.hpp.
+#include "report/recorded.hpp"
+
+#include <string_view>
+
+#include <dogged/retry_metrics.hpp>
+
+namespace dogged::runtime {
+namespace {
+
+using lifecycle::Outcome;
+using lifecycle::Status;
+
+bool is_failure(const lifecycle::Transition& to) {
+  return to.outcome == Outcome::failed || to.outcome == Outcome::timed_out || to.outcome == Outcome::lost;
+}
+
+bool has_failed_for_good(const lifecycle::Transition& to) {
+  return to.status == Status::failed || to.status == Status::discarded || to.status == Status::expired;
+}
+
+void count(const Report& report) {
+  RetryMetrics& metrics = retry_metrics();
+  const lifecycle::Transition& to = report.transition;
+  if (is_failure(to)) metrics.attempt_failed(to.code());
+  if (to.next_run && to.next_run->spends_retry) {
+    metrics.retry_scheduled(*report.retry_policy, to.retry_count, to.next_run->delay);
+  }
+  if (to.outcome == Outcome::succeeded && to.retry_count > 0) metrics.succeeded_after_retry(*report.retry_policy);
+  if (to.status == Status::failed) metrics.dead_lettered(report.queue, to.code());
+}
+
+std::string_view event_of_failed(const Report& report) {
+  if (report.transition.status == Status::expired) return "expired";
+  const int most = max_retries(*report.retry_policy);
+  return most > 0 && report.transition.retry_count >= most ? "gave_up" : "not_retried";
+}
+
+}  // namespace
+
+void note_recorded(const Report& report, spdlog::logger& log) {
+  count(report);
+  const lifecycle::Transition& to = report.transition;
+  if (to.next_run && to.next_run->spends_retry) {
+    log.debug("event=retry task={} name={} queue={} attempt={} error={} retry={} max_retries={} delay_ms={}", report.id,
+              report.name, report.queue, report.attempt, to.code(), to.retry_count, max_retries(*report.retry_policy),
+              to.next_run->delay.count());
+  } else if (has_failed_for_good(to)) {
+    log.warn("event={} task={} name={} queue={} attempt={} error={} retries={} status={}", event_of_failed(report),
+             report.id, report.name, report.queue, report.attempt, to.code(), to.retry_count,
+             lifecycle::to_text(to.status));
+  }
+}
+
+}  // namespace dogged::runtime

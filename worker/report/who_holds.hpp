@@ -1,0 +1,13 @@
+// What who_holds.sql says of a task when a statement of its worker changed nothing.
+#pragma once
+
+#include <string>
+
+#include "db/connection.hpp"
+
+namespace dogged::runtime {
+
+/// For the log: which worker has the task now, or how the task ended, and what is on record of the attempt.
+[[nodiscard]] std::string whose_it_is(const db::Row& row);
+
+}  // namespace dogged::runtime

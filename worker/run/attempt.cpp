@@ -1,0 +1,310 @@
+// See attempt.hpp.
+#include "run/attempt.hpp"
+
+#include <atomic>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <typeinfo>
+#include <utility>
+
+#include <cxxabi.h>
+#include <spdlog/spdlog.h>
+
+#include <dogged/exception_mapper.hpp>
+#include <dogged/retry_options.hpp>
+
+#include "client/current_task.hpp"
+#include "run/storable_text.hpp"
+#include "tasks/hooks.hpp"
+
+namespace dogged::runtime {
+namespace {
+
+/// What the handler sees of its attempt.
+class AttemptContext final : public Context {
+ public:
+  AttemptContext(const ClaimedTask& task, const StopSignal& stop, const AttemptSettings& settings,
+                 SteadyClock::time_point started_at, spdlog::logger& log)
+      : task_(task), stop_(stop), settings_(settings), started_at_(started_at), worker_log_(log) {}
+
+  [[nodiscard]] TaskId task_id() const noexcept override { return task_.id; }
+  [[nodiscard]] int attempt() const noexcept override { return task_.attempt; }
+  [[nodiscard]] int retry_count() const noexcept override { return task_.retry_count; }
+  [[nodiscard]] std::string_view task_name() const noexcept override { return task_.definition->name; }
+  [[nodiscard]] std::string_view queue() const noexcept override { return task_.queue; }
+  [[nodiscard]] std::string_view args_json() const noexcept override { return task_.args_json; }
+  [[nodiscard]] std::string_view trace_context() const noexcept override { return task_.trace_context; }
+  [[nodiscard]] Clock::time_point deadline() const noexcept override { return deadline_of(task_, started_at_); }
+  [[nodiscard]] Clock::time_point now() const noexcept override { return Clock::now(); }
+  [[nodiscard]] std::stop_token stop_token() const noexcept override { return stop_.token(); }
+  [[nodiscard]] StopReason stop_reason() const noexcept override { return stop_.reason(); }
+
+  bool wait_for(milliseconds time) override {
+    for (; time > limits::max_delay; time -= limits::max_delay) {
+      if (!wait_or_stop(limits::max_delay, stop_.token())) return false;
+    }
+    return wait_or_stop(time, stop_.token());
+  }
+
+  [[nodiscard]] spdlog::logger& log() const override {
+    std::call_once(log_made_, [this] {
+      log_ = worker_log_.clone("task " + std::to_string(task_.id) + " " + task_.definition->name + " attempt " +
+                               std::to_string(task_.attempt));
+    });
+    return *log_;
+  }
+
+  [[nodiscard]] Completion begin_completion() override {
+    completion_begun_ = true;
+    const auto running_for = std::chrono::duration_cast<std::chrono::microseconds>(SteadyClock::now() - started_at_);
+    return {task_.id,         task_.attempt, settings_.worker_id,
+            settings_.schema, running_for,   settings_.limits.max_result_bytes};
+  }
+  [[nodiscard]] bool completion_begun() const noexcept { return completion_begun_; }
+
+ private:
+  const ClaimedTask& task_;
+  const StopSignal& stop_;
+  const AttemptSettings& settings_;
+  const SteadyClock::time_point started_at_;
+  spdlog::logger& worker_log_;
+  std::atomic<bool> completion_begun_{false};
+  mutable std::once_flag log_made_;
+  mutable std::shared_ptr<spdlog::logger> log_;
+};
+
+/// How the handler ended, before anything is decided.
+struct HandlerEnd {
+  lifecycle::Outcome outcome = lifecycle::Outcome::succeeded;
+  std::string error_code;
+  std::string error_message;
+  std::string error_details_json;
+  std::optional<milliseconds> retry_after;
+  std::string result_json;
+};
+
+std::string demangled(const std::type_info* type) {
+  if (type == nullptr) return "unknown";
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> name{abi::__cxa_demangle(type->name(), nullptr, nullptr, &status),
+                                                    std::free};
+  return status == 0 ? name.get() : type->name();
+}
+
+HandlerEnd failed_with(std::string_view code, std::string message, std::string details_json = {}) {
+  HandlerEnd end;
+  end.outcome = lifecycle::Outcome::failed;
+  end.error_code = code;
+  end.error_message = std::move(message);
+  end.error_details_json = std::move(details_json);
+  return end;
+}
+
+std::string text_of(const nlohmann::json& details) {
+  return details.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+/// The exception in flight, as the task's mapper describes it.
+HandlerEnd end_of_mapped_exception(const ExceptionMapper& mapper) {
+  const std::string type = demangled(abi::__cxa_current_exception_type());
+  Mapped mapped = mapper.map(std::current_exception());
+  const Classification& classification = mapped.classification;
+  nlohmann::json details{{"exception", type}};
+  if (classification.category != Category::unknown) details["category"] = to_text(classification.category);
+  if (!mapped.mapper_error.empty()) details["mapper_error"] = mapped.mapper_error;
+  HandlerEnd end = failed_with(classification.code.view(), std::move(mapped.message), text_of(details));
+  end.retry_after = classification.retry_after;
+  return end;
+}
+
+/// No longer than messages show, and not into redacted values: the keys below may be as secret as the values.
+template <class Pointers>
+std::string shown_pointer(std::string_view pointer, const Pointers& redact) {
+  for (std::string_view hidden : redact) {
+    const bool is_below = pointer.starts_with(hidden) && pointer.substr(hidden.size()).starts_with('/');
+    if (is_below) return std::string{hidden};
+  }
+  return detail::cut_for_message(pointer);
+}
+
+HandlerEnd run_handler(const ClaimedTask& task, AttemptContext& context, const AttemptLimits& limits, Hooks& hooks) {
+  try {
+    HandlerEnd end;
+    hooks.before(context);
+    end.result_json = task.definition->run(context, {task.args_json, task.args_version});
+    hooks.after(context);
+    if (const std::size_t bytes = detail::bytes_as_jsonb(end.result_json); bytes > limits.max_result_bytes) {
+      return failed_with(codes::invalid_result,
+                         "the result has " + std::to_string(bytes) + " bytes as JSON; the limit is " +
+                             std::to_string(limits.max_result_bytes) + " (max_result_bytes in the table settings)");
+    }
+    return end;
+  } catch (const abi::__forced_unwind&) {
+    throw;  // pthread_exit in the handler: the thread must be let go
+  } catch (const TaskError& error) {
+    HandlerEnd end = failed_with(error.code(), error.message(), error.details_json());
+    end.retry_after = error.retry_after();
+    return end;
+  } catch (const detail::InvalidArgs& error) {
+    const std::string pointer = shown_pointer(error.pointer(), task.definition->redact);
+    return failed_with(codes::invalid_args, error.message_at(pointer), text_of({{"path", pointer}}));
+  } catch (const detail::InvalidResult& error) {
+    return failed_with(codes::invalid_result, error.what());
+  } catch (const std::exception&) {
+    return end_of_mapped_exception(task.definition->exceptions);
+  } catch (...) {
+    HandlerEnd end = end_of_mapped_exception(task.definition->exceptions);
+    end.error_message += ", of type " + demangled(abi::__cxa_current_exception_type());
+    return end;
+  }
+}
+
+/// What the attempt says of the service that the task's circuit protects. A failure that is not retried is the task's
+/// own.
+detail::CircuitEvent circuit_event_of(const ClaimedTask& task, const lifecycle::Rules& rules,
+                                      const lifecycle::Transition& transition) {
+  using Kind = detail::CircuitEvent::Kind;
+  if (transition.outcome == lifecycle::Outcome::succeeded) return {Kind::success, task.circuit_generation};
+  const bool has_failed =
+      transition.outcome == lifecycle::Outcome::failed || transition.outcome == lifecycle::Outcome::timed_out;
+  const bool counts = has_failed && lifecycle::is_retryable(rules, transition.code());
+  return {counts ? Kind::failure : Kind::abandon, task.circuit_generation};
+}
+
+Report make_report(const ClaimedTask& task, SteadyClock::time_point started_at, SteadyClock::time_point finished_at,
+                   HandlerEnd end, double draw) {
+  const lifecycle::TaskState state{lifecycle::Status::running, task.attempt, task.retry_count, task.losses};
+  const lifecycle::Ending ending{end.outcome, end.error_code, end.retry_after};
+  const Declaration& declaration = task.definition->in_force->current();
+  Report report;
+  report.id = task.id;
+  report.attempt = task.attempt;
+  report.transition = lifecycle::after_attempt(state, declaration.rules, ending, draw).value();
+  if (report.transition.outcome != lifecycle::Outcome::succeeded) {
+    report.name = task.definition->name;
+    report.queue = task.queue;
+  }
+  report.retry_policy = &declaration.rules.policy;
+  report.circuit = task.definition->circuit;
+  report.circuit_event = circuit_event_of(task, declaration.rules, report.transition);
+  report.started_at = started_at;
+  report.finished_at = finished_at;
+  const auto& next = report.transition.next_run;
+  if (next && next->spends_retry) report.policy = declaration.policy_text;
+  if (next && next->from_retry_after) report.retry_after = next->delay;
+  report.result_json = std::move(end.result_json);
+  report.error_message = std::move(end.error_message);
+  report.error_details_json = std::move(end.error_details_json);
+  return report;
+}
+
+/// For hooks. Refers to `report`.
+AttemptEnd end_of(const Report& report) {
+  const lifecycle::Transition& to = report.transition;
+  AttemptEnd end;
+  end.outcome = to.outcome;
+  end.error_code = to.code();
+  end.error_message = report.error_message;
+  if (to.next_run) {
+    end.retry_in = to.next_run->delay;
+    end.spends_retry = to.next_run->spends_retry;
+  }
+  end.running_for = report.finished_at - report.started_at;
+  return end;
+}
+
+/// What becomes of an attempt whose handler threw after its stop token was set.
+lifecycle::Outcome outcome_after(StopReason reason) {
+  switch (reason) {
+    case StopReason::timeout:
+      return lifecycle::Outcome::timed_out;
+    case StopReason::cancelled:
+      return lifecycle::Outcome::cancelled;
+    case StopReason::shutdown:
+    case StopReason::lease_lost:
+      return lifecycle::Outcome::interrupted;
+    case StopReason::none:
+      break;
+  }
+  return lifecycle::Outcome::failed;
+}
+
+std::string_view why_without_handler(StopReason reason) {
+  switch (reason) {
+    case StopReason::timeout:
+      return "the handler still ran when its timeout and the stop grace were over";
+    case StopReason::cancelled:
+      return "the handler still ran when the stop grace after the cancellation was over";
+    case StopReason::lease_lost:
+      return "the worker could not renew its lease in time while the handler ran";
+    case StopReason::shutdown:
+    case StopReason::none:
+      break;
+  }
+  return "the worker shut down while the handler still ran";
+}
+
+}  // namespace
+
+SteadyClock::time_point deadline_of(const ClaimedTask& task, SteadyClock::time_point started_at) {
+  const milliseconds timeout = task.definition->timeout;
+  return timeout.count() > 0 ? started_at + timeout : SteadyClock::time_point::max();
+}
+
+Report run_attempt(const ClaimedTask& task, const StopSignal& stop, SteadyClock::time_point started_at,
+                   const AttemptSettings& settings, spdlog::logger& log, double draw) {
+  AttemptContext context{task, stop, settings, started_at, log};
+  const detail::CurrentTaskScope scope{{task.id, settings.installation}};
+  Hooks hooks{task.definition->middleware, log};
+  HandlerEnd end = run_handler(task, context, settings.limits, hooks);
+  const auto finished_at = SteadyClock::now();
+
+  if (end.outcome == lifecycle::Outcome::succeeded && context.completion_begun()) {
+    end = failed_with(codes::not_committed,
+                      "the handler called complete_in and returned, but its transaction did not commit");
+  } else if (end.outcome == lifecycle::Outcome::succeeded && task.definition->completes_in_transaction) {
+    end = failed_with(codes::not_committed,
+                      "the handler returned without complete_in, which its .completes_in_transaction requires");
+  }
+  if (end.outcome == lifecycle::Outcome::failed) {
+    end.outcome = outcome_after(stop.reason());
+    end.error_message = storable_text(end.error_message, settings.limits.max_error_message_bytes);
+  }
+  Report report = make_report(task, started_at, finished_at, std::move(end), draw);
+  report.may_be_committed = context.completion_begun();
+  hooks.end(context, end_of(report));
+  return report;
+}
+
+Report report_without_handler(const ClaimedTask& task, StopReason reason, SteadyClock::time_point started_at,
+                              double draw) {
+  HandlerEnd end;
+  end.outcome = reason == StopReason::none ? lifecycle::Outcome::interrupted : outcome_after(reason);
+  end.error_message = why_without_handler(reason);
+  return make_report(task, started_at, SteadyClock::now(), std::move(end), draw);
+}
+
+Report report_not_begun(const ClaimedTask& task) {
+  HandlerEnd end;
+  end.outcome = lifecycle::Outcome::cancelled;
+  end.error_message = "cancelled before its handler began";
+  const auto now = SteadyClock::now();
+  return make_report(task, now, now, std::move(end), 0.0);
+}
+
+void put_under_cancel(Report& report) {
+  report.transition = lifecycle::under_cancel(std::move(report.transition));
+  report.policy.clear();
+  report.retry_after.reset();
+  report.circuit_event.kind = detail::CircuitEvent::Kind::abandon;
+}
+
+void put_under_expiry(Report& report) {
+  report.transition = lifecycle::under_expiry(std::move(report.transition));
+  report.policy.clear();
+  report.retry_after.reset();
+}
+
+}  // namespace dogged::runtime

@@ -1,0 +1,50 @@
+// One attempt as a pipeline: run the handler, describe how it ended, let the lifecycle decide, report.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <spdlog/logger.h>
+
+#include "run/stop_signal.hpp"
+#include "runtime/claimed_task.hpp"
+
+namespace dogged::runtime {
+
+struct AttemptLimits {
+  std::size_t max_result_bytes = 1048576;
+  std::size_t max_error_message_bytes = 65536;
+};
+
+/// What all attempts of a worker share.
+struct AttemptSettings {
+  std::int64_t worker_id = 0;
+  std::string schema = {};
+  AttemptLimits limits = {};
+  std::string installation = {};  ///< of the queue, for tasks that handlers enqueue
+};
+
+/// When the timeout is over of an attempt that began at `started_at`; time_point::max() if it has none.
+[[nodiscard]] SteadyClock::time_point deadline_of(const ClaimedTask& task, SteadyClock::time_point started_at);
+
+/// Runs the handler of `task`, whose attempt began at `started_at`, and reports. Never throws: whatever the handler
+/// throws is an ending of the attempt. An exception after `stop` was requested counts by the reason of the stop: timed
+/// out, cancelled or interrupted. `draw` is uniform in [0, 1), for the jitter.
+[[nodiscard]] Report run_attempt(const ClaimedTask& task, const StopSignal& stop, SteadyClock::time_point started_at,
+                                 const AttemptSettings& settings, spdlog::logger& log, double draw);
+
+/// The report of an attempt whose handler has ignored its stop token; `reason` is why it was stopped.
+[[nodiscard]] Report report_without_handler(const ClaimedTask& task, StopReason reason,
+                                            SteadyClock::time_point started_at, double draw);
+
+/// The report of an attempt whose handler has not begun, because the task is to be cancelled.
+[[nodiscard]] Report report_not_begun(const ClaimedTask& task);
+
+/// Decides a report again, after the task's cancellation was found to be requested.
+void put_under_cancel(Report& report);
+
+/// Decides a report again, after the next run was found to fall after the task's expires_at.
+void put_under_expiry(Report& report);
+
+}  // namespace dogged::runtime

@@ -1,0 +1,63 @@
+// A task that this worker holds, from the claim to the report of how its attempt ended.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <dogged/detail/circuit.hpp>
+#include <dogged/task.hpp>
+
+#include "lifecycle/lifecycle.hpp"
+#include "runtime/time.hpp"
+#include "tasks/definition.hpp"
+
+namespace dogged::runtime {
+
+/// One attempt of one task.
+struct Attempt {
+  TaskId id = 0;
+  int number = 0;
+};
+
+struct ClaimedTask {
+  TaskId id = 0;
+  int attempt = 0;  ///< with the worker's id, the fence: a report counts only while the task's row names both
+  int retry_count = 0;
+  int losses = 0;
+  const Definition* definition = nullptr;
+  std::string queue;
+  std::string args_json;
+  std::string trace_context;
+  SteadyClock::time_point claimed_at;  ///< when the answer to the claim arrived
+  /// The task does not begin after this time. It is counted from before the claim was sent, so that it is no later than
+  /// by the database's clock.
+  SteadyClock::time_point expires_at = SteadyClock::time_point::max();
+  bool cancelled = false;               ///< its cancellation was requested before its handler began
+  std::int64_t circuit_generation = 0;  ///< of its circuit, if it has one, when the circuit let the task through
+  int args_version = 1;
+};
+
+/// How an attempt ended and what becomes of its task: one element of the batch that complete.sql takes.
+struct Report {
+  TaskId id = 0;
+  int attempt = 0;
+  lifecycle::Transition transition;
+  SteadyClock::time_point started_at;  ///< when the handler began; sent as how long ago that was
+  SteadyClock::time_point finished_at;
+  std::string policy;  ///< as applied; empty if no policy decided
+  std::optional<milliseconds> retry_after;
+  std::string result_json;  ///< empty for none
+  std::string error_message;
+  std::string error_details_json;  ///< empty for none
+  bool may_be_committed = false;   ///< by complete_in: then the task is rightly not held any more
+  std::string name;                ///< of the task, and its queue; set if the attempt has not succeeded
+  std::string queue;
+  const RetryPolicy* retry_policy = nullptr;  ///< the policy that decided
+  std::string_view circuit;                   ///< of its definition; empty for none
+  detail::CircuitEvent circuit_event;
+};
+
+}  // namespace dogged::runtime

@@ -1,0 +1,77 @@
+// The thread of one part of the worker: claimer, completer, lease keeper, upkeep and watchdog are services.
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <future>
+#include <memory>
+#include <stop_token>
+#include <thread>
+
+#include "runtime/session.hpp"
+#include "runtime/time.hpp"
+#include "runtime/wake_fd.hpp"
+
+namespace dogged::runtime {
+
+/// Starts, wakes, stops and joins one thread. Neither a lock that another session holds nor a dead network holds up the
+/// join, because the service breaks its own connection if an answer takes too long.
+///
+/// Declare the service as the last member of its part. Its destructor joins the thread before the members are destroyed
+/// that the thread uses.
+class Service {
+ public:
+  struct Settings {
+    /// The connection of the thread; null: the thread never talks to PostgreSQL.
+    std::shared_ptr<Session> session = nullptr;
+    /// How long a statement may wait for its answer before break_if_stuck() breaks the connection.
+    milliseconds answer_within = std::chrono::minutes{1};
+    /// Called on the thread, as its last act, if `work` has thrown. Null: the process ends (std::terminate).
+    std::function<void(std::exception_ptr)> on_defect = nullptr;
+  };
+
+  explicit Service(Settings settings);
+  ~Service() { stop(); }
+  Service(const Service&) = delete;
+  Service& operator=(const Service&) = delete;
+
+  /// Runs `work` on the thread until `work` returns, soon after a stop was requested. Call it once.
+  void start(std::function<void()> work);
+
+  // Thread-safe.
+
+  /// Ends the wait that the thread is in, or its next one.
+  void wake() const noexcept { wake_.wake(); }
+  /// Also wakes the thread. A part that waits elsewhere registers a std::stop_callback.
+  void request_stop() noexcept;
+  /// Breaks the connection if its statement has waited for too long at `now`. Gives when to call this again.
+  TimePoint break_if_stuck(TimePoint now) noexcept;
+
+  /// Requests a stop and waits for the thread. After `patience` the service breaks the connection, again and again,
+  /// until the thread has ended. One thread at a time may call this. A second call does nothing.
+  void stop(milliseconds patience = std::chrono::seconds{1});
+
+  // For the service's thread, and after stop() for the thread that called it.
+
+  [[nodiscard]] Session& session() const noexcept { return *settings_.session; }
+  [[nodiscard]] std::stop_token stop_token() const noexcept { return stop_.get_token(); }
+  [[nodiscard]] bool is_stopping() const noexcept { return stop_.stop_requested(); }
+  /// Session::recover_from, which a stop cuts short.
+  void recover_from(const std::exception& error) const { session().recover_from(error, stop_token()); }
+  /// Waits until `until`, or until wake() or request_stop(). True if it was woken.
+  bool wait_until(TimePoint until) const noexcept;
+  /// Readable from wake() on, until wait_until() has returned true.
+  [[nodiscard]] int wake_fd() const noexcept { return wake_.fd(); }
+
+ private:
+  void run() noexcept;
+
+  const Settings settings_;
+  const WakeFd wake_;
+  std::stop_source stop_;
+  std::function<void()> work_;
+  std::promise<void> ended_;
+  std::thread thread_;
+};
+
+}  // namespace dogged::runtime

@@ -1,0 +1,99 @@
+// See session.hpp.
+#include "runtime/session.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include <dogged/retry_options.hpp>
+
+#include "db/errors.hpp"
+
+namespace dogged::runtime {
+namespace {
+
+constexpr milliseconds between_aborts{1'000};  // of a connection that has not noticed
+constexpr std::size_t most_reasons = 1000;     // logged in one outage: each reason once, but no endless list
+
+/// Processes, transactions and blocks differ each time an error names them.
+std::string without_digits(std::string text) {
+  std::erase_if(text, [](char c) { return c >= '0' && c <= '9'; });
+  return text;
+}
+
+}  // namespace
+
+Session::Session(db::Settings settings, std::string service, std::shared_ptr<spdlog::logger> log,
+                 milliseconds longest_backoff)
+    : settings_(std::move(settings)), service_(std::move(service)), log_(std::move(log)), backoff_(longest_backoff) {
+  settings_.application_name += " " + service_;
+}
+
+db::Connection& Session::connection() {
+  if (connection_) return *connection_;
+  connection_.emplace(settings_);
+  let_break(&*connection_);
+  try {
+    connection_->set_up_session();
+  } catch (...) {
+    close();
+    throw;
+  }
+  return *connection_;
+}
+
+void Session::let_break(db::Connection* connection) noexcept {
+  const detail::Lock lock{mutex_};
+  breakable_ = connection;
+}
+
+void Session::close() noexcept {
+  let_break(nullptr);
+  connection_.reset();
+}
+
+void Session::pause(milliseconds time, const std::stop_token& stop) const { (void)wait_or_stop(time, stop); }
+
+void Session::abort() noexcept {
+  const detail::Lock lock{mutex_};
+  if (breakable_ != nullptr) breakable_->abort();
+}
+
+SteadyClock::time_point Session::abort_if_busy_for(milliseconds patience, SteadyClock::time_point now) noexcept {
+  const detail::Lock lock{mutex_};
+  if (breakable_ == nullptr) return now + patience;
+  const auto since = breakable_->busy_since();
+  if (!since) return now + patience;
+  if (now < *since + patience) return *since + patience;
+  if (!gave_up_) {
+    log_->warn("{}: no answer for {} ms: the connection is given up", service_,
+               std::chrono::duration_cast<milliseconds>(now - *since).count());
+  }
+  gave_up_ = true;
+  breakable_->abort();
+  return now + std::min(patience, between_aborts);
+}
+
+void Session::recover_from(const std::exception& error, const std::stop_token& stop) {
+  if (db::is_defect(error)) throw;
+  if (dynamic_cast<const ConnectionError*>(&error) != nullptr) close();
+  const std::string reason = db::one_line(error.what());
+  const bool is_new = reasons_.size() < most_reasons && reasons_.insert(without_digits(reason)).second;
+  if (!backoff_.is_failing()) {
+    log_->warn("{}: {}; trying again until it works", service_, reason);
+  } else if (is_new) {
+    log_->warn("{}: {}; still trying", service_, reason);
+  }
+  pause(backoff_.next(), stop);
+}
+
+void Session::succeeded() {
+  if (!backoff_.is_failing()) return;
+  log_->info("{}: PostgreSQL answers again", service_);
+  backoff_.reset();
+  reasons_.clear();
+  const detail::Lock lock{mutex_};
+  gave_up_ = false;
+}
+
+}  // namespace dogged::runtime

@@ -1,0 +1,16 @@
+// What a worker process counts over all of its incarnations, and sends with its heartbeat.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace dogged::runtime {
+
+struct Tally {
+  /// Reports and releases that changed nothing, because the worker did not hold the task any more.
+  std::atomic<std::int64_t> fenced{0};
+  /// Threads whose handler was given up and still runs.
+  std::atomic<int> abandoned_threads{0};
+};
+
+}  // namespace dogged::runtime

@@ -1,0 +1,451 @@
+// See worker.hpp.
+#include "runtime/worker.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include <poll.h>
+
+#include <dogged/retry_options.hpp>
+
+#include "circuits/circuits.hpp"
+#include "claim/claimer.hpp"
+#include "claim/inbox.hpp"
+#include "db/errors.hpp"
+#include "lease/lease_keeper.hpp"
+#include "migrate/migrate.hpp"
+#include "migrate/missing_role.hpp"
+#include "report/completer.hpp"
+#include "retry/counted.hpp"
+#include "retry/duration.hpp"
+#include "run/executors.hpp"
+#include "runtime/escaping_log.hpp"
+#include "runtime/incarnation.hpp"
+#include "runtime/service.hpp"
+#include "runtime/session.hpp"
+#include "runtime/watchdog.hpp"
+#include "sql/claim.hpp"
+#include "sql/registration.hpp"
+#include "sql/retention.hpp"
+#include "tasks/served_queues.hpp"
+#include "upkeep/upkeep.hpp"
+
+namespace dogged::runtime {
+namespace {
+
+constexpr milliseconds time_to_give_back{5'000};
+constexpr milliseconds time_to_write{5'000};  // at the end, for the last reports
+constexpr milliseconds shortest_heartbeat_answer{200};
+
+// The server gives up a statement that has waited for that long. The worker gives it up a little later.
+constexpr milliseconds shortest_statement_timeout{5'000};
+constexpr milliseconds longest_statement_timeout{30'000};
+constexpr milliseconds server_gives_up_within{5'000};
+constexpr milliseconds upkeep_statement_timeout{120'000};  // retention may have to fill partitions
+
+std::map<std::string, int> queues_of(const Definitions& definitions, int concurrency) {
+  std::map<std::string, int> queues;
+  for (const auto& [name, definition] : definitions) queues.emplace(definition.queue, concurrency);
+  return queues;
+}
+
+milliseconds statement_timeout(const WorkerSettings& settings, const std::string& service) {
+  if (service == "upkeep" || service == "start") return upkeep_statement_timeout;
+  return std::clamp(settings.lease, shortest_statement_timeout, longest_statement_timeout);
+}
+
+/// Throws unless the schema is current, and transactions read what others have committed.
+void require_usable(db::Connection& connection) {
+  migrate::require_current(connection);
+  const std::string isolation{connection.run(sql::read_isolation).one().text("isolation")};
+  if (isolation == "read committed") return;
+  throw InvalidInput("transactions of this role or database are \"" + isolation +
+                         "\" unless said otherwise; a worker needs \"read committed\"",
+                     "set default_transaction_isolation of its role: alter role … set default_transaction_isolation = "
+                     "'read committed'");
+}
+
+}  // namespace
+
+void require_sound(const WorkerSettings& settings) {
+  const auto positive = [](const char* name, milliseconds value) {
+    if (value <= milliseconds{0})
+      throw InvalidInput(std::string{name} + " is " + duration_to_text(value) + "; it must be more than 0");
+  };
+  positive("the heartbeat", settings.heartbeat);
+  positive("the lease", settings.lease);
+  positive("the poll interval", settings.poll_interval);
+  if (settings.lease < 3 * settings.heartbeat) {
+    throw InvalidInput("the lease is " + duration_to_text(settings.lease) + " and the heartbeat " +
+                           duration_to_text(settings.heartbeat) + "; a lease must last at least three heartbeats (" +
+                           duration_to_text(3 * settings.heartbeat) + "), so that one that comes late does not lose it",
+                       "make --lease longer or --heartbeat shorter");
+  }
+}
+
+Worker::Worker(WorkerSettings settings, Definitions definitions, const std::shared_ptr<spdlog::logger>& log,
+               const WakeFd& stop)
+    : settings_(std::move(settings)),
+      definitions_(std::make_shared<const Definitions>(std::move(definitions))),
+      log_(escaping(log)),
+      stop_(stop) {
+  require_sound(settings_);
+  if (settings_.queues.empty()) settings_.queues = queues_of(*definitions_, settings_.default_concurrency);
+  Session database{database_settings("start"), "start", log_};
+  std::optional<std::int64_t> previous_lease = settings_.previous_lease;
+  is_again_ = previous_lease.has_value();
+  while (!lease_) {
+    try {
+      begin(database.connection(), previous_lease);
+      database.succeeded();
+    } catch (const DatabaseError& error) {
+      if (!is_again_) throw;
+      database.recover_from(error, {});
+      if (stop_.is_readable()) lease_ = std::make_shared<Lease>(0, settings_.lease, SteadyClock::now());
+    }
+  }
+}
+
+/// If this fails after it has registered, `previous_lease` is the lease that it has registered.
+void Worker::begin(db::Connection& connection, std::optional<std::int64_t>& previous_lease) {
+  try {
+    require_usable(connection);
+    const db::Rows limits = connection.run(sql::read_settings);
+    limits_.max_result_bytes = static_cast<std::size_t>(limits.one().number("max_result_bytes"));
+    limits_.max_error_message_bytes = static_cast<std::size_t>(limits.one().number("max_error_message_bytes"));
+    installation_ = limits.one().text("installation");
+    connection.run(sql::make_partitions);
+    if (!settings_.create_queues) require_known_queues(connection, settings_.queues, *definitions_);
+
+    const auto registered = register_worker(connection, row(), *definitions_, previous_lease, stop_, *log_);
+    if (registered) {
+      previous_lease = registered->worker_id;
+      publish_definitions(connection, *definitions_, row(), *log_);
+      tell_of_unserved(connection, settings_.queues, *definitions_, *log_);
+    }
+    const Registration registration = registered.value_or(Registration{});
+    clock_offset_ = registration.clock;
+    lease_ = std::make_shared<Lease>(registration.worker_id, settings_.lease, registration.asked_at);
+  } catch (const DatabaseError& error) {
+    if (!migrate::is_missing_right(error)) throw;
+    // complete_in is for workers alone, so a login that may call it has the worker role.
+    const auto hint = migrate::hint_for_missing_role(connection, "complete_in");
+    throw DatabaseError(error.message(), hint.value_or(error.hint()), error.sqlstate());
+  }
+}
+
+Worker::~Worker() = default;
+
+std::int64_t Worker::id() const { return lease_->id(); }
+
+std::size_t Worker::abandoned_threads() const noexcept {
+  return static_cast<std::size_t>(tally_->abandoned_threads.load());
+}
+
+db::Settings Worker::database_settings(const std::string& service) const {
+  db::Settings settings = settings_.database;
+  settings.statement_timeout = statement_timeout(settings_, service);
+  settings.pooled = settings_.poll_only;
+  return settings;
+}
+
+/// The services of an incarnation, and what one tells the others. The members are destroyed from last to first, so a
+/// service stops before the parts that it uses are gone.
+struct Worker::Services final : Executor::Listener, LeaseKeeper::Listener {
+  explicit Services(Worker& of_worker)
+      : worker(of_worker),
+        lease(worker.lease_),
+        circuits(std::make_shared<Circuits>(worker.definitions_, random_draw, worker.log_)),
+        completer(std::make_shared<Completer>(service("completer", for_tasks()), lease, circuits, inbox, worker.tally_,
+                                              worker.log_)),
+        watchdog({.on_defect = defect_of("watchdog")}, [this](TimePoint now) { return watch(now); }) {
+    const WorkerSettings& settings = worker.settings_;
+    for (const auto& [queue, concurrency] : settings.queues) {
+      executors->add(std::make_unique<Executor>(
+          Executor::Settings{
+              queue, static_cast<std::size_t>(concurrency), settings.stop_grace,
+              AttemptSettings{lease->id(), settings.database.schema, worker.limits_, worker.installation_}},
+          Executor::Surroundings{worker.log_, lease, worker.definitions_, worker.tally_, *this}));
+    }
+    upkeep.emplace(service("upkeep", upkeep_statement_timeout + server_gives_up_within),
+                   Agenda::Settings{.heartbeat = settings.heartbeat, .lets_others_renew = worker.is_again_}, lease,
+                   worker.definitions_, inbox, worker.log_);
+    // A third of the lease for the answer to a heartbeat leaves time for another connection.
+    keeper.emplace(service("lease", std::max(lease->length() / 3, shortest_heartbeat_answer),
+                           std::min<milliseconds>(settings.heartbeat, std::chrono::seconds{5})),
+                   LeaseKeeper::Settings{.heartbeat = settings.heartbeat,
+                                         .poll_interval = settings.poll_interval,
+                                         .listens = !settings.poll_only,
+                                         .clock = settings.clock,
+                                         .clock_offset = worker.clock_offset_},
+                   lease, *this, worker.tally_);
+    claimer.emplace(service("claimer", for_tasks()), Claimer::Settings{settings.poll_interval, !settings.poll_only},
+                    Claimer::Surroundings{lease, worker.definitions_, circuits, inbox, completer, executors},
+                    worker.tally_, worker.log_);
+    watchdog.start();  // last, because it watches all the others
+  }
+
+  ~Services() {
+    watchdog.stop();  // first, because it watches all the others
+    claimer->stop();  // it uses the executors
+  }
+
+  [[nodiscard]] Service::Settings service(const std::string& name, milliseconds answer_within,
+                                          milliseconds longest_backoff = std::chrono::seconds{5}) {
+    return {.session = std::make_shared<Session>(worker.database_settings(name), name, worker.log_, longest_backoff),
+            .answer_within = answer_within,
+            .on_defect = defect_of(name)};
+  }
+
+  [[nodiscard]] std::function<void(std::exception_ptr)> defect_of(const std::string& name) {
+    return [this, name](std::exception_ptr error) { worker.note_defect(name, std::move(error)); };
+  }
+
+  [[nodiscard]] milliseconds for_tasks() const {
+    return statement_timeout(worker.settings_, "") + server_gives_up_within;
+  }
+
+  /// For the watchdog: does what is due at `now`, and gives when something is due next.
+  TimePoint watch(TimePoint now) {
+    TimePoint next = executors->enforce_deadlines(now);
+    for (Service* service : {&keeper->service(), &claimer->service(), &completer->service(), &upkeep->service()}) {
+      next = std::min(next, service->break_if_stuck(now));
+    }
+    if (lease->lapse_if_due(now)) doubt_lease();
+    if (const Lease::State state = lease->state(); state == Lease::State::held || state == Lease::State::regained) {
+      next = std::min(next, lease->held_until());
+    }
+    if (worker.carries_too_many()) worker.attention_.wake();
+    return next;
+  }
+
+  /// While the lease is lapsed the completer sends nothing, and the executors begin nothing.
+  void doubt_lease() {
+    worker.log_->error(
+        "worker {} could not renew its lease for {}: its handlers are asked to stop, and nothing is written until "
+        "PostgreSQL says whether the lease was ended",
+        lease->id(), duration_to_text(lease->length()));
+    executors->stop_all(StopReason::lease_lost);
+    worker.attention_.wake();
+  }
+
+  // Executor::Listener
+
+  void on_report(Report report) override { completer->add(std::move(report)); }
+  void on_deadline(TimePoint deadline) override { watchdog.note_deadline(deadline); }
+  void on_expired() override { inbox->note_expired(); }
+
+  // LeaseKeeper::Listener
+
+  /// Upkeep and the claimer may not have noticed yet that their connections are lost, or that the server is another
+  /// one.
+  void on_connected() override {
+    upkeep->look();
+    inbox->note_server_is_back();
+  }
+  void on_worker() override { upkeep->look(); }
+  [[nodiscard]] bool holds_tasks() const override { return executors->holds_any(); }
+  void on_cancel(TaskId id, int attempt) override { executors->cancel(id, attempt); }
+  void on_waiting(TaskId id) override { completer->note_awaited(id); }
+
+  /// PostgreSQL has said whether the lease was ended. From now on the database fences each report by itself.
+  void on_decided() override {
+    if (lease->state() == Lease::State::ended) {
+      worker.log_->error("the lease of worker {} was ended by another worker, which rescues its tasks", lease->id());
+      executors->stop_all(StopReason::lease_lost);
+    } else {
+      worker.log_->info("nobody had ended the lease of worker {}: what has finished counts", lease->id());
+    }
+    completer->look_again();
+    worker.attention_.wake();
+  }
+
+  Worker& worker;
+  const std::shared_ptr<Lease> lease;
+  const std::shared_ptr<Circuits> circuits;
+  const std::shared_ptr<ClaimInbox> inbox = std::make_shared<ClaimInbox>();
+  const std::shared_ptr<Completer> completer;
+  Watchdog watchdog;
+  const std::shared_ptr<Executors> executors = std::make_shared<Executors>();
+  std::optional<Claimer> claimer;
+  std::optional<Upkeep> upkeep;
+  std::optional<LeaseKeeper> keeper;
+};
+
+ShutdownResult Worker::run(const std::function<void()>& on_ready) {
+  ShutdownResult result;
+  if (id() == 0) return result;  // told to stop before it could register
+  if (stop_.is_readable()) {
+    sign_off();
+    return result;
+  }
+  Incarnation::End end = Incarnation::End::none;
+  for (bool is_first = true; end == Incarnation::End::none; is_first = false) {
+    try {
+      Services services{*this};
+      log_->info("worker {} ({}) ready: {}, queues {}", id(), settings_.name, counted(definitions_->size(), "task"),
+                 queues_text());
+      if (is_first) on_ready();
+      const Incarnation incarnation = wait_for_end();
+      end = incarnation.end();
+      const milliseconds limit = shutdown_limit_;
+      const milliseconds stop_grace = std::min(settings_.stop_grace, limit);
+      result = shut_down(services, incarnation.grace(std::min(settings_.grace, limit - stop_grace)), stop_grace);
+    } catch (...) {  // the services could not be started
+      sign_off();
+      throw;
+    }
+    log_->info("worker {} stopped: {} given back, {} interrupted, {} left to be rescued", id(), result.given_back,
+               result.interrupted, result.left_behind);
+    rethrow_defect();
+    if (end == Incarnation::End::lease_lost && register_again()) end = Incarnation::End::none;
+  }
+  result.has_too_many = end == Incarnation::End::too_many_abandoned;
+  result.abandoned_threads = abandoned_threads();
+  return result;
+}
+
+/// Looks whenever a stop is requested, or something has happened to the lease, to the threads or to a service.
+Incarnation Worker::wait_for_end() {
+  Incarnation incarnation;
+  while (incarnation.state() != Incarnation::State::draining) {
+    std::array<pollfd, 2> fds{{{stop_.fd(), POLLIN, 0}, {attention_.fd(), POLLIN, 0}}};
+    if (::poll(fds.data(), fds.size(), -1) <= 0) continue;  // a signal
+    attention_.reset();
+    incarnation.on_seen({.has_defect = has_defect(),
+                         .stop_requested = stop_.is_readable(),
+                         .carries_too_many = carries_too_many(),
+                         .lease = lease_->state()});
+  }
+  if (incarnation.end() == Incarnation::End::too_many_abandoned) {
+    log_->error("this process carries {} whose handlers ignore their stop tokens, more than {}: it ends",
+                counted(tally_->abandoned_threads.load(), "thread"), settings_.max_abandoned_threads);
+  }
+  return incarnation;
+}
+
+/// A service has met a mistake of dogged and has ended, so the worker ends. The first mistake counts.
+void Worker::note_defect(const std::string& service, std::exception_ptr error) {
+  {
+    const detail::Lock lock{defect_mutex_};
+    if (!defect_) defect_ = {service, std::move(error)};
+  }
+  attention_.wake();
+}
+
+bool Worker::has_defect() const {
+  const detail::Lock lock{defect_mutex_};
+  return defect_.has_value();
+}
+
+void Worker::rethrow_defect() const {
+  const detail::Lock lock{defect_mutex_};
+  if (!defect_) return;
+  std::string message = "an unknown exception";
+  try {
+    std::rethrow_exception(defect_->error);
+  } catch (const std::exception& error) {
+    message = db::one_line(error.what());
+  } catch (...) {
+  }
+  throw Defect("the worker ends, because its " + defect_->service + " met a mistake that no retry mends: " + message,
+               "if `dogged migrate --status` shows a current schema, this is a bug in dogged: please report the line");
+}
+
+/// Registers a new incarnation as soon as PostgreSQL answers. False if the worker was told to stop before.
+bool Worker::register_again() {
+  Session database{database_settings("registration"), "registration", log_};
+  while (!stop_.is_readable()) {
+    try {
+      const auto registered = register_worker(database.connection(), row(), *definitions_, lease_->id(), stop_, *log_);
+      if (!registered) return false;
+      log_->warn("worker {} goes on as worker {}", lease_->id(), registered->worker_id);
+      lease_ = std::make_shared<Lease>(registered->worker_id, settings_.lease, registered->asked_at);
+      clock_offset_ = registered->clock;
+      is_again_ = true;
+      return true;
+    } catch (const DatabaseError& error) {
+      database.recover_from(error, {});
+    }
+  }
+  return false;
+}
+
+ShutdownResult Worker::shut_down(Services& services, milliseconds grace, milliseconds stop_grace) {
+  if (grace > milliseconds{0}) log_->info("stopping: what runs has {} to finish", duration_to_text(grace));
+  ShutdownResult result;
+  services.claimer->stop();
+  const std::vector<ClaimedTask> unstarted = services.executors->take_back();
+  if (services.claimer->give_back(unstarted, SteadyClock::now() + time_to_give_back)) {
+    result.given_back = unstarted.size();
+  } else {
+    log_->error("{} could not be given back", counted(unstarted.size(), "claimed task"));
+    result.left_behind += unstarted.size();
+  }
+  services.claimer->disconnect();
+
+  const bool cuts_short = !services.executors->wait_idle(SteadyClock::now() + grace);
+  if (cuts_short) {
+    if (grace > milliseconds{0}) log_->warn("the grace period is over: stop tokens are set");
+    services.executors->stop_all(StopReason::shutdown);
+    services.executors->wait_idle(SteadyClock::now() + stop_grace);
+  }
+  const auto until = SteadyClock::now() + time_to_write;
+  const bool has_signed_off = interrupt_what_runs(services, result, until);
+  const std::size_t not_written = services.completer->finish(SteadyClock::now() + time_to_write);
+  if (not_written > 0) log_->error("{} could not be written", counted(not_written, "report"));
+  result.left_behind += not_written;
+  if (cuts_short || has_signed_off) wake_others();  // retries are not worth another wait for a connection
+  return result;
+}
+
+/// Writes all other reports and signs off before running attempts are recorded as interrupted, because another worker
+/// may begin them from then on. False if the worker could not sign off.
+bool Worker::interrupt_what_runs(Services& services, ShutdownResult& result, SteadyClock::time_point until) {
+  std::vector<Report> interrupted = services.executors->give_up_all();
+  services.completer->wait_written(until);
+  const bool has_signed_off = sign_off();
+  for (Report& report : interrupted) {
+    log_->warn("task {} attempt {} still runs; it is recorded as {}", report.id, report.attempt,
+               lifecycle::to_text(report.transition.outcome));
+    services.completer->add(std::move(report));
+    ++result.interrupted;
+  }
+  return has_signed_off;
+}
+
+bool Worker::sign_off() noexcept {
+  try {
+    Session{database_settings("shutdown"), "shutdown", log_}.connection().run(sql::stop_worker, db::Params{}.add(id()));
+    return true;
+  } catch (const std::exception& error) {
+    log_->warn("could not sign off: {}", error.what());
+    return false;
+  }
+}
+
+/// Wakes sleeping workers for interrupted tasks and for retries.
+void Worker::wake_others() noexcept {
+  try {
+    std::vector<std::string> queues;
+    for (const auto& [queue, concurrency] : settings_.queues) queues.push_back(queue);
+    Session{database_settings("shutdown"), "shutdown", log_}.connection().run(sql::wake_others,
+                                                                              db::Params{}.add(id()).add(queues));
+  } catch (const std::exception& error) {
+    log_->warn("could not wake other workers: {}", error.what());
+  }
+}
+
+bool Worker::carries_too_many() const noexcept { return tally_->abandoned_threads > settings_.max_abandoned_threads; }
+
+std::string Worker::queues_text() const {
+  std::string text;
+  for (const auto& [queue, concurrency] : settings_.queues) {
+    text += (text.empty() ? "" : ",") + queue + ":" + std::to_string(concurrency);
+  }
+  return text;
+}
+
+}  // namespace dogged::runtime

@@ -1,0 +1,49 @@
+// The worker's own row, and what the worker publishes beside it.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include <spdlog/logger.h>
+
+#include "db/clock_offset.hpp"
+#include "db/connection.hpp"
+#include "runtime/claimed_task.hpp"
+#include "runtime/wake_fd.hpp"
+#include "tasks/definition.hpp"
+
+namespace dogged::runtime {
+
+/// What a worker says of itself.
+struct WorkerRow {
+  std::string name;
+  std::map<std::string, int> queues;  ///< concurrency by queue
+  milliseconds lease{30'000};
+  db::HostClock clock = std::chrono::system_clock::now;
+};
+
+/// The parameters of publish_definitions.sql, except the last three: the version, the sources and the redacted
+/// pointers.
+[[nodiscard]] db::Params definition_params(const Definitions& definitions);
+
+/// Publishes what this program declares, and makes the queues that it serves. Logs which declarations of other workers
+/// it replaces.
+void publish_definitions(db::Connection& connection, const Definitions& definitions, const WorkerRow& row,
+                         spdlog::logger& log);
+
+struct Registration {
+  std::int64_t worker_id = 0;
+  SteadyClock::time_point asked_at = {};  ///< the lease lasts at least from then on
+  db::ClockOffset clock = {};             ///< measured at the registration
+};
+
+/// Registers a new incarnation, and ends the lease `previous` of this process, if it had one. If another worker has the
+/// name, waits until that worker's lease has lapsed; gives nothing if `stop` becomes readable meanwhile. Throws
+/// InvalidInput if that worker renews its lease.
+[[nodiscard]] std::optional<Registration> register_worker(db::Connection& connection, const WorkerRow& row,
+                                                          const Definitions& definitions,
+                                                          std::optional<std::int64_t> previous, const WakeFd& stop,
+                                                          spdlog::logger& log);
+
+}  // namespace dogged::runtime

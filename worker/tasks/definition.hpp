@@ -1,0 +1,80 @@
+// A registered task as the worker uses it.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <dogged/detail/mutex.hpp>
+#include <dogged/detail/registration.hpp>
+#include <dogged/exception_mapper.hpp>
+#include <dogged/middleware.hpp>
+
+#include "lifecycle/lifecycle.hpp"
+
+namespace dogged::runtime {
+
+/// The source of each retry setting of a declaration: setting -> RetryOrigin::text. Empty if no source was asked for.
+using RetrySources = std::map<std::string, std::string>;
+
+/// What decides after an attempt.
+struct Declaration {
+  lifecycle::Rules rules;
+  std::string policy_text;    ///< of rules.policy, as attempts record it
+  RetrySources sources = {};  ///< they change no decision
+
+  /// For logs: `fixed intervals=1m jitter=none, retried for HTTP_503, no dead letters (by environment …)`. Leaves out
+  /// sources that are no configuration.
+  [[nodiscard]] std::string to_text() const;
+};
+
+/// Whether a failure has the same consequences under both.
+[[nodiscard]] bool decide_alike(const Declaration& one, const Declaration& other);
+
+/// The declaration that counts: this program's, or that of a worker that started later and declares the task
+/// differently. Thread-safe. What current() gave stays valid.
+class InForce {
+ public:
+  explicit InForce(Declaration declared) { replace_by(std::move(declared)); }
+
+  [[nodiscard]] const Declaration& current() const noexcept { return *current_; }
+  void replace_by(Declaration declaration);
+
+ private:
+  detail::Mutex mutex_;
+  std::deque<Declaration> all_
+      DOGGED_GUARDED_BY(mutex_);  // few: one for each deployment that changes a policy while this process runs
+  std::atomic<const Declaration*> current_{nullptr};
+};
+
+struct Definition {
+  std::string name;
+  std::string queue;
+  Declaration declared;               ///< by this program
+  std::shared_ptr<InForce> in_force;  ///< the declaration that counts
+  milliseconds timeout{0};            ///< 0: none
+  ExceptionMapper exceptions;         ///< for exceptions of the handler other than TaskError
+  Middlewares middleware;             ///< the worker's, then the task's
+  std::string circuit;                ///< empty: none
+  CircuitBreakerSettings circuit_settings;
+  std::vector<std::string> redact;  ///< JSON pointers into args and result
+  bool completes_in_transaction = false;
+  detail::ErasedHandler run;
+  int args_version = 1;  ///< of its key
+};
+
+/// By task name.
+using Definitions = std::map<std::string, Definition, std::less<>>;
+
+/// From what TASK_REGISTER declared. Throws InvalidInput that lists every mistake at once: no task at all, or tasks
+/// that are registered twice. `exceptions`: for tasks without a mapper of their own. `middleware`: around that of each
+/// task.
+[[nodiscard]] Definitions make_definitions(const std::vector<detail::RegisteredTask>& registered,
+                                           const ExceptionMapper& exceptions = {}, const Middlewares& middleware = {});
+
+}  // namespace dogged::runtime

@@ -1,0 +1,31 @@
+// The middleware of one attempt. Calls the hooks in their order, and only those whose before() has returned.
+#pragma once
+
+#include <cstddef>
+
+#include <spdlog/logger.h>
+
+#include <dogged/middleware.hpp>
+
+namespace dogged::runtime {
+
+/// For the thread that runs the handler.
+class Hooks {
+ public:
+  /// `all` and `log` must outlive the hooks.
+  Hooks(const Middlewares& all, spdlog::logger& log) : all_(all), log_(log) {}
+
+  /// Throw what a hook throws.
+  void before(Context& context);
+  void after(Context& context);
+
+  /// Calls on_error, on_retry and on_end, as far as they apply. Logs what hooks throw.
+  void end(Context& context, const AttemptEnd& end);
+
+ private:
+  const Middlewares& all_;
+  spdlog::logger& log_;
+  std::size_t begun_ = 0;  // so many hooks have begun, from the first on
+};
+
+}  // namespace dogged::runtime

@@ -1,0 +1,77 @@
+// See adopted_declarations.hpp.
+#include "upkeep/adopted_declarations.hpp"
+
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "runtime/worker_row.hpp"
+#include "sql/registration.hpp"
+
+namespace dogged::runtime {
+namespace {
+
+/// From a row of differing_definitions.sql.
+Declaration declaration_of(const db::Row& row) {
+  Declaration stored;
+  stored.rules.policy = policy_from_json(row.text("retry_policy"));
+  for (const auto& code : nlohmann::json::parse(row.text("auto_retry_for"))) {
+    stored.rules.auto_retry_for.push_back(code.get<std::string>());
+  }
+  stored.rules.retry_lost = row.boolean("retry_lost");
+  stored.rules.max_losses = static_cast<int>(row.number("max_losses"));
+  stored.rules.dead_letter = row.boolean("dead_letter");
+  stored.policy_text = policy_to_text(stored.rules.policy);
+  nlohmann::json::parse(row.text("retry_sources")).get_to(stored.sources);
+  return stored;
+}
+
+}  // namespace
+
+AdoptedDeclarations::AdoptedDeclarations(std::shared_ptr<const Definitions> definitions,
+                                         std::shared_ptr<spdlog::logger> log)
+    : definitions_(std::move(definitions)), log_(std::move(log)) {}
+
+void AdoptedDeclarations::compare(db::Connection& connection) {
+  std::set<std::string> differing;
+  for (const db::Row& row : connection.run(sql::differing_definitions, definition_params(*definitions_))) {
+    differing.emplace(row.text("name"));
+    adopt(row);
+  }
+  give_up_all_but(differing);
+}
+
+void AdoptedDeclarations::adopt(const db::Row& row) {
+  const std::string name{row.text("name")};
+  Declaration stored;
+  try {
+    stored = declaration_of(row);
+  } catch (const std::exception& error) {
+    if (unreadable_.insert(name).second) {
+      log_->warn("task {}: its declaration by a worker of version {} cannot be read here, and does not count here: {}",
+                 name, row.text("version"), error.what());
+    }
+    return;
+  }
+  unreadable_.erase(name);
+  InForce& in_force = *definitions_->find(name)->second.in_force;
+  if (decide_alike(stored, in_force.current())) return;
+  log_->warn(
+      "task {}: a worker of version {} that started later declares it differently; its declaration counts from now on, "
+      "here as well: {}",
+      name, row.text("version"), stored.to_text());
+  in_force.replace_by(std::move(stored));
+  adopted_.insert(name);
+}
+
+void AdoptedDeclarations::give_up_all_but(const std::set<std::string>& differing) {
+  std::erase_if(adopted_, [&](const std::string& name) {
+    if (differing.contains(name)) return false;
+    const Definition& definition = definitions_->find(name)->second;
+    log_->info("task {}: this worker's own declaration counts again: {}", name, definition.declared.to_text());
+    definition.in_force->replace_by(definition.declared);
+    return true;
+  });
+}
+
+}  // namespace dogged::runtime

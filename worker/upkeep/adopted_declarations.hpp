@@ -1,0 +1,34 @@
+// Tasks that another worker declares differently. The newest declaration of a task counts for all workers, so that what
+// becomes of a failure does not depend on which of them ran the task.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+
+#include <spdlog/logger.h>
+
+#include "db/connection.hpp"
+#include "tasks/definition.hpp"
+
+namespace dogged::runtime {
+
+/// For one thread.
+class AdoptedDeclarations {
+ public:
+  AdoptedDeclarations(std::shared_ptr<const Definitions> definitions, std::shared_ptr<spdlog::logger> log);
+
+  /// Puts the newest declaration of each task in force, and says so where that is another one than before.
+  void compare(db::Connection& connection);
+
+ private:
+  void adopt(const db::Row& row);
+  void give_up_all_but(const std::set<std::string>& differing);
+
+  const std::shared_ptr<const Definitions> definitions_;
+  const std::shared_ptr<spdlog::logger> log_;
+  std::set<std::string> adopted_;     // tasks for which another worker's declaration is in force
+  std::set<std::string> unreadable_;  // tasks for which that cannot be read
+};
+
+}  // namespace dogged::runtime

@@ -1,0 +1,91 @@
+// What upkeep does next, and when. Pure: upkeep.cpp asks the database, and carries this out.
+#pragma once
+
+#include <optional>
+
+#include "lease/lease.hpp"
+#include "runtime/time.hpp"
+
+namespace dogged::runtime {
+
+/// What there is to do for all workers: the row of upkeep_due.sql.
+struct Outlook {
+  bool has_to_rescue = false;             ///< tasks are held under a lease that was ended
+  std::optional<milliseconds> lapses_in;  ///< of the next lease: below 0 once it has lapsed; nothing: there is none
+  bool has_expired = false;               ///< a pending task has expired, within the time that was looked back
+  bool comes_first = true;                ///< this worker is one of the two that began first
+  milliseconds newest_began_ago{0};       ///< how long ago the newest worker began
+};
+
+class Agenda {
+ public:
+  struct Settings {
+    /// How often one of the two workers that began first looks; the others look when the next lease lapses, and every
+    /// few heartbeats.
+    milliseconds heartbeat{5'000};
+    /// Others may have lost the server as well: they get a heartbeat's time to renew before any lease is ended.
+    bool lets_others_renew = false;
+    milliseconds first_chores{60'000};  ///< after the start
+    milliseconds chores_again{60'000};  ///< after they failed, or left something to do
+  };
+  enum class Rescue {
+    none,
+    of_ended_leases,      ///< what is held under leases that were ended before
+    after_ending_lapsed,  ///< the leases that have lapsed are ended first
+  };
+
+  Agenda(const Settings& settings, TimePoint now) noexcept;
+
+  [[nodiscard]] milliseconds heartbeat() const noexcept { return settings_.heartbeat; }
+
+  // Leases and rescues
+
+  /// When the next look is due.
+  [[nodiscard]] TimePoint looks_at() const noexcept { return looks_at_; }
+  /// False while the others have time to renew their leases, after a failure: the look is put off until then.
+  [[nodiscard]] bool may_look(TimePoint now) noexcept;
+  /// What a look that has found `found` leads to. Where `own` was not renewed steadily, the server or this machine
+  /// stood still, and the others may have fared alike: they get a heartbeat, and until `own` was renewed once more.
+  /// They get it once for each time that leases are found lapsed, because the gap may come again and again.
+  [[nodiscard]] Rescue decide(const Outlook& found, const Lease& own, TimePoint now) noexcept;
+  /// Leases have lapsed, and decide() leaves them alone.
+  [[nodiscard]] bool lets_renew() const noexcept { return lets_renew_; }
+  /// Sets the next look. `left_tasks`: a rescue met tasks that another session had locked.
+  void note_looked(const Outlook& found, bool left_tasks, TimePoint now) noexcept;
+  /// A statement failed; perhaps the server is lost.
+  void note_failed(TimePoint now) noexcept;
+
+  // Tasks that have expired
+
+  /// How far a look goes back for them; nothing: for ever.
+  [[nodiscard]] std::optional<milliseconds> look_back(TimePoint now) const noexcept;
+  /// Every task was ended that a look at `asked_at` could find, as far back as look_back() gave.
+  void note_expired(TimePoint asked_at, std::optional<milliseconds> looked_back) noexcept;
+
+  // Declarations of tasks
+
+  void note_worker_began() noexcept { must_compare_ = true; }
+  [[nodiscard]] bool must_compare(const Outlook& found, TimePoint now) const noexcept;
+  void note_compared(TimePoint asked_at) noexcept;
+
+  // Chores: partitions and retention
+
+  [[nodiscard]] bool are_chores_due(TimePoint now) const noexcept { return now >= chores_at_; }
+  /// They come again soon unless note_chores_done() follows: one that fails holds up nothing else.
+  void note_chores_begin(TimePoint now) noexcept { chores_at_ = now + settings_.chores_again; }
+  void note_chores_done(TimePoint now) noexcept;
+
+ private:
+  const Settings settings_;
+  TimePoint looks_at_;
+  TimePoint may_look_at_;
+  std::optional<TimePoint> lets_renew_since_;  // reset when no lease is found lapsed
+  bool lets_renew_ = false;
+  TimePoint expired_at_;     // of the last look
+  TimePoint expire_all_at_;  // from then on a look goes back for ever
+  bool must_compare_ = true;
+  TimePoint compared_at_;
+  TimePoint chores_at_;
+};
+
+}  // namespace dogged::runtime

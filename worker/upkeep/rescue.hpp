@@ -1,0 +1,30 @@
+// Rescue: tasks run again whose worker is dead, or must be taken for dead.
+//
+// Any worker rescues; there is no leader. The rescuer locks the row of the worker whose lease it ends or whose tasks it
+// rescues. So several rescuers share the work, and none waits for another.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include <spdlog/logger.h>
+
+#include "db/connection.hpp"
+
+namespace dogged::runtime {
+
+/// Ends the leases that have lapsed, if the lease of `rescuer` holds. Gives how many. From then on their workers can
+/// neither renew them nor claim.
+std::size_t end_lapsed_leases(db::Connection& connection, std::int64_t rescuer, spdlog::logger& log);
+
+struct Rescued {
+  std::size_t tasks = 0;
+  bool all = true;  ///< false: another session has locked some tasks, or another worker is at it; look again
+};
+
+/// Gives an attempt `lost` to every task that is held under an ended lease. Each batch is a transaction. The lifecycle
+/// decides by the stored task definitions. Wakes workers other than `rescuer` that serve the queues of the tasks.
+Rescued rescue_lost_tasks(db::Connection& connection, std::int64_t rescuer, spdlog::logger& log);
+
+}  // namespace dogged::runtime

@@ -1,0 +1,153 @@
+// See upkeep.hpp.
+#include "upkeep/upkeep.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "retry/duration.hpp"
+#include "sql/retention.hpp"
+#include "sql/upkeep.hpp"
+#include "upkeep/rescue.hpp"
+
+namespace dogged::runtime {
+namespace {
+
+std::optional<std::int64_t> count_of(std::optional<milliseconds> time) {
+  if (!time) return std::nullopt;
+  return time->count();
+}
+
+}  // namespace
+
+Upkeep::Upkeep(Service::Settings service, const Agenda::Settings& settings, std::shared_ptr<const Lease> lease,
+               std::shared_ptr<const Definitions> definitions, std::shared_ptr<ClaimInbox> claimer,
+               std::shared_ptr<spdlog::logger> log)
+    : lease_(std::move(lease)),
+      claimer_(std::move(claimer)),
+      log_(std::move(log)),
+      agenda_(settings, SteadyClock::now()),
+      declarations_(std::move(definitions), log_),
+      service_(std::move(service)) {
+  service_.start([this] { run(); });
+}
+
+void Upkeep::run() {
+  while (!service_.is_stopping()) {
+    try {
+      if (step()) service_.session().succeeded();
+    } catch (const std::exception& error) {
+      service_.recover_from(error);
+      agenda_.note_failed(SteadyClock::now());
+    }
+  }
+}
+
+bool Upkeep::step() {
+  if (service_.wait_until(agenda_.looks_at())) agenda_.note_worker_began();
+  if (service_.is_stopping()) return false;
+  if (!agenda_.may_look(SteadyClock::now())) {
+    (void)connection();  // the others' time to renew counts from when the server is back
+    return false;
+  }
+  const Look look = look_and_rescue();
+  expire(look);
+  if (agenda_.are_chores_due(SteadyClock::now())) do_chores();
+  if (agenda_.must_compare(look.found, SteadyClock::now())) {
+    declarations_.compare(connection());
+    agenda_.note_compared(look.asked_at);
+  }
+  return true;
+}
+
+Upkeep::Look Upkeep::look_and_rescue() {
+  Look look = ask();
+  bool left_tasks = false;
+  const bool let_renew = agenda_.lets_renew();
+  const Agenda::Rescue due = agenda_.decide(look.found, *lease_, SteadyClock::now());
+  if (agenda_.lets_renew() && !let_renew) {
+    log_->info(
+        "leases of other workers have lapsed; this worker's own was not renewed in time either: they get at least {} "
+        "to renew them",
+        duration_to_text(agenda_.heartbeat()));
+  }
+  if (due == Agenda::Rescue::after_ending_lapsed) end_lapsed_leases(connection(), lease_->id(), *log_);
+  if (due != Agenda::Rescue::none) {
+    const Rescued rescued = rescue_lost_tasks(connection(), lease_->id(), *log_);
+    if (rescued.tasks > 0) claimer_->note_rescued();
+    left_tasks = !rescued.all;
+    look = ask();
+  }
+  agenda_.note_looked(look.found, left_tasks, SteadyClock::now());
+  return look;
+}
+
+bool Upkeep::goes_on() {
+  if (SteadyClock::now() >= agenda_.looks_at()) (void)look_and_rescue();
+  return !service_.is_stopping();
+}
+
+Upkeep::Look Upkeep::ask() {
+  const TimePoint asked_at = SteadyClock::now();
+  Look look{asked_at, agenda_.look_back(asked_at), {}};
+  const db::Rows rows =
+      connection().run(sql::upkeep_due, db::Params{}.add(lease_->id()).add(count_of(look.looked_back)));
+  const db::Row row = rows.one();
+  look.found.has_to_rescue = row.boolean("has_to_rescue");
+  if (const auto ms = row.maybe_number("lapses_in_ms")) look.found.lapses_in = milliseconds{*ms};
+  look.found.has_expired = row.boolean("has_expired");
+  look.found.comes_first = row.boolean("comes_first");
+  look.found.newest_began_ago = milliseconds{row.maybe_number("newest_began_ms_ago").value_or(0)};
+  return look;
+}
+
+/// Ends waiting tasks of any queue that have expired, at the latest a heartbeat of the first workers after their
+/// expires_at.
+void Upkeep::expire(const Look& look) {
+  std::map<std::pair<std::string, std::string>, std::size_t> expired;
+  while (look.found.has_expired && goes_on()) {
+    const db::Rows batch = connection().run(sql::expire, db::Params{}.add(count_of(look.looked_back)));
+    for (const db::Row& row : batch) ++expired[{std::string{row.text("name")}, std::string{row.text("queue")}}];
+    if (batch.empty()) break;
+  }
+  agenda_.note_expired(look.asked_at, look.looked_back);
+  for (const auto& [task, count] : expired) {
+    log_->info("event=expired name={} queue={} tasks={}", task.first, task.second, count);
+  }
+}
+
+void Upkeep::do_chores() {
+  agenda_.note_chores_begin(SteadyClock::now());
+  const auto made = connection().run(sql::make_partitions).one().number("made");
+  if (made > 0) log_->debug("made {} partitions for the coming days", made);
+  while (!service_.is_stopping() && connection().run(sql::tidy_producer_calls).one().number("forgotten") > 0) {
+  }
+  if (apply_retention()) agenda_.note_chores_done(SteadyClock::now());
+}
+
+bool Upkeep::apply_retention() {
+  // Until a round comes to its end: thinning that was postponed or broke off need not wait for the next day that is
+  // dropped.
+  const retention::Extent extent = std::exchange(retention_extent_, retention::Extent::everything);
+  bool is_complete = true;
+  bool is_thinned = true;
+  for (const retention::Step& step : retention::apply(connection(), extent, [this] { return goes_on(); })) {
+    is_complete = is_complete && step.is_done();
+    is_thinned = is_thinned && (step.is_done() || !step.is_thinning);
+    if (step.what == "workers") {
+      log_->info("retention: forgot {} workers that ended long ago", *step.rows);
+    } else if (!step.is_done()) {
+      log_->debug("retention: {} is {}", step.what, step.outcome);
+    } else if (step.rows.value_or(0) > 0) {
+      log_->info("retention: {} {}; {} rows that are kept longer stay", step.outcome, step.what, *step.rows);
+    } else {
+      log_->info("retention: {} {}", step.outcome, step.what);
+    }
+  }
+  if (is_thinned && !service_.is_stopping()) retention_extent_ = retention::Extent::days;
+  return is_complete;
+}
+
+}  // namespace dogged::runtime

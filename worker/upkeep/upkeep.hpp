@@ -1,0 +1,63 @@
+// What every worker does now and then for all workers. Upkeep ends lapsed leases and rescues the tasks held under them.
+// It ends expired tasks, makes the partitions of the coming days, and drops partitions that are no longer kept. It
+// tells when another worker declares a task differently. agenda.hpp decides when.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include <spdlog/logger.h>
+
+#include "claim/inbox.hpp"
+#include "lease/lease.hpp"
+#include "retention/retention.hpp"
+#include "runtime/service.hpp"
+#include "tasks/definition.hpp"
+#include "upkeep/adopted_declarations.hpp"
+#include "upkeep/agenda.hpp"
+
+namespace dogged::runtime {
+
+/// Thread-safe.
+class Upkeep {
+ public:
+  /// `lease` is the worker's own. Upkeep tells the claimer, by its inbox, that rescued tasks are ready.
+  Upkeep(Service::Settings service, const Agenda::Settings& settings, std::shared_ptr<const Lease> lease,
+         std::shared_ptr<const Definitions> definitions, std::shared_ptr<ClaimInbox> claimer,
+         std::shared_ptr<spdlog::logger> log);
+
+  /// A worker has registered. Its lease may lapse before any other, and its declarations may differ.
+  void look() noexcept { service_.wake(); }
+
+  [[nodiscard]] Service& service() noexcept { return service_; }
+
+ private:
+  struct Look {
+    TimePoint asked_at;
+    std::optional<milliseconds> looked_back;  ///< for expired tasks
+    Outlook found;
+  };
+
+  [[nodiscard]] db::Connection& connection() { return service_.session().connection(); }
+  void run();
+  /// False if it has not asked the server.
+  bool step();
+  [[nodiscard]] Look look_and_rescue();
+  /// During long work: looks if a look is due. False if the work must end.
+  bool goes_on();
+  [[nodiscard]] Look ask();
+  void expire(const Look& look);
+  void do_chores();
+  /// False if a table was in use, or another worker was at it: something is left to do.
+  bool apply_retention();
+
+  const std::shared_ptr<const Lease> lease_;
+  const std::shared_ptr<ClaimInbox> claimer_;
+  const std::shared_ptr<spdlog::logger> log_;
+  Agenda agenda_;
+  AdoptedDeclarations declarations_;
+  retention::Extent retention_extent_ = retention::Extent::days;  // of the next round
+  Service service_;                                               // last: its thread uses the members above
+};
+
+}  // namespace dogged::runtime
