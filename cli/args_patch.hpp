@@ -16,7 +16,7 @@ class ArgsPatch {
   [[nodiscard]] std::string apply(std::string_view document) const;
 
  private:
-  std::string patch_;  ///< as text: a json is laid out by JSON_DIAGNOSTICS, which who includes this may have or not
+  std::string patch_;  ///< as text: JSON_DIAGNOSTICS changes the layout of a json between files
 };
 
 }  // namespace dogged::cli

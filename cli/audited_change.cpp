@@ -7,7 +7,7 @@
 #include <pwd.h>
 #include <unistd.h>
 
-#include "sql_statements.hpp"
+#include "sql/circuit.hpp"
 
 namespace dogged::cli {
 

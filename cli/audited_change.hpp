@@ -1,4 +1,4 @@
-// Changes that people make: dogged.audit is told who it is.
+// Changes by operators: dogged.audit records the operator.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace dogged::cli {
 
-/// Who acts: the user and the host of this process, as ann@desk.
+/// The operator: the user and the host of this process, as ann@desk.
 [[nodiscard]] std::string user_at_host();
 
-/// Runs a statement that changes something, in a transaction that says who does it: for that transaction alone, for
-/// behind a transaction pooler the session is somebody else's afterwards.
+/// Runs a statement that changes something, in a transaction that names the operator. The name holds for that
+/// transaction alone, because behind a transaction pooler the session serves another client afterwards.
 db::Rows run_audited(db::Connection& connection, const db::Statement& statement, const db::Params& params);
 
 }  // namespace dogged::cli

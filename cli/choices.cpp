@@ -85,13 +85,17 @@ CLI::Validator is_not_empty() {
   });
 }
 
-CLI::Validator is_duration() {
-  return validator([](std::string& text) {
+CLI::Validator is_duration(milliseconds most) {
+  return validator([most](std::string& text) {
     try {
-      static_cast<void>(duration_from_text(text));
-      return std::string{};
-    } catch (const Error& error) {
+      if (duration_from_text(text, most) <= most) return std::string{};
+      return in_quotes(text) + " is too long; write a duration up to " + duration_to_text(most);
+    } catch (const DurationOutOfRange& error) {
       return error.message();
+    } catch (const Error&) {
+      const bool has_unit = !whole_number(text);
+      return in_quotes(text) + (has_unit ? " is not a duration" : " is not a duration: it has no unit") +
+             "; write whole milliseconds with the units d, h, m, s and ms, as in 250ms, 30s, 1h30m or 7d";
     }
   });
 }

@@ -1,6 +1,7 @@
 // Checks of options that several subcommands have, with messages that say what to write.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -24,8 +25,11 @@ namespace dogged::cli {
 [[nodiscard]] CLI::Validator is_limit();
 /// Something: an empty text is a variable of a script that is not set, and not an option that was left out.
 [[nodiscard]] CLI::Validator is_not_empty();
-/// 30s, 1h30m, 7d.
-[[nodiscard]] CLI::Validator is_duration();
+/// As far ahead as a task may be due: ten years.
+inline constexpr std::chrono::milliseconds longest_duration = std::chrono::hours{87'600};
+
+/// 30s, 1h30m, 7d; `most` at most.
+[[nodiscard]] CLI::Validator is_duration(std::chrono::milliseconds most = longest_duration);
 
 /// Nothing where the option was not given.
 [[nodiscard]] std::optional<std::string> given(const std::string& text);

@@ -6,10 +6,12 @@
 #include "circuit/shared_circuit.hpp"
 #include "cli/audited_change.hpp"
 #include "cli/commands.hpp"
+#include "cli/existing.hpp"
 #include "cli/json_object.hpp"
 #include "cli/task_rows.hpp"
 #include "cli/text.hpp"
-#include "sql_statements.hpp"
+#include "retry/counted.hpp"
+#include "sql/circuit.hpp"
 
 namespace dogged::cli {
 namespace {
@@ -17,7 +19,9 @@ namespace {
 using circuit::SharedCircuit;
 
 const std::vector<Column> circuit_columns{
-    {"CIRCUIT", Align::left, true}, {"STATE"}, {"SINCE"}, {"COUNTED"}, {"SETTINGS"}, {"TASKS", Align::left, true}};
+    {.title = "CIRCUIT", .least = 24}, {.title = "STATE"},
+    {.title = "SINCE", .rank = 1},     {.title = "COUNTED"},
+    {.title = "SETTINGS", .rank = 3},  {.title = "TASKS", .rank = 2, .least = 16}};
 
 Color color_of(CircuitState state) {
   switch (state) {
@@ -32,22 +36,23 @@ Color color_of(CircuitState state) {
 }
 
 /// How far it is from its next state.
-std::string counted(const SharedCircuit& shared) {
+std::string standing_text(const SharedCircuit& shared) {
   const detail::Circuit& circuit = shared.circuit;
   const CircuitBreakerSettings& settings = shared.settings;
   if (circuit.state == CircuitState::closed) {
-    return std::to_string(circuit.failures) + " of " + std::to_string(settings.failure_threshold) + " failures";
+    return std::to_string(circuit.failures) + " of " + counted(settings.failure_threshold, "failure");
   }
   if (circuit.state == CircuitState::half_open) {
-    return std::to_string(circuit.successes) + " of " + std::to_string(settings.success_threshold) + " successes";
+    return std::to_string(circuit.successes) + " of " + std::to_string(settings.success_threshold) +
+           (settings.success_threshold == 1 ? " success" : " successes");
   }
   if (circuit.is_forced) return "by hand, until closed by hand";
   const milliseconds left = settings.recovery_timeout - milliseconds{shared.now_ms - circuit.since_ms};
-  return left > milliseconds{0} ? "probes in " + readable(left) : "probes may run";
+  return left > milliseconds{0} ? "probes in " + short_duration(left) : "probes may run";
 }
 
 std::string settings_text(const CircuitBreakerSettings& settings) {
-  return std::to_string(settings.failure_threshold) + " failures, " + readable(settings.recovery_timeout) + ", " +
+  return counted(settings.failure_threshold, "failure") + ", " + readable(settings.recovery_timeout) + ", " +
          std::to_string(settings.success_threshold) + (settings.success_threshold == 1 ? " success" : " successes");
 }
 
@@ -72,8 +77,8 @@ Record record_of(const db::Row& row, const Style& style) {
   const std::string tasks{row.text("tasks")};
   return {{{shared.name},
            {std::string{to_text(shared.circuit.state)}, color_of(shared.circuit.state)},
-           {date_and_clock_text(changed_at, style.zone)},
-           {counted(shared)},
+           time_cell(changed_at, time_from_microseconds(1000 * shared.now_ms), style.zone),
+           {standing_text(shared)},
            {settings_text(shared.settings)},
            {joined(nlohmann::json::parse(tasks).get<std::vector<std::string>>())}},
           members_of(shared).add("changed_at", changed_at).add_json("tasks", tasks).text()};
@@ -91,6 +96,7 @@ ExitCode list(const Invocation& invocation) {
 ExitCode change(const Invocation& invocation, const std::string& name,
                 SharedCircuit (*how)(db::Connection&, std::string_view, std::string_view)) {
   db::Connection connection = invocation.connect();
+  require_existing(connection, Noun::circuit, {name});
   const SharedCircuit shared = how(connection, name, user_at_host());
   const bool is_open = shared.circuit.state == CircuitState::open;
   invocation.print("circuit " + harmless(name, true) + " is " + std::string{to_text(shared.circuit.state)} +

@@ -13,6 +13,7 @@ void add_tasks_show(CLI::App& tasks, Invocation& invocation);
 void add_tasks_cancel(CLI::App& tasks, Invocation& invocation);
 void add_tasks_retry(CLI::App& tasks, Invocation& invocation);
 void add_tasks_reschedule(CLI::App& tasks, Invocation& invocation);
+void add_tasks_move(CLI::App& tasks, Invocation& invocation);
 void add_tasks_wait(CLI::App& tasks, Invocation& invocation);
 void add_tasks_watch(CLI::App& tasks, Invocation& invocation);
 void add_attempts(CLI::App& app, Invocation& invocation);
@@ -33,6 +34,7 @@ void add_bench(CLI::App& app, Invocation& invocation);
 void add_policy(CLI::App& app, Invocation& invocation);
 void add_stats(CLI::App& app, Invocation& invocation);
 /// Of the whole tree: added last.
+void add_help(CLI::App& app, Invocation& invocation);
 void add_completion(CLI::App& app, Invocation& invocation);
 void add_man_pages(CLI::App& app, Invocation& invocation);
 

@@ -8,9 +8,10 @@
 #include <string_view>
 
 #include "cli/choices.hpp"
+#include "cli/command_tree.hpp"
 #include "cli/commands.hpp"
 #include "cli/text.hpp"
-#include "sql_statements.hpp"
+#include "sql/commands.hpp"
 
 namespace dogged::cli {
 namespace {
@@ -19,33 +20,8 @@ using Texts = std::vector<std::string>;
 
 // --- the tree --------------------------------------------------------------------------------------------------------
 
-bool takes_value(const CLI::Option& option) { return option.get_type_size_max() > 0 && option.get_expected_max() > 0; }
-
 bool takes_several(const CLI::Option& option) {
   return option.get_expected_max() > 1 || option.get_delimiter() != '\0';
-}
-
-Texts names_of(const CLI::Option& option) {
-  Texts names;
-  for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
-  for (const std::string& name : option.get_snames()) names.push_back("-" + name);
-  return names;
-}
-
-/// Of the command or, as on the command line, of those around it.
-CLI::Option* find_option(CLI::App* command, std::string_view name) {
-  for (; command != nullptr; command = command->get_parent()) {
-    for (CLI::Option* option : command->get_options()) {
-      const Texts names = names_of(*option);
-      if (std::find(names.begin(), names.end(), name) != names.end()) return option;
-    }
-  }
-  return nullptr;
-}
-
-CLI::App* find_command(CLI::App& command, const std::string& name) {
-  const auto found = command.get_subcommands([&name](CLI::App* of) { return of->get_name() == name; });
-  return found.empty() ? nullptr : found.front();
 }
 
 /// The argument in place `index`, the last one for all that follow if it takes several.
@@ -109,7 +85,7 @@ std::string kind_of(const CLI::App& command, const CLI::Option& option) {
   return is_of_those_there && (around == "queues" || around == "circuits") ? around : "";
 }
 
-/// Within two seconds or not at all: someone waits for it with a finger on the key.
+/// Within two seconds or not at all: the shell waits for the answer while a key is pressed.
 Texts ask(const Invocation& invocation, const std::string& kind) {
   Texts words;
   try {
@@ -170,13 +146,17 @@ std::string options(const WordPlace& place, const std::string& typed) {
   return candidates.text();
 }
 
-std::string commands_or_argument(const WordPlace& place, const Invocation& invocation, const std::string& typed) {
+Candidates commands(const WordPlace& place, const std::string& typed) {
   Candidates candidates{typed, ""};
-  if (place.arguments == 0) {
-    for (CLI::App* command : place.command->get_subcommands([](CLI::App* of) { return !of->get_group().empty(); })) {
-      candidates.add(command->get_name(), command->get_description());
-    }
+  if (place.arguments > 0) return candidates;
+  for (CLI::App* command : place.command->get_subcommands([](CLI::App* of) { return !of->get_group().empty(); })) {
+    candidates.add(command->get_name(), command->get_description());
   }
+  return candidates;
+}
+
+std::string commands_or_argument(const WordPlace& place, const Invocation& invocation, const std::string& typed) {
+  const Candidates candidates = commands(place, typed);
   CLI::Option* argument = positional(*place.command, place.arguments);
   return argument == nullptr ? candidates.text()
                              : candidates.text() + values(*place.command, *argument, invocation, typed, "");
@@ -247,11 +227,16 @@ ExitCode print_script(const std::string& shell) {
 
 }  // namespace
 
-std::string completions(CLI::App& app, Invocation& invocation, const std::vector<std::string>& words) {
+std::string completions(CLI::App& app, Invocation& invocation, std::vector<std::string> words) {
   if (const char* schema = std::getenv("DOGGED_SCHEMA"); schema != nullptr) invocation.schema = schema;
   WordPlace place{.command = &app, .given = {}};
   const std::string typed = words.empty() ? "" : words.back();
-  for (std::size_t i = 0; i + 1 < words.size(); ++i) go_on(place, invocation, words[i]);
+  if (!words.empty()) words.pop_back();
+  const bool is_help = !words.empty() && words.front() == "help";
+  if (is_help) words.erase(words.begin());
+  if (typed.starts_with('-')) words = with_implied_list(app, std::move(words));
+  for (const std::string& word : words) go_on(place, invocation, word);
+  if (is_help && !typed.starts_with('-')) return commands(place, typed).text();
   if (place.awaiting_value != nullptr) return values(*place.command, *place.awaiting_value, invocation, typed, "");
   if (!typed.starts_with('-')) return commands_or_argument(place, invocation, typed);
   const auto equals = typed.find('=');

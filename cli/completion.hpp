@@ -15,6 +15,6 @@ inline constexpr const char* completion_question = "__complete";
 
 /// What may stand for the last of `words`: `candidate<TAB>description`, a line each, or `:files` where a file is
 /// wanted. Names of queues, tasks, workers and circuits are the database's; none where it cannot be asked.
-[[nodiscard]] std::string completions(CLI::App& app, Invocation& invocation, const std::vector<std::string>& words);
+[[nodiscard]] std::string completions(CLI::App& app, Invocation& invocation, std::vector<std::string> words);
 
 }  // namespace dogged::cli

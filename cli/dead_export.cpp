@@ -8,7 +8,8 @@
 #include "cli/interrupt.hpp"
 #include "cli/json_object.hpp"
 #include "cli/letter_file.hpp"
-#include "sql_statements.hpp"
+#include "retry/escaped.hpp"
+#include "sql/dead.hpp"
 
 namespace dogged::cli {
 namespace {
@@ -45,7 +46,7 @@ ExitCode run_export(const Invocation& invocation, const DeadFilterOptions& filte
   DeadFilter filter{filter_options, "dead export", "exported"};
   filter.require_choice("dead export");
   db::Connection connection = invocation.connect();
-  filter.resolve(connection);
+  filter.resolve(connection, invocation.style().zone);
   DeadResults results;
   const DeadLetters letters = find_dead_letters(connection, filter, results);
   if (letters.empty() && results.size() == 0 && (!filter.ids() || !filter.ids()->empty())) {
@@ -58,7 +59,7 @@ ExitCode run_export(const Invocation& invocation, const DeadFilterOptions& filte
     if (file) {
       file->write(lines);
     } else {
-      std::cout << lines;
+      std::cout << escaped_json(lines);
     }
   });
   if (file) {

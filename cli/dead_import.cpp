@@ -12,7 +12,7 @@
 #include "cli/json_object.hpp"
 #include "cli/line_reader.hpp"
 #include "cli/new_tasks.hpp"
-#include "sql_statements.hpp"
+#include "sql/dead.hpp"
 
 namespace dogged::cli {
 namespace {

@@ -10,46 +10,21 @@
 #include <unistd.h>
 
 #include "cli/choices.hpp"
+#include "cli/existing.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/json_object.hpp"
 #include "cli/progress_bar.hpp"
 #include "cli/task_rows.hpp"
-#include "retry/duration.hpp"
-#include "sql_statements.hpp"
+#include "cli/time_option.hpp"
+#include "retry/counted.hpp"
+#include "sql/dead.hpp"
 
 namespace dogged::cli {
 namespace {
 
-// Someone else's batch is done within so long; who holds locks for longer is told of.
+// The batch of another session is done within so long. A session that holds locks for longer is told of.
 constexpr int most_tries = 30;
 constexpr milliseconds pause_between_tries{100};
-
-/// A time, or how long ago.
-struct Moment {
-  std::optional<Time> time;
-  milliseconds ago{0};
-};
-
-Moment moment_from_text(const std::string& option, const std::string& text) {
-  std::string copy = text;  // a validator may change what it checks
-  if (is_duration()(copy).empty()) return {std::nullopt, duration_from_text(text)};
-  try {
-    return {time_from_iso8601(text), milliseconds{0}};
-  } catch (const InvalidInput&) {
-    throw InvalidInput(option + " " + in_quotes(text) + " is no time and no duration",
-                       "write 2026-11-21T14:00:00Z, or how long ago: 30m, 2h, 7d");
-  }
-}
-
-std::optional<Time> resolved(const std::string& option, const std::string& text, Time now) {
-  if (text.empty()) return std::nullopt;
-  const Moment moment = moment_from_text(option, text);
-  return moment.time ? *moment.time : now - moment.ago;
-}
-
-std::optional<std::string> text_of(const std::optional<Time>& time) {
-  return time ? std::optional{to_iso8601(*time)} : std::nullopt;
-}
 
 std::string reason_of(const std::string& result) {
   if (result == "not_found") return "no such task";
@@ -81,12 +56,16 @@ void add_dead_filters(CLI::App& command, const std::shared_ptr<DeadFilterOptions
       .add_option("--message", options->message, "With a message that this regular expression matches (PostgreSQL's)")
       ->type_name("PATTERN")
       ->check(is_not_empty());
-  command.add_option("--failed-after", options->failed_after, "Failed at this time or later, or in the last 2h, 7d")
+  command
+      .add_option("--failed-after", options->failed_after,
+                  "Failed at this time or later: 2026-11-24, 2026-11-24T14:00Z, or 2h (ago)")
       ->type_name("TIME")
-      ->check(is_not_empty());
+      ->check(is_not_empty())
+      ->check(is_time_or_duration());
   command.add_option("--failed-before", options->failed_before, "Failed before this time, or so long ago")
       ->type_name("TIME")
-      ->check(is_not_empty());
+      ->check(is_not_empty())
+      ->check(is_time_or_duration());
 }
 
 void add_dead_choice(CLI::App& command, const std::shared_ptr<DeadFilterOptions>& options) {
@@ -96,10 +75,6 @@ void add_dead_choice(CLI::App& command, const std::shared_ptr<DeadFilterOptions>
 
 DeadFilter::DeadFilter(const DeadFilterOptions& options, const std::string& command, const std::string& verb)
     : options_(options) {
-  for (const auto& [option, text] :
-       {std::pair{"--failed-after", &options.failed_after}, std::pair{"--failed-before", &options.failed_before}}) {
-    if (!text->empty()) static_cast<void>(moment_from_text(option, *text));
-  }
   if (!options.ids.empty()) ids_ = task_ids_of(options.ids, command, "nothing was " + verb);
 }
 
@@ -116,7 +91,7 @@ void DeadFilter::require_choice(const std::string& command) const {
                 "`dogged " + command + " --help` lists the filters; `dogged dead top` shows what there is");
 }
 
-void DeadFilter::resolve(db::Connection& connection) {
+void DeadFilter::resolve(db::Connection& connection, Zone zone) {
   try {
     const db::Rows rows = connection.run(sql::check_dead_filter, db::Params{}.add(given(options_.message)));
     now_ = time_of(rows.one(), "now_us");
@@ -124,8 +99,15 @@ void DeadFilter::resolve(db::Connection& connection) {
     throw InvalidInput("--message " + in_quotes(options_.message) + ": " + error.message(),
                        "it is a regular expression; a backslash before ( [ { . * + ? makes them mean themselves");
   }
-  failed_after_ = resolved("--failed-after", options_.failed_after, now_);
-  failed_before_ = resolved("--failed-before", options_.failed_before, now_);
+  failed_after_ = past_time_of(options_.failed_after, now_, zone);
+  failed_before_ = past_time_of(options_.failed_before, now_, zone);
+}
+
+void DeadFilter::require_existing(db::Connection& connection, bool was_found) const {
+  FilterNames names;
+  if (!options_.queue.empty()) names.queues.push_back(options_.queue);
+  if (!options_.name.empty()) names.tasks.push_back(options_.name);
+  cli::require_existing(connection, names, was_found);
 }
 
 db::Params DeadFilter::params() const {
@@ -134,7 +116,7 @@ db::Params DeadFilter::params() const {
       .add(given(options_.queue))
       .add(given(options_.error_code))
       .add(given(options_.message));
-  params.add(text_of(failed_after_)).add(text_of(failed_before_));
+  params.add(as_parameter(failed_after_)).add(as_parameter(failed_before_));
   if (ids_) {
     params.add(*ids_);
   } else {
@@ -186,6 +168,7 @@ DeadLetters find_dead_letters(db::Connection& connection, const DeadFilter& filt
     letters.push_back({row.number("id"), row.number("attempt")});
     if (filter.ids()) found.insert(letters.back().id);
   }
+  filter.require_existing(connection, !letters.empty());
   if (!filter.ids()) return letters;
   TaskIds rest;
   std::copy_if(filter.ids()->begin(), filter.ids()->end(), std::back_inserter(rest),
@@ -267,12 +250,11 @@ std::vector<std::int64_t> attempts_of(const DeadLetters& letters) {
   return attempts;
 }
 
-std::string dead_letters_text(std::int64_t count) {
-  return std::to_string(count) + (count == 1 ? " dead letter" : " dead letters");
-}
+std::string dead_letters_text(std::int64_t count) { return counted(count, "dead letter"); }
 
 std::int64_t print_counts(const Invocation& invocation, db::Connection& connection, const DeadFilter& filter) {
-  static const std::vector<Column> columns{{"CODE", Align::left, true}, {"COUNT", Align::right}, {"FIRST"}, {"LAST"}};
+  static const std::vector<Column> columns{
+      {.title = "CODE", .least = 30}, {.title = "COUNT", .align = Align::right}, {.title = "FIRST"}, {.title = "LAST"}};
   std::int64_t total = 0;
   std::vector<Record> records;
   for (const db::Row& row : connection.run(sql::count_dead, filter.params())) {
@@ -282,8 +264,8 @@ std::int64_t print_counts(const Invocation& invocation, db::Connection& connecti
     total += row.number("count");
     records.push_back({{{code.value_or(""), Color::red},
                         {std::to_string(row.number("count"))},
-                        {date_and_clock_text(first, invocation.style().zone)},
-                        {date_and_clock_text(last, invocation.style().zone)}},
+                        time_cell(first, filter.now(), invocation.style().zone),
+                        time_cell(last, filter.now(), invocation.style().zone)},
                        JsonObject{}
                            .add("error_code", code)
                            .add("count", row.number("count"))

@@ -42,7 +42,9 @@ class DeadFilter {
   void require_choice(const std::string& command) const;
 
   /// Looks at the database's clock, and whether the message's pattern is one.
-  void resolve(db::Connection& connection);
+  void resolve(db::Connection& connection, Zone zone);
+  /// Throws Failure where it names a queue or a task that is not there (existing.hpp).
+  void require_existing(db::Connection& connection, bool was_found) const;
   /// $1 to $8 of the statements; after resolve().
   [[nodiscard]] db::Params params() const;
   /// Of the database, when it was resolved.
@@ -83,16 +85,16 @@ class DeadResults {
 /// Throws Failure where ids were given that are none of dead letters, and names them. `verb`: as in `not listed`.
 void require_dead_letters(db::Connection& connection, const DeadFilter& filter, const std::string& verb);
 
-/// Does a batch, one transaction; gives those that someone else was changing.
+/// Does a batch, one transaction. Gives the letters that another session was changing.
 using DeadWork = std::function<DeadLetters(const DeadLetters& batch, DeadResults& results)>;
 
-/// Batch after batch until all are done or Ctrl-C; those that someone else was changing are tried again for a while.
-/// `verb` stands in the progress that a terminal shows.
+/// Does batch after batch until all are done, or Ctrl-C. Letters that another session was changing are tried again for
+/// a while. `verb` stands in the progress that a terminal shows.
 void work_through(const Invocation& invocation, DeadLetters letters, std::size_t batch_size, const std::string& verb,
                   const DeadWork& work, DeadResults& results);
 
-/// Adds what a statement says of each task of a batch (columns id and result), where `done` is the word for success;
-/// gives those that someone else was changing.
+/// Adds what a statement says of each task of a batch (columns id and result); `done` is the word for success. Gives
+/// the letters that another session was changing.
 [[nodiscard]] DeadLetters take_results(const db::Rows& rows, const DeadLetters& batch, const std::string& done,
                                        DeadResults& results);
 

@@ -10,7 +10,7 @@
 #include "cli/json_object.hpp"
 #include "cli/task_rows.hpp"
 #include "cli/text.hpp"
-#include "sql_statements.hpp"
+#include "sql/dead.hpp"
 
 namespace dogged::cli {
 namespace {
@@ -37,12 +37,15 @@ Cursor cursor_from_text(const std::string& text) {
   return {to_iso8601(time_from_iso8601(text.substr(0, slash))), std::stoll(id)};
 }
 
-const std::vector<Column> letter_columns{{"ID", Align::right},          {"NAME", Align::left, true},
-                                         {"QUEUE", Align::left, true},  {"CODE", Align::left, true},
-                                         {"ATTEMPTS", Align::right},    {"FAILED"},
-                                         {"MESSAGE", Align::left, true}};
+const std::vector<Column> letter_columns{{.title = "ID", .align = Align::right},
+                                         {.title = "NAME", .least = 20},
+                                         {.title = "QUEUE", .rank = 4, .least = 10},
+                                         {.title = "CODE", .least = 30},
+                                         {.title = "ATTEMPTS", .align = Align::right, .rank = 3},
+                                         {.title = "FAILED", .rank = 1},
+                                         {.title = "MESSAGE", .rank = 2, .least = 24}};
 
-Record letter_record(const db::Row& row) {
+Record letter_record(const db::Row& row, Zone zone) {
   const Time failed_at = time_of(row, "failed_at_us");
   const std::optional<std::string> code = row.maybe_text("error_code");
   const std::optional<std::string> message = row.maybe_text("error_message");
@@ -67,7 +70,7 @@ Record letter_record(const db::Row& row) {
            {std::string{row.text("queue")}},
            {code.value_or(""), Color::red},
            {std::to_string(row.number("attempt"))},
-           {relative(failed_at, time_of(row, "now_us"))},
+           time_cell(failed_at, time_of(row, "now_us"), zone),
            {message.value_or("").substr(0, enough_for_a_line)}},
           json.text()};
 }
@@ -76,13 +79,14 @@ ExitCode list(const Invocation& invocation, const DeadFilterOptions& filter_opti
   DeadFilter filter{filter_options, "dead list", "listed"};
   const Cursor cursor = cursor_from_text(options.after);
   db::Connection connection = invocation.connect();
-  filter.resolve(connection);
+  filter.resolve(connection, invocation.style().zone);
   const db::Rows rows =
       connection.run(sql::list_dead, filter.params().add(cursor.failed_at).add(cursor.id).add(options.limit));
+  filter.require_existing(connection, !rows.empty());
   std::vector<Record> records;
   std::string last;
   for (const db::Row& row : rows) {
-    records.push_back(letter_record(row));
+    records.push_back(letter_record(row, invocation.style().zone));
     last = to_iso8601(time_of(row, "failed_at_us")) + "/" + std::to_string(row.number("id"));
   }
   invocation.print(letter_columns, records, "no such dead letters");
@@ -94,11 +98,15 @@ ExitCode list(const Invocation& invocation, const DeadFilterOptions& filter_opti
   return ExitCode::ok;
 }
 
-const std::vector<Column> kinds{
-    {"COUNT", Align::right},  {"CODE", Align::left, true},   {"FIRST"}, {"LAST"}, {"TASKS", Align::left, true},
-    {"SAMPLE", Align::right}, {"MESSAGE", Align::left, true}};
+const std::vector<Column> kinds{{.title = "COUNT", .align = Align::right},
+                                {.title = "CODE", .least = 30},
+                                {.title = "FIRST", .rank = 3},
+                                {.title = "LAST", .rank = 1},
+                                {.title = "TASKS", .rank = 2, .least = 16},
+                                {.title = "SAMPLE", .align = Align::right},
+                                {.title = "MESSAGE", .least = 24}};
 
-Record kind_of(const db::Row& row) {
+Record kind_of(const db::Row& row, Zone zone) {
   const Time first = time_of(row, "first_us");
   const Time last = time_of(row, "last_us");
   const Time now = time_of(row, "now_us");
@@ -107,8 +115,8 @@ Record kind_of(const db::Row& row) {
   const std::string names{row.text("names")};
   return {{{std::to_string(row.number("count"))},
            {code.value_or(""), Color::red},
-           {relative(first, now)},
-           {relative(last, now)},
+           time_cell(first, now, zone),
+           time_cell(last, now, zone),
            {joined(nlohmann::json::parse(names).get<std::vector<std::string>>())},
            {std::to_string(row.number("sample_id"))},
            {message.value_or("")}},
@@ -126,9 +134,11 @@ Record kind_of(const db::Row& row) {
 ExitCode top(const Invocation& invocation, const DeadFilterOptions& filter_options, std::int64_t limit) {
   DeadFilter filter{filter_options, "dead top", "counted"};
   db::Connection connection = invocation.connect();
-  filter.resolve(connection);
+  filter.resolve(connection, invocation.style().zone);
+  const db::Rows rows = connection.run(sql::top_dead, filter.params().add(limit));
+  filter.require_existing(connection, !rows.empty());
   std::vector<Record> records;
-  for (const db::Row& row : connection.run(sql::top_dead, filter.params().add(limit))) records.push_back(kind_of(row));
+  for (const db::Row& row : rows) records.push_back(kind_of(row, invocation.style().zone));
   invocation.print(kinds, records, "no such dead letters");
   require_dead_letters(connection, filter, "counted");
   return ExitCode::ok;

@@ -13,7 +13,7 @@
 #include "cli/letter_file.hpp"
 #include "cli/line_reader.hpp"
 #include "migrate/missing_role.hpp"
-#include "sql_statements.hpp"
+#include "sql/dead.hpp"
 
 namespace dogged::cli {
 namespace {
@@ -83,7 +83,7 @@ ExitCode purge(const Invocation& invocation, const DeadFilterOptions& filter_opt
   DeadFilter filter{filter_options, "dead purge", "purged"};
   filter.require_choice("dead purge");
   db::Connection connection = invocation.connect();
-  filter.resolve(connection);
+  filter.resolve(connection, invocation.style().zone);
   DeadResults results;
   DeadLetters letters = find_dead_letters(connection, filter, results);
   if (options.dry_run) return count_only(invocation, connection, filter, results, "purged");

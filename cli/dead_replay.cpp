@@ -13,21 +13,23 @@
 #include "cli/dead_letters.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/task_rows.hpp"
+#include "cli/time_option.hpp"
 #include "migrate/missing_role.hpp"
 #include "retry/duration.hpp"
-#include "sql_statements.hpp"
+#include "sql/dead.hpp"
 
 namespace dogged::cli {
 namespace {
 
-// A transaction for each: short enough that nobody waits for its locks, and Ctrl-C is heard soon.
+// A transaction for each: its locks keep no other session waiting for long, and Ctrl-C is heard soon.
 constexpr std::size_t replay_batch = 1000;
 // With the args of each in memory, 1 MiB as a rule at most.
 constexpr std::size_t replay_batch_with_args = 100;
 
 struct ReplayOptions {
   bool dry_run = false;
-  std::string rate, delay, edit_args;
+  std::string rate, edit_args;
+  DueTime due;
 };
 
 /// `50/s`, `30/m`, `0.5/s`: how many a second.
@@ -54,10 +56,21 @@ std::string patch_text(const std::string& text) {
 
 class Replay {
  public:
-  explicit Replay(const ReplayOptions& options) {
+  Replay(const ReplayOptions& options, Zone zone) {
     if (!options.rate.empty()) per_second_ = rate_from_text(options.rate);
-    if (!options.delay.empty()) delay_ = duration_from_text(options.delay);
+    if (!options.due.in.empty()) delay_ = duration_from_text(options.due.in);
+    if (!options.due.at.empty()) {
+      next_due_us_ = time_from_iso8601(options.due.at, zone).time_since_epoch().count();
+    }
     if (!options.edit_args.empty()) patch_.emplace(patch_text(options.edit_args));
+  }
+
+  /// Throws InvalidInput where --at is over.
+  void require_time_ahead(Time now, Zone zone) const {
+    if (!next_due_us_ || *next_due_us_ > now.time_since_epoch().count()) return;
+    throw InvalidInput("--at " + date_and_clock_text(time_from_microseconds(*next_due_us_), zone) +
+                           " is in the past (it is " + date_and_clock_text(now, zone) + "); nothing was replayed",
+                       "leave --at out to run them at once");
   }
 
   [[nodiscard]] std::size_t size_of_batches() const { return patch_ ? replay_batch_with_args : replay_batch; }
@@ -160,11 +173,13 @@ ExitCode conclude(const DeadResults& results, const DeadFilter& filter, const Re
 }
 
 ExitCode replay(const Invocation& invocation, const DeadFilterOptions& filter_options, const ReplayOptions& options) {
-  Replay work{options};
+  const Zone zone = invocation.style().zone;
+  Replay work{options, zone};
   DeadFilter filter{filter_options, "dead replay", "replayed"};
   filter.require_choice("dead replay");
   db::Connection connection = invocation.connect();
-  filter.resolve(connection);
+  filter.resolve(connection, zone);
+  work.require_time_ahead(filter.now(), zone);
   DeadResults results;
   const DeadLetters letters = find_dead_letters(connection, filter, results);
   if (options.dry_run) return count_only(invocation, connection, filter, results, "replayed");
@@ -192,7 +207,7 @@ void add_dead_replay(CLI::App& dead, Invocation& invocation) {
       dead, invocation, "replay", "Run dead letters again, with all of their retries",
       "  dogged dead replay 42 43\n"
       "  dogged dead replay --error-code HTTP_503 --failed-after 2h --dry-run\n"
-      "  dogged dead replay --error-code HTTP_503 --failed-after 2h --rate 50/s --delay 10m\n"
+      "  dogged dead replay --error-code HTTP_503 --failed-after 2h --rate 50/s --in 10m\n"
       "  dogged dead replay --name report.build --edit-args '[{\"op\": \"replace\", \"path\": \"/region\", \"value\": "
       "\"eu\"}]'\n"
       "  dogged dead list --message 'no customer' -o ndjson | jq .id | dogged dead replay -\n"
@@ -209,9 +224,7 @@ void add_dead_replay(CLI::App& dead, Invocation& invocation) {
   command->add_option("--rate", options->rate, "No more than so many fall due in a time: 50/s, 600/m, 1000/h")
       ->type_name("RATE")
       ->check(is_not_empty());
-  command->add_option("--delay", options->delay, "The first falls due so long from now: 10m")
-      ->type_name("DURATION")
-      ->check(is_duration());
+  add_due_options(*command, options->due, "The first falls due at");
   command
       ->add_option("--edit-args", options->edit_args, "Change the args by a JSON Patch (RFC 6902), or @FILE with one")
       ->type_name("PATCH")

@@ -1,6 +1,7 @@
 // `dogged dead show`: all that is known of a dead letter.
 #include <algorithm>
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <string_view>
 
@@ -12,7 +13,8 @@
 #include "cli/text.hpp"
 #include "cli/timeline.hpp"
 #include "db/errors.hpp"
-#include "sql_statements.hpp"
+#include "sql/commands.hpp"
+#include "sql/dead.hpp"
 
 namespace dogged::cli {
 namespace {
@@ -48,7 +50,7 @@ std::optional<DeadTask> read(db::Connection& connection, std::int64_t id) {
                               std::string{row.text("application")}, std::string{row.text("action")},
                               std::string{row.text("details")}});
     }
-  } catch (const DatabaseError& error) {  // a viewer, who may not see what was replaced
+  } catch (const DatabaseError& error) {  // viewers have no right to read replaced args
     if (error.sqlstate() != db::insufficient_privilege) throw;
   }
   return task;
@@ -92,21 +94,28 @@ std::string to_json(const DeadTask& dead) {
   return json.text();
 }
 
-/// A text of several lines under its title, harmless for a terminal.
-void print_part(const Style& style, const std::string& title, std::string_view text) {
+constexpr std::size_t as_long_as_it_is = std::numeric_limits<std::size_t>::max();
+
+/// A text of several lines under its title, harmless for a terminal. Words go on in the next line; a document does not,
+/// so that it can be copied.
+void print_part(const Style& style, const std::string& title, std::string_view text,
+                std::size_t width = as_long_as_it_is) {
   std::cout << "\n" << style.paint(Color::bold, title) << "\n";
   while (!text.empty()) {
     const auto end = std::min(text.find('\n'), text.size());
-    std::cout << "  " << harmless(text.substr(0, end), style.unicode) << "\n";
+    for (const std::string& line : wrapped(harmless(text.substr(0, end), style.unicode), width, style.unicode)) {
+      std::cout << "  " << line << "\n";
+    }
     text.remove_prefix(std::min(end + 1, text.size()));
   }
 }
 
-void print_text(const DeadTask& dead, const Style& style) {
+/// `width` is that of lines of words.
+void print_text(const DeadTask& dead, const Style& style, std::size_t width) {
   const TaskView& task = dead.history.task;
-  std::cout << render_timeline(dead.history, style);
+  std::cout << render_timeline(dead.history, style, TimelineParts::without_args_and_error);
   print_part(style, "args", dead.pretty_args);
-  if (task.error_message) print_part(style, "message of " + task.error_code.value_or("the error"), *task.error_message);
+  if (task.error_message) print_part(style, "message", *task.error_message, width - 2);
   if (dead.pretty_details) print_part(style, "details", *dead.pretty_details);
   std::string changes;
   for (const Change& change : dead.changes) {
@@ -134,7 +143,7 @@ ExitCode show(const Invocation& invocation, const std::vector<std::string>& word
       records.push_back({{}, to_json(task)});
     } else {
       if (&task != &found.front()) std::cout << "\n";
-      print_text(task, invocation.style());
+      print_text(task, invocation.style(), invocation.table_style().width);
     }
   }
   if (ids.size() > 1 && invocation.format != Format::table) invocation.print({}, records, "");

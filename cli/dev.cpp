@@ -8,8 +8,8 @@
 #include "cli/commands.hpp"
 #include "cli/dev_server.hpp"
 #include "cli/json_object.hpp"
-#include "cli/pg_binaries.hpp"
 #include "client/database_url.hpp"
+#include "private_server/pg_binaries.hpp"
 
 namespace dogged::cli {
 namespace {
@@ -95,7 +95,7 @@ ExitCode status(const Invocation& invocation) {
 
 /// psql of the server's version, or the one on PATH: clients are packaged apart.
 fs::path find_psql(int major_version) {
-  const fs::path beside = find_pg_binaries(major_version).directory / "psql";
+  const fs::path beside = private_server::find_pg_binaries(major_version).directory / "psql";
   return fs::exists(beside) ? beside : fs::path{"psql"};
 }
 

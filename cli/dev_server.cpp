@@ -2,41 +2,42 @@
 #include "cli/dev_server.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <system_error>
 #include <vector>
 
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <netinet/in.h>
-#include <pwd.h>
 #include <sys/file.h>
-#include <sys/random.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/child_process.hpp"
 #include "cli/failure.hpp"
-#include "cli/pg_binaries.hpp"
 #include "client/database_url.hpp"
+#include "private_server/cluster.hpp"
 
 namespace dogged::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* role_and_database = "dogged";
 constexpr int start_attempts = 5;
 
 [[noreturn]] void fail(const std::string& message, std::string hint = {}) {
   throw Failure(ExitCode::not_done, message, std::move(hint));
 }
+
+using private_server::bindable_port;
+using private_server::CommandResult;
+using private_server::find_pg_binaries;
+using private_server::last_lines;
+using private_server::owner_of;
+using private_server::PgBinaries;
+using private_server::require_success;
+using private_server::run;
+using private_server::User;
 
 bool is_root() { return geteuid() == 0; }
 
@@ -63,16 +64,6 @@ void write_private_file(const fs::path& file, const std::string& text) {
   fs::rename(draft, file);
 }
 
-std::string last_lines(const fs::path& file, std::size_t count) {
-  std::istringstream stream{read_file(file)};
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  std::string text;
-  for (std::size_t i = lines.size() > count ? lines.size() - count : 0; i < lines.size(); ++i)
-    text += "\n  " + lines[i];
-  return text;
-}
-
 /// Held while a server is made, started or stopped: two `dogged dev up` at once make one server.
 class Lock {
  public:
@@ -89,52 +80,8 @@ class Lock {
   int descriptor_;
 };
 
-// --- users
-// ------------------------------------------------------------------------------------------------------------
-
-User user_named(const char* name) {
-  const passwd* entry = getpwnam(name);
-  if (entry == nullptr)
-    fail(std::string{"there is no user "} + name + " to run PostgreSQL as: it refuses to run as root");
-  return {name, entry->pw_uid, entry->pw_gid};
-}
-
-/// Who runs a new server. Nobody else where we are not root.
-std::optional<User> user_for_new_server() {
-  if (!is_root()) return std::nullopt;
-  return user_named(getpwnam("postgres") != nullptr ? "postgres" : "nobody");
-}
-
-/// Who owns a directory, where that is not us.
-std::optional<User> owner_of(const fs::path& directory) {
-  struct stat info {};
-  if (!is_root() || stat(directory.c_str(), &info) != 0 || info.st_uid == 0) return std::nullopt;
-  const passwd* entry = getpwuid(info.st_uid);
-  return User{entry == nullptr ? std::to_string(info.st_uid) : entry->pw_name, info.st_uid, info.st_gid};
-}
-
-/// Whether `user` can reach and own the directory: its parents may be closed to them (as /root is), and some
-/// file systems do not know owners.
-bool can_be_given_to(const User& user, const fs::path& directory) {
-  if (chown(directory.c_str(), user.uid, user.gid) != 0) return false;
-  return run({.argv = {"/bin/sh", "-c", "test -w . && test -O ."}, .directory = directory, .user = user}).exit_status ==
-         0;
-}
-
 // --- URL, password and port
 // -------------------------------------------------------------------------------------------
-
-std::string random_password() {
-  std::array<unsigned char, 18> bytes{};
-  if (getentropy(bytes.data(), bytes.size()) != 0) fail("the system gives no random numbers for a password");
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string text;
-  for (unsigned char byte : bytes) {
-    text += digits[byte >> 4U];
-    text += digits[byte & 15U];
-  }
-  return text;
-}
 
 struct Access {
   std::string password;
@@ -142,8 +89,7 @@ struct Access {
 };
 
 std::string url_of(const Access& access) {
-  return std::string{"postgresql://"} + role_and_database + ":" + access.password +
-         "@127.0.0.1:" + std::to_string(access.port) + "/" + role_and_database;
+  return private_server::url_of(access.password, access.port, private_server::role_and_database);
 }
 
 /// Reads what url_of wrote; nothing if the file is not there or is something else.
@@ -159,29 +105,6 @@ std::optional<Access> read_access(const fs::path& own) {
   return std::nullopt;
 }
 
-/// The port if it can be listened on, else (or for 0) 0.
-int bindable_port(int wanted) {
-  const int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(wanted));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  const int reuse = 1;  // as PostgreSQL does: connections of a server that just ended do not keep its port
-  setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof reuse);
-  socklen_t size = sizeof address;
-  auto* generic = reinterpret_cast<sockaddr*>(&address);
-  const bool bound = bind(descriptor, generic, size) == 0 && getsockname(descriptor, generic, &size) == 0;
-  close(descriptor);
-  return bound ? ntohs(address.sin_port) : 0;
-}
-
-int free_port(int wanted) {
-  if (wanted > 0 && bindable_port(wanted) == wanted) return wanted;
-  const int port = bindable_port(0);
-  if (port == 0) fail("no port of 127.0.0.1 can be listened on");
-  return port;
-}
-
 // --- the running server
 // -----------------------------------------------------------------------------------------------
 
@@ -190,34 +113,37 @@ struct Postmaster {
   int port = 0;
 };
 
-/// Whether the process works in `data`, as a postmaster does: after a reboot its number may be another
-/// program's.
-bool works_in(pid_t pid, const fs::path& data) {
-  std::error_code no_answer;
-  const fs::path place = fs::read_symlink("/proc/" + std::to_string(pid) + "/cwd", no_answer);
-  return no_answer ? true : place == data;
+/// What the process was started with; nothing of one that has ended. Unlike its directory it is open to everyone.
+std::vector<std::string> words_of(const fs::path& process) {
+  std::istringstream stream{read_file(process / "cmdline")};
+  std::vector<std::string> words;
+  for (std::string word; std::getline(stream, word, '\0');) words.push_back(word);
+  return words;
 }
 
-/// By postmaster.pid: its first line is the process, its fourth the port.
+/// Whether the process is the postmaster of `data`: after a crash or a reboot its number may be another program's.
+/// Its directory is closed to root in a container that may not trace; then the words of pg_ctl tell.
+bool is_postmaster_of(const fs::path& data, pid_t pid) {
+  const fs::path process = "/proc/" + std::to_string(pid);
+  const std::vector<std::string> words = words_of(process);
+  if (words.empty() || fs::path{words.front()}.filename() != "postgres") return false;
+  std::error_code closed;
+  const fs::path place = fs::read_symlink(process / "cwd", closed);
+  return closed ? std::find(words.begin(), words.end(), data.string()) != words.end() : place == data;
+}
+
+/// By postmaster.pid: its first line is the process, its fourth the port. Nothing where the process is not there or is
+/// another program.
 std::optional<Postmaster> find_postmaster(const fs::path& data) {
   std::istringstream stream{read_file(data / "postmaster.pid")};
   std::vector<std::string> lines;
   for (std::string line; std::getline(stream, line);) lines.push_back(line);
   if (lines.size() < 4) return std::nullopt;
   const Postmaster found{std::atoi(lines[0].c_str()), std::atoi(lines[3].c_str())};
-  if (found.pid <= 0 || (kill(found.pid, 0) != 0 && errno == ESRCH)) return std::nullopt;
-  return works_in(found.pid, data) ? std::optional{found} : std::nullopt;
+  return is_postmaster_of(data, found.pid) ? std::optional{found} : std::nullopt;
 }
 
 int major_version_of(const fs::path& data) { return std::atoi(read_file(data / "PG_VERSION").c_str()); }
-
-void require_success(const CommandResult& result, const std::string& what, const fs::path& log = {}) {
-  if (result.exit_status == 0) return;
-  if (result.exit_status == 128 + SIGINT) throw Failure(ExitCode::interrupted, what + " was interrupted");
-  std::string output = result.output.substr(0, result.output.find_last_not_of('\n') + 1);
-  fail(what + " failed:\n  " + output + (log.empty() ? "" : last_lines(log, 10)),
-       log.empty() ? "" : "the whole log is " + log.string());
-}
 
 }  // namespace
 
@@ -244,7 +170,7 @@ DevServerState DevServer::state() const {
   return state;
 }
 
-DevServerState DevServer::up() {
+DevServerState DevServer::up() try {
   make_own_directory();
   const Lock lock{own_ / "lock"};
   make_home();
@@ -263,6 +189,8 @@ DevServerState DevServer::up() {
   write_private_file(own_ / dev::url_file, now.url + "\n");
   fs::remove(own_ / dev::stopped_url_file);
   return now;
+} catch (const private_server::Interrupted& error) {
+  throw Failure(ExitCode::interrupted, error.message());
 }
 
 bool DevServer::down() {
@@ -305,7 +233,7 @@ void DevServer::make_own_directory() {
          "run `dogged dev up` in a directory that you may write to");
   }
   if (is_root()) fs::permissions(own_, fs::perms{0711});
-  // The URL holds a password, and the data is nobody's source.
+  // The URL holds a password, and the data belongs into no repository.
   std::ofstream{own_ / ".gitignore"} << "*\n";
 }
 
@@ -324,12 +252,12 @@ void DevServer::make_home() {
 
 /// Elsewhere, with a link to it, if that user cannot work here.
 void DevServer::make_home_for_other_user() {
-  const User user = *user_for_new_server();
+  const User user = *private_server::user_for_new_server();
   home_ = fs::canonical(home_);
-  if (can_be_given_to(user, home_)) return;
+  if (private_server::can_be_given_to(user, home_)) return;
   fs::remove(home_);
   std::string elsewhere = "/var/tmp/dogged-XXXXXX";
-  if (mkdtemp(elsewhere.data()) == nullptr || !can_be_given_to(user, elsewhere)) {
+  if (mkdtemp(elsewhere.data()) == nullptr || !private_server::can_be_given_to(user, elsewhere)) {
     fail("the user " + user.name + ", as whom PostgreSQL has to run, can use neither " + home_.string() + " nor " +
              elsewhere,
          "work in a directory that everyone may pass, or not as root");
@@ -345,38 +273,18 @@ void DevServer::make_cluster() {
   const PgBinaries binaries = find_pg_binaries(std::nullopt);
   const fs::path draft = home_ / "data.new";
   fs::remove_all(draft);
-  require_success(run({.argv = {binaries.directory / "initdb", "-D", draft, "-U", role_and_database, "--auth=trust",
-                                "--encoding=UTF8", "--locale=C"},
-                       .directory = home_,
-                       .user = user}),
-                  "initdb");
-  std::ofstream{draft / "pg_hba.conf"} << "# Written by `dogged dev up`: this machine alone, with the password.\n"
-                                          "host all all 127.0.0.1/32 scram-sha-256\n";
-  std::ofstream{draft / "postgresql.conf", std::ios::app} << "\n# Written by `dogged dev up`.\n"
-                                                             "listen_addresses = '127.0.0.1'\n"
-                                                             "unix_socket_directories = ''\n"
-                                                             "password_encryption = 'scram-sha-256'\n"
-                                                             "shared_buffers = '128MB'\n";
-  require_success(run({.argv = {binaries.directory / "postgres", "--single", "-D", draft, "postgres"},
-                       .directory = home_,
-                       .user = user,
-                       .input = std::string{"create database "} + role_and_database + ";\n"}),
-                  "making the database");
+  private_server::make_cluster(binaries, draft, user,
+                               {.made_by = "`dogged dev up`", .settings = "shared_buffers = '128MB'\n"});
   fs::rename(draft, data());
 }
 
 /// A password and its URL, unless there is one from an earlier run.
 void DevServer::make_url() {
-  fs::remove(data() / "postmaster.pid");  // left by a crash or a reboot: find_postmaster saw that nobody uses it
+  fs::remove(data() / "postmaster.pid");  // left by a crash or a reboot: find_postmaster saw that no process uses it
   if (read_access(own_)) return;
-  const Access access{random_password(), 0};
+  const Access access{private_server::random_password(), 0};
   const PgBinaries binaries = find_pg_binaries(major_version_of(data()));
-  require_success(
-      run({.argv = {binaries.directory / "postgres", "--single", "-D", data(), "postgres"},
-           .directory = home_,
-           .user = owner_of(data()),
-           .input = std::string{"alter role "} + role_and_database + " password '" + access.password + "';\n"}),
-      "setting the password");
+  private_server::set_password(binaries, data(), owner_of(data()), access.password);
   write_private_file(own_ / dev::stopped_url_file, url_of(access) + "\n");
 }
 
@@ -385,13 +293,9 @@ void DevServer::start() {
   Access access = *read_access(own_);
   const PgBinaries binaries = find_pg_binaries(major_version_of(data()));
   for (int attempt = 1;; ++attempt) {
-    access.port = free_port(access.port);
+    access.port = private_server::free_port(access.port);
     write_private_file(own_ / dev::stopped_url_file, url_of(access) + "\n");
-    const CommandResult result = run({.argv = {binaries.directory / "pg_ctl", "start", "-D", data(), "-l", log(), "-w",
-                                               "-t", "60", "-o", "-p " + std::to_string(access.port)},
-                                      .directory = home_,
-                                      .user = owner_of(data()),
-                                      .own_session = true});
+    const CommandResult result = private_server::start(binaries, data(), log(), access.port, owner_of(data()));
     if (result.exit_status == 0) return;
     const bool port_was_taken = bindable_port(access.port) == 0;
     if (!port_was_taken || attempt == start_attempts) require_success(result, "starting PostgreSQL", log());

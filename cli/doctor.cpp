@@ -7,7 +7,8 @@
 #include "cli/doctor/checks.hpp"
 #include "cli/json_object.hpp"
 #include "cli/text.hpp"
-#include "sql_statements.hpp"
+#include "retry/counted.hpp"
+#include "sql/migrate.hpp"
 
 namespace dogged::cli {
 namespace {
@@ -39,11 +40,21 @@ std::string json_of(const Finding& finding) {
 }
 
 std::string text_of(const Finding& finding, const Style& style) {
-  const std::string indent(level_width + check_width + 4, ' ');
-  std::string text = style.paint(color_of(finding.level), pad_right(to_text(finding.level), level_width)) + "  " +
-                     pad_right(finding.check, check_width) + "  " + harmless(finding.seen, style.unicode) + "\n";
-  if (!finding.why.empty()) text += indent + "why: " + harmless(finding.why, style.unicode) + "\n";
-  if (!finding.fix.empty()) text += indent + "fix: " + harmless(finding.fix, style.unicode) + "\n";
+  constexpr std::size_t indent = level_width + check_width + 2 * column_gap;
+  std::string left = style.paint(color_of(finding.level), pad_right(to_text(finding.level), level_width)) + "  " +
+                     pad_right(finding.check, check_width) + "  ";
+  std::string text;
+  const auto add = [&](const std::string& title, const std::string& sentence) {
+    if (sentence.empty()) return;
+    const std::size_t width = std::max(style.width, narrowest_picture) - indent;
+    for (const std::string& line : wrapped(title + harmless(sentence, style.unicode), width, style.unicode)) {
+      text += left + line + "\n";
+      left = std::string(indent, ' ');
+    }
+  };
+  add("", finding.seen);
+  add("why: ", finding.why);
+  add("fix: ", finding.fix);
   return text;
 }
 
@@ -55,8 +66,7 @@ std::string summary(const Findings& findings) {
   const std::int64_t critical = count(findings, Level::critical);
   const std::int64_t warnings = count(findings, Level::warning);
   if (critical + warnings == 0) return "all is well\n";
-  return std::to_string(critical) + " critical, " + std::to_string(warnings) +
-         (warnings == 1 ? " warning\n" : " warnings\n");
+  return std::to_string(critical) + " critical, " + counted(warnings, "warning") + "\n";
 }
 
 void print(const Invocation& invocation, const Findings& findings) {
@@ -67,7 +77,7 @@ void print(const Invocation& invocation, const Findings& findings) {
     return;
   }
   std::string text;
-  for (const Finding& finding : findings) text += text_of(finding, invocation.style());
+  for (const Finding& finding : findings) text += text_of(finding, invocation.table_style());
   invocation.print(text + "\n" + summary(findings), "");
 }
 

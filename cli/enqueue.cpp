@@ -13,6 +13,7 @@
 
 #include <dogged/client.hpp>
 
+#include "cli/choices.hpp"
 #include "cli/commands.hpp"
 #include "cli/hint.hpp"
 #include "cli/interrupt.hpp"
@@ -20,11 +21,13 @@
 #include "cli/line_reader.hpp"
 #include "cli/new_tasks.hpp"
 #include "cli/task_rows.hpp"
+#include "cli/time_option.hpp"
 #include "client/database_url.hpp"
 #include "db/errors.hpp"
+#include "retry/counted.hpp"
 #include "retry/duration.hpp"
 #include "retry/message.hpp"
-#include "sql_statements.hpp"
+#include "sql/commands.hpp"
 
 namespace dogged::cli {
 namespace {
@@ -34,14 +37,17 @@ constexpr std::size_t enqueue_batch_lines = 10'000;
 constexpr std::size_t enqueue_batch_bytes = std::size_t{64} << 20U;
 
 constexpr std::size_t most_names_noted = 20;
-// More kinds of task than that nobody has.
+// No program has more kinds of task than that.
 constexpr std::size_t most_names_looked_up = 10'000;
 
 struct EnqueueArguments {
   std::string name;
   std::string args = "{}";
-  std::string queue, run_at, delay, trace_context, expires_at, expires_in, wait_for_room;
+  std::string queue, trace_context, expires_at, expires_in, wait_for_room;
+  DueTime due;
   std::int64_t priority = 0;
+  std::int64_t args_version = 1;
+  std::int64_t parent = 0;
   std::vector<std::string> tags;
   std::string file;
   bool many = false;
@@ -55,22 +61,25 @@ std::string read_all(std::istream& stream) {
 }
 
 milliseconds wait_of(const EnqueueArguments& arguments) {
-  return arguments.wait_for_room.empty() ? milliseconds{0} : duration_from_text(arguments.wait_for_room);
+  return arguments.wait_for_room.empty() ? milliseconds{0}
+                                         : duration_from_text(arguments.wait_for_room, std::chrono::hours{24});
 }
 
-NewTask task_from(const EnqueueArguments& arguments) {
+NewTask task_from(const EnqueueArguments& arguments, Zone zone) {
   NewTask task;
   task.name = arguments.name;
   task.args_json = arguments.args == "-" ? read_all(std::cin) : arguments.args;
   require_json("ARGS", task.args_json);
   task.options.queue = arguments.queue;
-  if (!arguments.run_at.empty()) task.options.run_at = time_point_from_text(arguments.run_at);
-  if (!arguments.delay.empty()) task.options.delay = duration_from_text(arguments.delay);
+  if (!arguments.due.at.empty()) task.options.run_at = time_point_from_text(arguments.due.at, zone);
+  if (!arguments.due.in.empty()) task.options.delay = duration_from_text(arguments.due.in);
   task.options.priority = priority_from_number(arguments.priority);
   task.options.trace_context = arguments.trace_context;
-  if (!arguments.expires_at.empty()) task.options.expires_at = time_point_from_text(arguments.expires_at);
+  if (!arguments.expires_at.empty()) task.options.expires_at = time_point_from_text(arguments.expires_at, zone);
   if (!arguments.expires_in.empty()) task.options.expires_in = duration_from_text(arguments.expires_in);
   task.options.tags = arguments.tags;
+  task.options.parent = arguments.parent;
+  task.args_version = args_version_from_number(arguments.args_version);
   task.options.wait_for_room = wait_of(arguments);
   return task;
 }
@@ -80,7 +89,10 @@ Client connect_client(const Invocation& invocation) {
   auto log = std::make_shared<spdlog::logger>("dogged", std::make_shared<spdlog::sinks::stderr_sink_mt>());
   log->set_pattern("%v");
   return Client{find_database_url(invocation.database_url).url,
-                {.schema = invocation.schema, .application_name = "dogged cli", .log = std::move(log)}};
+                {.schema = invocation.schema,
+                 .application_name = "dogged cli",
+                 .log = std::move(log),
+                 .warns_of_undeclared = false}};  // note_undeclared offers the nearest name
 }
 
 void print_enqueued(const Invocation& invocation, const std::string& name, const db::Row& row) {
@@ -101,8 +113,8 @@ void print_enqueued(const Invocation& invocation, const std::string& name, const
       json.text());
 }
 
-/// On stderr, for someone who reads it: of a misspelt name no error ever tells, for a task waits for a worker that
-/// knows it. Nothing for a producer, who may not look at what workers have declared.
+/// On stderr, in a terminal: no error ever tells of a misspelt name, because the task waits for a worker that knows it.
+/// Nothing for a producer, which may not read what workers have declared.
 void note_undeclared(const Invocation& invocation, const std::set<std::string>& names) {
   if (invocation.format != Format::table || names.empty()) return;
   std::vector<std::string> declared;
@@ -122,11 +134,12 @@ void note_undeclared(const Invocation& invocation, const std::set<std::string>& 
               << "; it waits for one that does\n";
   }
   if (undeclared > most_names_noted) {
-    std::cerr << "note: nor one of " << undeclared - most_names_noted << " other names\n";
+    std::cerr << "note: nor one of " << counted(static_cast<std::int64_t>(undeclared - most_names_noted), "other name")
+              << "\n";
   }
 }
 
-/// Where the task went; nothing for a producer, who may not look at tasks.
+/// Where the task went; nothing for a producer, which may not read tasks.
 std::optional<db::Rows> look_at_enqueued(db::Connection& connection, TaskId id) {
   try {
     return connection.run(sql::show_enqueued, db::Params{}.add(id));
@@ -141,11 +154,21 @@ void print_id(const Invocation& invocation, const std::string& name, TaskId id) 
   invocation.print("task " + std::to_string(id) + " enqueued\n", json);
 }
 
+/// A queue that is not there is no mistake in the task: it ends as with every command that names one.
+TaskId enqueue_in_existing_queue(Client& client, const NewTask& task) {
+  try {
+    return client.enqueue(task);
+  } catch (const InvalidInput& error) {
+    if (!error.message().ends_with("the queue \"" + task.options.queue + "\" does not exist")) throw;
+    throw Failure(ExitCode::not_done, error.message(), error.hint());
+  }
+}
+
 ExitCode enqueue_one(const Invocation& invocation, const EnqueueArguments& arguments) {
-  const NewTask task = task_from(arguments);
+  const NewTask task = task_from(arguments, invocation.style().zone);
   db::Connection connection = invocation.connect();  // first: its errors say where the URL came from
   Client client = connect_client(invocation);
-  const TaskId id = client.enqueue(task);
+  const TaskId id = enqueue_in_existing_queue(client, task);
   if (const auto row = look_at_enqueued(connection, id)) {
     print_enqueued(invocation, task.name, row->one());
   } else {
@@ -167,8 +190,8 @@ struct Progress {
 
   [[nodiscard]] std::string text() const {
     if (enqueued == 0) return "nothing was enqueued";
-    return std::to_string(enqueued) + " tasks of the lines 1 to " + std::to_string(lines_done) +
-           " were enqueued, and nothing after them";
+    return counted(enqueued, "task") + " of the lines 1 to " + std::to_string(lines_done) +
+           (enqueued == 1 ? " was" : " were") + " enqueued, and nothing after them";
   }
   [[nodiscard]] std::string hint() const {
     return enqueued == 0 ? ""
@@ -185,7 +208,7 @@ struct Progress {
 }
 
 /// The tasks of the next lines, at most a batch of them. Empty lines are passed over.
-std::vector<NewTask> read_batch(LineReader& lines, Progress& progress) {
+std::vector<NewTask> read_batch(LineReader& lines, Zone zone, Progress& progress) {
   std::vector<NewTask> batch;
   std::size_t bytes = 0;
   std::string line;
@@ -193,7 +216,7 @@ std::vector<NewTask> read_batch(LineReader& lines, Progress& progress) {
     ++progress.lines_read;
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     try {
-      batch.push_back(task_from_json_line(line));
+      batch.push_back(task_from_json_line(line, zone));
     } catch (const Error& error) {
       fail(progress, "line " + std::to_string(progress.lines_read), error, error.hint());
     }
@@ -215,7 +238,7 @@ void print_batch(const Invocation& invocation, const std::vector<NewTask>& batch
   }
 }
 
-/// On stderr, each second at most, and only for someone who watches.
+/// On stderr, each second at most, and only in a terminal.
 class Ticker {
  public:
   void show(const Progress& progress) {
@@ -223,7 +246,7 @@ class Ticker {
     if (!is_watched_ || now - shown_ < std::chrono::seconds{1}) return;
     shown_ = now;
     was_shown_ = true;
-    std::cerr << "\r" << progress.enqueued << " tasks enqueued" << std::flush;
+    std::cerr << "\r" << counted(progress.enqueued, "task") << " enqueued" << std::flush;
   }
   ~Ticker() {
     if (was_shown_) std::cerr << "\n";
@@ -243,7 +266,7 @@ void enqueue_lines(const Invocation& invocation, LineReader lines, milliseconds 
   Ticker ticker;
   while (!was_interrupted()) {
     const std::int64_t first_line = progress.lines_read + 1;
-    std::vector<NewTask> batch = read_batch(lines, progress);
+    std::vector<NewTask> batch = read_batch(lines, invocation.style().zone, progress);
     if (was_interrupted() || batch.empty()) break;
     for (const NewTask& task : batch) {
       if (progress.names.size() < most_names_looked_up) progress.names.insert(task.name);
@@ -290,7 +313,7 @@ ExitCode enqueue_many(const Invocation& invocation, const EnqueueArguments& argu
     const ArrayEnd array_end{invocation, progress};
     enqueue_lines(invocation, LineReader{input.descriptor()}, wait_for_room, client, progress);
   }
-  if (invocation.format == Format::table) std::cout << progress.enqueued << " tasks enqueued\n";
+  if (invocation.format == Format::table) std::cout << counted(progress.enqueued, "task") << " enqueued\n";
   note_undeclared(invocation, progress.names);
   return ExitCode::ok;
 }
@@ -310,16 +333,17 @@ void add_enqueue(CLI::App& app, Invocation& invocation) {
   CLI::App* command = add_command(
       app, invocation, "enqueue", "Enqueue a task, or many",
       "  dogged enqueue webhook.deliver '{\"url\": \"http://127.0.0.1:8080/\"}'\n"
-      "  dogged enqueue report.build --delay 10m --priority -5\n"
+      "  dogged enqueue report.build --in 10m --priority -5\n"
       "  dogged enqueue report.build --tag tenant:42,weekly\n"
       "  dogged enqueue login.send_code '{\"user\": 7}' --expires-in 5m\n"
       "  jq -c . big.json | dogged enqueue report.build -\n"
       "  dogged enqueue --ndjson tasks.ndjson\n"
       "\nLines for --ndjson; only name is needed:\n"
-      "  {\"name\": \"webhook.deliver\", \"args\": {\"url\": \"…\"}, \"queue\": \"webhooks\", \"delay\": "
+      "  {\"name\": \"webhook.deliver\", \"args\": {\"url\": \"…\"}, \"queue\": \"webhooks\", \"in\": "
       "\"30s\",\n"
-      "   \"priority\": 0, \"trace_context\": \"…\", \"expires_in\": \"1h\", \"tags\": [\"eu\"]}\n"
-      "or \"run_at\": \"2026-11-21T14:00:00Z\" for delay, and so \"expires_at\" for expires_in.\n"
+      "   \"priority\": 0, \"trace_context\": \"…\", \"expires_in\": \"1h\", \"tags\": [\"eu\"],\n"
+      "   \"parent\": 42, \"args_version\": 2}\n"
+      "or \"at\": \"2026-11-24T14:00:00Z\" for in, and so \"expires_at\" for expires_in.\n"
       "They are enqueued in batches of 10,000 lines (or 64 MiB), each whole or not at all; the first mistake "
       "ends it, and\n"
       "says what was enqueued before.",
@@ -334,11 +358,7 @@ void add_enqueue(CLI::App& app, Invocation& invocation) {
       command
           ->add_option("--queue", arguments->queue, "The queue; unless said, the one that the task's worker declared")
           ->type_name("NAME");
-  CLI::Option* run_at = command->add_option("--run-at", arguments->run_at, "Not before this time: 2026-11-21T14:00:00Z")
-                            ->type_name("TIME");
-  CLI::Option* delay = command->add_option("--delay", arguments->delay, "Not before this long from now: 30s, 1h30m, 7d")
-                           ->type_name("DURATION")
-                           ->excludes(run_at);
+  const auto [at, in] = add_due_options(*command, arguments->due, "Not before");
   CLI::Option* priority =
       command->add_option("--priority", arguments->priority, "Lower runs first, -32768 to 32767; 0 unless said")
           ->type_name("N");
@@ -346,10 +366,12 @@ void add_enqueue(CLI::App& app, Invocation& invocation) {
       command
           ->add_option("--expires-at", arguments->expires_at,
                        "Good until: not begun after this time; a task that is pending then ends as expired")
-          ->type_name("TIME");
+          ->type_name("TIME")
+          ->check(is_time());
   CLI::Option* expires_in =
       command->add_option("--expires-in", arguments->expires_in, "The same as a time from now: 30s, 1h30m, 7d")
           ->type_name("DURATION")
+          ->check(is_duration())
           ->excludes(expires_at);
   CLI::Option* trace_context =
       command->add_option("--trace-context", arguments->trace_context, "Carried to the handler and to every attempt")
@@ -359,17 +381,25 @@ void add_enqueue(CLI::App& app, Invocation& invocation) {
           ->type_name("TAG")
           ->delimiter(',')
           ->allow_extra_args(false);
+  CLI::Option* parent = command->add_option("--parent", arguments->parent, "The task that this one belongs to")
+                            ->type_name("ID")
+                            ->check(is_task_id());
+  CLI::Option* args_version =
+      command->add_option("--args-version", arguments->args_version, "The version of the args; 1 unless said")
+          ->type_name("N");
   command
       ->add_option("--wait-for-room", arguments->wait_for_room,
                    "If the queue is at its limit: wait up to this long until it has room")
-      ->type_name("DURATION");
+      ->type_name("DURATION")
+      ->check(is_duration());
   CLI::Option* ndjson =
       command
           ->add_option("--ndjson", arguments->file, "Enqueue a task for each line of a file; - or nothing reads stdin")
           ->type_name("FILE")
           ->expected(0, 1);
   // Each line says these of its own task.
-  for (CLI::Option* of_one : {name, queue, run_at, delay, priority, expires_at, expires_in, trace_context, tag}) {
+  for (CLI::Option* of_one :
+       {name, queue, at, in, priority, expires_at, expires_in, trace_context, tag, parent, args_version}) {
     ndjson->excludes(of_one);
   }
   command->parse_complete_callback([command, arguments] { arguments->many = command->count("--ndjson") > 0; });

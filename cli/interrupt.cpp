@@ -1,4 +1,4 @@
-// Ctrl-C in commands that end in order.
+// Ctrl-C, SIGTERM and SIGHUP in commands that end in order.
 #include "cli/interrupt.hpp"
 
 #include <csignal>
@@ -16,7 +16,11 @@ void stop_on_interrupt() {
   struct sigaction action {};
   action.sa_handler = [](int) { interrupted = 1; };
   action.sa_flags = static_cast<int>(SA_RESETHAND);
+  struct sigaction hangup {};
+  sigaction(SIGHUP, nullptr, &hangup);
+  if (hangup.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);  // nohup lets a command outlive its terminal
   sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
 }
 
 bool was_interrupted() noexcept { return interrupted != 0; }

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include <sys/ioctl.h>
@@ -11,6 +12,7 @@
 
 #include "cli/json_object.hpp"
 #include "client/database_url.hpp"
+#include "db/conninfo.hpp"
 #include "migrate/migrate.hpp"
 
 namespace dogged::cli {
@@ -24,13 +26,14 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-std::size_t terminal_width() {
+/// By COLUMNS, else the terminal's; nothing where stdout is none.
+std::optional<std::size_t> output_width() {
   const int columns = std::atoi(environment("COLUMNS").c_str());
   if (columns > 0) return std::min(static_cast<std::size_t>(columns), widest);
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
     return std::min<std::size_t>(size.ws_col, widest);
-  return usual_width;
+  return std::nullopt;
 }
 
 /// By the variables that decide a program's locale, the strongest first.
@@ -54,7 +57,8 @@ bool wants_color(const std::string& choice) {
 }  // namespace
 
 Style Invocation::style() const {
-  return {.width = terminal_width(),
+  return {.width = output_width().value_or(usual_width),
+          .wide = wide,
           .unicode = !ascii && locale_is_utf8(),
           .color = wants_color(color),
           .zone = utc ? Zone::utc : Zone::local};
@@ -62,7 +66,7 @@ Style Invocation::style() const {
 
 Style Invocation::table_style() const {
   Style chosen = style();
-  if (isatty(STDOUT_FILENO) != 1) chosen.width = std::numeric_limits<std::size_t>::max();
+  if (!output_width()) chosen.width = std::numeric_limits<std::size_t>::max();
   return chosen;
 }
 
@@ -70,6 +74,8 @@ db::Connection Invocation::connect_to_any_schema() const {
   const DatabaseUrl database = find_database_url(database_url);
   try {
     return db::Connection{{.url = database.url, .schema = schema, .application_name = "dogged cli"}};
+  } catch (const db::InvalidConninfo& error) {
+    throw InvalidInput(error.message() + " (the database is named by " + database.source + ")", error.hint());
   } catch (const ConnectionError& error) {
     const std::string hint =
         database.is_dev_server ? "start " + database.source + " with `dogged dev up` there" : error.hint();

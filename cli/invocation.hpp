@@ -29,12 +29,13 @@ class Invocation {
   std::string database_url;
   std::string schema = "dogged";
   Format format = Format::table;
+  bool wide = false;  ///< a table with all of its columns, and times in full
   std::string color = "auto";
   bool ascii = false;
   bool utc = false;
 
-  /// A function or table that stands for what the subcommand does: who may use it may do all of it. Empty where that
-  /// which is refused tells as much.
+  /// A function or table that stands for what the subcommand does: a login that may use it may do all of it. Empty if a
+  /// refused statement tells as much.
   std::string needed_right;
 
   /// What the subcommand does; set when the command line was read, so that its mistakes are found first.
@@ -42,7 +43,7 @@ class Invocation {
 
   /// For what people read on stdout.
   [[nodiscard]] Style style() const;
-  /// Lines as wide as the terminal; where stdout is none, as long as they are.
+  /// Lines as wide as the terminal, or as COLUMNS says; where neither is there, as long as they are.
   [[nodiscard]] Style table_style() const;
 
   /// A connection to the database that the options and the environment name (find_database_url).

@@ -3,10 +3,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "retry/escaped.hpp"
+
 namespace dogged::cli {
 
 std::string json_string(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return escaped_json(nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 std::string json_array(const std::vector<std::string>& elements) {
@@ -28,7 +30,7 @@ JsonObject& JsonObject::add_json(std::string_view key, std::string_view json_tex
   if (!members_.empty()) members_ += ",";
   members_ += json_string(key);
   members_ += ":";
-  members_ += json_text;
+  members_ += escaped_json(json_text);
   return *this;
 }
 

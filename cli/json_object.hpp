@@ -1,5 +1,6 @@
 // JSON objects written member by member. Documents that the database holds go through as the text that they
-// are: parsed and written again, numbers would lose digits.
+// are: parsed and written again, numbers would lose digits. What a terminal could
+// obey, or what turns the direction of a text, is an escape in all of it (retry/escaped.hpp).
 #pragma once
 
 #include <cstdint>

@@ -34,7 +34,7 @@ std::string cut(const std::string& text, std::size_t lines) {
 std::chrono::milliseconds interval_from_text(const std::string& text) {
   if (text.empty()) return usual_interval;
   const auto interval = duration_from_text(text);
-  if (interval >= std::chrono::milliseconds{100} && interval <= std::chrono::hours{1}) return interval;
+  if (interval >= std::chrono::milliseconds{100} && interval <= longest_interval) return interval;
   throw InvalidInput("the interval is " + in_quotes(text) + ", and must be 100ms to 1h",
                      "each look is a question to the database");
 }

@@ -9,6 +9,7 @@
 namespace dogged::cli {
 
 inline constexpr std::chrono::milliseconds usual_interval{1000};
+inline constexpr std::chrono::milliseconds longest_interval = std::chrono::hours{1};
 
 /// The time from one picture to the next: a duration, or usual_interval if `text` is empty. Throws InvalidInput where
 /// it is none or not 100 ms to 1 h.

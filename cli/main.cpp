@@ -10,10 +10,13 @@
 
 #include "cli/bench/worker_program.hpp"
 #include "cli/choices.hpp"
+#include "cli/command_tree.hpp"
 #include "cli/commands.hpp"
 #include "cli/completion.hpp"
 #include "cli/hint.hpp"
 #include "cli/json_object.hpp"
+#include "db/conninfo.hpp"
+#include "retry/escaped.hpp"
 #include "retry/message.hpp"
 
 namespace dogged::cli {
@@ -26,12 +29,13 @@ constexpr const char* exit_codes =
     "\n"
     "Exit codes:\n"
     "  0    done\n"
-    "  1    what was asked for is not there, or it was done in part\n"
+    "  1    what was asked for is not there (a queue, a task, a worker, a circuit), or it was done in part\n"
     "  2    a mistake on the command line or in the input\n"
     "  3    the database cannot be reached\n"
     "  4    the schema is missing, older or newer: see dogged migrate\n"
     "  5    the database refused\n"
-    "  130  interrupted\n"
+    "  70   a mistake of dogged itself: please report it\n"
+    "  130  interrupted: Ctrl-C, SIGTERM or SIGHUP\n"
     "\n"
     "A first round:\n"
     "  dogged dev up\n"
@@ -53,14 +57,27 @@ std::string_view name_of(ExitCode code) {
       return "schema_mismatch";
     case ExitCode::database_refused:
       return "database_refused";
+    case ExitCode::defect:
+      return "defect";
     case ExitCode::interrupted:
       return "interrupted";
   }
   return "not_done";
 }
 
-int report(bool as_json, ExitCode code, const std::string& message, const std::string& hint) {
+/// Of several lines, as some messages of libpq and CLI11 are.
+std::string escaped_lines(std::string_view text) {
+  std::string lines;
+  for (auto end = text.find('\n'); end != text.npos; end = text.find('\n')) {
+    lines += escaped(text.substr(0, end)) + "\n";
+    text.remove_prefix(end + 1);
+  }
+  return lines + escaped(text);
+}
+
+int report(bool as_json, ExitCode code, const std::string& given, const std::string& hint) {
   std::cout.flush();  // what was done comes before what was not
+  const std::string message = db::without_passwords(given);
   if (as_json) {
     JsonObject error;
     error.add("code", name_of(code)).add("message", message);
@@ -71,8 +88,8 @@ int report(bool as_json, ExitCode code, const std::string& message, const std::s
     }
     std::cerr << JsonObject{}.add_json("error", error.text()).text() << "\n";
   } else {
-    std::cerr << "dogged: " << message << "\n";
-    if (!hint.empty()) std::cerr << "hint: " << hint << "\n";
+    std::cerr << "dogged: " << escaped_lines(message) << "\n";
+    if (!hint.empty()) std::cerr << "hint: " << escaped_lines(hint) << "\n";
   }
   return static_cast<int>(code);
 }
@@ -154,11 +171,12 @@ void add_global_options(CLI::App& app, Invocation& invocation) {
   app.add_option_function<std::string>(
          "-o,--output",
          [&invocation](const std::string& format) {
-           invocation.format = format == "table" ? Format::table : format == "json" ? Format::json : Format::ndjson;
+           invocation.wide = format == "wide";
+           invocation.format = format == "json" ? Format::json : format == "ndjson" ? Format::ndjson : Format::table;
          },
-         "table, json, or ndjson: one JSON object a line")
+         "table, wide: all columns and times in full, json, or ndjson: one JSON object a line")
       ->type_name("FORMAT")
-      ->check(is_one_of({"table", "json", "ndjson"}, "a format"));
+      ->check(is_one_of({"table", "wide", "json", "ndjson"}, "a format"));
   app.add_option("--color", invocation.color, "auto (on a terminal, unless NO_COLOR is set), always or never")
       ->type_name("WHEN")
       ->check(is_one_of({"auto", "always", "never"}, "a choice of colour"));
@@ -186,6 +204,7 @@ int run_main(int argc, char** argv) {
   add_tasks_cancel(*tasks, invocation);
   add_tasks_retry(*tasks, invocation);
   add_tasks_reschedule(*tasks, invocation);
+  add_tasks_move(*tasks, invocation);
   add_tasks_wait(*tasks, invocation);
   add_tasks_watch(*tasks, invocation);
   add_attempts(app, invocation);
@@ -198,15 +217,19 @@ int run_main(int argc, char** argv) {
   add_maintain(app, invocation);
   add_stats(app, invocation);
   add_bench(app, invocation);
+  add_help(app, invocation);
   add_completion(app, invocation);
   add_man_pages(app, invocation);
+  let_nouns_list(app);
 
   if (argc > 1 && std::string_view{argv[1]} == completion_question) {
     std::cout << completions(app, invocation, {argv + 2, argv + argc});
     return 0;
   }
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> words = with_implied_list(app, {argv + 1, argv + argc});
+    std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
+    app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success))
       return app.exit(error);  // --help, --version

@@ -7,7 +7,8 @@
 #include "cli/interrupt.hpp"
 #include "cli/json_object.hpp"
 #include "retention/retention.hpp"
-#include "sql_statements.hpp"
+#include "sql/commands.hpp"
+#include "sql/retention.hpp"
 
 namespace dogged::cli {
 namespace {

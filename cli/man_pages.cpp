@@ -112,7 +112,9 @@ std::string options_section(const CLI::App& command) {
 
 std::string synopsis(const CLI::App& command) {
   std::string text = ".SH SYNOPSIS\n" + bold(joined(path_of(command), " "));
-  if (!command.get_subcommands(is_shown).empty()) text += " " + italic("COMMAND");
+  if (!command.get_subcommands(is_shown).empty()) {
+    text += command.get_require_subcommand_min() == 0 ? " [" + italic("COMMAND") + "]" : " " + italic("COMMAND");
+  }
   for (const CLI::Option* option : command.get_options()) {
     if (option->nonpositional()) continue;
     const std::string several = option->get_expected_max() > 1 ? "\\&..." : "";

@@ -7,6 +7,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/json_object.hpp"
+#include "cli/time_option.hpp"
 
 namespace dogged::cli {
 namespace {
@@ -18,7 +19,11 @@ struct MigrateOptions {
   std::string role_prefix;
 };
 
-const std::vector<Column> file_columns{{"NAME"}, {"KIND"}, {"STATE"}, {"APPLIED AT"}, {"SHA-256"}};
+const std::vector<Column> file_columns{{.title = "NAME", .least = 24},
+                                       {.title = "KIND", .rank = 2},
+                                       {.title = "STATE"},
+                                       {.title = "APPLIED", .rank = 1},
+                                       {.title = "SHA-256", .rank = 3}};
 
 Record record_of_role(const std::string& name) {
   JsonObject json;
@@ -26,7 +31,7 @@ Record record_of_role(const std::string& name) {
   return {{{name}, {"role"}, {"applied", Color::green}, {""}, {""}}, json.text()};
 }
 
-Record record_of(const migrate::Step& step) {
+Record record_of(const migrate::Step& step, Time now, Zone zone) {
   JsonObject json;
   json.add("name", step.name).add("kind", step.is_schema_file ? "schema" : "migration").add("applied", step.applied);
   if (step.applied_at.empty()) {
@@ -38,15 +43,16 @@ Record record_of(const migrate::Step& step) {
   return {{{step.name},
            {step.is_schema_file ? "schema" : "migration"},
            {step.applied ? "applied" : "pending", step.applied ? Color::green : Color::yellow},
-           {step.applied_at},
-           {step.checksum.substr(0, 12)}},
+           step.applied_at.empty() ? Cell{""} : time_cell(time_from_iso8601(step.applied_at), now, zone),
+           {step.checksum.substr(0, 12), Color::plain, step.checksum}},
           json.text()};
 }
 
-ExitCode print_steps(const Invocation& invocation, const std::vector<migrate::Step>& steps,
+ExitCode print_steps(const Invocation& invocation, db::Connection& connection, const std::vector<migrate::Step>& steps,
                      const std::string& if_none) {
   std::vector<Record> records;
-  for (const migrate::Step& step : steps) records.push_back(record_of(step));
+  const Time now = now_of(connection);
+  for (const migrate::Step& step : steps) records.push_back(record_of(step, now, invocation.style().zone));
   invocation.print(file_columns, records, if_none);
   return ExitCode::ok;
 }
@@ -57,7 +63,7 @@ ExitCode dry_run(const Invocation& invocation, db::Connection& connection) {
   for (const migrate::Step& step : migrate::status(connection).steps) {
     if (!step.applied) pending.push_back(step);
   }
-  return print_steps(invocation, pending, "nothing is pending");
+  return print_steps(invocation, connection, pending, "nothing is pending");
 }
 
 std::vector<std::string> make_roles(db::Connection& connection, const MigrateOptions& options) {
@@ -68,7 +74,9 @@ std::vector<std::string> make_roles(db::Connection& connection, const MigrateOpt
 
 ExitCode apply_as_json(const Invocation& invocation, db::Connection& connection, const MigrateOptions& options) {
   std::vector<Record> records;
-  for (const migrate::Step& step : migrate::apply(connection).steps) records.push_back(record_of(step));
+  const migrate::Report report = migrate::apply(connection);
+  const Time now = now_of(connection);
+  for (const migrate::Step& step : report.steps) records.push_back(record_of(step, now, invocation.style().zone));
   for (const std::string& role : make_roles(connection, options)) records.push_back(record_of_role(role));
   invocation.print(file_columns, records, "");
   return ExitCode::ok;
@@ -91,7 +99,7 @@ ExitCode run_migrate(const Invocation& invocation, const MigrateOptions& options
   if (options.dry_run) return dry_run(invocation, connection);
   if (!options.status) return apply(invocation, connection, options);
   const migrate::Report report = migrate::status(connection);
-  print_steps(invocation, report.steps, "");
+  print_steps(invocation, connection, report.steps, "");
   return report.up_to_date ? ExitCode::ok : ExitCode::not_done;
 }
 

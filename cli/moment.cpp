@@ -102,6 +102,7 @@ std::optional<DateAndTime> read_date_and_time(Reader& reader) {
   if (!field(t.year, 4) || !reader.take('-') || !field(t.month, 2) || !reader.take('-') || !field(t.day, 2)) {
     return std::nullopt;
   }
+  if (reader.at_end()) return is_possible(t) ? std::optional{t} : std::nullopt;
   if (!reader.take('T') && !reader.take(' ')) return std::nullopt;
   if (!field(t.hour, 2) || !reader.take(':') || !field(t.minute, 2)) return std::nullopt;
   if (reader.take(':')) {
@@ -150,11 +151,11 @@ Time in_utc(const DateAndTime& t) {
   return Time{date} + hours{t.hour} + minutes{t.minute} + seconds{t.second} + t.fraction;
 }
 
-std::optional<Time> read_iso8601(std::string_view text) {
+std::optional<Time> read_iso8601(std::string_view text, Zone zone) {
   Reader reader{text};
   const auto parts = read_date_and_time(reader);
   if (!parts) return std::nullopt;
-  if (reader.at_end()) return in_zone_of_this_machine(*parts);
+  if (reader.at_end()) return zone == Zone::utc ? in_utc(*parts) : in_zone_of_this_machine(*parts);
   const auto offset = read_zone(reader);
   if (!offset) return std::nullopt;
   return in_utc(*parts) - *offset;
@@ -183,11 +184,11 @@ std::string to_iso8601(Time time) {
   return formatted(time, Zone::utc, "%Y-%m-%dT%H:%M:%S.") + fraction_text(time, 6) + "Z";
 }
 
-Time time_from_iso8601(std::string_view text) {
-  if (const auto time = read_iso8601(text)) return *time;
+Time time_from_iso8601(std::string_view text, Zone zone) {
+  if (const auto time = read_iso8601(text, zone)) return *time;
   throw InvalidInput(in_quotes(text) +
-                     " is not a time; write it as in 2026-11-21T14:02:11Z or 2026-11-21T14:02+01:00 (a time without a "
-                     "zone is in the zone of this machine)");
+                     " is not a time; write it as in 2026-11-24, 2026-11-24T14:02 or 2026-11-24T14:02:11+01:00 (a time "
+                     "without a zone is in the zone of this machine, or with --utc in UTC)");
 }
 
 std::string date_text(Time time, Zone zone) { return formatted(time, zone, "%Y-%m-%d"); }
@@ -221,6 +222,27 @@ std::string relative(Time time, Time now) {
   // Whole seconds: a countdown's tenths are noise.
   const microseconds rounded = std::chrono::round<seconds>(ahead);
   return ahead > microseconds{0} ? "in " + readable(rounded) : readable(-rounded) + " ago";
+}
+
+std::string short_duration(microseconds duration) {
+  const auto rounded = [duration](auto unit) { return std::chrono::round<decltype(unit)>(duration).count(); };
+  if (const auto count = rounded(seconds{}); count < 60) return std::to_string(count) + " s";
+  if (const auto count = rounded(minutes{}); count < 60) return std::to_string(count) + " m";
+  if (const auto count = rounded(hours{}); count < 24) return std::to_string(count) + " h";
+  return std::to_string(rounded(days{})) + " d";
+}
+
+std::string short_time(Time time, Time now, Zone zone) {
+  const microseconds ahead = time - now;
+  const microseconds distance = std::chrono::abs(ahead);
+  constexpr microseconds rounded_to_an_hour = minutes{59} + seconds{30};
+  constexpr microseconds half_a_year = days{180};
+  if (distance < std::chrono::milliseconds{500}) return "now";
+  if (distance < rounded_to_an_hour) {
+    return ahead > microseconds{0} ? "in " + short_duration(distance) : short_duration(distance) + " ago";
+  }
+  if (date_text(time, zone) == date_text(now, zone)) return clock_text(time, zone);
+  return distance < half_a_year ? formatted(time, zone, "%b %d %H:%M") : date_text(time, zone);
 }
 
 }  // namespace dogged::cli

@@ -22,8 +22,8 @@ enum class Zone { local, utc };
 [[nodiscard]] std::string to_iso8601(Time time);
 
 /// Reads `2026-11-21T14:02:11.25+01:00`: seconds, their fraction and the zone may be left out, a space may
-/// stand for the T, and a time without a zone is in the zone of this machine. Throws InvalidInput.
-[[nodiscard]] Time time_from_iso8601(std::string_view text);
+/// stand for the T, and a date alone is its midnight. `zone` is that of a time without one. Throws InvalidInput.
+[[nodiscard]] Time time_from_iso8601(std::string_view text, Zone zone = Zone::local);
 
 /// `2026-11-21`, `14:02:11`, `14:02:11.250`, `2026-11-21 14:02:11`.
 [[nodiscard]] std::string date_text(Time time, Zone zone);
@@ -37,5 +37,12 @@ enum class Zone { local, utc };
 
 /// `in 41 s`, `12 s ago`, `now` (less than half a second away).
 [[nodiscard]] std::string relative(Time time, Time now);
+
+/// One unit, as tables have room for: `41 s`, `3 m`, `2 h`, `5 d`.
+[[nodiscard]] std::string short_duration(microseconds duration);
+
+/// A time as tables show it, in at most 12 columns: `now`, `41 s ago` or `in 3 m` within an hour, `08:36:11` on the
+/// same day, `Nov 21 08:36` within half a year, else `2026-11-21`.
+[[nodiscard]] std::string short_time(Time time, Time now, Zone zone);
 
 }  // namespace dogged::cli

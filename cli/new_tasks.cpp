@@ -9,7 +9,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/moment.hpp"
 #include "retry/duration.hpp"
 #include "retry/message.hpp"
 
@@ -19,8 +18,8 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view white_space = " \t\r\n";
-const Words known_keys{"name",     "args",          "queue",      "run_at",     "delay",
-                       "priority", "trace_context", "expires_at", "expires_in", "tags"};
+const Words known_keys{"name",          "args",       "queue",      "at",   "in",     "priority",
+                       "trace_context", "expires_at", "expires_in", "tags", "parent", "args_version"};
 
 /// Accepts every JSON document without building it, and keeps where and why one is wrong. The parser that
 /// calls it keeps its own stack: no document is too deep for it.
@@ -141,27 +140,48 @@ std::int64_t number_of(const std::string& key, std::string_view value) {
   return number;
 }
 
-void set_member(NewTask& task, const std::string& key, std::string_view value) {
+/// What `read` makes of the text of a member; what it throws names the member.
+template <class Read>
+auto read_member(const std::string& key, std::string_view value, Read read) {
+  const std::string text = text_of(key, value);
+  try {
+    return read(text);
+  } catch (const InvalidInput& error) {
+    throw InvalidInput("\"" + key + "\": " + error.message(), error.hint());
+  }
+}
+
+void set_member(NewTask& task, const std::string& key, std::string_view value, Zone zone) {
+  const auto time = [&] {
+    return read_member(key, value, [zone](const std::string& text) { return time_point_from_text(text, zone); });
+  };
+  const auto duration = [&] {
+    return read_member(key, value, [](const std::string& text) { return duration_from_text(text); });
+  };
   if (key == "name") {
     task.name = text_of(key, value);
   } else if (key == "args") {
     task.args_json = value;
   } else if (key == "queue") {
     task.options.queue = text_of(key, value);
-  } else if (key == "run_at") {
-    task.options.run_at = time_point_from_text(text_of(key, value));
-  } else if (key == "delay") {
-    task.options.delay = duration_from_text(text_of(key, value));
+  } else if (key == "at") {
+    task.options.run_at = time();
+  } else if (key == "in") {
+    task.options.delay = duration();
   } else if (key == "priority") {
     task.options.priority = priority_from_number(number_of(key, value));
   } else if (key == "trace_context") {
     task.options.trace_context = text_of(key, value);
   } else if (key == "expires_at") {
-    task.options.expires_at = time_point_from_text(text_of(key, value));
+    task.options.expires_at = time();
   } else if (key == "expires_in") {
-    task.options.expires_in = duration_from_text(text_of(key, value));
+    task.options.expires_in = duration();
   } else if (key == "tags") {
     task.options.tags = texts_of(key, value);
+  } else if (key == "parent") {
+    task.options.parent = number_of(key, value);
+  } else if (key == "args_version") {
+    task.args_version = args_version_from_number(number_of(key, value));
   } else {
     throw InvalidInput(in_quotes(key) + " is not known" + suggestion(key, known_keys) + "; a task may have " +
                        alternatives(known_keys));
@@ -180,12 +200,12 @@ void require_json(const std::string& what, std::string_view text) {
                      "in a shell, single quotes keep JSON whole: '{\"url\": \"http://…\"}'");
 }
 
-std::chrono::system_clock::time_point time_point_from_text(std::string_view text) {
+std::chrono::system_clock::time_point time_point_from_text(std::string_view text, Zone zone) {
   using Clock = std::chrono::system_clock;
   // In microseconds, of which there are enough for every year: as nanoseconds, 2611 would be 2026 again.
   constexpr Time first{std::chrono::duration_cast<microseconds>(Clock::duration::min())};
   constexpr Time last{std::chrono::duration_cast<microseconds>(Clock::duration::max())};
-  const Time time = time_from_iso8601(text);
+  const Time time = time_from_iso8601(text, zone);
   if (time >= first && time <= last) return time;
   throw InvalidInput(in_quotes(text) + " is out of range; it may be at most 10 years from now");
 }
@@ -195,7 +215,12 @@ int priority_from_number(std::int64_t number) {
   throw InvalidInput("priority " + std::to_string(number) + " is not between -32768 and 32767; lower runs first");
 }
 
-NewTask task_from_json_line(std::string_view line) {
+int args_version_from_number(std::int64_t number) {
+  if (number >= 1 && number <= limits::max_args_version) return static_cast<int>(number);
+  throw InvalidInput("args_version " + std::to_string(number) + " is not between 1 and 32767");
+}
+
+NewTask task_from_json_line(std::string_view line, Zone zone) {
   require_json("the line", line);
   if (line[line.find_first_not_of(white_space)] != '{') throw InvalidInput("the line is not a JSON object");
   NewTask task;
@@ -206,12 +231,12 @@ NewTask task_from_json_line(std::string_view line) {
     if (std::find(seen.begin(), seen.end(), key) != seen.end()) {
       throw InvalidInput(in_quotes(key) + " stands there twice");
     }
-    set_member(task, key, value);
+    set_member(task, key, value, zone);
     seen.push_back(key);
   }
   if (task.name.empty()) throw InvalidInput("a task needs a \"name\"");
   if (task.options.run_at && task.options.delay) {
-    throw InvalidInput("give either \"run_at\" or \"delay\", not both");
+    throw InvalidInput("give either \"at\" or \"in\", not both");
   }
   if (task.options.expires_at && task.options.expires_in) {
     throw InvalidInput("give either \"expires_at\" or \"expires_in\", not both");

@@ -1,17 +1,20 @@
 // `dogged policy show`: what a retry policy means, delay by delay.
+#include <algorithm>
 #include <memory>
 
 #include <nlohmann/json.hpp>
 
 #include <dogged/resolved_retry_config.hpp>
 
+#include "cli/codes_text.hpp"
 #include "cli/commands.hpp"
 #include "cli/delay_plot.hpp"
+#include "cli/existing.hpp"
 #include "cli/json_object.hpp"
 #include "cli/table.hpp"
 #include "cli/task_rows.hpp"
 #include "cli/text.hpp"
-#include "sql_statements.hpp"
+#include "sql/commands.hpp"
 
 namespace dogged::cli {
 namespace {
@@ -29,10 +32,7 @@ RetryPolicy read_policy(const std::string& text) {
 DefinitionView read_definition(const Invocation& invocation, const std::string& name) {
   db::Connection connection = invocation.connect();
   const db::Rows rows = connection.run(sql::show_definition, db::Params{}.add(name));
-  if (rows.empty()) {
-    throw Failure(ExitCode::not_done, "no worker has declared a task \"" + harmless(name, true) + "\"",
-                  "names are published when a worker starts: dogged workers");
-  }
+  if (rows.empty()) throw not_there(connection, Noun::task, name);
   return definition_of(rows.one());
 }
 
@@ -66,17 +66,20 @@ std::string to_json(const RetryPolicy& policy, const std::optional<DefinitionVie
 
 std::string heading(const RetryPolicy& policy, const std::optional<DefinitionView>& definition, const Style& style) {
   std::string text;
+  const auto add = [&](const std::string& sentence, Color color) {
+    const std::size_t width = std::max(style.width, narrowest_picture);
+    for (const std::string& line : wrapped(harmless(sentence, style.unicode), width, style.unicode)) {
+      text += style.paint(color, line) + "\n";
+    }
+  };
   if (definition) {
-    const std::string codes = definition->auto_retry_for.empty() ? "no error code: this policy is never used"
-                                                                 : joined(definition->auto_retry_for, ", ");
-    text = style.paint(Color::bold, definition->name) + " in queue " + definition->queue + ", retried for " +
-           harmless(codes, style.unicode) + "\n";
+    const std::string codes = codes_text(definition->auto_retry_for, style.wide);
+    text = style.paint(Color::bold, definition->name) + " in queue " + definition->queue + "\n";
+    add("retried for " + (codes.empty() ? "no error code: this policy is never used" : codes), Color::plain);
   }
-  return text + style.paint(Color::bold, policy_to_text(policy)) + "\n\n";
+  add(policy_to_text(policy), Color::bold);
+  return text + "\n";
 }
-
-/// The heading says them in full.
-constexpr std::size_t widest_value = 80;
 
 /// Published with policy_type circuit_breaker, whose retries a fixed policy makes: its delay comes from there.
 constexpr std::string_view breaker_delay = "recovery_timeout";
@@ -90,9 +93,7 @@ std::string source_of(const DefinitionView& definition, std::string_view setting
 std::string render_settings(const DefinitionView& definition, const Style& style) {
   std::vector<std::vector<Cell>> rows;
   const auto add_from = [&](const std::string& source, std::string_view setting, const std::string& value) {
-    rows.push_back({{std::string{setting}},
-                    {shorten(harmless(value, style.unicode), widest_value, style.unicode)},
-                    {source, Color::dim}});
+    rows.push_back({{std::string{setting}}, {value}, {source, Color::dim}});
   };
   const auto add = [&](std::string_view setting, const std::string& value) {
     add_from(source_of(definition, setting), setting, value);
@@ -106,7 +107,8 @@ std::string render_settings(const DefinitionView& definition, const Style& style
                                                              .environment = {}});
   for (const ResolvedRetryField& field : declared.fields) {
     if (field.name == "auto_retry_for") {
-      add(field.name, definition.auto_retry_for.empty() ? "none" : joined(definition.auto_retry_for, ","));
+      const std::string codes = codes_text(definition.auto_retry_for, style.wide);
+      add(field.name, codes.empty() ? "none" : codes);
     } else if (is_breaker && field.name == "policy_type") {
       add(field.name, "circuit_breaker");
     } else if (is_breaker && field.name == "initial_delay") {
@@ -116,7 +118,10 @@ std::string render_settings(const DefinitionView& definition, const Style& style
     }
   }
   if (definition.circuit) add("circuit", *definition.circuit);
-  return render_table({{.title = "SETTING"}, {.title = "VALUE"}, {.title = "SOURCE"}}, rows, style);
+  return render_table({{.title = "SETTING"},
+                       {.title = "VALUE", .least = 20, .wraps = true},
+                       {.title = "SOURCE", .least = 20, .wraps = true}},
+                      rows, style);
 }
 
 ExitCode show(const Invocation& invocation, const PolicyOptions& options) {
@@ -130,7 +135,7 @@ ExitCode show(const Invocation& invocation, const PolicyOptions& options) {
   require_valid(policy);
   const Style style = invocation.style();
   std::string text = heading(policy, definition, style) + render_delays(policy, style);
-  if (definition) text += "\n" + render_settings(*definition, style);
+  if (definition) text += "\n" + render_settings(*definition, invocation.table_style());
   invocation.print(text, to_json(policy, definition));
   return ExitCode::ok;
 }

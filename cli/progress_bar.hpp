@@ -1,4 +1,4 @@
-// How far long work has come: a bar on stderr, for someone who watches a terminal.
+// How far long work has come: a bar on stderr, in a terminal.
 #pragma once
 
 #include <chrono>

@@ -10,33 +10,34 @@
 #include "cli/audited_change.hpp"
 #include "cli/choices.hpp"
 #include "cli/commands.hpp"
+#include "cli/existing.hpp"
 #include "cli/json_object.hpp"
 #include "cli/task_rows.hpp"
 #include "cli/text.hpp"
+#include "cli/time_option.hpp"
+#include "retry/counted.hpp"
 #include "retry/duration.hpp"
 #include "retry/number_text.hpp"
-#include "sql_statements.hpp"
+#include "sql/commands.hpp"
 
 namespace dogged::cli {
 namespace {
 
-const std::vector<Column> queue_columns{{"QUEUE", Align::left, true},
-                                        {"STATE"},
-                                        {"READY", Align::right},
-                                        {"WAITING", Align::right},
-                                        {"RUNNING", Align::right},
-                                        {"MAX DEPTH", Align::right},
-                                        {"CONCURRENCY", Align::right},
-                                        {"RETRY BUDGET"},
-                                        {"KEPT"},
-                                        {"CREATED"}};
+const std::vector<Column> queue_columns{{.title = "QUEUE", .least = 24},
+                                        {.title = "STATE"},
+                                        {.title = "READY", .align = Align::right},
+                                        {.title = "WAITING", .align = Align::right},
+                                        {.title = "RUNNING", .align = Align::right},
+                                        {.title = "MAX DEPTH", .align = Align::right, .rank = 1},
+                                        {.title = "CONCURRENCY", .align = Align::right, .rank = 2},
+                                        {.title = "RETRY BUDGET", .rank = 3},
+                                        {.title = "KEPT", .rank = 4},
+                                        {.title = "CREATED", .rank = 5}};
 
 std::string number_or_nothing(const db::Row& row, const char* column) {
   const auto number = row.maybe_number(column);
   return number ? std::to_string(*number) : "";
 }
-
-std::string tasks_text(std::int64_t count) { return std::to_string(count) + (count == 1 ? " task" : " tasks"); }
 
 /// `20%, or 10 a second`
 std::string budget_text(const db::Row& row) {
@@ -81,9 +82,18 @@ std::string queue_json(const db::Row& row) {
   return json.text();
 }
 
-Record queue_record(const db::Row& row, Zone zone) {
+/// `paused until 14:00:00`, with its day in a wide table.
+Cell pause_cell(const db::Row& row, Time now, Zone zone) {
+  const std::string in_full = pause_text(row, zone);
+  const auto until = maybe_time_of(row, "paused_until_us");
+  if (in_full.empty() || !until) return {in_full, Color::yellow};
+  const std::string end = short_time(*until, now, zone);
+  return {"paused " + (end.starts_with("in ") ? "for " + end.substr(3) : "until " + end), Color::yellow, in_full};
+}
+
+Record queue_record(const db::Row& row, Time now, Zone zone) {
   return {{{std::string{row.text("name")}},
-           {pause_text(row, zone), Color::yellow},
+           pause_cell(row, now, zone),
            {std::to_string(row.number("ready"))},
            {std::to_string(row.number("waiting"))},
            {std::to_string(row.number("running"))},
@@ -91,7 +101,7 @@ Record queue_record(const db::Row& row, Zone zone) {
            {number_or_nothing(row, "concurrency")},
            {budget_text(row)},
            {kept_text(row)},
-           {date_and_clock_text(time_of(row, "created_at_us"), zone)}},
+           time_cell(time_of(row, "created_at_us"), now, zone)},
           queue_json(row)};
 }
 
@@ -102,8 +112,9 @@ db::Rows read(db::Connection& connection, const std::optional<std::string>& name
 ExitCode list_queues(const Invocation& invocation) {
   db::Connection connection = invocation.connect();
   std::vector<Record> records;
+  const Time now = now_of(connection);
   for (const db::Row& row : read(connection, std::nullopt)) {
-    records.push_back(queue_record(row, invocation.style().zone));
+    records.push_back(queue_record(row, now, invocation.style().zone));
   }
   invocation.print(queue_columns, records, "no queues");
   return ExitCode::ok;
@@ -124,26 +135,29 @@ ExitCode pause(const Invocation& invocation, const PauseArguments& arguments) {
   db::Params params = db::Params{}.add(arguments.name);
   params.add(arguments.until.empty()
                  ? std::optional<std::int64_t>{}
-                 : std::optional<std::int64_t>{time_from_iso8601(arguments.until).time_since_epoch().count()});
+                 : std::optional<std::int64_t>{
+                       time_from_iso8601(arguments.until, invocation.style().zone).time_since_epoch().count()});
   params.add(arguments.duration.empty() ? std::optional<std::int64_t>{}
                                         : std::optional<std::int64_t>{duration_from_text(arguments.duration).count()});
   db::Connection connection = invocation.connect();
+  require_existing(connection, Noun::queue, {arguments.name});
   const bool changed = run_audited(connection, sql::pause_queue, params).one().boolean("changed");
   const db::Rows rows = read(connection, arguments.name);
   const db::Row row = rows.one();
   invocation.print("queue " + arguments.name + " is " + pause_text(row, invocation.style().zone) +
-                       (changed ? "" : ", as it was before") + ": " + tasks_text(row.number("ready")) + " ready, " +
-                       std::to_string(row.number("running")) + " running to the end\n",
+                       (changed ? "" : ", as it was before") + ": " + counted(row.number("ready"), "task") +
+                       " ready, " + std::to_string(row.number("running")) + " running to the end\n",
                    queue_json(row));
   return ExitCode::ok;
 }
 
 ExitCode resume(const Invocation& invocation, const std::string& name) {
   db::Connection connection = invocation.connect();
+  require_existing(connection, Noun::queue, {name});
   const bool changed = run_audited(connection, sql::resume_queue, db::Params{}.add(name)).one().boolean("changed");
   const db::Rows rows = read(connection, name);
   invocation.print("queue " + name + (changed ? " goes on: " : " was not paused: ") +
-                       tasks_text(rows.one().number("ready")) + " ready\n",
+                       counted(rows.one().number("ready"), "task") + " ready\n",
                    queue_json(rows.one()));
   return ExitCode::ok;
 }
@@ -211,6 +225,7 @@ std::string settings_text(const db::Row& row) {
 ExitCode set(const Invocation& invocation, const SetArguments& arguments) {
   const nlohmann::json settings = settings_of(arguments);
   db::Connection connection = invocation.connect();
+  require_existing(connection, Noun::queue, {arguments.name});
   const db::Params params = db::Params{}.add(arguments.name).add(settings.dump());
   const bool changed = run_audited(connection, sql::set_queue, params).one().boolean("changed");
   const db::Rows rows = read(connection, arguments.name);
@@ -219,8 +234,44 @@ ExitCode set(const Invocation& invocation, const SetArguments& arguments) {
   return ExitCode::ok;
 }
 
+ExitCode delete_queue(const Invocation& invocation, const std::string& name) {
+  db::Connection connection = invocation.connect();
+  require_existing(connection, Noun::queue, {name});
+  run_audited(connection, sql::delete_queue, db::Params{}.add(name));
+  invocation.print("queue " + name + " is deleted\n", JsonObject{}.add("name", name).text());
+  return ExitCode::ok;
+}
+
+struct RenameArguments {
+  std::string name, new_name;
+};
+
+ExitCode rename(const Invocation& invocation, const RenameArguments& arguments) {
+  db::Connection connection = invocation.connect();
+  require_existing(connection, Noun::queue, {arguments.name});
+  const db::Params params = db::Params{}.add(arguments.name).add(arguments.new_name);
+  const std::int64_t moved = run_audited(connection, sql::rename_queue, params).one().number("moved");
+  invocation.print(
+      "queue " + arguments.name + " is now " + arguments.new_name + ", with " + counted(moved, "task") + "\n",
+      JsonObject{}.add("name", arguments.new_name).add("moved", moved).text());
+  return ExitCode::ok;
+}
+
 void add_name(CLI::App& command, std::string& name) {
   command.add_option("name", name, "As `dogged queues list` gives it")->type_name("NAME")->required();
+}
+
+/// Unlike a task's time, it may lie more than ten years ahead.
+CLI::Validator is_end_of_pause() {
+  return CLI::Validator{[](std::string& text) {
+                          try {
+                            static_cast<void>(time_from_iso8601(text, Zone::utc));
+                            return std::string{};
+                          } catch (const Error& error) {
+                            return error.message();
+                          }
+                        },
+                        ""};
 }
 
 void add_pause_and_resume(CLI::App& queues, Invocation& invocation) {
@@ -234,8 +285,11 @@ void add_pause_and_resume(CLI::App& queues, Invocation& invocation) {
                   [&invocation, arguments] { return pause(invocation, *arguments); });
   add_name(*pauses, arguments->name);
   CLI::Option* until =
-      pauses->add_option("--until", arguments->until, "When it goes on by itself: 2026-11-22T06:00:00Z")
-          ->type_name("TIME");
+      pauses
+          ->add_option("--until", arguments->until,
+                       "When it goes on by itself: 2026-11-24, 2026-11-24T14:00 or 2026-11-24T14:00:00Z")
+          ->type_name("TIME")
+          ->check(is_end_of_pause());
   pauses->add_option("--for", arguments->duration, "After how long it goes on by itself: 30s, 10m, 1h30m")
       ->type_name("DURATION")
       ->check(is_duration())
@@ -274,6 +328,26 @@ void add_set(CLI::App& queues, Invocation& invocation) {
       "The same for its dead letters: settings.keep_failed_days or more, or none", "N");
 }
 
+void add_delete_and_rename(CLI::App& queues, Invocation& invocation) {
+  const auto name = std::make_shared<std::string>();
+  add_name(*add_command(queues, invocation, "delete", "Delete a queue that is empty and that no worker serves",
+                        "  dogged tasks move --queue mial --to mail && dogged queues delete mial",
+                        [&invocation, name] { return delete_queue(invocation, *name); }),
+           *name);
+  const auto arguments = std::make_shared<RenameArguments>();
+  CLI::App* renames = add_command(
+      queues, invocation, "rename", "Give a queue another name, with its settings, its tasks and its dead letters",
+      "  dogged queues rename mial mail\n"
+      "\nNo worker may serve it, and no task of it run. Change the programs that say the old name first: a worker "
+      "that\n"
+      "declares it makes it again. A queue of more than 100,000 tasks is moved by `dogged tasks move`.",
+      [&invocation, arguments] { return rename(invocation, *arguments); });
+  add_name(*renames, arguments->name);
+  renames->add_option("new_name", arguments->new_name, "1 to 128 of A-Z a-z 0-9 . _ : / -")
+      ->type_name("NEW_NAME")
+      ->required();
+}
+
 }  // namespace
 
 void add_queues(CLI::App& app, Invocation& invocation) {
@@ -291,6 +365,7 @@ void add_queues(CLI::App& app, Invocation& invocation) {
       ->required();
   add_pause_and_resume(*queues, invocation);
   add_set(*queues, invocation);
+  add_delete_and_rename(*queues, invocation);
 }
 
 }  // namespace dogged::cli

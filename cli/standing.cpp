@@ -6,7 +6,7 @@
 
 #include "cli/interrupt.hpp"
 #include "cli/task_rows.hpp"
-#include "sql_statements.hpp"
+#include "sql/commands.hpp"
 
 namespace dogged::cli {
 namespace {

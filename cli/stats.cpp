@@ -9,18 +9,24 @@
 #include "cli/live_view.hpp"
 #include "cli/task_rows.hpp"
 #include "retry/duration.hpp"
-#include "sql_statements.hpp"
+#include "sql/commands.hpp"
 
 namespace dogged::cli {
 namespace {
 
-const std::vector<Column> stats_columns{{"QUEUE", Align::left, true}, {"STATE"},
-                                        {"READY", Align::right},      {"WAITING", Align::right},
-                                        {"RUNNING", Align::right},    {"OLDEST", Align::right},
-                                        {"/MIN", Align::right},       {"FAILED", Align::right},
-                                        {"RETRIED", Align::right},    {"WAIT", Align::right},
-                                        {"P95", Align::right},        {"RUN", Align::right},
-                                        {"P95", Align::right}};
+const std::vector<Column> stats_columns{{.title = "QUEUE", .least = 20},
+                                        {.title = "STATE"},
+                                        {.title = "READY", .align = Align::right},
+                                        {.title = "WAITING", .align = Align::right},
+                                        {.title = "RUNNING", .align = Align::right},
+                                        {.title = "OLDEST", .align = Align::right},
+                                        {.title = "/MIN", .align = Align::right, .rank = 1},
+                                        {.title = "FAILED", .align = Align::right, .rank = 2},
+                                        {.title = "RETRIED", .align = Align::right, .rank = 5},
+                                        {.title = "WAIT", .align = Align::right, .rank = 3},
+                                        {.title = "P95", .align = Align::right, .rank = 6},
+                                        {.title = "RUN", .align = Align::right, .rank = 4},
+                                        {.title = "P95", .align = Align::right, .rank = 7}};
 
 std::string formatted(const char* format, double number) {
   char text[32];
@@ -72,6 +78,11 @@ std::string stats_json(const db::Row& row) {
   return json.text();
 }
 
+Cell age_cell(std::optional<Time> since, Time now) {
+  if (!since) return {""};
+  return {short_duration(now - *since), Color::plain, readable(now - *since)};
+}
+
 Record stats_record(const db::Row& row) {
   const auto oldest = maybe_time_of(row, "oldest_due_at_us");
   return {{{std::string{row.text("queue")}},
@@ -79,7 +90,7 @@ Record stats_record(const db::Row& row) {
            {std::to_string(row.number("ready"))},
            {std::to_string(row.number("waiting"))},
            {std::to_string(row.number("running"))},
-           {oldest ? readable(time_of(row, "now_us") - *oldest) : ""},
+           age_cell(oldest, time_of(row, "now_us")),
            {rate_text(row.real("ended_per_minute"))},
            {rate_text(row.real("failed_per_minute")), Color::red},
            {share_text(row.maybe_real("retry_share")), Color::yellow},
@@ -137,8 +148,8 @@ void add_stats(CLI::App& app, Invocation& invocation) {
       "queue_stats.",
       [&invocation, watch] { return stats(invocation, *watch); });
   command->add_flag("--watch", *watch, "Show it again each second, until Ctrl-C; --watch=5s: every 5 seconds")
-      ->check(
-          CLI::Validator{[](std::string& text) { return text == "true" ? std::string{} : is_duration()(text); }, ""});
+      ->check(CLI::Validator{
+          [](std::string& text) { return text == "true" ? std::string{} : is_duration(longest_interval)(text); }, ""});
 }
 
 }  // namespace dogged::cli

@@ -114,7 +114,10 @@ std::string pause_text(const TaskView& task, Zone zone) {
 
 std::string why_it_waits(const TaskHistory& history, Zone zone) {
   if (history.task.is_queue_paused) return pause_text(history.task, zone);
-  return history.is_served ? "no worker has taken it yet" : "no running worker serves it";
+  if (history.is_served) return "no worker has taken it yet";
+  if (!history.known_args_version) return "no running worker serves it";
+  return "its args are of version " + std::to_string(history.task.args_version) +
+         ", and the running workers that serve it know version " + std::to_string(*history.known_args_version);
 }
 
 bool waits_for_rescue(const TaskHistory& history) {

@@ -8,11 +8,12 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/choices.hpp"
+#include "cli/existing.hpp"
 #include "cli/filter_text.hpp"
 #include "cli/task_rows.hpp"
 #include "cli/time_option.hpp"
 #include "retry/message.hpp"
-#include "sql_statements.hpp"
+#include "sql/commands.hpp"
 
 namespace dogged::cli {
 namespace {
@@ -71,7 +72,7 @@ void add(db::Params& params, const std::optional<Texts>& texts) {
 /// Whether every task that is looked through is listed, so that a page fills at once.
 bool lets_all_pass(const TaskFilter& filter) {
   return filter.queues.empty() && filter.names.empty() && filter.error_codes.empty() && filter.workers.empty() &&
-         filter.args.empty() && filter.tags.empty() && !filter.priority && filter.statuses.empty() &&
+         filter.args.empty() && filter.tags.empty() && !filter.priority && !filter.parent && filter.statuses.empty() &&
          filter.enqueued_before.empty() && filter.finished_before.empty();
 }
 
@@ -79,7 +80,8 @@ bool lets_all_pass(const TaskFilter& filter) {
 bool is_bounded(const TaskFilter& filter) {
   const bool is_live_alone =
       !filter.statuses.empty() && std::all_of(filter.statuses.begin(), filter.statuses.end(), is_live);
-  return is_live_alone || !filter.enqueued_after.empty() || !filter.finished_after.empty() || !filter.ids.empty();
+  return is_live_alone || !filter.enqueued_after.empty() || !filter.finished_after.empty() || !filter.ids.empty() ||
+         filter.parent;
 }
 
 std::vector<TaskView> views_of(const db::Rows& rows) {
@@ -104,6 +106,9 @@ void add_filter_options(CLI::App& command, TaskFilter& filter) {
   add_several(command, "--error-code", filter.error_codes, "That failed last with this code", "CODE");
   add_several(command, "--worker", filter.workers, "That this worker runs, or ran last: its name or id", "WORKER");
   add_several(command, "--tag", filter.tags, "With this tag; with all of several", "TAG");
+  command.add_option("--parent", filter.parent, "Whose parent is this task: what its handler has enqueued")
+      ->type_name("ID")
+      ->check(is_task_id());
   command.add_option("--priority", filter.priority, "With this priority")->type_name("N");
   command.add_option("--ids", filter.ids, "With ids from 100 to 200: 100-200; 100- for all from 100")
       ->type_name("RANGE")
@@ -111,7 +116,8 @@ void add_filter_options(CLI::App& command, TaskFilter& filter) {
   const auto add_time = [&command](const std::string& name, std::string& into, const std::string& description) {
     command.add_option(name, into, description)->type_name("TIME")->check(is_time_or_duration());
   };
-  add_time("--enqueued-after", filter.enqueued_after, "At this time or later: 2026-11-21T14:00Z, or 2h (ago)");
+  add_time("--enqueued-after", filter.enqueued_after,
+           "At this time or later: 2026-11-24, 2026-11-24T14:00Z, or 2h (ago)");
   add_time("--enqueued-before", filter.enqueued_before, "Before this time");
   add_time("--finished-after", filter.finished_after, "Ended at this time or later");
   add_time("--finished-before", filter.finished_before, "Ended before this time");
@@ -123,13 +129,18 @@ void add_filter_options(CLI::App& command, TaskFilter& filter) {
                        std::to_string(most_looked_through) + " tasks");
 }
 
-TaskSearch::TaskSearch(db::Connection& connection, const TaskFilter& filter)
+void require_existing(db::Connection& connection, const TaskFilter& filter, const TaskPage& first_page) {
+  require_existing(connection, {.queues = filter.queues, .tasks = filter.names, .workers = filter.workers},
+                   !first_page.tasks.empty());
+}
+
+TaskSearch::TaskSearch(db::Connection& connection, const TaskFilter& filter, Zone zone)
     : connection_(connection),
       filter_(filter),
-      enqueued_after_(past_time_of(connection, filter.enqueued_after)),
-      enqueued_before_(past_time_of(connection, filter.enqueued_before)),
-      finished_after_(past_time_of(connection, filter.finished_after)),
-      finished_before_(past_time_of(connection, filter.finished_before)) {
+      enqueued_after_(past_time_of(connection, filter.enqueued_after, zone)),
+      enqueued_before_(past_time_of(connection, filter.enqueued_before, zone)),
+      finished_after_(past_time_of(connection, filter.finished_after, zone)),
+      finished_before_(past_time_of(connection, filter.finished_before, zone)) {
   if (const auto range = id_range_from_text(filter.ids)) {
     first_id_ = range->first;
     last_id_ = range->last;
@@ -161,6 +172,7 @@ TaskPage TaskSearch::page(std::int64_t limit, std::optional<std::int64_t> after)
       .add(limit)
       .add(given(filter_.args));
   add(params, if_any(filter_.tags));
+  params.add(filter_.parent);
   TaskPage page{views_of(connection_.run(sql::list_tasks, params)), std::nullopt};
   if (most_ && std::ssize(page.tasks) < limit) page.looked_down_to = search_end(below);
   return page;
@@ -177,7 +189,7 @@ std::optional<std::int64_t> TaskSearch::search_end(std::optional<std::int64_t> b
 std::vector<TaskView> TaskSearch::tasks(const std::vector<std::int64_t>& ids) {
   db::Params params;
   params.add_null().add_null().add_null().add_null().add(ids);
-  constexpr int filters_and_limits = 14;
+  constexpr int filters_and_limits = 15;
   for (int i = 0; i < filters_and_limits; ++i) params.add_null();
   return views_of(connection_.run(sql::list_tasks, params));
 }

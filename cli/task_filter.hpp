@@ -20,6 +20,7 @@ struct TaskFilter {
   std::string enqueued_after, enqueued_before, finished_after, finished_before;
   std::string args;
   std::optional<int> priority;
+  std::optional<std::int64_t> parent;
   bool looks_at_all = false;
 };
 
@@ -36,11 +37,14 @@ struct TaskPage {
   std::optional<std::int64_t> looked_down_to;
 };
 
+/// Throws Failure where the filter names a queue, a task or a worker that is not there (existing.hpp).
+void require_existing(db::Connection& connection, const TaskFilter& filter, const TaskPage& first_page);
+
 /// A filter with its times counted from the database's clock when it was made.
 class TaskSearch {
  public:
   /// Throws InvalidInput for a filter that cannot be.
-  TaskSearch(db::Connection& connection, const TaskFilter& filter);
+  TaskSearch(db::Connection& connection, const TaskFilter& filter, Zone zone);
 
   /// The newest tasks, those below `after` if there is one.
   [[nodiscard]] TaskPage page(std::int64_t limit, std::optional<std::int64_t> after);

@@ -2,7 +2,7 @@
 #include "cli/task_history.hpp"
 
 #include "cli/task_rows.hpp"
-#include "sql_statements.hpp"
+#include "sql/commands.hpp"
 
 namespace dogged::cli {
 namespace {
@@ -15,6 +15,32 @@ std::optional<DefinitionView> read_definition(db::Connection& connection, const 
   } catch (const InvalidPolicy&) {  // of a newer version: the task is shown without it
     return std::nullopt;
   }
+}
+
+/// So many are read and drawn of what may be millions.
+constexpr int most_ancestors = 20;
+constexpr int most_children = 20;  // of each
+constexpr int most_levels = 4;
+constexpr int most_descendants = 60;
+
+Lineage read_lineage(db::Connection& connection, const TaskView& task) {
+  Lineage lineage;
+  if (task.parent_id) {
+    for (const db::Row& row : connection.run(sql::task_ancestors, db::Params{}.add(task.id).add(most_ancestors))) {
+      lineage.ancestors.push_back(relative_of(row));
+    }
+  }
+  const auto limits = db::Params{}.add(task.id).add(most_children).add(most_levels).add(most_descendants);
+  for (const db::Row& row : connection.run(sql::task_descendants, limits)) {
+    if (row.is_null("name")) {
+      lineage.children = row.number("children");
+      continue;
+    }
+    Relative& relative = lineage.descendants.emplace_back(relative_of(row));
+    relative.parent_id = row.maybe_number("parent_id");
+    relative.children = row.number("children");
+  }
+  return lineage;
 }
 
 }  // namespace
@@ -32,6 +58,10 @@ std::optional<TaskHistory> read_history(db::Connection& connection, std::int64_t
     history->task = task_of(task);
     history->is_served = task.boolean("is_served");
     history->lease_until = maybe_time_of(task, "lease_until_us");
+    if (const auto known = task.maybe_number("known_args_version")) {
+      history->known_args_version = static_cast<int>(*known);
+    }
+    history->lineage = read_lineage(connection, history->task);
     history->definition = read_definition(connection, history->task.name);
     for (const db::Row& row : attempts) {
       history->attempts.push_back(attempt_of(row));

@@ -49,7 +49,9 @@ JsonObject members_of(const TaskView& task) {
   json.add("error_code", task.error_code)
       .add("error_message", task.error_message)
       .add("trace_context", task.trace_context)
-      .add_json("tags", json_strings(task.tags));
+      .add_json("tags", json_strings(task.tags))
+      .add("parent_id", task.parent_id)
+      .add("args_version", task.args_version);
   return json;
 }
 
@@ -91,6 +93,8 @@ TaskView task_of(const db::Row& row) {
   task.error_message = row.maybe_text("error_message");
   task.trace_context = row.maybe_text("trace_context");
   nlohmann::json::parse(row.text("tags")).get_to(task.tags);
+  task.parent_id = row.maybe_number("parent_id");
+  task.args_version = small_number(row, "args_version");
   task.is_queue_paused = row.boolean("is_queue_paused");
   if (task.is_queue_paused) task.queue_paused_until = maybe_time_of(row, "queue_paused_until_us");
   task.now = time_of(row, "now_us");
@@ -133,6 +137,7 @@ DefinitionView definition_of(const db::Row& row) {
   definition.max_losses = small_number(row, "max_losses");
   definition.dead_letter = row.boolean("dead_letter");
   definition.version = owned(row, "version");
+  definition.args_version = small_number(row, "args_version");
   definition.updated_at = time_of(row, "updated_at_us");
   nlohmann::json::parse(row.text("retry_sources")).get_to(definition.retry_sources);
   definition.circuit = row.maybe_text("circuit");
@@ -200,7 +205,31 @@ std::string to_json(const DefinitionView& definition) {
       .add_json("retry_sources", sources.text())
       .add("circuit", definition.circuit)
       .add_json("circuit_breaker", circuit_json(definition.circuit_settings))
+      .add("args_version", definition.args_version)
       .text();
+}
+
+Relative relative_of(const db::Row& row) {
+  Relative relative;
+  relative.id = row.number("id");
+  relative.name = row.maybe_text("name");
+  if (relative.name) relative.status = status_of(row);
+  return relative;
+}
+
+/// Those of the descendants that are children of task `id`.
+std::string children_json(const Lineage& lineage, std::int64_t id) {
+  std::vector<std::string> children;
+  for (const Relative& child : lineage.descendants) {
+    if (child.parent_id != id || !child.name || !child.status) continue;
+    children.push_back(JsonObject{}
+                           .add("id", child.id)
+                           .add("name", *child.name)
+                           .add("status", lifecycle::to_text(*child.status))
+                           .add("children_count", child.children)
+                           .text());
+  }
+  return json_array(children);
 }
 
 std::string to_json(const TaskHistory& history) {
@@ -227,7 +256,11 @@ std::string to_json(const TaskHistory& history) {
   json.add_json("definition", history.definition ? to_json(*history.definition) : "null");
   std::vector<std::string> attempts;
   for (const AttemptView& attempt : history.attempts) attempts.push_back(to_json(attempt));
-  return json.add_json("attempts", json_array(attempts)).text();
+  return json.add_json("attempts", json_array(attempts))
+      .add("children_count", history.lineage.children)
+      .add_json("children", children_json(history.lineage, task.id))
+      .add("known_args_version", history.known_args_version)
+      .text();
 }
 
 }  // namespace dogged::cli

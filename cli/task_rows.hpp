@@ -23,6 +23,9 @@ namespace dogged::cli {
 /// Of show_definition.sql. Throws InvalidPolicy for a policy that this program does not know.
 [[nodiscard]] DefinitionView definition_of(const db::Row& row);
 
+/// Of task_ancestors.sql and task_descendants.sql.
+[[nodiscard]] Relative relative_of(const db::Row& row);
+
 [[nodiscard]] std::string to_json(const TaskView& task);
 [[nodiscard]] std::string to_json(const AttemptView& attempt);
 [[nodiscard]] std::string to_json(const DefinitionView& definition);

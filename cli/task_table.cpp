@@ -10,17 +10,21 @@ using lifecycle::Status;
 namespace {
 
 /// The time that matters of a task in its status.
-std::string when(const TaskView& task) {
+Cell when(const TaskView& task, Zone zone) {
   if (task.status == Status::pending) {
-    const std::string due = relative(task.due_at(), task.now);
-    if (!task.is_due()) return (task.next_retry_at ? "retry " : "due ") + due;
-    return (task.next_retry_at ? "retry due " : "due ") + due + (task.is_queue_paused ? ", queue paused" : "");
+    Cell cell = time_cell(task.due_at(), task.now, zone);
+    const std::string what = !task.next_retry_at ? "due " : task.is_due() ? "retry due " : "retry ";
+    const std::string why_it_waits = task.is_due() && task.is_queue_paused ? ", paused" : "";
+    for (std::string* text : {&cell.text, &cell.in_full}) *text = what + *text + why_it_waits;
+    return cell;
   }
   if (task.status == Status::running) {
-    return "since " + readable(task.now - task.claimed_at.value_or(task.now)) +
-           (task.cancel_requested_at ? ", to be cancelled" : "");
+    const Time since = task.claimed_at.value_or(task.now);
+    const std::string what_follows = task.cancel_requested_at ? ", to be cancelled" : "";
+    return {"for " + short_duration(task.now - since) + what_follows, Color::plain,
+            "since " + date_and_clock_text(since, zone) + what_follows};
   }
-  return task.finished_at ? relative(*task.finished_at, task.now) : "";
+  return task.finished_at ? time_cell(*task.finished_at, task.now, zone) : Cell{""};
 }
 
 }  // namespace
@@ -43,9 +47,14 @@ Color color_of_status(Status status) {
   return Color::plain;
 }
 
-const std::vector<Column> task_columns{
-    {"ID", Align::right},       {"STATUS"}, {"NAME", Align::left, true},  {"QUEUE", Align::left, true},
-    {"ATTEMPTS", Align::right}, {"WHEN"},   {"ERROR", Align::left, true}, {"ENQUEUED"}};
+const std::vector<Column> task_columns{{.title = "ID", .align = Align::right},
+                                       {.title = "STATUS"},
+                                       {.title = "NAME", .least = 24},
+                                       {.title = "QUEUE", .rank = 2, .least = 10},
+                                       {.title = "ATTEMPTS", .align = Align::right, .rank = 1},
+                                       {.title = "WHEN"},
+                                       {.title = "ERROR", .least = 30},
+                                       {.title = "ENQUEUED", .rank = 3}};
 
 Record record_of(const TaskView& task, Zone zone) {
   const bool shows_error = task.status != Status::succeeded && task.error_code;
@@ -54,9 +63,9 @@ Record record_of(const TaskView& task, Zone zone) {
            {task.name},
            {task.queue},
            {std::to_string(task.attempt)},
-           {when(task)},
+           when(task, zone),
            {shows_error ? *task.error_code : "", Color::red},
-           {date_and_clock_text(task.enqueued_at, zone)}},
+           time_cell(task.enqueued_at, task.now, zone)},
           to_json(task)};
 }
 

@@ -51,11 +51,12 @@ struct DefinitionView {
   int max_losses = 3;
   bool dead_letter = true;
   std::string version;
+  int args_version = 1;
   Time updated_at;
   /// Where its retry settings come from: setting -> source.
   std::map<std::string, std::string, std::less<>> retry_sources;
   std::optional<std::string> circuit;
-  std::optional<CircuitBreakerSettings> circuit_settings;  ///< none where somebody has deleted its row
+  std::optional<CircuitBreakerSettings> circuit_settings;  ///< none if the circuit's row was deleted
 };
 
 struct TaskView {
@@ -82,6 +83,8 @@ struct TaskView {
   std::optional<std::string> error_message;
   std::optional<std::string> trace_context;
   std::vector<std::string> tags;
+  std::optional<std::int64_t> parent_id;
+  int args_version = 1;
   bool is_queue_paused = false;
   std::optional<Time> queue_paused_until;  ///< of a paused one; none: until it is resumed
   Time now;                                ///< the database's clock when it was read
@@ -97,6 +100,22 @@ struct TaskView {
   return task.status == lifecycle::Status::failed || task.status == lifecycle::Status::discarded;
 }
 
+/// A task above or below another one.
+struct Relative {
+  std::int64_t id = 0;
+  std::optional<std::int64_t> parent_id;
+  std::optional<std::string> name;  ///< none: it is gone, as its status is
+  std::optional<lifecycle::Status> status;
+  std::int64_t children = 0;  ///< all of them, however few are listed
+};
+
+/// What a task belongs to, and what belongs to it.
+struct Lineage {
+  std::vector<Relative> ancestors;    ///< its parent first
+  std::int64_t children = 0;          ///< of the task itself
+  std::vector<Relative> descendants;  ///< level by level
+};
+
 /// A task with all that tells its story.
 struct TaskHistory {
   TaskView task;
@@ -104,6 +123,9 @@ struct TaskHistory {
   std::vector<AttemptView> attempts;  ///< in their order
   bool is_served = false;             ///< a worker runs that would take it
   std::optional<Time> lease_until;    ///< of the worker that holds it, while it runs
+  /// The latest version of its args that a running worker knows, among those that serve its queue and know its name.
+  std::optional<int> known_args_version = {};
+  Lineage lineage = {};
 };
 
 }  // namespace dogged::cli

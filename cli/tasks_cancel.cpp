@@ -12,8 +12,9 @@
 #include "cli/json_object.hpp"
 #include "cli/standing.hpp"
 #include "cli/task_rows.hpp"
+#include "retry/counted.hpp"
 #include "retry/duration.hpp"
-#include "sql_statements.hpp"
+#include "sql/claim.hpp"
 
 namespace dogged::cli {
 namespace {
@@ -78,9 +79,12 @@ void wait_for_those_running(db::Connection& connection, Cancellations& tasks, st
 
 // --- telling ---------------------------------------------------------------------------------------------------------
 
-const std::vector<Column> cancel_columns{{"ID", Align::right},          {"RESULT"},
-                                         {"NAME", Align::left, true},   {"STATUS"},
-                                         {"WORKER", Align::left, true}, {"ENDED"}};
+const std::vector<Column> cancel_columns{{.title = "ID", .align = Align::right},
+                                         {.title = "RESULT"},
+                                         {.title = "NAME", .least = 24},
+                                         {.title = "STATUS"},
+                                         {.title = "WORKER", .rank = 2, .least = 12, .cut = Cut::middle},
+                                         {.title = "ENDED", .rank = 1}};
 
 Color color_of(const Cancellation& task) {
   if (task.result == "cancelled") return Color::green;
@@ -88,7 +92,7 @@ Color color_of(const Cancellation& task) {
   return task.result == "ended" ? Color::yellow : Color::red;
 }
 
-Record record_of(std::int64_t id, const Cancellation& task) {
+Record record_of(std::int64_t id, const Cancellation& task, Zone zone) {
   JsonObject json;
   json.add("id", id).add("result", task.result);
   Record record{{{std::to_string(id)}, {task.result, color_of(task)}}, ""};
@@ -101,7 +105,7 @@ Record record_of(std::int64_t id, const Cancellation& task) {
                         {{standing->name},
                          {std::string{lifecycle::to_text(standing->status)}},
                          {standing->worker.value_or("")},
-                         {standing->has_ended() ? relative(*standing->finished_at, standing->now) : ""}});
+                         standing->has_ended() ? time_cell(*standing->finished_at, standing->now, zone) : Cell{""}});
   } else {
     json.add_null("name").add_null("status").add_null("worker").add_null("finished_at");
     record.cells.resize(cancel_columns.size());
@@ -112,7 +116,7 @@ Record record_of(std::int64_t id, const Cancellation& task) {
 
 void print(const Invocation& invocation, const Cancellations& tasks) {
   std::vector<Record> records;
-  for (const auto& [id, task] : tasks) records.push_back(record_of(id, task));
+  for (const auto& [id, task] : tasks) records.push_back(record_of(id, task, invocation.style().zone));
   invocation.print(cancel_columns, records, "no task was named; nothing was cancelled");
 }
 
@@ -155,7 +159,7 @@ ExitCode conclude(const Cancellations& tasks, bool has_waited) {
 void announce_wait(const Invocation& invocation, const Cancellations& tasks) {
   const std::size_t count = awaited(tasks).size();
   if (count == 0 || invocation.format != Format::table || isatty(STDERR_FILENO) != 1) return;
-  std::cerr << "waiting for " << count << (count == 1 ? " task" : " tasks")
+  std::cerr << "waiting for " << counted(static_cast<std::int64_t>(count), "task")
             << " to stop; Ctrl-C ends the waiting, not the cancelling\n";
 }
 

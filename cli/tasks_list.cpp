@@ -41,7 +41,9 @@ void say_what_was_left_out(const Invocation& invocation, const TaskPage& page, s
 
 ExitCode list(const Invocation& invocation, const TaskListOptions& options) {
   db::Connection connection = invocation.connect();
-  const TaskPage page = TaskSearch{connection, options.filter}.page(options.limit, given(options.after));
+  const TaskPage page =
+      TaskSearch{connection, options.filter, invocation.style().zone}.page(options.limit, given(options.after));
+  require_existing(connection, options.filter, page);
   std::vector<Record> records;
   for (const TaskView& task : page.tasks) records.push_back(record_of(task, invocation.style().zone));
   invocation.print(task_columns, records, "no such tasks");

@@ -2,13 +2,11 @@
 #include <memory>
 
 #include "cli/audited_change.hpp"
-#include "cli/choices.hpp"
 #include "cli/commands.hpp"
 #include "cli/json_object.hpp"
 #include "cli/standing.hpp"
 #include "cli/time_option.hpp"
-#include "retry/duration.hpp"
-#include "sql_statements.hpp"
+#include "sql/commands.hpp"
 
 namespace dogged::cli {
 namespace {
@@ -17,7 +15,7 @@ using lifecycle::Status;
 
 struct RescheduleOptions {
   std::vector<std::string> ids;
-  std::string at, in;
+  DueTime due;
 };
 
 struct Rescheduled {
@@ -27,27 +25,24 @@ struct Rescheduled {
 
 using RescheduledTasks = std::map<std::int64_t, Rescheduled>;
 
-const std::vector<Column> reschedule_columns{
-    {"ID", Align::right}, {"RESULT"}, {"NAME", Align::left, true}, {"STATUS"}, {"DUE"}};
-
-CLI::Validator is_time() {
-  return CLI::Validator{[](std::string& text) {
-                          try {
-                            static_cast<void>(time_from_iso8601(text));
-                            return std::string{};
-                          } catch (const Error& error) {
-                            return error.message();
-                          }
-                        },
-                        ""};
-}
+const std::vector<Column> reschedule_columns{{.title = "ID", .align = Align::right},
+                                             {.title = "RESULT"},
+                                             {.title = "NAME", .least = 24},
+                                             {.title = "STATUS", .rank = 1},
+                                             {.title = "DUE"}};
 
 Color color_of(const Rescheduled& task) {
   if (task.result == "rescheduled") return Color::green;
   return task.result == "not_found" ? Color::red : Color::yellow;
 }
 
-Record record_of(std::int64_t id, const Rescheduled& task) {
+/// Nothing of a task that does not wait.
+Cell due_cell(const Standing& standing, Zone zone) {
+  if (!standing.due_at) return {""};
+  return *standing.due_at <= standing.now ? Cell{"now"} : time_cell(*standing.due_at, standing.now, zone);
+}
+
+Record record_of(std::int64_t id, const Rescheduled& task, Zone zone) {
   JsonObject json;
   json.add("id", id).add("result", task.result);
   Record record{{{std::to_string(id)}, {task.result, color_of(task)}}, ""};
@@ -56,12 +51,9 @@ Record record_of(std::int64_t id, const Rescheduled& task) {
         .add("status", lifecycle::to_text(standing->status))
         .add("due_at", standing->due_at)
         .add("finished_at", standing->finished_at);
-    const bool is_due = standing->due_at && *standing->due_at <= standing->now;
-    record.cells.insert(record.cells.end(), {{standing->name},
-                                             {std::string{lifecycle::to_text(standing->status)}},
-                                             {!standing->due_at ? ""
-                                              : is_due          ? "now"
-                                                                : relative(*standing->due_at, standing->now)}});
+    record.cells.insert(
+        record.cells.end(),
+        {{standing->name}, {std::string{lifecycle::to_text(standing->status)}}, due_cell(*standing, zone)});
   } else {
     json.add_null("name").add_null("status").add_null("due_at").add_null("finished_at");
     record.cells.resize(reschedule_columns.size());
@@ -110,19 +102,19 @@ ExitCode reschedule(const Invocation& invocation, const std::string& command, co
   }
   for (auto& [id, standing] : look_at(connection, ids)) tasks[id].standing = standing;
   std::vector<Record> records;
-  for (const auto& [id, task] : tasks) records.push_back(record_of(id, task));
+  for (const auto& [id, task] : tasks) records.push_back(record_of(id, task, invocation.style().zone));
   invocation.print(reschedule_columns, records, "no task was named to " + command);
   return conclude(tasks);
 }
 
 ExitCode reschedule(const Invocation& invocation, const RescheduleOptions& options) {
-  if (options.at.empty() == options.in.empty()) {
+  if (!options.due.is_given()) {
     throw Failure(ExitCode::wrong_input, "give the new time by --at TIME or by --in DURATION",
                   "`dogged tasks retry` lets tasks run now");
   }
   const TaskIds ids = task_ids_of(options.ids, "tasks reschedule", "nothing was rescheduled");
-  return reschedule(invocation, "reschedule", ids, [&options](db::Connection& connection) {
-    return options.at.empty() ? time_after(connection, duration_from_text(options.in)) : time_from_iso8601(options.at);
+  return reschedule(invocation, "reschedule", ids, [&](db::Connection& connection) {
+    return time_of(connection, options.due, invocation.style().zone);
   });
 }
 
@@ -157,17 +149,11 @@ void add_tasks_reschedule(CLI::App& tasks, Invocation& invocation) {
   CLI::App* command =
       add_command(tasks, invocation, "reschedule", "Give tasks that wait another time",
                   "  dogged tasks reschedule 42 --in 10m\n"
-                  "  dogged tasks reschedule 42 43 --at 2026-11-21T14:00:00Z\n"
+                  "  dogged tasks reschedule 42 43 --at 2026-11-24T14:00\n"
                   "\nPending tasks alone, those that wait for a retry among them; see `dogged tasks retry` for now.",
                   [&invocation, options] { return reschedule(invocation, *options); });
   add_ids(*command, options->ids);
-  CLI::Option* at = command->add_option("--at", options->at, "Not before this time: 2026-11-21T14:00:00Z")
-                        ->type_name("TIME")
-                        ->check(is_time());
-  command->add_option("--in", options->in, "Not before this long from now: 30s, 1h30m, 7d")
-      ->type_name("DURATION")
-      ->check(is_duration())
-      ->excludes(at);
+  add_due_options(*command, options->due, "Not before");
 }
 
 }  // namespace dogged::cli

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "cli/commands.hpp"
+#include "cli/lineage.hpp"
 #include "cli/task_history.hpp"
 #include "cli/task_ids.hpp"
 #include "cli/task_rows.hpp"
@@ -26,7 +27,7 @@ void print_timelines(const Invocation& invocation, const std::vector<TaskHistory
   const Style style = invocation.style();
   for (const TaskHistory& history : histories) {
     if (&history != &histories.front()) std::cout << "\n";
-    std::cout << render_timeline(history, style);
+    std::cout << render_timeline(history, style) << render_lineage(history, style);
   }
 }
 
@@ -59,7 +60,8 @@ ExitCode show_tasks(const Invocation& invocation, const std::vector<std::string>
 
 void add_tasks_show(CLI::App& tasks, Invocation& invocation) {
   const auto words = std::make_shared<std::vector<std::string>>();
-  add_command(tasks, invocation, "show", "Draw the timeline of tasks: attempts, waits, errors, and what comes next",
+  add_command(tasks, invocation, "show",
+              "Draw the timeline of tasks: attempts, waits, errors, what comes next, and the tasks above and below",
               "  dogged tasks show 42\n"
               "  watch -n1 -c dogged tasks show 42 --color always\n"
               "  dogged tasks show 42 -o json | jq '.attempts[].error_code'",

@@ -10,6 +10,7 @@
 #include "cli/json_object.hpp"
 #include "cli/standing.hpp"
 #include "cli/task_table.hpp"
+#include "retry/counted.hpp"
 #include "retry/duration.hpp"
 
 namespace dogged::cli {
@@ -26,8 +27,10 @@ struct WaitOptions {
 using AwaitedTasks = std::map<std::int64_t, std::optional<Standing>>;
 
 const std::vector<Column> wait_columns{
-    {"ID", Align::right},          {"STATUS"}, {"NAME", Align::left, true},   {"ATTEMPTS", Align::right}, {"ENDED"},
-    {"RESULT", Align::left, true}, {"ERROR"},  {"MESSAGE", Align::left, true}};
+    {.title = "ID", .align = Align::right}, {.title = "STATUS"},
+    {.title = "NAME", .least = 20},         {.title = "ATTEMPTS", .align = Align::right, .rank = 4},
+    {.title = "ENDED", .rank = 3},          {.title = "RESULT", .rank = 1, .least = 16},
+    {.title = "ERROR", .least = 30},        {.title = "MESSAGE", .rank = 2, .least = 20}};
 
 Record missing_record(std::int64_t id) {
   Record record{{{std::to_string(id)}, {"not found", Color::red}}, ""};
@@ -42,7 +45,7 @@ Record missing_record(std::int64_t id) {
   return record;
 }
 
-Record record_of(std::int64_t id, const std::optional<Standing>& standing) {
+Record record_of(std::int64_t id, const std::optional<Standing>& standing, Zone zone) {
   if (!standing) return missing_record(id);
   JsonObject json;
   json.add("id", id)
@@ -58,7 +61,7 @@ Record record_of(std::int64_t id, const std::optional<Standing>& standing) {
            {std::string{lifecycle::to_text(standing->status)}, color_of_status(standing->status)},
            {standing->name},
            {std::to_string(standing->attempt)},
-           {standing->has_ended() ? relative(*standing->finished_at, standing->now) : ""},
+           standing->has_ended() ? time_cell(*standing->finished_at, standing->now, zone) : Cell{""},
            {standing->result.value_or("")},
            {standing->error_code.value_or(""), Color::red},
            {standing->error_message.value_or("")}},
@@ -67,7 +70,7 @@ Record record_of(std::int64_t id, const std::optional<Standing>& standing) {
 
 void print(const Invocation& invocation, const AwaitedTasks& tasks) {
   std::vector<Record> records;
-  for (const auto& [id, standing] : tasks) records.push_back(record_of(id, standing));
+  for (const auto& [id, standing] : tasks) records.push_back(record_of(id, standing, invocation.style().zone));
   invocation.print(wait_columns, records, "no task was named");
 }
 
@@ -88,7 +91,7 @@ void update(AwaitedTasks& tasks, const TaskIds& ids, const Standings& standings)
 
 void announce(const Invocation& invocation, std::size_t count) {
   if (count == 0 || invocation.format != Format::table || isatty(STDERR_FILENO) != 1) return;
-  std::cerr << "waiting for " << count << (count == 1 ? " task" : " tasks")
+  std::cerr << "waiting for " << counted(static_cast<std::int64_t>(count), "task")
             << " to end; Ctrl-C ends the waiting, not the task\n";
 }
 

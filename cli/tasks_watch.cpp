@@ -115,7 +115,8 @@ ExitCode watch(const Invocation& invocation, const WatchOptions& options) {
   }
   const auto interval = interval_from_text(options.interval);
   db::Connection connection = invocation.connect();
-  TaskSearch search{connection, options.filter};
+  TaskSearch search{connection, options.filter, invocation.style().zone};
+  require_existing(connection, options.filter, search.page(1, std::nullopt));
   if (invocation.format == Format::table && is_terminal()) {
     repeat_until_interrupted(interval, [&] { draw(invocation, search, options.limit); });
   } else {
@@ -145,7 +146,7 @@ void add_tasks_watch(CLI::App& tasks, Invocation& invocation) {
       ->check(is_limit());
   command->add_option("--interval", options->interval, "From one look to the next; 1s unless said")
       ->type_name("DURATION")
-      ->check(is_duration());
+      ->check(is_duration(longest_interval));
 }
 
 }  // namespace dogged::cli

@@ -58,8 +58,8 @@ bool is_control(char32_t c) { return c < 0x20 || (c >= 0x7F && c < 0xA0) || c ==
 
 /// Characters that are invisible or that turn the direction of what follows.
 bool is_invisible(char32_t c) {
-  static constexpr std::array<Range, 5> ranges{
-      {{0x200B, 0x200F}, {0x202A, 0x202E}, {0x2060, 0x2069}, {0xFEFF, 0xFEFF}, {0xE0000, 0xE007F}}};
+  static constexpr std::array<Range, 6> ranges{
+      {{0x061C, 0x061C}, {0x200B, 0x200F}, {0x202A, 0x202E}, {0x2060, 0x2069}, {0xFEFF, 0xFEFF}, {0xE0000, 0xE007F}}};
   return is_in(ranges, c);
 }
 
@@ -79,6 +79,32 @@ std::size_t width_of(char32_t c) {
                                               {0x20000, 0x3FFFD}}};
   if (is_in(combining, c)) return 0;
   return is_in(wide, c) ? 2 : 1;
+}
+
+/// As much of the text as fits into `width` columns.
+std::string_view beginning_of(std::string_view text, std::size_t width) {
+  std::size_t used = 0;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const CodePoint c = first_of(rest);
+    if (used + width_of(c.value) > width) break;
+    used += width_of(c.value);
+    rest.remove_prefix(c.bytes);
+  }
+  return text.substr(0, text.size() - rest.size());
+}
+
+/// The same from its end.
+std::string_view end_of(std::string_view text, std::size_t width) {
+  std::size_t left = display_width(text);
+  while (!text.empty()) {
+    const CodePoint c = first_of(text);
+    const bool is_mark_of_what_was_cut = width_of(c.value) == 0;
+    if (left <= width && !is_mark_of_what_was_cut) break;
+    left -= width_of(c.value);
+    text.remove_prefix(c.bytes);
+  }
+  return text;
 }
 
 }  // namespace
@@ -112,20 +138,35 @@ std::size_t display_width(std::string_view text) {
   return width;
 }
 
-std::string shorten(std::string_view text, std::size_t width, bool unicode) {
+std::string shorten(std::string_view text, std::size_t width, bool unicode, Cut cut) {
   if (text.size() <= width || display_width(text) <= width) return std::string{text};
   const std::string_view ellipsis = unicode ? "…" : "...";
   const std::size_t ellipsis_width = display_width(ellipsis);
   if (width < ellipsis_width) return std::string(width, '.');
-  std::size_t used = 0;
-  std::string_view rest = text;
-  while (!rest.empty()) {
-    const CodePoint c = first_of(rest);
-    if (used + width_of(c.value) > width - ellipsis_width) break;
-    used += width_of(c.value);
-    rest.remove_prefix(c.bytes);
+  const std::size_t kept = width - ellipsis_width;
+  const std::size_t at_end = cut == Cut::middle ? kept / 2 : 0;
+  return std::string{beginning_of(text, kept - at_end)} + std::string{ellipsis} + std::string{end_of(text, at_end)};
+}
+
+std::vector<std::string> wrapped(std::string_view text, std::size_t width, bool unicode, std::size_t most_lines) {
+  std::vector<std::string> lines;
+  while (lines.size() + 1 < most_lines && display_width(text) > width) {
+    std::string_view line = beginning_of(text, width);
+    if (line.empty()) break;  // a wide character in one column
+    // The space may be the first character that does not fit.
+    const auto space = text.rfind(' ', line.size());
+    const auto mark = line.find_last_of("/,");
+    if (space != std::string_view::npos && space > 0) {
+      line = text.substr(0, space);
+    } else if (mark != std::string_view::npos && mark > 0) {
+      line = text.substr(0, mark + 1);
+    }
+    lines.emplace_back(line);
+    text.remove_prefix(line.size());
+    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
   }
-  return std::string{text.substr(0, text.size() - rest.size())} + std::string{ellipsis};
+  if (!text.empty() || lines.empty()) lines.push_back(shorten(text, width, unicode));
+  return lines;
 }
 
 std::string pad_right(std::string_view text, std::size_t width) {

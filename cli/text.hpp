@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,8 +18,17 @@ namespace dogged::cli {
 /// Columns that harmless text takes: 0 for combining marks, 2 for wide characters.
 [[nodiscard]] std::size_t display_width(std::string_view text);
 
-/// The text if it fits in `width` columns, else its beginning and an ellipsis.
-[[nodiscard]] std::string shorten(std::string_view text, std::size_t width, bool unicode);
+/// Where an ellipsis stands for what is cut out.
+enum class Cut { end, middle };
+
+/// The text if it fits in `width` columns, else its beginning, or its beginning and its end, with an ellipsis.
+[[nodiscard]] std::string shorten(std::string_view text, std::size_t width, bool unicode, Cut cut = Cut::end);
+
+/// Lines of at most `width` columns, broken at spaces, and a word that is longer behind a
+/// slash or comma, or wherever it is full. What does not fit into
+/// `most_lines` is cut from the last one.
+[[nodiscard]] std::vector<std::string> wrapped(std::string_view text, std::size_t width, bool unicode,
+                                               std::size_t most_lines = std::numeric_limits<std::size_t>::max());
 
 [[nodiscard]] std::string pad_right(std::string_view text, std::size_t width);
 [[nodiscard]] std::string pad_left(std::string_view text, std::size_t width);

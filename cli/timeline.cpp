@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "cli/codes_text.hpp"
 #include "cli/story.hpp"
 #include "cli/text.hpp"
 #include "cli/track.hpp"
@@ -69,24 +70,16 @@ std::string counted(std::size_t count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
-/// Words on lines of at most `width` columns, three lines at most; what is left is cut.
-std::vector<std::string> wrapped(std::string_view text, std::size_t width, bool unicode) {
-  constexpr std::size_t most_lines = 3;
-  std::vector<std::string> lines;
-  while (!text.empty() && lines.size() + 1 < most_lines && display_width(text) > width) {
-    std::size_t end = text.rfind(' ', width);
-    if (end == std::string_view::npos || end == 0) break;
-    lines.emplace_back(text.substr(0, end));
-    text.remove_prefix(end + 1);
-  }
-  lines.push_back(shorten(text, width, unicode));
-  return lines;
-}
+constexpr std::size_t most_lines_of_detail = 3;
 
 class Timeline {
  public:
-  Timeline(const TaskHistory& history, Style style)
-      : history_(history), task_(history.task), style_(widened(style)), scale_(make_scale(columns_on_the_left())) {}
+  Timeline(const TaskHistory& history, Style style, TimelineParts parts)
+      : history_(history),
+        task_(history.task),
+        style_(widened(style)),
+        parts_(parts),
+        scale_(make_scale(columns_on_the_left())) {}
 
   std::string render() {
     add_title();
@@ -182,7 +175,8 @@ class Timeline {
   void add_detail(std::string_view key, std::string_view value, Color color = Color::plain) {
     if (value.empty()) return;
     const std::size_t indent = detail_indent + detail_key;
-    for (const std::string& line : wrapped(harmless(value, style_.unicode), style_.width - indent, style_.unicode)) {
+    for (const std::string& line :
+         wrapped(harmless(value, style_.unicode), style_.width - indent, style_.unicode, most_lines_of_detail)) {
       add(std::string(detail_indent, ' ') + style_.paint(Color::dim, pad_right(key, detail_key)) +
           style_.paint(color, line));
       key = "";
@@ -190,11 +184,11 @@ class Timeline {
   }
 
   /// One line: documents are shortened, not wrapped.
-  void add_document(std::string_view key, const std::string& json) {
+  void add_document(std::string_view key, const std::string& document) {
     const std::size_t width = style_.width - detail_indent - detail_key;
     // Four bytes make one column at most, so that a megabyte is not looked through for one line.
-    add_detail(key,
-               shorten(harmless(std::string_view{json}.substr(0, 4 * width), style_.unicode), width, style_.unicode));
+    add_detail(
+        key, shorten(harmless(std::string_view{document}.substr(0, 4 * width), style_.unicode), width, style_.unicode));
   }
 
   /// A line of the chart that is no attempt: `text` spans the columns from the clock to the track.
@@ -210,7 +204,8 @@ class Timeline {
     const std::string indent(number_width_ + column_gap, ' ');
     const std::size_t width = style_.width - indent.size() - display_width(mark);
     std::string begin{mark};
-    for (const std::string& line : wrapped(harmless(text, style_.unicode), width, style_.unicode)) {
+    for (const std::string& line :
+         wrapped(harmless(text, style_.unicode), width, style_.unicode, most_lines_of_detail)) {
       add(indent + style_.paint(color, begin + line));
       begin = std::string(display_width(mark), ' ');
     }
@@ -266,6 +261,7 @@ class Timeline {
   const TaskHistory& history_;
   const TaskView& task_;
   Style style_;
+  TimelineParts parts_;
   std::size_t number_width_ = 0;
   std::size_t clock_width_ = 0;
   std::size_t label_width_ = 0;
@@ -379,12 +375,8 @@ std::string Timeline::workers_text() const {
 
 std::string Timeline::retried_codes() const {
   if (!history_.definition) return {};
-  const auto& codes = history_.definition->auto_retry_for;
-  if (codes.empty()) return "of no error code";
-  std::string text;
-  for (const std::string& code : codes)
-    (text += text.empty() ? "" : ", ") += code == "*" ? "every error code (*)" : code;
-  return "of " + text;
+  const std::string codes = codes_text(history_.definition->auto_retry_for, style_.wide);
+  return "of " + (codes.empty() ? "no error code" : codes);
 }
 
 void Timeline::add_details() {
@@ -406,9 +398,10 @@ void Timeline::add_details() {
   add_detail("cancel", cancel_request_text(), Color::yellow);
   add_detail("tags", joined(task_.tags));
   add_detail("trace", task_.trace_context.value_or(""));
-  add_document("args", task_.args);
+  if (task_.args_version != 1) add_detail("version", std::to_string(task_.args_version) + " of the args");
+  if (parts_ == TimelineParts::all) add_document("args", task_.args);
   if (task_.result) add_document("result", *task_.result);
-  if (task_.status != Status::succeeded && task_.error_message) {
+  if (parts_ == TimelineParts::all && task_.status != Status::succeeded && task_.error_message) {
     add_detail("last error", task_.error_code.value_or("") + ": " + task_.error_message->substr(0, 4096));
   }
 }
@@ -541,8 +534,8 @@ void Timeline::add_end() {
 
 }  // namespace
 
-std::string render_timeline(const TaskHistory& history, const Style& style) {
-  return Timeline{history, style}.render();
+std::string render_timeline(const TaskHistory& history, const Style& style, TimelineParts parts) {
+  return Timeline{history, style, parts}.render();
 }
 
 }  // namespace dogged::cli

@@ -9,8 +9,14 @@
 
 namespace dogged::cli {
 
+enum class TimelineParts {
+  all,
+  without_args_and_error,  ///< for callers that show args, and the message of the last error, whole
+};
+
 /// Lines of at most `style.width` columns (60 at least), each with its newline. A pure function: "now" is the
 /// history's.
-[[nodiscard]] std::string render_timeline(const TaskHistory& history, const Style& style);
+[[nodiscard]] std::string render_timeline(const TaskHistory& history, const Style& style,
+                                          TimelineParts parts = TimelineParts::all);
 
 }  // namespace dogged::cli

@@ -1,34 +1,35 @@
-// `dogged workers`: who works, or did.
+// `dogged workers`: the workers that run, or ran.
 #include <memory>
 
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/existing.hpp"
 #include "cli/json_object.hpp"
 #include "cli/task_rows.hpp"
 #include "cli/text.hpp"
 #include "retry/message.hpp"
-#include "sql_statements.hpp"
+#include "sql/commands.hpp"
 
 namespace dogged::cli {
 namespace {
 
 constexpr std::int64_t most_workers = 1000;
 
-const std::vector<Column> worker_columns{{"ID", Align::right},
-                                         {"NAME", Align::left, true},
-                                         {"HOST", Align::left, true},
-                                         {"PID", Align::right},
-                                         {"STATE"},
-                                         {"LEASE"},
-                                         {"RUNNING", Align::right},
-                                         {"QUEUES", Align::left, true},
-                                         {"TASKS", Align::left, true},
-                                         {"STARTED"},
-                                         {"LAST SEEN"},
-                                         {"FENCED", Align::right},
-                                         {"ABANDONED", Align::right},
-                                         {"VERSION"}};
+const std::vector<Column> worker_columns{{.title = "ID", .align = Align::right},
+                                         {.title = "NAME", .least = 24, .cut = Cut::middle},
+                                         {.title = "HOST", .rank = 8, .least = 12, .cut = Cut::middle},
+                                         {.title = "PID", .align = Align::right, .rank = 9},
+                                         {.title = "STATE"},
+                                         {.title = "LEASE", .rank = 1},
+                                         {.title = "RUNNING", .align = Align::right},
+                                         {.title = "QUEUES", .rank = 5, .least = 16},
+                                         {.title = "TASKS", .rank = 6, .least = 16},
+                                         {.title = "STARTED", .rank = 7},
+                                         {.title = "LAST SEEN", .rank = 4},
+                                         {.title = "FENCED", .align = Align::right, .rank = 2},
+                                         {.title = "ABANDONED", .align = Align::right, .rank = 3},
+                                         {.title = "VERSION", .rank = 10}};
 
 /// {"default": 4} as default:4, which is how --queues says it.
 std::string queues_text(std::string_view json) {
@@ -59,9 +60,9 @@ std::string lease_text(const db::Row& row, Time now) {
   if (row.text("state") == "stopped") return "";
   if (row.text("state") != "lost") {
     const Time until = time_of(row, "lease_until_us");
-    return until > now ? readable(until - now) + " left" : "over " + relative(until, now);
+    return until > now ? short_duration(until - now) + " left" : "over " + short_duration(now - until) + " ago";
   }
-  const std::string ended = "ended " + relative(time_of(row, "lease_ended_at_us"), now);
+  const std::string ended = "ended " + short_duration(now - time_of(row, "lease_ended_at_us")) + " ago";
   return ended + (row.is_null("rescued_at_us") ? ", tasks to be rescued" : "");
 }
 
@@ -117,8 +118,8 @@ Record worker_record(const db::Row& row, Zone zone) {
            {std::to_string(row.number("running_tasks"))},
            {queues_text(row.text("queues"))},
            {names_text(row.text("task_names"))},
-           {date_and_clock_text(time_of(row, "started_at_us"), zone)},
-           {relative(stopped_at.value_or(time_of(row, "heartbeat_at_us")), now)},
+           time_cell(time_of(row, "started_at_us"), now, zone),
+           time_cell(stopped_at.value_or(time_of(row, "heartbeat_at_us")), now, zone),
            {count_text(row, "fenced"), Color::yellow},
            {count_text(row, "abandoned_threads"), Color::yellow},
            {std::string{row.text("version")}}},
@@ -140,12 +141,12 @@ ExitCode list(const Invocation& invocation, bool all) {
 
 constexpr milliseconds outcomes_window{std::chrono::minutes{5}};
 
-const std::vector<Column> run_columns{{"TASK", Align::right},
-                                      {"NAME", Align::left, true},
-                                      {"QUEUE", Align::left, true},
-                                      {"ATTEMPT", Align::right},
-                                      {"RUNS FOR"},
-                                      {"CANCELLATION"}};
+const std::vector<Column> run_columns{{.title = "TASK", .align = Align::right},
+                                      {.title = "NAME", .least = 24},
+                                      {.title = "QUEUE", .rank = 2, .least = 10},
+                                      {.title = "ATTEMPT", .align = Align::right, .rank = 1},
+                                      {.title = "RUNS FOR"},
+                                      {.title = "CANCELLATION"}};
 
 struct Work {
   std::vector<Record> tasks;
@@ -166,7 +167,7 @@ Record task_record_of(const db::Row& row, Time now) {
            {std::string{row.text("name")}},
            {std::string{row.text("queue")}},
            {std::to_string(row.number("attempt"))},
-           {readable(now - claimed_at)},
+           {short_duration(now - claimed_at), Color::plain, readable(now - claimed_at)},
            {cancel_requested_at ? "requested " + relative(*cancel_requested_at, now) : "", Color::yellow}},
           json.text()};
 }
@@ -212,7 +213,14 @@ std::string text_of(const db::Row& row, const Work& work, const Style& style) {
                                                   harmless(row.text("name"), style.unicode)) +
                      "  " + style.paint(color_of(state), state) + "\n";
   const auto add = [&](const char* title, const std::string& value) {
-    if (!value.empty()) text += "  " + pad_right(title, 11) + harmless(value, style.unicode) + "\n";
+    if (value.empty()) return;
+    constexpr std::size_t indent = 13;
+    std::string key = "  " + pad_right(title, indent - 2);
+    const std::size_t width = std::max(style.width, narrowest_picture) - indent;
+    for (const std::string& line : wrapped(harmless(value, style.unicode), width, style.unicode)) {
+      text += key + line + "\n";
+      key = std::string(indent, ' ');
+    }
   };
   add("process", std::to_string(row.number("pid")) + " on " + std::string{row.text("host")});
   add("version", std::string{row.text("version")});
@@ -245,9 +253,7 @@ db::Row chosen(const db::Rows& rows, const std::string& word) {
 ExitCode show(const Invocation& invocation, const std::string& word) {
   db::Connection connection = invocation.connect();
   const db::Rows rows = connection.run(sql::list_workers, db::Params{}.add(true).add(most_workers).add(word));
-  if (rows.empty()) {
-    throw Failure(ExitCode::not_done, "there is no worker " + in_quotes(word), "`dogged workers --all` lists them");
-  }
+  if (rows.empty()) throw not_there(connection, Noun::worker, word);
   const db::Row row = chosen(rows, word);
   const Work work = work_of(connection, row.number("id"), time_of(row, "now_us"));
   invocation.print(text_of(row, work, invocation.table_style()), json_of(row, work));
@@ -258,10 +264,11 @@ ExitCode show(const Invocation& invocation, const std::string& word) {
 
 void add_workers(CLI::App& app, Invocation& invocation) {
   const auto all = std::make_shared<bool>(false);
-  CLI::App* workers = add_command(
-      app, invocation, "workers", "List workers, the newest first, or show one",
+  CLI::App* workers = app.add_subcommand("workers", "List workers, or show one");
+  workers->require_subcommand(1);
+  CLI::App* listed = add_command(
+      *workers, invocation, "list", "List workers, the newest first",
       "  dogged workers\n"
-      "  dogged workers show app-1\n"
       "  dogged workers --all -o json | jq '.[].task_names'\n"
       "\nStates:\n"
       "  live     it renews its lease with each heartbeat\n"
@@ -270,8 +277,8 @@ void add_workers(CLI::App& app, Invocation& invocation) {
       "  stopped  it ended in order\n"
       "\nFENCED counts its reports that changed nothing, because it did not hold the task any more; ABANDONED its\n"
       "threads whose handler did not end when it was asked to.",
-      {});
-  workers->add_flag("--all", *all, "Also those that have stopped, or were lost more than an hour ago; the last 1000");
+      [&invocation, all] { return list(invocation, *all); });
+  listed->add_flag("--all", *all, "Also those that have stopped, or were lost more than an hour ago; the last 1000");
   const auto word = std::make_shared<std::string>();
   CLI::App* shown = add_command(*workers, invocation, "show", "Show one worker, and what it runs",
                                 "  dogged workers show app-1\n"
@@ -280,10 +287,6 @@ void add_workers(CLI::App& app, Invocation& invocation) {
   shown->add_option("worker", *word, "Its id, or its name: then the newest run of that name")
       ->type_name("WORKER")
       ->required();
-  // CLI11 calls a command after its subcommand.
-  workers->callback([&invocation, all, shown] {
-    if (!shown->parsed()) invocation.run = [&invocation, all] { return list(invocation, *all); };
-  });
 }
 
 }  // namespace dogged::cli

@@ -13,7 +13,8 @@
 #include "cli/failure.hpp"
 #include "cli/interrupt.hpp"
 #include "migrate/migrate.hpp"
-#include "sql_statements.hpp"
+#include "sql/bench.hpp"
+#include "sql/commands.hpp"
 
 namespace dogged::cli::bench {
 namespace {
@@ -105,7 +106,8 @@ void Scene::settle() {
 
 void Scene::add_deferred() {
   if (conditions_.deferred == 0) return;
-  Client client{settings().url, {.schema = settings().schema, .application_name = "dogged bench"}};
+  Client client{settings().url,
+                {.schema = settings().schema, .application_name = "dogged bench", .warns_of_undeclared = false}};
   const NewTask task{task_name, "{}", {.queue = bench_queue, .delay = std::chrono::hours{24}, .priority = more_urgent}};
   for (std::int64_t done = 0; done < conditions_.deferred;) {
     require_not_interrupted();

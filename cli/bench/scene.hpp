@@ -41,9 +41,9 @@ class Scene {
   void make_schema();
   void add_history();
   void add_deferred();
-  /// Leaves what was added as days leave it: vacuumed, and written to disk. Buffers full of pages that are still to be
-  /// written cost whoever needs one next: beside an unrelated table of 1.6 GB just written, a drain ran at 0.70 of its
-  /// rate.
+  /// Leaves the added rows as days leave them: vacuumed, and written to disk. Buffers full of pages that must still be
+  /// written slow the next session that needs a buffer: beside an unrelated table of 1.6 GB just written, a drain ran
+  /// at 0.70 of its rate.
   void settle();
 
   Conditions conditions_;

@@ -7,7 +7,7 @@
 
 #include <unistd.h>
 
-#include "sql_statements.hpp"
+#include "sql/bench.hpp"
 
 namespace dogged::cli::bench {
 namespace {

@@ -20,8 +20,8 @@
 
 #include "cli/bench/scene.hpp"
 #include "cli/bench/worker_program.hpp"
-#include "cli/child_process.hpp"
 #include "cli/failure.hpp"
+#include "private_server/child_process.hpp"
 
 extern char** environ;
 
@@ -30,7 +30,7 @@ namespace {
 
 constexpr int fd_in_worker = 3;
 
-/// Whether it would change the retries of workers (docs/running.md): a benchmark measures with those that it declares.
+/// Whether it would change the retries of workers (docs/worker.md): a benchmark measures with those that it declares.
 bool changes_retries(std::string_view variable) {
   constexpr std::array<std::string_view, 6> names{"RETRY_MAX_ATTEMPTS",   "RETRY_INITIAL_BACKOFF_MS",
                                                   "RETRY_MAX_BACKOFF_MS", "RETRY_BACKOFF_MULTIPLIER",
@@ -41,9 +41,9 @@ bool changes_retries(std::string_view variable) {
 
 /// `variables` go before what this process has under the same names, and so hide it.
 pid_t start(std::vector<std::string> words, std::vector<std::string> variables, const Memory& memory) {
-  std::vector<char*> argv = c_strings(words);
+  std::vector<char*> argv = private_server::c_strings(words);
   variables.push_back(std::string{memory_variable} + "=" + std::to_string(fd_in_worker));
-  std::vector<char*> environment = c_strings(variables);
+  std::vector<char*> environment = private_server::c_strings(variables);
   for (char** entry = environ; *entry != nullptr; ++entry) {
     if (!changes_retries(*entry)) environment.insert(environment.end() - 1, *entry);
   }
@@ -124,6 +124,7 @@ void WorkerProcesses::require_alive() {
     int status = 0;
     if (::waitpid(*pid, &status, WNOHANG) != *pid) continue;
     pids_.erase(pid);
+    require_not_interrupted();  // what ends this program has reached the workers too, perhaps sooner
     throw ended_by_itself(status);
   }
 }
@@ -157,7 +158,7 @@ Usage WorkerProcesses::stop() {
     usage.cpu_seconds += seconds(used.ru_utime) + seconds(used.ru_stime);
     if (status != 0) bad_status = status;
   }
-  require_not_interrupted();  // Ctrl-C reaches them too, and a second signal ends a worker at once
+  require_not_interrupted();  // Ctrl-C and SIGHUP reach them too, and a second signal ends a worker at once
   if (bad_status != 0) throw ended_by_itself(bad_status);
   return usage;
 }

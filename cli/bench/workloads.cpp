@@ -19,7 +19,8 @@
 #include "cli/bench/worker_program.hpp"
 #include "cli/failure.hpp"
 #include "cli/interrupt.hpp"
-#include "sql_statements.hpp"
+#include "sql/bench.hpp"
+#include "sql/commands.hpp"
 
 namespace dogged::cli::bench {
 namespace {
@@ -87,7 +88,8 @@ NewTask make_task(const Scene& scene, std::int64_t slot, int failures, const cha
 }
 
 Client make_client(const Scene& scene) {
-  return Client{scene.settings().url, {.schema = scene.settings().schema, .application_name = "dogged bench"}};
+  return Client{scene.settings().url,
+                {.schema = scene.settings().schema, .application_name = "dogged bench", .warns_of_undeclared = false}};
 }
 
 IdRange enqueue_all(Scene& scene, std::int64_t tasks, int failures) {

@@ -1,4 +1,5 @@
-// See checks.hpp. Each check reads facts by one statement (src/sql/doctor_NAME.sql) and has them judged (judges.hpp).
+// See checks.hpp. Each check reads facts by one statement (cli/sql/doctor/doctor_NAME.sql) and has them judged
+// (judges.hpp).
 #include "cli/doctor/checks.hpp"
 
 #include <chrono>
@@ -6,7 +7,8 @@
 #include "cli/doctor/judges.hpp"
 #include "db/clock_offset.hpp"
 #include "migrate/migrate.hpp"
-#include "sql_statements.hpp"
+#include "sql/commands.hpp"
+#include "sql/doctor.hpp"
 
 namespace dogged::cli::doctor {
 namespace {
@@ -82,9 +84,12 @@ Findings check_versions(db::Connection& connection) { return judge_versions(read
 std::vector<WaitingFacts> read_waiting(db::Connection& connection) {
   std::vector<WaitingFacts> waiting;
   for (const db::Row& row : connection.run(sql::doctor_waiting)) {
+    const auto known = row.maybe_number("known_args_version");
     waiting.push_back({std::string{row.text("queue")}, std::string{row.text("name")}, row.number("due"),
                        row.number("overdue"), microseconds{row.number("oldest_us")}, row.boolean("is_queue_served"),
-                       row.boolean("is_name_known"), row.boolean("is_paused"), maybe_time(row, "resumes_in_us")});
+                       row.boolean("is_name_known"), row.boolean("is_paused"), maybe_time(row, "resumes_in_us"),
+                       static_cast<int>(row.number("args_version")),
+                       known ? std::optional{static_cast<int>(*known)} : std::nullopt});
   }
   return waiting;
 }
@@ -146,7 +151,16 @@ Findings check_retention(db::Connection& connection) {
 Findings check_locks(db::Connection& connection) {
   const db::Rows rows = connection.run(sql::doctor_locks);
   const db::Row row = rows.one();
-  return judge_locks({row.number("locks_of_lookup"), row.number("lock_room"), row.number("max_locks_per_transaction")});
+  Findings findings =
+      judge_locks({row.number("locks_of_lookup"), row.number("lock_room"), row.number("max_locks_per_transaction")});
+  std::vector<HolderFacts> holders;
+  for (const db::Row& holder : connection.run(sql::doctor_holders)) {
+    holders.push_back({std::string{holder.text("name")}, holder.number("pid"), std::string{holder.text("user_name")},
+                       std::string{holder.text("application")}, maybe_time(holder, "held_us"),
+                       maybe_time(holder, "waited_us")});
+  }
+  for (Finding& finding : judge_holders(holders)) findings.push_back(std::move(finding));
+  return findings;
 }
 
 struct Check {

@@ -20,6 +20,7 @@ constexpr std::int64_t most_bytes_a_row = 20'000;
 
 constexpr microseconds long_transaction = minutes{5};
 constexpr microseconds too_long_transaction = hours{1};
+constexpr microseconds long_wait = minutes{1};
 constexpr std::int64_t many_transactions = 1'000'000;
 constexpr std::int64_t too_many_transactions = 20'000'000;
 constexpr std::int64_t much_wal = std::int64_t{1} << 30;
@@ -320,8 +321,22 @@ Findings judge_waiting(const std::vector<WaitingFacts>& waiting) {
                               ": no live worker of the queue knows the name",
                           "they never run, and no error tells of it",
                           "start a worker that registers " + facts.name + " with --queues " + facts.queue +
-                              "; of a name that was misspelt, cancel the tasks",
+                              ":10; of a name that was misspelt, cancel the tasks",
                           {{"due_tasks", facts.due}, {"oldest_ms", milliseconds_of(facts.oldest)}}});
+    } else if (facts.known_args_version && facts.args_version > *facts.known_args_version) {
+      findings.push_back({"queues",
+                          Level::critical,
+                          "task " + facts.name,
+                          tasks(facts.due) + " named " + facts.name + " with args of version " +
+                              std::to_string(facts.args_version) + " in queue " + facts.queue + " waited for up to " +
+                              readable(facts.oldest) + ": the live workers of the queue know version " +
+                              std::to_string(*facts.known_args_version),
+                          "they wait for a newer worker, and no error tells of it",
+                          "deploy a worker whose key of " + facts.name + " has version " +
+                              std::to_string(facts.args_version) + " or a later one",
+                          {{"due_tasks", facts.due},
+                           {"oldest_ms", milliseconds_of(facts.oldest)},
+                           {"args_version", std::int64_t{facts.args_version}}}});
     }
   }
   for (const auto& [name, queue] : unserved) {
@@ -331,7 +346,7 @@ Findings judge_waiting(const std::vector<WaitingFacts>& waiting) {
                         tasks(queue.due) + " in queue " + name + " waited for up to " + readable(queue.oldest) +
                             ": no live worker serves the queue",
                         "they do not run",
-                        "start a worker with --queues " + name,
+                        "start a worker with --queues " + name + ":10",
                         {{"due_tasks", queue.due}, {"oldest_ms", milliseconds_of(queue.oldest)}}});
   }
   return or_ok(std::move(findings), "queues",
@@ -530,6 +545,32 @@ Findings judge_locks(const LockFacts& locks) {
                   " in postgresql.conf, which needs a restart";
   }
   return {finding};
+}
+
+Findings judge_holders(const std::vector<HolderFacts>& holders) {
+  Findings findings;
+  for (const HolderFacts& holder : holders) {
+    if (holder.held.value_or(microseconds{0}) < long_transaction &&
+        holder.waited.value_or(microseconds{0}) < long_wait) {
+      continue;
+    }
+    const std::string pid = std::to_string(holder.pid);
+    Finding finding{"locks",
+                    Level::warning,
+                    holder.name,
+                    "session " + pid + " of " + holder.user + " (" + holder.application + ") has locked \"" +
+                        holder.name + "\"" + (holder.held ? " since " + readable(*holder.held) : "") +
+                        (holder.waited ? ", and another waits since " + readable(*holder.waited) : ""),
+                    holder.name == "partitions"
+                        ? "until it ends, no partitions are made for the coming days and none are dropped"
+                        : "until it ends, no other can do the same",
+                    "let it end, or end it: select pg_terminate_backend(" + pid + ")",
+                    {{"pid", holder.pid}}};
+    if (holder.held) finding.figures.emplace_back("held_ms", milliseconds_of(*holder.held));
+    if (holder.waited) finding.figures.emplace_back("waited_ms", milliseconds_of(*holder.waited));
+    findings.push_back(std::move(finding));
+  }
+  return findings;
 }
 
 Findings judge_schema(const std::vector<std::string>& pending_migrations, const std::vector<std::string>& pending_files,

@@ -54,7 +54,7 @@ struct WorkerFacts {
   microseconds lease{0};
   std::int64_t abandoned_threads = 0;
   std::int64_t held_tasks = 0;
-  std::optional<microseconds> lapsed{};       ///< since its lease lapsed and nobody ended it
+  std::optional<microseconds> lapsed{};       ///< since its lease lapsed without being ended
   std::optional<microseconds> unrescued{};    ///< since its lease was ended and not all of its tasks were rescued
   std::optional<microseconds> clock_ahead{};  ///< its host's clock less the server's
   std::optional<microseconds> clock_uncertainty{};
@@ -71,7 +71,9 @@ struct WaitingFacts {
   bool is_queue_served = false;
   bool is_name_known = false;
   bool is_paused = false;
-  std::optional<microseconds> resumes_in{};  ///< of a paused queue; none: when somebody resumes it
+  std::optional<microseconds> resumes_in{};  ///< of a paused queue; none: an operator must resume it
+  int args_version = 1;
+  std::optional<int> known_args_version{};  ///< the latest that a live worker knows; none where none knows the name
 };
 [[nodiscard]] Findings judge_waiting(const std::vector<WaitingFacts>& waiting);
 [[nodiscard]] Findings judge_overdue(const std::vector<WaitingFacts>& waiting);
@@ -122,6 +124,18 @@ struct LockFacts {
   std::int64_t max_locks_per_transaction = 64;
 };
 [[nodiscard]] Findings judge_locks(const LockFacts& locks);
+
+/// A session that does what only one may do at a time.
+struct HolderFacts {
+  std::string name{};  ///< `partitions`, `import`, `migrations`
+  std::int64_t pid = 0;
+  std::string user{};
+  std::string application{};
+  std::optional<microseconds> held{};    ///< nothing where this login may not see it
+  std::optional<microseconds> waited{};  ///< by the one that has waited longest for it
+};
+/// A finding for each that keeps others from it for long; none where there is none.
+[[nodiscard]] Findings judge_holders(const std::vector<HolderFacts>& holders);
 
 /// `pending`: what `dogged migrate` would apply; `mismatch`: why this program cannot work with the schema.
 [[nodiscard]] Findings judge_schema(const std::vector<std::string>& pending_migrations,
