@@ -1,6 +1,9 @@
 // expect: base_is_not_between_1ms_and_24h
-#include <dogged/detail/policy_rules.hpp>
+// given: 0ms
+#include <dogged/worker.hpp>
 
-using namespace std::chrono_literals;
+constexpr dogged::Task<int> count{"count"};
 
-static_assert(dogged::detail::accept_policy(dogged::Exponential{.max_retries = 5}));
+void handle(dogged::Context&, const int&) {}
+
+TASK_REGISTER(handle, count, .retry = dogged::Exponential{.max_retries = 5});

@@ -1,6 +1,11 @@
 // expect: base_is_not_between_1ms_and_24h
-#include <dogged/detail/policy_rules.hpp>
+// given: 25h
+#include <dogged/worker.hpp>
 
 using namespace std::chrono_literals;
 
-static_assert(dogged::detail::accept_policy(dogged::Exponential{.base = 25h, .max_retries = 5}));
+constexpr dogged::Task<int> count{"count"};
+
+void handle(dogged::Context&, const int&) {}
+
+TASK_REGISTER(handle, count, .retry = dogged::Exponential{.base = 25h, .max_retries = 5});

@@ -1,22 +1,59 @@
-# Compiles one file that must be refused, and holds the compiler's message against the regular expression in the
-# file's first line ("// expect: ..."). "// expect: accepted" is a file that must compile.
+# Compiles one file that must be refused, and holds what the compiler says against the comments that the file begins with:
+#
+#   // expect: REGEX   matches the first line with "error:". "accepted": the file must compile, without a warning.
+#   // given: TEXT     that line has TEXT in quotes too. (Clang 14 prints it as single characters.)
+#   // shown: TEXT     TEXT stands before the second line with "error:".
 #
 #   cmake -DCOMPILER=g++ -DFLAGS="-std=c++20;-Isrc/include" -DSOURCE=file.cpp -P check.cmake
-file(STRINGS "${SOURCE}" first_line LIMIT_COUNT 1)
-if(NOT first_line MATCHES "^// expect: (.+)$")
+set(expected "")
+set(given "")
+set(shown "")
+file(READ "${SOURCE}" source)
+while(source MATCHES "^// (expect|given|shown): ([^\n]+)\n(.*)$")
+  set(source "${CMAKE_MATCH_3}")
+  if(CMAKE_MATCH_1 STREQUAL "expect")
+    set(expected "${CMAKE_MATCH_2}")
+  else()
+    set(${CMAKE_MATCH_1} "${CMAKE_MATCH_2}")
+  endif()
+endwhile()
+if(expected STREQUAL "")
   message(FATAL_ERROR "${SOURCE}: the first line must be \"// expect: REGEX\"")
 endif()
-set(expected "${CMAKE_MATCH_1}")
 
 execute_process(COMMAND ${COMPILER} ${FLAGS} -fsyntax-only "${SOURCE}"
   RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
 
 if(expected STREQUAL "accepted")
-  if(NOT result EQUAL 0)
-    message(FATAL_ERROR "must compile, but:\n${output}")
+  if(NOT result EQUAL 0 OR NOT output STREQUAL "")
+    message(FATAL_ERROR "must compile without a warning, but:\n${output}")
   endif()
+  return()
 elseif(result EQUAL 0)
   message(FATAL_ERROR "compiled, but must be refused with: ${expected}")
-elseif(NOT output MATCHES "${expected}")
-  message(FATAL_ERROR "was refused without the message: ${expected}\n${output}")
+endif()
+
+string(REGEX MATCH "[^\n]*error:[^\n]*" first_error "${output}")
+string(FIND "${output}" "${first_error}" begin)
+string(LENGTH "${first_error}" length)
+math(EXPR end "${begin} + ${length}")
+string(SUBSTRING "${output}" ${end} -1 rest)
+string(FIND "${rest}" "error:" second)
+if(second EQUAL -1)
+  set(until_second "${output}")
+else()
+  math(EXPR end "${end} + ${second}")
+  string(SUBSTRING "${output}" 0 ${end} until_second)
+endif()
+
+string(REPLACE "', '" "" joined "${first_error}")
+string(FIND "${joined}" "\"${given}\"" as_text)
+string(FIND "${joined}" "'${given}'" as_characters)
+string(FIND "${until_second}" "${shown}" shown_at)
+if(NOT first_error MATCHES "${expected}")
+  message(FATAL_ERROR "the first error is not: ${expected}\n${output}")
+elseif(NOT given STREQUAL "" AND as_text EQUAL -1 AND as_characters EQUAL -1)
+  message(FATAL_ERROR "the first error does not show: ${given}\n${output}")
+elseif(shown_at EQUAL -1)
+  message(FATAL_ERROR "the first error does not come with: ${shown}\n${output}")
 endif()

@@ -1,7 +1,8 @@
 // expect: circuit_settings_are_given_without_circuit
-#include <dogged/detail/registration.hpp>
+#include <dogged/worker.hpp>
 
-using namespace std::chrono_literals;
+constexpr dogged::Task<int> count{"count"};
 
-constexpr dogged::TaskOptions options{.circuit_settings = {.failure_threshold = 3}};
-static_assert(dogged::detail::accept_options(options));
+void handle(dogged::Context&, const int&) {}
+
+TASK_REGISTER(handle, count, .circuit_settings = {.failure_threshold = 3});

@@ -1,7 +1,9 @@
-// expect: circuit_settings_have_a_threshold_that_is_not_between_1_and_1000
-#include <dogged/detail/registration.hpp>
+// expect: circuit_settings_success_threshold_is_not_between_1_and_1000
+// given: 0
+#include <dogged/worker.hpp>
 
-using namespace std::chrono_literals;
+constexpr dogged::Task<int> count{"count"};
 
-constexpr dogged::TaskOptions options{.circuit = "payments-api", .circuit_settings = {.success_threshold = 0}};
-static_assert(dogged::detail::accept_options(options));
+void handle(dogged::Context&, const int&) {}
+
+TASK_REGISTER(handle, count, .circuit = "payments-api", .circuit_settings = {.success_threshold = 0});

@@ -1,7 +1,9 @@
 // expect: auto_retry_for_has_a_code_that_is_not_UPPER_SNAKE_of_1_to_64_bytes
-#include <dogged/detail/registration.hpp>
+// given: http_503
+#include <dogged/worker.hpp>
 
-using namespace std::chrono_literals;
+constexpr dogged::Task<int> count{"count"};
 
-constexpr dogged::TaskOptions options{.auto_retry_for = {"HTTP_429", "http_503"}};
-static_assert(dogged::detail::accept_options(options));
+void handle(dogged::Context&, const int&) {}
+
+TASK_REGISTER(handle, count, .auto_retry_for = {"HTTP_429", "http_503"});

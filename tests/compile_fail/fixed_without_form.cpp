@@ -1,6 +1,10 @@
 // expect: fixed_needs_intervals_or_interval_with_max_retries
-#include <dogged/detail/policy_rules.hpp>
+#include <dogged/worker.hpp>
 
 using namespace std::chrono_literals;
 
-static_assert(dogged::detail::accept_policy(dogged::Fixed{.max_delay = 1h}));
+constexpr dogged::Task<int> count{"count"};
+
+void handle(dogged::Context&, const int&) {}
+
+TASK_REGISTER(handle, count, .retry = dogged::Fixed{.max_delay = 1h});

@@ -1,6 +1,11 @@
 // expect: increment_is_not_between_0_and_24h
-#include <dogged/detail/policy_rules.hpp>
+// given: -1s
+#include <dogged/worker.hpp>
 
 using namespace std::chrono_literals;
 
-static_assert(dogged::detail::accept_policy(dogged::Linear{.initial = 1s, .increment = -1s, .max_retries = 5}));
+constexpr dogged::Task<int> count{"count"};
+
+void handle(dogged::Context&, const int&) {}
+
+TASK_REGISTER(handle, count, .retry = dogged::Linear{.initial = 1s, .increment = -1s, .max_retries = 5});

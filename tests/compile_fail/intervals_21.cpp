@@ -1,7 +1,12 @@
 // expect: intervals_has_more_than_20_entries
-#include <dogged/detail/policy_rules.hpp>
+// given: 21
+#include <dogged/worker.hpp>
 
 using namespace std::chrono_literals;
 
-static_assert(dogged::detail::accept_policy(dogged::Fixed{
-    .intervals = {1s, 1s, 1s, 1s, 1s, 1s, 1s, 1s, 1s, 1s, 1s, 1s, 1s, 1s, 1s, 1s, 1s, 1s, 1s, 1s, 1s}}));
+constexpr dogged::Task<int> count{"count"};
+
+void handle(dogged::Context&, const int&) {}
+
+TASK_REGISTER(handle, count, .retry = dogged::Fixed{.intervals = {1s, 1s, 1s, 1s, 1s, 1s, 1s, 1s, 1s, 1s, 1s,
+                                                                  1s, 1s, 1s, 1s, 1s, 1s, 1s, 1s, 1s, 1s}});

@@ -1,6 +1,11 @@
 // expect: an_entry_of_intervals_is_not_between_1ms_and_24h
-#include <dogged/detail/policy_rules.hpp>
+// given: 0ms
+#include <dogged/worker.hpp>
 
 using namespace std::chrono_literals;
 
-static_assert(dogged::detail::accept_policy(dogged::Fixed{.intervals = {60s, 0s, 900s}}));
+constexpr dogged::Task<int> count{"count"};
+
+void handle(dogged::Context&, const int&) {}
+
+TASK_REGISTER(handle, count, .retry = dogged::Fixed{.intervals = {60s, 0s, 900s}});

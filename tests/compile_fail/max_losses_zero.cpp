@@ -1,7 +1,9 @@
 // expect: max_losses_is_not_between_1_and_100
-#include <dogged/detail/registration.hpp>
+// given: 0
+#include <dogged/worker.hpp>
 
-using namespace std::chrono_literals;
+constexpr dogged::Task<int> count{"count"};
 
-constexpr dogged::TaskOptions options{.max_losses = 0};
-static_assert(dogged::detail::accept_options(options));
+void handle(dogged::Context&, const int&) {}
+
+TASK_REGISTER(handle, count, .max_losses = 0);

@@ -1,6 +1,11 @@
 // expect: max_retries_is_not_between_1_and_20
-#include <dogged/detail/policy_rules.hpp>
+// given: 0
+#include <dogged/worker.hpp>
 
 using namespace std::chrono_literals;
 
-static_assert(dogged::detail::accept_policy(dogged::Exponential{.base = 30s}));
+constexpr dogged::Task<int> count{"count"};
+
+void handle(dogged::Context&, const int&) {}
+
+TASK_REGISTER(handle, count, .retry = dogged::Exponential{.base = 30s});

@@ -1,9 +1,15 @@
 // expect: multiplier_is_not_between_1_and_100
+// given: NaN
 #include <limits>
 
-#include <dogged/detail/policy_rules.hpp>
+#include <dogged/worker.hpp>
 
 using namespace std::chrono_literals;
 
-static_assert(dogged::detail::accept_policy(dogged::Exponential{
-    .base = 1s, .multiplier = std::numeric_limits<double>::quiet_NaN(), .max_retries = 5}));
+constexpr dogged::Task<int> count{"count"};
+
+void handle(dogged::Context&, const int&) {}
+
+TASK_REGISTER(handle, count,
+              .retry = dogged::Exponential{
+                  .base = 1s, .multiplier = std::numeric_limits<double>::quiet_NaN(), .max_retries = 5});

@@ -1,7 +1,8 @@
 // expect: queue_is_not_1_to_128_of_letters_digits_dot_underscore_colon_slash_dash
-#include <dogged/detail/registration.hpp>
+#include <dogged/worker.hpp>
 
-using namespace std::chrono_literals;
+constexpr dogged::Task<int> count{"count"};
 
-constexpr dogged::TaskOptions options{.queue = ""};
-static_assert(dogged::detail::accept_options(options));
+void handle(dogged::Context&, const int&) {}
+
+TASK_REGISTER(handle, count, .queue = "");

@@ -1,5 +1,9 @@
 // expect: redact_has_a_text_that_is_no_json_pointer_of_at_most_256_bytes_beginning_with_a_slash
-#include <dogged/detail/registration.hpp>
+// given: password
+#include <dogged/worker.hpp>
 
-constexpr dogged::TaskOptions options{.redact = {"/token", "password"}};
-static_assert(dogged::detail::accept_options(options));
+constexpr dogged::Task<int> count{"count"};
+
+void handle(dogged::Context&, const int&) {}
+
+TASK_REGISTER(handle, count, .redact = {"/token", "password"});

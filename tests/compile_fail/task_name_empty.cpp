@@ -1,4 +1,5 @@
-// expect: a_name_is_1_to_128_of_letters_digits_dot_underscore_colon_slash_dash
+// expect: a.name.is.1.to.128.of
+// shown: ""
 #include <dogged/task.hpp>
 
 constexpr dogged::Task<int> task{""};

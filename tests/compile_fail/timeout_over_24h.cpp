@@ -1,7 +1,11 @@
 // expect: timeout_is_not_between_1ms_and_24h
-#include <dogged/detail/registration.hpp>
+// given: 25h
+#include <dogged/worker.hpp>
 
 using namespace std::chrono_literals;
 
-constexpr dogged::TaskOptions options{.timeout = 25h};
-static_assert(dogged::detail::accept_options(options));
+constexpr dogged::Task<int> count{"count"};
+
+void handle(dogged::Context&, const int&) {}
+
+TASK_REGISTER(handle, count, .timeout = 25h);

@@ -12,7 +12,7 @@ bin=$("$cluster" bin) || exit 1
 # Nothing of the surroundings decides which database is used. A socket's path is short, so it is not in TMPDIR.
 unset DATABASE_URL PGHOST PGPORT PGDATABASE PGSERVICE PGUSER PGPASSWORD PGOPTIONS DOGGED_SCHEMA
 export LC_ALL=C.UTF-8 TZ=UTC
-work=$(mktemp -d /tmp/dogged-failover.XXXXXX)
+work=$(mktemp -d "${TMPDIR:-/tmp}/dogged-failover.XXXXXX")
 chmod 755 "$work" # as root the servers run as another user
 cd "$work" || exit 1
 export DOGGED_TEST_RUNS=$work/runs

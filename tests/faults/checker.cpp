@@ -155,10 +155,10 @@ void check_histories(const Evidence& evidence, const AttemptsOf& attempts, Compl
 
 // ---- leases --------------------------------------------------------------------------------------------------------
 
-/// Its process was replaced by a new one, which has the same id and ends the lease of the one before in the moment that
-/// it begins. One whose lease somebody else has ended hears of that later, by its next heartbeat.
+/// The worker's process replaced itself: the new one has the same process id, and ends the old lease as it registers. A
+/// worker whose lease another worker has ended registers later, after its next heartbeat.
 bool has_begun_anew(const WorkerRow& worker, const std::map<std::int64_t, WorkerRow>& workers) {
-  constexpr TimeUs in_one_transaction = 50'000;
+  constexpr TimeUs in_one_transaction = 250'000;  // on a busy machine, just after the server has started: over 50 ms
   return std::any_of(workers.upper_bound(worker.id), workers.end(), [&](const auto& later) {
     const TimeUs gap = later.second.started_at - *worker.lease_ended_at;
     return later.second.pid == worker.pid && gap >= 0 && gap < in_one_transaction;

@@ -64,9 +64,9 @@ void add_options(CLI::App& app, CommandLine& options) {
   app.add_flag("--verbose", options.run.verbose, "prints the events as they happen");
 }
 
-/// For a single run; in /tmp, because the path of a Unix socket is short.
+/// For a single run. TMPDIR must be short, as the path of a Unix socket is.
 fs::path make_directory() {
-  std::string name = "/tmp/dogged-faults-XXXXXX";
+  std::string name = fs::temp_directory_path() / "dogged-faults-XXXXXX";
   if (::mkdtemp(name.data()) == nullptr) throw Error("cannot make a directory like " + name);
   fs::permissions(name, fs::perms{0755});  // PostgreSQL may have to run as another user
   return name;

@@ -30,7 +30,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   ::_exit(126);
 }
 
-void become(const cli::User& user) {
+void become(const private_server::User& user) {
   if (::setgroups(1, &user.gid) != 0 || ::setgid(user.gid) != 0 || ::setuid(user.uid) != 0) give_up("setuid");
 }
 
@@ -67,7 +67,7 @@ Process::Process(const Start& start) {
   pid_ = ::fork();
   if (pid_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
   if (pid_ == 0) run_child(start, parent, argv.data(), environment.data());
-  ::setpgid(pid_, pid_);  // whoever of the two comes first
+  ::setpgid(pid_, pid_);  // in parent and child, because either may come first
 }
 
 Process::~Process() {

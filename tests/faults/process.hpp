@@ -11,7 +11,7 @@
 
 #include <sys/types.h>
 
-#include "cli/child_process.hpp"
+#include "private_server/child_process.hpp"
 
 namespace dogged::faults {
 
@@ -21,7 +21,7 @@ class Process {
     std::vector<std::string> argv;              ///< argv[0] is a path
     std::vector<std::string> environment = {};  ///< NAME=value, beside our own
     std::filesystem::path output = {};          ///< stdout and stderr are appended to it
-    std::optional<cli::User> user = {};
+    std::optional<private_server::User> user = {};
     int signal_if_we_die = SIGKILL;
   };
 

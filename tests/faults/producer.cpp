@@ -46,7 +46,7 @@ void Producer::enqueue(std::int64_t first, std::int64_t last) {
     if (!client_) client_.emplace(settings_.url);
     std::int64_t key = first;
     for (TaskId id : client_->enqueue_many(tasks)) enqueued_[key++] = id;
-  } catch (const DatabaseError&) {  // it may have been done, and nobody asks again
+  } catch (const DatabaseError&) {  // it may have been done, and is not tried again
     for (std::int64_t key = first; key <= last; ++key) in_doubt_.push_back(key);
   }
 }

@@ -44,7 +44,7 @@ int port_of(int fd) {
   return ntohs(address.sin_port);
 }
 
-/// -1 where nobody listens: the server is away. A Unix socket connects at once or not at all.
+/// -1 if no server listens. A Unix socket connects at once or not at all.
 int connect_to_server(const std::filesystem::path& socket_file) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -178,7 +178,7 @@ Proxy::Proxy(std::filesystem::path server_socket)
 
 Proxy::~Proxy() {
   {
-    const std::scoped_lock lock{mutex_};
+    const detail::Lock lock{mutex_};
     ended_ = true;
   }
   wake_.wake();
@@ -191,13 +191,13 @@ std::string Proxy::url() const {
 }
 
 void Proxy::delay(milliseconds each_way) {
-  const std::scoped_lock lock{mutex_};
+  const detail::Lock lock{mutex_};
   delay_ = each_way;
 }
 
 void Proxy::cut() {
   {
-    const std::scoped_lock lock{mutex_};
+    const detail::Lock lock{mutex_};
     for (Link& link : links_) link.cut();
   }
   wake_.wake();
@@ -205,7 +205,7 @@ void Proxy::cut() {
 
 void Proxy::forget_connections() {
   {
-    const std::scoped_lock lock{mutex_};
+    const detail::Lock lock{mutex_};
     for (Link& link : links_) link.swallow();
   }
   wake_.wake();
@@ -213,7 +213,7 @@ void Proxy::forget_connections() {
 
 void Proxy::partition(bool on) {
   {
-    const std::scoped_lock lock{mutex_};
+    const detail::Lock lock{mutex_};
     is_partitioned_ = on;
     for (Link& link : links_) on ? link.swallow() : link.end_swallowing();
   }
@@ -225,24 +225,24 @@ void Proxy::cut_at(Statement statement, Side side) { set({statement, {Action::Wh
 void Proxy::forget_at(Statement statement, Side side) { set({statement, {Action::What::forget, side}}); }
 
 void Proxy::set(Trap trap) {
-  const std::scoped_lock lock{mutex_};
+  const detail::Lock lock{mutex_};
   trap_ = trap;
 }
 
 int Proxy::hits() const {
-  const std::scoped_lock lock{mutex_};
+  const detail::Lock lock{mutex_};
   return hits_;
 }
 
 void Proxy::heal() {
   delay(milliseconds{0});
   partition(false);
-  const std::scoped_lock lock{mutex_};
+  const detail::Lock lock{mutex_};
   trap_.reset();
 }
 
 void Proxy::run() {
-  std::unique_lock lock{mutex_};
+  detail::Lock lock{mutex_};
   while (!ended_) {
     std::vector<pollfd> fds{{wake_.fd(), POLLIN, 0}, {listener_, POLLIN, 0}};
     std::optional<Clock::time_point> due;
@@ -281,7 +281,7 @@ void Proxy::serve(Link& link) {
   if (link.is_swallowed) return;
   link.client.send_due();
   link.server.send_due();
-  // Whoever is left gets what was on its way to it, and is closed then.
+  // The end that is left gets the data that was on its way to it, and is closed then.
   if (!link.server.is_open() && !link.client.has_waiting()) link.client.close();
   if (!link.client.is_open() && !link.server.has_waiting()) link.server.close();
 }

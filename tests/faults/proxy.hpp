@@ -11,15 +11,16 @@
 #include <filesystem>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
+#include <dogged/detail/mutex.hpp>
+
 #include "messages.hpp"
-#include "wake_fd.hpp"
+#include "runtime/wake_fd.hpp"
 
 namespace dogged::faults {
 
@@ -68,26 +69,26 @@ class Proxy {
   };
 
   void run();
-  void accept_one();
-  void serve(Link& link);
-  void from_client(Link& link);
-  void from_server(Link& link);
+  void accept_one() DOGGED_REQUIRES(mutex_);
+  void serve(Link& link) DOGGED_REQUIRES(mutex_);
+  void from_client(Link& link) DOGGED_REQUIRES(mutex_);
+  void from_server(Link& link) DOGGED_REQUIRES(mutex_);
   void set(Trap trap);
   static void spring(Link& link, const Action& action);
-  [[nodiscard]] std::optional<Action> spring_trap(std::string_view text);
+  [[nodiscard]] std::optional<Action> spring_trap(std::string_view text) DOGGED_REQUIRES(mutex_);
 
   const std::filesystem::path server_socket_;
   int listener_;
   int port_ = 0;
   runtime::WakeFd wake_;
 
-  mutable std::mutex mutex_;  // guards what follows; the thread lets go of it only to wait
-  bool ended_ = false;
-  std::chrono::milliseconds delay_{0};
-  bool is_partitioned_ = false;
-  std::optional<Trap> trap_;
-  int hits_ = 0;
-  std::list<Link> links_;
+  mutable detail::Mutex mutex_;  // the thread lets go of it only to wait
+  bool ended_ DOGGED_GUARDED_BY(mutex_) = false;
+  std::chrono::milliseconds delay_ DOGGED_GUARDED_BY(mutex_){0};
+  bool is_partitioned_ DOGGED_GUARDED_BY(mutex_) = false;
+  std::optional<Trap> trap_ DOGGED_GUARDED_BY(mutex_);
+  int hits_ DOGGED_GUARDED_BY(mutex_) = 0;
+  std::list<Link> links_ DOGGED_GUARDED_BY(mutex_);
 
   std::thread thread_;  // after all that it uses
 };

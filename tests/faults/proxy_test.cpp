@@ -22,10 +22,10 @@ void run(db::Connection& connection, const std::string& sql) { connection.run({s
 /// A table of its own, and how many rows a scenario left in it.
 class Table {
  public:
-  Table() { database_.run("create table task_attempts (n int)"); }
-  ~Table() { database_.run("drop table task_attempts"); }
-  [[nodiscard]] std::string rows() { return database_.value("select count(*) as value from task_attempts"); }
-  static constexpr const char* insert = "insert into task_attempts values (1)";
+  Table() { database_.run("create table public.task_attempts (n int)"); }
+  ~Table() { database_.run("drop table public.task_attempts"); }
+  [[nodiscard]] std::string rows() { return database_.value("select count(*) as value from public.task_attempts"); }
+  static constexpr const char* insert = "insert into public.task_attempts values (1)";
 
  private:
   Database database_{Stage::server().url()};

@@ -28,7 +28,7 @@ struct RunSettings {
   /// well.
   milliseconds late_limit{10'000};
   bool verbose = false;
-  std::filesystem::path directory;  ///< for everything that the run writes; empty, and everybody may look into it
+  std::filesystem::path directory;  ///< for everything that the run writes; empty, and readable by all
 };
 
 struct RunResult {

@@ -23,10 +23,10 @@ using test::eventually;
 namespace {
 
 /// For scenarios in which no worker dies: on a loaded machine a second and a half may pass without a heartbeat.
-const WorkerOptions long_lease{{"--lease", "30s"}, {"--heartbeat", "1s"}};
+const CommandOptions long_lease{{"--lease", "30s"}, {"--heartbeat", "1s"}};
 
-WorkerOptions with_long_lease(const WorkerOptions::value_type& option) {
-  WorkerOptions options = long_lease;
+CommandOptions with_long_lease(const CommandOptions::value_type& option) {
+  CommandOptions options = long_lease;
   options.insert(option);
   return options;
 }
@@ -470,7 +470,7 @@ TEST_CASE("a worker that begins anew while the server is away waits for it, and 
   const auto has_logged = [&](const char* part) {
     return eventually([&] { return !line_with(worker.log_of_process(), part).empty(); });
   };
-  REQUIRE(has_logged("it restarts"));  // when the other task has had its grace
+  REQUIRE(has_logged("it ends"));  // when the other task has had its grace
   REQUIRE(eventually([&] { return stage.history_of(task).starts_with("1 timed_out true"); }));
   Stage::server().stop(SIGQUIT);
   REQUIRE(has_logged("starting anew"));

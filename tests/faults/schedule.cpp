@@ -28,7 +28,7 @@ constexpr std::array<std::string_view, 17> fault_names{"kill_worker",
                                                        "cut_commit_before",
                                                        "cut_commit_after"};
 
-/// After a fault of the server everybody has to come back before the next one is worth something.
+/// After a fault of the server all processes have to come back before the next fault tests anything.
 constexpr milliseconds between_faults_of_server{4000};
 
 milliseconds length_of(Fault fault, milliseconds lease, Random& random) {
@@ -56,7 +56,7 @@ std::string seconds(milliseconds time) {
   return std::to_string(time.count() / 1000) + "." + text + " s";
 }
 
-/// When whoever a fault meets is free again.
+/// When the process that a fault meets is free again.
 class Timetable {
  public:
   explicit Timetable(int workers) : worker_free_(static_cast<std::size_t>(workers)) {}

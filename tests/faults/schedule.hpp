@@ -45,7 +45,7 @@ enum class Fault {
 struct Event {
   milliseconds at{0};  ///< after the start of the run
   Fault fault = Fault::kill_worker;
-  int worker = 0;         ///< whom it meets, from 0; 0 where it meets all
+  int worker = 0;         ///< the worker that the fault meets, from 0; 0 if it meets all
   milliseconds lasts{0};  ///< how long the state that it makes holds; the server is away so long
 
   friend bool operator==(const Event&, const Event&) = default;

@@ -7,8 +7,8 @@
 #include <pwd.h>
 #include <unistd.h>
 
-#include "cli/pg_binaries.hpp"
 #include "db/connection.hpp"
+#include "private_server/pg_binaries.hpp"
 
 namespace dogged::faults {
 namespace {
@@ -19,10 +19,10 @@ using namespace std::chrono_literals;
 /// Generous: recovery after an immediate shutdown on a loaded machine.
 constexpr auto longest_start = 60s;
 
-std::optional<cli::User> user_for_server() {
+std::optional<private_server::User> user_for_server() {
   if (::geteuid() != 0) return std::nullopt;
   for (const char* name : {"postgres", "nobody"}) {
-    if (const passwd* entry = ::getpwnam(name)) return cli::User{name, entry->pw_uid, entry->pw_gid};
+    if (const passwd* entry = ::getpwnam(name)) return private_server::User{name, entry->pw_uid, entry->pw_gid};
   }
   throw Error("PostgreSQL refuses to run as root, and there is neither a user postgres nor nobody");
 }
@@ -30,15 +30,16 @@ std::optional<cli::User> user_for_server() {
 }  // namespace
 
 Server::Server(const fs::path& directory)
-    : binaries_(cli::find_pg_binaries(std::nullopt).directory),
+    : binaries_(private_server::find_pg_binaries(std::nullopt).directory),
       directory_(directory / "postgres"),
       user_(user_for_server()) {
   fs::create_directory(directory_);
   if (user_ && ::chown(directory_.c_str(), user_->uid, user_->gid) != 0) throw Error("chown " + directory_.string());
-  const cli::CommandResult made = cli::run({.argv = {binaries_ / "initdb", "-D", directory_ / "data", "-U", "dogged",
-                                                     "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"},
-                                            .directory = directory_,
-                                            .user = user_});
+  const private_server::CommandResult made =
+      private_server::run({.argv = {binaries_ / "initdb", "-D", directory_ / "data", "-U", "dogged", "-A", "trust",
+                                    "-E", "UTF8", "--locale=C", "--no-sync"},
+                           .directory = directory_,
+                           .user = user_});
   if (made.exit_status != 0) throw Error("initdb failed: " + made.output);
   start();
 }

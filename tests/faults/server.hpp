@@ -34,7 +34,7 @@ class Server {
 
   std::filesystem::path binaries_;
   std::filesystem::path directory_;
-  std::optional<cli::User> user_;  ///< PostgreSQL refuses to run as root
+  std::optional<private_server::User> user_;  ///< PostgreSQL refuses to run as root
   std::unique_ptr<Process> postmaster_;
 };
 

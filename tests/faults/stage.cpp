@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 /// Of all scenarios; it goes when the program ends in order.
 struct Place {
   Place() {
-    std::string name = "/tmp/dogged-scenarios-XXXXXX";
+    std::string name = fs::temp_directory_path() / "dogged-scenarios-XXXXXX";
     if (::mkdtemp(name.data()) == nullptr) throw Error("cannot make a directory like " + name);
     directory = name;
     fs::permissions(directory, fs::perms{0755});  // PostgreSQL may have to run as another user
@@ -53,12 +53,12 @@ Stage::~Stage() = default;
 
 Server& Stage::server() { return *place().server; }
 
-WorkerSlot& Stage::add_worker(const WorkerOptions& options) {
+WorkerSlot& Stage::add_worker(const CommandOptions& options) {
   const int number = static_cast<int>(workers_.size()) + 1;
   return workers_.emplace_back(server(), WorkerSettings{directory_, database_.settings().schema, number, options});
 }
 
-WorkerSlot& Stage::start_worker(const WorkerOptions& options) {
+WorkerSlot& Stage::start_worker(const CommandOptions& options) {
   WorkerSlot& worker = add_worker(options);
   start_again(worker);
   return worker;

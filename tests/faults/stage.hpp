@@ -29,9 +29,9 @@ class Stage {
   [[nodiscard]] Database& database() { return database_; }
 
   /// Another worker, which has not started. Each has one thread for each of four tasks.
-  WorkerSlot& add_worker(const WorkerOptions& options = {});
+  WorkerSlot& add_worker(const CommandOptions& options = {});
   /// Starts another worker, and waits until it works.
-  WorkerSlot& start_worker(const WorkerOptions& options = {});
+  WorkerSlot& start_worker(const CommandOptions& options = {});
   /// Starts the next process of a worker that has ended, and waits until it works.
   void start_again(WorkerSlot& worker);
 

@@ -44,7 +44,7 @@ struct Rules {
   int max_retries = 0;
   std::string_view retried_code = {};  ///< the only one in auto_retry_for
   bool retry_lost = true;
-  /// The most there can be: faults that hit whoever is near must not dead-letter a task that did nothing.
+  /// The most that there can be: a fault that hits any worker must not dead-letter a task that did nothing.
   int max_losses = 100;
 };
 inline constexpr Rules patient{};

@@ -18,7 +18,7 @@ void WorkerSlot::start() {
   if (process_ && !process_->has_ended()) throw std::logic_error("a slot has one process at a time");
   // A name of its own for each process: the one before may have been killed, and holds its name until its lease ends.
   const std::string name = application_name() + "/" + std::to_string(++started_);
-  WorkerOptions options = settings_.options;
+  CommandOptions options = settings_.options;
   options.insert({{"--database-url", proxy_.url() + "&application_name=" + application_name()},
                   {"--schema", settings_.schema},
                   {"--name", name},

@@ -20,13 +20,13 @@ inline constexpr std::chrono::milliseconds lease{1500};
 inline constexpr std::chrono::milliseconds heartbeat{300};
 
 /// Of fault_worker: `--lease`, and its value.
-using WorkerOptions = std::map<std::string, std::string>;
+using CommandOptions = std::map<std::string, std::string>;
 
 struct WorkerSettings {
   std::filesystem::path directory;  ///< of the run: its logs are there
   std::string schema = "dogged";
-  int number = 0;              ///< of the slot; part of the worker's name
-  WorkerOptions options = {};  ///< beside the usual ones, and in their place
+  int number = 0;               ///< of the slot; part of the worker's name
+  CommandOptions options = {};  ///< beside the usual ones, and in their place
 };
 
 class WorkerSlot {

@@ -17,7 +17,9 @@ void fuzz::check(std::string_view input) {
     elements.push_back(json_string(texts.back()));
     object.add(std::to_string(texts.size()), texts.back());
   }
-  const json members = json::parse(object.add_json("all", json_array(elements)).add_null("none").text());
+  const std::string printed = object.add_json("all", json_array(elements)).add_null("none").text();
+  require(is_printable_line(printed), "what is printed moves no cursor", printed);
+  const json members = json::parse(printed);
   require(members.size() == texts.size() + 2, "each member is there");
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const std::string read = members.at(std::to_string(i + 1));

@@ -21,11 +21,15 @@ void require_same(const NewTask& task, const json& line) {
                 task.args_json);
   const std::string priority = std::to_string(task.options.priority);  // as text: -1 and 2^64 - 1 are equal as json
   fuzz::require(line.value("priority", json(0)).dump() == priority, "the priority is the line's", priority);
-  fuzz::require(line.contains("delay") == task.options.delay.has_value(), "a delay is taken where there is one");
-  fuzz::require(line.contains("run_at") == task.options.run_at.has_value(), "a run_at is taken where there is one");
+  fuzz::require(line.contains("in") == task.options.delay.has_value(), "in is taken where it is there");
+  fuzz::require(line.contains("at") == task.options.run_at.has_value(), "at is taken where it is there");
   fuzz::require(line.contains("expires_in") == task.options.expires_in.has_value(), "expires_in is taken");
   fuzz::require(line.contains("expires_at") == task.options.expires_at.has_value(), "expires_at is taken");
   fuzz::require(json(task.options.tags) == line.value("tags", json::array()), "the tags are the line's");
+  const std::string version = std::to_string(task.args_version);
+  fuzz::require(line.value("args_version", json(1)).dump() == version, "the version of the args is the line's",
+                version);
+  fuzz::require(line.contains("parent") == task.options.parent.has_value(), "parent is taken where it is there");
   if (task.options.expires_in) {
     fuzz::require(*task.options.expires_in == duration_from_text(text("expires_in")), "expires_in is the line's");
   }
@@ -33,10 +37,10 @@ void require_same(const NewTask& task, const json& line) {
     fuzz::require(*task.options.expires_at == cli::time_from_iso8601(text("expires_at")), "expires_at is the line's");
   }
   if (task.options.delay) {
-    fuzz::require(*task.options.delay == duration_from_text(text("delay")), "the delay is the line's");
+    fuzz::require(*task.options.delay == duration_from_text(text("in")), "in is the line's");
   }
   if (task.options.run_at) {
-    fuzz::require(*task.options.run_at == cli::time_from_iso8601(text("run_at")), "run_at is the line's");
+    fuzz::require(*task.options.run_at == cli::time_from_iso8601(text("at")), "at is the line's");
   }
 }
 

@@ -4,7 +4,7 @@
 #include <dogged/detail/names.hpp>
 
 #include "fuzz.hpp"
-#include "queues_text.hpp"
+#include "main/queues_text.hpp"
 
 using dogged::runtime::queues_from_text;
 

@@ -47,8 +47,8 @@ void fuzz::check(std::string_view input) {
   const std::string text{lines.rest()};
 
   const db::ServerMessage parts = db::parse_server_message(text);
-  require_part(text, parts.message);
-  require_part(text, parts.hint);
+  require_part(db::one_line(text), parts.message);
+  require_part(db::one_line(text), parts.hint);
   require(parts.message.find("\nHINT:  ") == std::string::npos, "the hint is not in the message", parts.message);
   require_right_error(text, sqlstate, is_open);
   require(db::connect_error(text).message().starts_with("cannot connect"), "an error says what could not be done");

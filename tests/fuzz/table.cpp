@@ -1,5 +1,6 @@
 // Tables with cells of any content. The first lines of the input are the terminal's width, whether it shows Unicode and
-// how many columns there are; then one line for each column ("1" may be cut), and one line for each cell.
+// how many columns there are; then one line for each column (1 may be cut, 2 may
+// be left out, 3 both), and one line for each cell.
 #include "cli/table.hpp"
 
 #include <algorithm>
@@ -13,11 +14,16 @@ namespace {
 
 using Rows = std::vector<std::vector<Cell>>;
 
+/// As in each table of ours, the first column is never left out, and no cell of it is empty.
 std::vector<Column> read_columns(fuzz::Lines& lines) {
   std::vector<Column> columns;
   for (auto left = lines.number(1, 8); left > 0; --left) {
-    const bool flexible = lines.flag();
-    columns.push_back({"COLUMN " + std::to_string(left), left % 2 == 0 ? Align::left : Align::right, flexible});
+    const auto may = lines.number(0, 3);
+    columns.push_back({.title = "COLUMN " + std::to_string(left),
+                       .align = left % 2 == 0 ? Align::left : Align::right,
+                       .rank = may >= 2 && !columns.empty() ? static_cast<int>(left) : 0,
+                       .least = may % 2 == 1 ? 8U : 0U,
+                       .cut = left % 3 == 0 ? Cut::middle : Cut::end});
   }
   return columns;
 }
@@ -26,18 +32,19 @@ Rows read_rows(fuzz::Lines& lines, std::size_t columns) {
   Rows rows;
   while (!lines.at_end()) {
     rows.emplace_back();
-    for (std::size_t i = 0; i < columns; ++i) rows.back().push_back({lines.text(), Color::red});
+    for (std::size_t i = 0; i < columns; ++i) rows.back().push_back({(i == 0 ? "#" : "") + lines.text(), Color::red});
   }
   return rows;
 }
 
-/// The width that a table cannot go below: columns that may be cut keep 8, the others what they hold.
+/// The width that a table cannot go below: columns that may be cut keep 8, the others that stay what they hold.
 std::size_t least_width(const std::vector<Column>& columns, const Rows& rows, bool unicode) {
   std::size_t width = 0;
   for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (columns[i].rank > 0) continue;
     std::size_t widest = display_width(columns[i].title);
     for (const auto& row : rows) widest = std::max(widest, display_width(harmless(row[i].text, unicode)));
-    width += (i > 0 ? 2 : 0) + (columns[i].flexible ? std::min<std::size_t>(widest, 8) : widest);
+    width += (width > 0 ? 2 : 0) + (columns[i].least > 0 ? std::min<std::size_t>(widest, 8) : widest);
   }
   return width;
 }

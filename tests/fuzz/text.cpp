@@ -26,6 +26,14 @@ void require_fits(const std::string& text, std::size_t width, bool unicode) {
   fuzz::require(display_width(shortened) <= width, "what is shortened fits", shortened);
   fuzz::require(display_width(text) > width || shortened == text, "what fits is not shortened", shortened);
 
+  const std::string without_middle = shorten(text, width, unicode, Cut::middle);
+  fuzz::require(fuzz::is_utf8(without_middle) && display_width(without_middle) <= width, "the middle is cut out", text);
+  if (width >= 2) {  // a wide character has room
+    for (const std::string& line : wrapped(text, width, unicode)) {
+      fuzz::require(fuzz::is_utf8(line) && display_width(line) <= width, "each line that is wrapped fits", line);
+    }
+  }
+
   const std::size_t padded = std::max(width, display_width(text));
   fuzz::require(display_width(pad_right(text, width)) == padded, "what is padded on the right has the width", text);
   fuzz::require(display_width(pad_left(text, width)) == padded, "what is padded on the left has the width", text);

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <stdexcept>
 #include <system_error>
 
@@ -78,7 +79,7 @@ nlohmann::json details_of(const db::Row& attempt) { return nlohmann::json::parse
 
 }  // namespace
 
-TEST_CASE("a success: the attempt says who ran what, when and how long, and no error") {
+TEST_CASE("a success: the attempt names the task and the worker, says when and how long, and has no error") {
   TestDatabase database;
   RunningWorker worker{database, {registered(work, [](Context&, const nlohmann::json&) {}, {.queue = "mail"})}};
   const TaskId id = database.client().enqueue(work, no_args, {.trace_context = "trace-1"});
@@ -330,6 +331,39 @@ TEST_CASE("a number that only SQL can hold is INVALID_ARGS, not a wrong value") 
   const db::Rows rows =
       attempts_of_one(database, registered(work, [](Context&, const nlohmann::json&) {}), R"({"n": 1e400})");
   check_failed_for_good(rows.one(), "INVALID_ARGS");
+}
+
+TEST_CASE("no value of the args stands in what INVALID_ARGS says, not even a number that is too large for a double") {
+  TestDatabase database;
+  const std::string digits(65'000, '4');
+  const db::Rows rows = attempts_of_one(database, registered(deliver, [](Context&, const Delivery&) {}),
+                                        R"({"subject": "x", "targets": [{"host": "a", "port": )" + digits + "}]}");
+  check_failed_for_good(rows.one(), "INVALID_ARGS");
+  CHECK(rows.one().text("error_message").size() < 200);
+  CHECK_FALSE(contains(rows.one().text("error_message"), "444"));
+  CHECK_FALSE(contains(rows.one().text("error_details"), "444"));
+}
+
+TEST_CASE("INVALID_ARGS shows the beginning of a key, however long the key is") {
+  TestDatabase database;
+  const auto counts =
+      registered(Task<std::map<std::string, int>>{"work"}, [](Context&, const std::map<std::string, int>&) {});
+  const db::Rows rows = attempts_of_one(database, counts, "{\"" + std::string(20'000, 'k') + "\": \"x\"}");
+  check_failed_for_good(rows.one(), "INVALID_ARGS");
+  CHECK(contains(rows.one().text("error_message"), "/kkk"));
+  CHECK(rows.one().text("error_message").size() < 500);
+  CHECK(rows.one().text("error_details").size() < 500);
+}
+
+TEST_CASE("INVALID_ARGS names no key below what is redacted") {
+  TestDatabase database;
+  const auto counts =
+      registered(Task<std::map<std::string, std::map<std::string, int>>>{"work"},
+                 [](Context&, const std::map<std::string, std::map<std::string, int>>&) {}, {.redact = {"/cards"}});
+  const db::Rows rows = attempts_of_one(database, counts, R"({"cards": {"4711": "x"}})");
+  check_failed_for_good(rows.one(), "INVALID_ARGS");
+  CHECK(details_of(rows.one()) == nlohmann::json{{"path", "/cards"}});
+  CHECK(contains(rows.one().text("error_message"), "at /cards: type must be number, but is string"));
 }
 
 TEST_CASE("a result that JSON cannot carry is INVALID_RESULT with the JSON pointer, and not retried") {

@@ -172,6 +172,44 @@ TEST_CASE("args are measured as the text that a worker is handed, however little
   CHECK(database.count_tasks() == 2);
 }
 
+TEST_CASE(
+    "args whose numbers would be more than the server can write out are refused by their measure, and not written "
+    "out") {
+  TestDatabase database;
+  const std::string numbers = "to_jsonb(array_fill(1e131071, array[10000]))";  // 160 kB as jsonb, 1.3 GB as text
+  for (const std::string& call :
+       {"dogged.enqueue('big', " + numbers + ")", "dogged.enqueue_many(array['big'], array[" + numbers + "])",
+        "dogged.enqueue_many(array['big', 'small'], array[" + numbers + ", '1'])",
+        "dogged.enqueue('big', jsonb_build_object('a', array['x'], 'b', " + numbers + "))"}) {
+    check_says(refused_in_sql(database, "select " + call), {"task \"big\"", "its args", "1048576"},
+               "settings.max_args_bytes");
+  }
+}
+
+TEST_CASE("args of a few kilobytes are measured as exactly as short ones") {
+  TestDatabase database;
+  const auto numbers = [](int how_many) {  // each with its comma and its space 10 bytes, and the brackets 2, less 2
+    return "to_jsonb(array_fill(12345678, array[" + std::to_string(how_many) + "]))";
+  };
+  database.run("update dogged.settings set max_args_bytes = 10000");
+  check_says(refused_in_sql(database, "select dogged.enqueue('big', " + numbers(1001) + ")"),
+             {"task \"big\"", "10010 bytes", "10000"});
+  database.run("select dogged.enqueue('big', " + numbers(1000) + ")");
+  CHECK(database.count_tasks() == 1);
+}
+
+TEST_CASE("malformed args are refused without a piece of them") {
+  TestDatabase database;
+  for (const std::string args : {R"({"pin": 4711471147114711 4711471147114711})", R"({"pin": 4711471147114711x})",
+                                 R"(["4711471147114711", nul])", "{\"pin\": \"4711471147114711\xff\"}"}) {
+    const InvalidInput error = refused(database, {"secret", args, {}});
+    INFO(error.what());
+    CHECK(contains(error.message(), "task \"secret\""));
+    CHECK_FALSE(contains(error.what(), "4711"));
+    database.run("delete from dogged.tasks");
+  }
+}
+
 TEST_CASE("in SQL args that are null among many are refused, whether the tasks are alike or not") {
   TestDatabase database;
   for (const std::string names : {"array['a']", "array['a', 'b']"}) {
@@ -288,10 +326,7 @@ TEST_CASE("a NUL in a string or a key of typed args is refused, with the JSON po
 TEST_CASE("invalid UTF-8 in typed args is refused, with the task") {
   TestDatabase database;
   Client client = database.client();
-  check_says(error_of<InvalidInput>([&] {
-               client.enqueue(work, {{"name", "caf\xE9"}});
-             }),
-             {"task \"work\"", "UTF-8", "0xE9"});
+  check_says(error_of<InvalidInput>([&] { client.enqueue(work, {{"name", "caf\xE9"}}); }), {"task \"work\"", "UTF-8"});
   CHECK(database.count_tasks() == 0);
 }
 
@@ -351,7 +386,8 @@ TEST_CASE("of each array for enqueue_many in SQL one element is needed for each 
   check_says(refused_arrays("null, '{1,2,3}'"), {"0 names and 3 args"});
   check_says(refused_arrays("'{}', '{1}'"), {"0 names and 1 args"});
   check_says(refused_arrays("'{a}', null"), {"args is null"}, "empty array");
-  for (const std::string other : {"queues", "run_ats", "priorities", "trace_contexts", "expires_ats", "tags"}) {
+  for (const std::string other :
+       {"queues", "run_ats", "priorities", "trace_contexts", "expires_ats", "tags", "parent_ids", "args_versions"}) {
     check_says(refused_arrays("'{a}', '{1,2,3}', " + other + " => '{null,null}'"), {"2 " + other + " and 3 args"});
     check_says(refused_arrays("'{a}', '{1,2,3}', " + other + " => '{}'"), {"0 " + other + " and 3 args"});
   }

@@ -2,8 +2,8 @@
 // races with claims, completions and other cancels.
 #include <future>
 
-#include "claim_params.hpp"
-#include "sql_statements.hpp"
+#include "claim/claim_params.hpp"
+#include "sql/claim.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
 
@@ -68,9 +68,10 @@ class WaitingCancel {
         })) {
     REQUIRE(eventually([&] {
       return database.value(
-                 "select count(*) as value from pg_stat_activity where application_name = $1 and wait_event_type = "
+                 "select count(*) as value from pg_stat_activity where datname = current_database() and "
+                 "application_name = $1 and wait_event_type = "
                  "'Lock'",
-                 db::Params{}.add(database.schema())) == "1";
+                 db::Params{}.add(database.application())) == "1";
     }));
   }
   std::string result() { return result_.get(); }

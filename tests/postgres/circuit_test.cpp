@@ -10,7 +10,7 @@
 #include <dogged/transaction.hpp>
 
 #include "circuit/shared_circuit.hpp"
-#include "circuits.hpp"
+#include "circuits/circuits.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
 
@@ -71,7 +71,7 @@ bool is_known_as(CircuitState state) {
                      [state](const auto& known) { return known.circuit == "payments-api" && known.state == state; });
 }
 
-/// As an operator does who changes one by hand and does not commit.
+/// As an operator does that changes a circuit by hand and does not commit.
 void lock_circuits(db::Connection& connection) {
   REQUIRE_FALSE(connection.run({"lock_circuits", "select from dogged.circuits for update"}).empty());
 }
@@ -106,7 +106,7 @@ TEST_CASE("failures in a row open a circuit, and then its tasks are put off with
   for (const TaskId id : failed) CHECK(database.history_of(id) == "1 failed true");
 }
 
-TEST_CASE("a circuit that one worker has opened is open for the others, who are told") {
+TEST_CASE("a circuit that one worker has opened is open for the others, which are told") {
   TestDatabase database;
   const CircuitBreakerSettings settings{.failure_threshold = 2, .recovery_timeout = 1h};
   RunningWorker second{database, {succeeding(refund, settings)}, {.name = "second", .poll_interval = 1h}};
@@ -211,7 +211,7 @@ TEST_CASE("a probe that fails opens it again") {
   CHECK(database.history_of(id) == "1 failed true");
 }
 
-TEST_CASE("a circuit whose row somebody keeps locked holds up nothing, and is told later what attempts say") {
+TEST_CASE("a circuit whose row another session keeps locked holds up nothing, and is told later what attempts say") {
   TestDatabase database;
   RunningWorker worker{database,
                        {failing({.failure_threshold = 3, .recovery_timeout = 1h}),
@@ -229,7 +229,7 @@ TEST_CASE("a circuit whose row somebody keeps locked holds up nothing, and is to
   CHECK(eventually([&] { return state_of_circuit(database) == "open"; }));
 }
 
-TEST_CASE("an open circuit whose row somebody keeps locked stays open, and its queue goes on") {
+TEST_CASE("an open circuit whose row another session keeps locked stays open, and its queue goes on") {
   TestDatabase database;
   make_circuit(database, "open");
   const CircuitBreakerSettings settings{.recovery_timeout = 1ms, .success_threshold = 1};
@@ -254,7 +254,7 @@ TEST_CASE("an open circuit whose row somebody keeps locked stays open, and its q
   CHECK(eventually([&] { return state_of_circuit(database) == "closed"; }));
 }
 
-TEST_CASE("a worker starts while somebody keeps its circuit locked, if it declares nothing new of it") {
+TEST_CASE("a worker starts while another session keeps its circuit locked, if it declares nothing new of it") {
   TestDatabase database;
   const CircuitBreakerSettings settings{.recovery_timeout = 1h};
   { const RunningWorker first{database, {succeeding(charge, settings)}}; }
@@ -394,7 +394,8 @@ TEST_CASE("a worker that lost its connection goes by what the next server says o
 TEST_CASE("what was known of circuits is forgotten with the connection") {
   TestDatabase database;
   make_circuit(database, "open");
-  const runtime::Definitions definitions = runtime::make_definitions({succeeding(charge, {})});
+  const auto definitions =
+      std::make_shared<const runtime::Definitions>(runtime::make_definitions({succeeding(charge, {})}));
   runtime::Circuits circuits{definitions, [] { return 0.5; }, std::make_shared<spdlog::logger>("test")};
   circuits.refresh(database.connection());
   REQUIRE(circuits.is_open("payments-api"));
@@ -450,14 +451,14 @@ TEST_CASE("the settings of a circuit are those of the worker that started last, 
   CHECK(database.value("select circuit as value from dogged.task_definitions") == "payments-api");
 }
 
-TEST_CASE("a circuit that nobody has declared cannot be changed, and the error says where to look") {
+TEST_CASE("a circuit that no worker has declared cannot be changed, and the error says where to look") {
   TestDatabase database;
   const auto error = error_of<InvalidInput>([&] { circuit::force_open(database.connection(), "nowhere"); });
   CHECK(contains(error.message(), "\"nowhere\""));
   CHECK(contains(error.hint(), "dogged circuits list"));
 }
 
-TEST_CASE("the audit says who opened a circuit by hand, and who closed it") {
+TEST_CASE("the audit names the operators that opened a circuit by hand and closed it") {
   TestDatabase database;
   make_circuit(database, "closed");
   circuit::force_open(database.connection(), "payments-api", "ann@desk");

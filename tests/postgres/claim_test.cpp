@@ -1,6 +1,8 @@
 // Which tasks a claim finds, in which order, and what it does not walk over. The poll interval is ten minutes, and what
 // a worker passes over for good is looked through after a minute: what these tests wait for is found before that, or
 // not in time.
+#include "sql/claim.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -10,8 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "claim_params.hpp"
-#include "sql_statements.hpp"
+#include "claim/claim_params.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
 #include "support/usual_task.hpp"
@@ -87,7 +88,7 @@ class Order {
 
 }  // namespace
 
-TEST_CASE("a claim passes over what somebody has locked, and takes what he has left at the latest by a look at all") {
+TEST_CASE("a claim passes over tasks that another session has locked, and a full scan takes those it has left") {
   TestDatabase database;
   const std::vector<TaskId> ids = database.client().enqueue_many(work, {no_args, no_args, no_args, no_args});
   const std::int64_t worker_id = add_worker(database);
@@ -142,9 +143,9 @@ TEST_CASE("a worker neither sees nor puts off tasks of a queue whose name has th
 
   const auto looked_at = [&](const std::string& queue) {
     const std::vector<std::string> queues{queue}, names{"work"};
-    const std::vector<std::int64_t> none_before{0}, all{std::numeric_limits<std::int64_t>::max()};
-    const db::Rows rows =
-        database.connection().run(sql::look, db::Params{}.add(queues).add(none_before).add(all).add(names).add(queues));
+    const std::vector<std::int64_t> versions{1}, none_before{0}, all{std::numeric_limits<std::int64_t>::max()};
+    const db::Rows rows = database.connection().run(
+        sql::look, db::Params{}.add(queues).add(none_before).add(all).add(names).add(queues).add(versions));
     const db::Row found = rows.one();
     return std::pair{found.boolean("has_ready"), found.maybe_number("due_in_ms").has_value()};
   };
@@ -154,8 +155,10 @@ TEST_CASE("a worker neither sees nor puts off tasks of a queue whose name has th
   database.run("insert into dogged.circuits (name, state) values ('api', 'open')");
   const auto put_off = [&](const std::string& queue) {
     const std::vector<std::string> names{"work"};
-    database.connection().run(sql::put_off_ready,
-                              db::Params{}.add(queue).add(names).add(std::string{"api"}).add(std::int64_t{0}));
+    const std::vector<std::int64_t> versions{1};
+    database.connection().run(
+        sql::put_off_ready,
+        db::Params{}.add(queue).add(names).add(std::string{"api"}).add(std::int64_t{0}).add(versions));
     return database.value("select count(*) as value from dogged.tasks_live where next_retry_at is not null");
   };
   CHECK(put_off(in_own.queue) == "0");
@@ -171,7 +174,7 @@ TEST_CASE("what was locked before all transactions that still run is claimed in 
       eventually([&] { return claimed(database, worker_id, false) == std::set<TaskId>{left}; }));  // others' tests run
 }
 
-TEST_CASE("a task that somebody has locked and left is run while there is more to do than the worker can take") {
+TEST_CASE("a task that another session has locked and left is run while there is more to do than the worker can take") {
   TestDatabase database;
   std::atomic<bool> ran = false;
   const RunningWorker worker{database,
@@ -250,7 +253,8 @@ TEST_CASE("a task is found that is rescued when those after it have long been cl
   RunningWorker worker{database, {does_nothing()}, {.heartbeat = 50ms, .lease = 1s, .poll_interval = 10min}};
   move_watermarks(database);
   database.run("update dogged.workers set lease_until = now() where id = $1::bigint", db::Params{}.add(dead));
-  RunningWorker rescuer{database, {does_nothing()}, {.queues = {{"other", 1}}, .heartbeat = 50ms, .lease = 1s}};
+  RunningWorker rescuer{
+      database, {does_nothing()}, {.queues = {{"other", 1}}, .create_queues = true, .heartbeat = 50ms, .lease = 1s}};
   CHECK(eventually([&] { return database.status_of(lost) == "succeeded"; }));
 }
 
@@ -342,4 +346,14 @@ TEST_CASE("a sum of claims that arrives when the worker has begun another claim 
   CHECK(database.value("select cardinality(task_ids) as value from dogged.claims") == "1");
   CHECK(sum_up(1).size() == 1);
   CHECK(database.value("select cardinality(task_ids) as value from dogged.claims") == "0");
+}
+
+TEST_CASE("a task whose attempts have no next number keeps no other task of its queue waiting") {
+  TestDatabase database;
+  const TaskId spent = database.client().enqueue(work, no_args);
+  database.run("update dogged.tasks_live set attempt = 2147483647");
+  const TaskId next = database.client().enqueue(work, no_args);
+  const RunningWorker worker{database, {registered(work, [](Context&, const nlohmann::json&) {})}};
+  CHECK(eventually([&] { return database.status_of(next) == "succeeded"; }));
+  CHECK(database.status_of(spent) == "pending");
 }

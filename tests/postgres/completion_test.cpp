@@ -1,5 +1,5 @@
 // What a completion answers, the reports that did not count and why, and what is made of it.
-#include "completion.hpp"
+#include "report/completion.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -12,7 +12,8 @@
 
 #include <pqxx/pqxx>
 
-#include "sql_statements.hpp"
+#include "sql/claim.hpp"
+#include "sql/report.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
 #include "support/usual_task.hpp"
@@ -36,7 +37,8 @@ enum class Part { succeeds, fails, waits };
 
 constexpr Task<Part> scripted{"scripted"};
 
-/// Whoever fails or waits does so behind its gate; each takes `time` besides. The failure is retried after `delay`.
+/// Handlers that fail or wait do so behind their gates; each takes `time` besides. The failure is retried after
+/// `delay`.
 detail::RegisteredTask acts(Gate& failing, Gate& waiting, milliseconds delay, milliseconds time = 0ms) {
   return registered(scripted,
                     [&failing, &waiting, time](Context&, Part part) {
@@ -49,7 +51,7 @@ detail::RegisteredTask acts(Gate& failing, Gate& waiting, milliseconds delay, mi
                     {.retry = fixed(delay), .auto_retry_for = {"LISTED"}});
 }
 
-/// Nobody reads or writes the table until it is released.
+/// No other session reads or writes the table until it is released.
 class TableLock {
  public:
   TableLock(const TestDatabase& database, const std::string& table) : connection_{database.settings().url} {
@@ -63,17 +65,19 @@ class TableLock {
   std::optional<pqxx::work> transaction_;
 };
 
-/// The completer's statement that begins with a comment like this waits for a lock.
-bool completer_waits_in(TestDatabase& database, const std::string& comment) {
+/// The completer's statement of this name waits for a lock.
+bool completer_waits_in(TestDatabase& database, const std::string& statement) {
   return database.value(
              "select count(*) = 1 as value from pg_stat_activity "
-             "where application_name = $1 and wait_event_type = 'Lock' and query like '-- ' || $2 || '%'",
-             db::Params{}.add(database.schema() + " completer").add(comment)) == "t";
+             "where application_name = $1 and wait_event_type = 'Lock' and starts_with(query, '/* dogged:' || $2 || ' "
+             "*/')",
+             db::Params{}.add(database.application() + " completer").add(statement)) == "t";
 }
 
 std::string pid_of_completer(TestDatabase& database) {
-  return database.value("select max(pid) as value from pg_stat_activity where application_name = $1",
-                        db::Params{}.add(database.schema() + " completer"));
+  return database.value(
+      "select max(pid) as value from pg_stat_activity where datname = current_database() and application_name = $1",
+      db::Params{}.add(database.application() + " completer"));
 }
 
 Report success(TaskId id) {
@@ -291,7 +295,7 @@ TEST_CASE("of the reports of a worker that holds nothing none counts") {
   CHECK(database.value("select count(*) as value from dogged.tasks_live where status = 'running'") == "2");
 }
 
-TEST_CASE("a report counts again once who had locked its task has ended, and not before") {
+TEST_CASE("a report counts once the transaction that had locked its task has ended, and not before") {
   TestDatabase database;
   const TaskId id = database.client().enqueue(work, no_args);
   const std::int64_t worker_id = add_worker(database);
@@ -311,7 +315,7 @@ TEST_CASE("a report counts again once who had locked its task has ended, and not
   CHECK(database.history_of(id) == "1 succeeded false");
 }
 
-TEST_CASE("a task that somebody had locked while it ran ends as its handler did") {
+TEST_CASE("a task that another session had locked while it ran ends as its handler did") {
   TestDatabase database;
   Gate gate;
   const RunningWorker worker{database, {registered(work, [&](Context&, const auto&) { gate.wait(); })}};
@@ -391,7 +395,7 @@ TEST_CASE("a retry that is ready at once is run at once by the worker that repor
   // While a completion waits for this lock the failure is reported, and the delay before its retry passes.
   TableLock attempts{database, "task_attempts"};
   succeeding.open();
-  REQUIRE(eventually([&] { return completer_waits_in(database, "Ends attempts"); }));
+  REQUIRE(eventually([&] { return completer_waits_in(database, "complete"); }));
   failing.open();
   REQUIRE(eventually([&] { return runtime::SteadyClock::now() - 10ms > failed_at.load(); }));
   attempts.release();
@@ -430,7 +434,7 @@ TEST_CASE("a retry that is ready at once wakes workers that sleep") {
   // While a completion waits for this lock the failure is reported, and the delay before its retry passes.
   TableLock attempts{database, "task_attempts"};
   client.enqueue(scripted, Part::succeeds);
-  REQUIRE(eventually([&] { return completer_waits_in(database, "Ends attempts"); }));
+  REQUIRE(eventually([&] { return completer_waits_in(database, "complete"); }));
   failing.open();
   client.enqueue_many(scripted, {Part::waits, Part::waits});
   REQUIRE(eventually([&] { return waiting.arrived() == 2; }));  // on the threads that have reported
@@ -491,7 +495,7 @@ TEST_CASE("a report that is sent again because the connection broke ends its tas
   // While a completion waits for this lock, both failures are reported, and go into the next batch.
   TableLock attempts{database, "task_attempts"};
   client.enqueue(scripted, Part::succeeds);
-  REQUIRE(eventually([&] { return completer_waits_in(database, "Ends attempts"); }));
+  REQUIRE(eventually([&] { return completer_waits_in(database, "complete"); }));
   failing.open();
   client.enqueue_many(scripted, {Part::waits, Part::waits, Part::waits});
   REQUIRE(eventually([&] { return waiting.arrived() == 3; }));  // on the threads that have reported
@@ -501,7 +505,7 @@ TEST_CASE("a report that is sent again because the connection broke ends its tas
   // Neither counts. Why is asked for, and not answered.
   TableLock workers{database, "workers"};
   attempts.release();
-  REQUIRE(eventually([&] { return completer_waits_in(database, "Why reports"); }));
+  REQUIRE(eventually([&] { return completer_waits_in(database, "who_holds"); }));
   const std::string before = pid_of_completer(database);
   REQUIRE(test::terminate_connection(database, "completer") == 1);
   REQUIRE(eventually([&] { return pid_of_completer(database) != before; }));

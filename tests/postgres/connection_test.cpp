@@ -2,21 +2,30 @@
 #include <chrono>
 #include <csignal>
 #include <future>
+#include <memory>
 #include <optional>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <spdlog/sinks/null_sink.h>
 
-#include "session.hpp"
+#include "runtime/session.hpp"
+#include "runtime/wake_fd.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
-#include "wake_fd.hpp"
+#include "support/usual_task.hpp"
 
 using namespace dogged;
 using namespace std::chrono_literals;
+using test::contains;
+using test::error_of;
 using test::eventually;
+using test::no_args;
+using test::registered;
 using test::TestDatabase;
+using test::work;
 
 TEST_CASE("the server ends a transaction whose client has vanished, and its locks with it") {
   TestDatabase database;
@@ -166,4 +175,59 @@ TEST_CASE("a session gives up a statement that has waited for its patience, and 
     CHECK(session.abort_if_busy_for(10min, later) == later + 1s);
     CHECK_THROWS_AS(given_up.get(), ConnectionError);
   });
+}
+
+namespace {
+
+constexpr Task<nlohmann::json> breaks{"breaks"};
+
+/// As if the role or the database had set it.
+db::Settings with_option(db::Settings settings, const std::string& name, const std::string& value) {
+  settings.url += "%20-c" + name + "%3D" + value;  // settings_of ends in its options
+  return settings;
+}
+
+}  // namespace
+
+TEST_CASE("a worker's work means the same whatever its role or its database has set") {
+  TestDatabase database;
+  db::Settings settings = database.settings_of("worker");
+  settings = with_option(settings, "array_nulls", "off");
+  settings = with_option(settings, "standard_conforming_strings", "off");
+  settings = with_option(settings, "datestyle", "German");
+  settings = with_option(settings, "extra_float_digits", "-15");
+  const TaskId lost = database.client().enqueue(work, no_args);
+  database.claim_all_for(test::add_worker(database, "-1 second"));
+  const TaskId fails = database.client().enqueue({.name = "breaks"});
+  const auto definitions = runtime::make_definitions({registered(work, [](Context&, const nlohmann::json&) {}),
+                                                      registered(breaks,
+                                                                 [](Context&, const nlohmann::json&) {
+                                                                   throw TaskError{"BROKEN", "it did not work"};
+                                                                 },
+                                                                 {.timeout = 1h, .circuit = "payments"})});
+  const runtime::WakeFd stop;
+  runtime::Worker worker{{.database = settings, .name = "w"},
+                         definitions,
+                         std::make_shared<spdlog::logger>("quiet", std::make_shared<spdlog::sinks::null_sink_mt>()),
+                         stop};
+  std::thread running{[&] { (void)worker.run(); }};
+  CHECK(eventually([&] { return database.history_of(lost) == "1 lost true, 2 succeeded false"; }));
+  CHECK(eventually([&] { return database.status_of(fails) == "failed"; }));
+  stop.wake();
+  running.join();
+}
+
+TEST_CASE("tasks of one call that have options and tasks that have none are told apart where array_nulls is off") {
+  TestDatabase database;
+  database.run("select dogged.create_queue('other')");
+  const db::Settings producer = with_option(database.settings_of("producer"), "array_nulls", "off");
+  Client client{producer.url, {.schema = producer.schema}};
+  const EnqueueOptions all{.queue = "other", .delay = 1h, .trace_context = "t", .expires_in = 2h, .tags = {"x"}};
+  (void)client.enqueue_many({{.name = "a.b", .options = all}, {.name = "a.b"}});
+  CHECK(database.value("select string_agg(concat_ws(' ', queue, deferred, trace_context, expires_at - run_at, "
+                       "tags::text), ', ' order by id) as value from dogged.tasks") ==
+        "other t t 01:00:00 {x}, default f");
+  db::Connection connection{producer};
+  const std::string sql = "select dogged.enqueue_many('{a.b}', array['{}'::jsonb], tags => array['{x,NULL}'])";
+  CHECK(contains(error_of<InvalidInput>([&] { connection.run({sql, sql}); }).message(), "one of its tags is null"));
 }

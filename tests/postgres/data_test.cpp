@@ -5,6 +5,9 @@
 #include <latch>
 
 #include "migrate/migrate.hpp"
+#include "sql/doctor.hpp"
+#include "sql/migrate.hpp"
+#include "sql/retention.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
 
@@ -203,4 +206,37 @@ TEST_CASE("a long query on the default partition puts making partitions off, wit
   CHECK(make_partitions(database.connection()) == days);
   CHECK(missing_days(database, "task_attempts") == "0");
   CHECK(database.value("select count(*) as value from dogged." + todays_partition(database, "task_attempts")) == "1");
+}
+
+TEST_CASE("rows of days that are older than all that is kept make no partitions") {
+  TestDatabase database;
+  const auto partitions = [&] { return database.value("select count(*) as value from dogged.partitions"); };
+  const std::string before = partitions();
+  database.run(
+      "insert into dogged.task_attempts (task_id, attempt, name, queue, outcome, worker_id, claimed_at, started_at, "
+      "finished_at, will_retry) select n, 1, 'work', 'default', 'failed', 1, at, at, at, false "
+      "from generate_series(1, 20) as n cross join lateral (select timestamptz '2004-01-01 12:00:00+00' + n * interval "
+      "'1 day' as at) old");
+  CHECK(database.value("select dogged.make_partitions() as value") == "0");
+  CHECK(partitions() == before);
+}
+
+TEST_CASE("the session that keeps others from making partitions, or from migrating, is named") {
+  TestDatabase database;
+  db::Connection holder{database.settings()};
+  const auto named = [&] {
+    const db::Rows rows = database.connection().run(sql::doctor_holders);
+    return rows.empty() ? "" : std::string{rows.one().text("name")} + " " + std::string{rows.one().text("pid")};
+  };
+  CHECK(named().empty());
+  holder.transaction([&] {
+    const std::string pid{holder.run({"pid", "select pg_backend_pid() as pid"}).one().text("pid")};
+    holder.run(sql::make_partitions);
+    CHECK(named() == "partitions " + pid);
+  });
+  holder.transaction([&] {
+    holder.run(sql::lock_migrations);
+    CHECK(contains(named(), "migrations "));
+  });
+  CHECK(named().empty());
 }

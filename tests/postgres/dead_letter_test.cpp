@@ -2,9 +2,10 @@
 #include <atomic>
 #include <future>
 
-#include "claim_params.hpp"
-#include "completion.hpp"
-#include "sql_statements.hpp"
+#include "claim/claim_params.hpp"
+#include "report/completion.hpp"
+#include "sql/claim.hpp"
+#include "sql/report.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
 
@@ -42,7 +43,7 @@ bool report(TestDatabase& database, std::int64_t worker_id, TaskId id, int attem
     report.error_message = "order 17 is \"late\"";
     report.error_details_json = R"({"status": 503})";
   }
-  const db::Params params = runtime::completion_params(worker_id, {report}, runtime::SteadyClock::now());
+  const db::Params params = runtime::completion_params(worker_id, std::span{&report, 1}, runtime::SteadyClock::now());
   return database.connection().run(sql::complete, params).empty();
 }
 
@@ -172,7 +173,7 @@ TEST_CASE("a replay rolls back with its transaction") {
   CHECK(database.value("select count(*) as value from dogged.audit") == "0");
 }
 
-TEST_CASE("of two who replay the same dead letters at once one passes over what the other has locked") {
+TEST_CASE("of two operators that replay the same dead letters at once one passes over what the other has locked") {
   TestDatabase database;
   const std::int64_t worker = add_worker(database);
   const std::vector<TaskId> ids{dead_letter(database, worker), dead_letter(database, worker)};
@@ -198,7 +199,8 @@ TEST_CASE("dogged.replay waits for another one under way, and then finds no dead
     });
     db::Connection observer{database.settings()};
     const std::string waits =
-        "select count(*) as n from pg_stat_activity where application_name = $1 and wait_event_type = 'Lock'";
+        "select count(*) as n from pg_stat_activity where datname = current_database() and application_name = $1 and "
+        "wait_event_type = 'Lock'";
     REQUIRE(eventually([&] {
       return observer.run({"waits", waits}, db::Params{}.add(database.settings().application_name)).one().number("n") ==
              1;
@@ -259,6 +261,13 @@ TEST_CASE("new args replace the old ones, which the audit keeps, and such that a
   CHECK_THROWS_AS(
       database.run("select dogged.replay($1::bigint, args => to_jsonb(repeat('x', 100)))", db::Params{}.add(id)),
       InvalidInput);
+  const std::string huge = "to_jsonb(array_fill(1e131071, array[10000]))";  // more text than the server can write
+  CHECK(results(database.connection(), "replay_many($1::bigint[], args => array[" + huge + "])", {id}) ==
+        "args_too_large");
+  CHECK(contains(error_of<InvalidInput>([&] {
+                   database.run("select dogged.replay($1::bigint, args => " + huge + ")", db::Params{}.add(id));
+                 }).message(),
+                 "the limit is 100"));
   CHECK(database.status_of(id) == "failed");
   CHECK(results(database.connection(), "replay_many($1::bigint[], args => array['{\"n\": 2}'::jsonb])", {id}) ==
         "replayed");
@@ -287,7 +296,7 @@ TEST_CASE("a replay wakes a worker that sleeps") {
   CHECK(eventually([&] { return database.status_of(id) == "succeeded"; }));
 }
 
-TEST_CASE("who replayed or purged stands in the audit, one row for each task") {
+TEST_CASE("the audit names the operator that replayed or purged, one row for each task") {
   TestDatabase database;
   const std::int64_t worker = add_worker(database);
   const std::vector<TaskId> ids{dead_letter(database, worker), dead_letter(database, worker)};

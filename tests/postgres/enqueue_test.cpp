@@ -16,7 +16,8 @@
 #include <dogged/detail/sql_call.hpp>
 #include <dogged/retry_metrics.hpp>
 
-#include "sql_statements.hpp"
+#include "sql/client.hpp"
+#include "sql/retention.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
 
@@ -110,6 +111,8 @@ TEST_CASE("in SQL each task has its own of what differs, whichever array it is")
   differ("trace_contexts => '{null,trace}'", "trace_context = 'trace'");
   differ("expires_ats => array[null, now() + interval '1 hour']", "expires_at is not null");
   differ("tags => array[null, '{eu}']", "tags = '{eu}'");
+  differ("parent_ids => '{null,7}'", "parent_id = 7");
+  differ("args_versions => '{null,2}'", "args_version = 2");
 }
 
 TEST_CASE("the client sends one value for what all tasks share, and all values where one differs") {
@@ -388,7 +391,8 @@ namespace {
 struct LoggedClient {
   explicit LoggedClient(TestDatabase& database, RetryPolicy retry = ClientOptions{}.retry,
                         spdlog::level::level_enum level = spdlog::level::info, const std::string& url_end = "")
-      : client{database.settings().url + url_end,
+      : is_declared{declared(database)},
+        client{database.settings().url + url_end,
                {.schema = database.schema(), .retry = retry, .log = make_log(level)}} {}
 
   [[nodiscard]] std::vector<std::string> log() const { return lines->last_formatted(); }
@@ -398,6 +402,13 @@ struct LoggedClient {
     return log;
   }
 
+  /// So that no line warns of an undeclared task.
+  static bool declared(TestDatabase& database) {
+    test::declare(database, {does_nothing()});
+    return true;
+  }
+
+  bool is_declared;
   std::shared_ptr<spdlog::sinks::ringbuffer_sink_mt> lines = [] {
     auto sink = std::make_shared<spdlog::sinks::ringbuffer_sink_mt>(100);
     sink->set_pattern("%l %v");
@@ -409,7 +420,8 @@ struct LoggedClient {
 /// The client's application name is its own; its backend is the one that last enqueued in this schema. Returns when
 /// `how_many` backends have ended.
 void end_client_backends(TestDatabase& database, int how_many) {
-  REQUIRE(database.value("select count(pg_terminate_backend(pid, 10000)) as value from pg_stat_activity where "
+  REQUIRE(database.value("select count(pg_terminate_backend(pid, 10000)) as value from pg_stat_activity where datname "
+                         "= current_database() and "
                          "application_name = 'dogged client' and query like '%' || $1 || '%'",
                          db::Params{}.add(database.schema() + ".enqueue")) == std::to_string(how_many));
 }
@@ -447,10 +459,10 @@ namespace {
 
 /// When the statement of a client that waits for a lock began; empty: none does.
 std::string waiting_since(db::Connection& observer) {
-  static constexpr db::Statement statement{
-      "waiting_since",
-      "select coalesce(max(query_start)::text, '') as value from pg_stat_activity "
-      "where wait_event_type = 'Lock' and application_name = 'dogged client' and query like '%dogged.enqueue%'"};
+  static constexpr db::Statement statement{"waiting_since",
+                                           "select coalesce(max(query_start)::text, '') as value from pg_stat_activity "
+                                           "where datname = current_database() and wait_event_type = 'Lock' and "
+                                           "application_name = 'dogged client' and query like '%dogged.enqueue%'"};
   return std::string{observer.run(statement).one().text("value")};
 }
 
@@ -626,6 +638,10 @@ TEST_CASE("an older try of a call that arrives late enqueues nothing") {
                                                        .add_null()
                                                        .add_null()
                                                        .add_null()
+                                                       .add_null()
+                                                       .add_null()
+                                                       .add_null()
+                                                       .add_null()
                                                        .add(producer)
                                                        .add(number));
   };
@@ -641,7 +657,7 @@ TEST_CASE("an older try of a call that arrives late enqueues nothing") {
 
 TEST_CASE("a call's ids are told as they are, whether or not others were given ids in between") {
   TestDatabase database;
-  database.run("alter sequence dogged.tasks_id_seq increment 2");  // as if each second one went to somebody else
+  database.run("alter sequence dogged.tasks_id_seq increment 2");  // as if another session took each second one
   Client client = database.client();
   CHECK(client.enqueue(work, no_args) == 1);
   const std::vector<nlohmann::json> three(3, no_args);

@@ -173,7 +173,7 @@ TEST_CASE("a task whose time is over while it waits for a thread expires, and sp
   CHECK(database.history_of(late).empty());
 }
 
-TEST_CASE("tasks that wait expire in queues that nobody serves as well, for their first run or a retry") {
+TEST_CASE("tasks that wait expire in queues that no worker serves as well, for their first run or a retry") {
   TestDatabase database;
   database.run("select dogged.create_queue('lonely')");
   database.script(

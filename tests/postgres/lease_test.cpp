@@ -1,5 +1,6 @@
-// Leases: who holds a task, for how long, and what becomes of it when its worker is dead or taken for dead.
-#include "lease.hpp"
+// Leases: which worker holds a task, for how long, and what becomes of the task when its worker is dead or taken for
+// dead.
+#include "lease/lease.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -9,12 +10,15 @@
 #include <spdlog/sinks/null_sink.h>
 #include <spdlog/sinks/ringbuffer_sink.h>
 
-#include "executor.hpp"
-#include "sql_statements.hpp"
+#include "run/executor.hpp"
+#include "sql/lease.hpp"
+#include "sql/registration.hpp"
+#include "sql/upkeep.hpp"
 #include "support/catch.hpp"
+#include "support/counting_listener.hpp"
+#include "support/start_upkeep.hpp"
 #include "support/test_database.hpp"
 #include "support/usual_task.hpp"
-#include "upkeep.hpp"
 
 using namespace dogged;
 using namespace std::chrono_literals;
@@ -50,9 +54,11 @@ std::string ended_leases(TestDatabase& database) {
 bool upkeep_looks_again(TestDatabase& database) {
   const auto last_look = [&] {
     return database.value(
-        "select coalesce(max(query_start)::text, '') as value from pg_stat_activity where application_name = $1 and "
-        "state = 'idle' and (query like '-- What there is to do%' or query like '-- Which of this program%')",
-        db::Params{}.add(database.schema() + " upkeep"));
+        "select coalesce(max(query_start)::text, '') as value from pg_stat_activity where datname = current_database() "
+        "and application_name = $1 and "
+        "state = 'idle' and (query like '/* dogged:upkeep_due */%' or query like '/* dogged:differing_definitions "
+        "*/%')",
+        db::Params{}.add(database.application() + " upkeep"));
   };
   return eventually([&, before = last_look()] { return last_look() > before; });
 }
@@ -167,7 +173,7 @@ TEST_CASE("a lost task whose cancellation was requested does not run again") {
   CHECK(database.history_of(id) == "1 lost false");
 }
 
-TEST_CASE("tasks that nobody here knows are rescued as well") {
+TEST_CASE("tasks that this worker does not know are rescued as well") {
   TestDatabase database;
   database.client().enqueue(NewTask{"unknown", "{}", {}});
   (void)make_dead_worker(database);
@@ -228,16 +234,15 @@ TEST_CASE("a worker that has not had the server for a while ends no leases befor
   TestDatabase database;
   const std::int64_t id = add_worker(database);
   (void)add_worker(database, "0");
-  const runtime::Definitions none;
   const auto log = std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::null_sink_mt>());
-  runtime::Lease lease{id, 1h, std::chrono::steady_clock::now() - 40min};
-  runtime::Upkeep upkeep{
-      runtime::Session{database.settings(), "upkeep", log}, {.heartbeat = 1s}, lease, none, [] {}, log};
+  const auto lease = std::make_shared<runtime::Lease>(id, 1h, std::chrono::steady_clock::now() - 40min);
+  const auto upkeep = test::start_upkeep(database, {.heartbeat = 1s}, lease, log);
   REQUIRE(upkeep_looks_again(database));
   REQUIRE(upkeep_looks_again(database));
   REQUIRE(upkeep_looks_again(database));
   CHECK(ended_leases(database) == "0");
-  (void)lease.note_renewed(std::chrono::steady_clock::now());  // after a gap; but nobody has renewed since
+  (void)lease->note_renewed(std::chrono::steady_clock::now(),
+                            std::chrono::steady_clock::now());  // after a gap; no renewal since
   CHECK(eventually([&] { return ended_leases(database) == "1"; }));
 }
 
@@ -245,13 +250,12 @@ TEST_CASE("a worker that had not had the server for a while lets the others rene
   TestDatabase database;
   const std::int64_t id = add_worker(database);
   const std::int64_t other = add_worker(database, "0");
-  const runtime::Definitions none;
   const auto lines = std::make_shared<spdlog::sinks::ringbuffer_sink_mt>(10);
   const auto log = std::make_shared<spdlog::logger>("test", lines);
-  runtime::Lease lease{id, 1h, std::chrono::steady_clock::now() - 40min};
-  (void)lease.note_renewed(std::chrono::steady_clock::now());  // a moment ago, but after a long gap
-  runtime::Upkeep upkeep{
-      runtime::Session{database.settings(), "upkeep", log}, {.heartbeat = 1s}, lease, none, [] {}, log};
+  const auto lease = std::make_shared<runtime::Lease>(id, 1h, std::chrono::steady_clock::now() - 40min);
+  (void)lease->note_renewed(std::chrono::steady_clock::now(),
+                            std::chrono::steady_clock::now());  // a moment ago, but after a long gap
+  const auto upkeep = test::start_upkeep(database, {.heartbeat = 1s}, lease, log);
   REQUIRE(eventually([&] {
     const auto logged = lines->last_formatted();
     return std::any_of(logged.begin(), logged.end(),
@@ -259,7 +263,7 @@ TEST_CASE("a worker that had not had the server for a while lets the others rene
   }));
   database.run("update dogged.workers set lease_until = clock_timestamp() + interval '1 hour' where id = $1::bigint",
                db::Params{}.add(other));
-  (void)lease.note_renewed(std::chrono::steady_clock::now());
+  (void)lease->note_renewed(std::chrono::steady_clock::now(), std::chrono::steady_clock::now());
   REQUIRE(upkeep_looks_again(database));
   CHECK(ended_leases(database) == "0");
 }
@@ -324,9 +328,10 @@ TEST_CASE("nothing is claimed under a lease that was ended") {
   const TaskId id = database.client().enqueue(work, no_args);
   REQUIRE(eventually([&] {  // it has tried since, or knows already that its lease was ended, and goes on under another
     return database.value(
-               "select count(*) as value from pg_stat_activity where application_name = $1 and query_start > "
-               "(select enqueued_at from dogged.tasks) and query like '-- Takes up to%'",
-               db::Params{}.add(database.schema() + " claimer")) == "1" ||
+               "select count(*) as value from pg_stat_activity where datname = current_database() and application_name "
+               "= $1 and query_start > "
+               "(select enqueued_at from dogged.tasks) and query like '/* dogged:claim */%'",
+               db::Params{}.add(database.application() + " claimer")) == "1" ||
            database.status_of(id) == "succeeded";
   }));
   CHECK(database.value("select count(*) as value from dogged.tasks where worker_id = $1::bigint",
@@ -399,13 +404,13 @@ TEST_CASE("a worker that cannot renew its lease in time stops its handlers witho
     REQUIRE(eventually([&] { return reason == StopReason::lease_lost; }));
     CHECK(database.history_of(id) == "");  // it writes nothing while its lease is in doubt
   });
-  // Nobody had ended the lease: what was cut short is written under it, and costs no retry and no loss.
+  // No worker had ended the lease: what was cut short is written under it, and costs no retry and no loss.
   REQUIRE(eventually([&] { return database.status_of(id) == "succeeded"; }));
   CHECK(database.history_of(id) == "1 interrupted true, 2 succeeded false");
   CHECK(database.value("select count(distinct worker_id) as value from dogged.task_attempts") == "2");
 }
 
-TEST_CASE("the row of a worker that holds tasks cannot be deleted, or nobody would rescue them") {
+TEST_CASE("the row of a worker that holds tasks cannot be deleted, or no worker would rescue them") {
   TestDatabase database;
   const TaskId id = database.client().enqueue(work, no_args);
   const std::int64_t dead = make_dead_worker(database);
@@ -436,16 +441,14 @@ TEST_CASE("a declaration that a worker cannot read does not keep it from rescuin
 TEST_CASE("no handler begins once the time of the lease is over by the worker's own clock") {
   const auto tally = std::make_shared<runtime::Tally>();
   const auto definitions = std::make_shared<const runtime::Definitions>(runtime::make_definitions({does_nothing()}));
-  std::atomic<int> reports{0};
+  test::CountingListener listener;
   const auto run_under = [&](std::chrono::steady_clock::time_point asked_at) {
     runtime::Executor executor{{.queue = "default", .concurrency = 1},
                                {.log = spdlog::default_logger(),
                                 .lease = std::make_shared<runtime::Lease>(1, 30s, asked_at),
                                 .definitions = definitions,
                                 .tally = tally,
-                                .on_report = [&](const runtime::Report&) { ++reports; },
-                                .on_deadline = [](std::chrono::steady_clock::time_point) {},
-                                .on_expired = [] {}}};
+                                .listener = listener}};
     std::vector<runtime::ClaimedTask> tasks(1);
     tasks[0].id = 1;
     tasks[0].attempt = 1;
@@ -457,12 +460,12 @@ TEST_CASE("no handler begins once the time of the lease is over by the worker's 
   };
   const auto now = std::chrono::steady_clock::now();
   CHECK(run_under(now - 31s) == 1);
-  CHECK(reports == 0);
+  CHECK(listener.reports == 0);
   CHECK(run_under(now) == 0);
-  CHECK(reports == 1);
+  CHECK(listener.reports == 1);
 }
 
-TEST_CASE("what finished while the lease was in doubt counts if nobody has ended it") {
+TEST_CASE("what finished while the lease was in doubt counts if no worker has ended the lease") {
   TestDatabase database;
   std::atomic<bool> stopped{false};
   const auto handler = registered(work, [&](Context& context, const nlohmann::json&) {

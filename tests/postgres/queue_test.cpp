@@ -156,7 +156,7 @@ TEST_CASE("a plain UPDATE is heard as well") {
   CHECK(eventually([&] { return database.status_of(id) == "succeeded"; }));
 }
 
-TEST_CASE("a sleeping worker finds that a queue goes on when the poll interval is over, if nobody told it") {
+TEST_CASE("a sleeping worker finds that a queue goes on when the poll interval is over, if it was not told") {
   TestDatabase database;
   RunningWorker worker{database, two_queues(), {.poll_interval = 20ms}};
   database.run("select dogged.pause_queue('mail')");
@@ -381,7 +381,8 @@ TEST_CASE("a call for many tasks does not pass its queue's limit by what another
     many = std::async(std::launch::async, [&] { client.enqueue_many(mail, std::vector<nlohmann::json>(50, no_args)); });
     CHECK(eventually([&] {
       return database.value(
-                 "select count(*) as value from pg_stat_activity where wait_event_type = 'Lock' and "
+                 "select count(*) as value from pg_stat_activity where datname = current_database() and "
+                 "wait_event_type = 'Lock' and "
                  "application_name = 'dogged client' and query like '%dogged.enqueue_many%'") == "1";
     }));
     // Counts, since 60 and the 50 ids that were given out and one more would be too many.

@@ -1,4 +1,5 @@
 // What a worker says of attempts once they are on record: the process's retry metrics, and its log.
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -52,6 +53,11 @@ std::shared_ptr<spdlog::sinks::ringbuffer_sink_mt> make_sink() {
   return sink;
 }
 
+std::string without_line_end(std::string line) {
+  while (!line.empty() && line.back() == '\n') line.pop_back();
+  return line;
+}
+
 /// A worker whose log is read when it has ended: then all that it has written is counted and logged.
 class LoggedWorker {
  public:
@@ -67,12 +73,16 @@ class LoggedWorker {
   std::vector<std::string> stop() {
     stop_.wake();
     if (thread_.joinable()) thread_.join();
-    std::vector<std::string> lines;
-    for (std::string line : sink_->last_formatted()) {
-      while (!line.empty() && line.back() == '\n') line.pop_back();
-      if (contains(line, "event=")) lines.push_back(std::move(line));
+    std::vector<std::string> task_lines;
+    for (std::string& line : lines()) {
+      if (contains(line, "event=")) task_lines.push_back(std::move(line));
     }
-    return lines;
+    return task_lines;
+  }
+  [[nodiscard]] std::vector<std::string> lines() const {
+    std::vector<std::string> all;
+    for (const std::string& line : sink_->last_formatted()) all.push_back(without_line_end(line));
+    return all;
   }
 
  private:
@@ -200,4 +210,67 @@ TEST_CASE("an attempt that was lost with its worker is counted by the one that r
   CHECK(counted.failures("WORKER_LOST") == 1);
   CHECK(counted.retries("1") == 0);
   CHECK(counted.successes() == 0);
+}
+
+TEST_CASE("a name that another worker has chosen forges no line of the log, and moves no cursor") {
+  TestDatabase database;
+  // As in a table that has no such checks yet.
+  database.run("alter table dogged.workers drop constraint workers_name_check, drop constraint workers_host_check");
+  const std::int64_t other = test::add_worker(database, "0");
+  const std::string forged = "x) ok\n2026-01-01 error all is lost\r\x1b[2J\x1b]0;owned\x07\u009b31m\u202ekcab";
+  database.run("update dogged.workers set name = $1, host = $1 where id = $2::bigint",
+               db::Params{}.add(forged).add(other));
+  LoggedWorker worker{database, spdlog::level::debug};
+  const auto says_so = [&](const std::string& line) { return contains(line, "has not renewed its lease"); };
+  const auto lines_of_it = [&] {
+    std::vector<std::string> found = worker.lines();
+    std::erase_if(found, [&](const std::string& line) { return !says_so(line); });
+    return found;
+  };
+  REQUIRE(eventually([&] { return !lines_of_it().empty(); }));
+  const std::string line = lines_of_it().front();
+  INFO(line);
+  CHECK(contains(line, R"(x) ok\n2026-01-01 error all is lost\r\u001b[2J\u001b]0;owned\u0007\u009b31m\u202ekcab)"));
+  for (const std::string& each : worker.lines()) {
+    for (const char* forging : {"\n", "\r", "\x1b", "\x07", "\u009b", "\u202e"}) CHECK_FALSE(contains(each, forging));
+  }
+}
+
+TEST_CASE("what a handler logs is one line, under the name of its task") {
+  TestDatabase database;
+  const auto sink = make_sink();
+  sink->set_pattern("[%n] %v");
+  runtime::WakeFd stop;
+  constexpr Task<nlohmann::json> talks{"talks"};
+  runtime::Worker worker{{.database = database.settings_of("worker"), .name = "talker"},
+                         runtime::make_definitions({registered(talks,
+                                                               [](Context& context, const nlohmann::json& args) {
+                                                                 context.log().info("{}", args.get<std::string>());
+                                                               })}),
+                         std::make_shared<spdlog::logger>("logged", sink),
+                         stop};
+  std::thread thread{[&] { worker.run(); }};
+  const TaskId id = database.client().enqueue(talks, "one\ntwo");
+  const bool has_ended = has_status(database, id, "succeeded");
+  stop.wake();
+  thread.join();
+  REQUIRE(has_ended);
+  const auto lines = sink->last_formatted();
+  CHECK(std::find(lines.begin(), lines.end(), "[task " + std::to_string(id) + " talks attempt 1] one\\ntwo\n") !=
+        lines.end());
+}
+
+TEST_CASE("the table of workers takes no name, host or version that forges a line") {
+  TestDatabase database;
+  const std::int64_t id = test::add_worker(database);
+  for (const std::string column : {"name", "host", "version"}) {
+    for (const std::string text : {"a\nb", "a\x1b[2J", "a\u009b", "a\u202eb", "a\u2066b", "a\u2028b", "a\x7f"}) {
+      INFO(column << " " << text);
+      CHECK_THROWS_AS(database.run("update dogged.workers set " + column + " = $1 where id = $2::bigint",
+                                   db::Params{}.add(text).add(id)),
+                      InvalidInput);
+    }
+    database.run("update dogged.workers set " + column + " = 'Größe 1: ok' where id = $1::bigint",
+                 db::Params{}.add(id));
+  }
 }

@@ -3,8 +3,8 @@
 // woken, or not in time.
 #include <future>
 
-#include "claim_params.hpp"
-#include "sql_statements.hpp"
+#include "claim/claim_params.hpp"
+#include "sql/claim.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
 
@@ -191,15 +191,16 @@ TEST_CASE("a reschedule waits for the claim that is under way, and then finds th
     });
     REQUIRE(eventually([&] {
       return database.value(
-                 "select count(*) as value from pg_stat_activity where application_name = $1 and wait_event_type = "
+                 "select count(*) as value from pg_stat_activity where datname = current_database() and "
+                 "application_name = $1 and wait_event_type = "
                  "'Lock'",
-                 db::Params{}.add(database.schema())) == "1";
+                 db::Params{}.add(database.application())) == "1";
     }));
   });
   CHECK(result.get() == "running");
 }
 
-TEST_CASE("a reschedule is recorded with who did it and what it replaced, and undone with its transaction") {
+TEST_CASE("a reschedule is recorded with its operator and what it replaced, and undone with its transaction") {
   TestDatabase database;
   const TaskId id = enqueue(database, "now() + interval '1 hour'");
   const std::string before = row_of(database, id);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sql_statements.hpp"
+#include "sql/client.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
 
@@ -50,7 +50,8 @@ bool has_status(TestDatabase& database, TaskId id, const std::string& status) {
 /// Ends the server's side of all connections of this schema's clients.
 void end_client_backends(TestDatabase& database) {
   database.run(
-      "select pg_terminate_backend(pid, 10000) from pg_stat_activity where application_name = 'dogged client' and "
+      "select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = current_database() and "
+      "application_name = 'dogged client' and "
       "query "
       "like '%' || $1 || '.%'",
       db::Params{}.add(database.schema()));
@@ -171,7 +172,7 @@ TEST_CASE("a wait holds up neither other calls of its client nor other waits") {
   for (auto& wait : waits) CHECK(wait.get().has_succeeded());
 }
 
-TEST_CASE("who waits is notified when the task ends, and where nobody waits nobody is") {
+TEST_CASE("a client that waits is notified when the task ends, and no client is if none waits") {
   TestDatabase database;
   db::Connection listener{database.settings()};
   listener.listen("ended");
@@ -248,6 +249,19 @@ TEST_CASE("a result that is too long ends its task, and says by how much and wha
   CHECK(too_long.error_message ==
         "the result has 1001 bytes as JSON; the limit is 1000 (max_result_bytes in the table settings)");
   CHECK(too_long.result_json.empty());
+}
+
+TEST_CASE("a result is measured as the text that its readers are handed, however short its numbers were") {
+  TestDatabase database;
+  database.run("update dogged.settings set max_result_bytes = 1000");
+  constexpr Task<int, std::vector<double>> large{"large"};
+  RunningWorker worker{database, {registered(large, [](Context&, const int& how_many) {
+                         return std::vector<double>(static_cast<std::size_t>(how_many), 1e308);
+                       })}};
+  Client client = database.client();
+  CHECK(client.wait(large, client.enqueue(large, 3), 20s).has_succeeded());
+  CHECK(database.value("select octet_length(result::text) <= 1000 as value from dogged.tasks") == "t");
+  CHECK(client.wait(client.enqueue(large, 4), 20s).error_code == "INVALID_RESULT");
 }
 
 TEST_CASE("a client cancels what is pending, asks what runs to stop, and says where there was nothing to do") {

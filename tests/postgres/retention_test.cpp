@@ -1,4 +1,4 @@
-// What retention promises: old days go whole, dead letters keep their attempts, and nobody waits for it.
+// What retention promises: old days are dropped whole, dead letters keep their attempts, and no session waits for it.
 #include "retention/retention.hpp"
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 #include <spdlog/sinks/ringbuffer_sink.h>
 
 #include "support/catch.hpp"
+#include "support/start_upkeep.hpp"
 #include "support/test_database.hpp"
-#include "upkeep.hpp"
 
 using namespace dogged;
 using namespace std::chrono_literals;
@@ -382,7 +382,7 @@ TEST_CASE("a queue with fewer days than all is refused, with what to do instead"
   CHECK(contains(refused(R"({"keep_done_days": 3651})").message(), "a whole number from 1 to 3650"));
   CHECK_NOTHROW(set_queue(database, "default", R"({"keep_done_days": 7, "keep_failed_days": 3650})"));
   database.run("update dogged.settings set keep_done_days = 8, keep_attempts_days = 8");
-  CHECK_NOTHROW(set_queue(database, "default", R"({"concurrency": 2})"));  // of no use now, and in nobody's way
+  CHECK_NOTHROW(set_queue(database, "default", R"({"concurrency": 2})"));  // of no use now, and harmless
 }
 
 TEST_CASE("what was written late into the default partition is kept or dropped as what came in time") {
@@ -415,16 +415,10 @@ TEST_CASE("a worker's upkeep drops old days by itself") {
   make_day(database, long_ago);
   const TaskId succeeded = add_task(database, "succeeded", long_ago);
   const TaskId dead = add_task(database, "failed", long_ago);
-  const runtime::Definitions none;
   const auto log = std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::null_sink_mt>());
   const std::int64_t id = add_worker(database);
-  const runtime::Lease lease{id, 10s, std::chrono::steady_clock::now()};
-  runtime::Upkeep upkeep{runtime::Session{database.settings(), "upkeep", log},
-                         {.heartbeat = 50ms, .lets_others_renew = false, .first_chores = 0ms},
-                         lease,
-                         none,
-                         [] {},
-                         log};
+  const auto lease = std::make_shared<runtime::Lease>(id, 10s, std::chrono::steady_clock::now());
+  const auto upkeep = test::start_upkeep(database, {.heartbeat = 50ms, .first_chores = 0ms}, lease, log);
   CHECK(eventually([&] { return old_days(database, "task_attempts") == "0"; }));
   CHECK(database.status_of(succeeded) == "none");
   CHECK(has_attempt(database, dead));
@@ -442,19 +436,14 @@ TEST_CASE("a worker's upkeep tries again soon to thin what it found in use, with
   const auto lines = std::make_shared<spdlog::sinks::ringbuffer_sink_mt>(100);
   const auto log = std::make_shared<spdlog::logger>("test", lines);
   log->set_level(spdlog::level::debug);
-  const runtime::Definitions none;
   const std::int64_t id = add_worker(database);
-  const runtime::Lease lease{id, 10s, std::chrono::steady_clock::now()};
-  std::optional<runtime::Upkeep> upkeep;
+  const auto lease = std::make_shared<runtime::Lease>(id, 10s, std::chrono::steady_clock::now());
+  std::unique_ptr<runtime::Upkeep> upkeep;
   db::Connection reader{database.settings()};
   reader.transaction([&] {
     const std::string text = "select count(*) from dogged." + kept;
     reader.run({"read", text.c_str()});
-    upkeep.emplace(
-        runtime::Session{database.settings(), "upkeep", log},
-        runtime::Upkeep::Settings{
-            .heartbeat = 50ms, .lets_others_renew = false, .first_chores = 0ms, .chores_again = 50ms},
-        lease, none, [] {}, log);
+    upkeep = test::start_upkeep(database, {.heartbeat = 50ms, .first_chores = 0ms, .chores_again = 50ms}, lease, log);
     REQUIRE(eventually([&] {
       const auto logged = lines->last_formatted();
       return std::any_of(logged.begin(), logged.end(),

@@ -1,4 +1,4 @@
-// Who may do what (schema/rights.sql): each role works with its rights alone, and what it has no right to is refused.
+// What each role may do (schema/rights.sql): it works with its rights alone, and everything else is refused.
 // That workers need no more than their role is what every test with a worker shows: RunningWorker has that role.
 #include <chrono>
 #include <memory>
@@ -11,10 +11,10 @@
 #include <dogged/client.hpp>
 
 #include "migrate/migrate.hpp"
-#include "sql_statements.hpp"
+#include "runtime/worker.hpp"
+#include "sql/client.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
-#include "worker.hpp"
 
 using namespace dogged;
 using namespace std::chrono_literals;
@@ -42,13 +42,13 @@ const std::vector<std::string> all_roles{"producer", "worker", "viewer", "operat
 
 db::Rows run(db::Connection& connection, const std::string& sql) { return connection.run({sql, sql}); }
 
-/// What stands in the only column `value` of the only row, for someone who has this role.
+/// The only column `value` of the only row, as this role sees it.
 std::string value_as(TestDatabase& database, const std::string& role, const std::string& sql) {
   db::Connection connection{database.settings_of(role)};
   return run(connection, sql).one().maybe_text("value").value_or("null");
 }
 
-/// The SQLSTATE with which a statement is refused to someone who has this role, and "" where it is not.
+/// The SQLSTATE with which a statement is refused to this role; "" if it is not.
 std::string refusal_of(TestDatabase& database, const std::string& role, const std::string& sql) {
   db::Connection connection{database.settings_of(role)};
   try {
@@ -124,6 +124,10 @@ TEST_CASE("a producer asks what became of a call whose answer was lost, and its 
                                             .add_null()
                                             .add_null()
                                             .add_null()
+                                            .add_null()
+                                            .add_null()
+                                            .add_null()
+                                            .add_null()
                                             .add(producer)
                                             .add(7));
   };
@@ -143,6 +147,17 @@ TEST_CASE("a producer is told what is wrong with its task") {
   const auto error =
       error_of<InvalidInput>([&] { (void)client.enqueue({.name = "a.b", .options = {.queue = "nowhere"}}); });
   CHECK(contains(error.message(), "the queue \"nowhere\" does not exist"));
+}
+
+TEST_CASE("an error names queues only to roles that may read them") {
+  TestDatabase database;
+  database.run("select dogged.create_queue('mergers')");
+  const auto hint_to = [&](const std::string& role) {
+    db::Connection connection{database.settings_of(role)};
+    return error_of<InvalidInput>([&] { run(connection, "select dogged.enqueue('a.b', queue => 'nowhere')"); }).hint();
+  };
+  CHECK_FALSE(contains(hint_to("producer"), "mergers"));
+  CHECK(contains(hint_to("worker"), "There are: default, mergers."));
 }
 
 TEST_CASE("a worker whose login has another role is told which one it lacks") {
@@ -235,6 +250,37 @@ TEST_CASE("the workers of these tests have the rights of the worker role, and no
   CHECK(refusal_of(database, "worker", sql) == denied);
 }
 
+TEST_CASE("a worker's login puts no task into a queue past enqueue, and changes nothing that a producer has said") {
+  TestDatabase database;
+  const std::string sql = GENERATE(
+      as<std::string>{}, "insert into dogged.tasks (queue, name, args) values ('default', 'a.b', '{}')",
+      "insert into dogged.tasks (id, status, queue, name, args) values (1, 'running', 'default', 'a.b', '{}')",
+      "insert into dogged.tasks_live (queue, name, args) values ('default', 'a.b', '{}')",
+      "update dogged.tasks_live set id = 1", "update dogged.tasks_live set args = '{}'",
+      "update dogged.tasks_live set queue = 'x'", "update dogged.tasks_live set name = 'x'",
+      "update dogged.tasks_live set tags = '{x}'", "update dogged.tasks_live set expires_at = now()",
+      "update dogged.tasks_live set cancel_requested_at = now()", "update dogged.tasks_failed set args = '{}'");
+  CHECK(refusal_of(database, "worker", sql) == denied);
+}
+
+TEST_CASE("a login without a role keeps no other from making partitions, importing and migrating") {
+  TestDatabase database;
+  db::Connection stranger{database.settings()};
+  for (const std::string name : {"migrate", "partitions", "import_dead_letters"}) {
+    run(stranger, "select pg_advisory_lock(hashtextextended('" + database.schema() + "." + name + "', 0))");
+  }
+  database.run("set lock_timeout = '2s'");
+  database.run("update dogged.settings set partition_days_ahead = partition_days_ahead + 1");
+  CHECK(database.value("select dogged.make_partitions() as value") == "3");
+  CHECK_NOTHROW(database.run("select dogged.import_dead_letters('{}')"));
+  CHECK_NOTHROW(migrate::apply(database.connection()));
+  for (const std::string& role : all_roles) {
+    CHECK(refusal_of(database, role, "select from dogged.locks for update") == denied);
+    CHECK(refusal_of(database, role,
+                     "do $$ begin lock dogged.schema_migrations in share update exclusive mode; end $$") == denied);
+  }
+}
+
 TEST_CASE("a worker makes partitions, which then belong to the schema's owner") {
   TestDatabase database;
   database.run("update dogged.settings set partition_days_ahead = partition_days_ahead + 1");
@@ -284,7 +330,7 @@ TEST_CASE("an operator changes tasks by functions alone") {
   CHECK(refusal_of(database, "operator", sql) == denied);
 }
 
-TEST_CASE("nobody with a role changes or deletes attempts, or what was recorded in the audit") {
+TEST_CASE("no role changes or deletes attempts, or what was recorded in the audit") {
   TestDatabase database;
   const std::string role = GENERATE(from_range(all_roles));
   for (const std::string table : {"task_attempts", "task_attempts_default", "audit"}) {
@@ -340,7 +386,9 @@ TEST_CASE("making the roles again changes nothing, and keeps their prefix") {
 }
 
 TEST_CASE("with another prefix the former roles lose their rights, and without any it is the schema's name") {
-  TestDatabase database;
+  TestDatabase database{TestDatabase::Migrated::no};
+  migrate::apply(database.connection());
+  (void)migrate::make_roles(database.connection(), "dogged_test");
   const OwnRoles own{database, database.schema()};
   (void)migrate::make_roles(database.connection(), database.schema());
   CHECK(database.value("select count(*) as value from pg_roles where not rolcanlogin and rolname like '" +
@@ -364,7 +412,7 @@ TEST_CASE("a prefix that makes no role names is refused, with the rule") {
   CHECK(contains(error.message(), "is not 1 to 54 of a-z 0-9 _"));
 }
 
-TEST_CASE("an owner who may not make roles is told what an administrator has to run, and then needs nobody") {
+TEST_CASE("an owner that may not make roles is told what an administrator has to run, and needs no more help then") {
   TestDatabase database{TestDatabase::Migrated::no};
   const std::string owner = database.schema() + "_owner";
   const OwnRoles own{database, database.schema()};
@@ -398,7 +446,7 @@ const std::string of_schema = "(select relnamespace from pg_class where oid = 'd
 
 }  // namespace
 
-TEST_CASE("whoever adds a table, a view or a function has decided in schema/rights.sql who may use it") {
+TEST_CASE("every table, view and function has a row in schema/rights.sql that says which roles may use it") {
   TestDatabase database;
   CHECK(database.value(
             "select coalesce(string_agg(c.relname, ', '), '') as value from pg_class c where c.relnamespace = " +
@@ -440,7 +488,7 @@ TEST_CASE("every function pins its search_path, or was bound to what it names wh
 
 TEST_CASE("what a caller puts in front of PostgreSQL's own functions is not run with the owner's rights") {
   TestDatabase database;
-  const std::string trap = database.schema() + "_trap";
+  const std::string trap = database.name() + "_trap";
   database.script("create schema " + trap + "; grant usage on schema " + trap +
                   " to public; set search_path = " + trap + R"(;
     create function sprung() returns void language plpgsql as 'begin raise exception ''sprung as %'', current_user; end';

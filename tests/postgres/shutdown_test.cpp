@@ -101,8 +101,10 @@ TEST_CASE("a worker that waits for its handlers to finish hears of their cancell
   REQUIRE(eventually([&] { return started == 1; }));
   auto stopped = std::async(std::launch::async, [&] { return worker.stop(); });
   REQUIRE(eventually([&] {  // it claims no more
-    return database.value("select count(*) as value from pg_stat_activity where application_name = $1",
-                          db::Params{}.add(database.schema() + " claimer")) == "0";
+    return database.value(
+               "select count(*) as value from pg_stat_activity where datname = current_database() and application_name "
+               "= $1",
+               db::Params{}.add(database.application() + " claimer")) == "0";
   }));
   database.run("select dogged.cancel($1::bigint)", db::Params{}.add(id));
   CHECK(stopped.get().interrupted == 0);
@@ -233,7 +235,7 @@ TEST_CASE("a failure within the grace period is a failure, not an interruption")
   CHECK(database.history_of(id) == "1 failed false");
 }
 
-TEST_CASE("a table that somebody keeps locked does not hold up a shutdown") {
+TEST_CASE("a table that another session keeps locked does not hold up a shutdown") {
   TestDatabase database;
   RunningWorker worker{
       database, {registered(work, [](Context&, const nlohmann::json&) {}, {})}, {.poll_interval = 10min}};
@@ -246,9 +248,10 @@ TEST_CASE("a table that somebody keeps locked does not hold up a shutdown") {
     other.run({"ring", "select pg_notify('dogged.wake', '')"});
     REQUIRE(eventually([&] {
       return database.value(
-                 "select count(*) > 0 as value from pg_stat_activity where wait_event_type = 'Lock' and "
+                 "select count(*) > 0 as value from pg_stat_activity where datname = current_database() and "
+                 "wait_event_type = 'Lock' and "
                  "application_name = $1",
-                 db::Params{}.add(database.schema() + " claimer")) == "t";
+                 db::Params{}.add(database.application() + " claimer")) == "t";
     }));
     worker.stop();  // returns while the table is locked
   });

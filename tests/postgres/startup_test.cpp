@@ -1,7 +1,15 @@
 // What a worker or a producer says that cannot start: the thing, and what to do about it; and what a program declares.
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <memory>
 #include <stdexcept>
 
+#include <spdlog/sinks/ringbuffer_sink.h>
+
+#include "db/conninfo.hpp"
 #include "db/errors.hpp"
+#include "runtime/session.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
 
@@ -24,6 +32,41 @@ detail::RegisteredTask does_nothing(const Key& key) {
 
 ConnectionError refusal_of(const std::string& url) {
   return error_of<ConnectionError>([&] { (void)Client{url}; });
+}
+
+/// Each has the password t0psecret-w0rd in it, and names no server that there is.
+std::vector<std::string> wrong_urls() {
+  std::ifstream file{DOGGED_SOURCE_DIR "/tests/support/wrong_urls.txt"};
+  std::vector<std::string> urls;
+  for (std::string line; std::getline(file, line);) urls.push_back(line);
+  if (urls.size() < 20) throw std::logic_error("there are no wrong URLs");
+  return urls;
+}
+
+/// No piece of the password, also where an error shows its ends or its beginning alone.
+bool shows_password(std::string_view text) { return contains(text, "t0psecret") || contains(text, "w0rd"); }
+
+struct Ended {
+  int status = 0;
+  std::string said;
+};
+
+/// The worker program, with nothing of the surroundings that names a database.
+Ended run_worker_program(const std::string& arguments) {
+  const std::string command = "env -u DATABASE_URL -u PGHOST " DOGGED_LOAD_WORKER " " + arguments + " 2>&1";
+  std::array<char, 4096> part{};
+  Ended ended;
+  std::FILE* output = ::popen(command.c_str(), "r");
+  if (output == nullptr) throw std::logic_error("no process could be started");
+  while (std::fgets(part.data(), part.size(), output) != nullptr) ended.said += part.data();
+  ended.status = WEXITSTATUS(::pclose(output));
+  return ended;
+}
+
+std::string in_shell_quotes(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string{"'\\''"} : std::string{c};
+  return quoted + "'";
 }
 
 }  // namespace
@@ -118,12 +161,93 @@ TEST_CASE("a role that does not exist is a ConnectionError that says how to make
   CHECK(contains(error.hint(), "createuser"));
 }
 
-TEST_CASE("what is no database URL is a ConnectionError that shows what one looks like") {
-  for (const std::string url : {"mysql//nonsense", "postgresql://host:notaport/db", "host", "hostt=here"}) {
-    const auto error = refusal_of(url);
+TEST_CASE("what is no database URL is InvalidInput that shows what one looks like") {
+  for (const std::string url : {"mysql//nonsense", "postgresql://host:notaport/db", "host", "hostt=here",
+                                "postgresql://h/x?sslmode=perhaps", "host=127.0.0.1 port=1 connect_timeout=soon"}) {
+    const auto error = error_of<InvalidInput>([&] { (void)Client{url}; });
     INFO(error.what());
     CHECK(contains(error.hint(), "postgresql://user:password@host:5432/database"));
   }
+}
+
+TEST_CASE("an option whose value libpq does not take is named") {
+  const auto message_for = [](const std::string& url) {
+    return error_of<InvalidInput>([&] { (void)Client{url}; }).message();
+  };
+  CHECK(contains(message_for("host=h port=five"), "port"));
+  CHECK(contains(message_for("host=h sslmode=perhaps"), "sslmode"));
+  CHECK(contains(message_for("host=127.0.0.1 port=1 connect_timeout=soon"), "connect_timeout"));
+}
+
+TEST_CASE("no error of a client shows the password of a database URL, however wrong") {
+  for (const std::string& url : wrong_urls()) {
+    const auto error = error_of<Error>([&] { (void)Client{url}; });
+    INFO(error.what());
+    CHECK_FALSE(shows_password(error.what()));
+  }
+}
+
+TEST_CASE("neither a worker's error nor its log shows the password of a database URL, however wrong") {
+  for (const std::string& url : wrong_urls()) {
+    runtime::WorkerSettings settings;
+    settings.database.url = url;
+    settings.name = "test worker";
+    const auto lines = std::make_shared<spdlog::sinks::ringbuffer_sink_mt>(100);
+    const auto log = std::make_shared<spdlog::logger>("test", lines);
+    const runtime::WakeFd stop;
+    const auto error = error_of<Error>([&] {
+      (void)runtime::Worker{settings, runtime::make_definitions({does_nothing(work)}), log, stop};
+    });
+    INFO(error.what());
+    CHECK_FALSE(shows_password(error.what()));
+
+    runtime::Session session{settings.database, "claimer", log};
+    session.recover_from(error, {});
+    REQUIRE(lines->last_formatted().size() == 1);
+    CHECK_FALSE(shows_password(lines->last_formatted().front()));
+  }
+}
+
+TEST_CASE("a worker program says nothing of a password in its database URL, wherever the URL stands") {
+  for (const std::string& url : wrong_urls()) {
+    for (const std::string& option : {std::string{"--database-url="}, std::string{"--database-ur="}}) {
+      const Ended ended = run_worker_program(option + in_shell_quotes(url));
+      INFO(ended.said);
+      CHECK((ended.status == 2 || ended.status == 3));
+      CHECK_FALSE(shows_password(ended.said));
+    }
+  }
+  CHECK(run_worker_program("--database-url=mysql://u:t0psecret-w0rd@h/x").status == 2);
+}
+
+TEST_CASE("a statement that can never succeed against the schema is a mistake of dogged, and no refusal is") {
+  const auto refused = [](const std::string& sqlstate) {
+    return db::is_defect(DatabaseError{"claim: no", "", sqlstate});
+  };
+  for (const char* sqlstate : {"42703", "42883", "42P01", "42601", "42804", "3F000"}) {
+    INFO(sqlstate);
+    CHECK(refused(sqlstate));
+  }
+  for (const char* sqlstate :
+       {"", "40001", "40P01", "42501", "55P03", "57014", "57P01", "25006", "53300", "53100", "58030"}) {
+    INFO(sqlstate);
+    CHECK_FALSE(refused(sqlstate));
+  }
+  CHECK(db::is_defect(std::logic_error{"a broken invariant"}));
+  CHECK_FALSE(db::is_defect(std::bad_alloc{}));
+  CHECK_FALSE(db::is_defect(ConnectionError{"refused", "", ""}));
+}
+
+TEST_CASE("a worker program that meets a mistake of dogged ends with code 70, and its last line says so") {
+  TestDatabase database;
+  database.script("alter table dogged.workers rename column clock_ahead_ms to gone");
+  const Ended ended =
+      run_worker_program("--heartbeat 100ms --lease 10s --schema " + in_shell_quotes(database.schema()) +
+                         " --database-url " + in_shell_quotes(database.settings().url));
+  INFO(ended.said);
+  CHECK(ended.status == 70);
+  CHECK(contains(ended.said, "the worker ends, because its lease met a mistake that no retry mends"));
+  CHECK(contains(ended.said, "please report the line"));
 }
 
 TEST_CASE("the server's reasons to refuse a connection have a remedy each") {

@@ -72,7 +72,7 @@ TEST_CASE("a task's tags stand in its row, from C++, from SQL and in a transacti
   CHECK(count_tagged(database, "redacted_tasks") == "7");
 }
 
-TEST_CASE("tags that nobody could name later are refused, and the error says which and why") {
+TEST_CASE("tags that could not be named later are refused, and the error says which and why") {
   TestDatabase database;
   Client client = database.client();
   const auto refused = [&](std::vector<std::string> tags) {
@@ -171,4 +171,15 @@ TEST_CASE("a dead letter's tags are kept by a replay, and by export and import")
   CHECK(count_tagged(database, "dead_letters") == "1");
   database.run("select dogged.replay(id) from dogged.dead_letters");
   CHECK(count_tagged(database, "tasks_live") == "1");
+}
+
+TEST_CASE("tags that are far too many, or far too long, are refused by their number or length, whatever is in them") {
+  TestDatabase database;
+  const auto refusal = [&](const std::string& tags) {
+    return error_of<InvalidInput>([&] { database.run("select dogged.enqueue('a.b', tags => " + tags + ")"); })
+        .message();
+  };
+  CHECK(contains(refusal("array_fill(text '!', array[2000000])"), "it has 2000000 tags; no more than 256 fit"));
+  CHECK(contains(refusal("array['!', repeat('a', 1000000)]"), "bytes; the limit is 512"));
+  CHECK_NOTHROW(database.run("select dogged.enqueue('a.b', tags => array_fill(text 'a', array[256]))"));
 }

@@ -77,6 +77,9 @@ class HeldAttempt final : public Context {
   [[nodiscard]] int retry_count() const noexcept override { return 0; }
   [[nodiscard]] std::string_view task_name() const noexcept override { return work.name(); }
   [[nodiscard]] std::string_view queue() const noexcept override { return "default"; }
+  [[nodiscard]] std::string_view args_json() const noexcept override { return "{}"; }
+  [[nodiscard]] Clock::time_point now() const noexcept override { return Clock::now(); }
+  bool wait_for(dogged::milliseconds) override { throw std::logic_error("not part of these tests"); }
   [[nodiscard]] std::string_view trace_context() const noexcept override { return ""; }
   [[nodiscard]] Clock::time_point deadline() const noexcept override { return Clock::time_point::max(); }
   [[nodiscard]] std::stop_token stop_token() const noexcept override { return {}; }
@@ -272,7 +275,8 @@ TEST_CASE("a result that cannot be stored is INVALID_RESULT, and the transaction
   CHECK(attempt.result() == "\"xxxxxxxxxx\"");
 }
 
-TEST_CASE("an attempt that is not held any more is LeaseLost, which says who has the task, and nothing is committed") {
+TEST_CASE(
+    "an attempt that is not held any more is LeaseLost, which names the task's holder, and nothing is committed") {
   TestDatabase database;
   Ledger ledger{database};
   HeldAttempt attempt{database};
@@ -303,8 +307,8 @@ TEST_CASE("a task that is in another database, or in none any more, is LeaseLost
   HeldAttempt attempt{database};
   database.run("delete from dogged.tasks_live");
   const auto error = refused<LeaseLost>(ledger, attempt);
-  CHECK(
-      contains(error.message(), "there is no such task in " + database.schema() + ".tasks of the database \"dogged\""));
+  CHECK(contains(error.message(), "there is no such task in " + database.schema() + ".tasks of the database \"" +
+                                      database.name() + "\""));
   CHECK(contains(error.hint(), "the database that the worker took the task from"));
 }
 
@@ -329,7 +333,8 @@ TEST_CASE("a rescue that is under way when complete_in is called wins once it co
     }};
     CHECK(eventually([&] {
       return database.value(
-                 "select exists (select from pg_stat_activity where wait_event_type = 'Lock' and "
+                 "select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = "
+                 "'Lock' and "
                  "query like '%' || $1 || '%') as value",
                  db::Params{}.add(database.schema() + ".complete_in")) == "t";
     }));
@@ -426,7 +431,7 @@ TEST_CASE("a transaction on a database without the queue is a SchemaMismatch tha
     pqxx::work transaction{ledger.connection()};
     check_says(error_of<SchemaMismatch>([&] { enqueue_in(transaction, work, no_args, {}, empty.schema()); }));
   }
-  empty.run("create schema " + empty.schema());  // there, and without our functions
+  database.run("create schema " + empty.schema());  // there, and without our functions
   check_says(refused<SchemaMismatch>(ledger, attempt));
   CHECK(attempt.status() == "running");
 }
@@ -447,7 +452,7 @@ TEST_CASE("the rights that docs/transactions.md names are enough for a role, and
   TestDatabase database;
   Ledger ledger{database};
   HeldAttempt attempt{database};
-  const std::string role = "role_of_" + database.schema();
+  const std::string role = "role_of_" + database.name();
   database.run("create role " + role);
   {
     pqxx::work transaction{ledger.connection()};
@@ -697,6 +702,68 @@ TEST_CASE("a handler that calls complete_in and returns without a commit has fai
   CHECK(database.history_of(id) == "1 failed false");
   CHECK(first_code(database, id) == "NOT_COMMITTED");
   CHECK(ledger.entries().empty());
+}
+
+TEST_CASE(
+    "a handler that must complete in its transaction and forgets it has failed, and one that does has succeeded") {
+  TestDatabase database;
+  Ledger ledger{database};
+  RunningWorker worker{database,
+                       {pays(database,
+                             [](Context& context, LedgerWriter& own) {
+                               pqxx::work transaction{own.connection()};
+                               own.write(transaction, "attempt" + std::to_string(context.attempt()));
+                               if (context.attempt() == 1) return "forgot it";
+                               context.complete_in(transaction, std::string{"done"});
+                               transaction.commit();
+                               return "done";
+                             },
+                             {.retry = Fixed{.intervals = {1ms}, .jitter = Jitter::none()},
+                              .auto_retry_for = {"NOT_COMMITTED"},
+                              .completes_in_transaction = true})}};
+  const TaskId id = database.client().enqueue(pay, no_args);
+  REQUIRE(eventually([&] { return database.status_of(id) == "succeeded"; }));
+  CHECK(database.history_of(id) == "1 failed true, 2 succeeded false");
+  CHECK(first_code(database, id) == "NOT_COMMITTED");
+  CHECK(ledger.entries() == "attempt2");
+}
+
+TEST_CASE(
+    "a handler that lets libpqxx's exceptions out fails with PostgreSQL's codes, and is retried for those listed") {
+  TestDatabase database;
+  Ledger ledger{database};
+  std::atomic<int> tries{0};
+  const std::string schema = database.schema();
+  // One after the other, each as libpqxx itself throws it.
+  const auto fail = [schema](int attempt, LedgerWriter& own) {
+    pqxx::work transaction{own.connection()};
+    if (attempt == 1) transaction.exec("do $$ begin raise exception using errcode = 'deadlock_detected'; end $$");
+    if (attempt == 2) transaction.exec("do $$ begin raise exception using errcode = 'serialization_failure'; end $$");
+    if (attempt == 3) transaction.exec("do $$ begin raise exception using errcode = 'too_many_connections'; end $$");
+    if (attempt == 4) transaction.exec("select pg_terminate_backend(pg_backend_pid())");
+    if (attempt == 5) throw pqxx::in_doubt_error{"the answer to COMMIT was lost"};
+    transaction.exec("insert into " + schema + ".queues (name) values ('default')");
+  };
+  RunningWorker worker{
+      database,
+      {pays(database,
+            [&](Context& context, LedgerWriter& own) {
+              fail(context.attempt(), own);
+              ++tries;
+              return "";
+            },
+            {.retry = Fixed{.interval = 1ms, .max_retries = 10, .jitter = Jitter::none()},
+             .auto_retry_for = {"PG_40P01", "PG_40001", "PG_53300", "PG_08006", "PG_57P01", "PG_08007"}})}};
+  const TaskId id = database.client().enqueue(pay, no_args);
+  REQUIRE(eventually([&] { return database.status_of(id) == "failed"; }));
+  const std::string codes = database.value(
+      "select string_agg(error_code, ' ' order by attempt) as value from dogged.task_attempts where task_id = "
+      "$1::bigint",
+      db::Params{}.add(id));
+  CHECK(contains(codes, "PG_40P01 PG_40001 PG_53300 PG_"));
+  CHECK(contains(codes, " PG_08007 PG_23505"));
+  CHECK_FALSE(contains(codes, "UNHANDLED_EXCEPTION"));
+  CHECK(tries == 0);
 }
 
 TEST_CASE("a handler that throws after the commit has succeeded all the same") {

@@ -5,22 +5,23 @@
 
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
+#include "support/usual_task.hpp"
 
 using namespace dogged;
 using namespace std::chrono_literals;
 using test::contains;
 using test::eventually;
 using test::Gate;
+using test::no_args;
 using test::registered;
 using test::RunningWorker;
 using test::terminate_connection;
 using test::TestDatabase;
+using test::wait_for_stop_token;
+using test::work;
 using test::worker_is_asleep;
 
 namespace {
-
-constexpr Task<nlohmann::json> work{"work"};
-const nlohmann::json no_args = nlohmann::json::object();
 
 /// Makes every insert of an attempt for which `condition` holds fail with `sqlstate`, and counts how often.
 void refuse_attempts(TestDatabase& database, const std::string& sqlstate, const std::string& condition) {
@@ -105,36 +106,68 @@ TEST_CASE("every task ends once although the lease keeper's connection is cut ag
 TEST_CASE("no task is begun while its end could not be recorded") {
   TestDatabase database;
   const TaskId id = database.client().enqueue(work, no_args);
-  database.script("alter table dogged.task_attempts rename column will_retry to will_run_again");
+  database.script("revoke insert on dogged.task_attempts from dogged_test_worker");
   RunningWorker worker{database, {registered(work, [](Context&, const nlohmann::json&) {})}, {.poll_interval = 20ms}};
-  const auto last_begin_of = [&](const std::string& service, const std::string& beginning) {
+  const auto last_begin_of = [&](const std::string& service, const std::string& statement) {
     return database.value(
-        "select coalesce(max(query_start)::text, '') as value from pg_stat_activity where application_name = $1 and "
-        "state = 'idle' and starts_with(query, $2)",
-        db::Params{}.add(database.schema() + " " + service).add(beginning));
+        "select coalesce(max(query_start)::text, '') as value from pg_stat_activity where datname = current_database() "
+        "and application_name = $1 and "
+        "state = 'idle' and starts_with(query, '/* dogged:' || $2 || ' */')",
+        db::Params{}.add(database.application() + " " + service).add(statement));
   };
-  const auto asks_again = [&](const std::string& service, const std::string& beginning) {
+  const auto asks_again = [&](const std::string& service, const std::string& statement) {
     return eventually(
-        [&, before = last_begin_of(service, beginning)] { return last_begin_of(service, beginning) > before; });
+        [&, before = last_begin_of(service, statement)] { return last_begin_of(service, statement) > before; });
   };
-  REQUIRE(asks_again("completer", "-- Ends attempts"));  // in vain
+  REQUIRE(asks_again("completer", "complete"));  // in vain
   // It looks before it would claim and after it.
-  for (int i = 0; i < 3; ++i) REQUIRE(asks_again("claimer", "-- Whether a task is ready"));
+  for (int i = 0; i < 3; ++i) REQUIRE(asks_again("claimer", "look"));
   CHECK(database.status_of(id) == "pending");
-  database.script("alter table dogged.task_attempts rename column will_run_again to will_retry");
+  database.script("grant insert on dogged.task_attempts to dogged_test_worker");
   CHECK(eventually([&] { return database.status_of(id) == "succeeded"; }));
   CHECK(database.history_of(id) == "1 succeeded false");
 }
 
-TEST_CASE("a task that was enqueued while nobody listened is picked up once it is back, and one after that at once") {
+TEST_CASE("a worker whose service meets a mistake of dogged interrupts what runs, and ends with the mistake") {
+  // A column that is missing, and the service whose statement alone names the column.
+  const auto [service, change] = GENERATE(table<std::string, std::string>({
+      {"lease", "alter table dogged.workers rename column clock_ahead_ms to gone"},
+      {"upkeep", "alter table dogged.workers rename column rescued_at to gone"},
+      {"claimer", "alter table dogged.claims rename column task_ids to gone"},
+  }));
+  CAPTURE(service);
+  TestDatabase database;
+  std::atomic<bool> begun{false};
+  const auto handler = registered(work, [&](Context& context, const nlohmann::json&) {
+    begun = true;
+    if (wait_for_stop_token(context)) throw TaskError{"STOPPED", "it was asked to stop"};
+  });
+  const TaskId runs = database.client().enqueue(work, no_args);
+  RunningWorker worker{database, {handler}, {.queues = {{"default", 2}}, .heartbeat = 100ms}};
+  REQUIRE(eventually([&] { return begun.load(); }));
+  database.script(change);
+  if (service == "claimer") (void)database.client().enqueue(work, no_args);
+  try {
+    (void)worker.wait();
+    FAIL("the worker ended without an error");
+  } catch (const Defect& error) {
+    CHECK(contains(error.message(), service));
+    CHECK(contains(error.message(), "does not exist"));
+    CHECK(contains(error.hint(), "dogged migrate --status"));
+  }
+  CHECK(database.status_of(runs) == "pending");
+  CHECK(database.history_of(runs) == "1 interrupted true");
+}
+
+TEST_CASE("a task that was enqueued while no worker listened is picked up once one does, and one after that at once") {
   TestDatabase database;
   RunningWorker worker{database, {registered(work, [](Context&, const nlohmann::json&) {})}, {.poll_interval = 10min}};
   Client client = database.client();
   const auto sleeps = [&] {  // it has fallen asleep, and looked once more
     return database.value(
                "select count(*) as value from pg_stat_activity a, dogged.workers w where a.application_name = $1 and "
-               "a.state = 'idle' and starts_with(a.query, '-- Whether a task is ready') and w.asleep",
-               db::Params{}.add(database.schema() + " claimer")) == "1";
+               "a.state = 'idle' and starts_with(a.query, '/* dogged:look */') and w.asleep",
+               db::Params{}.add(database.application() + " claimer")) == "1";
   };
   for (int i = 0; i < 3; ++i) {
     REQUIRE(eventually(sleeps));
@@ -164,7 +197,8 @@ TEST_CASE("a task whose claim was committed but never answered is given back and
   }
 }
 
-TEST_CASE("a task that somebody keeps locked does not hold up those that are given back with it, nor the worker") {
+TEST_CASE(
+    "a task that another session keeps locked does not hold up those that are given back with it, nor the worker") {
   TestDatabase database;
   RunningWorker worker{database,
                        {registered(work, [](Context&, const nlohmann::json&) {})},
@@ -336,7 +370,7 @@ TEST_CASE("a worker goes on when a table was changed after its statements were p
       "for view in select c.relname from pg_class c where c.relkind = 'v' and c.relnamespace = "
       "(select relnamespace from pg_class where oid = 'dogged.tasks'::regclass) loop "
       "execute format('drop view if exists dogged.%I cascade', view); end loop; end $$; "
-      "alter table dogged.tasks alter column priority type integer");
+      "alter table dogged.tasks alter column losses type bigint");
   const TaskId after = client.enqueue(work, no_args);
   CHECK(eventually([&] { return database.status_of(after) == "succeeded"; }));
 }
@@ -360,8 +394,10 @@ TEST_CASE("a worker reads no table from one end to the other, also when it began
   }
   // When its sessions have ended, their scans are counted.
   REQUIRE(eventually([&] {
-    return database.value("select count(*) as value from pg_stat_activity where application_name like $1 || ' %'",
-                          db::Params{}.add(database.schema())) == "0";
+    return database.value(
+               "select count(*) as value from pg_stat_activity where datname = current_database() and application_name "
+               "like $1 || ' %'",
+               db::Params{}.add(database.application())) == "0";
   }));
   CHECK(count_scans() == before);
 }

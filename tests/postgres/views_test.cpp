@@ -1,7 +1,7 @@
 // What the views of the SQL interface promise, on rows as workers leave them; tests/cli/cookbook_test asks them the
 // questions of docs/cookbook.md.
-#include "claim_params.hpp"
-#include "sql_statements.hpp"
+#include "claim/claim_params.hpp"
+#include "sql/claim.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
 

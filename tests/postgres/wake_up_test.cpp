@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "sql_statements.hpp"
+#include "sql/claim.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
 #include "support/usual_task.hpp"
@@ -204,8 +204,10 @@ TEST_CASE("a sleeping worker leaves the database alone") {
   RunningWorker worker{database, {does_nothing()}, no_polling()};
   REQUIRE(worker_is_asleep(database, worker.id()));
   const auto last_statement = [&] {
-    return database.value("select max(state_change)::text as value from pg_stat_activity where application_name = $1",
-                          db::Params{}.add(database.schema() + " claimer"));
+    return database.value(
+        "select max(state_change)::text as value from pg_stat_activity where datname = current_database() and "
+        "application_name = $1",
+        db::Params{}.add(database.application() + " claimer"));
   };
   CHECK(eventually([&] {  // once those have ended that could have missed that it sleeps
     const std::string before = last_statement();
@@ -214,7 +216,7 @@ TEST_CASE("a sleeping worker leaves the database alone") {
   }));
 }
 
-TEST_CASE("a sleeping worker finds what nobody told it of when the poll interval is over") {
+TEST_CASE("a sleeping worker finds tasks without a notification when the poll interval is over") {
   TestDatabase database;
   RunningWorker worker{database, {does_nothing()}, {.poll_interval = 20ms}};
   const auto runs = [&](const std::string& columns, const std::string& values) {
@@ -232,7 +234,7 @@ TEST_CASE("a sleeping worker finds what nobody told it of when the poll interval
   CHECK(runs(", priority", ", -3"));
 }
 
-TEST_CASE("a look waits for nobody who holds the worker's row, and writes nothing") {
+TEST_CASE("a look waits for no session that holds the worker's row, and writes nothing") {
   TestDatabase database;
   (void)test::add_worker(database);
   db::Connection user{database.settings()};
@@ -243,7 +245,9 @@ TEST_CASE("a look waits for nobody who holds the worker's row, and writes nothin
       const std::vector<std::string> queues{"default"};
       const std::vector<std::int64_t> from{std::numeric_limits<std::int64_t>::min()};
       const std::vector<std::int64_t> upto{std::numeric_limits<std::int64_t>::max()};
-      const db::Params params = db::Params{}.add(queues).add(from).add(upto).add(std::vector{"work"s}).add(queues);
+      const std::vector<std::int64_t> versions{1};
+      const db::Params params =
+          db::Params{}.add(queues).add(from).add(upto).add(std::vector{"work"s}).add(queues).add(versions);
       CHECK_FALSE(database.connection().run(sql::look, params).one().boolean("has_ready"));
       CHECK(database.value("select (pg_current_xact_id_if_assigned() is null)::text as value") == "true");
     });
@@ -338,7 +342,7 @@ TEST_CASE("where tasks come one after another, enqueue soon sends no notificatio
   CHECK(eventually([&] { return database.status_of(after_quiet) == "succeeded"; }));
 }
 
-TEST_CASE("enqueue with an older snapshot, which cannot tell who sleeps, notifies in any case") {
+TEST_CASE("enqueue with an older snapshot, which cannot tell which workers sleep, notifies in any case") {
   TestDatabase database;
   database.run("select dogged.create_queue('mail')");
   Listening listening{database};

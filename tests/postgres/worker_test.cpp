@@ -149,7 +149,7 @@ TEST_CASE("each queue runs as many handlers at once as its concurrency, and neve
                                      gate.wait();
                                      --counter.running;
                                    })},
-                       {.queues = {{"few", 2}, {"many", 5}}}};
+                       {.queues = {{"few", 2}, {"many", 5}}, .create_queues = true}};
   Client client = database.client();
   for (const std::string queue : {"few", "many"}) {
     client.enqueue_many(work, std::vector<nlohmann::json>(100, no_args), {.queue = queue});
@@ -213,9 +213,10 @@ TEST_CASE("a task whose row is changed while its end is being written ends once,
     gate.open();
     REQUIRE(eventually([&] {
       return database.value(
-                 "select count(*) as value from pg_stat_activity where application_name = $1 and "
-                 "query like '-- Why reports%'",
-                 db::Params{}.add(database.schema() + " completer")) == "1";
+                 "select count(*) as value from pg_stat_activity where datname = current_database() and "
+                 "application_name = $1 and "
+                 "query like '/* dogged:who_holds */%'",
+                 db::Params{}.add(database.application() + " completer")) == "1";
     }));
   });
   REQUIRE(eventually([&] { return database.value("select count(*) as value from dogged.tasks_live") == "0"; }));

@@ -1,12 +1,11 @@
-// A migrated schema of its own for each test, on the server that DOGGED_TEST_URL names, and a worker that
-// runs in the test's process.
+// A migrated database of its own for each test, on the server that DOGGED_TEST_URL names, and a worker that runs in the
+// test's process.
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
+#include <exception>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -15,19 +14,22 @@
 #include <vector>
 
 #include <dogged/client.hpp>
+#include <dogged/detail/mutex.hpp>
 #include <dogged/worker.hpp>
 
 #include "db/connection.hpp"
-#include "definition.hpp"
-#include "wake_fd.hpp"
-#include "worker.hpp"
+#include "runtime/wake_fd.hpp"
+#include "runtime/worker.hpp"
+#include "support/eventually.hpp"
+#include "tasks/definition.hpp"
 
 namespace dogged::test {
 
 /// The server's URL. Throws where DOGGED_TEST_URL is not set, and says how to start a server.
 [[nodiscard]] std::string server_url();
 
-/// A schema that is there while this lives.
+/// A database that is there while this lives: a copy of one that was migrated once for all tests. Not migrated, it is
+/// an empty schema of its own in the database that all tests share.
 class TestDatabase {
  public:
   enum class Migrated { yes, no };
@@ -35,11 +37,15 @@ class TestDatabase {
   ~TestDatabase();
 
   [[nodiscard]] const std::string& schema() const noexcept { return settings_.schema; }
+  /// Its name, which no other test's has.
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  /// By which a test finds its own connections in pg_stat_activity; a worker's have the service's name behind it.
+  [[nodiscard]] const std::string& application() const noexcept { return settings_.application_name; }
   [[nodiscard]] const db::Settings& settings() const noexcept { return settings_; }
   [[nodiscard]] db::Connection& connection() { return *connection_; }
   /// For connections with the rights of one role alone: producer, worker, viewer or operator.
   [[nodiscard]] db::Settings settings_of(const std::string& role) const;
-  [[nodiscard]] Client client() const { return Client{settings_.url, {.schema = settings_.schema}}; }
+  [[nodiscard]] Client client() const;
 
   /// Runs one statement that names the schema `dogged.`.
   db::Rows run(const std::string& sql, const db::Params& params = {});
@@ -61,12 +67,11 @@ class TestDatabase {
   [[nodiscard]] std::string history_of(TaskId id);
 
  private:
+  const std::string name_;
+  const bool is_copy_;
   db::Settings settings_;
   std::unique_ptr<db::Connection> connection_;
 };
-
-/// Asks until `condition` holds, for at most a generous 30 s; whether it held.
-[[nodiscard]] bool eventually(const std::function<bool()>& condition);
 
 /// The error of type E that `work` throws. Another one is passed on; none at all is a std::logic_error.
 template <class E, class Work>
@@ -93,18 +98,23 @@ class Gate {
   [[nodiscard]] int arrived() const;
 
  private:
-  mutable std::mutex mutex_;
-  std::condition_variable opened_;
-  bool open_ = false;
-  int arrived_ = 0;
+  mutable dogged::detail::Mutex mutex_;
+  dogged::detail::Condition opened_;
+  bool open_ DOGGED_GUARDED_BY(mutex_) = false;
+  int arrived_ DOGGED_GUARDED_BY(mutex_) = 0;
 };
 
 /// What TASK_REGISTER makes, for a handler made in a test.
 template <class Args, class Result, class Handler>
 [[nodiscard]] detail::RegisteredTask registered(const Task<Args, Result>& task, Handler handler,
                                                 const TaskOptions& options = {}) {
-  return {std::string{task.name()}, options, detail::erase_handler<Args, Result>(std::move(handler))};
+  return {std::string{task.name()}, options,
+          detail::erase_handler<Args, Result>(std::move(handler), {task.version(), options.upgrade}), task.queue(),
+          task.version()};
 }
+
+/// Publishes what the tasks declare, as a worker does that starts.
+void declare(TestDatabase& database, const std::vector<detail::RegisteredTask>& tasks);
 
 /// The row of a worker that is not there, and serves the queue `default`; its lease lapses after `lease`.
 [[nodiscard]] std::int64_t add_worker(TestDatabase& database, const std::string& lease = "1 hour");
@@ -127,13 +137,14 @@ class RunningWorker {
   [[nodiscard]] std::int64_t id() const noexcept { return worker_.id(); }
   /// As SIGTERM does, and waits until it has ended.
   runtime::ShutdownResult stop();
-  /// Waits until it has ended of its own.
+  /// Waits until it has ended of its own. Throws what it has ended with.
   runtime::ShutdownResult wait();
 
  private:
   runtime::WakeFd stop_;
   runtime::Worker worker_;
   runtime::ShutdownResult result_;
+  std::exception_ptr error_;
   std::thread thread_;
 };
 

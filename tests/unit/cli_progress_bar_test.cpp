@@ -39,7 +39,7 @@ TEST_CASE("how long the rest takes is said once the pace is known, and not at th
   CHECK_FALSE(contains(progress_text("replayed", 400, 400, 10s, ascii), "left"));
 }
 
-TEST_CASE("nothing is drawn where nobody watches") {
+TEST_CASE("nothing is drawn where no terminal shows it") {
   const CapturedErrors captured;
   {
     ProgressBar bar{"replayed", 2, false, ascii};

@@ -1,5 +1,5 @@
 // What operators' settings of retries make of the tasks that a program registers.
-#include "configured_retries.hpp"
+#include "main/configured_retries.hpp"
 
 #include <map>
 #include <string>
@@ -121,7 +121,7 @@ TEST_CASE("The environment counts over the file, and a task's own variable over 
   CHECK(in_force(all, "exact").sources.at("max_attempts") == "environment EXACT_RETRY_MAX_ATTEMPTS");
 }
 
-TEST_CASE("A task that is configured to one attempt has the policy none, and it is said who decided that") {
+TEST_CASE("A task that is configured to one attempt has the policy none, and the source of that is named") {
   const Definitions all = configured("{}", environment_of({{"EXACT_RETRY_MAX_ATTEMPTS", "1"}}));
   CHECK(in_force(all, "exact").policy_text == "none");
   CHECK(in_force(all, "exact").sources.at("policy_type") == "environment EXACT_RETRY_MAX_ATTEMPTS");
@@ -215,7 +215,8 @@ TEST_CASE("The policy_type circuit_breaker gives a task a circuit, and no retry 
   CHECK(delay_range(in_force(all, "charge").rules.policy, 1).value().shortest == 1min);
 }
 
-TEST_CASE("With the policy_type circuit_breaker the delay is said to be the breaker's, by who says the breaker") {
+TEST_CASE(
+    "With the policy_type circuit_breaker the delay is said to be the breaker's, with the source of the breaker") {
   const Definitions all = with_circuits(
       R"({"tasks": {"plain": {"policy_type": "circuit_breaker", "jitter": false},
                     "charge": {"policy_type": "circuit_breaker", "circuit_breaker": {"recovery_timeout": "1m"}},

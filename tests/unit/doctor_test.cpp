@@ -141,7 +141,7 @@ TEST_CASE("a table is blown up where its size fits no number of live rows") {
   CHECK(level(1'000, std::int64_t{4} << 30) == Level::warning);
 }
 
-TEST_CASE("a lapsed lease is nobody's trouble before others had time to end it") {
+TEST_CASE("a lapsed lease is no trouble before other workers had time to end it") {
   const auto level = [](microseconds lapsed, std::int64_t held) {
     return worst(judge_workers({{.id = 1, .name = "a", .lease = 30s, .held_tasks = held, .lapsed = lapsed}}));
   };
@@ -248,6 +248,21 @@ TEST_CASE("room for fewer than four sessions that look at every day is a warning
   CHECK(findings[0].level == Level::warning);
   CHECK(contains(findings[0].why, "when 4 sessions look at once"));
   CHECK(contains(findings[0].fix, "max_locks_per_transaction to 128"));
+}
+
+TEST_CASE("the holder of an exclusive lock is named from five minutes on, or when another waits for a minute") {
+  const auto holder = [](std::optional<microseconds> held, std::optional<microseconds> waited) {
+    return std::vector<HolderFacts>{
+        {.name = "partitions", .pid = 7, .user = "ann", .application = "psql", .held = held, .waited = waited}};
+  };
+  CHECK(judge_holders({}).empty());
+  CHECK(judge_holders(holder(4min, 59s)).empty());
+  CHECK(judge_holders(holder(1s, 1min)).size() == 1);
+  const Findings findings = judge_holders(holder(5min, std::nullopt));
+  REQUIRE(findings.size() == 1);
+  CHECK(findings[0].level == Level::warning);
+  CHECK(contains(findings[0].seen, "session 7 of ann (psql) has locked \"partitions\" since 5"));
+  CHECK(contains(findings[0].fix, "pg_terminate_backend(7)"));
 }
 
 TEST_CASE("versions differ among live workers, or from this program") {

@@ -127,8 +127,8 @@ TEST_CASE("A mapping that throws keeps the original exception, and both are told
 }
 
 TEST_CASE("A mapping that makes a code that is none is told as one that throws") {
-  const ExceptionMapper mapper =
-      ExceptionMapper{}.map<Declined>([](const Declined&) { return Classification{.code = "not a code"}; });
+  const ExceptionMapper mapper = ExceptionMapper{}.map<Declined>(
+      [](const Declined&) { return Classification{.code = std::string{"not a code"}}; });
   const Mapped mapped = mapper.map(thrown(Declined{"no funds"}));
   CHECK(mapped.message == "no funds");
   CHECK_THAT(mapped.mapper_error, Catch::Matchers::Contains("the error code \"not a code\" is not"));

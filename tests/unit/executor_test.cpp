@@ -1,5 +1,5 @@
 // The threads of a queue where the system has no more of them. What executors run is tested in tests/postgres.
-#include "executor.hpp"
+#include "run/executor.hpp"
 
 #include <chrono>
 #include <fstream>
@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "support/catch.hpp"
+#include "support/counting_listener.hpp"
 
 using namespace dogged;
 using namespace std::chrono_literals;
@@ -41,14 +42,13 @@ class LittleAddressSpace {
 TEST_CASE("threads that the system refuses are started when it has more, and both is logged once") {
   const auto lines = std::make_shared<spdlog::sinks::ringbuffer_sink_mt>(100);
   const auto definitions = std::make_shared<const runtime::Definitions>();
+  test::CountingListener listener;
   runtime::Executor executor{{.queue = "mail", .concurrency = 2},
                              {.log = std::make_shared<spdlog::logger>("test", lines),
                               .lease = std::make_shared<runtime::Lease>(1, 30s, std::chrono::steady_clock::now()),
                               .definitions = definitions,
                               .tally = std::make_shared<runtime::Tally>(),
-                              .on_report = [](const runtime::Report&) {},
-                              .on_deadline = [](std::chrono::steady_clock::time_point) {},
-                              .on_expired = [] {}}};
+                              .listener = listener}};
   constexpr std::size_t many = 200;
   {
     const LittleAddressSpace little{64UL << 20};  // for some stacks of 8 MiB

@@ -1,7 +1,10 @@
 // What a worker knows of its own lease.
-#include "lease.hpp"
+#include "lease/lease.hpp"
 
 #include <chrono>
+#include <functional>
+#include <optional>
+#include <vector>
 
 #include "support/catch.hpp"
 
@@ -15,11 +18,11 @@ TEST_CASE("a lease is renewed steadily while no gap is longer than half of it, a
   CHECK(lease.is_renewed_steadily(start, 5s));
   CHECK(lease.is_renewed_steadily(start + 10s, 5s));
   CHECK_FALSE(lease.is_renewed_steadily(start + 11s, 5s));
-  (void)lease.note_renewed(start + 5s);
+  (void)lease.note_renewed(start + 5s, start + 5s);
   CHECK(lease.is_renewed_steadily(start + 15s, 5s));
-  (void)lease.note_renewed(start + 16s);  // it stood still
+  (void)lease.note_renewed(start + 16s, start + 16s);  // it stood still
   CHECK_FALSE(lease.is_renewed_steadily(start + 16s, 5s));
-  (void)lease.note_renewed(start + 21s);
+  (void)lease.note_renewed(start + 21s, start + 21s);
   CHECK(lease.is_renewed_steadily(start + 21s, 5s));
 }
 
@@ -30,7 +33,7 @@ TEST_CASE("a lease is not renewed steadily after three heartbeats without a rene
   CHECK_FALSE(lease.is_renewed_steadily(start + 16s, 5s));
 }
 
-TEST_CASE("who holds no task renews his lease half as often, but three times in its length") {
+TEST_CASE("a worker that holds no task renews its lease half as often, but three times in the lease's length") {
   const Lease lease{1, 30s, runtime::SteadyClock::time_point{}};
   CHECK(lease.until_next_renewal(5s, true) == 5s);
   CHECK(lease.until_next_renewal(5s, false) == 10s);
@@ -38,4 +41,94 @@ TEST_CASE("who holds no task renews his lease half as often, but three times in 
   CHECK(lease.until_next_renewal(7s, false) == 10s);
   CHECK(lease.until_next_renewal(10s, false) == 10s);
   CHECK(lease.until_next_renewal(10s, true) == 10s);
+}
+
+namespace {
+
+using State = Lease::State;
+
+/// What may happen to a lease: an answer to a renewal that was asked for so long ago, the end of the lease, or a look
+/// at the time.
+struct Event {
+  enum class What { renewed, ended, looked } what;
+  std::chrono::seconds asked_ago{0};
+};
+
+/// What a lease of 10 s must say, written down a second time: by the times and answers alone.
+struct Expected {
+  State state = State::held;
+  std::chrono::seconds held_until{10};
+
+  /// Whether the call says that something has changed.
+  bool on(const Event& event, std::chrono::seconds now) {
+    const State before = state;
+    switch (event.what) {
+      case Event::What::ended:
+        state = State::ended;
+        return false;
+      case Event::What::looked:
+        if (now >= held_until && (state == State::held || state == State::regained)) state = State::lapsed;
+        return state != before;
+      case Event::What::renewed:
+        break;
+    }
+    if (state == State::ended) return false;
+    const bool was_lapsed = state == State::lapsed || now >= held_until;
+    if (was_lapsed) state = State::regained;
+    held_until = std::max(held_until, now - event.asked_ago + 10s);
+    return was_lapsed;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a lease lapses by time alone, is never held again once it has ended, and counts from when it was asked") {
+  const runtime::SteadyClock::time_point start{1h};
+  const std::vector<Event> events{{Event::What::renewed, 0s},
+                                  {Event::What::renewed, 3s},
+                                  {Event::What::renewed, 12s},
+                                  {Event::What::ended},
+                                  {Event::What::looked}};
+  const std::vector<std::chrono::seconds> steps{0s, 4s, 10s, 11s};
+  struct Step {
+    Event event;
+    std::chrono::seconds after;
+  };
+  std::size_t walks = 0;
+  const std::function<void(std::vector<Step>&)> walk = [&](std::vector<Step>& path) {
+    Lease lease{1, 10s, start};
+    Expected expected;
+    std::chrono::seconds now{0};
+    for (const Step& step : path) {
+      now += step.after;
+      bool said = false;
+      switch (step.event.what) {
+        case Event::What::renewed:
+          said = lease.note_renewed(start + now - step.event.asked_ago, start + now);
+          break;
+        case Event::What::ended:
+          lease.note_ended();
+          break;
+        case Event::What::looked:
+          said = lease.lapse_if_due(start + now);
+          break;
+      }
+      const bool should_say = expected.on(step.event, now);
+      if (said != should_say || lease.state() != expected.state || lease.held_until() != start + expected.held_until) {
+        FAIL("after a path of " << path.size() << " steps, at " << now.count() << " s");
+      }
+    }
+    ++walks;
+    if (path.size() == 4) return;
+    for (const Event& event : events) {
+      for (const auto after : steps) {
+        path.push_back({event, after});
+        walk(path);
+        path.pop_back();
+      }
+    }
+  };
+  std::vector<Step> path;
+  walk(path);
+  CHECK(walks == 1 + 20 + 400 + 8000 + 160000);
 }

@@ -112,7 +112,7 @@ TEST_CASE("Of any two layers, the higher one's value applies, with its origin") 
   }
 }
 
-TEST_CASE("Where nobody says anything, the built-in default applies, or the program's own") {
+TEST_CASE("Where no source says anything, the built-in default applies, or the program's own") {
   const ResolvedRetryConfig built_in = resolved({.operation = "a"});
   CHECK(built_in.config == RetryConfig{});
   for (const ResolvedRetryField& field : built_in.fields) CHECK(field.origin == RetryOrigin{});

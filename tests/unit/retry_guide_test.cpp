@@ -176,6 +176,9 @@ class Attempt final : public dogged::Context {
   int retry_count() const noexcept override { return 0; }
   std::string_view task_name() const noexcept override { return charge_card.name(); }
   std::string_view queue() const noexcept override { return "payments"; }
+  std::string_view args_json() const noexcept override { return "{}"; }
+  Clock::time_point now() const noexcept override { return Clock::now(); }
+  bool wait_for(dogged::milliseconds) override { throw std::logic_error("not part of these tests"); }
   std::string_view trace_context() const noexcept override { return {}; }
   Clock::time_point deadline() const noexcept override { return Clock::time_point::max(); }
   std::stop_token stop_token() const noexcept override { return {}; }

@@ -164,10 +164,10 @@ TEST_CASE("every use of a policy out of its limits is refused") {
 }
 
 TEST_CASE("the rules hold in constant expressions") {
-  STATIC_REQUIRE(detail::accept_policy(NoRetry{}));
-  STATIC_REQUIRE(detail::accept_policy(default_retry_policy));
+  STATIC_REQUIRE_FALSE(detail::find_mistake(NoRetry{}));
+  STATIC_REQUIRE_FALSE(detail::find_mistake(default_retry_policy));
   STATIC_REQUIRE(detail::find_mistake(Exponential{.base = 1s, .multiplier = not_a_number, .max_retries = 1})->rule ==
-                 detail::PolicyRule::multiplier);
+                 detail::PolicyRule::multiplier_is_not_between_1_and_100);
   STATIC_REQUIRE(detail::find_mistake(Fixed{.intervals = {1s, 2s, 0s}})->index == 2);
 }
 

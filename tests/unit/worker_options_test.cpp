@@ -1,41 +1,44 @@
 // The options of worker programs: what is out of its range is refused, by its name and with the range.
-#include "worker_options.hpp"
+#include "main/worker_options.hpp"
 
 #include <string>
 #include <vector>
 
+#include "main/worker_settings.hpp"
 #include "support/captured_errors.hpp"
 #include "support/catch.hpp"
 
 using namespace std::chrono_literals;
 using namespace dogged;
-using runtime::WorkerOptions;
+using runtime::CommandLine;
 using test::CapturedErrors;
 
 namespace {
 
 /// Parsed beside --list-tasks, which needs no database.
-std::optional<int> parse(std::vector<std::string> arguments, WorkerOptions& options) {
+std::optional<int> parse(std::vector<std::string> arguments, CommandLine& options) {
   arguments.insert(arguments.begin(), {"worker", "--list-tasks"});
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
-  return runtime::parse_worker_options(static_cast<int>(argv.size()), argv.data(), options);
+  return runtime::parse_command_line(static_cast<int>(argv.size()), argv.data(), options);
 }
 
-WorkerOptions taken(const std::vector<std::string>& arguments) {
-  WorkerOptions options;
-  const auto exit_code = parse(arguments, options);
+runtime::WorkerSettings taken(const std::vector<std::string>& arguments) {
+  CommandLine line;
+  const auto exit_code = parse(arguments, line);
   CHECK_FALSE(exit_code);
-  return options;
+  return runtime::settings_of(line.worker);
 }
 
 /// What the program says before it ends with exit code 2.
 std::string refusal(const std::vector<std::string>& arguments) {
   const CapturedErrors errors;
-  WorkerOptions options;
+  CommandLine line;
   try {
-    const auto exit_code = parse(arguments, options);
-    return exit_code == 2 ? errors.text() : "taken";
+    const auto exit_code = parse(arguments, line);
+    if (exit_code == 2) return errors.text();
+    static_cast<void>(runtime::settings_of(line.worker));
+    return "taken";
   } catch (const InvalidInput& error) {
     return error.what();
   }
@@ -106,7 +109,7 @@ TEST_CASE("a number of threads that is none, or too large for any number, is ref
 }
 
 TEST_CASE("a concurrency is 1 to 1000") {
-  CHECK(taken({"--queues=a:1,b:1000"}).settings.queues == std::map<std::string, int>{{"a", 1}, {"b", 1000}});
+  CHECK(taken({"--queues=a:1,b:1000"}).queues == std::map<std::string, int>{{"a", 1}, {"b", 1000}});
   for (const std::string value : {"0", "-1", "1001", "99999999999", "", "+5", "5.0", "many"}) {
     const std::string message = refusal({"--queues=a:" + value});
     CAPTURE(value, message);
@@ -120,11 +123,54 @@ TEST_CASE("a lease that does not last three heartbeats is refused with both, and
   const std::string message = refusal({"--lease=10s", "--heartbeat=4s"});
   CHECK(has(message, "the lease is 10s and the heartbeat 4s"));
   CHECK(has(message, "(12s)"));
-  CHECK(taken({"--lease=12s", "--heartbeat=4s"}).settings.lease == 12s);
+  CHECK(taken({"--lease=12s", "--heartbeat=4s"}).lease == 12s);
 }
 
 TEST_CASE("a worker that only polls looks each second, unless it is told otherwise") {
-  CHECK(taken({}).settings.poll_interval == 10s);
-  CHECK(taken({"--poll-only"}).settings.poll_interval == 1s);
-  CHECK(taken({"--poll-only", "--poll-interval=100ms"}).settings.poll_interval == 100ms);
+  CHECK(taken({}).poll_interval == 10s);
+  CHECK(taken({"--poll-only"}).poll_interval == 1s);
+  CHECK(taken({"--poll-only", "--poll-interval=100ms"}).poll_interval == 100ms);
+}
+
+TEST_CASE("a worker's name is one line") {
+  CHECK(taken({"--name=mail 1 (Köln)"}).name == "mail 1 (Köln)");
+  for (const std::string name : {"a\nb", "a\x1b[2J", "a\u202eb", "a\xff"}) {
+    const std::string message = refusal({"--name=" + name});
+    INFO(message);
+    CHECK(has(message, "--name"));
+    CHECK_FALSE(has(message, name));
+  }
+}
+
+TEST_CASE("options of an embedded worker that are out of their range are refused by name, value and range") {
+  struct Mistake {
+    std::string said;
+    WorkerOptions options;
+  };
+  const std::vector<Mistake> mistakes{
+      {"WorkerOptions::heartbeat is 9ms; it must be 10ms to 20m", {.heartbeat = 9ms}},
+      {"WorkerOptions::lease is 2h; it must be 30ms to 1h", {.lease = 2h}},
+      {"the lease is 12s and the heartbeat 5s", {.lease = 12s}},
+      {"WorkerOptions::grace is 25h; it must be 0ms to 24h", {.grace = 25h}},
+      {"WorkerOptions::stop_grace is -1ms; it must be 0ms to 24h", {.stop_grace = -1ms}},
+      {"WorkerOptions::poll_interval is 11m; it must be 10ms to 10m", {.poll_interval = 11min}},
+      {"WorkerOptions::max_abandoned_threads is -1; it must be 0 to 10000", {.max_abandoned_threads = -1}},
+      {"WorkerOptions::default_concurrency is 0; it must be 1 to 1000", {.default_concurrency = 0}},
+      {"WorkerOptions::queues: the concurrency of a is 1001; it must be 1 to 1000", {.queues = {{"a", 1001}}}},
+      {"WorkerOptions::queues has \"a b\", which is no queue's name", {.queues = {{"a b", 1}}}},
+      {"WorkerOptions::name has 129 bytes; it must be 1 to 128", {.name = std::string(129, 'a')}},
+  };
+  for (const Mistake& mistake : mistakes) {
+    CAPTURE(mistake.said);
+    try {
+      static_cast<void>(runtime::settings_of(mistake.options));
+      FAIL_CHECK("taken");
+    } catch (const InvalidInput& error) {
+      CHECK(has(error.what(), mistake.said));
+    }
+  }
+}
+
+TEST_CASE("workers of one process that are given no name have names of their own") {
+  CHECK(runtime::settings_of(WorkerOptions{}).name != runtime::settings_of(WorkerOptions{}).name);
 }

@@ -1,4 +1,5 @@
 // expect: max_retries_is_not_between_1_and_20
+// given: 25
 #include <dogged/worker.hpp>
 
 using namespace std::chrono_literals;

@@ -1,0 +1,5 @@
+// expect: a.version.of.args.is.1.to.32767
+// shown: 32768
+#include <dogged/task.hpp>
+
+constexpr dogged::Task<int> task{"deliver", {.version = 32768}};

@@ -1,0 +1,190 @@
+// What dogged.move_tasks, move_queue, delete_queue and rename_queue promise: tasks that wait go to another queue and
+// run there, and no queue goes while something is in it or on its way to it.
+#include <atomic>
+#include <string>
+#include <thread>
+
+#include "support/catch.hpp"
+#include "support/test_database.hpp"
+
+using namespace dogged;
+using namespace std::chrono_literals;
+using test::add_worker;
+using test::contains;
+using test::error_of;
+using test::eventually;
+using test::registered;
+using test::RunningWorker;
+using test::TestDatabase;
+using test::worker_is_asleep;
+
+namespace {
+
+constexpr Task<nlohmann::json> work{"work"};
+const nlohmann::json no_args = nlohmann::json::object();
+
+detail::RegisteredTask does_nothing(const TaskOptions& options = {}) {
+  return registered(
+      work, [](Context&, const nlohmann::json&) {}, options);
+}
+
+std::string move(TestDatabase& database, TaskId id, const std::string& queue) {
+  return database.value("select result as value from dogged.move_tasks(array[$1::bigint], $2)",
+                        db::Params{}.add(id).add(queue));
+}
+
+std::string queue_of(TestDatabase& database, TaskId id) {
+  return database.value("select queue as value from dogged.tasks where id = $1::bigint", db::Params{}.add(id));
+}
+
+void make_queues(TestDatabase& database) {
+  database.run("select dogged.create_queue(name) from unnest(array['old', 'new']) as q (name)");
+}
+
+TaskId enqueue_dead(TestDatabase& database, const std::string& queue) {
+  const TaskId id = database.client().enqueue(work, no_args, {.queue = queue});
+  database.run(
+      "update dogged.tasks set status = 'failed', attempt = 1, error_code = 'X', finished_at = now() where id = "
+      "$1::bigint",
+      db::Params{}.add(id));
+  return id;
+}
+
+std::string refusal(TestDatabase& database, const std::string& statement) {
+  const auto error = error_of<Error>([&] { database.run(statement); });
+  return error.message() + " " + error.hint();
+}
+
+}  // namespace
+
+TEST_CASE(
+    "a task that is moved wakes a sleeping worker of its new queue, which runs it also behind what it has passed "
+    "over") {
+  TestDatabase database;
+  make_queues(database);
+  Client client = database.client();
+  const TaskId moved = client.enqueue(work, no_args, {.queue = "old"});  // with an id below those that are run first
+  const RunningWorker worker{database, {does_nothing({.queue = "new"})}, {.poll_interval = 10min}};
+  const TaskId last = client.enqueue(work, no_args, {.queue = "new"});
+  REQUIRE(eventually([&] { return database.status_of(last) == "succeeded"; }));
+  REQUIRE(worker_is_asleep(database, worker.id()));
+  CHECK(move(database, moved, "new") == "moved");
+  CHECK(eventually([&] { return database.status_of(moved) == "succeeded"; }));
+}
+
+TEST_CASE("a move says of each task what became of it, and the audit names the operator") {
+  TestDatabase database;
+  make_queues(database);
+  Client client = database.client();
+  const TaskId ready = client.enqueue(work, no_args, {.queue = "old"});
+  const TaskId waiting = client.enqueue(work, no_args, {.queue = "old", .delay = 1h});
+  const TaskId dead = enqueue_dead(database, "old");
+  CHECK(move(database, ready, "new") == "moved");
+  CHECK(move(database, ready, "new") == "there");
+  CHECK(move(database, waiting, "new") == "moved");
+  CHECK(move(database, dead, "new") == "moved");
+  CHECK(move(database, 999, "new") == "not_found");
+  for (const TaskId id : {ready, waiting, dead}) CHECK(queue_of(database, id) == "new");
+  CHECK(database.value("select deferred as value from dogged.tasks where id = $1::bigint", db::Params{}.add(waiting)) ==
+        "t");
+  CHECK(database.value("select string_agg(action || ' ' || task_id || ' ' || (details ->> 'was') || ' ' || "
+                       "(details ->> 'queue'), ', ' order by id) as value from dogged.audit") ==
+        "move 1 old new, move 2 old new, move 3 old new");
+
+  database.claim_all_for(add_worker(database));
+  CHECK(move(database, ready, "old") == "running");
+  CHECK(queue_of(database, ready) == "new");
+  database.run("update dogged.tasks set status = 'succeeded', finished_at = now() where id = $1::bigint",
+               db::Params{}.add(ready));
+  CHECK(move(database, ready, "old") == "ended");
+}
+
+TEST_CASE("a move to a queue that is not there is refused with the nearest names") {
+  TestDatabase database;
+  make_queues(database);
+  const std::string text = refusal(database, "select dogged.move_tasks('{1}', 'nwe')");
+  CHECK(contains(text, "\"nwe\" does not exist"));
+  CHECK(contains(text, "new"));
+}
+
+TEST_CASE("a whole queue is moved in parts, by name where one is said, and what is locked is left") {
+  TestDatabase database;
+  make_queues(database);
+  Client client = database.client();
+  for (int i = 0; i < 3; ++i) client.enqueue({"work", "{}", {.queue = "old"}});
+  client.enqueue({"other", "{}", {.queue = "old"}});
+  const auto moved = [&](const std::string& more) {
+    return database.value("select dogged.move_queue('old', 'new'" + more + ") as value");
+  };
+  CHECK(moved(", 'work', 2") == "2");
+  db::Connection other{database.settings()};
+  other.transaction([&] {
+    other.run({"lock", "select from " + database.schema() + ".tasks_live where id = 3 for update"});
+    CHECK(moved(", 'work'") == "0");
+  });
+  CHECK(moved("") == "2");
+  CHECK(moved("") == "0");
+  CHECK(database.value("select count(*) as value from dogged.tasks where queue = 'new'") == "4");
+}
+
+TEST_CASE("a queue is deleted only if it is empty, if no worker serves it, and if it is not the default") {
+  TestDatabase database;
+  make_queues(database);
+  const TaskId id = database.client().enqueue(work, no_args, {.queue = "old"});
+  CHECK(contains(refusal(database, "select dogged.delete_queue('old')"), "1 task that has not ended"));
+  database.run("select dogged.cancel($1::bigint)", db::Params{}.add(id));
+  const TaskId dead = enqueue_dead(database, "old");
+  CHECK(contains(refusal(database, "select dogged.delete_queue('old')"), "1 dead letter"));
+  database.run("select dogged.purge($1::bigint)", db::Params{}.add(dead));
+  {
+    const RunningWorker worker{database, {does_nothing({.queue = "old"})}};
+    CHECK(contains(refusal(database, "select dogged.delete_queue('old')"), "is served by the worker"));
+  }
+  database.run("select dogged.delete_queue('old')");
+  CHECK(database.value("select count(*) as value from dogged.queues where name = 'old'") == "0");
+  CHECK(queue_of(database, id) == "old");
+  CHECK(contains(refusal(database, "select dogged.delete_queue('default')"), "cannot be deleted"));
+  CHECK(contains(refusal(database, "select dogged.delete_queue('old')"), "does not exist"));
+  CHECK(database.value("select count(*) as value from dogged.audit where action = 'delete_queue'") == "1");
+}
+
+TEST_CASE("a queue is not deleted under an enqueue that has not been committed") {
+  TestDatabase database;
+  make_queues(database);
+  db::Connection producer{database.settings()};
+  producer.transaction([&] {
+    producer.run({"enqueue", "select " + database.schema() + ".enqueue('work', queue => 'old')"});
+    CHECK(contains(refusal(database, "select dogged.delete_queue('old')"), "other transactions have used the queues"));
+  });
+  CHECK(contains(refusal(database, "select dogged.delete_queue('old')"), "1 task that has not ended"));
+}
+
+TEST_CASE("a renamed queue keeps its settings, its tasks, its dead letters and the definitions that name it") {
+  TestDatabase database;
+  make_queues(database);
+  database.run("select dogged.set_queue('old', '{\"concurrency\": 7, \"max_depth\": 1000}')");
+  { const RunningWorker declares{database, {does_nothing({.queue = "old"})}}; }
+  const TaskId waiting = database.client().enqueue(work, no_args);
+  const TaskId dead = enqueue_dead(database, "old");
+  CHECK(contains(refusal(database, "select dogged.rename_queue('old', 'new')"), "\"new\" exists already"));
+  CHECK(database.value("select dogged.rename_queue('old', 'mail') as value") == "2");
+  CHECK(queue_of(database, waiting) == "mail");
+  CHECK(queue_of(database, dead) == "mail");
+  CHECK(database.value("select concurrency || ' ' || max_depth as value from dogged.queues where name = 'mail'") ==
+        "7 1000");
+  CHECK(database.value("select count(*) as value from dogged.queues where name = 'old'") == "0");
+  CHECK(queue_of(database, database.client().enqueue(work, no_args)) == "mail");
+  CHECK(contains(refusal(database, "select dogged.rename_queue('default', 'other')"), "cannot be renamed"));
+}
+
+TEST_CASE("a queue is not renamed while a worker serves it or one of its tasks runs") {
+  TestDatabase database;
+  make_queues(database);
+  {
+    const RunningWorker worker{database, {does_nothing({.queue = "old"})}};
+    CHECK(contains(refusal(database, "select dogged.rename_queue('old', 'mail')"), "is served by"));
+  }
+  database.client().enqueue(work, no_args, {.queue = "old"});
+  database.claim_all_for(add_worker(database));
+  CHECK(contains(refusal(database, "select dogged.rename_queue('old', 'mail')"), "run"));
+}

@@ -1,0 +1,173 @@
+// A model of the database, as far as the protocol goes: one function for each statement, named as its file in src/sql.
+// A statement takes effect at once and whole, as under its row locks in PostgreSQL.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "claim/queues.hpp"
+#include "claim/settling.hpp"
+#include "claim/sleep.hpp"
+#include "mutant.hpp"
+#include "report/batch.hpp"
+#include "runtime/claimed_task.hpp"
+#include "scheduler.hpp"
+#include "upkeep/agenda.hpp"
+
+namespace dogged::sim {
+
+struct Task {
+  enum class State { pending, running, ended };
+
+  State state = State::pending;
+  int attempt = 0;
+  int retry_count = 0;
+  std::int64_t worker = 0;
+  bool deferred = false;
+  TimePoint due_at{};
+  std::int64_t position = 0;  // its place: there is one priority
+  bool cancel_requested = false;
+  std::string outcome;  // of the task, once it has ended
+  TimePoint locked_until{};
+};
+
+struct WorkerRow {
+  TimePoint lease_until{};
+  bool lease_ended = false;
+  bool rescued = false;
+  bool asleep = false;
+  bool listens = false;
+  std::int64_t claim_session = 0;
+  std::map<std::int64_t, std::vector<TaskId>> claims = {};  // dogged.claims
+};
+
+struct AttemptRow {
+  std::string outcome;
+  std::int64_t worker = 0;
+};
+
+/// A broken promise.
+struct Broken {
+  std::string promise;
+};
+
+class Database {
+ public:
+  Database(Scheduler& scheduler, Mutant mutant) : scheduler_(scheduler), mutant_(mutant) {}
+
+  /// Called with the worker that is notified.
+  std::function<void(std::int64_t)> on_notify;
+
+  // Producers. A transaction has its id before it takes positions, and looks for sleepers before it commits.
+  struct Transaction {
+    std::int64_t id = 0;
+    std::set<std::int64_t> sleepers = {};
+    std::vector<TaskId> ids = {};
+    milliseconds delay{0};
+  };
+  [[nodiscard]] Transaction begin();
+  void enqueue(Transaction& transaction, int how_many, milliseconds delay);
+  void commit(const Transaction& transaction);
+  void roll_back(const Transaction& transaction);
+
+  // Operators.
+  void cancel(TaskId id);
+  void pause(bool paused) { paused_ = paused; }
+  [[nodiscard]] bool is_paused() const noexcept { return paused_; }
+
+  // Workers.
+  /// `previous`: the lease of the worker's last incarnation, which is ended.
+  [[nodiscard]] std::int64_t register_worker(milliseconds lease, std::optional<std::int64_t> previous);
+  [[nodiscard]] bool heartbeat(std::int64_t worker, milliseconds lease);
+  void listen(std::int64_t worker) { workers_.at(worker).listens = true; }
+  void disconnect(std::int64_t worker) { workers_.at(worker).listens = false; }
+  void begin_claim_session(std::int64_t worker, std::int64_t session);
+  struct Claimed {
+    TaskId id = 0;
+    int attempt = 0;
+    int retry_count = 0;
+    runtime::Place place = 0;
+  };
+  [[nodiscard]] std::vector<Claimed> claim(std::int64_t worker, const runtime::QueueClaim& claim, std::int64_t session);
+  struct Unknown {
+    std::size_t released = 0;
+    std::vector<TaskId> locked = {};
+  };
+  [[nodiscard]] Unknown release_unknown(std::int64_t worker, const std::vector<runtime::Attempt>& known,
+                                        std::int64_t session);
+  /// Gives what was not released.
+  [[nodiscard]] std::vector<runtime::Attempt> release(std::int64_t worker,
+                                                      const std::vector<runtime::Attempt>& attempts,
+                                                      std::int64_t session);
+  [[nodiscard]] std::set<TaskId> complete(std::int64_t worker, std::span<const runtime::Report> reports);
+  [[nodiscard]] runtime::Holder who_holds(std::int64_t worker, const runtime::Attempt& attempt) const;
+  [[nodiscard]] std::size_t promote();
+  [[nodiscard]] bool has_ready(const std::vector<runtime::QueueClaim>& in) const;
+  [[nodiscard]] std::optional<milliseconds> due_in() const;
+  void fall_asleep(std::int64_t worker);
+  void wake_up(std::int64_t worker) { workers_.at(worker).asleep = false; }
+  [[nodiscard]] runtime::Sleep::Transactions transaction_bounds() {
+    return {oldest_transaction(), next_transaction_++};
+  }
+  [[nodiscard]] std::int64_t oldest_transaction() const;
+  void wake_others(std::int64_t worker);
+  /// The new entry; 0: none was made.
+  [[nodiscard]] std::int64_t sum_up_claims(std::int64_t worker, const std::vector<TaskId>& held, std::int64_t last,
+                                           std::int64_t session);
+  struct Settlement {
+    runtime::Settling::Answer answer;
+    std::vector<std::optional<runtime::Place>> settled;  // for each part
+  };
+  [[nodiscard]] Settlement settle_watermarks(const std::vector<runtime::ServedQueues::Part>& parts,
+                                             std::int64_t next_transaction);
+  [[nodiscard]] runtime::Outlook upkeep_due(std::int64_t worker) const;
+  void end_lapsed_leases(std::int64_t worker);
+  struct Rescued {
+    std::size_t tasks = 0;
+    bool all = true;
+  };
+  [[nodiscard]] Rescued rescue(std::int64_t worker);
+
+  /// Its clock is set, ahead or back.
+  void step_clock(Duration time) { clock_ahead_ += time; }
+  [[nodiscard]] bool clock_was_set() const noexcept { return clock_ahead_ != Duration{0}; }
+  void lock(TaskId id, Duration time) { tasks_.at(id).locked_until = scheduler_.now() + time; }
+
+  [[nodiscard]] std::size_t lapsed_leases_ended() const noexcept { return lapsed_leases_ended_; }
+  [[nodiscard]] const std::map<TaskId, Task>& tasks() const noexcept { return tasks_; }
+  [[nodiscard]] const std::map<std::pair<TaskId, int>, AttemptRow>& attempts() const noexcept { return attempts_; }
+  [[nodiscard]] const std::map<std::int64_t, WorkerRow>& workers() const noexcept { return workers_; }
+
+ private:
+  [[nodiscard]] TimePoint now() const { return scheduler_.now() + clock_ahead_; }
+  [[nodiscard]] bool has_session(std::int64_t worker, std::int64_t session) const;
+  [[nodiscard]] bool is_locked(const Task& task) const { return scheduler_.now() < task.locked_until; }
+  void give_back(Task& task);
+  void end_lease(WorkerRow& row);
+  void rescue_from(std::int64_t id, WorkerRow& row, Rescued& rescued);
+  void record(TaskId id, const Task& task, const std::string& outcome, std::int64_t worker);
+  void notify(std::int64_t worker);
+
+  Scheduler& scheduler_;
+  const Mutant mutant_;
+  Duration clock_ahead_{0};
+  bool paused_ = false;
+  std::map<TaskId, Task> tasks_;
+  std::map<std::pair<TaskId, int>, AttemptRow> attempts_;
+  std::map<std::int64_t, WorkerRow> workers_;
+  std::int64_t next_transaction_ = 1;
+  std::set<std::int64_t> open_;  // transactions
+  std::int64_t last_position_ = 0;
+  std::int64_t last_claim_ = 0;
+  std::int64_t last_worker_ = 0;
+  std::size_t lapsed_leases_ended_ = 0;
+};
+
+}  // namespace dogged::sim

@@ -1,0 +1,686 @@
+// See worker.hpp.
+#include "worker.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "lifecycle/lifecycle.hpp"
+
+namespace dogged::sim {
+namespace {
+
+using namespace std::chrono_literals;
+using runtime::ClaimPlan;
+using runtime::Incarnation;
+using runtime::Lease;
+using runtime::ReportBatch;
+using runtime::Verdict;
+using Step = ClaimPlan::Step;
+
+constexpr std::size_t concurrency = 3;
+constexpr std::size_t ahead = 2;
+constexpr milliseconds lease_length = 3s;
+constexpr milliseconds heartbeat = 500ms;
+constexpr milliseconds poll_interval = 2s;
+constexpr milliseconds until_given_up = 400ms;  // a statement that is not answered
+constexpr milliseconds time_to_drain = 5s;
+
+}  // namespace
+
+Worker::Life::Life(std::int64_t id, bool is_again, TimePoint now)
+    : lease(id, lease_length, now), agenda({.heartbeat = heartbeat, .lets_others_renew = is_again}, now) {}
+
+Worker::Worker(World& world, int number) : world_(world), number_(number) { start(); }
+
+void Worker::start(std::optional<std::int64_t> previous) {
+  if (now() < world_.server_is_back_at) {
+    return world_.scheduler.after(world_.server_is_back_at - now(), [this, previous, lives = lives_] {
+      if (lives == lives_) start(previous);
+    });
+  }
+  ++lives_;
+  life_.emplace(world_.database.register_worker(lease_length, previous), previous.has_value(), now());
+  world_.trace("worker " + std::to_string(number_) + " begins under lease " + std::to_string(lease_id()));
+  plan_ =
+      std::make_unique<ClaimPlan>(ClaimPlan::Settings{poll_interval, true}, std::vector<std::string>{"default"}, now());
+  claimer_step();
+  keeper_step();
+  watch_lease();
+  upkeep_step();
+}
+
+void Worker::end_life() {
+  if (life_) world_.database.disconnect(lease_id());
+  life_.reset();
+  ++lives_;
+  plan_.reset();
+  told_ = {};
+  claimer_waits_ = false;
+  claimer_has_ended_ = false;
+  heard_ = 0;
+  waiting_.clear();
+  running_.clear();
+  reports_.clear();
+  in_flight_.clear();
+  batch_.reset();
+}
+
+void Worker::crash(Duration delay) {
+  world_.trace("worker " + std::to_string(number_) + " crashes");
+  end_life();
+  world_.scheduler.after(delay, [this, lives = lives_] {
+    if (lives == lives_) start();
+  });
+}
+
+void Worker::freeze(Duration time) {
+  world_.trace("worker " + std::to_string(number_) + " stands still");
+  frozen_until_ = std::max(frozen_until_, world_.scheduler.now() + time);
+}
+
+void Worker::break_connection() {
+  if (!claimer_waits_) return;
+  plan_->on_failure(true, now());
+  world_.database.disconnect(lease_id());
+  heard_ = 0;
+  wake_claimer();
+}
+
+void Worker::lose_server() {
+  lose_notifications();
+  ++connections_;
+  if (life_) world_.database.disconnect(lease_id());
+  break_connection();
+}
+
+void Worker::later(Duration delay, std::function<void()> what) {
+  world_.scheduler.after(delay, [this, lives = lives_, what = std::move(what)]() mutable {
+    if (lives != lives_) return;
+    if (world_.scheduler.now() < frozen_until_) {
+      later(frozen_until_ - world_.scheduler.now(), std::move(what));
+      return;
+    }
+    what();
+  });
+}
+
+void Worker::ask(std::function<std::function<void()>()> execute, std::function<void()> fails) {
+  Scheduler& scheduler = world_.scheduler;
+  const int fate = static_cast<int>(scheduler.pick(0, 999));
+  const Faults& faults = world_.faults;
+  const Duration there = scheduler.between(20us, 2ms);
+  const Duration back = scheduler.between(20us, 2ms);
+  if (now() + there < world_.server_is_back_at) {
+    later(scheduler.between(1ms, 100ms), std::move(fails));
+  } else if (fate < 10 * faults.lost_request) {
+    later(scheduler.between(1ms, until_given_up), std::move(fails));
+  } else if (fate < 10 * (faults.lost_request + faults.late_statement)) {
+    later(scheduler.between(1ms, until_given_up), std::move(fails));
+    // It arrives also when the worker has crashed meanwhile.
+    scheduler.after(scheduler.between(1ms, 3s), [execute = std::move(execute)] { (void)execute(); });
+  } else if (fate < 10 * (faults.lost_request + faults.late_statement + faults.lost_answer)) {
+    scheduler.after(there, [execute = std::move(execute)] { (void)execute(); });
+    later(there + scheduler.between(1ms, until_given_up), std::move(fails));
+  } else {
+    scheduler.after(there, [this, lives = lives_, connection = connections_, back, execute = std::move(execute),
+                            fails = std::move(fails)] {
+      std::function<void()> answer = execute();
+      if (lives != lives_) return;
+      later(back, [this, connection, answer = std::move(answer), fails] {
+        if (connection == connections_) return answer();
+        fails();
+      });
+    });
+  }
+}
+
+// The claimer.
+
+void Worker::claimer_step() {
+  claimer_waits_ = false;
+  if (life_->lease.state() != Lease::State::held) {
+    claimer_has_ended_ = true;
+    if (life_->incarnation.state() == Incarnation::State::draining) give_back();
+    return;
+  }
+  plan_->on_told(std::exchange(told_, {}), world_.scheduler.now());
+  carry_out(plan_->next(world_.scheduler.now(), capacity()));
+}
+
+ClaimPlan::Capacity Worker::capacity() const {
+  const std::size_t holds = waiting_.size() + running_.size();
+  return {.can_report = true,
+          .demand = {holds < concurrency + ahead ? concurrency + ahead - holds : 0},
+          .holds_waiting = !waiting_.empty()};
+}
+
+std::vector<runtime::Attempt> Worker::held() const {
+  std::vector<runtime::Attempt> attempts;
+  if (world_.mutant != Mutant::forgets_what_waits) {
+    for (const Held& task : waiting_) attempts.push_back({task.id, task.attempt});
+  }
+  for (const Held& task : running_) attempts.push_back({task.id, task.attempt});
+  if (world_.mutant == Mutant::forgets_what_is_reported) return attempts;
+  for (const runtime::Report& report : reports_) attempts.push_back({report.id, report.attempt});
+  attempts.insert(attempts.end(), in_flight_.begin(), in_flight_.end());
+  return attempts;
+}
+
+void Worker::ask_claimer(std::function<std::function<void()>()> execute) {
+  ask(
+      [execute = std::move(execute), this]() -> std::function<void()> {
+        std::function<void()> answer = execute();
+        return [this, answer = std::move(answer)] {
+          answer();
+          claimer_continue();
+        };
+      },
+      [this] {
+        if (world_.mutant != Mutant::ignores_a_lost_answer) {
+          plan_->on_failure(true, world_.scheduler.now());
+          world_.database.disconnect(lease_id());
+          heard_ = 0;
+        }
+        later(world_.scheduler.between(1ms, 100ms), [this] { claimer_step(); });
+      });
+}
+
+void Worker::carry_out(const ClaimPlan::Action& action) {
+  Database& database = world_.database;
+  const std::int64_t lease = lease_id();
+  const auto now = [this] { return world_.scheduler.now(); };
+  if (world_.traces_steps) {
+    world_.trace("worker " + std::to_string(number_) + " (" + std::string{to_text(plan_->sleep().state())} +
+                 "): " + std::string{to_text(action.step)});
+  }
+  switch (action.step) {
+    case Step::begin_session:
+      return ask_claimer([this, lease, &database, now, session = plan_->next_session()]() -> std::function<void()> {
+        database.begin_claim_session(lease, session);
+        return [this, now] { plan_->on_session_begun(now()); };
+      });
+    case Step::listen:
+      if (world_.mutant == Mutant::sleeps_before_it_listens) {
+        later(300ms, [lease, &database] { database.listen(lease); });
+        plan_->on_listening(now());
+        return claimer_continue();
+      }
+      return ask_claimer([this, lease, &database, now]() -> std::function<void()> {
+        database.listen(lease);
+        return [this, now] { plan_->on_listening(now()); };
+      });
+    case Step::give_back_unknown:
+      return ask_claimer([this, lease, &database, now, known = held(),
+                          session = plan_->certainty().session()]() -> std::function<void()> {
+        auto unknown = database.release_unknown(lease, known, session);
+        return [this, now, unknown] { plan_->on_given_back(unknown.released, unknown.locked, now()); };
+      });
+    case Step::give_back_stale:
+      return give_back_stale();
+    case Step::end_expired:
+    case Step::refresh_circuits:
+      return claimer_continue();
+    case Step::look_for_missed:
+      return ask_claimer([this, &database, now, queues = action.queues]() -> std::function<void()> {
+        const bool has_ready = database.has_ready(queues);
+        const auto due_in = world_.mutant == Mutant::forgets_a_put_off ? std::nullopt : database.due_in();
+        return [this, now, has_ready, due_in] { plan_->on_missed(has_ready, due_in, now()); };
+      });
+    case Step::follow_queues:
+      return ask_claimer([this, &database, now]() -> std::function<void()> {
+        const bool paused = database.is_paused();
+        return [this, now, paused] {
+          plan_->on_following(now());
+          (void)plan_->on_queue_settings(0, paused, {}, now());
+        };
+      });
+    case Step::promote:
+      return ask_claimer([this, &database, now]() -> std::function<void()> {
+        const std::size_t promoted = database.promote();
+        return [this, now, promoted] { plan_->on_promoted(promoted, now()); };
+      });
+    case Step::ask_due_time:
+      return ask_claimer([this, &database, now]() -> std::function<void()> {
+        const auto due_in = world_.mutant == Mutant::forgets_a_put_off ? std::nullopt : database.due_in();
+        return [this, now, due_in] { plan_->on_due_time(due_in, now()); };
+      });
+    case Step::wake_others:
+      return ask_claimer([this, lease, &database]() -> std::function<void()> {
+        database.wake_others(lease);
+        return [this] { plan_->on_others_woken(); };
+      });
+    case Step::claim:
+      return claim(action.queues);
+    case Step::settle:
+      return settle(action.question);
+    case Step::sum_up: {
+      std::vector<TaskId> ids = plan_->certainty().unreleased();
+      for (const runtime::Attempt& attempt : held()) ids.push_back(attempt.id);
+      return ask_claimer([this, lease, &database, now, ids, last = plan_->sum().last_entry(),
+                          session = plan_->certainty().session()]() -> std::function<void()> {
+        const std::int64_t entry = database.sum_up_claims(lease, ids, last, session);
+        return [this, now, entry] { plan_->on_summed_up(entry, now()); };
+      });
+    }
+    case Step::wake_up:
+      return ask_claimer([this, lease, &database]() -> std::function<void()> {
+        database.wake_up(lease);
+        return [this] { plan_->on_awake(); };
+      });
+    case Step::fall_asleep:  // two statements
+      return ask(
+          [this, lease, &database]() -> std::function<void()> {
+            database.fall_asleep(lease);
+            return [this, &database] {
+              ask_claimer([this, &database]() -> std::function<void()> {
+                const auto open = database.transaction_bounds();
+                return [this, open] { plan_->on_asleep(open, world_.scheduler.now()); };
+              });
+            };
+          },
+          [this] {
+            plan_->on_failure(true, world_.scheduler.now());
+            world_.database.disconnect(lease_id());
+            claimer_continue();
+          });
+    case Step::ask_oldest_transaction:
+      return ask_claimer([this, &database, now]() -> std::function<void()> {
+        const std::int64_t oldest = database.oldest_transaction();
+        return [this, now, oldest] { plan_->on_oldest_transaction(oldest, now()); };
+      });
+    case Step::hear:
+      return hear(action);
+  }
+}
+
+void Worker::hear(const ClaimPlan::Action& action) {
+  const TimePoint now = world_.scheduler.now();
+  const bool is_told =
+      heard_ > 0 || queues_told_ || told_.has_ready || told_.has_rescued || told_.due_at != runtime::never;
+  for (; heard_ > 0; --heard_) plan_->on_rung("default", now);
+  if (std::exchange(queues_told_, false)) plan_->on_queues_changed();
+  if (action.until <= now || is_told) return claimer_continue();
+  claimer_waits_ = true;
+  waits_for_room_ = action.for_room;
+  later(action.until - now, [this, wait = ++waits_] {
+    if (claimer_waits_ && wait == waits_) claimer_step();
+  });
+}
+
+void Worker::wake_claimer() {
+  if (!claimer_waits_) return;
+  claimer_waits_ = false;
+  later(5us, [this] {
+    for (; heard_ > 0; --heard_) plan_->on_rung("default", world_.scheduler.now());
+    claimer_step();
+  });
+}
+
+void Worker::notify(std::int64_t lease) {
+  world_.scheduler.after(world_.scheduler.between(20us, 2ms), [this, lease] {
+    if (!life_ || life_->lease.id() != lease) return;
+    ++heard_;
+    wake_claimer();
+  });
+}
+
+void Worker::tell_queues_changed() {
+  later(world_.scheduler.between(20us, 2ms), [this] {
+    queues_told_ = true;
+    if (claimer_waits_) {
+      plan_->on_queues_changed();
+      wake_claimer();
+    }
+  });
+}
+
+void Worker::claim(const std::vector<runtime::QueueClaim>& claims) {
+  ask_claimer([this, lease = lease_id(), claim = claims.at(0),
+               session = plan_->certainty().session()]() -> std::function<void()> {
+    auto claimed = world_.database.claim(lease, claim, session);
+    return [this, claim, claimed = std::move(claimed)] {
+      std::vector<runtime::Place> places;
+      for (const auto& task : claimed) {
+        places.push_back(task.place);
+        waiting_.push_back({task.id, task.attempt, task.retry_count, world_.scheduler.now()});
+      }
+      plan_->on_claimed(claim, places, world_.scheduler.now());
+      begin_tasks();
+    };
+  });
+}
+
+void Worker::settle(const runtime::Settling::Question& question) {
+  ask_claimer(
+      [this, question, asked_at = world_.scheduler.now(),
+       parts = plan_->queues().unsettled(question.positions.last, question.from_beginning)]() -> std::function<void()> {
+        auto settlement = world_.database.settle_watermarks(parts, question.positions.next_transaction);
+        return [this, question, asked_at, settlement = std::move(settlement)] {
+          std::vector<runtime::ServedQueues::Settled> settled;
+          for (const auto& upto : settlement.settled) {
+            if (upto) settled.push_back({0, *upto});
+          }
+          plan_->on_settled(question, settlement.answer, settled, asked_at, world_.scheduler.now());
+        };
+      });
+}
+
+/// Gives what could not be released, since its row is locked.
+std::vector<TaskId> Worker::release(std::int64_t lease, const std::vector<runtime::Attempt>& attempts,
+                                    std::int64_t session) const {
+  std::vector<TaskId> mine;
+  for (const runtime::Attempt& left : world_.database.release(lease, attempts, session)) {
+    if (world_.database.who_holds(lease, left).is_mine) mine.push_back(left.id);
+  }
+  return mine;
+}
+
+void Worker::give_back_stale() {
+  const TimePoint now = world_.scheduler.now();
+  if (waiting_.empty() || now - waiting_.front().claimed_at < ClaimPlan::longest_wait_for_thread) {
+    return claimer_continue();
+  }
+  std::vector<runtime::Attempt> stale;
+  for (const Held& task : waiting_) stale.push_back({task.id, task.attempt});
+  waiting_.clear();
+  ask_claimer([this, lease = lease_id(), stale, session = plan_->certainty().session()]() -> std::function<void()> {
+    const std::vector<TaskId> mine = release(lease, stale, session);
+    return [this, mine] {
+      for (const TaskId id : mine) plan_->on_locked(id, world_.scheduler.now());
+    };
+  });
+}
+
+// The executor.
+
+void Worker::begin_tasks() {
+  while (running_.size() < concurrency && !waiting_.empty()) {
+    if (now() >= life_->lease.held_until() && world_.mutant != Mutant::begins_after_the_lapse) return;
+    const Held task = waiting_.front();
+    waiting_.pop_front();
+    running_.push_back(task);
+    if (!world_.begun.try_emplace({task.id, task.attempt}, world_.scheduler.now()).second) {
+      throw Broken{"the handler of an attempt begins once"};
+    }
+    // A worker goes by its own clock: it cannot know that the database's was set ahead.
+    if (!world_.database.clock_was_set() && world_.database.attempts().contains({task.id, task.attempt})) {
+      throw Broken{"no attempt begins that was rescued"};
+    }
+    const bool is_long = world_.scheduler.chance(world_.faults.long_attempts);
+    later(is_long ? world_.scheduler.between(1s, 4s) : world_.scheduler.between(100us, 60ms),
+          [this, task] { end_task(task); });
+  }
+}
+
+runtime::Report Worker::report_of(const Held& task, lifecycle::Outcome outcome) const {
+  runtime::Report report;
+  report.id = task.id;
+  report.attempt = task.attempt;
+  report.started_at = report.finished_at = now();
+  report.transition.retry_count = task.retry_count;
+  report.transition.status =
+      outcome == lifecycle::Outcome::succeeded ? lifecycle::Status::succeeded : lifecycle::Status::pending;
+  report.transition.outcome = outcome;
+  return report;
+}
+
+void Worker::end_task(const Held& task) {
+  if (std::erase_if(running_, [&](const Held& one) { return one.id == task.id && one.attempt == task.attempt; }) == 0) {
+    return;  // it was interrupted
+  }
+  runtime::Report report = report_of(task, lifecycle::Outcome::succeeded);
+  if (world_.scheduler.chance(world_.faults.failing_attempts)) {
+    report = report_of(task, lifecycle::Outcome::failed);
+    ++report.transition.retry_count;
+    const milliseconds delay{world_.scheduler.chance(30) ? 0 : world_.scheduler.pick(1, 1500)};
+    report.transition.next_run = lifecycle::NextRun{.backoff = delay, .delay = delay, .spends_retry = true};
+    if (world_.retries_are_timely) {
+      world_.begins_until[{task.id, task.attempt + 1}] = world_.scheduler.now() + delay + latest_begin;
+    }
+  }
+  reports_.push_back(std::move(report));
+  if (claimer_waits_ && waits_for_room_) wake_claimer();
+  begin_tasks();
+  if (!batch_) completer_step();
+}
+
+// The completer.
+
+void Worker::completer_step() {
+  if (reports_.empty() || batch_) return;
+  if (life_->lease.state() == Lease::State::lapsed) {  // it sends nothing while the lease is in doubt
+    later(50ms, [this] { completer_step(); });
+    return;
+  }
+  for (const runtime::Report& report : reports_) in_flight_.push_back({report.id, report.attempt});
+  batch_.emplace(std::exchange(reports_, {}));
+  send();
+}
+
+void Worker::batch_goes_on() {
+  switch (batch_->state()) {
+    case ReportBatch::State::sending:
+      return send();
+    case ReportBatch::State::explaining:
+      return explain();
+    case ReportBatch::State::ended:
+      break;
+  }
+  for (const auto& [report, sent_at] : batch_->take_taken()) {
+    if (!report.transition.next_run) continue;
+    if (const auto left = runtime::until_next_run(report, sent_at); left.count() > 0) {
+      if (world_.mutant != Mutant::forgets_a_put_off) {
+        told_.due_at = std::min(told_.due_at, world_.scheduler.now() + left);
+      }
+    } else {
+      told_.has_ready = true;
+    }
+  }
+  std::vector<runtime::Report> again = batch_->take_again();
+  batch_.reset();
+  in_flight_.clear();
+  const bool has_again = !again.empty();
+  reports_.insert(reports_.begin(), std::make_move_iterator(again.begin()), std::make_move_iterator(again.end()));
+  wake_claimer();
+  later(has_again ? Duration{10ms} : Duration{1us}, [this] { completer_step(); });
+}
+
+void Worker::send() {
+  std::vector<runtime::Report> part{batch_->part().begin(), batch_->part().end()};
+  ask(
+      [this, part = std::move(part), lease = lease_id()]() -> std::function<void()> {
+        const std::set<TaskId> refused = world_.database.complete(lease, part);
+        return [this, refused] {
+          batch_->on_sent({refused.begin(), refused.end()}, world_.scheduler.now());
+          batch_goes_on();
+        };
+      },
+      [this] {
+        if (world_.mutant == Mutant::drops_a_report) {
+          batch_->on_sent({}, world_.scheduler.now());
+        } else {
+          batch_->on_failure();
+        }
+        later(world_.scheduler.between(1ms, 100ms), [this] { batch_goes_on(); });
+      });
+}
+
+void Worker::explain() {
+  std::vector<runtime::Report> not_taken;
+  for (const runtime::Report* report : batch_->not_taken()) not_taken.push_back(*report);
+  ask(
+      [this, not_taken = std::move(not_taken), lease = lease_id()]() -> std::function<void()> {
+        std::vector<runtime::Holder> holders;
+        for (const runtime::Report& report : not_taken) {
+          holders.push_back(world_.database.who_holds(lease, {report.id, report.attempt}));
+        }
+        return [this, not_taken, holders, lease] {
+          std::vector<Verdict> verdicts;
+          for (std::size_t i = 0; i < holders.size(); ++i) {
+            verdicts.push_back(runtime::verdict_of(not_taken[i], holders[i], lease, world_.scheduler.now()));
+          }
+          batch_->on_explained(verdicts, world_.scheduler.now());
+          batch_goes_on();
+        };
+      },
+      [this] {
+        batch_->on_failure();
+        later(world_.scheduler.between(1ms, 100ms), [this] { batch_goes_on(); });
+      });
+}
+
+// The lease keeper, and the watchdog that looks at the lease.
+
+void Worker::keeper_step() {
+  const TimePoint asked_at = now();
+  ask(
+      [this, lease = lease_id(), asked_at]() -> std::function<void()> {
+        const bool renewed = world_.database.heartbeat(lease, lease_length);
+        return [this, renewed, asked_at] {
+          Lease& own = life_->lease;
+          if (!renewed) {
+            own.note_ended();
+            return look_at_lease();
+          }
+          const bool was_lapsed = own.note_renewed(asked_at, now());
+          const auto again = asked_at + own.until_next_renewal(heartbeat, holds_any()) - now();
+          later(std::max(again, Duration{0}), [this] { keeper_step(); });
+          if (was_lapsed) look_at_lease();
+        };
+      },
+      [this] { later(100ms, [this] { keeper_step(); }); });
+}
+
+void Worker::watch_lease() {
+  if (life_->lease.lapse_if_due(now())) {
+    world_.trace("worker " + std::to_string(number_) + ": its lease has lapsed");
+    look_at_lease();
+  }
+  const bool lapses_later =
+      life_->lease.state() == Lease::State::held || life_->lease.state() == Lease::State::regained;
+  const Duration until_lapse = std::max(life_->lease.held_until() - now(), Duration{1ms});
+  later(lapses_later ? until_lapse : Duration{50ms}, [this] { watch_lease(); });
+}
+
+void Worker::look_at_lease() {
+  Incarnation& incarnation = life_->incarnation;
+  if (incarnation.state() == Incarnation::State::draining) return;
+  incarnation.on_seen({.lease = life_->lease.state()});
+  if (incarnation.state() != Incarnation::State::draining) return;
+  world_.trace("worker " + std::to_string(number_) + ": " +
+               (life_->lease.state() == Lease::State::ended ? "its lease was ended" : "nobody had ended its lease"));
+  life_->drains_until = now() + time_to_drain;
+  if (std::exchange(claimer_waits_, false)) claimer_has_ended_ = true;
+  if (claimer_has_ended_) give_back();
+}
+
+// The end of an incarnation: what has not begun is given back, what runs is recorded as interrupted, and when all is
+// written the worker goes on under another lease.
+
+void Worker::give_back() {
+  const auto ask_again = [this](std::function<std::function<void()>()> execute) {
+    ask(
+        [this, execute = std::move(execute)]() -> std::function<void()> {
+          return [this, answer = execute()] {
+            answer();
+            give_back();
+          };
+        },
+        [this] {
+          plan_->on_failure(true, now());
+          later(100ms, [this] { give_back(); });
+        });
+  };
+  Database& database = world_.database;
+  const runtime::Certainty& certainty = plan_->certainty();
+  for (const Held& task : std::exchange(waiting_, {})) life_->unstarted.push_back({task.id, task.attempt});
+  const bool is_sure = certainty.state() == runtime::Certainty::State::sure;
+  if ((life_->unstarted.empty() && is_sure) || now() >= life_->drains_until) return interrupt();
+  if (certainty.state() == runtime::Certainty::State::in_doubt) {
+    return ask_again([this, lease = lease_id(), &database, session = plan_->next_session()]() -> std::function<void()> {
+      database.begin_claim_session(lease, session);
+      return [this] { plan_->on_session_begun(now()); };
+    });
+  }
+  if (!life_->unstarted.empty()) {
+    return ask_again([this, lease = lease_id(), unstarted = life_->unstarted,
+                      session = certainty.session()]() -> std::function<void()> {
+      const std::vector<TaskId> mine = release(lease, unstarted, session);
+      return [this, mine] {
+        life_->unstarted.clear();
+        for (const TaskId id : mine) plan_->on_locked(id, now());
+      };
+    });
+  }
+  if (certainty.next(now()) == runtime::Certainty::Ask::give_back) {
+    return ask_again([this, lease = lease_id(), &database, known = held(),
+                      session = certainty.session()]() -> std::function<void()> {
+      auto unknown = database.release_unknown(lease, known, session);
+      return [this, unknown] { plan_->on_given_back(unknown.released, unknown.locked, now()); };
+    });
+  }
+  later(250ms, [this] { give_back(); });
+}
+
+void Worker::interrupt() {
+  for (const Held& task : std::exchange(running_, {})) {
+    runtime::Report report = report_of(task, lifecycle::Outcome::interrupted);
+    report.transition.next_run = lifecycle::NextRun{};
+    reports_.push_back(std::move(report));
+  }
+  if (!batch_) completer_step();
+  begin_again_when_written();
+}
+
+void Worker::begin_again_when_written() {
+  if ((reports_.empty() && !batch_) || now() >= life_->drains_until) {
+    const std::int64_t previous = lease_id();
+    end_life();
+    return start(previous);
+  }
+  later(10ms, [this] { begin_again_when_written(); });
+}
+
+// Upkeep.
+
+void Worker::upkeep_step() {
+  if (!life_->agenda.may_look(now())) {  // it connects, so that the time counts from when the server is back
+    return ask_upkeep([this] { return [this] { upkeep_waits(); }; });
+  }
+  ask_upkeep([this, lease = lease_id()]() -> std::function<void()> {
+    return [this, lease, found = world_.database.upkeep_due(lease)] {
+      using Rescue = runtime::Agenda::Rescue;
+      const Rescue rescue = life_->agenda.decide(found, life_->lease, now());
+      if (rescue == Rescue::none) return upkeep_goes_on(found, false);
+      ask_upkeep([this, lease, rescue]() -> std::function<void()> {
+        if (rescue == Rescue::after_ending_lapsed) world_.database.end_lapsed_leases(lease);
+        const Database::Rescued rescued = world_.database.rescue(lease);
+        return [this, rescued, found = world_.database.upkeep_due(lease)] {
+          if (rescued.tasks > 0) {
+            told_.has_rescued = true;
+            wake_claimer();
+          }
+          upkeep_goes_on(found, !rescued.all);
+        };
+      });
+    };
+  });
+}
+
+void Worker::upkeep_goes_on(const runtime::Outlook& found, bool left_tasks) {
+  life_->agenda.note_looked(found, left_tasks, now());
+  upkeep_waits();
+}
+
+void Worker::upkeep_waits() {
+  later(std::max(life_->agenda.looks_at() - now(), Duration{1us}), [this] { upkeep_step(); });
+}
+
+void Worker::ask_upkeep(std::function<std::function<void()>()> execute) {
+  ask(std::move(execute), [this] {
+    life_->agenda.note_failed(now());
+    later(100ms, [this] { upkeep_waits(); });
+  });
+}
+
+}  // namespace dogged::sim

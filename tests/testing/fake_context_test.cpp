@@ -1,0 +1,124 @@
+// dogged::testing::FakeContext.
+#include <spdlog/sinks/ringbuffer_sink.h>
+
+#include <dogged/testing.hpp>
+
+#include "support/catch.hpp"
+
+using namespace std::chrono_literals;
+using dogged::StopReason;
+using dogged::testing::FakeContext;
+
+TEST_CASE("a fake context says what the test gave it") {
+  const FakeContext ctx{{.task_id = 7,
+                         .attempt = 3,
+                         .retry_count = 2,
+                         .task_name = "mail.send",
+                         .queue = "mail",
+                         .args_json = R"({"to": "a"})",
+                         .trace_context = "00-1-2-01"}};
+  CHECK(ctx.task_id() == 7);
+  CHECK(ctx.attempt() == 3);
+  CHECK(ctx.retry_count() == 2);
+  CHECK(ctx.task_name() == "mail.send");
+  CHECK(ctx.queue() == "mail");
+  CHECK(ctx.args_json() == R"({"to": "a"})");
+  CHECK(ctx.trace_context() == "00-1-2-01");
+  CHECK(ctx.deadline() == FakeContext::Clock::time_point::max());
+  CHECK(ctx.stop_reason() == StopReason::none);
+  CHECK_FALSE(ctx.stop_token().stop_requested());
+}
+
+TEST_CASE("virtual time stands still until it is moved, and passes at once") {
+  FakeContext ctx;
+  const auto start = ctx.now();
+  CHECK(ctx.now() == start);
+  ctx.advance(2h);
+  CHECK(ctx.now() == start + 2h);
+  CHECK(ctx.wait_for(30min));
+  CHECK(ctx.now() == start + 150min);
+  CHECK_FALSE(ctx.stop_token().stop_requested());
+}
+
+TEST_CASE("advancing to the deadline stops the handler as a timeout") {
+  FakeContext ctx{{.timeout = 10s}};
+  CHECK(ctx.deadline() == ctx.now() + 10s);
+  ctx.advance(9'999ms);
+  CHECK(ctx.stop_reason() == StopReason::none);
+  ctx.advance(1ms);
+  CHECK(ctx.stop_reason() == StopReason::timeout);
+  CHECK(ctx.stop_token().stop_requested());
+}
+
+TEST_CASE("a wait ends at the deadline, and none begins after a stop") {
+  FakeContext ctx{{.timeout = 10s}};
+  const auto start = ctx.now();
+  CHECK(ctx.wait_for(4s));
+  CHECK_FALSE(ctx.wait_for(1h));
+  CHECK(ctx.now() == start + 10s);
+  CHECK(ctx.stop_reason() == StopReason::timeout);
+  CHECK_FALSE(ctx.wait_for(1s));
+  CHECK(ctx.now() == start + 10s);
+}
+
+TEST_CASE("the longest wait there is does not overflow the clock") {
+  FakeContext ctx;
+  CHECK(ctx.wait_for(dogged::milliseconds::max()));
+  CHECK(ctx.wait_for(1h));
+  FakeContext timed{{.timeout = 1s}};
+  CHECK_FALSE(timed.wait_for(dogged::milliseconds::max()));
+}
+
+TEST_CASE("a stop that was planned comes in the midst of a wait") {
+  FakeContext ctx{{.timeout = 1min}};
+  const auto start = ctx.now();
+  ctx.stop_after(5s, StopReason::cancelled);
+  int waits = 0;
+  while (ctx.wait_for(2s)) ++waits;
+  CHECK(waits == 2);
+  CHECK(ctx.now() == start + 5s);
+  CHECK(ctx.stop_reason() == StopReason::cancelled);
+}
+
+TEST_CASE("the first reason to stop counts, and callbacks may ask the context") {
+  FakeContext ctx{{.timeout = 1s}};
+  StopReason seen = StopReason::none;
+  const std::stop_callback callback{ctx.stop_token(), [&] { seen = ctx.stop_reason(); }};
+  ctx.stop(StopReason::shutdown);
+  ctx.advance(5s);
+  ctx.stop(StopReason::cancelled);
+  CHECK(seen == StopReason::shutdown);
+  CHECK(ctx.stop_reason() == StopReason::shutdown);
+}
+
+TEST_CASE("what a handler logs is read with its level, and reaches the test's own logger") {
+  const auto ring = std::make_shared<spdlog::sinks::ringbuffer_sink_mt>(10);
+  const FakeContext ctx{{.log = std::make_shared<spdlog::logger>("mine", ring)}};
+  ctx.log().debug("looked at {} rows", 3);
+  ctx.log().warn("no answer");
+  const auto lines = ctx.log_lines();
+  CHECK((lines == std::vector<std::string>{"debug: looked at 3 rows", "warning: no answer"}));
+  CHECK(ring->last_formatted().size() == 1);  // that logger's level is info
+}
+
+TEST_CASE("values of the attempt are kept for hooks and handlers") {
+  FakeContext ctx;
+  ctx.local<int>() = 42;
+  CHECK(ctx.local<int>() == 42);
+}
+
+TEST_CASE("a fake context refuses what no worker does") {
+  CHECK_THROWS_AS((FakeContext{{.timeout = -1ms}}), dogged::InvalidInput);
+  FakeContext ctx;
+  CHECK_THROWS_AS(ctx.advance(-1ms), dogged::InvalidInput);
+  CHECK_THROWS_AS(ctx.stop(StopReason::none), dogged::InvalidInput);
+  CHECK_THROWS_AS(ctx.stop_after(1s, StopReason::none), dogged::InvalidInput);
+  CHECK_THROWS_AS(ctx.stop_after(-1s, StopReason::cancelled), dogged::InvalidInput);
+  std::string hint;
+  try {
+    static_cast<void>(ctx.begin_completion());
+  } catch (const dogged::InvalidInput& error) {
+    hint = error.hint();
+  }
+  CHECK(hint.find("dogged::testing::drain") != std::string::npos);
+}

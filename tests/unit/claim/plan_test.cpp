@@ -1,0 +1,395 @@
+// What the claimer does next, and that in all interleavings with one enqueuing transaction no wake-up is missed, and in
+// all losses of requests and answers no claimed task is forgotten.
+#include "claim/plan.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+
+using namespace std::chrono_literals;
+using namespace dogged::runtime;
+using Action = ClaimPlan::Action;
+using Step = ClaimPlan::Step;
+
+namespace {
+
+constexpr TimePoint start{1h};
+constexpr milliseconds poll_interval = 10s;
+
+/// A database with one task, which one transaction enqueues, as far as the claimer sees it.
+struct Database {
+  enum class Transaction { not_begun, open, has_looked, ended };
+
+  bool row_says_asleep = false;
+  bool notifies = false;  // the transaction has seen the flag
+  bool is_notified = false;
+  std::int64_t next_transaction = 1;
+  std::int64_t own_transaction = 0;
+  Transaction enqueue = Transaction::not_begun;
+  bool is_ready = false;
+  std::set<int> claimed = {};  // numbers of claims under which the task ran, or runs
+  bool runs = false;
+  std::int64_t session = 0;
+
+  [[nodiscard]] std::int64_t oldest() const {
+    const bool is_open = enqueue == Transaction::open || enqueue == Transaction::has_looked;
+    return is_open ? own_transaction : next_transaction;
+  }
+
+  /// The next statement of the enqueuing transaction.
+  void step_enqueue() {
+    switch (enqueue) {
+      case Transaction::not_begun:
+        own_transaction = next_transaction++;
+        enqueue = Transaction::open;
+        return;
+      case Transaction::open:
+        notifies = row_says_asleep;
+        enqueue = Transaction::has_looked;
+        return;
+      case Transaction::has_looked:
+        is_ready = true;
+        is_notified = notifies;
+        enqueue = Transaction::ended;
+        return;
+      case Transaction::ended:
+        return;
+    }
+  }
+};
+
+/// A claimer on that database: each statement is one step, so that others come in between.
+struct World {
+  ClaimPlan plan{{poll_interval, true}, {"default"}, start};
+  Database database = {};
+  TimePoint now = start;
+  bool flag_was_set = false;  // of fall_asleep, whose second statement is to come
+  bool knows_task = false;    // that it has claimed
+  int waits = 0;              // short ones that have passed
+  std::string trace = {};
+
+  [[nodiscard]] Action next() { return plan.next(now, {.can_report = true, .demand = {5}}); }
+
+  /// One step of the claimer; false where nothing but a notification or the poll_interval interval would make it go on.
+  bool step() {
+    now += 1us;
+    if (flag_was_set) {
+      flag_was_set = false;
+      plan.on_asleep({database.oldest(), database.next_transaction}, now);
+      return true;
+    }
+    const Action action = next();
+    trace += std::string{to_text(action.step)} + "; ";
+    if (action.step == Step::hear && !database.is_notified && action.until - now > poll_interval / 2) return false;
+    carry_out(action);
+    return true;
+  }
+
+  void carry_out(const Action& action) {
+    switch (action.step) {
+      case Step::begin_session:
+        database.session = plan.next_session();
+        plan.on_session_begun(now);
+        break;
+      case Step::listen:
+        database.is_notified = false;
+        plan.on_listening(now);
+        break;
+      case Step::give_back_unknown: {
+        const bool gives_back = database.runs && !knows_task;
+        if (gives_back) {
+          database.runs = false;
+          database.is_ready = true;
+        }
+        plan.on_given_back(gives_back ? 1 : 0, {}, now);
+        break;
+      }
+      case Step::give_back_stale:
+      case Step::end_expired:
+      case Step::refresh_circuits:
+        break;
+      case Step::look_for_missed:
+        plan.on_missed(database.is_ready, {}, now);
+        break;
+      case Step::follow_queues:
+        plan.on_following(now);
+        (void)plan.on_queue_settings(0, false, {}, now);
+        break;
+      case Step::promote:
+        plan.on_promoted(0, now);
+        break;
+      case Step::ask_due_time:
+        plan.on_due_time({}, now);
+        break;
+      case Step::wake_others:
+        plan.on_others_woken();
+        break;
+      case Step::claim:
+        answer_claim(action.queues.at(0), take_claim(plan.certainty().session()));
+        break;
+      case Step::settle:
+        plan.on_settled(action.question, {database.oldest(), database.next_transaction, 1}, {}, now, now);
+        break;
+      case Step::sum_up:
+        plan.on_summed_up(1, now);
+        break;
+      case Step::wake_up:
+        database.row_says_asleep = false;
+        plan.on_awake();
+        break;
+      case Step::fall_asleep:
+        database.row_says_asleep = flag_was_set = true;
+        break;
+      case Step::ask_oldest_transaction:
+        plan.on_oldest_transaction(database.oldest(), now);
+        break;
+      case Step::hear:
+        if (std::exchange(database.is_notified, false)) {
+          plan.on_rung("default", now);
+        } else if (action.until > now) {
+          now = action.until;
+          ++waits;
+        }
+        break;
+    }
+  }
+
+  /// claim.sql in PostgreSQL: true if it gave the task. A statement of an earlier session changes nothing.
+  bool take_claim(std::int64_t session) {
+    if (!database.is_ready || session != database.session) return false;
+    database.is_ready = false;
+    database.runs = true;
+    return true;
+  }
+
+  void answer_claim(const QueueClaim& claim, bool gave_task) {
+    plan.on_claimed(claim, gave_task ? std::vector<Place>{1} : std::vector<Place>{}, now);
+    knows_task = knows_task || gave_task;
+  }
+};
+
+/// Lets the transaction go on before, after and between all steps of the claimer. Where the claimer waits for long, the
+/// transaction goes on; when that has ended, the task must have been claimed. How many interleavings there were.
+int explore(World world) {
+  constexpr int most_short_waits = 4;
+  if (world.waits > most_short_waits && world.database.enqueue != Database::Transaction::ended) return 0;
+  int count = 0;
+  while (true) {
+    if (world.database.enqueue != Database::Transaction::ended) {
+      World other = world;
+      other.database.step_enqueue();
+      other.trace += "| ";
+      count += explore(other);
+    }
+    if (world.step()) {
+      if (world.waits > most_short_waits && world.database.enqueue != Database::Transaction::ended) return count;
+      if (world.knows_task) return count + 1;
+      continue;
+    }
+    if (world.database.enqueue != Database::Transaction::ended) return count;  // was tried above
+    INFO(world.trace);
+    CHECK(world.knows_task);
+    return count + 1;
+  }
+}
+
+/// Runs the claimer until it waits for long, or does `step`.
+Action run_to(World& world, Step step) {
+  for (int i = 0; i < 1000; ++i) {
+    world.now += 1us;
+    const Action action = world.next();
+    if (action.step == step) return action;
+    if (action.step == Step::fall_asleep) {
+      world.carry_out(action);
+      world.flag_was_set = false;
+      world.plan.on_asleep({world.database.oldest(), world.database.next_transaction}, world.now);
+    } else {
+      world.carry_out(action);
+    }
+  }
+  FAIL("the claimer never does this: " << to_text(step));
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("no wake-up is missed, however a transaction that enqueues a task and the claimer take turns") {
+  CHECK(explore(World{}) > 5'000);
+}
+
+TEST_CASE("a claimer begins by listening, follows what is set for its queues, and claims before it falls asleep") {
+  World world;
+  std::vector<Step> steps;
+  for (Action action = world.next(); action.step != Step::fall_asleep; action = world.next()) {
+    REQUIRE(steps.size() < 20);
+    steps.push_back(action.step);
+    world.carry_out(action);
+  }
+  CHECK(steps.at(0) == Step::listen);
+  const auto at = [&](Step step) { return std::find(steps.begin(), steps.end(), step) - steps.begin(); };
+  CHECK(at(Step::refresh_circuits) < at(Step::claim));
+  CHECK(at(Step::follow_queues) < at(Step::claim));
+  CHECK(at(Step::claim) < static_cast<std::ptrdiff_t>(steps.size()));
+}
+
+TEST_CASE("no claimed task is forgotten, wherever a request or an answer is lost, or a statement arrives late") {
+  enum class Fate { answered, request_lost, answer_lost, arrives_late };
+  // Two claims meet one fate each; a late statement arrives before the next session begins, or after.
+  const Fate fates[] = {Fate::answered, Fate::request_lost, Fate::answer_lost, Fate::arrives_late};
+  for (const Fate first : fates) {
+    for (const Fate second : fates) {
+      for (const bool late_before_session : {true, false}) {
+        World world;
+        world.database.is_ready = true;
+        world.database.next_transaction = 2;
+        std::vector<std::int64_t> late;  // the sessions of statements that are under way
+        int claims = 0;
+        for (int i = 0; i < 400; ++i) {
+          world.now += 1us;
+          const Action action = world.next();
+          if (action.step == Step::hear && action.until - world.now > poll_interval / 2) break;
+          if (action.step == Step::claim && claims < 2) {
+            const Fate fate = ++claims == 1 ? first : second;
+            if (fate == Fate::answered) {
+              world.carry_out(action);
+              continue;
+            }
+            if (fate == Fate::answer_lost) world.take_claim(world.plan.certainty().session());
+            if (fate == Fate::arrives_late) late.push_back(world.plan.certainty().session());
+            world.plan.on_failure(true, world.now);
+            continue;
+          }
+          const bool begins = action.step == Step::begin_session;
+          // A session waits for the statements of earlier ones that are under way.
+          if (begins && late_before_session) {
+            for (const std::int64_t session : late) (void)world.take_claim(session);
+            late.clear();
+          }
+          if (action.step == Step::fall_asleep) {
+            world.plan.on_asleep({world.database.oldest(), world.database.next_transaction}, world.now);
+          } else {
+            world.carry_out(action);
+          }
+          if (begins) {
+            for (const std::int64_t session : late) CHECK_FALSE(world.take_claim(session));
+            late.clear();
+          }
+        }
+        CHECK(world.knows_task);
+        CHECK(world.database.runs);
+        CHECK_FALSE(world.database.is_ready);
+      }
+    }
+  }
+}
+
+TEST_CASE("between two claims the claimer hears what is said, or it would pile up while there is something to claim") {
+  World world;
+  const Action claim = run_to(world, Step::claim);
+  std::vector<Place> places;
+  for (std::size_t i = 0; i < claim.queues.at(0).how_many; ++i) places.push_back(static_cast<Place>(i + 1));
+  world.plan.on_claimed(claim.queues.at(0), places, world.now);
+  for (int i = 0; i < 10; ++i) {
+    const Action action = world.next();
+    REQUIRE(action.step != Step::claim);
+    if (action.step == Step::hear) {
+      CHECK(action.until <= world.now);
+      world.carry_out(action);
+      CHECK(world.next().step == Step::claim);
+      return;
+    }
+    world.carry_out(action);
+  }
+  FAIL("the claimer neither hears nor claims");
+}
+
+TEST_CASE("nothing is claimed while reports cannot be written, or no executor has room, and room ends the wait") {
+  for (const ClaimPlan::Capacity& full : {ClaimPlan::Capacity{.can_report = false, .demand = {5}},
+                                          ClaimPlan::Capacity{.can_report = true, .demand = {0}}}) {
+    World world;
+    for (int i = 0; i < 50; ++i) {
+      world.now += 1us;
+      const Action action = world.plan.next(world.now, full);
+      REQUIRE(action.step != Step::claim);
+      if (action.step == Step::hear && action.until > world.now) {
+        CHECK(action.for_room);
+        CHECK_FALSE(world.plan.sleep().row_says_asleep());
+        break;
+      }
+      REQUIRE(i < 49);
+      world.carry_out(action);
+    }
+  }
+}
+
+TEST_CASE("a finished task does not wake a claimer whose queues are drained") {
+  World world;
+  const Action wait = [&] {
+    for (int i = 0;; ++i) {
+      REQUIRE(i < 1000);
+      world.now += 1us;
+      if (world.flag_was_set) {
+        world.step();
+        continue;
+      }
+      Action action = world.next();
+      if (action.step == Step::hear && action.until - world.now > poll_interval / 2) return action;
+      world.carry_out(action);
+    }
+  }();
+  CHECK_FALSE(wait.for_room);
+  CHECK(world.plan.sleep().state() == Sleep::State::asleep);
+}
+
+TEST_CASE("a claimer whose queues are all paused neither claims nor sleeps, and asks when the pause ends") {
+  World world;
+  Action action = run_to(world, Step::follow_queues);
+  world.plan.on_following(world.now);
+  CHECK(world.plan.on_queue_settings(0, true, 3s, world.now));
+  CHECK_FALSE(world.plan.on_queue_settings(0, true, 3s, world.now));
+  for (int i = 0;; ++i) {
+    REQUIRE(i < 50);
+    action = world.next();
+    REQUIRE(action.step != Step::claim);
+    REQUIRE(action.step != Step::fall_asleep);
+    if (action.step == Step::hear && action.until > world.now) break;
+    world.carry_out(action);
+  }
+  CHECK(action.until == world.now + 3s);
+  world.now = action.until;
+  CHECK(run_to(world, Step::follow_queues).step == Step::follow_queues);
+}
+
+TEST_CASE("what this worker has made ready is told to the others, also where telling them fails") {
+  World world;
+  (void)run_to(world, Step::claim);
+  world.plan.on_told({.has_ready = true}, world.now);
+  CHECK(run_to(world, Step::wake_others).step == Step::wake_others);
+  world.plan.on_failure(true, world.now);
+  CHECK(run_to(world, Step::wake_others).step == Step::wake_others);
+  world.plan.on_others_woken();
+  for (int i = 0; i < 50 && world.step(); ++i) CHECK(world.next().step != Step::wake_others);
+}
+
+TEST_CASE("a retry that this worker has scheduled cuts a wait short to its time") {
+  World world;
+  while (world.step()) {
+  }
+  world.plan.on_told({.due_at = world.now + 40ms}, world.now);
+  const Action wait = run_to(world, Step::hear);
+  CHECK(wait.until - world.now <= 40ms);
+  world.now = wait.until;
+  CHECK(run_to(world, Step::promote).step == Step::promote);
+}
+
+TEST_CASE("tasks that have expired in the executors' hands are ended before more is claimed") {
+  World world;
+  (void)run_to(world, Step::claim);
+  world.plan.on_told({.has_expired = true}, world.now);
+  CHECK(world.next().step == Step::end_expired);
+}

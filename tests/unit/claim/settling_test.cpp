@@ -1,0 +1,113 @@
+// When watermarks are settled, and that no position is settled which an open transaction can still use.
+#include "claim/settling.hpp"
+
+#include <chrono>
+#include <set>
+
+#include <rapidcheck.h>
+
+#include "support/catch.hpp"
+
+using namespace std::chrono_literals;
+using namespace dogged::runtime;
+
+namespace {
+
+constexpr TimePoint start{1h};
+
+}  // namespace
+
+TEST_CASE("nothing is asked while nothing was claimed, and once a second while tasks are") {
+  Settling settling{start};
+  CHECK_FALSE(settling.take_question(start + 1h, true));
+  settling.on_claimed(1);
+  const auto question = settling.take_question(start, false);
+  REQUIRE(question);
+  CHECK(settling.on_answer(*question, {10, 10, 5}, start, start) == Settling::Outcome::taken);
+  settling.on_claimed(1);
+  CHECK_FALSE(settling.take_question(start + 999ms, false));
+  CHECK(settling.take_question(start + 1s, false));
+}
+
+TEST_CASE("an empty queue is settled early where many tasks have ended in it") {
+  Settling settling{start};
+  settling.on_claimed(1);
+  const auto question = settling.take_question(start, false);
+  (void)settling.on_answer(*question, {10, 10, 5}, start, start);
+  settling.on_claimed(500);
+  CHECK_FALSE(settling.take_question(start + 1ms, false));
+  CHECK(settling.take_question(start + 1ms, true));
+}
+
+TEST_CASE("everything is looked through again, the less often the longer it takes") {
+  Settling settling{start};
+  TimePoint now = start;
+  for (int i = 0; i < 3; ++i, now += 1s) {
+    settling.on_claimed(1);
+    const auto question = settling.take_question(now, false);
+    REQUIRE(question);
+    CHECK_FALSE(question->from_beginning);
+    (void)settling.on_answer(*question, {10 + i, 10 + i, 5}, now, now);
+  }
+  CHECK_FALSE(settling.take_question(start + 59s, true));
+  const auto all = settling.take_question(start + 60s, true);
+  REQUIRE(all);
+  CHECK(all->from_beginning);
+  CHECK_FALSE(settling.take_question(start + 60s, true));  // also where that question fails, once a minute
+  (void)settling.on_answer(*all, {20, 20, 5}, start + 60s, start + 61s);
+  CHECK_FALSE(settling.take_question(start + 61s + 199s, true));
+  CHECK(settling.take_question(start + 61s + 200s, true));
+}
+
+TEST_CASE("where the sequence was set back, the claimer is told to forget") {
+  Settling settling{start};
+  settling.on_claimed(1);
+  auto question = settling.take_question(start, false);
+  (void)settling.on_answer(*question, {10, 10, 100}, start, start);
+  settling.on_claimed(1);
+  question = settling.take_question(start + 1s, false);
+  CHECK(settling.on_answer(*question, {10, 10, 3}, start, start) == Settling::Outcome::sequence_set_back);
+}
+
+TEST_CASE("no position is settled that an open transaction can still use") {
+  // A transaction has its id before it takes positions, as the schema's functions see to.
+  rc::check([] {
+    Settling settling{start};
+    TimePoint now = start;
+    std::int64_t next_transaction = 1;
+    std::int64_t position = 0;
+    std::set<std::int64_t> open;                            // transactions
+    std::set<std::pair<std::int64_t, std::int64_t>> taken;  // position, its transaction, which is open
+    const int steps = *rc::gen::inRange(1, 60);
+    for (int i = 0; i < steps; ++i) {
+      switch (*rc::gen::inRange(0, 4)) {
+        case 0:
+          open.insert(next_transaction++);
+          break;
+        case 1:
+          if (!open.empty()) taken.emplace(++position, *open.begin());
+          break;
+        case 2:
+          if (!open.empty()) {
+            const auto ended = *open.rbegin();
+            open.erase(ended);
+            for (auto one = taken.begin(); one != taken.end();) one = one->second == ended ? taken.erase(one) : ++one;
+          }
+          break;
+        default: {
+          now += 1s;
+          settling.on_claimed(1);
+          const auto question = settling.take_question(now, false);
+          RC_ASSERT(question.has_value());
+          const std::int64_t oldest = open.empty() ? next_transaction : *open.begin();
+          // The statement settles up to here where all transactions before this one have ended.
+          const bool settles = oldest >= question->positions.next_transaction;
+          if (settles && question->positions.last > 0) {
+            RC_ASSERT(taken.empty() || taken.begin()->first > question->positions.last);
+          }
+          (void)settling.on_answer(*question, {oldest, next_transaction, position}, now, now);
+        }
+      }
+    }
+  });
+}

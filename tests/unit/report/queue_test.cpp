@@ -1,0 +1,74 @@
+// Reports that wait for the completer.
+#include "report/queue.hpp"
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+
+using namespace std::chrono_literals;
+using namespace dogged;
+using namespace dogged::runtime;
+
+namespace {
+
+Report report(TaskId id, std::size_t bytes = 0) {
+  Report one;
+  one.id = id;
+  one.attempt = 1;
+  one.result_json = std::string(bytes, '1');
+  return one;
+}
+
+std::vector<TaskId> ids_of(const std::vector<Report>& reports) {
+  std::vector<TaskId> ids;
+  for (const Report& one : reports) ids.push_back(one.id);
+  return ids;
+}
+
+bool always() { return true; }
+
+}  // namespace
+
+TEST_CASE("a report is held from when it is added until its batch is written, in flight as well") {
+  ReportQueue queue;
+  queue.add(report(1));
+  queue.add(report(2));
+  CHECK(queue.size() == 2);
+  CHECK(ids_of(queue.take_batch(never, always)) == std::vector<TaskId>{1, 2});
+  queue.add(report(3));
+  CHECK(queue.size() == 3);
+  CHECK(queue.held().size() == 3);
+  queue.batch_written({report(2)});
+  CHECK(queue.size() == 2);
+  CHECK(ids_of(queue.take_batch(never, always)) == std::vector<TaskId>{2, 3});  // what is sent again goes first
+  queue.batch_written({});
+  CHECK(queue.wait_empty(SteadyClock::now()));
+}
+
+TEST_CASE("a batch has at most a thousand reports, and no more of what handlers gave than a statement can carry") {
+  ReportQueue many;
+  for (TaskId id = 1; id <= 1001; ++id) many.add(report(id));
+  CHECK(many.take_batch(never, always).size() == ReportQueue::max_batch);
+
+  ReportQueue large;
+  for (TaskId id = 1; id <= 3; ++id) large.add(report(id, ReportQueue::max_batch_bytes / 2));
+  CHECK(large.take_batch(never, always).size() == 2);
+  large.batch_written({});
+
+  ReportQueue too_large;
+  too_large.add(report(1, 2 * ReportQueue::max_batch_bytes));
+  too_large.add(report(2));
+  CHECK(too_large.take_batch(never, always).size() == 1);
+}
+
+TEST_CASE("nothing is sent while it may not be, nor once the queue is finished") {
+  ReportQueue queue;
+  queue.add(report(1));
+  CHECK(queue.take_batch(SteadyClock::now() + 5ms, [] { return false; }).empty());
+  queue.finish();
+  CHECK(queue.is_finished());
+  CHECK(queue.take_batch(never, always).empty());
+  CHECK(queue.size() == 1);  // it stays counted
+}

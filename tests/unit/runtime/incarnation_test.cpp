@@ -1,0 +1,90 @@
+// When a run of the worker's services ends, and how: every state, and everything that a look can find.
+#include "runtime/incarnation.hpp"
+
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "support/catch.hpp"
+
+using namespace dogged;
+using namespace std::chrono_literals;
+using runtime::Incarnation;
+using runtime::Lease;
+using End = Incarnation::End;
+using State = Incarnation::State;
+
+namespace {
+
+constexpr std::array lease_states{Lease::State::held, Lease::State::lapsed, Lease::State::regained,
+                                  Lease::State::ended};
+
+std::vector<Incarnation::Seen> everything_seen() {
+  std::vector<Incarnation::Seen> all;
+  for (const bool defect : {false, true}) {
+    for (const bool stop : {false, true}) {
+      for (const bool too_many : {false, true}) {
+        for (const Lease::State lease : lease_states) all.push_back({defect, stop, too_many, lease});
+      }
+    }
+  }
+  return all;
+}
+
+Incarnation in_doubt() {
+  Incarnation incarnation;
+  incarnation.on_seen({.lease = Lease::State::lapsed});
+  REQUIRE(incarnation.state() == State::in_doubt);
+  return incarnation;
+}
+
+/// Why an incarnation that has not ended yet ends now.
+End expected_end(const Incarnation::Seen& seen) {
+  if (seen.has_defect) return End::defect;
+  if (seen.stop_requested) return End::stop_requested;
+  if (seen.lease == Lease::State::ended || seen.lease == Lease::State::regained) return End::lease_lost;
+  return seen.carries_too_many && seen.lease == Lease::State::held ? End::too_many_abandoned : End::none;
+}
+
+}  // namespace
+
+TEST_CASE("an incarnation ends for the gravest reason that is seen, and is in doubt while its lease is lapsed") {
+  for (const bool doubted : {false, true}) {
+    for (const Incarnation::Seen& seen : everything_seen()) {
+      Incarnation incarnation = doubted ? in_doubt() : Incarnation{};
+      incarnation.on_seen(seen);
+      CAPTURE(doubted, seen.has_defect, seen.stop_requested, seen.carries_too_many, static_cast<int>(seen.lease));
+      CHECK(incarnation.end() == expected_end(seen));
+      CHECK((incarnation.state() == State::draining) == (incarnation.end() != End::none));
+      if (seen.lease == Lease::State::lapsed && incarnation.end() == End::none) {
+        CHECK(incarnation.state() == State::in_doubt);
+      }
+    }
+  }
+}
+
+TEST_CASE("an incarnation that drains keeps the reason, whatever is seen later") {
+  for (const Incarnation::Seen& first : everything_seen()) {
+    for (const Incarnation::Seen& later : everything_seen()) {
+      Incarnation incarnation;
+      incarnation.on_seen(first);
+      if (incarnation.state() != State::draining) continue;
+      const End end = incarnation.end();
+      incarnation.on_seen(later);
+      CHECK(incarnation.state() == State::draining);
+      CHECK(incarnation.end() == end);
+    }
+  }
+}
+
+TEST_CASE("what runs has time to finish only where the worker ends in order") {
+  const auto grace_after = [](const Incarnation::Seen& seen) {
+    Incarnation incarnation;
+    incarnation.on_seen(seen);
+    return incarnation.grace(30s);
+  };
+  CHECK(grace_after({.stop_requested = true}) == 30s);
+  CHECK(grace_after({.carries_too_many = true}) == 30s);
+  CHECK(grace_after({.lease = Lease::State::ended}) == 0s);
+  CHECK(grace_after({.has_defect = true}) == 0s);
+}
