@@ -21,7 +21,7 @@ constexpr auto time_to_report = 200ms;
 
 std::chrono::milliseconds time_for_post(const dogged::Context& ctx) {
   if (ctx.deadline() == dogged::Context::Clock::time_point::max()) return PostRequest{}.timeout;
-  const auto left = ctx.deadline() - dogged::Context::Clock::now() - time_to_report;
+  const auto left = ctx.deadline() - ctx.now() - time_to_report;
   return std::max(std::chrono::duration_cast<std::chrono::milliseconds>(left), 1ms);
 }
 

@@ -51,7 +51,7 @@ struct TransferEnd {
 ///   HTTP_<status>      an answer that is not 2xx: HTTP_404, HTTP_503
 ///   INVALID_URL        not a URL, or neither http:// nor https://
 ///   DNS_FAILURE        the host's name has no address
-///   CONNECT_REFUSED    nobody listens on the port
+///   CONNECT_REFUSED    no server listens on the port
 ///   CONNECT_TIMEOUT    no connection in time, TLS handshake included
 ///   CONNECT_FAILED     no connection for another reason: no route, network down
 ///   TLS_ERROR          handshake failed or certificate not trusted

@@ -44,7 +44,7 @@ std::runtime_error cannot_listen(const std::string& host, int port) {
                             ": it is taken or not an address of this machine; port 0 takes one that is free"};
 }
 
-/// A port that is ours, while who connects to it is refused: a socket that is bound but does not listen.
+/// A port of ours where every connection is refused: a socket that is bound but does not listen.
 class HeldPort {
  public:
   HeldPort(const std::string& host, int port) {

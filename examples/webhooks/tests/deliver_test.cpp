@@ -3,13 +3,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <memory>
 #include <optional>
-#include <stop_token>
 #include <string>
 
-#include <spdlog/sinks/null_sink.h>
-#include <spdlog/spdlog.h>
+#include <dogged/testing.hpp>
 
 #include "receiver.hpp"
 #include "support/catch.hpp"
@@ -17,33 +14,6 @@
 using namespace std::chrono_literals;
 
 namespace {
-
-class AttemptContext final : public dogged::Context {
- public:
-  explicit AttemptContext(Clock::time_point deadline = Clock::time_point::max()) : deadline_(deadline) {}
-
-  [[nodiscard]] dogged::TaskId task_id() const noexcept override { return 17; }
-  [[nodiscard]] int attempt() const noexcept override { return 1; }
-  [[nodiscard]] int retry_count() const noexcept override { return 0; }
-  [[nodiscard]] std::string_view task_name() const noexcept override { return "webhook.deliver"; }
-  [[nodiscard]] std::string_view queue() const noexcept override { return "webhooks"; }
-  [[nodiscard]] std::string_view trace_context() const noexcept override { return ""; }
-  [[nodiscard]] Clock::time_point deadline() const noexcept override { return deadline_; }
-  [[nodiscard]] std::stop_token stop_token() const noexcept override { return stop_.get_token(); }
-  [[nodiscard]] dogged::StopReason stop_reason() const noexcept override {
-    return stop_.stop_requested() ? dogged::StopReason::shutdown : dogged::StopReason::none;
-  }
-  [[nodiscard]] spdlog::logger& log() const override { return *log_; }
-  [[nodiscard]] Completion begin_completion() override { return {}; }
-
-  void request_stop() { stop_.request_stop(); }
-
- private:
-  Clock::time_point deadline_;
-  std::stop_source stop_;
-  std::shared_ptr<spdlog::logger> log_ =
-      std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::null_sink_mt>());
-};
 
 class DeliverFixture {
  protected:
@@ -68,7 +38,7 @@ class DeliverFixture {
 
   webhooks::Receiver receiver_;
   int port_ = receiver_.listen("127.0.0.1", 0);
-  AttemptContext context_;
+  dogged::testing::FakeContext context_;
 };
 
 }  // namespace
@@ -110,7 +80,7 @@ TEST_CASE_METHOD(DeliverFixture, "Retry-After is honoured in both its forms") {
 }
 
 TEST_CASE_METHOD(DeliverFixture, "A receiver that is too slow is given up on by the deadline") {
-  AttemptContext context{dogged::Context::Clock::now() + 1s};
+  dogged::testing::FakeContext context{{.timeout = 1s}};
   const auto error = failure(context, delivery("/slow?seconds=60"));
   CHECK(dogged::Context::Clock::now() < context.deadline() + 15s);  // without a deadline it takes 30 s
   REQUIRE(error);
@@ -118,15 +88,15 @@ TEST_CASE_METHOD(DeliverFixture, "A receiver that is too slow is given up on by 
   CHECK(is_worth_retrying(error->code()));
 }
 
-TEST_CASE_METHOD(DeliverFixture, "A deadline that is past fails the attempt at once") {
-  AttemptContext context{dogged::Context::Clock::now() - 1h};
+TEST_CASE_METHOD(DeliverFixture, "A deadline that is too near fails the attempt at once") {
+  dogged::testing::FakeContext context{{.timeout = 1ms}};
   const auto error = failure(context, delivery("/slow?seconds=60"));
   REQUIRE(error);
   CHECK(is_worth_retrying(error->code()));
 }
 
 TEST_CASE_METHOD(DeliverFixture, "A delivery that a stop aborts is worth another attempt") {
-  context_.request_stop();
+  context_.stop(dogged::StopReason::shutdown);
   const auto error = failure(context_, delivery("/slow?seconds=60"));
   REQUIRE(error);
   CHECK(error->code() == "DELIVERY_ABORTED");
