@@ -1,4 +1,14 @@
-// What the files here include, compiled once before them.
+// What the files here include. Each of them is compiled within a namespace, so a header that is not named here would
+// declare its contents there.
 #include <dogged/client.hpp>
+#include <dogged/code_sets.hpp>
+#include <dogged/codes.hpp>
+#include <dogged/detail/mutex.hpp>
+#include <dogged/task.hpp>
 #include <dogged/transaction.hpp>
 #include <dogged/worker.hpp>
+
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
