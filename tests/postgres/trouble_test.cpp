@@ -159,6 +159,32 @@ TEST_CASE("a worker whose service meets a mistake of dogged interrupts what runs
   CHECK(database.history_of(runs) == "1 interrupted true");
 }
 
+TEST_CASE("a worker whose completer meets a mistake of dogged leaves its tasks to the next worker") {
+  TestDatabase database;
+  std::atomic<int> begun{0};
+  std::atomic<bool> may_end{false};
+  const auto handler = registered(work, [&](Context& context, const nlohmann::json&) {
+    ++begun;
+    if (!may_end) (void)wait_for_stop_token(context);
+  });
+  const TaskId runs = database.client().enqueue(work, no_args);
+  {
+    RunningWorker worker{database, {handler}, {.queues = {{"default", 2}}}};
+    REQUIRE(eventually([&] { return begun == 1; }));
+    database.script("alter table dogged.task_attempts rename column backoff_ms to gone");
+    may_end = true;
+    const TaskId ends = database.client().enqueue(work, no_args);
+    const auto error = test::error_of<Defect>([&] { (void)worker.wait(); });
+    CHECK(contains(error.message(), "completer"));
+    CHECK(contains(error.message(), "does not exist"));
+    CHECK(database.status_of(runs) == "running");
+    CHECK(database.status_of(ends) == "running");
+  }
+  database.script("alter table dogged.task_attempts rename column gone to backoff_ms");
+  RunningWorker next{database, {handler}};
+  CHECK(eventually([&] { return database.history_of(runs) == "1 lost true, 2 succeeded false"; }));
+}
+
 TEST_CASE("a task that was enqueued while no worker listened is picked up once one does, and one after that at once") {
   TestDatabase database;
   RunningWorker worker{database, {registered(work, [](Context&, const nlohmann::json&) {})}, {.poll_interval = 10min}};

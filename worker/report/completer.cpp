@@ -46,7 +46,14 @@ Completer::Completer(Service::Settings service, std::shared_ptr<const Lease> lea
       tally_(std::move(tally)),
       log_(std::move(log)),
       service_(std::move(service)) {
-  service_.start([this] { run(); });
+  service_.start([this] {
+    try {
+      run();
+    } catch (...) {
+      queue_.finish();  // a shutdown would wait its full 10 s for reports that no thread writes any more
+      throw;
+    }
+  });
 }
 
 Completer::~Completer() { finish(SteadyClock::now()); }

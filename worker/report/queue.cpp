@@ -75,7 +75,7 @@ void ReportQueue::look_again() {
 
 bool ReportQueue::wait_empty(TimePoint until) {
   detail::Lock lock{mutex_};
-  while (!waiting_.empty() || !in_flight_.empty()) {
+  while (!is_finished_ && (!waiting_.empty() || !in_flight_.empty())) {
     if (!changed_.wait_until(lock, until)) break;
   }
   return waiting_.empty() && in_flight_.empty();

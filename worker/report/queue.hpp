@@ -32,9 +32,9 @@ class ReportQueue {
 
   /// What `may_send` gives may have changed.
   void look_again();
-  /// Waits until all reports are written, or until `until`. True if all are.
+  /// Waits until all reports are written, until `until`, or until finish(). True if all are written.
   bool wait_empty(TimePoint until);
-  /// From now on take_batch() gives nothing.
+  /// From now on take_batch() gives nothing, and wait_empty() does not wait.
   void finish();
   [[nodiscard]] bool is_finished() const;
 

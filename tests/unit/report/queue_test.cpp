@@ -72,3 +72,10 @@ TEST_CASE("nothing is sent while it may not be, nor once the queue is finished")
   CHECK(queue.take_batch(never, always).empty());
   CHECK(queue.size() == 1);  // it stays counted
 }
+
+TEST_CASE("nobody waits for reports of a finished queue, which no thread writes any more") {
+  ReportQueue queue;
+  queue.add(report(1));
+  queue.finish();
+  CHECK_FALSE(queue.wait_empty(never));
+}
