@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "cli/command_words.hpp"
+#include "cli/render/command_words.hpp"
 #include "migrate/missing_role.hpp"
 
 namespace dogged::cli {

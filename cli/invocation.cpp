@@ -10,7 +10,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "cli/json_object.hpp"
+#include "cli/render/json_object.hpp"
 #include "client/database_url.hpp"
 #include "db/conninfo.hpp"
 #include "migrate/migrate.hpp"

@@ -10,8 +10,8 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/failure.hpp"
-#include "cli/style.hpp"
-#include "cli/table.hpp"
+#include "cli/render/style.hpp"
+#include "cli/render/table.hpp"
 #include "db/connection.hpp"
 
 namespace dogged::cli {

@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "cli/bench/worker_program.hpp"
-#include "cli/choices.hpp"
-#include "cli/command_tree.hpp"
-#include "cli/commands.hpp"
-#include "cli/completion.hpp"
+#include "cli/commands/command_tree.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/commands/completion.hpp"
 #include "cli/hint.hpp"
-#include "cli/json_object.hpp"
+#include "cli/input/choices.hpp"
+#include "cli/render/json_object.hpp"
 #include "db/conninfo.hpp"
 #include "retry/escaped.hpp"
 #include "retry/message.hpp"

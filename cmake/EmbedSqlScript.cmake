@@ -22,18 +22,10 @@ function(write_if_changed path content)
   endif()
 endfunction()
 
-# structure.sql is the snapshot of what the others make, not a source.
-function(list_files directory result)
-  file(GLOB files ${directory}/*.sql)
-  list(REMOVE_ITEM files ${directory}/structure.sql)
-  list(SORT files)
-  set(${result} ${files} PARENT_SCOPE)
-endfunction()
-
 if(KIND STREQUAL statements)
   set(header "${banner}#pragma once\n\n#include \"db/statement.hpp\"\n\nnamespace dogged::sql {\n\n")
   set(source "${banner}#include \"sql/${NAME}.hpp\"\n\nnamespace dogged::sql {\n\n")
-  list_files(${DIRECTORIES} files)
+  file(GLOB files ${DIRECTORIES}/*.sql)  # in order of their names
   foreach(file IN LISTS files)
     get_filename_component(name ${file} NAME_WE)
     raw_string(${file} "/* dogged:${name} */ " text)
@@ -48,7 +40,7 @@ else()
     get_filename_component(kind ${directory} NAME)
     string(APPEND source
       "const std::vector<SqlFile>& embedded_${kind}() {\n  static const std::vector<SqlFile> files{\n")
-    list_files(${directory} files)
+    file(GLOB files ${directory}/*.sql)
     foreach(file IN LISTS files)
       get_filename_component(name ${file} NAME_WE)
       file(SHA256 ${file} checksum)

@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/json_object.hpp"
+#include "cli/render/json_object.hpp"
 
 namespace dogged::cli::bench {
 namespace {

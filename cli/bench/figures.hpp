@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/table.hpp"
+#include "cli/render/table.hpp"
 
 namespace dogged::cli::bench {
 

@@ -11,7 +11,7 @@
 #include "cli/bench/server.hpp"
 #include "cli/bench/worker_program.hpp"
 #include "cli/failure.hpp"
-#include "cli/interrupt.hpp"
+#include "cli/io/interrupt.hpp"
 #include "migrate/migrate.hpp"
 #include "sql/bench.hpp"
 #include "sql/commands.hpp"

@@ -18,7 +18,7 @@
 #include "cli/bench/worker_processes.hpp"
 #include "cli/bench/worker_program.hpp"
 #include "cli/failure.hpp"
-#include "cli/interrupt.hpp"
+#include "cli/io/interrupt.hpp"
 #include "sql/bench.hpp"
 #include "sql/commands.hpp"
 

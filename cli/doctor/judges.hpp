@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/doctor/finding.hpp"
-#include "cli/moment.hpp"
+#include "cli/render/moment.hpp"
 
 namespace dogged::cli::doctor {
 

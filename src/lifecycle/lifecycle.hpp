@@ -1,6 +1,6 @@
 // What happens to a task when one of its attempts ends. This one pure function is the specification: it knows
 // no database, no clock and no random source, and every transition that the SQL carries out was decided here.
-// docs/lifecycle.md tells it in prose; tests/unit/lifecycle_test.cpp goes through every combination.
+// docs/lifecycle.md tells it in prose; tests/unit/lifecycle/lifecycle_test.cpp goes through every combination.
 #pragma once
 
 #include <optional>

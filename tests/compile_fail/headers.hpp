@@ -1,5 +1,10 @@
 // What the files here include. Each of them is compiled within a namespace, so a header that is not named here would
 // declare its contents there.
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
 #include <dogged/client.hpp>
 #include <dogged/code_sets.hpp>
 #include <dogged/codes.hpp>
@@ -7,8 +12,3 @@
 #include <dogged/task.hpp>
 #include <dogged/transaction.hpp>
 #include <dogged/worker.hpp>
-
-#include <limits>
-#include <map>
-#include <string>
-#include <vector>

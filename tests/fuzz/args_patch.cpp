@@ -1,7 +1,7 @@
 // The JSON Patch of `dogged dead replay --edit-args`, which changes the args of tasks: the first line of the input is
 // the patch, the second a document, the third another one. Compared with the patch of nlohmann_json alone, and with
 // what its diff of the two documents says must come out.
-#include "cli/args_patch.hpp"
+#include "cli/input/args_patch.hpp"
 
 #include <optional>
 

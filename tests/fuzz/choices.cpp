@@ -1,5 +1,5 @@
 // Options of the command line that have to be a number, a word of a list, or a duration.
-#include "cli/choices.hpp"
+#include "cli/input/choices.hpp"
 
 #include <string>
 

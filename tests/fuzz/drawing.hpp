@@ -4,8 +4,8 @@
 #include <sstream>
 #include <string>
 
-#include "cli/style.hpp"
-#include "cli/text.hpp"
+#include "cli/render/style.hpp"
+#include "cli/render/text.hpp"
 #include "fuzz.hpp"
 
 namespace fuzz {

@@ -1,5 +1,5 @@
 // Filters of `dogged tasks list`: --ids, and the wildcards of --name.
-#include "cli/filter_text.hpp"
+#include "cli/input/filter_text.hpp"
 
 #include <string>
 

@@ -1,5 +1,5 @@
 // JSON that the command line prints, of any text. Each line of the input is a value.
-#include "cli/json_object.hpp"
+#include "cli/render/json_object.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -1,5 +1,5 @@
 // Lines of a file descriptor, in whichever pieces they arrive. The first line of the input is the size of the pieces.
-#include "cli/line_reader.hpp"
+#include "cli/io/line_reader.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // Times and durations of the command line.
-#include "cli/moment.hpp"
+#include "cli/render/moment.hpp"
 
 #include <algorithm>
 #include <cmath>

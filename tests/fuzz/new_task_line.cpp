@@ -2,8 +2,8 @@
 // it is compared with what a JSON parser makes of it.
 #include <nlohmann/json.hpp>
 
-#include "cli/moment.hpp"
-#include "cli/new_tasks.hpp"
+#include "cli/input/new_tasks.hpp"
+#include "cli/render/moment.hpp"
 #include "fuzz.hpp"
 #include "retry/duration.hpp"
 

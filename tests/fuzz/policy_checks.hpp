@@ -6,8 +6,8 @@
 
 #include <dogged/policy.hpp>
 
-#include "cli/delay_plot.hpp"
-#include "cli/text.hpp"
+#include "cli/render/delay_plot.hpp"
+#include "cli/render/text.hpp"
 #include "fuzz.hpp"
 
 namespace fuzz {

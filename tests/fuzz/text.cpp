@@ -1,6 +1,6 @@
 // Text in columns, whatever a task or an error carries. The first two lines of the input are a width and whether the
 // terminal shows Unicode; the rest is the text.
-#include "cli/text.hpp"
+#include "cli/render/text.hpp"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // The timeline of a task with any history, also one that cannot have been. Each line of the input is one field, in the
 // order in which they are read here; an empty line is a field that is not set. Times are milliseconds.
-#include "cli/timeline.hpp"
+#include "cli/render/timeline.hpp"
 
 #include <sstream>
 

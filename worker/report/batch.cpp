@@ -3,8 +3,6 @@
 
 #include <utility>
 
-#include "run/attempt.hpp"
-
 namespace dogged::runtime {
 namespace {
 
@@ -15,6 +13,21 @@ bool is_too_late(const Report& report, const Holder& holder, TimePoint now) {
   const std::chrono::microseconds delay = report.transition.next_run->delay;
   return until_next_run(report, now).count() > *holder.expires_in_us ||
          delay.count() > holder.expires_after_claim_us.value_or(0);
+}
+
+/// Decides a report again, after the task's cancellation was found to be requested.
+void put_under_cancel(Report& report) {
+  report.transition = lifecycle::under_cancel(std::move(report.transition));
+  report.policy.clear();
+  report.retry_after.reset();
+  report.circuit_event.kind = detail::CircuitEvent::Kind::abandon;
+}
+
+/// Decides a report again, after the next run was found to fall after the task's expires_at.
+void put_under_expiry(Report& report) {
+  report.transition = lifecycle::under_expiry(std::move(report.transition));
+  report.policy.clear();
+  report.retry_after.reset();
 }
 
 /// What becomes of a report whose handler's own transaction was committed after all.

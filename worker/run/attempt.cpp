@@ -294,17 +294,4 @@ Report report_not_begun(const ClaimedTask& task) {
   return make_report(task, now, now, std::move(end), 0.0);
 }
 
-void put_under_cancel(Report& report) {
-  report.transition = lifecycle::under_cancel(std::move(report.transition));
-  report.policy.clear();
-  report.retry_after.reset();
-  report.circuit_event.kind = detail::CircuitEvent::Kind::abandon;
-}
-
-void put_under_expiry(Report& report) {
-  report.transition = lifecycle::under_expiry(std::move(report.transition));
-  report.policy.clear();
-  report.retry_after.reset();
-}
-
 }  // namespace dogged::runtime

@@ -41,10 +41,4 @@ struct AttemptSettings {
 /// The report of an attempt whose handler has not begun, because the task is to be cancelled.
 [[nodiscard]] Report report_not_begun(const ClaimedTask& task);
 
-/// Decides a report again, after the task's cancellation was found to be requested.
-void put_under_cancel(Report& report);
-
-/// Decides a report again, after the next run was found to fall after the task's expires_at.
-void put_under_expiry(Report& report);
-
 }  // namespace dogged::runtime

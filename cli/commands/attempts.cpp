@@ -1,0 +1,122 @@
+// `dogged attempts`: the history of attempts, the latest first.
+#include <algorithm>
+#include <iostream>
+#include <memory>
+
+#include "cli/commands/commands.hpp"
+#include "cli/input/choices.hpp"
+#include "cli/io/standing.hpp"
+#include "cli/io/task_rows.hpp"
+#include "cli/options/existing.hpp"
+#include "cli/options/time_option.hpp"
+#include "sql/commands.hpp"
+
+namespace dogged::cli {
+namespace {
+
+using lifecycle::Outcome;
+
+struct AttemptOptions {
+  std::int64_t task = 0;
+  std::string name, error_code, outcome, since;
+  std::int64_t limit = 50;
+};
+
+const std::vector<Column> attempt_columns{{.title = "TASK", .align = Align::right},
+                                          {.title = "#", .align = Align::right},
+                                          {.title = "NAME", .least = 20},
+                                          {.title = "OUTCOME"},
+                                          {.title = "ERROR", .least = 30},
+                                          {.title = "RAN", .align = Align::right, .rank = 2},
+                                          {.title = "ENDED", .rank = 1},
+                                          {.title = "RETRY AFTER", .rank = 3},
+                                          {.title = "WORKER", .rank = 4, .least = 12, .cut = Cut::middle}};
+
+Color color_of(Outcome outcome) {
+  if (outcome == Outcome::succeeded) return Color::green;
+  return outcome == Outcome::failed || outcome == Outcome::timed_out ? Color::red : Color::yellow;
+}
+
+Record record_of(const AttemptView& attempt, Time now, Zone zone) {
+  const bool failed = attempt.outcome != Outcome::succeeded;
+  const std::string retry = attempt.will_retry ? readable(milliseconds{attempt.delay_ms.value_or(0)}) : "no retry";
+  return {{{std::to_string(attempt.task_id)},
+           {std::to_string(attempt.attempt)},
+           {attempt.name},
+           {std::string{lifecycle::to_text(attempt.outcome)}, color_of(attempt.outcome)},
+           {attempt.error_code.value_or("")},
+           {readable(attempt.finished_at - attempt.started_at)},
+           time_cell(attempt.finished_at, now, zone),
+           {failed ? retry : ""},
+           {attempt.worker}},
+          to_json(attempt)};
+}
+
+/// A day, unless one task is asked for: without a bound every attempt that is kept would be read.
+std::optional<std::int64_t> since_ms(const AttemptOptions& options, Time now, Zone zone) {
+  if (const auto since = past_time_of(options.since, now, zone)) {
+    return std::chrono::ceil<milliseconds>(std::max(now - *since, microseconds{0})).count();
+  }
+  if (options.task != 0) return std::nullopt;
+  return milliseconds{std::chrono::hours{24}}.count();
+}
+
+/// Throws Failure where the task, or the name of a task, is not there: the reason why no attempt was found.
+void require_existing(db::Connection& connection, const AttemptOptions& options) {
+  if (options.task != 0 && look_at(connection, {options.task}).empty()) {
+    throw Failure(ExitCode::not_done, "there is no task " + std::to_string(options.task),
+                  "finished tasks are kept for a limited time; `dogged tasks list` shows what is there");
+  }
+  if (!options.name.empty()) require_existing(connection, Noun::task, {options.name});
+}
+
+ExitCode list(const Invocation& invocation, const AttemptOptions& options) {
+  const Zone zone = invocation.style().zone;
+  db::Connection connection = invocation.connect();
+  const Time now = now_of(connection);
+  const auto since = since_ms(options, now, zone);
+  const db::Rows rows = connection.run(sql::list_attempts, db::Params{}
+                                                               .add(given(options.task))
+                                                               .add(given(options.name))
+                                                               .add(given(options.error_code))
+                                                               .add(given(options.outcome))
+                                                               .add(since)
+                                                               .add(options.limit));
+  if (rows.empty()) require_existing(connection, options);
+  std::vector<Record> records;
+  for (const db::Row& row : rows) records.push_back(record_of(attempt_of(row), now, zone));
+  invocation.print(attempt_columns, records,
+                   since ? "no such attempts since " + date_and_clock_text(now - milliseconds{*since}, zone) +
+                               "; --since 7d looks further back"
+                         : "no such attempts");
+  if (invocation.format == Format::table && std::ssize(records) == options.limit) {
+    std::cout.flush();
+    std::cerr << "there may be more: --limit shows more than " << options.limit << "\n";
+  }
+  return ExitCode::ok;
+}
+
+}  // namespace
+
+void add_attempts(CLI::App& app, Invocation& invocation) {
+  const auto options = std::make_shared<AttemptOptions>();
+  CLI::App* command = add_command(app, invocation, "attempts", "List attempts that ended, the latest first",
+                                  "  dogged attempts --task 42\n"
+                                  "  dogged attempts --error-code HTTP_503 --since 1h\n"
+                                  "  dogged attempts --outcome lost --since 7d -o json",
+                                  [&invocation, options] { return list(invocation, *options); });
+  command->add_option("--task", options->task, "Of this task")->type_name("ID")->check(is_task_id());
+  command->add_option("--name", options->name, "Of tasks with this name")->type_name("NAME");
+  command->add_option("--error-code", options->error_code, "That failed with this code")->type_name("CODE");
+  command->add_option("--outcome", options->outcome, "succeeded, failed, timed_out, cancelled, lost or interrupted")
+      ->type_name("OUTCOME")
+      ->check(is_outcome());
+  command
+      ->add_option("--since", options->since,
+                   "Ended at this time or later: 2026-11-24T14:00, or 7d (ago); 24h unless said or --task is given")
+      ->type_name("TIME")
+      ->check(is_time_or_duration());
+  command->add_option("--limit", options->limit, "How many; 50 unless said")->type_name("N")->check(is_limit());
+}
+
+}  // namespace dogged::cli

@@ -1,0 +1,118 @@
+// What the subcommands of `dogged dead` share: which dead letters are meant, going through them in batches, and what
+// became of each.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/invocation.hpp"
+#include "cli/options/task_ids.hpp"
+#include "cli/render/moment.hpp"
+
+namespace dogged::cli {
+
+/// As they were written.
+struct DeadFilterOptions {
+  std::string name, queue, error_code, message, failed_after, failed_before;
+  std::vector<std::string> ids, tags;
+  bool all = false;
+};
+
+void add_dead_filters(CLI::App& command, const std::shared_ptr<DeadFilterOptions>& options);
+/// And --all: without a filter, nothing is meant but by it.
+void add_dead_choice(CLI::App& command, const std::shared_ptr<DeadFilterOptions>& options);
+
+/// A dead letter, as it was seen: after a replay that failed as well it is another one.
+struct DeadLetter {
+  std::int64_t id = 0;
+  std::int64_t attempt = 0;
+};
+using DeadLetters = std::vector<DeadLetter>;
+
+class DeadFilter {
+ public:
+  /// Reads ids from stdin where they are wanted. Throws InvalidInput. `verb`: as in `nothing was replayed`.
+  DeadFilter(const DeadFilterOptions& options, const std::string& command, const std::string& verb);
+  /// Throws InvalidInput unless something was chosen: ids, a filter, or --all.
+  void require_choice(const std::string& command) const;
+
+  /// Looks at the database's clock, and whether the message's pattern is one.
+  void resolve(db::Connection& connection, Zone zone);
+  /// Throws Failure where it names a queue or a task that is not there (existing.hpp).
+  void require_existing(db::Connection& connection, bool was_found) const;
+  /// $1 to $8 of the statements; after resolve().
+  [[nodiscard]] db::Params params() const;
+  /// Of the database, when it was resolved.
+  [[nodiscard]] Time now() const { return now_; }
+  [[nodiscard]] const std::optional<TaskIds>& ids() const { return ids_; }
+
+ private:
+  DeadFilterOptions options_;
+  std::optional<TaskIds> ids_;
+  Time now_{};
+  std::optional<Time> failed_after_;
+  std::optional<Time> failed_before_;
+};
+
+/// What became of each, by its id.
+class DeadResults {
+ public:
+  struct Result {
+    std::string result;
+    std::string reason;  ///< in words; empty where it was done
+    std::optional<Time> due_at;
+  };
+
+  void add(std::int64_t id, Result result);
+  [[nodiscard]] std::int64_t count(const std::string& result) const;
+  [[nodiscard]] std::size_t size() const { return results_.size(); }
+  void print_json(const Invocation& invocation) const;
+  /// `3 (no such task); 4, 5 (not a dead letter)`; empty where all was done.
+  [[nodiscard]] std::string not_done() const;
+
+ private:
+  std::map<std::int64_t, Result> results_;
+};
+
+/// The dead letters of the filter; ids that are none of them go to `results`.
+[[nodiscard]] DeadLetters find_dead_letters(db::Connection& connection, const DeadFilter& filter, DeadResults& results);
+
+/// Throws Failure where ids were given that are none of dead letters, and names them. `verb`: as in `not listed`.
+void require_dead_letters(db::Connection& connection, const DeadFilter& filter, const std::string& verb);
+
+/// Does a batch, one transaction. Gives the letters that another session was changing.
+using DeadWork = std::function<DeadLetters(const DeadLetters& batch, DeadResults& results)>;
+
+/// Does batch after batch until all are done, or Ctrl-C. Letters that another session was changing are tried again for
+/// a while. `verb` stands in the progress that a terminal shows.
+void work_through(const Invocation& invocation, DeadLetters letters, std::size_t batch_size, const std::string& verb,
+                  const DeadWork& work, DeadResults& results);
+
+/// Adds what a statement says of each task of a batch (columns id and result); `done` is the word for success. Gives
+/// the letters that another session was changing.
+[[nodiscard]] DeadLetters take_results(const db::Rows& rows, const DeadLetters& batch, const std::string& done,
+                                       DeadResults& results);
+
+[[nodiscard]] std::vector<std::int64_t> ids_of(const DeadLetters& letters);
+[[nodiscard]] std::vector<std::int64_t> attempts_of(const DeadLetters& letters);
+
+/// Gives `write` the lines of all of them, batch by batch; those that were written. (dead_export.cpp)
+DeadLetters export_dead_letters(const Invocation& invocation, db::Connection& connection, const DeadLetters& letters,
+                                const std::function<void(const std::string&)>& write);
+
+/// `1 dead letter`, `1000 dead letters`.
+[[nodiscard]] std::string dead_letters_text(std::int64_t count);
+
+/// Prints how many there are by error code; how many in all. Nothing on stdout where there are none.
+std::int64_t print_counts(const Invocation& invocation, db::Connection& connection, const DeadFilter& filter);
+
+/// What --dry-run does: prints the counts and what of `results` would not be done. `verb`: as in `would be replayed`.
+ExitCode count_only(const Invocation& invocation, db::Connection& connection, const DeadFilter& filter,
+                    const DeadResults& results, const std::string& verb);
+
+}  // namespace dogged::cli

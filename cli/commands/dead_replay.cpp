@@ -1,0 +1,235 @@
+// `dogged dead replay`: dead letters run again.
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <memory>
+
+#include "cli/commands/audited_change.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/commands/dead_letters.hpp"
+#include "cli/input/args_patch.hpp"
+#include "cli/input/choices.hpp"
+#include "cli/io/interrupt.hpp"
+#include "cli/io/task_rows.hpp"
+#include "cli/options/time_option.hpp"
+#include "migrate/missing_role.hpp"
+#include "retry/duration.hpp"
+#include "sql/dead.hpp"
+
+namespace dogged::cli {
+namespace {
+
+// A transaction for each: its locks keep no other session waiting for long, and Ctrl-C is heard soon.
+constexpr std::size_t replay_batch = 1000;
+// With the args of each in memory, 1 MiB as a rule at most.
+constexpr std::size_t replay_batch_with_args = 100;
+
+struct ReplayOptions {
+  bool dry_run = false;
+  std::string rate, edit_args;
+  DueTime due;
+};
+
+/// `50/s`, `30/m`, `0.5/s`: how many a second.
+double rate_from_text(const std::string& text) {
+  constexpr double most = 1'000'000;
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, number);
+  const std::string_view unit{stopped, static_cast<std::size_t>(end - stopped)};
+  const double seconds = unit == "/s" ? 1 : unit == "/m" ? 60 : unit == "/h" ? 3600 : 0;
+  if (error != std::errc{} || seconds == 0 || !std::isfinite(number) || number <= 0 || number / seconds > most) {
+    throw InvalidInput("--rate " + in_quotes(text) + " is not a rate",
+                       "write how many in which time: 50/s, 600/m or 1000/h; more than 0, at most 1000000/s");
+  }
+  return number / seconds;
+}
+
+std::string patch_text(const std::string& text) {
+  if (!text.starts_with("@")) return text;
+  std::ifstream file{text.substr(1)};
+  if (!file) throw InvalidInput("the file " + text.substr(1) + " of --edit-args cannot be read");
+  return {std::istreambuf_iterator<char>{file}, std::istreambuf_iterator<char>{}};
+}
+
+class Replay {
+ public:
+  Replay(const ReplayOptions& options, Zone zone) {
+    if (!options.rate.empty()) per_second_ = rate_from_text(options.rate);
+    if (!options.due.in.empty()) delay_ = duration_from_text(options.due.in);
+    if (!options.due.at.empty()) {
+      next_due_us_ = time_from_iso8601(options.due.at, zone).time_since_epoch().count();
+    }
+    if (!options.edit_args.empty()) patch_.emplace(patch_text(options.edit_args));
+  }
+
+  /// Throws InvalidInput where --at is over.
+  void require_time_ahead(Time now, Zone zone) const {
+    if (!next_due_us_ || *next_due_us_ > now.time_since_epoch().count()) return;
+    throw InvalidInput("--at " + date_and_clock_text(time_from_microseconds(*next_due_us_), zone) +
+                           " is in the past (it is " + date_and_clock_text(now, zone) + "); nothing was replayed",
+                       "leave --at out to run them at once");
+  }
+
+  [[nodiscard]] std::size_t size_of_batches() const { return patch_ ? replay_batch_with_args : replay_batch; }
+
+  DeadLetters replay(db::Connection& connection, const DeadLetters& batch, DeadResults& results) {
+    std::vector<std::string> args;
+    const DeadLetters letters = patch_ ? with_new_args(connection, batch, args, results) : batch;
+    if (letters.empty()) return {};
+    db::Params params;
+    params.add(ids_of(letters)).add(attempts_of(letters)).add(next_due_us_).add(std::int64_t{delay_.count()});
+    if (per_second_) {
+      params.add(*per_second_);
+    } else {
+      params.add_null();
+    }
+    if (patch_) {
+      params.add(args);
+    } else {
+      params.add_null();
+    }
+    const db::Rows rows = run_audited(connection, sql::replay_dead, params);
+    if (per_second_) note_last_due(rows);
+    return take_results(rows, letters, "replayed", results);
+  }
+
+  /// When the last of those is due that were spread by --rate.
+  [[nodiscard]] std::optional<Time> last_due() const {
+    return last_due_us_ ? std::optional{time_from_microseconds(*last_due_us_)} : std::nullopt;
+  }
+
+ private:
+  /// The next batch goes on where this one ends, by the database's clock.
+  void note_last_due(const db::Rows& rows) {
+    for (const db::Row& row : rows) {
+      const auto due = row.maybe_number("due_at_us");
+      if (due && (!last_due_us_ || *due > *last_due_us_)) last_due_us_ = due;
+    }
+    if (last_due_us_) next_due_us_ = *last_due_us_ + std::llround(1e6 / *per_second_);
+  }
+
+  DeadLetters with_new_args(db::Connection& connection, const DeadLetters& batch, std::vector<std::string>& args,
+                            DeadResults& results) {
+    std::map<std::int64_t, std::int64_t> attempts;
+    for (const DeadLetter& letter : batch) attempts[letter.id] = letter.attempt;
+    DeadLetters letters;
+    for (const db::Row& row : connection.run(sql::dead_args, db::Params{}.add(ids_of(batch)).add(attempts_of(batch)))) {
+      const std::int64_t id = row.number("id");
+      try {
+        args.push_back(patch_->apply(row.text("args")));
+        letters.push_back({id, attempts[id]});
+      } catch (const InvalidInput& error) {
+        results.add(id, {"not_patched", "the patch does not apply: " + error.message(), std::nullopt});
+      }
+      attempts.erase(id);
+    }
+    for (const auto& [id, attempt] : attempts) results.add(id, {"not_failed", "not a dead letter", std::nullopt});
+    return letters;
+  }
+
+  std::optional<double> per_second_;
+  milliseconds delay_{0};
+  std::optional<ArgsPatch> patch_;
+  std::optional<std::int64_t> next_due_us_;
+  std::optional<std::int64_t> last_due_us_;
+};
+
+/// How the same command goes on after it was cut short.
+std::string how_to_go_on(const DeadFilter& filter, const Replay& work) {
+  std::string text = "run it again with --failed-before " + to_iso8601(filter.now()) +
+                     " (in place of --all): what was replayed is left alone, also where it failed again";
+  if (work.last_due()) text += "; those that were replayed are due until " + to_iso8601(*work.last_due());
+  return text;
+}
+
+void print_results(const Invocation& invocation, const DeadResults& results, const Replay& work) {
+  if (invocation.format != Format::table) return results.print_json(invocation);
+  std::cout << "replayed " << dead_letters_text(results.count("replayed"));
+  if (work.last_due() && results.count("replayed") > 0) {
+    std::cout << ", the last of them due " << date_and_clock_text(*work.last_due(), invocation.style().zone);
+  }
+  std::cout << "\n" << std::flush;
+}
+
+ExitCode conclude(const DeadResults& results, const DeadFilter& filter, const Replay& work) {
+  const std::string not_done = results.not_done();
+  if (was_interrupted()) {
+    throw Failure(ExitCode::interrupted,
+                  "interrupted: " + dead_letters_text(results.count("replayed")) +
+                      " replayed, and nothing else changed" + (not_done.empty() ? "" : "; not replayed: " + not_done),
+                  how_to_go_on(filter, work));
+  }
+  if (results.size() == 0 && (!filter.ids() || !filter.ids()->empty())) {
+    throw Failure(ExitCode::not_done, "no dead letter is what the filter takes; nothing was replayed",
+                  "`dogged dead top` shows what there is");
+  }
+  if (!not_done.empty()) {
+    throw Failure(ExitCode::not_done, "not replayed: " + not_done, "`dogged tasks show ID` tells how a task stands");
+  }
+  return ExitCode::ok;
+}
+
+ExitCode replay(const Invocation& invocation, const DeadFilterOptions& filter_options, const ReplayOptions& options) {
+  const Zone zone = invocation.style().zone;
+  Replay work{options, zone};
+  DeadFilter filter{filter_options, "dead replay", "replayed"};
+  filter.require_choice("dead replay");
+  db::Connection connection = invocation.connect();
+  filter.resolve(connection, zone);
+  work.require_time_ahead(filter.now(), zone);
+  DeadResults results;
+  const DeadLetters letters = find_dead_letters(connection, filter, results);
+  if (options.dry_run) return count_only(invocation, connection, filter, results, "replayed");
+  try {
+    work_through(
+        invocation, letters, work.size_of_batches(), "replayed",
+        [&](const DeadLetters& batch, DeadResults& done) { return work.replay(connection, batch, done); }, results);
+  } catch (const Error& error) {
+    if (migrate::is_missing_right(error)) throw;
+    print_results(invocation, results, work);
+    throw Failure(exit_code_for(error),
+                  error.message() + " (" + dead_letters_text(results.count("replayed")) + " replayed before)",
+                  how_to_go_on(filter, work));
+  }
+  print_results(invocation, results, work);
+  return conclude(results, filter, work);
+}
+
+}  // namespace
+
+void add_dead_replay(CLI::App& dead, Invocation& invocation) {
+  const auto filter = std::make_shared<DeadFilterOptions>();
+  const auto options = std::make_shared<ReplayOptions>();
+  CLI::App* command = add_command(
+      dead, invocation, "replay", "Run dead letters again, with all of their retries",
+      "  dogged dead replay 42 43\n"
+      "  dogged dead replay --error-code HTTP_503 --failed-after 2h --dry-run\n"
+      "  dogged dead replay --error-code HTTP_503 --failed-after 2h --rate 50/s --in 10m\n"
+      "  dogged dead replay --name report.build --edit-args '[{\"op\": \"replace\", \"path\": \"/region\", \"value\": "
+      "\"eu\"}]'\n"
+      "  dogged dead list --message 'no customer' -o ndjson | jq .id | dogged dead replay -\n"
+      "\nA task keeps its id, its args and its attempts, whose numbers go on; its retries are counted from 0 again.\n"
+      "In batches of 1,000, each a transaction. Ctrl-C ends it between two of them, and it says how to go on. A dead\n"
+      "letter is replayed once, also where two run the same command. Each is noted in dogged.audit.\n"
+      "--rate is kept by the database, also if this command ends. A task that a patch does not apply to stays a dead\n"
+      "letter; of the others dogged.audit keeps what their args were.\n"
+      "The exit code is 1 if one was not replayed.",
+      [&invocation, filter, options] { return replay(invocation, *filter, *options); });
+  add_dead_choice(*command, filter);
+  CLI::Option* dry_run =
+      command->add_flag("--dry-run", options->dry_run, "Change nothing; count by error code what would be replayed");
+  command->add_option("--rate", options->rate, "No more than so many fall due in a time: 50/s, 600/m, 1000/h")
+      ->type_name("RATE")
+      ->check(is_not_empty());
+  add_due_options(*command, options->due, "The first falls due at");
+  command
+      ->add_option("--edit-args", options->edit_args, "Change the args by a JSON Patch (RFC 6902), or @FILE with one")
+      ->type_name("PATCH")
+      ->check(is_not_empty())
+      ->excludes(dry_run);
+}
+
+}  // namespace dogged::cli

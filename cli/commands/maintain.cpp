@@ -1,0 +1,92 @@
+// `dogged maintain`: by hand what workers do every hour: partitions of the coming days, and retention.
+#include <algorithm>
+#include <iostream>
+#include <memory>
+
+#include "cli/commands/commands.hpp"
+#include "cli/io/interrupt.hpp"
+#include "cli/render/json_object.hpp"
+#include "retention/retention.hpp"
+#include "sql/commands.hpp"
+#include "sql/retention.hpp"
+
+namespace dogged::cli {
+namespace {
+
+using retention::Step;
+
+const std::vector<Column> upkeep_columns{{"WHAT"}, {"OUTCOME"}, {"ROWS", Align::right}};
+
+Color color_of(const Step& step) {
+  if (!step.is_done()) return Color::yellow;
+  return step.outcome == "due" ? Color::blue : Color::green;
+}
+
+Record record_of(const Step& step) {
+  JsonObject json;
+  json.add("what", step.what).add("outcome", step.outcome).add("rows", step.rows);
+  return {{{step.what}, {step.outcome, color_of(step)}, {step.rows ? std::to_string(*step.rows) : ""}}, json.text()};
+}
+
+ExitCode print(const Invocation& invocation, const std::vector<Step>& steps) {
+  std::vector<Record> records;
+  for (const Step& step : steps) records.push_back(record_of(step));
+  invocation.print(upkeep_columns, records, "nothing was to be done");
+  return ExitCode::ok;
+}
+
+ExitCode dry_run(const Invocation& invocation) {
+  db::Connection connection = invocation.connect();
+  std::vector<Step> due;
+  for (const db::Row& row : connection.run(sql::days_due)) {
+    due.push_back({std::string{row.text("partition")}, "due", std::nullopt});
+  }
+  return print(invocation, due);
+}
+
+ExitCode maintain(const Invocation& invocation) {
+  db::Connection connection = invocation.connect();
+  stop_on_interrupt();
+  std::vector<Step> steps;
+  const auto made = connection.run(sql::make_partitions).one().number("made");
+  if (made > 0) steps.push_back({"partitions", "made", made});
+  const auto forgotten = connection.run(sql::tidy_producer_calls).one().number("forgotten");
+  if (forgotten > 0) steps.push_back({"producer_calls", "forgotten", forgotten});
+  for (Step& step : retention::apply(connection, retention::Extent::everything, [] { return !was_interrupted(); })) {
+    steps.push_back(std::move(step));
+  }
+  print(invocation, steps);
+  if (was_interrupted()) throw Failure(ExitCode::interrupted, "interrupted; what is listed is done");
+  const auto left = std::find_if(steps.begin(), steps.end(), [](const Step& step) { return !step.is_done(); });
+  if (left == steps.end()) return ExitCode::ok;
+  if (left->outcome == "busy") {
+    throw Failure(ExitCode::not_done, "a worker or another `dogged maintain` is at it", "look again in a minute");
+  }
+  throw Failure(ExitCode::not_done, left->what + " was in use for longer than 200 ms and is left for later",
+                "`dogged doctor` tells which sessions are in a transaction for long; workers try again every minute");
+}
+
+}  // namespace
+
+void add_maintain(CLI::App& app, Invocation& invocation) {
+  const auto is_dry = std::make_shared<bool>(false);
+  add_command(
+      app, invocation, "maintain", "Do one round of what workers do every hour: partitions and retention",
+      "  dogged maintain --dry-run     list the days that are older than they are kept\n"
+      "  dogged maintain               after a purge, or where no worker runs\n"
+      "\nHow long things are kept is in dogged.settings: keep_done_days, keep_failed_days, keep_attempts_days;\n"
+      "`dogged queues set` has single queues keep theirs longer.\n"
+      "\nOutcomes:\n"
+      "  made       partitions of coming days; ROWS is how many\n"
+      "  dropped    a day that was older than it is kept; ROWS is what stays of it in a smaller partition: tasks of\n"
+      "             queues that are kept longer, attempts of tasks that are still there\n"
+      "  thinned    such a partition, without what need not stay any more\n"
+      "  forgotten  rows of workers that ended long ago and that nothing names, and calls of clients long gone\n"
+      "  postponed  the table was in use for longer than 200 ms: nothing was changed, and the exit code is 1\n"
+      "  busy       a worker is at it; exit code 1\n"
+      "  due        with --dry-run: would be dropped",
+      [&invocation, is_dry] { return *is_dry ? dry_run(invocation) : maintain(invocation); })
+      ->add_flag("--dry-run", *is_dry, "List the days that would be dropped; change nothing");
+}
+
+}  // namespace dogged::cli

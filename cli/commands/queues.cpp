@@ -1,0 +1,371 @@
+// `dogged queues`: what is in them and what is set for them; makes, pauses and resumes them, and changes their
+// settings.
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/audited_change.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/input/choices.hpp"
+#include "cli/io/task_rows.hpp"
+#include "cli/options/existing.hpp"
+#include "cli/options/time_option.hpp"
+#include "cli/render/json_object.hpp"
+#include "cli/render/text.hpp"
+#include "retry/counted.hpp"
+#include "retry/duration.hpp"
+#include "retry/number_text.hpp"
+#include "sql/commands.hpp"
+
+namespace dogged::cli {
+namespace {
+
+const std::vector<Column> queue_columns{{.title = "QUEUE", .least = 24},
+                                        {.title = "STATE"},
+                                        {.title = "READY", .align = Align::right},
+                                        {.title = "WAITING", .align = Align::right},
+                                        {.title = "RUNNING", .align = Align::right},
+                                        {.title = "MAX DEPTH", .align = Align::right, .rank = 1},
+                                        {.title = "CONCURRENCY", .align = Align::right, .rank = 2},
+                                        {.title = "RETRY BUDGET", .rank = 3},
+                                        {.title = "KEPT", .rank = 4},
+                                        {.title = "CREATED", .rank = 5}};
+
+std::string number_or_nothing(const db::Row& row, const char* column) {
+  const auto number = row.maybe_number(column);
+  return number ? std::to_string(*number) : "";
+}
+
+/// `20%, or 10 a second`
+std::string budget_text(const db::Row& row) {
+  const auto share = row.maybe_real("retry_budget");
+  if (!share) return "";
+  return percentage_to_text(*share) + ", or " + std::string{row.text("min_retries_per_second")} + " a second";
+}
+
+/// `done 30 d, failed 365 d`: what is set for the queue itself.
+std::string kept_text(const db::Row& row) {
+  const auto done = row.maybe_number("keep_done_days");
+  const auto failed = row.maybe_number("keep_failed_days");
+  const std::string done_text = done ? "done " + std::to_string(*done) + " d" : "";
+  const std::string failed_text = failed ? "failed " + std::to_string(*failed) + " d" : "";
+  return done_text + (done && failed ? ", " : "") + failed_text;
+}
+
+/// Empty where it is not paused.
+std::string pause_text(const db::Row& row, Zone zone) {
+  if (!row.boolean("is_paused")) return "";
+  const auto until = maybe_time_of(row, "paused_until_us");
+  return until ? "paused until " + date_and_clock_text(*until, zone) : "paused";
+}
+
+std::string queue_json(const db::Row& row) {
+  const bool is_paused = row.boolean("is_paused");
+  JsonObject json;
+  json.add("name", row.text("name"))
+      .add("ready", row.number("ready"))
+      .add("waiting", row.number("waiting"))
+      .add("running", row.number("running"))
+      .add("is_paused", is_paused)
+      .add("paused_at", is_paused ? maybe_time_of(row, "paused_at_us") : std::nullopt)
+      .add("paused_until", is_paused ? maybe_time_of(row, "paused_until_us") : std::nullopt)
+      .add("max_depth", row.maybe_number("max_depth"))
+      .add("concurrency", row.maybe_number("concurrency"))
+      .add_json("retry_budget", row.maybe_text("retry_budget").value_or("null"))
+      .add_json("min_retries_per_second", row.text("min_retries_per_second"))
+      .add("keep_done_days", row.maybe_number("keep_done_days"))
+      .add("keep_failed_days", row.maybe_number("keep_failed_days"))
+      .add("created_at", time_of(row, "created_at_us"));
+  return json.text();
+}
+
+/// `paused until 14:00:00`, with its day in a wide table.
+Cell pause_cell(const db::Row& row, Time now, Zone zone) {
+  const std::string in_full = pause_text(row, zone);
+  const auto until = maybe_time_of(row, "paused_until_us");
+  if (in_full.empty() || !until) return {in_full, Color::yellow};
+  const std::string end = short_time(*until, now, zone);
+  return {"paused " + (end.starts_with("in ") ? "for " + end.substr(3) : "until " + end), Color::yellow, in_full};
+}
+
+Record queue_record(const db::Row& row, Time now, Zone zone) {
+  return {{{std::string{row.text("name")}},
+           pause_cell(row, now, zone),
+           {std::to_string(row.number("ready"))},
+           {std::to_string(row.number("waiting"))},
+           {std::to_string(row.number("running"))},
+           {number_or_nothing(row, "max_depth")},
+           {number_or_nothing(row, "concurrency")},
+           {budget_text(row)},
+           {kept_text(row)},
+           time_cell(time_of(row, "created_at_us"), now, zone)},
+          queue_json(row)};
+}
+
+db::Rows read(db::Connection& connection, const std::optional<std::string>& name) {
+  return connection.run(sql::list_queues, db::Params{}.add(name));
+}
+
+ExitCode list_queues(const Invocation& invocation) {
+  db::Connection connection = invocation.connect();
+  std::vector<Record> records;
+  const Time now = now_of(connection);
+  for (const db::Row& row : read(connection, std::nullopt)) {
+    records.push_back(queue_record(row, now, invocation.style().zone));
+  }
+  invocation.print(queue_columns, records, "no queues");
+  return ExitCode::ok;
+}
+
+ExitCode create(const Invocation& invocation, const std::string& name) {
+  db::Connection connection = invocation.connect();
+  connection.run(sql::create_queue, db::Params{}.add(name));
+  invocation.print("queue " + name + " is there\n", JsonObject{}.add("name", name).text());
+  return ExitCode::ok;
+}
+
+struct PauseArguments {
+  std::string name, until, duration;
+};
+
+ExitCode pause(const Invocation& invocation, const PauseArguments& arguments) {
+  db::Params params = db::Params{}.add(arguments.name);
+  params.add(arguments.until.empty()
+                 ? std::optional<std::int64_t>{}
+                 : std::optional<std::int64_t>{
+                       time_from_iso8601(arguments.until, invocation.style().zone).time_since_epoch().count()});
+  params.add(arguments.duration.empty() ? std::optional<std::int64_t>{}
+                                        : std::optional<std::int64_t>{duration_from_text(arguments.duration).count()});
+  db::Connection connection = invocation.connect();
+  require_existing(connection, Noun::queue, {arguments.name});
+  const bool changed = run_audited(connection, sql::pause_queue, params).one().boolean("changed");
+  const db::Rows rows = read(connection, arguments.name);
+  const db::Row row = rows.one();
+  invocation.print("queue " + arguments.name + " is " + pause_text(row, invocation.style().zone) +
+                       (changed ? "" : ", as it was before") + ": " + counted(row.number("ready"), "task") +
+                       " ready, " + std::to_string(row.number("running")) + " running to the end\n",
+                   queue_json(row));
+  return ExitCode::ok;
+}
+
+ExitCode resume(const Invocation& invocation, const std::string& name) {
+  db::Connection connection = invocation.connect();
+  require_existing(connection, Noun::queue, {name});
+  const bool changed = run_audited(connection, sql::resume_queue, db::Params{}.add(name)).one().boolean("changed");
+  const db::Rows rows = read(connection, name);
+  invocation.print("queue " + name + (changed ? " goes on: " : " was not paused: ") +
+                       counted(rows.one().number("ready"), "task") + " ready\n",
+                   queue_json(rows.one()));
+  return ExitCode::ok;
+}
+
+struct SetArguments {
+  std::string name, concurrency, max_depth, retry_budget, min_retries, keep_done_days, keep_failed_days;
+};
+
+/// A number of any kind, or `none`; which numbers a setting takes is said by dogged.set_queue.
+nlohmann::json setting_of(const std::string& option, const std::string& text) {
+  if (text == "none") return nullptr;
+  if (const auto number = number_from_text(text); number && std::isfinite(*number))
+    return nlohmann::json::parse(number_to_text(*number));
+  throw InvalidInput(option + " is " + in_quotes(text) + ", which is neither a number nor none",
+                     "write a number, or none to take the setting back: dogged queues set --help");
+}
+
+nlohmann::json share_of(const std::string& text) {
+  if (text.ends_with("%")) {
+    if (const auto share = percentage_from_text(text)) return nlohmann::json::parse(number_to_text(*share));
+    throw InvalidInput("--retry-budget is " + in_quotes(text) + ", which is no percentage; write 20%, 0.2 or none");
+  }
+  const nlohmann::json share = setting_of("--retry-budget", text);
+  if (share.is_number() && share.get<double>() > 1) {
+    throw InvalidInput("--retry-budget is " + in_quotes(text) + ", which is no share; it must be from 0.001 to 1",
+                       share.get<double>() <= 100 ? "for " + text + " of 100 write --retry-budget " + text + "%"
+                                                  : "write 20%, 0.2 or none");
+  }
+  return share;
+}
+
+nlohmann::json settings_of(const SetArguments& arguments) {
+  nlohmann::json settings = nlohmann::json::object();
+  if (!arguments.concurrency.empty()) settings["concurrency"] = setting_of("--concurrency", arguments.concurrency);
+  if (!arguments.max_depth.empty()) settings["max_depth"] = setting_of("--max-depth", arguments.max_depth);
+  if (!arguments.retry_budget.empty()) settings["retry_budget"] = share_of(arguments.retry_budget);
+  if (!arguments.min_retries.empty()) {
+    settings["min_retries_per_second"] = setting_of("--min-retries", arguments.min_retries);
+  }
+  if (!arguments.keep_done_days.empty()) {
+    settings["keep_done_days"] = setting_of("--keep-done-days", arguments.keep_done_days);
+  }
+  if (!arguments.keep_failed_days.empty()) {
+    settings["keep_failed_days"] = setting_of("--keep-failed-days", arguments.keep_failed_days);
+  }
+  if (!settings.empty()) return settings;
+  throw Failure(
+      ExitCode::wrong_input, "there is nothing to set for queue " + harmless(arguments.name, true),
+      "give --concurrency, --max-depth, --retry-budget, --min-retries, --keep-done-days or --keep-failed-days: "
+      "dogged queues set --help");
+}
+
+std::string settings_text(const db::Row& row) {
+  const auto said = [&](const char* column, const std::string& unless_set) {
+    const std::string number = number_or_nothing(row, column);
+    return number.empty() ? unless_set : number;
+  };
+  const std::string budget = budget_text(row);
+  const std::string kept = kept_text(row);
+  return "concurrency " + said("concurrency", "as each worker was started with") + "; max depth " +
+         said("max_depth", "none") + "; retry budget " + (budget.empty() ? "none" : budget) + "; kept " +
+         (kept.empty() ? "as all" : kept);
+}
+
+ExitCode set(const Invocation& invocation, const SetArguments& arguments) {
+  const nlohmann::json settings = settings_of(arguments);
+  db::Connection connection = invocation.connect();
+  require_existing(connection, Noun::queue, {arguments.name});
+  const db::Params params = db::Params{}.add(arguments.name).add(settings.dump());
+  const bool changed = run_audited(connection, sql::set_queue, params).one().boolean("changed");
+  const db::Rows rows = read(connection, arguments.name);
+  invocation.print("queue " + arguments.name + (changed ? ": " : " was so before: ") + settings_text(rows.one()) + "\n",
+                   queue_json(rows.one()));
+  return ExitCode::ok;
+}
+
+ExitCode delete_queue(const Invocation& invocation, const std::string& name) {
+  db::Connection connection = invocation.connect();
+  require_existing(connection, Noun::queue, {name});
+  run_audited(connection, sql::delete_queue, db::Params{}.add(name));
+  invocation.print("queue " + name + " is deleted\n", JsonObject{}.add("name", name).text());
+  return ExitCode::ok;
+}
+
+struct RenameArguments {
+  std::string name, new_name;
+};
+
+ExitCode rename(const Invocation& invocation, const RenameArguments& arguments) {
+  db::Connection connection = invocation.connect();
+  require_existing(connection, Noun::queue, {arguments.name});
+  const db::Params params = db::Params{}.add(arguments.name).add(arguments.new_name);
+  const std::int64_t moved = run_audited(connection, sql::rename_queue, params).one().number("moved");
+  invocation.print(
+      "queue " + arguments.name + " is now " + arguments.new_name + ", with " + counted(moved, "task") + "\n",
+      JsonObject{}.add("name", arguments.new_name).add("moved", moved).text());
+  return ExitCode::ok;
+}
+
+void add_name(CLI::App& command, std::string& name) {
+  command.add_option("name", name, "As `dogged queues list` gives it")->type_name("NAME")->required();
+}
+
+/// Unlike a task's time, it may lie more than ten years ahead.
+CLI::Validator is_end_of_pause() {
+  return CLI::Validator{[](std::string& text) {
+                          try {
+                            static_cast<void>(time_from_iso8601(text, Zone::utc));
+                            return std::string{};
+                          } catch (const Error& error) {
+                            return error.message();
+                          }
+                        },
+                        ""};
+}
+
+void add_pause_and_resume(CLI::App& queues, Invocation& invocation) {
+  const auto arguments = std::make_shared<PauseArguments>();
+  CLI::App* pauses =
+      add_command(queues, invocation, "pause",
+                  "Have workers claim nothing from a queue; what runs goes on, and tasks can be enqueued",
+                  "  dogged queues pause emails                                 until `dogged queues resume emails`\n"
+                  "  dogged queues pause emails --for 10m\n"
+                  "  dogged queues pause emails --until 2026-11-22T06:00:00Z     it goes on by itself then",
+                  [&invocation, arguments] { return pause(invocation, *arguments); });
+  add_name(*pauses, arguments->name);
+  CLI::Option* until =
+      pauses
+          ->add_option("--until", arguments->until,
+                       "When it goes on by itself: 2026-11-24, 2026-11-24T14:00 or 2026-11-24T14:00:00Z")
+          ->type_name("TIME")
+          ->check(is_end_of_pause());
+  pauses->add_option("--for", arguments->duration, "After how long it goes on by itself: 30s, 10m, 1h30m")
+      ->type_name("DURATION")
+      ->check(is_duration())
+      ->excludes(until);
+
+  const auto name = std::make_shared<std::string>();
+  add_name(*add_command(queues, invocation, "resume", "Have workers claim from a paused queue again",
+                        "  dogged queues resume emails", [&invocation, name] { return resume(invocation, *name); }),
+           *name);
+}
+
+void add_set(CLI::App& queues, Invocation& invocation) {
+  const auto arguments = std::make_shared<SetArguments>();
+  CLI::App* command = add_command(
+      queues, invocation, "set", "Change what is set for a queue; workers follow it while they run",
+      "  dogged queues set emails --concurrency 5          on each worker, whatever it was started with\n"
+      "  dogged queues set emails --max-depth 100000       enqueue is refused beyond it\n"
+      "  dogged queues set emails --retry-budget 20%       further retries wait; see docs/queues.md\n"
+      "  dogged queues set payments --keep-done-days 30    longer than settings.keep_done_days has all kept\n"
+      "  dogged queues set emails --max-depth none         takes a setting back",
+      [&invocation, arguments] { return set(invocation, *arguments); });
+  add_name(*command, arguments->name);
+  const auto add = [&](const char* option, std::string& value, const char* what, const char* type) {
+    command->add_option(option, value, what)->type_name(type)->check(is_not_empty());
+  };
+  add("--concurrency", arguments->concurrency, "How many of its tasks each worker runs at once, 1 to 1000, or none",
+      "N");
+  add("--max-depth", arguments->max_depth, "How many tasks it may hold that have not ended, or none", "N");
+  add("--retry-budget", arguments->retry_budget,
+      "The share of retries among what each worker begins of it within 10 s: 20% or 0.2, or none", "SHARE");
+  add("--min-retries", arguments->min_retries,
+      "So many retries a second each worker may begin in any case; 10 unless said", "N");
+  add("--keep-done-days", arguments->keep_done_days,
+      "For how many days its ended tasks are kept, with their attempts: settings.keep_done_days or more, or none", "N");
+  add("--keep-failed-days", arguments->keep_failed_days,
+      "The same for its dead letters: settings.keep_failed_days or more, or none", "N");
+}
+
+void add_delete_and_rename(CLI::App& queues, Invocation& invocation) {
+  const auto name = std::make_shared<std::string>();
+  add_name(*add_command(queues, invocation, "delete", "Delete a queue that is empty and that no worker serves",
+                        "  dogged tasks move --queue mial --to mail && dogged queues delete mial",
+                        [&invocation, name] { return delete_queue(invocation, *name); }),
+           *name);
+  const auto arguments = std::make_shared<RenameArguments>();
+  CLI::App* renames = add_command(
+      queues, invocation, "rename", "Give a queue another name, with its settings, its tasks and its dead letters",
+      "  dogged queues rename mial mail\n"
+      "\nNo worker may serve it, and no task of it run. Change the programs that say the old name first: a worker "
+      "that\n"
+      "declares it makes it again. A queue of more than 100,000 tasks is moved by `dogged tasks move`.",
+      [&invocation, arguments] { return rename(invocation, *arguments); });
+  add_name(*renames, arguments->name);
+  renames->add_option("new_name", arguments->new_name, "1 to 128 of A-Z a-z 0-9 . _ : / -")
+      ->type_name("NEW_NAME")
+      ->required();
+}
+
+}  // namespace
+
+void add_queues(CLI::App& app, Invocation& invocation) {
+  CLI::App* queues = app.add_subcommand("queues", "Look at queues, create, pause and change them");
+  queues->require_subcommand(1);
+  add_command(*queues, invocation, "list",
+              "List queues with the tasks that are ready, waiting for their time, or running, and what is set for them",
+              "  dogged queues list", [&invocation] { return list_queues(invocation); });
+  const auto name = std::make_shared<std::string>();
+  add_command(*queues, invocation, "create", "Create a queue; harmless if it is there",
+              "  dogged queues create webhooks     before a worker that serves it has ever started",
+              [&invocation, name] { return create(invocation, *name); })
+      ->add_option("name", *name, "1 to 128 of A-Z a-z 0-9 . _ : / -")
+      ->type_name("NAME")
+      ->required();
+  add_pause_and_resume(*queues, invocation);
+  add_set(*queues, invocation);
+  add_delete_and_rename(*queues, invocation);
+}
+
+}  // namespace dogged::cli

@@ -1,0 +1,72 @@
+// Tasks as lines of a table.
+#include "cli/commands/task_table.hpp"
+
+#include "cli/io/task_rows.hpp"
+
+namespace dogged::cli {
+
+using lifecycle::Status;
+
+namespace {
+
+/// The time that matters of a task in its status.
+Cell when(const TaskView& task, Zone zone) {
+  if (task.status == Status::pending) {
+    Cell cell = time_cell(task.due_at(), task.now, zone);
+    const std::string what = !task.next_retry_at ? "due " : task.is_due() ? "retry due " : "retry ";
+    const std::string why_it_waits = task.is_due() && task.is_queue_paused ? ", paused" : "";
+    for (std::string* text : {&cell.text, &cell.in_full}) *text = what + *text + why_it_waits;
+    return cell;
+  }
+  if (task.status == Status::running) {
+    const Time since = task.claimed_at.value_or(task.now);
+    const std::string what_follows = task.cancel_requested_at ? ", to be cancelled" : "";
+    return {"for " + short_duration(task.now - since) + what_follows, Color::plain,
+            "since " + date_and_clock_text(since, zone) + what_follows};
+  }
+  return task.finished_at ? time_cell(*task.finished_at, task.now, zone) : Cell{""};
+}
+
+}  // namespace
+
+Color color_of_status(Status status) {
+  switch (status) {
+    case Status::succeeded:
+      return Color::green;
+    case Status::failed:
+    case Status::discarded:
+      return Color::red;
+    case Status::running:
+      return Color::blue;
+    case Status::pending:
+      return Color::cyan;
+    case Status::cancelled:
+    case Status::expired:
+      return Color::yellow;
+  }
+  return Color::plain;
+}
+
+const std::vector<Column> task_columns{{.title = "ID", .align = Align::right},
+                                       {.title = "STATUS"},
+                                       {.title = "NAME", .least = 24},
+                                       {.title = "QUEUE", .rank = 2, .least = 10},
+                                       {.title = "ATTEMPTS", .align = Align::right, .rank = 1},
+                                       {.title = "WHEN"},
+                                       {.title = "ERROR", .least = 30},
+                                       {.title = "ENQUEUED", .rank = 3}};
+
+Record record_of(const TaskView& task, Zone zone) {
+  const bool shows_error = task.status != Status::succeeded && task.error_code;
+  return {{{std::to_string(task.id)},
+           {std::string{lifecycle::to_text(task.status)}, color_of_status(task.status)},
+           {task.name},
+           {task.queue},
+           {std::to_string(task.attempt)},
+           when(task, zone),
+           {shows_error ? *task.error_code : "", Color::red},
+           time_cell(task.enqueued_at, task.now, zone)},
+          to_json(task)};
+}
+
+}  // namespace dogged::cli

@@ -1,0 +1,33 @@
+// Tasks as people write them for `dogged enqueue`: checked as far as that is possible without the database.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include <dogged/client.hpp>
+
+#include "cli/render/moment.hpp"
+
+namespace dogged::cli {
+
+/// Throws InvalidInput, which names `what`, the place and the reason, unless `text` is one JSON document. The
+/// text is enqueued as it is: parsed and written again, its numbers could lose digits.
+void require_json(const std::string& what, std::string_view text);
+
+/// `{"name": "webhook.deliver", "args": {…}, "queue": "webhooks", "in": "30s", "priority": -10, "trace_context": "…",
+/// "expires_in": "1h", "tags": ["eu"]}`; only name is needed, and "at" and "expires_at" may stand for "in" and
+/// "expires_in". `zone` is that of times without one. Throws InvalidInput, without the line's number.
+[[nodiscard]] NewTask task_from_json_line(std::string_view line, Zone zone = Zone::local);
+
+/// Reads a time for EnqueueOptions::run_at and expires_at. Throws InvalidInput, also for years that the system's clock
+/// does not reach.
+[[nodiscard]] std::chrono::system_clock::time_point time_point_from_text(std::string_view text, Zone zone);
+
+/// Reads a priority from -32768 to 32767. Throws InvalidInput.
+[[nodiscard]] int priority_from_number(std::int64_t number);
+/// Throws InvalidInput unless it is 1 to 32767.
+[[nodiscard]] int args_version_from_number(std::int64_t number);
+
+}  // namespace dogged::cli

@@ -1,0 +1,266 @@
+// From rows of the database to what is shown, and that as JSON.
+#include "cli/io/task_rows.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "cli/render/story.hpp"
+
+namespace dogged::cli {
+namespace {
+
+std::int64_t count_ms(microseconds duration) { return std::chrono::round<milliseconds>(duration).count(); }
+
+int small_number(const db::Row& row, const char* column) { return static_cast<int>(row.number(column)); }
+
+std::string owned(const db::Row& row, const char* column) { return std::string{row.text(column)}; }
+
+void add_document(JsonObject& json, std::string_view key, const std::optional<std::string>& document) {
+  json.add_json(key, document.value_or("null"));
+}
+
+/// An enum of the database that this program knows as well, or the schema is newer.
+template <class Value>
+Value known(const std::optional<Value>& value, std::string_view text) {
+  if (!value) throw SchemaMismatch("the database says \"" + std::string{text} + "\", which this program does not know");
+  return *value;
+}
+
+JsonObject members_of(const TaskView& task) {
+  JsonObject json;
+  json.add("id", task.id)
+      .add("status", lifecycle::to_text(task.status))
+      .add("queue", task.queue)
+      .add("name", task.name)
+      .add("priority", task.priority)
+      .add_json("args", task.args)
+      .add("enqueued_at", task.enqueued_at)
+      .add("run_at", task.run_at)
+      .add("next_retry_at", task.next_retry_at)
+      .add("expires_at", task.expires_at)
+      .add("attempt", task.attempt)
+      .add("retry_count", task.retry_count)
+      .add("losses", task.losses)
+      .add("worker_id", task.worker_id)
+      .add("worker", task.worker)
+      .add("claimed_at", task.claimed_at)
+      .add("cancel_requested_at", task.cancel_requested_at)
+      .add("finished_at", task.finished_at);
+  add_document(json, "result", task.result);
+  json.add("error_code", task.error_code)
+      .add("error_message", task.error_message)
+      .add("trace_context", task.trace_context)
+      .add_json("tags", json_strings(task.tags))
+      .add("parent_id", task.parent_id)
+      .add("args_version", task.args_version);
+  return json;
+}
+
+}  // namespace
+
+Time time_of(const db::Row& row, const char* column) { return time_from_microseconds(row.number(column)); }
+
+std::optional<Time> maybe_time_of(const db::Row& row, const char* column) {
+  const auto microseconds_since_1970 = row.maybe_number(column);
+  return microseconds_since_1970 ? std::optional{time_from_microseconds(*microseconds_since_1970)} : std::nullopt;
+}
+
+lifecycle::Status status_of(const db::Row& row) {
+  return known(lifecycle::status_from_text(row.text("status")), row.text("status"));
+}
+
+TaskView task_of(const db::Row& row) {
+  TaskView task;
+  task.id = row.number("id");
+  task.status = status_of(row);
+  task.queue = owned(row, "queue");
+  task.name = owned(row, "name");
+  task.priority = small_number(row, "priority");
+  task.args = owned(row, "args");
+  task.enqueued_at = time_of(row, "enqueued_at_us");
+  task.run_at = time_of(row, "run_at_us");
+  task.next_retry_at = maybe_time_of(row, "next_retry_at_us");
+  task.expires_at = maybe_time_of(row, "expires_at_us");
+  task.attempt = small_number(row, "attempt");
+  task.retry_count = small_number(row, "retry_count");
+  task.losses = small_number(row, "losses");
+  task.worker_id = row.maybe_number("worker_id");
+  task.worker = row.maybe_text("worker");
+  task.claimed_at = maybe_time_of(row, "claimed_at_us");
+  task.cancel_requested_at = maybe_time_of(row, "cancel_requested_at_us");
+  task.finished_at = maybe_time_of(row, "finished_at_us");
+  task.result = row.maybe_text("result");
+  task.error_code = row.maybe_text("error_code");
+  task.error_message = row.maybe_text("error_message");
+  task.trace_context = row.maybe_text("trace_context");
+  nlohmann::json::parse(row.text("tags")).get_to(task.tags);
+  task.parent_id = row.maybe_number("parent_id");
+  task.args_version = small_number(row, "args_version");
+  task.is_queue_paused = row.boolean("is_queue_paused");
+  if (task.is_queue_paused) task.queue_paused_until = maybe_time_of(row, "queue_paused_until_us");
+  task.now = time_of(row, "now_us");
+  return task;
+}
+
+AttemptView attempt_of(const db::Row& row) {
+  AttemptView attempt;
+  attempt.task_id = row.number("task_id");
+  attempt.attempt = small_number(row, "attempt");
+  attempt.name = owned(row, "name");
+  attempt.queue = owned(row, "queue");
+  attempt.outcome = known(lifecycle::outcome_from_text(row.text("outcome")), row.text("outcome"));
+  attempt.worker_id = row.number("worker_id");
+  attempt.worker = row.maybe_text("worker").value_or("worker " + std::to_string(attempt.worker_id));
+  attempt.claimed_at = time_of(row, "claimed_at_us");
+  attempt.started_at = time_of(row, "started_at_us");
+  attempt.finished_at = time_of(row, "finished_at_us");
+  attempt.error_code = row.maybe_text("error_code");
+  attempt.error_message = row.maybe_text("error_message");
+  attempt.error_details = row.maybe_text("error_details");
+  attempt.will_retry = row.boolean("will_retry");
+  attempt.next_retry_at = maybe_time_of(row, "next_retry_at_us");
+  attempt.policy = row.maybe_text("policy");
+  attempt.backoff_ms = row.maybe_number("backoff_ms");
+  attempt.delay_ms = row.maybe_number("delay_ms");
+  attempt.retry_after_ms = row.maybe_number("retry_after_ms");
+  attempt.trace_context = row.maybe_text("trace_context");
+  return attempt;
+}
+
+DefinitionView definition_of(const db::Row& row) {
+  DefinitionView definition;
+  definition.name = owned(row, "name");
+  definition.queue = owned(row, "queue");
+  definition.policy = policy_from_json(row.text("retry_policy"));
+  nlohmann::json::parse(row.text("auto_retry_for")).get_to(definition.auto_retry_for);
+  definition.timeout_ms = row.maybe_number("timeout_ms");
+  definition.retry_lost = row.boolean("retry_lost");
+  definition.max_losses = small_number(row, "max_losses");
+  definition.dead_letter = row.boolean("dead_letter");
+  definition.version = owned(row, "version");
+  definition.args_version = small_number(row, "args_version");
+  definition.updated_at = time_of(row, "updated_at_us");
+  nlohmann::json::parse(row.text("retry_sources")).get_to(definition.retry_sources);
+  definition.circuit = row.maybe_text("circuit");
+  if (!row.is_null("failure_threshold")) {
+    definition.circuit_settings =
+        CircuitBreakerSettings{.failure_threshold = small_number(row, "failure_threshold"),
+                               .recovery_timeout = milliseconds{row.number("recovery_timeout_ms")},
+                               .success_threshold = small_number(row, "success_threshold")};
+  }
+  return definition;
+}
+
+std::string to_json(const TaskView& task) { return members_of(task).text(); }
+
+std::string to_json(const AttemptView& attempt) {
+  JsonObject json;
+  json.add("task_id", attempt.task_id)
+      .add("attempt", attempt.attempt)
+      .add("name", attempt.name)
+      .add("queue", attempt.queue)
+      .add("outcome", lifecycle::to_text(attempt.outcome))
+      .add("worker_id", attempt.worker_id)
+      .add("worker", attempt.worker)
+      .add("claimed_at", attempt.claimed_at)
+      .add("started_at", attempt.started_at)
+      .add("finished_at", attempt.finished_at)
+      .add("ran_ms", count_ms(attempt.finished_at - attempt.started_at))
+      .add("error_code", attempt.error_code)
+      .add("error_message", attempt.error_message);
+  add_document(json, "error_details", attempt.error_details);
+  json.add("will_retry", attempt.will_retry)
+      .add("next_retry_at", attempt.next_retry_at)
+      .add("policy", attempt.policy)
+      .add("backoff_ms", attempt.backoff_ms)
+      .add("delay_ms", attempt.delay_ms)
+      .add("retry_after_ms", attempt.retry_after_ms)
+      .add("trace_context", attempt.trace_context);
+  return json.text();
+}
+
+/// As in RetryConfig::to_json, but for the time.
+std::string circuit_json(const std::optional<CircuitBreakerSettings>& settings) {
+  if (!settings) return "null";
+  return JsonObject{}
+      .add("failure_threshold", settings->failure_threshold)
+      .add("recovery_timeout_ms", std::int64_t{settings->recovery_timeout.count()})
+      .add("success_threshold", settings->success_threshold)
+      .text();
+}
+
+std::string to_json(const DefinitionView& definition) {
+  JsonObject sources;
+  for (const auto& [setting, source] : definition.retry_sources) sources.add(setting, source);
+  return JsonObject{}
+      .add("name", definition.name)
+      .add("queue", definition.queue)
+      .add("policy", policy_to_text(definition.policy))
+      .add_json("auto_retry_for", json_strings(definition.auto_retry_for))
+      .add("timeout_ms", definition.timeout_ms)
+      .add("retry_lost", definition.retry_lost)
+      .add("max_losses", definition.max_losses)
+      .add("dead_letter", definition.dead_letter)
+      .add("version", definition.version)
+      .add("updated_at", definition.updated_at)
+      .add_json("retry_sources", sources.text())
+      .add("circuit", definition.circuit)
+      .add_json("circuit_breaker", circuit_json(definition.circuit_settings))
+      .add("args_version", definition.args_version)
+      .text();
+}
+
+Relative relative_of(const db::Row& row) {
+  Relative relative;
+  relative.id = row.number("id");
+  relative.name = row.maybe_text("name");
+  if (relative.name) relative.status = status_of(row);
+  return relative;
+}
+
+/// Those of the descendants that are children of task `id`.
+std::string children_json(const Lineage& lineage, std::int64_t id) {
+  std::vector<std::string> children;
+  for (const Relative& child : lineage.descendants) {
+    if (child.parent_id != id || !child.name || !child.status) continue;
+    children.push_back(JsonObject{}
+                           .add("id", child.id)
+                           .add("name", *child.name)
+                           .add("status", lifecycle::to_text(*child.status))
+                           .add("children_count", child.children)
+                           .text());
+  }
+  return json_array(children);
+}
+
+std::string to_json(const TaskHistory& history) {
+  const TaskView& task = history.task;
+  JsonObject json = members_of(task);
+  const std::optional<int> most = max_retries_of(history);
+  json.add("max_retries", most ? std::optional{std::int64_t{*most}} : std::nullopt);
+  if (task.status == lifecycle::Status::pending) {
+    json.add("due_in_ms", std::max<std::int64_t>(count_ms(task.due_at() - task.now), 0));
+  } else {
+    json.add_null("due_in_ms");
+  }
+  json.add("is_served", history.is_served)
+      .add("is_queue_paused", task.is_queue_paused)
+      .add("queue_paused_until", task.queue_paused_until)
+      .add("lease_until", history.lease_until);
+  json.add("running_ms", count_ms(time_running(history)));
+  const std::string why = why_it_failed(history);
+  if (why.empty()) {
+    json.add_null("failed_because");
+  } else {
+    json.add("failed_because", why);
+  }
+  json.add_json("definition", history.definition ? to_json(*history.definition) : "null");
+  std::vector<std::string> attempts;
+  for (const AttemptView& attempt : history.attempts) attempts.push_back(to_json(attempt));
+  return json.add_json("attempts", json_array(attempts))
+      .add("children_count", history.lineage.children)
+      .add_json("children", children_json(history.lineage, task.id))
+      .add("known_args_version", history.known_args_version)
+      .text();
+}
+
+}  // namespace dogged::cli

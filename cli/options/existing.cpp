@@ -1,0 +1,73 @@
+// See existing.hpp.
+#include "cli/options/existing.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "retry/message.hpp"
+#include "sql/commands.hpp"
+
+namespace dogged::cli {
+namespace {
+
+/// As the statements and the shells' completion call it.
+std::string plural_of(Noun noun) {
+  switch (noun) {
+    case Noun::queue:
+      return "queues";
+    case Noun::task:
+      return "tasks";
+    case Noun::worker:
+      return "workers";
+    case Noun::circuit:
+      return "circuits";
+  }
+  return "";
+}
+
+std::string complaint(Noun noun, const std::string& name) {
+  if (noun == Noun::task) return "no worker has declared a task " + in_quotes(name);
+  return "there is no " + plural_of(noun).substr(0, plural_of(noun).size() - 1) + " " + in_quotes(name);
+}
+
+std::string where_to_look(Noun noun) {
+  switch (noun) {
+    case Noun::queue:
+      return "`dogged queues list` lists them; a worker makes those that it serves, and `dogged queues create` makes "
+             "one";
+    case Noun::task:
+      return "names are published when a worker starts: dogged workers";
+    case Noun::worker:
+      return "`dogged workers --all` lists them";
+    case Noun::circuit:
+      return "workers make those that their tasks name (.circuit) when they start: dogged circuits list";
+  }
+  return "";
+}
+
+}  // namespace
+
+Failure not_there(db::Connection& connection, Noun noun, const std::string& name) {
+  const db::Rows rows = connection.run(sql::completion_words, db::Params{}.add(plural_of(noun)));
+  Words words;
+  for (const db::Row& row : rows) words.push_back(row.text("word"));
+  return {ExitCode::not_done, complaint(noun, name) + suggestion(name, words), where_to_look(noun)};
+}
+
+void require_existing(db::Connection& connection, Noun noun, const std::vector<std::string>& names) {
+  if (names.empty()) return;
+  const db::Rows missing = connection.run(sql::missing_names, db::Params{}.add(plural_of(noun)).add(names));
+  if (!missing.empty()) throw not_there(connection, noun, std::string{missing[0].text("name")});
+}
+
+void require_existing(db::Connection& connection, const FilterNames& names, bool was_found) {
+  require_existing(connection, Noun::queue, names.queues);
+  if (was_found) return;
+  std::vector<std::string> tasks;
+  std::copy_if(names.tasks.begin(), names.tasks.end(), std::back_inserter(tasks),
+               [](const std::string& name) { return name.find_first_of("*?") == std::string::npos; });
+  require_existing(connection, Noun::task, tasks);
+  require_existing(connection, Noun::worker, names.workers);
+}
+
+}  // namespace dogged::cli

@@ -1,0 +1,48 @@
+// How far long work has come.
+#include "cli/render/progress_bar.hpp"
+
+#include <algorithm>
+#include <iostream>
+#include <utility>
+
+#include "cli/render/text.hpp"
+
+namespace dogged::cli {
+namespace {
+
+constexpr std::size_t bar_width = 24;
+constexpr std::chrono::milliseconds between_drawings{200};
+
+}  // namespace
+
+std::string progress_text(const std::string& verb, std::size_t done, std::size_t total,
+                          std::chrono::milliseconds elapsed, const Style& style) {
+  const std::size_t most = std::max<std::size_t>(total, 1);
+  const std::size_t now = std::min(done, most);
+  const std::size_t filled = bar_width * now / most;
+  std::string text = verb + " " + std::to_string(done) + " of " + std::to_string(total) + "  " +
+                     repeat(style.pick("█", "#"), filled) + repeat(style.pick("░", "."), bar_width - filled) + "  " +
+                     std::to_string(100 * now / most) + " %";
+  if (now > 0 && now < most && elapsed >= std::chrono::seconds{1}) {
+    text += ", " + readable(elapsed * static_cast<long>(most - now) / static_cast<long>(now)) + " left";
+  }
+  return text;
+}
+
+ProgressBar::ProgressBar(std::string verb, std::size_t total, bool is_watched, Style style)
+    : verb_(std::move(verb)), total_(total), is_watched_(is_watched), style_(style) {}
+
+ProgressBar::~ProgressBar() {
+  if (was_shown_) std::cerr << "\n";
+}
+
+void ProgressBar::show(std::size_t done) {
+  const Clock::time_point now = Clock::now();
+  if (!is_watched_ || (done < total_ && now - shown_ < between_drawings)) return;
+  shown_ = now;
+  was_shown_ = true;
+  const auto elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(now - begun_);
+  std::cerr << "\r" << progress_text(verb_, done, total_, elapsed, style_) << "\x1b[K" << std::flush;
+}
+
+}  // namespace dogged::cli

@@ -1,0 +1,48 @@
+// What a task's history means, in words: where it stands, why it ended, what was spent. Pure; the timeline
+// and the JSON of `tasks show` say the same.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cli/render/task_view.hpp"
+
+namespace dogged::cli {
+
+/// How many retries its policy allows; nothing where no policy is known.
+[[nodiscard]] std::optional<int> max_retries_of(const TaskHistory& history);
+
+/// The policy by its definition, else the one that was applied last, else empty.
+[[nodiscard]] std::string policy_of(const TaskHistory& history);
+
+/// Whether what comes next is a retry by policy, and not a first run or one after a lost or interrupted
+/// attempt.
+[[nodiscard]] bool waits_for_retry(const TaskHistory& history);
+
+/// `retry 3 of 5`
+[[nodiscard]] std::string retry_text(const TaskHistory& history, int retry);
+
+/// Why a failed task was not tried again, as far as its attempts and its definition of today tell; empty
+/// otherwise.
+[[nodiscard]] std::string why_it_failed(const TaskHistory& history);
+
+/// When a cancelled task was cancelled, by what it did then: `while attempt 2 ran`; empty otherwise.
+[[nodiscard]] std::string how_it_was_cancelled(const TaskHistory& history);
+
+/// Of a pending task whose time has come: what it waits for, as in `no worker has taken it yet`.
+[[nodiscard]] std::string why_it_waits(const TaskHistory& history, Zone zone);
+
+/// `its queue is paused until 14:00:00`; empty where it is not paused.
+[[nodiscard]] std::string pause_text(const TaskView& task, Zone zone);
+
+/// Whether nothing but a rescue will end the running attempt: its worker did not renew its lease.
+[[nodiscard]] bool waits_for_rescue(const TaskHistory& history);
+
+/// One sentence on an attempt whose end was not its handler's own doing (lost, timed_out, cancelled, interrupted);
+/// empty for the others.
+[[nodiscard]] std::string why_it_was_cut_short(const TaskHistory& history, const AttemptView& attempt, Zone zone);
+
+/// How long its handlers ran, all attempts together.
+[[nodiscard]] microseconds time_running(const TaskHistory& history);
+
+}  // namespace dogged::cli

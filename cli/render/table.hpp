@@ -1,0 +1,43 @@
+// Tables for people: aligned columns that fit the terminal.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "cli/render/style.hpp"
+#include "cli/render/text.hpp"
+
+namespace dogged::cli {
+
+enum class Align { left, right };
+
+struct Column {
+  std::string title;
+  Align align = Align::left;
+  /// Where the terminal is too narrow, the column with the highest rank is left out, then the next; 0 stays: what
+  /// people came for.
+  int rank = 0;
+  /// May be cut to so many columns, before any column is left out. Once those that stay do not fit, it is cut further.
+  /// 0: never cut.
+  std::size_t least = 0;
+  Cut cut = Cut::end;
+  /// Goes on in the next line where it would be cut.
+  bool wraps = false;
+};
+
+struct Cell {
+  std::string text;
+  Color color = Color::plain;
+  std::string in_full{};  ///< in place of `text` in a wide table; empty: the same
+};
+
+/// As short_time writes it, and with date and clock in a wide table.
+[[nodiscard]] Cell time_cell(Time time, Time now, Zone zone);
+
+/// Lines, each with its newline; the titles first. Cells are made harmless. A column that is empty in all
+/// rows is left out.
+[[nodiscard]] std::string render_table(const std::vector<Column>& columns, const std::vector<std::vector<Cell>>& rows,
+                                       const Style& style);
+
+}  // namespace dogged::cli
