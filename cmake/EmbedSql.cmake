@@ -1,7 +1,13 @@
 # Compiles SQL files into targets. A changed file is compiled in again by the next build, and nothing else is.
 #
-# dogged_embed_statements(target DIRECTORY…): each DIRECTORY/NAME.sql becomes the statement dogged::sql::NAME, which
-# <build>/generated/sql/<last part of DIRECTORY>.hpp declares.
+# dogged_embed_statements(target DIRECTORY…): each DIRECTORY/some_name.sql becomes the struct dogged::sql::SomeName, which
+# <build>/generated/sql/<last part of DIRECTORY>.hpp declares. Its file says what the statement takes and gives:
+#
+#   @name::type                        a value: a member of the struct, sent as $1, $2, … One mention has the type at least.
+#   -- gives: name type, name type?    the columns of its rows, in their order: SomeName::Row. `nothing`: it has no rows.
+#
+# A type is one of PostgreSQL's; `type?` may be null, `type[]` is an array, `type?[]` an array with nulls. A file without
+# "-- gives:" becomes the plain db::Statement dogged::sql::some_name, whose values are $1, $2, ….
 # dogged_embed_migrations(target): migrations/ and schema/ become lists with the SHA-256 of their text, which
 # src/migrate/embedded.hpp declares.
 set(DOGGED_EMBED_SQL_SCRIPT ${CMAKE_CURRENT_LIST_DIR}/EmbedSqlScript.cmake)

@@ -48,9 +48,9 @@ ExitCode maintain(const Invocation& invocation) {
   db::Connection connection = invocation.connect();
   stop_on_interrupt();
   std::vector<Step> steps;
-  const auto made = connection.run(sql::make_partitions).one().number("made");
+  const auto [made] = db::one(connection.run(sql::MakePartitions{}));
   if (made > 0) steps.push_back({"partitions", "made", made});
-  const auto forgotten = connection.run(sql::tidy_producer_calls).one().number("forgotten");
+  const auto [forgotten] = db::one(connection.run(sql::TidyProducerCalls{}));
   if (forgotten > 0) steps.push_back({"producer_calls", "forgotten", forgotten});
   for (Step& step : retention::apply(connection, retention::Extent::everything, [] { return !was_interrupted(); })) {
     steps.push_back(std::move(step));

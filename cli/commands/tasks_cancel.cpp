@@ -52,9 +52,7 @@ CLI::Validator is_id_to_cancel() {
 
 Cancellations cancel_all(db::Connection& connection, const TaskIds& ids) {
   Cancellations tasks;
-  for (const db::Row& row : run_audited(connection, sql::cancel_tasks, db::Params{}.add(ids))) {
-    tasks[row.number("id")].result = row.text("result");
-  }
+  for (auto& [id, result] : run_audited(connection, sql::CancelTasks{.ids = ids})) tasks[id].result = std::move(result);
   for (auto& [id, standing] : look_at(connection, ids)) tasks[id].standing = standing;
   return tasks;
 }

@@ -47,7 +47,11 @@ class Rows::Impl {
     if (name == names_.end()) throw std::logic_error("there is no column " + std::string{column});
     if (row >= static_cast<std::size_t>(result.size()))
       throw std::logic_error("there is no row " + std::to_string(row));
-    return cells_[row * names_.size() + static_cast<std::size_t>(name - names_.begin())];
+    return cell(row, static_cast<std::size_t>(name - names_.begin()));
+  }
+  /// The row and the column exist.
+  [[nodiscard]] std::string_view cell(std::size_t row, std::size_t column) const {
+    return cells_[row * names_.size() + column];
   }
 
   [[nodiscard]] const std::vector<std::string_view>& names() const noexcept { return names_; }
@@ -63,14 +67,53 @@ namespace {
 
 /// The text of a cell as a number.
 template <class Number>
-Number number_in(std::string_view text, const char* column) {
+Number number_in(std::string_view text, std::string_view column) {
   Number number{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error == std::errc{} && end == text.data() + text.size()) return number;
-  throw std::logic_error(std::string{"column "} + column + " is no number of its type: " + std::string{text});
+  throw std::logic_error("column " + std::string{column} + " is no number of its type: " + std::string{text});
 }
 
+template <class T>
+struct Reads {
+  static T from(std::string_view cell, std::string_view column) {
+    if (cell.data() == nullptr) throw std::logic_error("column " + std::string{column} + " is null");
+    if constexpr (std::is_same_v<T, std::string>) {
+      return std::string{cell};
+    } else if constexpr (std::is_same_v<T, bool>) {
+      if (cell != "t" && cell != "f") throw std::logic_error("column " + std::string{column} + " is no boolean");
+      return cell == "t";
+    } else {
+      return number_in<T>(cell, column);
+    }
+  }
+};
+
+template <class T>
+struct Reads<std::optional<T>> {
+  static std::optional<T> from(std::string_view cell, std::string_view column) {
+    if (cell.data() == nullptr) return std::nullopt;
+    return Reads<T>::from(cell, column);
+  }
+};
+
 }  // namespace
+
+template <class T>
+T Row::at(std::size_t column) const {
+  const Rows::Impl& rows = *rows_->impl_;
+  return Reads<T>::from(rows.cell(index_, column), rows.names()[column]);
+}
+template int Row::at(std::size_t) const;
+template std::int64_t Row::at(std::size_t) const;
+template double Row::at(std::size_t) const;
+template bool Row::at(std::size_t) const;
+template std::string Row::at(std::size_t) const;
+template std::optional<int> Row::at(std::size_t) const;
+template std::optional<std::int64_t> Row::at(std::size_t) const;
+template std::optional<double> Row::at(std::size_t) const;
+template std::optional<bool> Row::at(std::size_t) const;
+template std::optional<std::string> Row::at(std::size_t) const;
 
 bool Row::is_null(const char* column) const { return rows_->impl_->cell(index_, column).data() == nullptr; }
 
@@ -117,6 +160,13 @@ std::size_t Rows::size() const noexcept { return static_cast<std::size_t>(impl_-
 Row Rows::one() const {
   if (size() != 1) throw std::logic_error("one row expected, " + std::to_string(size()) + " came");
   return (*this)[0];
+}
+
+void Rows::require_columns(std::span<const std::string_view> names) const {
+  if (std::equal(names.begin(), names.end(), impl_->names().begin(), impl_->names().end())) return;
+  std::string message = "the statement declares other columns than";
+  for (const std::string_view name : impl_->names()) message += " " + std::string{name};
+  throw std::logic_error(message);
 }
 
 std::vector<std::string> Rows::columns() const { return {impl_->names().begin(), impl_->names().end()}; }

@@ -1,8 +1,9 @@
 // The seam to PostgreSQL: the only interface through which the rest of dogged runs SQL. pqxx stays behind it.
 //
 //   db::Connection connection{{.url = url, .application_name = "dogged"}};
-//   db::Rows rows = connection.run(sql::claim, db::Params{}.add(queue).add(limit));
-//   for (const db::Row& row : rows) row.text("name") …
+//   for (const sql::Cancelling::Row& row : connection.run(sql::Cancelling{.worker_id = id})) row.attempt …
+//
+// The build makes a struct of each statement that declares what it takes and gives (cmake/EmbedSql.cmake).
 //
 // Errors are dogged::ConnectionError (the connection is gone or was never there) and dogged::DatabaseError with its
 // SQLSTATE. Errors that our SQL functions raise for bad input (SQLSTATE class 22, 23 …, see is_callers_mistake) are
@@ -16,8 +17,12 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <dogged/error.hpp>
@@ -70,6 +75,8 @@ class Params {
   Params& add(const std::vector<std::string>& texts);
   Params& add(const std::vector<std::string_view>& texts);
   Params& add(const std::vector<std::optional<std::string>>& texts);
+  Params& add(const std::vector<bool>& values);
+  Params& add(const std::vector<int>& numbers);
   Params& add(const std::vector<std::int64_t>& numbers);
   Params& add(const std::vector<std::optional<std::int64_t>>& numbers);
 
@@ -94,6 +101,10 @@ class Row {
   [[nodiscard]] std::optional<std::string> maybe_text(const char* column) const;
   [[nodiscard]] std::optional<std::int64_t> maybe_number(const char* column) const;
   [[nodiscard]] std::optional<double> maybe_real(const char* column) const;
+
+  /// The value of a column, by its position from 0: int, std::int64_t, double, bool, std::string or an optional of one.
+  template <class T>
+  [[nodiscard]] T at(std::size_t column) const;
 
  private:
   friend class Rows;
@@ -122,6 +133,15 @@ class Rows {
   [[nodiscard]] std::vector<std::string> columns() const;
   /// How many rows the statement inserted, updated, deleted or selected.
   [[nodiscard]] std::int64_t affected() const;
+  /// All rows as values. Throws std::logic_error if the columns are not those of RowOf.
+  template <class RowOf>
+  [[nodiscard]] std::vector<RowOf> as() const {
+    require_columns(RowOf::columns);
+    std::vector<RowOf> rows;
+    rows.reserve(size());
+    for (std::size_t i = 0; i < size(); ++i) rows.push_back(RowOf::of((*this)[i]));
+    return rows;
+  }
 
   class Iterator {
    public:
@@ -142,8 +162,17 @@ class Rows {
 
  private:
   friend class Row;
+  void require_columns(std::span<const std::string_view> names) const;
+
   std::shared_ptr<const Impl> impl_;
 };
+
+/// The only row; std::logic_error if there is not exactly one.
+template <class RowOf>
+[[nodiscard]] RowOf one(std::vector<RowOf> rows) {
+  if (rows.size() != 1) throw std::logic_error("one row expected, " + std::to_string(rows.size()) + " came");
+  return std::move(rows.front());
+}
 
 /// A notification that arrived.
 struct Notification {
@@ -162,6 +191,18 @@ class Connection {
 
   /// Runs one statement in a transaction of its own.
   Rows run(const Statement& statement, const Params& params = {});
+
+  /// Runs a statement with its types. Gives its rows, or how many rows it changed if it gives none.
+  template <class Typed>
+  requires requires { typename Typed::Row; }
+  auto run(const Typed& typed) {
+    const Rows rows = run(Typed::statement, typed.params());
+    if constexpr (std::is_void_v<typename Typed::Row>) {
+      return rows.affected();
+    } else {
+      return rows.template as<typename Typed::Row>();
+    }
+  }
 
   /// Runs statements in one transaction: commits when `work` returns, rolls back when it throws. Not to be idle in
   /// (Settings::idle_in_transaction).

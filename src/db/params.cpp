@@ -75,6 +75,17 @@ Params& Params::add(const std::vector<std::optional<std::string>>& texts) {
   return *this;
 }
 
+Params& Params::add(const std::vector<bool>& values) {
+  values_.emplace_back(array_literal(values, [](std::string& literal, bool value) { literal += value ? 't' : 'f'; }));
+  return *this;
+}
+
+Params& Params::add(const std::vector<int>& numbers) {
+  values_.emplace_back(
+      array_literal(numbers, [](std::string& literal, int number) { literal += number_text(number); }));
+  return *this;
+}
+
 Params& Params::add(const std::vector<std::int64_t>& numbers) {
   values_.emplace_back(
       array_literal(numbers, [](std::string& literal, std::int64_t number) { literal += number_text(number); }));

@@ -145,7 +145,7 @@ Report apply(db::Connection& connection, const std::function<void(const Step&)>&
   refuse_what_does_not_fit(read_records(connection));
   apply_all(embedded_migrations(), false);
   apply_all(embedded_schema(), true);
-  connection.run(sql::make_partitions);
+  (void)connection.run(sql::MakePartitions{});
   connection.transaction([&] {
     connection.run(sql::lock_migrations);
     connection.run(sql::grant_rights);

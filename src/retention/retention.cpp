@@ -9,9 +9,10 @@
 namespace dogged::retention {
 namespace {
 
-/// Of drop_oldest_day.sql or thin_kept_day.sql.
-Step step_of(const db::Row& row, const std::string& table) {
-  return {row.maybe_text("partition").value_or(table), std::string{row.text("outcome")}, row.maybe_number("rows_kept")};
+/// From a row of drop_oldest_day.sql or thin_kept_day.sql.
+template <class Row>
+Step step_of(const Row& day, const std::string& table) {
+  return {day.partition.value_or(table), day.outcome, day.rows_kept};
 }
 
 class Round {
@@ -21,8 +22,7 @@ class Round {
 
   void drop_days(const std::string& table) {
     while (goes_on_()) {
-      const db::Rows rows = connection_.run(sql::drop_oldest_day, db::Params{}.add(table));
-      Step step = step_of(rows.one(), table);
+      Step step = step_of(db::one(connection_.run(sql::DropOldestDay{.table = table})), table);
       if (step.outcome == "nothing") return;
       steps.push_back(std::move(step));
       if (!steps.back().is_done()) return;
@@ -31,10 +31,9 @@ class Round {
 
   void thin_kept_days(const std::string& table) {
     if (!goes_on_()) return;
-    for (const db::Row& day : connection_.run(sql::kept_days_to_thin, db::Params{}.add(table))) {
+    for (const auto& [day] : connection_.run(sql::KeptDaysToThin{.table = table})) {
       if (!goes_on_()) return;
-      const db::Rows rows = connection_.run(sql::thin_kept_day, db::Params{}.add(table).add(day.text("day")));
-      Step step = step_of(rows.one(), table);
+      Step step = step_of(db::one(connection_.run(sql::ThinKeptDay{.table = table, .day = day})), table);
       step.is_thinning = true;
       if (step.outcome != "nothing") steps.push_back(std::move(step));
     }
@@ -42,7 +41,7 @@ class Round {
 
   void forget_workers() {
     if (!goes_on_()) return;
-    const auto forgotten = connection_.run(sql::forget_workers).one().number("forgotten");
+    const auto [forgotten] = db::one(connection_.run(sql::ForgetWorkers{}));
     if (forgotten > 0) steps.push_back({"workers", "forgotten", forgotten});
   }
 

@@ -2,8 +2,7 @@
 // races with claims, completions and other cancels.
 #include <future>
 
-#include "claim/claim_params.hpp"
-#include "sql/claim.hpp"
+#include "claim/statements.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
 
@@ -32,10 +31,8 @@ std::string cancel(TestDatabase& database, TaskId id) { return cancel(database.c
 /// As a worker does; the ids that were claimed.
 std::vector<TaskId> claim(db::Connection& connection, std::int64_t worker_id, std::size_t how_many = 1) {
   std::vector<TaskId> ids;
-  const db::Params params = runtime::claim_params(worker_id, {{.queue = "default", .how_many = how_many}}, {"work"}, 0);
-  for (const db::Row& row : connection.run(sql::claim, params)) {
-    ids.push_back(row.number("id"));
-  }
+  const sql::Claim claim = runtime::claim_of(worker_id, {{.queue = "default", .how_many = how_many}}, {"work"}, 0);
+  for (const sql::Claim::Row& task : connection.run(claim)) ids.push_back(task.id);
   return ids;
 }
 
@@ -277,8 +274,7 @@ TEST_CASE("a cancel waits for a task to be given back, and then ends it: no atte
   db::Connection releaser{database.settings()};
   std::unique_ptr<WaitingCancel> waiting;
   releaser.transaction([&] {
-    releaser.run(sql::release,
-                 db::Params{}.add(worker).add(std::vector<std::int64_t>{id}).add(std::vector<std::int64_t>{1}).add(0));
+    (void)releaser.run(sql::Release{.worker_id = worker, .claim_session = 0, .ids = {id}, .attempts = {1}});
     waiting = std::make_unique<WaitingCancel>(database, id);
   });
   CHECK(waiting->result() == "cancelled");
@@ -321,11 +317,11 @@ TEST_CASE("the statement of the command cancels each task once, in the order of 
   TestDatabase database;
   const TaskId running = enqueue_and_claim(database, add_worker(database));
   const TaskId pending = enqueue(database);
-  const db::Rows rows = database.connection().run(
-      sql::cancel_tasks, db::Params{}.add(std::vector<std::int64_t>{4711, pending, running, pending, 4711}));
   std::string results;
-  for (const db::Row& row : rows)
-    results += std::to_string(row.number("id")) + " " + std::string{row.text("result")} + ", ";
+  for (const auto& [id, result] :
+       database.connection().run(sql::CancelTasks{.ids = {4711, pending, running, pending, 4711}})) {
+    results += std::to_string(id) + " " + result + ", ";
+  }
   CHECK(results == std::to_string(running) + " requested, " + std::to_string(pending) + " cancelled, 4711 not_found, ");
 }
 

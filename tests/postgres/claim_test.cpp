@@ -1,7 +1,6 @@
 // Which tasks a claim finds, in which order, and what it does not walk over. The poll interval is ten minutes, and what
 // a worker passes over for good is looked through after a minute: what these tests wait for is found before that, or
 // not in time.
-#include "sql/claim.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -12,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "claim/claim_params.hpp"
+#include "claim/statements.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
 #include "support/usual_task.hpp"
@@ -53,9 +52,9 @@ std::int64_t index_entries_read(TestDatabase& database) {
 /// What a claim finds.
 std::set<TaskId> claimed(TestDatabase& database, std::int64_t worker_id, bool of_all) {
   std::set<TaskId> ids;
-  const db::Params params =
-      runtime::claim_params(worker_id, {{.queue = "default", .how_many = 10, .of_all = of_all}}, {"work"}, 0);
-  for (const db::Row& row : database.connection().run(sql::claim, params)) ids.insert(row.number("id"));
+  const sql::Claim claim =
+      runtime::claim_of(worker_id, {{.queue = "default", .how_many = 10, .of_all = of_all}}, {"work"}, 0);
+  for (const sql::Claim::Row& task : database.connection().run(claim)) ids.insert(task.id);
   return ids;
 }
 
@@ -142,23 +141,21 @@ TEST_CASE("a worker neither sees nor puts off tasks of a queue whose name has th
   client.enqueue(work, no_args, {.queue = in_other.queue, .delay = 1h});
 
   const auto looked_at = [&](const std::string& queue) {
-    const std::vector<std::string> queues{queue}, names{"work"};
-    const std::vector<std::int64_t> versions{1}, none_before{0}, all{std::numeric_limits<std::int64_t>::max()};
-    const db::Rows rows = database.connection().run(
-        sql::look, db::Params{}.add(queues).add(none_before).add(all).add(names).add(queues).add(versions));
-    const db::Row found = rows.one();
-    return std::pair{found.boolean("has_ready"), found.maybe_number("due_in_ms").has_value()};
+    const auto found = db::one(database.connection().run(sql::Look{.ready_queues = {queue},
+                                                                   .afters = {0},
+                                                                   .uptos = {std::numeric_limits<std::int64_t>::max()},
+                                                                   .names = {"work"},
+                                                                   .versions = {1},
+                                                                   .queues = {queue}}));
+    return std::pair{found.has_ready, found.due_in_ms.has_value()};
   };
   CHECK(looked_at(in_other.queue) == std::pair{true, true});
   CHECK(looked_at(in_own.queue) == std::pair{false, false});
 
   database.run("insert into dogged.circuits (name, state) values ('api', 'open')");
   const auto put_off = [&](const std::string& queue) {
-    const std::vector<std::string> names{"work"};
-    const std::vector<std::int64_t> versions{1};
     database.connection().run(
-        sql::put_off_ready,
-        db::Params{}.add(queue).add(names).add(std::string{"api"}).add(std::int64_t{0}).add(versions));
+        sql::PutOffReady{.circuit = "api", .queue = queue, .from_place = 0, .names = {"work"}, .versions = {1}});
     return database.value("select count(*) as value from dogged.tasks_live where next_retry_at is not null");
   };
   CHECK(put_off(in_own.queue) == "0");
@@ -338,10 +335,9 @@ TEST_CASE("a sum of claims that arrives when the worker has begun another claim 
   database.claim_all_for(worker);
   const auto sum_up = [&](std::int64_t session) {
     return database.connection().run(
-        sql::sum_up_claims,
-        db::Params{}.add(worker).add(std::vector<std::int64_t>{}).add(std::int64_t{0}).add(session));
+        sql::SumUpClaims{.worker_id = worker, .claim_session = session, .from_claim = 0, .ids = {}});
   };
-  database.connection().run(sql::begin_claim_session, db::Params{}.add(worker).add(std::int64_t{1}));
+  database.connection().run(sql::BeginClaimSession{.worker_id = worker, .claim_session = 1});
   CHECK(sum_up(0).empty());
   CHECK(database.value("select cardinality(task_ids) as value from dogged.claims") == "1");
   CHECK(sum_up(1).size() == 1);

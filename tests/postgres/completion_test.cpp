@@ -102,9 +102,9 @@ Report retry(TaskId id, milliseconds delay) {
 /// The tasks whose reports did not count.
 std::set<TaskId> refused(TestDatabase& database, std::int64_t worker_id, const std::vector<Report>& reports) {
   std::set<TaskId> refused;
-  const db::Params params = runtime::completion_params(worker_id, reports, runtime::SteadyClock::now());
-  for (const db::Row& row : database.connection().run(sql::complete, params)) {
-    const bool is_first = refused.insert(row.number("id")).second;
+  const sql::Complete batch = runtime::completion_of(worker_id, reports, runtime::SteadyClock::now());
+  for (const auto& [id] : database.connection().run(batch)) {
+    const bool is_first = refused.insert(id).second;
     CHECK(is_first);
   }
   return refused;
@@ -300,9 +300,7 @@ TEST_CASE("a report counts once the transaction that had locked its task has end
   const TaskId id = database.client().enqueue(work, no_args);
   const std::int64_t worker_id = add_worker(database);
   database.claim_all_for(worker_id);
-  const auto clear_locks = [&] {
-    database.connection().run(sql::clear_locks, db::Params{}.add(worker_id).add(std::vector<TaskId>{id}));
-  };
+  const auto clear_locks = [&] { database.connection().run(sql::ClearLocks{.ids = {id}, .worker_id = worker_id}); };
 
   db::Connection other{database.settings()};
   other.transaction([&] {
@@ -453,14 +451,16 @@ TEST_CASE("a completion reads the rows of its tasks and no others, whatever the 
   constexpr std::size_t size = 200;  // half of them retries
   TestDatabase database;
   const Planned planned = GENERATE(Planned::while_empty, Planned::while_full, Planned::each_time);
-  std::string nothing = "0";
-  for (int i = 0; i < 29; ++i) nothing += ", '{}'";
-  if (planned == Planned::while_empty) prepare(database, planned, sql::complete, nothing);
+  std::string nothing = "'{}'";
+  for (int i = 0; i < 14; ++i) nothing += ", '{}'";
+  nothing += ", 0";
+  for (int i = 0; i < 14; ++i) nothing += ", '{}'";
+  if (planned == Planned::while_empty) prepare(database, planned, sql::Complete::statement, nothing);
   if (planned == Planned::each_time) fill_and_empty(database);
   const std::vector<TaskId> ids = database.client().enqueue_many(work, std::vector<nlohmann::json>(5 * size, no_args));
   const std::int64_t worker_id = add_worker(database);
   database.claim_all_for(worker_id);
-  if (planned != Planned::while_empty) prepare(database, planned, sql::complete, nothing);
+  if (planned != Planned::while_empty) prepare(database, planned, sql::Complete::statement, nothing);
 
   // A quarter has nothing to say, a quarter a result, and the others run again.
   const auto id = [&](std::size_t i) { return ids[i]; };
@@ -474,7 +474,8 @@ TEST_CASE("a completion reads the rows of its tasks and no others, whatever the 
   const std::string retried = list(size / 2, size, id) + half("1") + half("2") + half("1") + half("failed") +
                               half("1") + half("0") + half("HTTP_503") + none + none + half("fixed") + half("1") +
                               half("1") + none;
-  CHECK(most_rows_with(database, std::to_string(worker_id) + ended + retried) <= std::int64_t{size});
+  const std::string parameters = ended.substr(2) + ", " + std::to_string(worker_id) + retried;
+  CHECK(most_rows_with(database, parameters) <= std::int64_t{size});
   CHECK(database.value("select count(*) as value from dogged.tasks_live where retry_count = 1") ==
         std::to_string(size / 2));
   CHECK(database.value("select count(*) as value from dogged.tasks where status = 'succeeded'") ==
@@ -521,13 +522,13 @@ TEST_CASE(
     "what gives claimed tasks back, puts them off or ends them reads their rows and no others, as a completion does") {
   constexpr std::size_t size = 200;
   constexpr std::int64_t versions = 3;  // enqueued, claimed, given an end: an index may still have all of a row
-  const auto& [statement, waits, become] =
-      GENERATE(table<const db::Statement*, bool, std::string>({{&sql::release, false, "status = 'pending'"},
-                                                               {&sql::put_off, true, "status = 'pending' and deferred"},
-                                                               {&sql::expire_claimed, false, "status = 'expired'"}}));
+  const auto& [statement, waits, become] = GENERATE(table<const db::Statement*, bool, std::string>(
+      {{&sql::Release::statement, false, "status = 'pending'"},
+       {&sql::PutOff::statement, true, "status = 'pending' and deferred"},
+       {&sql::ExpireClaimed::statement, false, "status = 'expired'"}}));
   const Planned planned = GENERATE(Planned::while_empty, Planned::while_full, Planned::each_time);
   TestDatabase database;
-  const std::string nothing = std::string{"0, '{}', '{}', 0"} + (waits ? ", '{}'" : "");
+  const std::string nothing = std::string{"0, 0, '{}', '{}'"} + (waits ? ", '{}'" : "");
   if (planned == Planned::while_empty) prepare(database, planned, *statement, nothing);
   if (planned == Planned::each_time) fill_and_empty(database);
   const std::vector<TaskId> ids = database.client().enqueue_many(work, std::vector<nlohmann::json>(5 * size, no_args));
@@ -536,8 +537,9 @@ TEST_CASE(
   database.run("update dogged.tasks_live set expires_at = now() - interval '1 s'");
   if (planned != Planned::while_empty) prepare(database, planned, *statement, nothing);
 
-  const std::string parameters = std::to_string(worker_id) + list(0, size, [&](std::size_t i) { return ids[i]; }) +
-                                 ", " + array_of(size, "1") + ", 0" + (waits ? ", " + array_of(size, "50") : "");
+  const std::string parameters = std::to_string(worker_id) + ", 0" +
+                                 list(0, size, [&](std::size_t i) { return ids[i]; }) + ", " + array_of(size, "1") +
+                                 (waits ? ", " + array_of(size, "50") : "");
   CHECK(most_rows_with(database, parameters) <= versions * std::int64_t{size});
   CHECK(database.value("select count(*) as value from dogged.tasks where " + become) == std::to_string(size));
 }

@@ -1,10 +1,13 @@
 // What db::Connection promises of transactions and of prepared statements.
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <future>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -26,6 +29,29 @@ using test::no_args;
 using test::registered;
 using test::TestDatabase;
 using test::work;
+
+namespace {
+
+/// As the build makes one of a file that declares a column of another name than the statement gives.
+struct Misdeclared {
+  static constexpr db::Statement statement{"misdeclared", "select 1 as one"};
+  struct Row {
+    static constexpr std::array<std::string_view, 1> columns{"two"};
+    static Row of(const db::Row& row) { return {.two = row.at<int>(0)}; }
+
+    int two;
+  };
+
+  [[nodiscard]] db::Params params() const { return {}; }
+};
+
+}  // namespace
+
+TEST_CASE(
+    "a statement that gives other columns than its file declares is a mistake of dogged, and no row of it is read") {
+  TestDatabase database;
+  CHECK_THROWS_AS(database.connection().run(Misdeclared{}), std::logic_error);
+}
 
 TEST_CASE("the server ends a transaction whose client has vanished, and its locks with it") {
   TestDatabase database;

@@ -2,10 +2,8 @@
 #include <atomic>
 #include <future>
 
-#include "claim/claim_params.hpp"
+#include "claim/statements.hpp"
 #include "report/completion.hpp"
-#include "sql/claim.hpp"
-#include "sql/report.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
 
@@ -23,8 +21,8 @@ constexpr Task<nlohmann::json> work{"work"};
 
 std::vector<TaskId> claim(TestDatabase& database, std::int64_t worker_id, std::size_t how_many = 1) {
   std::vector<TaskId> ids;
-  const db::Params params = runtime::claim_params(worker_id, {{.queue = "default", .how_many = how_many}}, {"work"}, 0);
-  for (const db::Row& row : database.connection().run(sql::claim, params)) ids.push_back(row.number("id"));
+  const sql::Claim claim = runtime::claim_of(worker_id, {{.queue = "default", .how_many = how_many}}, {"work"}, 0);
+  for (const sql::Claim::Row& task : database.connection().run(claim)) ids.push_back(task.id);
   return ids;
 }
 
@@ -43,8 +41,8 @@ bool report(TestDatabase& database, std::int64_t worker_id, TaskId id, int attem
     report.error_message = "order 17 is \"late\"";
     report.error_details_json = R"({"status": 503})";
   }
-  const db::Params params = runtime::completion_params(worker_id, std::span{&report, 1}, runtime::SteadyClock::now());
-  return database.connection().run(sql::complete, params).empty();
+  const sql::Complete batch = runtime::completion_of(worker_id, std::span{&report, 1}, runtime::SteadyClock::now());
+  return database.connection().run(batch).empty();
 }
 
 /// A task that failed for good in its first attempt, with all of its retries spent.

@@ -275,8 +275,8 @@ TEST_CASE("the two workers that are there and began first look after all, and th
   const auto who_comes_first = [&] {
     std::vector<std::int64_t> first;
     for (const std::int64_t id : workers) {
-      const db::Params params = db::Params{}.add(id).add_null();
-      if (database.connection().run(sql::upkeep_due, params).one().boolean("comes_first")) first.push_back(id);
+      const sql::UpkeepDue due{.worker_id = id, .back_ms = std::nullopt};
+      if (db::one(database.connection().run(due)).comes_first) first.push_back(id);
     }
     return first;
   };
@@ -293,8 +293,10 @@ TEST_CASE("a heartbeat changes no index") {
   TestDatabase database;
   const std::int64_t id = add_worker(database);
   db::Connection worker{database.settings()};
+  const sql::Heartbeat heartbeat{
+      .fenced = 0, .abandoned_threads = 0, .clock_ahead_ms = 0, .clock_uncertainty_ms = 0, .worker_id = id};
   worker.transaction([&] {
-    for (int i = 0; i < 10; ++i) worker.run(sql::heartbeat, db::Params{}.add(id).add(0).add(0).add(0).add(0));
+    for (int i = 0; i < 10; ++i) (void)worker.run(heartbeat);
     const db::Rows updates = worker.run(
         {"updates",
          "select n_tup_upd, n_tup_hot_upd from pg_stat_xact_user_tables where relid = 'dogged.workers'::regclass"});
@@ -559,7 +561,7 @@ TEST_CASE("a process ends no lease but that of its own id and host, though a ser
   TestDatabase database;
   const std::int64_t id = test::add_worker(database);  // process 1 on the host "elsewhere"
   const auto ends = [&](int pid, const char* host) {
-    database.connection().run(sql::end_lease, db::Params{}.add(id).add(pid).add(host));
+    database.connection().run(sql::EndLease{.worker_id = id, .pid = pid, .host = host});
     return database.value("select (lease_ended_at is not null)::text as value from dogged.workers");
   };
   CHECK(ends(2, "elsewhere") == "false");

@@ -3,8 +3,7 @@
 // woken, or not in time.
 #include <future>
 
-#include "claim/claim_params.hpp"
-#include "sql/claim.hpp"
+#include "claim/statements.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
 
@@ -46,10 +45,8 @@ std::string reschedule(TestDatabase& database, TaskId id, const std::string& whe
 
 std::vector<TaskId> claim(db::Connection& connection, std::int64_t worker_id) {
   std::vector<TaskId> ids;
-  for (const db::Row& row : connection.run(
-           sql::claim, runtime::claim_params(worker_id, {{.queue = "default", .how_many = 10}}, {"work"}, 0))) {
-    ids.push_back(row.number("id"));
-  }
+  const sql::Claim claim = runtime::claim_of(worker_id, {{.queue = "default", .how_many = 10}}, {"work"}, 0);
+  for (const sql::Claim::Row& task : connection.run(claim)) ids.push_back(task.id);
   return ids;
 }
 

@@ -1,7 +1,6 @@
 // What the views of the SQL interface promise, on rows as workers leave them; tests/cli/cookbook_test asks them the
 // questions of docs/cookbook.md.
-#include "claim/claim_params.hpp"
-#include "sql/claim.hpp"
+#include "claim/statements.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
 
@@ -42,9 +41,8 @@ std::int64_t add_able_worker(TestDatabase& database) {
 }
 
 void claim(TestDatabase& database, std::int64_t worker) {
-  REQUIRE(database.connection()
-              .run(sql::claim, runtime::claim_params(worker, {{.queue = "default", .how_many = 1}}, {"work"}, 0))
-              .size() == 1);
+  const sql::Claim claim = runtime::claim_of(worker, {{.queue = "default", .how_many = 1}}, {"work"}, 0);
+  REQUIRE(database.connection().run(claim).size() == 1);
 }
 
 }  // namespace

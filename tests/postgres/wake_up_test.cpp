@@ -242,13 +242,13 @@ TEST_CASE("a look waits for no session that holds the worker's row, and writes n
     user.run({"lock", "select from dogged.workers for update"});
     database.connection().transaction([&] {
       database.run("set local lock_timeout = '2s'");
-      const std::vector<std::string> queues{"default"};
-      const std::vector<std::int64_t> from{std::numeric_limits<std::int64_t>::min()};
-      const std::vector<std::int64_t> upto{std::numeric_limits<std::int64_t>::max()};
-      const std::vector<std::int64_t> versions{1};
-      const db::Params params =
-          db::Params{}.add(queues).add(from).add(upto).add(std::vector{"work"s}).add(queues).add(versions);
-      CHECK_FALSE(database.connection().run(sql::look, params).one().boolean("has_ready"));
+      const sql::Look look{.ready_queues = {"default"},
+                           .afters = {std::numeric_limits<std::int64_t>::min()},
+                           .uptos = {std::numeric_limits<std::int64_t>::max()},
+                           .names = {"work"},
+                           .versions = {1},
+                           .queues = {"default"}};
+      CHECK_FALSE(db::one(database.connection().run(look)).has_ready);
       CHECK(database.value("select (pg_current_xact_id_if_assigned() is null)::text as value") == "true");
     });
   });

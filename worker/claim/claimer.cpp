@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "claim/claim_params.hpp"
+#include "claim/statements.hpp"
 #include "db/errors.hpp"
 #include "retry/counted.hpp"
 #include "retry/duration.hpp"
@@ -30,9 +30,8 @@ std::vector<Outlet> outlets_of(const Executors& executors) {
   return outlets;
 }
 
-std::optional<milliseconds> due_in(const db::Row& row) {
-  const auto ms = row.maybe_number("due_in_ms");
-  return ms ? std::optional{milliseconds{*ms}} : std::nullopt;
+std::optional<milliseconds> due_in(const sql::Look::Row& seen) {
+  return seen.due_in_ms ? std::optional{milliseconds{*seen.due_in_ms}} : std::nullopt;
 }
 
 }  // namespace
@@ -91,9 +90,6 @@ std::vector<Attempt> Claimer::held() const {
 
 void Claimer::carry_out(const Action& action) {
   using Step = ClaimPlan::Step;
-  const auto run = [&](const db::Statement& statement, const db::Params& params) {
-    return connection().run(statement, params);
-  };
   switch (action.step) {
     case Step::begin_session:
       return begin_session();
@@ -113,13 +109,13 @@ void Claimer::carry_out(const Action& action) {
     case Step::follow_queues:
       return follow_queues();
     case Step::promote: {
-      const auto promoted = run(sql::promote, db::Params{}.add(queue_names_)).affected();
+      const auto promoted = connection().run(sql::Promote{.queues = queue_names_});
       return plan_.on_promoted(static_cast<std::size_t>(promoted), SteadyClock::now());
     }
     case Step::ask_due_time:
       return ask_due_time();
     case Step::wake_others:
-      run(sql::wake_others, db::Params{}.add(around_.lease->id()).add(queue_names_));
+      connection().run(sql::WakeOthers{.worker_id = around_.lease->id(), .queues = queue_names_});
       return plan_.on_others_woken();
     case Step::claim:
       return claim(action.queues);
@@ -128,12 +124,12 @@ void Claimer::carry_out(const Action& action) {
     case Step::sum_up:
       return sum_up();
     case Step::wake_up:
-      run(sql::wake_up, db::Params{}.add(around_.lease->id()));
+      connection().run(sql::WakeUp{.worker_id = around_.lease->id()});
       return plan_.on_awake();
     case Step::fall_asleep:
       return fall_asleep();
     case Step::ask_oldest_transaction: {
-      const auto oldest = run(sql::oldest_transaction, {}).one().number("oldest");
+      const auto [oldest] = db::one(connection().run(sql::OldestTransaction{}));
       return plan_.on_oldest_transaction(oldest, SteadyClock::now());
     }
     case Step::hear:
@@ -143,7 +139,7 @@ void Claimer::carry_out(const Action& action) {
 
 /// Waits for claims and releases of earlier sessions that are under way. Those that arrive later change nothing.
 void Claimer::begin_session() {
-  connection().run(sql::begin_claim_session, db::Params{}.add(around_.lease->id()).add(plan_.next_session()));
+  connection().run(sql::BeginClaimSession{.worker_id = around_.lease->id(), .claim_session = plan_.next_session()});
   plan_.on_session_begun(SteadyClock::now());
 }
 
@@ -177,14 +173,13 @@ void Claimer::give_back_stale() {
 }
 
 void Claimer::look_for_missed(const std::vector<QueueClaim>& drained) {
-  const db::Rows rows = connection().run(sql::look, look_params(drained, names_, queue_names_, args_versions_));
-  const db::Row row = rows.one();
-  plan_.on_missed(row.boolean("has_ready"), due_in(row), SteadyClock::now());
+  const auto seen = db::one(connection().run(look_for(drained, names_, queue_names_, args_versions_)));
+  plan_.on_missed(seen.has_ready, due_in(seen), SteadyClock::now());
 }
 
 void Claimer::ask_due_time() {
-  const db::Rows rows = connection().run(sql::look, look_params({}, names_, queue_names_, args_versions_));
-  plan_.on_due_time(due_in(rows.one()), SteadyClock::now());
+  const auto seen = db::one(connection().run(look_for({}, names_, queue_names_, args_versions_)));
+  plan_.on_due_time(due_in(seen), SteadyClock::now());
 }
 
 void Claimer::follow_queues() {
@@ -251,53 +246,50 @@ void Claimer::note_end_of_throttling() {
 }
 
 void Claimer::claim(const std::vector<QueueClaim>& claims) {
-  const db::Params params =
-      claim_params(around_.lease->id(), claims, names_, plan_.certainty().session(), args_versions_);
+  const sql::Claim claim = claim_of(around_.lease->id(), claims, names_, plan_.certainty().session(), args_versions_);
   const TimePoint asked_at = SteadyClock::now();
-  handing_out_.hand_out(claims, connection().run(sql::claim, params), asked_at);
+  handing_out_.hand_out(claims, connection().run(claim), asked_at);
   session().succeeded();
 }
 
 void Claimer::settle(const Settling::Question& question) {
-  std::vector<std::string> queues;
-  std::vector<std::int64_t> afters, uptos;
+  sql::SettleWatermarks settle{.next_transaction = question.positions.next_transaction,
+                               .queues = {},
+                               .afters = {},
+                               .uptos = {},
+                               .names = names_,
+                               .versions = args_versions_};
   for (const auto& [queue, range] : plan_.queues().unsettled(question.positions.last, question.from_beginning)) {
-    queues.push_back(queue_names_[queue]);
-    afters.push_back(range.after);
-    uptos.push_back(range.upto);
+    settle.queues.push_back(queue_names_[queue]);
+    settle.afters.push_back(range.after);
+    settle.uptos.push_back(range.upto);
   }
   const TimePoint asked_at = SteadyClock::now();
-  const db::Rows rows = connection().run(sql::settle_watermarks, db::Params{}
-                                                                     .add(queues)
-                                                                     .add(afters)
-                                                                     .add(uptos)
-                                                                     .add(names_)
-                                                                     .add(question.positions.next_transaction)
-                                                                     .add(args_versions_));
+  const std::vector<sql::SettleWatermarks::Row> parts = connection().run(settle);
   std::vector<ServedQueues::Settled> settled;
-  for (const db::Row& row : rows) {
-    if (row.is_null("settled")) continue;
-    const auto queue = std::find(queue_names_.begin(), queue_names_.end(), row.text("queue"));
-    settled.push_back({static_cast<std::size_t>(queue - queue_names_.begin()), row.number("settled")});
+  for (const sql::SettleWatermarks::Row& part : parts) {
+    if (!part.settled) continue;
+    const auto queue = std::find(queue_names_.begin(), queue_names_.end(), part.queue);
+    settled.push_back({static_cast<std::size_t>(queue - queue_names_.begin()), *part.settled});
   }
-  const db::Row bounds = rows[0];
-  plan_.on_settled(question, {bounds.number("oldest"), bounds.number("next"), bounds.number("last_position")}, settled,
-                   asked_at, SteadyClock::now());
+  const sql::SettleWatermarks::Row& bounds = parts.front();
+  plan_.on_settled(question, {bounds.oldest, bounds.next, bounds.last_position}, settled, asked_at, SteadyClock::now());
 }
 
 void Claimer::sum_up() {
   std::vector<std::int64_t> ids = plan_.certainty().unreleased();
   for (const Attempt& attempt : held()) ids.push_back(attempt.id);
-  const db::Rows sum = connection().run(
-      sql::sum_up_claims,
-      db::Params{}.add(around_.lease->id()).add(ids).add(plan_.sum().last_entry()).add(plan_.certainty().session()));
-  plan_.on_summed_up(sum.empty() ? 0 : sum.one().number("id"), SteadyClock::now());
+  const auto sum = connection().run(sql::SumUpClaims{.worker_id = around_.lease->id(),
+                                                     .claim_session = plan_.certainty().session(),
+                                                     .from_claim = plan_.sum().last_entry(),
+                                                     .ids = std::move(ids)});
+  plan_.on_summed_up(sum.empty() ? 0 : sum.front().id, SteadyClock::now());
 }
 
 void Claimer::fall_asleep() {
-  connection().run(sql::fall_asleep, db::Params{}.add(around_.lease->id()));
-  const db::Rows bounds = connection().run(sql::transaction_bounds);
-  plan_.on_asleep({bounds.one().number("oldest"), bounds.one().number("next")}, SteadyClock::now());
+  connection().run(sql::FallAsleep{.worker_id = around_.lease->id()});
+  const auto [oldest, next] = db::one(connection().run(sql::TransactionBounds{}));
+  plan_.on_asleep({oldest, next}, SteadyClock::now());
 }
 
 bool Claimer::give_back(const std::vector<ClaimedTask>& tasks, TimePoint until) {

@@ -83,8 +83,8 @@ class Claimer {
 
   const Surroundings around_;
   const std::shared_ptr<spdlog::logger> log_;
-  const std::vector<std::string> names_;           // the tasks that this worker knows
-  const std::vector<std::int64_t> args_versions_;  // for each of names_, the latest that this worker knows
+  const std::vector<std::string> names_;  // the tasks that this worker knows
+  const std::vector<int> args_versions_;  // for each of names_, the latest that this worker knows
   const std::vector<std::string> queue_names_;
   std::vector<Outlet> outlets_;  // in the order of queue_names_
   ClaimPlan plan_;

@@ -14,7 +14,8 @@ namespace {
 
 /// Attempts as two arrays, in the order of ids. Every statement that locks several rows locks them in that order.
 struct AttemptArrays {
-  std::vector<std::int64_t> ids, numbers;
+  std::vector<TaskId> ids;
+  std::vector<int> numbers;
 
   explicit AttemptArrays(const GivingBack::Attempts& attempts) {
     for (const auto& [id, number] : attempts) {
@@ -43,16 +44,27 @@ GivingBack::GivingBack(Session& session, ClaimPlan& plan, const Lease& lease, Ci
       log_(std::move(log)),
       queue_names_(std::move(queue_names)) {}
 
+/// A task whose cancellation was requested after the claim is pending again, so it can be cancelled at once.
+template <class Released>
+void GivingBack::cancel_released(const std::vector<Released>& released) {
+  std::vector<TaskId> ids;
+  for (const Released& task : released) {
+    if (task.cancel_requested) ids.push_back(task.id);
+  }
+  if (!ids.empty()) session_.connection().run(sql::CancelTasks{.ids = std::move(ids)});
+}
+
 GivingBack::Attempts GivingBack::give_up(const std::vector<ClaimedTask>& tasks) {
   Attempts left = attempts_of(tasks);
   const AttemptArrays arrays{left};
   session_.connection().transaction([&] {
-    const db::Rows released = session_.connection().run(
-        sql::release,
-        db::Params{}.add(lease_.id()).add(arrays.ids).add(arrays.numbers).add(plan_.certainty().session()));
+    const auto released = session_.connection().run(sql::Release{.worker_id = lease_.id(),
+                                                                 .claim_session = plan_.certainty().session(),
+                                                                 .ids = arrays.ids,
+                                                                 .attempts = arrays.numbers});
     cancel_released(released);
-    for (const db::Row& row : released) left.erase(row.number("id"));
-    session_.connection().run(sql::wake_others, db::Params{}.add(lease_.id()).add(queue_names_));
+    for (const sql::Release::Row& task : released) left.erase(task.id);
+    session_.connection().run(sql::WakeOthers{.worker_id = lease_.id(), .queues = queue_names_});
   });
   return left;
 }
@@ -64,21 +76,21 @@ void GivingBack::note_released(const std::vector<ClaimedTask>& tasks, const Atte
 }
 
 void GivingBack::release_unknown(const std::vector<Attempt>& known) {
-  std::vector<std::int64_t> ids, attempts;
+  sql::ReleaseUnknown release{
+      .worker_id = lease_.id(), .claim_session = plan_.certainty().session(), .known_ids = {}, .known_attempts = {}};
   for (const Attempt& attempt : known) {
-    ids.push_back(attempt.id);
-    attempts.push_back(attempt.number);
+    release.known_ids.push_back(attempt.id);
+    release.known_attempts.push_back(attempt.number);
   }
   std::size_t released = 0;
   std::vector<TaskId> locked;
   session_.connection().transaction([&] {
-    const db::Rows unknown = session_.connection().run(
-        sql::release_unknown, db::Params{}.add(lease_.id()).add(ids).add(attempts).add(plan_.certainty().session()));
-    for (const db::Row& row : unknown) {
-      if (row.boolean("released")) {
+    const auto unknown = session_.connection().run(release);
+    for (const sql::ReleaseUnknown::Row& task : unknown) {
+      if (task.released) {
         ++released;
       } else {
-        locked.push_back(row.number("id"));
+        locked.push_back(task.id);
       }
     }
     cancel_released(unknown);
@@ -92,14 +104,13 @@ void GivingBack::expire(const std::vector<ClaimedTask>& tasks) {
   const AttemptArrays arrays{attempts_of(tasks)};
   std::map<TaskId, const ClaimedTask*> left;
   for (const ClaimedTask& task : tasks) left[task.id] = &task;
-  const db::Rows ended = session_.connection().run(
-      sql::expire_claimed,
-      db::Params{}.add(lease_.id()).add(arrays.ids).add(arrays.numbers).add(plan_.certainty().session()));
-  for (const db::Row& row : ended) {
-    log_->info("event={} task={} name={} queue={}", row.text("status"), row.number("id"), row.text("name"),
-               row.text("queue"));
-    circuits_.note_not_begun(*left.at(row.number("id")));
-    left.erase(row.number("id"));
+  for (const auto& [id, name, queue, status] : session_.connection().run(sql::ExpireClaimed{.worker_id = lease_.id(),
+                                               .claim_session = plan_.certainty().session(),
+                                               .ids = arrays.ids,
+                                               .attempts = arrays.numbers})) {
+    log_->info("event={} task={} name={} queue={}", status, id, name, queue);
+    circuits_.note_not_begun(*left.at(id));
+    left.erase(id);
   }
   (void)circuits_.tell(session_.connection());
   std::vector<ClaimedTask> not_over;
@@ -111,21 +122,23 @@ void GivingBack::expire(const std::vector<ClaimedTask>& tasks) {
 
 void GivingBack::put_off(std::vector<Circuits::PutOff> tasks) {
   std::sort(tasks.begin(), tasks.end(), [](const auto& a, const auto& b) { return a.task.id < b.task.id; });
-  std::vector<std::int64_t> ids, attempts, waits_ms;
+  sql::PutOff put_off{.worker_id = lease_.id(),
+                      .claim_session = plan_.certainty().session(),
+                      .ids = {},
+                      .attempts = {},
+                      .waits_ms = {}};
   Attempts not_put_off;
   for (const auto& [task, wait] : tasks) {
-    ids.push_back(task.id);
-    attempts.push_back(task.attempt);
-    waits_ms.push_back(wait.count());
+    put_off.ids.push_back(task.id);
+    put_off.attempts.push_back(task.attempt);
+    put_off.waits_ms.push_back(wait.count());
     not_put_off[task.id] = task.attempt;
     plan_.on_put_off(wait, SteadyClock::now());
   }
   session_.connection().transaction([&] {
-    const db::Rows rows = session_.connection().run(
-        sql::put_off,
-        db::Params{}.add(lease_.id()).add(ids).add(attempts).add(plan_.certainty().session()).add(waits_ms));
-    cancel_released(rows);
-    for (const db::Row& row : rows) not_put_off.erase(row.number("id"));
+    const auto deferred = session_.connection().run(put_off);
+    cancel_released(deferred);
+    for (const sql::PutOff::Row& task : deferred) not_put_off.erase(task.id);
   });
   if (!not_put_off.empty()) explain_not_released(not_put_off);
 }
@@ -134,29 +147,19 @@ void GivingBack::put_off(std::vector<Circuits::PutOff> tasks) {
 /// task any more.
 void GivingBack::explain_not_released(const Attempts& attempts) {
   const AttemptArrays arrays{attempts};
-  const db::Params params = db::Params{}.add(lease_.id()).add(arrays.ids).add(arrays.numbers);
-  for (const db::Row& row : session_.connection().run(sql::who_holds, params)) {
-    if (row.boolean("is_mine")) {
-      plan_.on_locked(row.number("id"), SteadyClock::now());
+  for (const sql::WhoHolds::Row& task : session_.connection().run(
+           sql::WhoHolds{.worker_id = lease_.id(), .ids = arrays.ids, .attempts = arrays.numbers})) {
+    if (task.is_mine) {
+      plan_.on_locked(task.id, SteadyClock::now());
       continue;
     }
     // An earlier try released the task, and its answer was lost.
-    const bool is_given_back =
-        row.maybe_text("status") == "pending" && row.number("task_attempt") == row.number("attempt") - 1;
+    const bool is_given_back = task.status == "pending" && task.task_attempt == task.attempt - 1;
     if (is_given_back) continue;
     ++tally_->fenced;
     log_->warn("task {} attempt {}: worker {} does not hold it any more, and giving it back changed nothing: {}",
-               row.number("id"), row.number("attempt"), lease_.id(), whose_it_is(row));
+               task.id, task.attempt, lease_.id(), whose_it_is(task));
   }
-}
-
-/// A task whose cancellation was requested after the claim is pending again, so it can be cancelled at once.
-void GivingBack::cancel_released(const db::Rows& released) {
-  std::vector<TaskId> ids;
-  for (const db::Row& row : released) {
-    if (row.boolean("cancel_requested")) ids.push_back(row.number("id"));
-  }
-  if (!ids.empty()) session_.connection().run(sql::cancel_tasks, db::Params{}.add(ids));
 }
 
 }  // namespace dogged::runtime

@@ -44,7 +44,8 @@ class GivingBack {
   void put_off(std::vector<Circuits::PutOff> tasks);
 
  private:
-  void cancel_released(const db::Rows& released);
+  template <class Released>
+  void cancel_released(const std::vector<Released>& released);
   void explain_not_released(const Attempts& attempts);
 
   Session& session_;

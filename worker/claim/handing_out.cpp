@@ -11,12 +11,10 @@
 #include <dogged/retry_metrics.hpp>
 #include <dogged/retry_options.hpp>
 
-#include "sql/claim.hpp"
-
 namespace dogged::runtime {
 
-std::vector<std::int64_t> args_versions_of(const Definitions& definitions, const std::vector<std::string>& names) {
-  std::vector<std::int64_t> versions;
+std::vector<int> args_versions_of(const Definitions& definitions, const std::vector<std::string>& names) {
+  std::vector<int> versions;
   for (const std::string& name : names) versions.push_back(definitions.find(name)->second.args_version);
   return versions;
 }
@@ -31,18 +29,14 @@ HandingOut::HandingOut(Session& session, ClaimPlan& plan, GivingBack& giving_bac
       outlets_(outlets),
       log_(std::move(log)) {}
 
-void HandingOut::hand_out(const std::vector<QueueClaim>& claims, const db::Rows& rows, TimePoint asked_at) {
+void HandingOut::hand_out(const std::vector<QueueClaim>& claims, std::vector<sql::Claim::Row> tasks,
+                          TimePoint asked_at) {
   const TimePoint claimed_at = SteadyClock::now();
-  std::map<std::string, InOrder, std::less<>> by_queue;
-  for (const db::Row& row : rows) {
-    const std::string_view queue = row.text("queue");
-    auto found = by_queue.find(queue);
-    if (found == by_queue.end()) found = by_queue.emplace(queue, InOrder{}).first;
-    found->second.emplace_back(row.number("place"), row);
-  }
+  std::map<std::string, std::vector<sql::Claim::Row>> by_queue;
+  for (sql::Claim::Row& task : tasks) by_queue[task.queue].push_back(std::move(task));
   std::vector<OfQueue> claimed;
   for (const QueueClaim& claim : claims) {
-    claimed.push_back(take(claim.queue, std::move(by_queue[claim.queue]), asked_at, claimed_at));
+    claimed.push_back(take(std::move(by_queue[claim.queue]), asked_at, claimed_at));
     plan_.on_claimed(claim, claimed.back().places, claimed_at);
   }
   for (std::size_t i = 0; i < claims.size(); ++i) {
@@ -53,26 +47,26 @@ void HandingOut::hand_out(const std::vector<QueueClaim>& claims, const db::Rows&
 }
 
 /// RETURNING has no order, so the tasks are sorted by place.
-HandingOut::OfQueue HandingOut::take(const std::string& queue, InOrder rows, TimePoint asked_at,
+HandingOut::OfQueue HandingOut::take(std::vector<sql::Claim::Row> tasks, TimePoint asked_at,
                                      TimePoint claimed_at) const {
-  std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::sort(tasks.begin(), tasks.end(), [](const auto& a, const auto& b) { return a.place < b.place; });
   OfQueue claimed;
-  for (const auto& [place, row] : rows) {
+  for (sql::Claim::Row& row : tasks) {
     ClaimedTask task;
-    task.id = row.number("id");
-    task.attempt = static_cast<int>(row.number("attempt"));
-    task.retry_count = static_cast<int>(row.number("retry_count"));
-    task.losses = static_cast<int>(row.number("losses"));
-    task.definition = &definitions_.find(row.text("name"))->second;
-    task.queue = queue;
-    task.args_json = row.text("args");
-    task.trace_context = row.maybe_text("trace_context").value_or("");
+    task.id = row.id;
+    task.attempt = row.attempt;
+    task.retry_count = row.retry_count;
+    task.losses = row.losses;
+    task.definition = &definitions_.find(row.name)->second;
+    task.queue = std::move(row.queue);
+    task.args_json = std::move(row.args);
+    task.trace_context = std::move(row.trace_context).value_or("");
     task.claimed_at = claimed_at;
-    task.args_version = static_cast<int>(row.maybe_number("args_version").value_or(1));
-    if (const auto left_ms = row.maybe_number("expires_in_ms")) {
-      task.expires_at = asked_at + std::clamp(milliseconds{*left_ms}, milliseconds{0}, longest_ahead);
+    task.args_version = row.args_version.value_or(1);
+    if (row.expires_in_ms) {
+      task.expires_at = asked_at + std::clamp(milliseconds{*row.expires_in_ms}, milliseconds{0}, longest_ahead);
     }
-    claimed.places.push_back(place);
+    claimed.places.push_back(row.place);
     claimed.tasks.push_back(std::move(task));
   }
   return claimed;
@@ -136,10 +130,13 @@ void HandingOut::put_off_ready(const std::string& queue, const std::set<std::str
   for (const std::string_view name : circuits) {
     if (!circuits_.is_open(name)) continue;
     const std::vector<std::string> tasks = circuits_.tasks_of(name);
-    const db::Rows rows = session_.connection().run(
-        sql::put_off_ready,
-        db::Params{}.add(queue).add(tasks).add(name).add(from).add(args_versions_of(definitions_, tasks)));
-    log_->debug("put off {} more tasks of queue {}, whose circuit {} is open", rows.affected(), queue, name);
+    const auto deferred =
+        session_.connection().run(sql::PutOffReady{.circuit = std::string{name},
+                                                   .queue = queue,
+                                                   .from_place = from,
+                                                   .names = tasks,
+                                                   .versions = args_versions_of(definitions_, tasks)});
+    log_->debug("put off {} more tasks of queue {}, whose circuit {} is open", deferred, queue, name);
   }
 }
 

@@ -16,6 +16,7 @@
 #include "claim/retry_throttle.hpp"
 #include "run/executor.hpp"
 #include "runtime/session.hpp"
+#include "sql/claim.hpp"
 
 namespace dogged::runtime {
 
@@ -33,7 +34,7 @@ class HandingOut {
              Circuits& circuits, std::vector<Outlet>& outlets, std::shared_ptr<spdlog::logger> log);
 
   /// `rows` answer `claims`, which were sent at `asked_at`.
-  void hand_out(const std::vector<QueueClaim>& claims, const db::Rows& rows, TimePoint asked_at);
+  void hand_out(const std::vector<QueueClaim>& claims, std::vector<sql::Claim::Row> tasks, TimePoint asked_at);
 
  private:
   /// The tasks that a claim took from one queue, in order.
@@ -42,9 +43,7 @@ class HandingOut {
     std::vector<ClaimedTask> tasks;
   };
 
-  using InOrder = std::vector<std::pair<Place, db::Row>>;
-
-  [[nodiscard]] OfQueue take(const std::string& queue, InOrder rows, TimePoint asked_at, TimePoint claimed_at) const;
+  [[nodiscard]] OfQueue take(std::vector<sql::Claim::Row> tasks, TimePoint asked_at, TimePoint claimed_at) const;
   void hand_out(Outlet& outlet, const QueueClaim& claim, OfQueue claimed, TimePoint claimed_at);
   void put_off_retries(Outlet& outlet, std::vector<ClaimedTask>& tasks);
   [[nodiscard]] std::set<std::string_view> put_off_open(std::vector<ClaimedTask>& tasks);
@@ -60,7 +59,6 @@ class HandingOut {
 };
 
 /// The latest version of the args that this worker knows, for each of `names`.
-[[nodiscard]] std::vector<std::int64_t> args_versions_of(const Definitions& definitions,
-                                                         const std::vector<std::string>& names);
+[[nodiscard]] std::vector<int> args_versions_of(const Definitions& definitions, const std::vector<std::string>& names);
 
 }  // namespace dogged::runtime

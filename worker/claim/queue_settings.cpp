@@ -8,16 +8,14 @@ namespace dogged::runtime {
 std::map<std::string, QueueSettings, std::less<>> read_queue_settings(db::Connection& connection,
                                                                       const std::vector<std::string>& names) {
   std::map<std::string, QueueSettings, std::less<>> all;
-  for (const db::Row& row : connection.run(sql::queue_settings, db::Params{}.add(names))) {
-    QueueSettings& settings = all[std::string{row.text("name")}];
-    settings.is_paused = row.boolean("is_paused");
-    if (const auto ms = row.maybe_number("resumes_in_ms"); ms && settings.is_paused) {
-      settings.resumes_in = milliseconds{*ms};
-    }
-    if (const auto most = row.maybe_number("concurrency")) settings.concurrency = static_cast<std::size_t>(*most);
-    if (!row.is_null("retry_budget")) {
-      settings.retry_budget = RetryBudgetSettings{.share = row.real("retry_budget"),
-                                                  .min_retries_per_second = row.real("min_retries_per_second")};
+  for (const sql::QueueSettings::Row& queue : connection.run(sql::QueueSettings{.names = names})) {
+    QueueSettings& settings = all[queue.name];
+    settings.is_paused = queue.is_paused;
+    if (queue.resumes_in_ms && settings.is_paused) settings.resumes_in = milliseconds{*queue.resumes_in_ms};
+    if (queue.concurrency) settings.concurrency = static_cast<std::size_t>(*queue.concurrency);
+    if (queue.retry_budget) {
+      settings.retry_budget =
+          RetryBudgetSettings{.share = *queue.retry_budget, .min_retries_per_second = queue.min_retries_per_second};
     }
   }
   return all;

@@ -46,21 +46,21 @@ void LeaseKeeper::step() {
 
 void LeaseKeeper::beat() {
   const auto asked_at = SteadyClock::now();
-  const db::Params params = db::Params{}
-                                .add(lease_->id())
-                                .add(tally_->fenced.load())
-                                .add(tally_->abandoned_threads.load())
-                                .add(std::chrono::round<milliseconds>(clock_offset_.ahead).count())
-                                .add(std::chrono::ceil<milliseconds>(clock_offset_.uncertainty).count());
+  const sql::Heartbeat heartbeat{
+      .fenced = tally_->fenced,
+      .abandoned_threads = tally_->abandoned_threads,
+      .clock_ahead_ms = std::chrono::round<milliseconds>(clock_offset_.ahead).count(),
+      .clock_uncertainty_ms = std::chrono::ceil<milliseconds>(clock_offset_.uncertainty).count(),
+      .worker_id = lease_->id()};
   db::Connection& connected = connection();  // before the clock is read, because it may have to connect
   const db::ClockMeasurement clock{settings_.clock};
-  const db::Rows renewed = connected.run(sql::heartbeat, params);
+  const std::vector<sql::Heartbeat::Row> renewed = connected.run(heartbeat);
   if (renewed.empty()) {
     lease_->note_ended();
     listener_.on_decided();
     return;
   }
-  clock_offset_ = clock.offset_from(renewed.one().number("now_us"));
+  clock_offset_ = clock.offset_from(renewed.front().now_us);
   if (lease_->note_renewed(asked_at, SteadyClock::now())) listener_.on_decided();
   beat_at_ = asked_at + lease_->until_next_renewal(settings_.heartbeat, listener_.holds_tasks());
 }
@@ -75,8 +75,8 @@ void LeaseKeeper::listen() {
 void LeaseKeeper::look_for_cancellations() {
   look_at_ = SteadyClock::now() + settings_.poll_interval;
   if (!listener_.holds_tasks()) return;  // a task claimed from now on is asked for next time, or notified of
-  for (const db::Row& row : connection().run(sql::cancelling, db::Params{}.add(lease_->id()))) {
-    listener_.on_cancel(row.number("id"), static_cast<int>(row.number("attempt")));
+  for (const auto& [id, attempt] : connection().run(sql::Cancelling{.worker_id = lease_->id()})) {
+    listener_.on_cancel(id, attempt);
   }
 }
 

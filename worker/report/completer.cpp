@@ -25,14 +25,14 @@ std::vector<TaskId> ids_of(std::span<const Report> reports) {
   return ids;
 }
 
-Holder holder_of(const db::Row& row) {
-  return {.id = row.number("id"),
-          .is_mine = row.boolean("is_mine"),
-          .cancel_requested = row.boolean("cancel_requested"),
-          .expires_in_us = row.maybe_number("expires_in_us"),
-          .expires_after_claim_us = row.maybe_number("expires_after_claim_us"),
-          .outcome = row.maybe_text("outcome"),
-          .recorded_for = row.maybe_number("recorded_for")};
+Holder holder_of(const sql::WhoHolds::Row& task) {
+  return {.id = task.id,
+          .is_mine = task.is_mine,
+          .cancel_requested = task.cancel_requested,
+          .expires_in_us = task.expires_in_us,
+          .expires_after_claim_us = task.expires_after_claim_us,
+          .outcome = task.outcome,
+          .recorded_for = task.recorded_for};
 }
 
 }  // namespace
@@ -94,7 +94,7 @@ void Completer::run() {
 bool Completer::get_ready() {
   while (!service_.is_stopping()) {
     try {
-      session().connection().run(sql::complete, completion_params(lease_->id(), {}, SteadyClock::now()));
+      session().connection().run(completion_of(lease_->id(), {}, SteadyClock::now()));
       session().succeeded();
       is_ready_ = true;
       claimer_->note_room();
@@ -140,14 +140,15 @@ void Completer::send(ReportBatch& batch) {
   if (batch.may_have_left_locks()) clear_locks(ids_of(batch.part()));
   const TimePoint now = SteadyClock::now();
   std::unordered_set<TaskId> refused;
-  const db::Rows rows = session().connection().run(sql::complete, completion_params(lease_->id(), batch.part(), now));
-  for (const db::Row& row : rows) refused.insert(row.number("id"));
+  for (const auto& [id] : session().connection().run(completion_of(lease_->id(), batch.part(), now)))
+    refused.insert(id);
   batch.on_sent(std::move(refused), now);
 }
 
 void Completer::explain(ReportBatch& batch) {
   const std::vector<const Report*> not_taken = batch.not_taken();
-  std::vector<std::int64_t> ids, attempts;
+  std::vector<TaskId> ids;
+  std::vector<int> attempts;
   for (const Report* report : not_taken) {
     ids.push_back(report->id);
     attempts.push_back(report->attempt);
@@ -155,18 +156,19 @@ void Completer::explain(ReportBatch& batch) {
   clear_locks(ids);
   const TimePoint now = SteadyClock::now();
   std::vector<Verdict> verdicts;
-  const db::Rows rows =
-      session().connection().run(sql::who_holds, db::Params{}.add(lease_->id()).add(ids).add(attempts));
-  std::unordered_map<TaskId, db::Row> by_id;
-  for (const db::Row& row : rows) by_id.emplace(row.number("id"), row);
+  std::unordered_map<TaskId, sql::WhoHolds::Row> by_id;
+  for (sql::WhoHolds::Row& task : session().connection().run(
+           sql::WhoHolds{.worker_id = lease_->id(), .ids = std::move(ids), .attempts = std::move(attempts)})) {
+    by_id.emplace(task.id, std::move(task));
+  }
   for (const Report* report : not_taken) {
-    const db::Row& row = by_id.at(report->id);
-    verdicts.push_back(verdict_of(*report, holder_of(row), lease_->id(), now));
+    const sql::WhoHolds::Row& task = by_id.at(report->id);
+    verdicts.push_back(verdict_of(*report, holder_of(task), lease_->id(), now));
     if (verdicts.back() != Verdict::fenced) continue;
     ++tally_->fenced;
     log_->warn("task {} attempt {}: worker {} does not hold it any more, and its report ({}) changed nothing: {}",
                report->id, report->attempt, lease_->id(), lifecycle::to_text(report->transition.outcome),
-               whose_it_is(row));
+               whose_it_is(task));
   }
   batch.on_explained(verdicts, now);
 }
@@ -187,7 +189,7 @@ void Completer::note_refused(ReportBatch& batch, const InvalidInput& error) {
 
 /// Rows that an ended transaction had locked still look locked to complete.sql.
 void Completer::clear_locks(const std::vector<TaskId>& ids) {
-  session().connection().run(sql::clear_locks, db::Params{}.add(lease_->id()).add(ids));
+  session().connection().run(sql::ClearLocks{.ids = ids, .worker_id = lease_->id()});
 }
 
 void Completer::note_taken(const ReportBatch::Taken& taken, Effects& effects) {
@@ -217,7 +219,7 @@ void Completer::notify_awaiting(const std::vector<TaskId>& ended) {
   const std::vector<TaskId> ids = awaited_.take(ended);
   if (ids.empty()) return;
   try {
-    session().connection().run(sql::notify_ended, db::Params{}.add(ids));
+    session().connection().run(sql::NotifyEnded{.ids = ids});
   } catch (const std::exception& error) {
     service_.recover_from(error);
   }

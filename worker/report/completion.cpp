@@ -5,6 +5,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace dogged::runtime {
 namespace {
@@ -20,136 +21,79 @@ std::chrono::microseconds between(SteadyClock::time_point time, SteadyClock::tim
   return std::chrono::duration_cast<std::chrono::microseconds>(now - time);
 }
 
-template <class Value>
-using Optionals = std::vector<std::optional<Value>>;
-
-/// Empty if no report has a value.
-template <class Value>
-void add_values(db::Params& params, const Optionals<Value>& values) {
-  const auto has_value = [](const std::optional<Value>& value) { return value.has_value(); };
-  if (std::any_of(values.begin(), values.end(), has_value)) {
-    params.add(values);
-  } else {
-    params.add(Optionals<Value>{});
-  }
-}
-
-/// What every report records.
-struct Attempts {
-  std::vector<std::int64_t> ids, attempts, started_us_ago, finished_us_ago;
-
-  void add(const Report& report, SteadyClock::time_point now) {
-    ids.push_back(report.id);
-    attempts.push_back(report.attempt);
-    started_us_ago.push_back(between(report.started_at, now).count());
-    finished_us_ago.push_back(between(report.finished_at, now).count());
-  }
-
-  void add_to(db::Params& params) const { params.add(ids).add(attempts).add(started_us_ago).add(finished_us_ago); }
-};
-
-/// What a failure records, whether or not the task runs again.
-struct Failures {
-  Optionals<std::string> codes, messages, details, policies;
-
-  void add(const Report& report) {
-    const lifecycle::Transition& to = report.transition;
-    codes.push_back(to.error_code ? std::optional{to.error_code->str()} : std::nullopt);
-    messages.push_back(given(report.error_message));
-    details.push_back(given(report.error_details_json));
-    policies.push_back(given(report.policy));
-  }
-
-  void add_to(db::Params& params) const {
-    for (const auto* texts : {&codes, &messages, &details, &policies}) add_values(params, *texts);
-  }
-};
-
 std::optional<std::int64_t> retry_after_ms(const Report& report) {
   return report.retry_after ? std::optional{std::int64_t{report.retry_after->count()}} : std::nullopt;
 }
 
-/// Reports of attempts that have ended their task.
-struct Ended {
-  Attempts attempts;
-  std::vector<std::int64_t> positions, retry_counts, losses;
-  std::vector<std::string> statuses, outcomes;
-  Optionals<std::string> results;
-  Failures failures;
-  Optionals<std::int64_t> retry_afters_ms;
+std::optional<std::string> code_of(const Report& report) {
+  const auto& code = report.transition.error_code;
+  return code ? std::optional{code->str()} : std::nullopt;
+}
 
-  void add(const Report& report, SteadyClock::time_point now) {
-    attempts.add(report, now);
-    if (is_plain_success(report)) return;
-    const lifecycle::Transition& to = report.transition;
-    positions.push_back(static_cast<std::int64_t>(attempts.ids.size()));
-    statuses.emplace_back(lifecycle::to_text(to.status));
-    outcomes.emplace_back(lifecycle::to_text(to.outcome));
-    retry_counts.push_back(to.retry_count);
-    losses.push_back(to.losses);
-    results.push_back(given(report.result_json));
-    failures.add(report);
-    retry_afters_ms.push_back(retry_after_ms(report));
-  }
+/// For a report of an attempt that has ended its task.
+void add_ended(sql::Complete& batch, const Report& report, SteadyClock::time_point now) {
+  batch.ended_ids.push_back(report.id);
+  batch.ended_attempts.push_back(report.attempt);
+  batch.ended_started_us_ago.push_back(between(report.started_at, now).count());
+  batch.ended_finished_us_ago.push_back(between(report.finished_at, now).count());
+  if (is_plain_success(report)) return;
+  const lifecycle::Transition& to = report.transition;
+  batch.positions.push_back(static_cast<std::int64_t>(batch.ended_ids.size()));
+  batch.statuses.emplace_back(lifecycle::to_text(to.status));
+  batch.outcomes.emplace_back(lifecycle::to_text(to.outcome));
+  batch.retry_counts.push_back(to.retry_count);
+  batch.losses.push_back(to.losses);
+  batch.results.push_back(given(report.result_json));
+  batch.error_codes.push_back(code_of(report));
+  batch.error_messages.push_back(given(report.error_message));
+  batch.error_details.push_back(given(report.error_details_json));
+  batch.policies.push_back(given(report.policy));
+  batch.retry_afters_ms.push_back(retry_after_ms(report));
+}
 
-  void add_to(db::Params& params) const {
-    attempts.add_to(params);
-    params.add(positions).add(statuses).add(outcomes).add(retry_counts).add(losses);
-    add_values(params, results);
-    failures.add_to(params);
-    add_values(params, retry_afters_ms);
-  }
-};
+/// For a report of an attempt after which the task runs again.
+void add_retried(sql::Complete& batch, const Report& report, SteadyClock::time_point now) {
+  const lifecycle::Transition& to = report.transition;
+  batch.retried_ids.push_back(report.id);
+  batch.retried_attempts.push_back(report.attempt);
+  batch.retried_started_us_ago.push_back(between(report.started_at, now).count());
+  batch.retried_finished_us_ago.push_back(between(report.finished_at, now).count());
+  batch.retried_outcomes.emplace_back(lifecycle::to_text(to.outcome));
+  batch.retried_retry_counts.push_back(to.retry_count);
+  batch.retried_losses.push_back(to.losses);
+  batch.retried_error_codes.push_back(code_of(report));
+  batch.retried_error_messages.push_back(given(report.error_message));
+  batch.retried_error_details.push_back(given(report.error_details_json));
+  batch.retried_policies.push_back(given(report.policy));
+  batch.backoffs_ms.push_back(to.next_run->backoff.count());
+  batch.delays_ms.push_back(to.next_run->delay.count());
+  batch.retried_retry_afters_ms.push_back(retry_after_ms(report));
+}
 
-/// Reports of attempts after which the task runs again.
-struct Retried {
-  Attempts attempts;
-  std::vector<std::string> outcomes;
-  std::vector<std::int64_t> retry_counts, losses, backoffs_ms, delays_ms;
-  Failures failures;
-  Optionals<std::int64_t> retry_afters_ms;
-
-  void add(const Report& report, SteadyClock::time_point now) {
-    const lifecycle::Transition& to = report.transition;
-    attempts.add(report, now);
-    outcomes.emplace_back(lifecycle::to_text(to.outcome));
-    retry_counts.push_back(to.retry_count);
-    losses.push_back(to.losses);
-    failures.add(report);
-    backoffs_ms.push_back(to.next_run->backoff.count());
-    delays_ms.push_back(to.next_run->delay.count());
-    retry_afters_ms.push_back(retry_after_ms(report));
-  }
-
-  void add_to(db::Params& params) const {
-    attempts.add_to(params);
-    params.add(outcomes).add(retry_counts).add(losses);
-    failures.add_to(params);
-    params.add(backoffs_ms).add(delays_ms);
-    add_values(params, retry_afters_ms);
-  }
-};
+/// An array of only nulls is sent empty (see complete.sql).
+template <class... Optionals>
+void clear_if_null(Optionals&... arrays) {
+  const auto clear = [](auto& values) {
+    if (std::none_of(values.begin(), values.end(), [](const auto& value) { return value.has_value(); })) values.clear();
+  };
+  (clear(arrays), ...);
+}
 
 }  // namespace
 
-db::Params completion_params(std::int64_t worker_id, std::span<const Report> reports, SteadyClock::time_point now) {
+sql::Complete completion_of(std::int64_t worker_id, std::span<const Report> reports, SteadyClock::time_point now) {
   std::vector<const Report*> in_order;
   for (const Report& report : reports) in_order.push_back(&report);
   std::sort(in_order.begin(), in_order.end(), [](const Report* a, const Report* b) { return a->id < b->id; });
-  Ended ended;
-  Retried retried;
+  sql::Complete batch{};
+  batch.worker_id = worker_id;
   for (const Report* report : in_order) {
-    if (report->transition.will_retry()) {
-      retried.add(*report, now);
-    } else {
-      ended.add(*report, now);
-    }
+    (report->transition.will_retry() ? add_retried : add_ended)(batch, *report, now);
   }
-  db::Params params;
-  params.add(worker_id);
-  ended.add_to(params);
-  retried.add_to(params);
-  return params;
+  clear_if_null(batch.results, batch.error_codes, batch.error_messages, batch.error_details, batch.policies,
+                batch.retry_afters_ms, batch.retried_error_codes, batch.retried_error_messages,
+                batch.retried_error_details, batch.retried_policies, batch.retried_retry_afters_ms);
+  return batch;
 }
 
 }  // namespace dogged::runtime

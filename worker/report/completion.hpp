@@ -1,11 +1,11 @@
-// Reports as the parameters of complete.sql.
+// Reports as the statement that writes them.
 #pragma once
 
 #include <cstdint>
 #include <span>
 
-#include "db/connection.hpp"
 #include "runtime/claimed_task.hpp"
+#include "sql/report.hpp"
 
 namespace dogged::runtime {
 
@@ -13,7 +13,7 @@ namespace dogged::runtime {
 /// their task, and arrays for those after which the task runs again. Each is in the order of ids, as in every statement
 /// that locks several rows. Further arrays, with a position from 1, hold what ended attempts record besides a success.
 /// Times are sent as durations before `now`, when the statement is sent, so that none is earlier than it was.
-[[nodiscard]] db::Params completion_params(std::int64_t worker_id, std::span<const Report> reports,
-                                           SteadyClock::time_point now);
+[[nodiscard]] sql::Complete completion_of(std::int64_t worker_id, std::span<const Report> reports,
+                                          SteadyClock::time_point now);
 
 }  // namespace dogged::runtime

@@ -3,11 +3,11 @@
 
 #include <string>
 
-#include "db/connection.hpp"
+#include "sql/claim.hpp"
 
 namespace dogged::runtime {
 
 /// For the log: which worker has the task now, or how the task ended, and what is on record of the attempt.
-[[nodiscard]] std::string whose_it_is(const db::Row& row);
+[[nodiscard]] std::string whose_it_is(const sql::WhoHolds::Row& task);
 
 }  // namespace dogged::runtime

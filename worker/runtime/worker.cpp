@@ -59,7 +59,7 @@ milliseconds statement_timeout(const WorkerSettings& settings, const std::string
 /// Throws unless the schema is current, and transactions read what others have committed.
 void require_usable(db::Connection& connection) {
   migrate::require_current(connection);
-  const std::string isolation{connection.run(sql::read_isolation).one().text("isolation")};
+  const auto [isolation] = db::one(connection.run(sql::ReadIsolation{}));
   if (isolation == "read committed") return;
   throw InvalidInput("transactions of this role or database are \"" + isolation +
                          "\" unless said otherwise; a worker needs \"read committed\"",
@@ -112,11 +112,11 @@ Worker::Worker(WorkerSettings settings, Definitions definitions, const std::shar
 void Worker::begin(db::Connection& connection, std::optional<std::int64_t>& previous_lease) {
   try {
     require_usable(connection);
-    const db::Rows limits = connection.run(sql::read_settings);
-    limits_.max_result_bytes = static_cast<std::size_t>(limits.one().number("max_result_bytes"));
-    limits_.max_error_message_bytes = static_cast<std::size_t>(limits.one().number("max_error_message_bytes"));
-    installation_ = limits.one().text("installation");
-    connection.run(sql::make_partitions);
+    const auto limits = db::one(connection.run(sql::ReadSettings{}));
+    limits_.max_result_bytes = static_cast<std::size_t>(limits.max_result_bytes);
+    limits_.max_error_message_bytes = static_cast<std::size_t>(limits.max_error_message_bytes);
+    installation_ = limits.installation;
+    (void)connection.run(sql::MakePartitions{});
     if (!settings_.create_queues) require_known_queues(connection, settings_.queues, *definitions_);
 
     const auto registered = register_worker(connection, row(), *definitions_, previous_lease, stop_, *log_);
@@ -418,7 +418,7 @@ bool Worker::interrupt_what_runs(Services& services, ShutdownResult& result, Ste
 
 bool Worker::sign_off() noexcept {
   try {
-    Session{database_settings("shutdown"), "shutdown", log_}.connection().run(sql::stop_worker, db::Params{}.add(id()));
+    Session{database_settings("shutdown"), "shutdown", log_}.connection().run(sql::StopWorker{.worker_id = id()});
     return true;
   } catch (const std::exception& error) {
     log_->warn("could not sign off: {}", error.what());
@@ -431,8 +431,8 @@ void Worker::wake_others() noexcept {
   try {
     std::vector<std::string> queues;
     for (const auto& [queue, concurrency] : settings_.queues) queues.push_back(queue);
-    Session{database_settings("shutdown"), "shutdown", log_}.connection().run(sql::wake_others,
-                                                                              db::Params{}.add(id()).add(queues));
+    Session{database_settings("shutdown"), "shutdown", log_}.connection().run(
+        sql::WakeOthers{.worker_id = id(), .queues = std::move(queues)});
   } catch (const std::exception& error) {
     log_->warn("could not wake other workers: {}", error.what());
   }

@@ -11,6 +11,7 @@
 #include "db/connection.hpp"
 #include "runtime/claimed_task.hpp"
 #include "runtime/wake_fd.hpp"
+#include "sql/registration.hpp"
 #include "tasks/definition.hpp"
 
 namespace dogged::runtime {
@@ -23,9 +24,8 @@ struct WorkerRow {
   db::HostClock clock = std::chrono::system_clock::now;
 };
 
-/// The parameters of publish_definitions.sql, except the last three: the version, the sources and the redacted
-/// pointers.
-[[nodiscard]] db::Params definition_params(const Definitions& definitions);
+/// Asks for the declarations that other workers have published and that differ from `definitions`.
+[[nodiscard]] sql::DifferingDefinitions differing_definitions(const Definitions& definitions);
 
 /// Publishes what this program declares, and makes the queues that it serves. Logs which declarations of other workers
 /// it replaces.

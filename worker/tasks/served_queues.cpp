@@ -38,12 +38,12 @@ void require_known_queues(db::Connection& connection, const std::map<std::string
                           const Definitions& definitions) {
   std::set<std::string_view> declared;
   for (const auto& [name, definition] : definitions) declared.insert(definition.queue);
-  for (const db::Row& row : connection.run(sql::unknown_queues, db::Params{}.add(names_in(queues)))) {
-    if (declared.contains(row.text("name"))) continue;
-    const std::string nearest = row.is_null("nearest") ? "" : "; nearest to it: " + std::string{row.text("nearest")};
-    throw InvalidInput("the queue \"" + std::string{row.text("name")} +
-                           "\" does not exist, and no task of this program names it" + nearest,
-                       "correct --queues, or make the queue with --create-queues or `dogged queues create`");
+  for (const sql::UnknownQueues::Row& unknown : connection.run(sql::UnknownQueues{.names = names_in(queues)})) {
+    if (declared.contains(unknown.name)) continue;
+    const std::string nearest = unknown.nearest ? "; nearest to it: " + *unknown.nearest : "";
+    throw InvalidInput(
+        "the queue \"" + unknown.name + "\" does not exist, and no task of this program names it" + nearest,
+        "correct --queues, or make the queue with --create-queues or `dogged queues create`");
   }
 }
 
@@ -54,25 +54,22 @@ void tell_of_unserved(db::Connection& connection, const std::map<std::string, in
   }
   std::vector<std::string> names;
   for (const auto& [name, definition] : definitions) names.push_back(name);
-  for (const db::Row& row :
-       connection.run(sql::stranded_tasks, db::Params{}.add(names).add(names_in(queues)).add(most_looked_through))) {
-    const std::string_view name = row.text("name");
-    const std::int64_t tasks = row.number("tasks");
+  for (const auto& [queue, name, tasks, args_version, is_all] :
+       connection.run(sql::StrandedTasks{.most = most_looked_through, .queues = names_in(queues), .names = names})) {
     const Definition& own = definitions.find(name)->second;
-    if (queues.contains(std::string{row.text("queue")})) {
+    if (queues.contains(queue)) {
       log.warn(
           "{}{} of {} in the queue {} {} for a newer worker: their args are of version {}, and this worker knows "
           "version {}",
-          row.boolean("is_all") ? "" : "at least ", counted(tasks, "task"), name, row.text("queue"),
-          tasks == 1 ? "waits" : "wait", row.number("args_version"), own.args_version);
+          is_all ? "" : "at least ", counted(tasks, "task"), name, queue, tasks == 1 ? "waits" : "wait",
+          args_version.value(), own.args_version);
       continue;
     }
-    const std::string& queue = own.queue;
     log.warn(
         "{}{} of {} {} in the queue {}, which no live worker that knows them serves: move them with "
         "`dogged tasks move --queue {} --name {} --to {}`, or serve it (--queues)",
-        row.boolean("is_all") ? "" : "at least ", counted(tasks, "task"), name, tasks == 1 ? "waits" : "wait",
-        row.text("queue"), row.text("queue"), name, queues.contains(queue) ? queue : queues.begin()->first);
+        is_all ? "" : "at least ", counted(tasks, "task"), name, tasks == 1 ? "waits" : "wait", queue, queue, name,
+        queues.contains(own.queue) ? own.queue : queues.begin()->first);
   }
 }
 

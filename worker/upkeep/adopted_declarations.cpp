@@ -11,18 +11,17 @@
 namespace dogged::runtime {
 namespace {
 
-/// From a row of differing_definitions.sql.
-Declaration declaration_of(const db::Row& row) {
+Declaration declaration_of(const sql::DifferingDefinitions::Row& other) {
   Declaration stored;
-  stored.rules.policy = policy_from_json(row.text("retry_policy"));
-  for (const auto& code : nlohmann::json::parse(row.text("auto_retry_for"))) {
+  stored.rules.policy = policy_from_json(other.retry_policy);
+  for (const auto& code : nlohmann::json::parse(other.auto_retry_for)) {
     stored.rules.auto_retry_for.push_back(code.get<std::string>());
   }
-  stored.rules.retry_lost = row.boolean("retry_lost");
-  stored.rules.max_losses = static_cast<int>(row.number("max_losses"));
-  stored.rules.dead_letter = row.boolean("dead_letter");
+  stored.rules.retry_lost = other.retry_lost;
+  stored.rules.max_losses = other.max_losses;
+  stored.rules.dead_letter = other.dead_letter;
   stored.policy_text = policy_to_text(stored.rules.policy);
-  nlohmann::json::parse(row.text("retry_sources")).get_to(stored.sources);
+  nlohmann::json::parse(other.retry_sources).get_to(stored.sources);
   return stored;
 }
 
@@ -34,22 +33,22 @@ AdoptedDeclarations::AdoptedDeclarations(std::shared_ptr<const Definitions> defi
 
 void AdoptedDeclarations::compare(db::Connection& connection) {
   std::set<std::string> differing;
-  for (const db::Row& row : connection.run(sql::differing_definitions, definition_params(*definitions_))) {
-    differing.emplace(row.text("name"));
-    adopt(row);
+  for (const auto& other : connection.run(differing_definitions(*definitions_))) {
+    differing.insert(other.name);
+    adopt(other);
   }
   give_up_all_but(differing);
 }
 
-void AdoptedDeclarations::adopt(const db::Row& row) {
-  const std::string name{row.text("name")};
+void AdoptedDeclarations::adopt(const sql::DifferingDefinitions::Row& other) {
+  const std::string& name = other.name;
   Declaration stored;
   try {
-    stored = declaration_of(row);
+    stored = declaration_of(other);
   } catch (const std::exception& error) {
     if (unreadable_.insert(name).second) {
       log_->warn("task {}: its declaration by a worker of version {} cannot be read here, and does not count here: {}",
-                 name, row.text("version"), error.what());
+                 name, other.version, error.what());
     }
     return;
   }
@@ -59,7 +58,7 @@ void AdoptedDeclarations::adopt(const db::Row& row) {
   log_->warn(
       "task {}: a worker of version {} that started later declares it differently; its declaration counts from now on, "
       "here as well: {}",
-      name, row.text("version"), stored.to_text());
+      name, other.version, stored.to_text());
   in_force.replace_by(std::move(stored));
   adopted_.insert(name);
 }

@@ -9,6 +9,7 @@
 #include <spdlog/logger.h>
 
 #include "db/connection.hpp"
+#include "sql/registration.hpp"
 #include "tasks/definition.hpp"
 
 namespace dogged::runtime {
@@ -22,7 +23,7 @@ class AdoptedDeclarations {
   void compare(db::Connection& connection);
 
  private:
-  void adopt(const db::Row& row);
+  void adopt(const sql::DifferingDefinitions::Row& other);
   void give_up_all_but(const std::set<std::string>& differing);
 
   const std::shared_ptr<const Definitions> definitions_;

@@ -25,23 +25,21 @@ constexpr std::int64_t tasks_looked_for_at_once = 5000;
 
 const RetryPolicy no_policy = NoRetry{};  // decides after a loss
 
-Report lost_report(const db::Row& row, const std::string& message) {
+Report lost_report(const sql::LostTasks::Row& lost, const std::string& message) {
   lifecycle::TaskState task;
-  task.attempt = static_cast<int>(row.number("attempt"));
-  task.retry_count = static_cast<int>(row.number("retry_count"));
-  task.losses = static_cast<int>(row.number("losses"));
-  task.cancel_requested = row.boolean("cancel_requested");
-  if (const auto ms = row.maybe_number("expires_in_ms")) task.expires_in = milliseconds{*ms};
+  task.attempt = lost.attempt;
+  task.retry_count = lost.retry_count;
+  task.losses = lost.losses;
+  task.cancel_requested = lost.cancel_requested;
+  if (lost.expires_in_ms) task.expires_in = milliseconds{*lost.expires_in_ms};
   lifecycle::Rules rules;  // the defaults if no worker has declared the task
-  if (!row.is_null("retry_lost")) {
-    rules.retry_lost = row.boolean("retry_lost");
-    rules.max_losses = static_cast<int>(row.number("max_losses"));
-    rules.dead_letter = row.boolean("dead_letter");
-  }
+  rules.retry_lost = lost.retry_lost.value_or(rules.retry_lost);
+  rules.max_losses = lost.max_losses.value_or(rules.max_losses);
+  rules.dead_letter = lost.dead_letter.value_or(rules.dead_letter);
   Report report;
-  report.id = row.number("id");
-  report.name = row.text("name");
-  report.queue = row.text("queue");
+  report.id = lost.id;
+  report.name = lost.name;
+  report.queue = lost.queue;
   report.retry_policy = &no_policy;
   report.attempt = task.attempt;
   report.transition = lifecycle::after_attempt(task, rules, {lifecycle::Outcome::lost}, 0.0).value();
@@ -56,7 +54,7 @@ Report lost_report(const db::Row& row, const std::string& message) {
 template <class What>
 void as_only_rescuer(db::Connection& connection, std::int64_t worker_id, What&& what) {
   connection.transaction([&] {
-    if (!connection.run(sql::lock_rescue, db::Params{}.add(worker_id)).empty()) what();
+    if (!connection.run(sql::LockRescue{.worker_id = worker_id}).empty()) what();
   });
 }
 
@@ -66,15 +64,12 @@ std::size_t rescue_batch(db::Connection& connection, std::int64_t rescuer, std::
   std::vector<Report> reports;
   std::set<TaskId> left;
   as_only_rescuer(connection, worker_id, [&] {
-    for (const db::Row& row : connection.run(sql::lost_tasks, db::Params{}.add(worker_id).add(claims))) {
-      reports.push_back(lost_report(row, message));
+    for (const auto& lost : connection.run(sql::LostTasks{.worker_id = worker_id, .claim_ids = claims})) {
+      reports.push_back(lost_report(lost, message));
     }
     if (reports.empty()) return;
-    for (const db::Row& row :
-         connection.run(sql::complete, completion_params(worker_id, reports, SteadyClock::now()))) {
-      left.insert(row.number("id"));
-    }
-    connection.run(sql::wake_for_rescued, db::Params{}.add(rescuer).add(worker_id));
+    for (const auto& [id] : connection.run(completion_of(worker_id, reports, SteadyClock::now()))) left.insert(id);
+    connection.run(sql::WakeForRescued{.lost_worker_id = worker_id, .worker_id = rescuer});
   });
   for (const Report& report : reports) {
     if (!left.contains(report.id)) note_recorded(report, log);
@@ -95,32 +90,30 @@ void rescue_tasks_of(db::Connection& connection, std::int64_t rescuer, std::int6
     claims.clear();
     tasks = 0;
   };
-  for (const db::Row& claim : connection.run(sql::claims_of, db::Params{}.add(worker_id))) {
-    claims.push_back(claim.number("id"));
-    tasks += claim.number("tasks");
+  for (const sql::ClaimsOf::Row& claim : connection.run(sql::ClaimsOf{.worker_id = worker_id})) {
+    claims.push_back(claim.id);
+    tasks += claim.tasks;
     if (tasks >= tasks_looked_for_at_once) rescue_claims();
   }
   rescue_claims();
-  as_only_rescuer(connection, worker_id, [&] { connection.run(sql::mark_rescued, db::Params{}.add(worker_id)); });
+  as_only_rescuer(connection, worker_id, [&] { connection.run(sql::MarkRescued{.worker_id = worker_id}); });
 }
 
 }  // namespace
 
 std::size_t end_lapsed_leases(db::Connection& connection, std::int64_t rescuer, spdlog::logger& log) {
-  const db::Rows ended = connection.run(sql::end_leases, db::Params{}.add(rescuer));
-  for (const db::Row& row : ended) {
-    if (row.boolean("stopped")) continue;  // it had signed off, and its lease was left to lapse
-    log.warn("worker {} ({}, pid {} on {}) has not renewed its lease for {} ms: its tasks are rescued",
-             row.number("id"), row.text("name"), row.number("pid"), row.text("host"), row.number("silent_for_ms"));
+  const std::vector<sql::EndLeases::Row> ended = connection.run(sql::EndLeases{.worker_id = rescuer});
+  for (const sql::EndLeases::Row& worker : ended) {
+    if (worker.stopped) continue;  // it had signed off, and its lease was left to lapse
+    log.warn("worker {} ({}, pid {} on {}) has not renewed its lease for {} ms: its tasks are rescued", worker.id,
+             worker.name, worker.pid, worker.host, worker.silent_for_ms);
   }
   return ended.size();
 }
 
 Rescued rescue_lost_tasks(db::Connection& connection, std::int64_t rescuer, spdlog::logger& log) {
   Rescued rescued;
-  for (const db::Row& row : connection.run(sql::workers_to_rescue)) {
-    const std::int64_t worker_id = row.number("id");
-    const std::string name{row.text("name")};
+  for (const auto& [worker_id, name] : connection.run(sql::WorkersToRescue{})) {
     const std::string message = "worker " + std::to_string(worker_id) + " (" + name + ") did not renew its lease";
     std::size_t tasks = 0;
     try {
@@ -134,7 +127,7 @@ Rescued rescue_lost_tasks(db::Connection& connection, std::int64_t rescuer, spdl
     log.warn("rescued {} of worker {} ({})", counted(tasks, "task"), worker_id, name);
     rescued.tasks += tasks;
   }
-  rescued.all = connection.run(sql::workers_to_rescue).empty();
+  rescued.all = connection.run(sql::WorkersToRescue{}).empty();
   return rescued;
 }
 

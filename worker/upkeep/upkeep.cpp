@@ -92,14 +92,13 @@ bool Upkeep::goes_on() {
 Upkeep::Look Upkeep::ask() {
   const TimePoint asked_at = SteadyClock::now();
   Look look{asked_at, agenda_.look_back(asked_at), {}};
-  const db::Rows rows =
-      connection().run(sql::upkeep_due, db::Params{}.add(lease_->id()).add(count_of(look.looked_back)));
-  const db::Row row = rows.one();
-  look.found.has_to_rescue = row.boolean("has_to_rescue");
-  if (const auto ms = row.maybe_number("lapses_in_ms")) look.found.lapses_in = milliseconds{*ms};
-  look.found.has_expired = row.boolean("has_expired");
-  look.found.comes_first = row.boolean("comes_first");
-  look.found.newest_began_ago = milliseconds{row.maybe_number("newest_began_ms_ago").value_or(0)};
+  const auto due =
+      db::one(connection().run(sql::UpkeepDue{.worker_id = lease_->id(), .back_ms = count_of(look.looked_back)}));
+  look.found.has_to_rescue = due.has_to_rescue;
+  if (due.lapses_in_ms) look.found.lapses_in = milliseconds{*due.lapses_in_ms};
+  look.found.has_expired = due.has_expired;
+  look.found.comes_first = due.comes_first;
+  look.found.newest_began_ago = milliseconds{due.newest_began_ms_ago.value_or(0)};
   return look;
 }
 
@@ -108,8 +107,8 @@ Upkeep::Look Upkeep::ask() {
 void Upkeep::expire(const Look& look) {
   std::map<std::pair<std::string, std::string>, std::size_t> expired;
   while (look.found.has_expired && goes_on()) {
-    const db::Rows batch = connection().run(sql::expire, db::Params{}.add(count_of(look.looked_back)));
-    for (const db::Row& row : batch) ++expired[{std::string{row.text("name")}, std::string{row.text("queue")}}];
+    const auto batch = connection().run(sql::Expire{.back_ms = count_of(look.looked_back)});
+    for (const sql::Expire::Row& task : batch) ++expired[{task.name, task.queue}];
     if (batch.empty()) break;
   }
   agenda_.note_expired(look.asked_at, look.looked_back);
@@ -120,9 +119,9 @@ void Upkeep::expire(const Look& look) {
 
 void Upkeep::do_chores() {
   agenda_.note_chores_begin(SteadyClock::now());
-  const auto made = connection().run(sql::make_partitions).one().number("made");
+  const auto [made] = db::one(connection().run(sql::MakePartitions{}));
   if (made > 0) log_->debug("made {} partitions for the coming days", made);
-  while (!service_.is_stopping() && connection().run(sql::tidy_producer_calls).one().number("forgotten") > 0) {
+  while (!service_.is_stopping() && db::one(connection().run(sql::TidyProducerCalls{})).forgotten > 0) {
   }
   if (apply_retention()) agenda_.note_chores_done(SteadyClock::now());
 }

@@ -1,16 +1,17 @@
--- Ends claimed tasks that were not started before their expires_at: task $2[i], attempt $3[i]. No attempt is spent.
--- Fenced like release.sql, and by claim session $4; the plan is pinned as there. A task whose cancellation was
--- requested meanwhile ends as cancelled. A task is missing from the result for one of three reasons: it has not expired
--- by the database's clock, its row is locked, or the worker no longer holds it.
+-- Ends claimed tasks that were not started before their expires_at: task @ids[i], attempt @attempts[i]. No attempt is
+-- spent. Fenced like release.sql, and by claim session @claim_session; the plan is pinned as there. A task whose
+-- cancellation was requested meanwhile ends as cancelled. A task is missing from the result for one of three reasons:
+-- it has not expired by the database's clock, its row is locked, or the worker no longer holds it.
+-- gives: id bigint, name text, queue text, status text
 with session as materialized (
-  select from dogged.workers where id = $1::bigint and claim_session = $4::bigint for key share
+  select from dogged.workers where id = @worker_id::bigint and claim_session = @claim_session::bigint for key share
 ), held as materialized (
   select found.id
-    from (select * from unnest($2::bigint[], $3::int[]) as given (id, attempt) order by id) given
+    from (select * from unnest(@ids::bigint[], @attempts::int[]) as given (id, attempt) order by id) given
    cross join lateral (
      select t.id
        from dogged.tasks_live t
-      where t.id = given.id and t.attempt = given.attempt and t.worker_id = $1::bigint
+      where t.id = given.id and t.attempt = given.attempt and t.worker_id = @worker_id::bigint
         and case when t.status = 'running' then t.expires_at <= clock_timestamp() end  -- avoids the expires_at index
         for update skip locked) found
    where exists (select from session)

@@ -1,25 +1,28 @@
--- Polls for work. has_ready: whether a task is ready in queue $1[i], in the places after $2[i] up to $3[i]. Only tasks
--- count whose name is in $4 and whose args have no later version than $6 has for that name. due_in_ms: milliseconds
--- until the earliest waiting task of the queues $5 is due; 0 if it is due already, null if none waits.
+-- Polls for work. has_ready: whether a task is ready in queue @ready_queues[i], in the places after @afters[i] up to
+-- @uptos[i]. Only tasks count whose name is in @names and whose args have no later version than @versions has for that
+-- name. due_in_ms: milliseconds until the earliest waiting task of the queues @queues is due; 0 if it is due already,
+-- null if none waits.
 -- Unlike a claim that finds nothing, it locks no row and writes nothing.
 -- It requests a row lock that matches no row, so that a server that has become read-only refuses the statement. The
 -- worker then looks for another server.
+-- gives: has_ready boolean, due_in_ms bigint?
 with writable as materialized (
   select from dogged.workers where id = 0 for update
 )
 select exists (
-         select from unnest($1::text[], $2::bigint[], $3::bigint[]) as range (queue, after, upto)
+         select from unnest(@ready_queues::text[], @afters::bigint[], @uptos::bigint[]) as range (queue, after, upto)
           cross join lateral (
             select from dogged.tasks_live c
-             where c.status = 'pending' and not c.deferred and hashtext(c.queue) = hashtext(range.queue) and c.queue = range.queue
+             where c.status = 'pending' and not c.deferred
+               and hashtext(c.queue) = hashtext(range.queue) and c.queue = range.queue
                and dogged.place(c.priority, c.ready_position, c.id) > range.after
                and dogged.place(c.priority, c.ready_position, c.id) <= range.upto
-               and c.name = any ($4::text[])
-               and (c.args_version is null or c.args_version <= ($6::int[])[array_position($4::text[], c.name)])
+               and c.name = any (@names::text[])
+               and (c.args_version is null or c.args_version <= (@versions::int[])[array_position(@names::text[], c.name)])
              order by hashtext(c.queue), dogged.place(c.priority, c.ready_position, c.id)
              limit 1) ready) as has_ready,
        (select ceil(extract(epoch from min(greatest(due.at - clock_timestamp(), interval '0'))) * 1000)::bigint
-          from unnest($5::text[]) as served (queue)
+          from unnest(@queues::text[]) as served (queue)
          cross join lateral (
            select coalesce(c.next_retry_at, c.run_at) as at
              from dogged.tasks_live c

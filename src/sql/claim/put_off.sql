@@ -1,15 +1,18 @@
 -- Defers claimed tasks that were not started, because their circuit is open or the retry budget of their queue is
--- spent: task $2[i], attempt $3[i], for $5[i] milliseconds. No attempt is spent. Fenced like release.sql, and by claim
--- session $4; the plan is pinned as there.
+-- spent: task @ids[i], attempt @attempts[i], for @waits_ms[i] milliseconds. No attempt is spent. Fenced like
+-- release.sql, and by claim session @claim_session; the plan is pinned as there.
+-- gives: id bigint, cancel_requested boolean
 with session as materialized (
-  select from dogged.workers where id = $1::bigint and claim_session = $4::bigint for key share
+  select from dogged.workers where id = @worker_id::bigint and claim_session = @claim_session::bigint for key share
 ), held as materialized (
   select found.id, given.wait_ms
-    from (select * from unnest($2::bigint[], $3::int[], $5::bigint[]) as given (id, attempt, wait_ms) order by id) given
+    from (select *
+            from unnest(@ids::bigint[], @attempts::int[], @waits_ms::bigint[]) as given (id, attempt, wait_ms)
+           order by id) given
    cross join lateral (
      select t.id
        from dogged.tasks_live t
-      where t.id = given.id and t.attempt = given.attempt and t.worker_id = $1::bigint and t.status = 'running'
+      where t.id = given.id and t.attempt = given.attempt and t.worker_id = @worker_id::bigint and t.status = 'running'
         for update skip locked) found
    where exists (select from session)
 )

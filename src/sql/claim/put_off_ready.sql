@@ -1,28 +1,30 @@
--- Defers ready tasks of queue $1 because their circuit $3 is open. It defers tasks with a name in $2 and with args of
--- no later version than $5 has for that name. It looks at the first 1000 tasks of the queue from place $4 on. No worker
--- holds these tasks, so no attempt is touched. They wait until the circuit may be half-open, plus a random part of its
--- recovery_timeout. This jitter keeps them from all returning at once.
+-- Defers ready tasks of queue @queue because their circuit @circuit is open. It defers tasks with a name in @names and
+-- with args of no later version than @versions has for that name. It looks at the first 1000 tasks of the queue from
+-- place @from_place on. No worker holds these tasks, so no attempt is touched. They wait until the circuit may be
+-- half-open, plus a random part of its recovery_timeout. This jitter keeps them from all returning at once.
+-- gives: nothing
 with circuit as materialized (
   select recovery_timeout_ms,
          case when is_forced then recovery_timeout_ms
               else greatest(recovery_timeout_ms - (extract(epoch from clock_timestamp() - since) * 1000)::bigint, 0) end as wait_ms
     from dogged.circuits
-   where name = $3 and state = 'open'
+   where name = @circuit::text and state = 'open'
 ), bound as materialized (  -- bounds the scan over tasks of other names, which are not locked
   select max(ahead.place) as place
     from (select dogged.place(t.priority, t.ready_position, t.id) as place
             from dogged.tasks_live t
-           where t.status = 'pending' and not t.deferred and hashtext(t.queue) = hashtext($1) and t.queue = $1
-             and dogged.place(t.priority, t.ready_position, t.id) >= $4::bigint
+           where t.status = 'pending' and not t.deferred and hashtext(t.queue) = hashtext(@queue::text) and t.queue = @queue
+             and dogged.place(t.priority, t.ready_position, t.id) >= @from_place::bigint
            order by hashtext(t.queue), dogged.place(t.priority, t.ready_position, t.id)
            limit 1000) ahead
    where exists (select from circuit)
 ), ready as materialized (
   select t.ctid
     from dogged.tasks_live t
-   where t.status = 'pending' and not t.deferred and hashtext(t.queue) = hashtext($1) and t.queue = $1 and t.name = any ($2::text[])
-     and (t.args_version is null or t.args_version <= ($5::int[])[array_position($2::text[], t.name)])
-     and dogged.place(t.priority, t.ready_position, t.id) >= $4::bigint
+   where t.status = 'pending' and not t.deferred and hashtext(t.queue) = hashtext(@queue) and t.queue = @queue
+     and t.name = any (@names::text[])
+     and (t.args_version is null or t.args_version <= (@versions::int[])[array_position(@names::text[], t.name)])
+     and dogged.place(t.priority, t.ready_position, t.id) >= @from_place::bigint
      and dogged.place(t.priority, t.ready_position, t.id) <= (select place from bound)
      for update of t skip locked
 )

@@ -1,19 +1,22 @@
--- Releases tasks that run under worker $1 in the database but that the worker does not know. It runs after the answer
--- to a claim or a release was lost, in the claim session $4 that was begun since. The worker knows attempts $3 of tasks
--- $2. Tasks that another transaction has locked are not released, but they are in the result.
+-- Releases tasks that run under worker @worker_id in the database but that the worker does not know. It runs after the
+-- answer to a claim or a release was lost, in the claim session @claim_session that was begun since. The worker knows
+-- attempts @known_attempts of tasks @known_ids. Tasks that another transaction has locked are not released, but they
+-- are in the result.
+-- gives: id bigint, released boolean, cancel_requested boolean
 with session as materialized (
-  select from dogged.workers where id = $1::bigint and claim_session = $4::bigint for key share
+  select from dogged.workers where id = @worker_id::bigint and claim_session = @claim_session::bigint for key share
 ), unknown as materialized (
   select t.id
     from dogged.tasks_live t
-   where t.id = any (array(select unnest(c.task_ids) from dogged.claims c where c.worker_id = $1::bigint))
-     and t.worker_id = $1::bigint and t.status = 'running' and exists (select from session)
-     and (t.id, t.attempt) not in (select held.id, held.attempt from unnest($2::bigint[], $3::int[]) as held (id, attempt))
+   where t.id = any (array(select unnest(c.task_ids) from dogged.claims c where c.worker_id = @worker_id::bigint))
+     and t.worker_id = @worker_id::bigint and t.status = 'running' and exists (select from session)
+     and (t.id, t.attempt) not in
+         (select held.id, held.attempt from unnest(@known_ids::bigint[], @known_attempts::int[]) as held (id, attempt))
 ), free as materialized (
   select t.id
     from dogged.tasks_live t
    where t.id = any (array(select id from unknown))
-     and t.worker_id = $1::bigint and t.status = 'running'
+     and t.worker_id = @worker_id::bigint and t.status = 'running'
    order by t.id
      for update skip locked
 ), released as (

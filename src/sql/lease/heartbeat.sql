@@ -1,8 +1,10 @@
--- Renews the lease of worker $1 and stores its counters: $2 fenced, $3 abandoned threads. At the worker's last request
--- its clock was $4 ms ahead of this server's clock, give or take $5 ms. now_us: the server's time, for the next such
--- measurement. No row: the lease was ended.
+-- Renews the lease of worker @worker_id and stores its counters @fenced and @abandoned_threads.
+-- At the worker's last request its clock was @clock_ahead_ms ms ahead of this server's clock, give or take
+-- @clock_uncertainty_ms ms. now_us: the server's time, for the next such measurement. No row: the lease was ended.
+-- gives: id bigint, now_us bigint
 update dogged.workers
    set heartbeat_at = clock_timestamp(), lease_until = clock_timestamp() + lease_ms * interval '1 millisecond',
-       fenced = $2::bigint, abandoned_threads = $3::int, clock_ahead_ms = $4::bigint, clock_uncertainty_ms = $5::bigint
- where id = $1::bigint and lease_ended_at is null
+       fenced = @fenced::bigint, abandoned_threads = @abandoned_threads::int, clock_ahead_ms = @clock_ahead_ms::bigint,
+       clock_uncertainty_ms = @clock_uncertainty_ms::bigint
+ where id = @worker_id::bigint and lease_ended_at is null
 returning id, (extract(epoch from clock_timestamp()) * 1000000)::bigint as now_us

@@ -1,2 +1,3 @@
 -- Creates the queues that a worker serves, and the queues of the tasks that it declares.
-select dogged.create_queue(name) from unnest($1::text[]) as served (name)
+-- gives: nothing
+select dogged.create_queue(name) from unnest(@names::text[]) as served (name)

@@ -1,7 +1,8 @@
--- Ends the lease of the worker named $1 if it has lapsed, like end_leases.sql.
+-- Ends the lease of the worker named @name if it has lapsed, like end_leases.sql.
+-- gives: nothing
 with lapsed as (
   select id from dogged.workers
-   where name = $1 and lease_ended_at is null and stopped_at is null and lease_until < clock_timestamp()
+   where name = @name::text and lease_ended_at is null and stopped_at is null and lease_until < clock_timestamp()
      for update skip locked
 )
 update dogged.workers w set lease_ended_at = clock_timestamp(), asleep = false from lapsed where w.id = lapsed.id

@@ -1,8 +1,11 @@
--- Publishes the circuits that this worker's program declares: names $1, with their settings. A circuit that already has
--- these settings is not touched: another transaction may have locked its row, and a starting worker must not wait for
--- that lock.
+-- Publishes the circuits that this worker's program declares: names @names, with their settings. A circuit that already
+-- has these settings is not touched: another transaction may have locked its row, and a starting worker must not wait
+-- for that lock.
+-- gives: nothing
 insert into dogged.circuits as c (name, failure_threshold, recovery_timeout_ms, success_threshold)
-select * from unnest($1::text[], $2::int[], $3::bigint[], $4::int[]) as d (name, failures, recovery_ms, successes)
+select *
+  from unnest(@names::text[], @failure_thresholds::int[], @recovery_timeouts_ms::bigint[], @success_thresholds::int[])
+         as d (name, failures, recovery_ms, successes)
  where (d.name, d.failures, d.recovery_ms, d.successes)
        not in (select known.name, known.failure_threshold, known.recovery_timeout_ms, known.success_threshold
                  from dogged.circuits known)

@@ -1,12 +1,15 @@
 -- Publishes the declarations that this worker's program made with TASK_REGISTER, as changed by the worker's
 -- configuration.
+-- gives: nothing
 insert into dogged.task_definitions (name, queue, retry_policy, auto_retry_for, timeout_ms, retry_lost, max_losses,
                                      dead_letter, circuit, version, retry_sources, redact, args_version)
 select d.name, d.queue, d.retry_policy::jsonb, array(select jsonb_array_elements_text(d.auto_retry_for::jsonb)),
-       d.timeout_ms, d.retry_lost, d.max_losses, d.dead_letter, d.circuit, $10, d.retry_sources::jsonb,
+       d.timeout_ms, d.retry_lost, d.max_losses, d.dead_letter, d.circuit, @version::text, d.retry_sources::jsonb,
        array(select jsonb_array_elements_text(d.redact::jsonb)), d.args_version
-  from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::boolean[], $7::int[],
-              $8::boolean[], $9::text[], $11::text[], $12::text[], $13::smallint[])
+  from unnest(@names::text[], @queues::text[], @retry_policies::text[], @auto_retry_for::text[],
+              @timeouts_ms::bigint?[], @retry_lost::boolean[], @max_losses::int[],
+              @dead_letter::boolean[], @circuits::text?[], @retry_sources::text[], @redact::text[],
+              @args_versions::smallint[])
          as d (name, queue, retry_policy, auto_retry_for, timeout_ms, retry_lost, max_losses, dead_letter, circuit,
                retry_sources, redact, args_version)
  order by d.name

@@ -18,30 +18,35 @@
 -- time. One such plan took 1.4 s for a batch (docs/decisions/0001).
 --
 -- Ended attempts and retries come in separate arrays. Most attempts succeed, and only their times are reported. Details
--- of other ended attempts come in $6 to $16, with the position of their report. An array of only nulls is sent empty,
--- because fewer elements are faster to read (docs/decisions/0011).
+-- of other ended attempts come in @positions to @retry_afters_ms, with the position of their report. An array of only
+-- nulls is sent empty, because fewer elements are faster to read (docs/decisions/0011).
 -- A transaction that takes a ready_position must have its transaction id first (settle_watermarks.sql). The retries
 -- read `own` for that reason.
+-- gives: id bigint
 with own as (
   select pg_current_xact_id()::xid as xid
 ), ended as (
   delete from dogged.tasks_live t
    using (select r.id, r.attempt, r.started_us_ago, r.finished_us_ago, d.*, coalesce(d.status, 'succeeded') as to_status
-            from unnest($2::bigint[], $3::int[], $4::bigint[], $5::bigint[]) with ordinality
+            from unnest(@ended_ids::bigint[], @ended_attempts::int[], @ended_started_us_ago::bigint[],
+                        @ended_finished_us_ago::bigint[]) with ordinality
                    as r (id, attempt, started_us_ago, finished_us_ago, place)
-            left join unnest($6::bigint[], $7::dogged.task_status[], $8::dogged.attempt_outcome[], $9::int[], $10::int[],
-                             $11::jsonb[], $12::text[], $13::text[], $14::jsonb[], $15::text[], $16::bigint[])
+            left join unnest(@positions::bigint[], @statuses::dogged.task_status[], @outcomes::dogged.attempt_outcome[],
+                             @retry_counts::int[], @losses::int[], @results::jsonb?[], @error_codes::text?[],
+                             @error_messages::text?[], @error_details::jsonb?[], @policies::text?[],
+                             @retry_afters_ms::bigint?[])
                         as d (position, status, outcome, retry_count, losses, result, error_code, error_message,
                               error_details, policy, retry_after_ms)
               on d.position = r.place
           offset 0) r
    where t.id = any (array[r.id])
      and case when t.attempt = r.attempt then
-              t.status = 'running' and t.worker_id = $1::bigint
+              t.status = 'running' and t.worker_id = @worker_id::bigint
               and (t.cancel_requested_at is null or r.to_status in ('succeeded', 'cancelled'))
               and t.xmax in ('0', t.xmin, (select xid from own)) end
   returning t.id, t.attempt, t.queue, t.name, t.priority, t.args, t.enqueued_at, t.run_at, t.expires_at, t.claimed_at,
-            t.trace_context, t.tags, t.parent_id, t.args_version, t.cancel_requested_at, r.to_status, coalesce(r.outcome, 'succeeded') as outcome,
+            t.trace_context, t.tags, t.parent_id, t.args_version, t.cancel_requested_at, r.to_status,
+            coalesce(r.outcome, 'succeeded') as outcome,
             coalesce(r.retry_count, t.retry_count) as retry_count, coalesce(r.losses, t.losses) as losses, r.result,
             r.error_code, r.error_message, r.error_details, r.policy, r.retry_after_ms,
             dogged.moment_ago(t.claimed_at, r.started_us_ago) as started_at,
@@ -58,15 +63,18 @@ with own as (
                         else nextval('dogged.tasks_id_seq') end
               from (select dogged.moment_ago(t.claimed_at, r.finished_us_ago) + r.delay_ms * interval '1 millisecond' as at) due)
     from (select *
-            from unnest($17::bigint[], $18::int[], $19::bigint[], $20::bigint[], $21::dogged.attempt_outcome[], $22::int[],
-                        $23::int[], $24::text[], $25::text[], $26::jsonb[], $27::text[], $28::bigint[], $29::bigint[],
-                        $30::bigint[])
+            from unnest(@retried_ids::bigint[], @retried_attempts::int[], @retried_started_us_ago::bigint[],
+                        @retried_finished_us_ago::bigint[], @retried_outcomes::dogged.attempt_outcome[],
+                        @retried_retry_counts::int[], @retried_losses::int[], @retried_error_codes::text?[],
+                        @retried_error_messages::text?[], @retried_error_details::jsonb?[], @retried_policies::text?[],
+                        @backoffs_ms::bigint[], @delays_ms::bigint[],
+                        @retried_retry_afters_ms::bigint?[])
                    as r (id, attempt, started_us_ago, finished_us_ago, outcome, retry_count, losses, error_code, error_message,
                          error_details, policy, backoff_ms, delay_ms, retry_after_ms)
           offset 0) r
    where (select xid from own) is not null and t.id = any (array[r.id])
      and case when t.attempt = r.attempt then
-              t.status = 'running' and t.worker_id = $1::bigint
+              t.status = 'running' and t.worker_id = @worker_id::bigint
               and t.cancel_requested_at is null and t.xmax in ('0', t.xmin, (select xid from own))
               and (t.expires_at is null
                    or dogged.moment_ago(t.claimed_at, r.finished_us_ago) + r.delay_ms * interval '1 millisecond'
@@ -79,7 +87,7 @@ with own as (
   insert into dogged.tasks_failed (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
                                    worker_id, claimed_at, finished_at, error_code, error_message, trace_context,
                                    cancel_requested_at, expires_at, tags, parent_id, args_version)
-  select id, to_status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses, $1::bigint,
+  select id, to_status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses, @worker_id::bigint,
          claimed_at, finished_at, error_code, error_message, trace_context, cancel_requested_at, expires_at, tags, parent_id,
          args_version
     from ended where to_status = 'failed'
@@ -87,7 +95,7 @@ with own as (
   insert into dogged.tasks_done (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
                                  worker_id, claimed_at, finished_at, result, error_code, error_message, trace_context,
                                  cancel_requested_at, expires_at, tags, parent_id, args_version)
-  select id, to_status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses, $1::bigint,
+  select id, to_status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses, @worker_id::bigint,
          claimed_at, finished_at, result, error_code, error_message, trace_context, cancel_requested_at, expires_at, tags,
          parent_id, args_version
     from ended where to_status <> 'failed'
@@ -95,16 +103,17 @@ with own as (
   insert into dogged.task_attempts (task_id, attempt, name, queue, outcome, worker_id, claimed_at, started_at,
                                     finished_at, error_code, error_message, error_details, will_retry, next_retry_at,
                                     policy, backoff_ms, delay_ms, retry_after_ms, trace_context)
-  select id, attempt, name, queue, outcome, $1::bigint, claimed_at, started_at, finished_at, error_code, error_message,
-         error_details, false, null, policy, null, null, retry_after_ms, trace_context
+  select id, attempt, name, queue, outcome, @worker_id::bigint, claimed_at, started_at, finished_at, error_code,
+         error_message, error_details, false, null, policy, null, null, retry_after_ms, trace_context
     from ended
    union all
-  select id, attempt, name, queue, outcome, $1::bigint, claimed_at, started_at, finished_at, error_code, error_message,
-         error_details, true, next_retry_at, policy, backoff_ms, delay_ms, retry_after_ms, trace_context
+  select id, attempt, name, queue, outcome, @worker_id::bigint, claimed_at, started_at, finished_at, error_code,
+         error_message, error_details, true, next_retry_at, policy, backoff_ms, delay_ms, retry_after_ms, trace_context
     from rescheduled
 )
 -- Comparing the counts avoids the search if every report counted. Hence an id may appear in a batch only once.
 select id
-  from unnest($2::bigint[] || $17::bigint[]) id
- where (select count(*) from ended) + (select count(*) from rescheduled) < cardinality($2::bigint[] || $17::bigint[])
+  from unnest(@ended_ids::bigint[] || @retried_ids::bigint[]) id
+ where (select count(*) from ended) + (select count(*) from rescheduled)
+       < cardinality(@ended_ids::bigint[] || @retried_ids::bigint[])
    and id not in (select id from ended union all select id from rescheduled)

@@ -1,2 +1,3 @@
--- Notifies waiting clients that the tasks $1 have ended.
-select pg_notify('dogged.ended', ended.id::text) from unnest($1::bigint[]) as ended (id)
+-- Notifies waiting clients that the tasks @ids have ended.
+-- gives: nothing
+select pg_notify('dogged.ended', ended.id::text) from unnest(@ids::bigint[]) as ended (id)

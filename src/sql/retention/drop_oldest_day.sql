@@ -1,2 +1,3 @@
--- Drops the oldest day of the table $1 (tasks_done, tasks_failed, task_attempts) if its retention is over.
-select partition, outcome, rows_kept from dogged.drop_oldest_day($1)
+-- Drops the oldest day of the table @table (tasks_done, tasks_failed, task_attempts) if its retention is over.
+-- gives: partition text?, outcome text, rows_kept bigint?
+select partition, outcome, rows_kept from dogged.drop_oldest_day(@table::text)

@@ -1,2 +1,3 @@
--- Removes rows that are now too old from the rows that retention has kept of day $2 of the table $1.
-select partition, outcome, rows_kept from dogged.thin_kept_day($1, $2::date)
+-- Removes rows that are now too old from the rows that retention has kept of day @day of the table @table.
+-- gives: partition text?, outcome text, rows_kept bigint?
+select partition, outcome, rows_kept from dogged.thin_kept_day(@table::text, @day::date)

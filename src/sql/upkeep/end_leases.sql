@@ -1,11 +1,12 @@
--- Ends the lapsed leases, unless the lease of worker $1, which runs this, has lapsed too. After the server has stood
--- still, all leases have lapsed, and live workers renew theirs in a moment. A running claim locks its worker's row.
--- This statement skips that row, and its next run ends that lease. No claim can be made under an ended lease.
+-- Ends the lapsed leases, unless the lease of worker @worker_id, which runs this, has lapsed too. After the server has
+-- stood still, all leases have lapsed, and live workers renew theirs in a moment. A running claim locks its worker's
+-- row. This statement skips that row, and its next run ends that lease. No claim can be made under an ended lease.
+-- gives: id bigint, name text, host text, pid int, stopped boolean, silent_for_ms bigint
 with lapsed as (
   select id from dogged.workers
    where lease_ended_at is null and lease_until < clock_timestamp()
      and exists (select from dogged.workers me
-                  where me.id = $1::bigint and me.lease_ended_at is null and me.lease_until > clock_timestamp())
+                  where me.id = @worker_id::bigint and me.lease_ended_at is null and me.lease_until > clock_timestamp())
      for update skip locked
 )
 update dogged.workers w

@@ -1,11 +1,14 @@
 -- Ends pending tasks that no worker started before their expires_at, in any queue: up to 1000, those that expired
--- first. It looks back for $1 milliseconds (null: without limit). Older index entries belong to tasks that have ended;
--- they are dead, but cannot be removed while an old snapshot is held. error_code and error_message keep the values of
--- the last failed attempt. Locked rows are skipped: another transaction is claiming, cancelling or changing them.
+-- first. It looks back for @back_ms milliseconds (null: without limit). Older index entries belong to tasks that have
+-- ended; they are dead, but cannot be removed while an old snapshot is held. error_code and error_message keep the
+-- values of the last failed attempt. Locked rows are skipped: another transaction is claiming, cancelling or changing
+-- them.
+-- gives: id bigint, name text, queue text
 with due as materialized (
   select t.id
     from dogged.tasks_live t
-   where t.expires_at <= now() and t.expires_at > coalesce(now() - $1::bigint * interval '1 millisecond', '-infinity')
+   where t.expires_at <= now()
+     and t.expires_at > coalesce(now() - @back_ms::bigint? * interval '1 millisecond', '-infinity')
      and t.status = 'pending'
    order by t.expires_at
    limit 1000
