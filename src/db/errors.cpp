@@ -9,10 +9,12 @@
 namespace dogged::db {
 namespace {
 
+constexpr std::string_view blanks = " \n\t";
+
 std::string trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \n");
+  const auto first = text.find_first_not_of(blanks);
   if (first == std::string_view::npos) return {};
-  return std::string{text.substr(first, text.find_last_not_of(" \n") - first + 1)};
+  return std::string{text.substr(first, text.find_last_not_of(blanks) - first + 1)};
 }
 
 /// What to do about a refused connection, by words of libpq's message.
@@ -72,7 +74,7 @@ ServerMessage parse_server_message(std::string_view text) {
 std::string one_line(std::string text) {
   text.erase(text.find_last_not_of('\n') + 1);
   for (auto at = text.find('\n'); at != std::string::npos; at = text.find('\n', at)) {
-    text.replace(at, text.find_first_not_of("\n\t ", at) - at, "; ");
+    text.replace(at, text.find_first_not_of(blanks, at) - at, "; ");
   }
   return text;
 }

@@ -9,7 +9,7 @@ namespace {
 
 void require_part(std::string_view whole, const std::string& part) {
   fuzz::require(whole.find(part) != std::string_view::npos, "a part stands in the text", part);
-  const auto is_blank = [](char c) { return c == ' ' || c == '\n'; };
+  const auto is_blank = [](char c) { return c == ' ' || c == '\n' || c == '\t'; };
   const bool trimmed = part.empty() || (!is_blank(part.front()) && !is_blank(part.back()));
   fuzz::require(trimmed, "a part has no blanks around it", part);
 }
