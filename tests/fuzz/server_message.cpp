@@ -55,8 +55,8 @@ void fuzz::check(std::string_view input) {
 
   const auto one_line = [&lines] {
     const std::string line = lines.text();
-    const auto first = line.find_first_not_of(' ');
-    return first == std::string::npos ? "x" : line.substr(first, line.find_last_not_of(' ') - first + 1);
+    const auto first = line.find_first_not_of(" \t");
+    return first == std::string::npos ? "x" : line.substr(first, line.find_last_not_of(" \t") - first + 1);
   };
   const std::string message = one_line();
   require_round_trip(message, one_line());

@@ -9,7 +9,6 @@ namespace dogged::sim {
 namespace {
 
 constexpr runtime::Place in_front_of_all = runtime::Place{1} << 46;
-constexpr std::size_t promoted_at_once = 2;  // promote.sql takes 1000
 
 bool is_in(const std::vector<runtime::Watermarks::Range>& ranges, runtime::Place place) {
   return std::any_of(ranges.begin(), ranges.end(),
@@ -54,6 +53,7 @@ void Database::cancel(TaskId id) {
   if (task.state == Task::State::running) task.cancel_requested = true;
   if (task.state != Task::State::pending) return;
   task.state = Task::State::ended;
+  task.deferred = false;
   task.outcome = "cancelled";
 }
 
@@ -113,8 +113,10 @@ void Database::give_back(Task& task) {
   task.state = Task::State::pending;
   --task.attempt;
   task.worker = 0;
-  task.position = ++last_position_ - in_front_of_all;
+  place_in_front(task);
 }
+
+void Database::place_in_front(Task& task) { task.position = ++last_position_ - in_front_of_all; }
 
 Database::Unknown Database::release_unknown(std::int64_t worker, const std::vector<runtime::Attempt>& known,
                                             std::int64_t session) {
@@ -171,8 +173,9 @@ std::set<TaskId> Database::complete(std::int64_t worker, std::span<const runtime
         (task.state == Task::State::running && task.worker == worker) || mutant_ == Mutant::completion_without_a_fence;
     const bool is_attempt = task.attempt == report.attempt || mutant_ == Mutant::completion_of_any_attempt;
     const bool is_again = mutant_ == Mutant::completion_twice && attempts_.contains({report.id, report.attempt});
-    const bool is_cancelled = task.cancel_requested && report.transition.next_run.has_value() &&
-                              mutant_ != Mutant::completion_despite_a_cancel;
+    const lifecycle::Status to = report.transition.status;
+    const bool is_cancelled = task.cancel_requested && to != lifecycle::Status::succeeded &&
+                              to != lifecycle::Status::cancelled && mutant_ != Mutant::completion_despite_a_cancel;
     if (!is_again && (!is_held || !is_attempt || is_locked(task) || is_cancelled)) {
       refused.insert(report.id);
       continue;
@@ -192,7 +195,11 @@ std::set<TaskId> Database::complete(std::int64_t worker, std::span<const runtime
     task.state = Task::State::pending;
     task.deferred = left.count() > 0;
     task.due_at = now() + std::max(left, std::chrono::microseconds{0});
-    if (!task.deferred) task.position = ++last_position_;
+    if (report.transition.next_run->delay == milliseconds{0}) {
+      place_in_front(task);
+    } else if (!task.deferred) {
+      task.position = ++last_position_;
+    }
   }
   return refused;
 }
@@ -213,7 +220,7 @@ runtime::Holder Database::who_holds(std::int64_t worker, const runtime::Attempt&
 std::size_t Database::promote() {
   std::size_t promoted = 0;
   for (auto& [id, task] : tasks_) {
-    if (promoted == promoted_at_once) break;
+    if (promoted == promoted_at_once_) break;
     if (!task.deferred || task.due_at > now() || is_locked(task)) continue;
     task.deferred = false;
     if (mutant_ != Mutant::promotion_at_an_old_place) task.position = ++last_position_;
@@ -339,6 +346,7 @@ void Database::rescue_from(std::int64_t id, WorkerRow& row, Rescued& rescued) {
       continue;
     }
     record(task_id, task, "lost", id);
+    ++rescued.tasks;
     task.worker = 0;
     if (task.cancel_requested) {
       task.state = Task::State::ended;
@@ -346,8 +354,7 @@ void Database::rescue_from(std::int64_t id, WorkerRow& row, Rescued& rescued) {
       continue;
     }
     task.state = Task::State::pending;
-    task.position = ++last_position_;
-    ++rescued.tasks;
+    place_in_front(task);
   }
   rescued.all = rescued.all && has_all;
   if (has_all) {

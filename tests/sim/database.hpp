@@ -60,7 +60,9 @@ struct Broken {
 
 class Database {
  public:
-  Database(Scheduler& scheduler, Mutant mutant) : scheduler_(scheduler), mutant_(mutant) {}
+  /// promote.sql takes 1000 tasks at once. Fewer show earlier what a worker does with the rest.
+  Database(Scheduler& scheduler, Mutant mutant, std::size_t promoted_at_once = 2)
+      : scheduler_(scheduler), mutant_(mutant), promoted_at_once_(promoted_at_once) {}
 
   /// Called with the worker that is notified.
   std::function<void(std::int64_t)> on_notify;
@@ -140,6 +142,12 @@ class Database {
   [[nodiscard]] bool clock_was_set() const noexcept { return clock_ahead_ != Duration{0}; }
   void lock(TaskId id, Duration time) { tasks_.at(id).locked_until = scheduler_.now() + time; }
 
+  /// Of several tasks that one statement makes ready, it is not said which comes first: conformance takes PostgreSQL's
+  /// order over.
+  void adopt_position(TaskId id, std::int64_t position) { tasks_.at(id).position = position; }
+  /// The last number of the sequence that gives ids and positions.
+  [[nodiscard]] std::int64_t last_position() const noexcept { return last_position_; }
+
   [[nodiscard]] std::size_t lapsed_leases_ended() const noexcept { return lapsed_leases_ended_; }
   [[nodiscard]] const std::map<TaskId, Task>& tasks() const noexcept { return tasks_; }
   [[nodiscard]] const std::map<std::pair<TaskId, int>, AttemptRow>& attempts() const noexcept { return attempts_; }
@@ -150,6 +158,7 @@ class Database {
   [[nodiscard]] bool has_session(std::int64_t worker, std::int64_t session) const;
   [[nodiscard]] bool is_locked(const Task& task) const { return scheduler_.now() < task.locked_until; }
   void give_back(Task& task);
+  void place_in_front(Task& task);
   void end_lease(WorkerRow& row);
   void rescue_from(std::int64_t id, WorkerRow& row, Rescued& rescued);
   void record(TaskId id, const Task& task, const std::string& outcome, std::int64_t worker);
@@ -157,6 +166,7 @@ class Database {
 
   Scheduler& scheduler_;
   const Mutant mutant_;
+  const std::size_t promoted_at_once_;
   Duration clock_ahead_{0};
   bool paused_ = false;
   std::map<TaskId, Task> tasks_;

@@ -24,7 +24,7 @@ enum class Mutant {
   lease_renewed_after_its_end,  ///< a heartbeat renews a lease that was ended
   promotion_at_an_old_place,    ///< a due task is made ready at a place that watermarks have passed
   no_notification,              ///< an enqueue notifies no sleeper
-  // The worker's drivers.
+  // The worker's drivers. The mutants before are of statements, which conformance must see as well.
   begins_after_the_lapse,    ///< a task begins when the time of its lease is over
   forgets_what_waits,        ///< what the worker holds leaves out tasks that wait for a thread
   forgets_what_is_reported,  ///< and those whose report is not written

@@ -1,0 +1,768 @@
+// See conformance.hpp.
+#include "conformance.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <map>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+#include <tuple>
+#include <utility>
+
+#include <spdlog/logger.h>
+
+#include "claim/statements.hpp"
+#include "database.hpp"
+#include "db/connection.hpp"
+#include "report/completion.hpp"
+#include "runtime/wake_fd.hpp"
+#include "scheduler.hpp"
+#include "sql/claim.hpp"
+#include "sql/lease.hpp"
+#include "sql/registration.hpp"
+#include "sql/report.hpp"
+#include "sql/upkeep.hpp"
+#include "upkeep/rescue.hpp"
+
+namespace dogged::sim {
+namespace {
+
+using runtime::Attempt;
+using runtime::QueueClaim;
+using runtime::Report;
+using std::chrono::minutes;
+
+// Delays, leases and the steps of time never come to the same sum, so nothing falls due within the milliseconds of real
+// time that a run takes.
+constexpr minutes delay{30};
+constexpr minutes lease{30};
+constexpr minutes step_of_time{20};
+constexpr std::size_t promoted_by_postgres = 1000;
+
+class Different : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+template <class Value>
+std::string shown(const Value& value) {
+  std::ostringstream text;
+  text << value;
+  return text.str();
+}
+std::string shown(const std::string& value) { return value; }
+template <class Value>
+std::string shown(const std::optional<Value>& value) {
+  return value ? shown(*value) : "none";
+}
+template <class Value>
+std::string shown(const std::set<Value>& values) {
+  std::string text = "{";
+  for (const Value& value : values) text += (text.size() > 1 ? " " : "") + shown(value);
+  return text + "}";
+}
+
+template <class Value>
+void require_alike(const std::string& what, const Value& model, const Value& postgres) {
+  if (model == postgres) return;
+  throw Different{what + ": " + shown(model) + " in the model, " + shown(postgres) + " in PostgreSQL"};
+}
+
+std::int64_t in_minutes(milliseconds time) { return std::chrono::round<minutes>(time).count(); }
+
+lifecycle::Transition transition(lifecycle::Status status, lifecycle::Outcome outcome) {
+  return {.status = status, .outcome = outcome, .retry_count = 0, .losses = 0};
+}
+
+class Comparison {
+ public:
+  Comparison(const std::string& url, std::uint64_t seed, Mutant mutant);
+
+  /// Throws Different.
+  void step();
+  [[nodiscard]] const std::vector<std::string>& trace() const noexcept { return trace_; }
+
+ private:
+  // Choices.
+  [[nodiscard]] std::int64_t any_worker();
+  [[nodiscard]] std::optional<TaskId> any_task(Task::State state);
+  [[nodiscard]] std::int64_t session_of(std::int64_t worker);
+  [[nodiscard]] std::vector<Attempt> some_attempts();
+  [[nodiscard]] std::vector<runtime::Watermarks::Range> some_ranges();
+  [[nodiscard]] bool holds_lock() const noexcept { return locked_.has_value(); }
+  void note(const std::string& what) { trace_.push_back(what); }
+
+  // One step of each kind. Those that do not fit do nothing.
+  void enqueue();
+  void end_transaction();
+  void cancel();
+  void register_worker();
+  void heartbeat();
+  void begin_claim_session();
+  void claim();
+  void release_unknown();
+  void release();
+  void complete();
+  void who_holds();
+  void promote();
+  void look();
+  void fall_asleep();
+  void wake_up();
+  void ask_transactions();
+  void sum_up_claims();
+  void settle_watermarks();
+  void ask_upkeep();
+  void end_lapsed_leases();
+  void rescue();
+  void let_time_pass();
+  void lock();
+  void unlock();
+
+  template <class Released>
+  void cancel_released(const std::vector<Released>& released);
+  void wake_others(std::int64_t worker);
+  Report report_of(TaskId id, int attempt);
+
+  // What both have come to.
+  void compare_rows();
+  void compare_tasks();
+  void compare_position(TaskId id, std::int64_t model, std::int64_t postgres);
+  void compare_attempts();
+  void compare_workers();
+  void compare_claims();
+  void compare_notifications();
+
+  Scheduler scheduler_;
+  Database model_;
+  db::Connection postgres_;
+  db::Connection producer_;
+  db::Connection locker_;
+  db::Connection listener_;
+  runtime::WakeFd never_;
+  spdlog::logger log_{"conformance"};
+  std::vector<std::string> trace_;
+
+  std::optional<Database::Transaction> open_;     // of the producer
+  std::optional<TaskId> locked_;                  // by the locker
+  std::optional<Database::Transaction> locking_;  // the locker's transaction
+  struct Tokens {
+    std::int64_t model = 0;
+    std::int64_t postgres = 0;
+  };
+  Tokens settled_before_;
+  Tokens seen_before_;
+  std::int64_t last_position_before_ = 0;  // of this step
+  bool model_notified_ = false;
+  bool compares_notifications_ = true;
+};
+
+Comparison::Comparison(const std::string& url, std::uint64_t seed, Mutant mutant)
+    : scheduler_(seed),
+      model_(scheduler_, mutant, promoted_by_postgres),
+      postgres_({.url = url}),
+      producer_({.url = url}),
+      locker_({.url = url}),
+      listener_({.url = url}) {
+  model_.on_notify = [this](std::int64_t) { model_notified_ = true; };
+  listener_.listen("wake");
+  // So many losses are allowed that the model need not count them.
+  sql::PublishDefinitions work{};
+  work.version = "0";
+  work.names = {"work"};
+  work.queues = {"default"};
+  work.retry_policies = {R"({"policy":"none"})"};
+  work.auto_retry_for = {"[]"};
+  work.timeouts_ms = {std::nullopt};
+  work.retry_lost = {true};
+  work.max_losses = {100};
+  work.dead_letter = {true};
+  work.circuits = {std::nullopt};
+  work.retry_sources = {"{}"};
+  work.redact = {"[]"};
+  work.args_versions = {1};
+  postgres_.run(work);
+  register_worker();
+}
+
+void Comparison::step() {
+  using Step = void (Comparison::*)();
+  // By how often each is tried.
+  static constexpr std::pair<int, Step> steps[] = {
+      {12, &Comparison::enqueue},      {8, &Comparison::end_transaction},
+      {6, &Comparison::cancel},        {3, &Comparison::register_worker},
+      {5, &Comparison::heartbeat},     {3, &Comparison::begin_claim_session},
+      {14, &Comparison::claim},        {4, &Comparison::release_unknown},
+      {6, &Comparison::release},       {14, &Comparison::complete},
+      {5, &Comparison::who_holds},     {4, &Comparison::promote},
+      {5, &Comparison::look},          {3, &Comparison::fall_asleep},
+      {2, &Comparison::wake_up},       {3, &Comparison::ask_transactions},
+      {4, &Comparison::sum_up_claims}, {5, &Comparison::settle_watermarks},
+      {4, &Comparison::ask_upkeep},    {3, &Comparison::end_lapsed_leases},
+      {4, &Comparison::rescue},        {4, &Comparison::let_time_pass},
+      {4, &Comparison::lock},          {4, &Comparison::unlock}};
+  int all = 0;
+  for (const auto& [often, step] : steps) all += often;
+  last_position_before_ = model_.last_position();
+  std::int64_t picked = scheduler_.pick(1, all);
+  for (const auto& [often, step] : steps) {
+    picked -= often;
+    if (picked > 0) continue;
+    (this->*step)();
+    break;
+  }
+  compare_rows();
+}
+
+// ---- choices -------------------------------------------------------------------------------------------------------
+
+std::int64_t Comparison::any_worker() { return scheduler_.pick(1, static_cast<std::int64_t>(model_.workers().size())); }
+
+std::optional<TaskId> Comparison::any_task(Task::State state) {
+  std::vector<TaskId> ids;
+  for (const auto& [id, task] : model_.tasks()) {
+    if (task.state == state) ids.push_back(id);
+  }
+  if (ids.empty()) return std::nullopt;
+  return ids[static_cast<std::size_t>(scheduler_.pick(0, static_cast<std::int64_t>(ids.size()) - 1))];
+}
+
+/// Mostly the present one.
+std::int64_t Comparison::session_of(std::int64_t worker) {
+  const std::int64_t session = model_.workers().at(worker).claim_session;
+  return scheduler_.chance(80) ? session : std::max<std::int64_t>(0, session + scheduler_.pick(-1, 1));
+}
+
+/// Of running tasks, mostly with their right attempts.
+std::vector<Attempt> Comparison::some_attempts() {
+  std::vector<Attempt> attempts;
+  for (const auto& [id, task] : model_.tasks()) {
+    if (task.state != Task::State::running || !scheduler_.chance(40)) continue;
+    attempts.push_back({id, task.attempt + (scheduler_.chance(10) ? 1 : 0)});
+  }
+  return attempts;
+}
+
+/// Everywhere, or a part of the places that have tasks.
+std::vector<runtime::Watermarks::Range> Comparison::some_ranges() {
+  constexpr auto least = std::numeric_limits<runtime::Place>::min();
+  constexpr auto most = std::numeric_limits<runtime::Place>::max();
+  if (scheduler_.chance(60)) return {{least, most}};
+  const runtime::Place after = scheduler_.pick(0, 20);
+  const runtime::Place upto = after + scheduler_.pick(1, 40);
+  if (scheduler_.chance(50)) return {{after, upto}};
+  return {{least, -1}, {after, upto}};  // what was given back, and some of the rest
+}
+
+// ---- producers and operators ---------------------------------------------------------------------------------------
+
+void Comparison::enqueue() {
+  if (!open_) {
+    producer_.run({"begin", "begin"});
+    (void)producer_.run({"draw_id", "select pg_current_xact_id()::text"});
+    open_ = model_.begin();
+  }
+  const bool waits = scheduler_.chance(30);
+  const int how_many = static_cast<int>(scheduler_.pick(1, 3));
+  note("enqueue " + std::to_string(how_many) + (waits ? " for later" : ""));
+  // A transaction has one delay in the model.
+  if (!open_->ids.empty() && (open_->delay > milliseconds{0}) != waits) return;
+  model_.enqueue(*open_, how_many, waits ? milliseconds{delay} : milliseconds{0});
+  for (int i = 0; i < how_many; ++i) {
+    (void)producer_.run(
+        {"enqueue", "select dogged.enqueue('work', run_at => now() + $1::bigint * interval '1 minute')"},
+        db::Params{}.add(waits ? std::int64_t{delay.count()} : std::int64_t{0}));
+  }
+}
+
+void Comparison::end_transaction() {
+  if (!open_) return;
+  const bool commits = scheduler_.chance(80);
+  note(commits ? "commit" : "roll back");
+  producer_.run(commits ? db::Statement{"commit", "commit"} : db::Statement{"rollback", "rollback"});
+  if (commits) {
+    model_.commit(*open_);
+  } else {
+    model_.roll_back(*open_);
+  }
+  open_.reset();
+}
+
+void Comparison::cancel() {
+  const auto id = any_task(scheduler_.chance(50) ? Task::State::pending : Task::State::running);
+  if (!id || id == locked_) return;  // PostgreSQL would wait
+  note("cancel " + std::to_string(*id));
+  model_.cancel(*id);
+  (void)postgres_.run(sql::CancelTasks{.ids = {*id}});
+}
+
+// ---- leases --------------------------------------------------------------------------------------------------------
+
+void Comparison::register_worker() {
+  const auto number = static_cast<std::int64_t>(model_.workers().size()) + 1;
+  if (number > 6) return;
+  std::optional<std::int64_t> previous;
+  if (number > 1 && scheduler_.chance(40)) previous = any_worker();
+  note("register worker " + std::to_string(number) + ", after " + shown(previous));
+  require_alike("worker", model_.register_worker(lease, previous), number);
+  if (previous) {
+    postgres_.run(sql::EndLease{.worker_id = *previous, .pid = static_cast<int>(*previous), .host = "here"});
+  }
+  const auto registered = db::one(postgres_.run(sql::RegisterWorker{.name = "worker " + std::to_string(number),
+                                                                    .host = "here",
+                                                                    .pid = static_cast<int>(number),
+                                                                    .version = "0",
+                                                                    .queues = R"({"default": 1})",
+                                                                    .task_names = {"work"},
+                                                                    .lease_ms = milliseconds{lease}.count(),
+                                                                    .args_versions = std::nullopt}));
+  require_alike("worker", number, registered.id);
+  model_.listen(number);
+}
+
+void Comparison::heartbeat() {
+  const std::int64_t worker = any_worker();
+  note("heartbeat of worker " + std::to_string(worker));
+  const auto renewed = postgres_.run(sql::Heartbeat{
+      .fenced = 0, .abandoned_threads = 0, .clock_ahead_ms = 0, .clock_uncertainty_ms = 0, .worker_id = worker});
+  require_alike("renewed", model_.heartbeat(worker, lease), !renewed.empty());
+}
+
+void Comparison::begin_claim_session() {
+  const std::int64_t worker = any_worker();
+  const std::int64_t session = session_of(worker) + scheduler_.pick(0, 1);
+  note("worker " + std::to_string(worker) + " begins claim session " + std::to_string(session));
+  model_.begin_claim_session(worker, session);
+  postgres_.run(sql::BeginClaimSession{.worker_id = worker, .claim_session = session});
+}
+
+void Comparison::ask_upkeep() {
+  const std::int64_t worker = any_worker();
+  note("worker " + std::to_string(worker) + " asks for upkeep");
+  const runtime::Outlook model = model_.upkeep_due(worker);
+  const auto postgres = db::one(postgres_.run(sql::UpkeepDue{.worker_id = worker, .back_ms = std::nullopt}));
+  require_alike("has_to_rescue", model.has_to_rescue, postgres.has_to_rescue);
+  require_alike("comes_first", model.comes_first, postgres.comes_first);
+  require_alike("lapses", model.lapses_in.has_value(), postgres.lapses_in_ms.has_value());
+  if (model.lapses_in) {
+    require_alike("lapses_in", in_minutes(*model.lapses_in), in_minutes(milliseconds{*postgres.lapses_in_ms}));
+  }
+}
+
+void Comparison::end_lapsed_leases() {
+  const std::int64_t worker = any_worker();
+  note("worker " + std::to_string(worker) + " ends lapsed leases");
+  const std::size_t before = model_.lapsed_leases_ended();
+  model_.end_lapsed_leases(worker);
+  const std::size_t ended = runtime::end_lapsed_leases(postgres_, worker, log_);
+  require_alike("leases ended", model_.lapsed_leases_ended() - before, ended);
+}
+
+void Comparison::rescue() {
+  const std::int64_t worker = any_worker();
+  note("worker " + std::to_string(worker) + " rescues");
+  const Database::Rescued model = model_.rescue(worker);
+  const runtime::Rescued postgres = runtime::rescue_lost_tasks(postgres_, worker, log_);
+  require_alike("rescued", model.tasks, postgres.tasks);
+  require_alike("all rescued", model.all, postgres.all);
+  compares_notifications_ = false;  // the model also notifies the rescuer, which in production is told in its process
+}
+
+// ---- claims --------------------------------------------------------------------------------------------------------
+
+void Comparison::claim() {
+  const std::int64_t worker = any_worker();
+  const std::int64_t session = session_of(worker);
+  const QueueClaim claim{.queue = "default",
+                         .how_many = static_cast<std::size_t>(scheduler_.pick(1, 4)),
+                         .ranges = some_ranges(),
+                         .of_all = true};
+  note("worker " + std::to_string(worker) + " claims " + std::to_string(claim.how_many) + " in session " +
+       std::to_string(session));
+  std::set<std::string> model, postgres;
+  for (const Database::Claimed& task : model_.claim(worker, claim, session)) {
+    model.insert(std::to_string(task.id) + "/" + std::to_string(task.attempt) + "/" + std::to_string(task.retry_count) +
+                 " at " + std::to_string(task.place));
+  }
+  for (const sql::Claim::Row& task : postgres_.run(runtime::claim_of(worker, {claim}, {"work"}, session))) {
+    postgres.insert(std::to_string(task.id) + "/" + std::to_string(task.attempt) + "/" +
+                    std::to_string(task.retry_count) + " at " + std::to_string(task.place));
+  }
+  require_alike("claimed", model, postgres);
+}
+
+template <class Released>
+void Comparison::cancel_released(const std::vector<Released>& released) {
+  std::vector<TaskId> ids;
+  for (const Released& task : released) {
+    if (task.cancel_requested) ids.push_back(task.id);
+  }
+  if (!ids.empty()) (void)postgres_.run(sql::CancelTasks{.ids = ids});
+}
+
+void Comparison::wake_others(std::int64_t worker) {
+  postgres_.run(sql::WakeOthers{.worker_id = worker, .queues = {"default"}});
+}
+
+void Comparison::release_unknown() {
+  const std::int64_t worker = any_worker();
+  const std::int64_t session = session_of(worker);
+  const std::vector<Attempt> known = some_attempts();
+  note("worker " + std::to_string(worker) + " releases what it does not know, in session " + std::to_string(session));
+  sql::ReleaseUnknown release{.worker_id = worker, .claim_session = session, .known_ids = {}, .known_attempts = {}};
+  for (const Attempt& attempt : known) {
+    release.known_ids.push_back(attempt.id);
+    release.known_attempts.push_back(attempt.number);
+  }
+  const Database::Unknown model = model_.release_unknown(worker, known, session);
+  std::size_t released = 0;
+  std::set<TaskId> locked;
+  postgres_.transaction([&] {
+    const auto unknown = postgres_.run(release);
+    for (const sql::ReleaseUnknown::Row& task : unknown) {
+      if (task.released) {
+        ++released;
+      } else {
+        locked.insert(task.id);
+      }
+    }
+    cancel_released(unknown);
+  });
+  require_alike("released", model.released, released);
+  require_alike("locked", std::set<TaskId>(model.locked.begin(), model.locked.end()), locked);
+}
+
+void Comparison::release() {
+  const std::int64_t worker = any_worker();
+  const std::int64_t session = session_of(worker);
+  const std::vector<Attempt> attempts = some_attempts();
+  note("worker " + std::to_string(worker) + " releases " + std::to_string(attempts.size()) + " in session " +
+       std::to_string(session));
+  sql::Release release{.worker_id = worker, .claim_session = session, .ids = {}, .attempts = {}};
+  std::set<TaskId> postgres;
+  for (const Attempt& attempt : attempts) {
+    release.ids.push_back(attempt.id);
+    release.attempts.push_back(attempt.number);
+    postgres.insert(attempt.id);
+  }
+  std::set<TaskId> model;
+  for (const Attempt& attempt : model_.release(worker, attempts, session)) model.insert(attempt.id);
+  postgres_.transaction([&] {
+    const auto released = postgres_.run(release);
+    cancel_released(released);
+    for (const sql::Release::Row& task : released) postgres.erase(task.id);
+    wake_others(worker);
+  });
+  require_alike("not released", model, postgres);
+}
+
+void Comparison::sum_up_claims() {
+  const std::int64_t worker = any_worker();
+  const std::int64_t session = session_of(worker);
+  const std::map<std::int64_t, std::vector<TaskId>>& claims = model_.workers().at(worker).claims;
+  const std::int64_t last = claims.empty() ? 0 : claims.begin()->first + scheduler_.pick(0, 1);
+  std::vector<TaskId> held;
+  for (const auto& [id, task] : model_.tasks()) {
+    if (task.state == Task::State::running && task.worker == worker) held.push_back(id);
+  }
+  note("worker " + std::to_string(worker) + " sums up its claims from " + std::to_string(last) + " on");
+  const std::int64_t model = model_.sum_up_claims(worker, held, last, session);
+  const auto postgres =
+      postgres_.run(sql::SumUpClaims{.worker_id = worker, .claim_session = session, .from_claim = last, .ids = held});
+  require_alike("summed up", model, postgres.empty() ? 0 : postgres.front().id);
+}
+
+void Comparison::promote() {
+  note("promote");
+  require_alike("promoted", static_cast<std::int64_t>(model_.promote()),
+                postgres_.run(sql::Promote{.queues = {"default"}}));
+}
+
+void Comparison::look() {
+  const QueueClaim claim{.queue = "default", .how_many = 1, .ranges = some_ranges(), .of_all = true};
+  note("look");
+  const auto seen = db::one(postgres_.run(runtime::look_for({claim}, {"work"}, {"default"}, {1})));
+  require_alike("has_ready", model_.has_ready({claim}), seen.has_ready);
+  const auto due_in = model_.due_in();
+  require_alike("is due", due_in.has_value(), seen.due_in_ms.has_value());
+  if (due_in) require_alike("due_in", in_minutes(*due_in), in_minutes(milliseconds{*seen.due_in_ms}));
+}
+
+void Comparison::fall_asleep() {
+  const std::int64_t worker = any_worker();
+  note("worker " + std::to_string(worker) + " falls asleep");
+  model_.fall_asleep(worker);
+  postgres_.run(sql::FallAsleep{.worker_id = worker});
+}
+
+void Comparison::wake_up() {
+  const std::int64_t worker = any_worker();
+  note("worker " + std::to_string(worker) + " is awake");
+  model_.wake_up(worker);
+  postgres_.run(sql::WakeUp{.worker_id = worker});
+}
+
+/// The ids of transactions are others in PostgreSQL. Alike is whether all have ended that had begun the last time.
+void Comparison::ask_transactions() {
+  note("ask for the oldest transaction");
+  const bool model = model_.oldest_transaction() >= seen_before_.model;
+  const bool postgres = db::one(postgres_.run(sql::OldestTransaction{})).oldest >= seen_before_.postgres;
+  require_alike("all earlier transactions have ended", model, postgres);
+  seen_before_ = {model_.transaction_bounds().next, db::one(postgres_.run(sql::TransactionBounds{})).next};
+}
+
+void Comparison::settle_watermarks() {
+  std::vector<runtime::ServedQueues::Part> parts;
+  sql::SettleWatermarks settle{.next_transaction = settled_before_.postgres,
+                               .queues = {},
+                               .afters = {},
+                               .uptos = {},
+                               .names = {"work"},
+                               .versions = {1}};
+  const runtime::Place after = scheduler_.pick(0, 10);
+  for (const runtime::Watermarks::Range range : {runtime::Watermarks::Range{after, after + scheduler_.pick(1, 40)}}) {
+    parts.push_back({0, range});
+    settle.queues.emplace_back("default");
+    settle.afters.push_back(range.after);
+    settle.uptos.push_back(range.upto);
+  }
+  note("settle the places after " + std::to_string(after));
+  const Database::Settlement model = model_.settle_watermarks(parts, settled_before_.model);
+  const auto postgres = postgres_.run(settle);
+  require_alike("parts", model.settled.size(), postgres.size());
+  for (std::size_t i = 0; i < postgres.size(); ++i) require_alike("settled", model.settled[i], postgres[i].settled);
+  settled_before_ = {model.answer.next, postgres.front().next};
+}
+
+// ---- reports -------------------------------------------------------------------------------------------------------
+
+Report Comparison::report_of(TaskId id, int attempt) {
+  using lifecycle::Outcome;
+  using lifecycle::Status;
+  Report report;
+  report.id = id;
+  report.attempt = attempt;
+  switch (scheduler_.pick(0, 4)) {
+    case 0:
+      report.transition = transition(Status::failed, Outcome::failed);
+      break;
+    case 1:
+      report.transition = transition(Status::cancelled, Outcome::cancelled);
+      break;
+    case 2:
+      report.transition = transition(Status::pending, Outcome::failed);
+      report.transition.next_run = lifecycle::NextRun{.backoff = milliseconds{0}, .delay = milliseconds{0}};
+      break;
+    case 3:
+      report.transition = transition(Status::pending, Outcome::failed);
+      report.transition.next_run = lifecycle::NextRun{.backoff = delay, .delay = delay};
+      break;
+    default:
+      report.transition = transition(Status::succeeded, Outcome::succeeded);
+  }
+  report.transition.retry_count = model_.tasks().at(id).retry_count + (report.transition.next_run ? 1 : 0);
+  return report;
+}
+
+void Comparison::complete() {
+  const std::int64_t worker = any_worker();
+  std::vector<Report> reports;
+  for (const Attempt& attempt : some_attempts()) reports.push_back(report_of(attempt.id, attempt.number));
+  if (const auto ended = any_task(Task::State::ended); ended && scheduler_.chance(30)) {
+    reports.push_back(report_of(*ended, model_.tasks().at(*ended).attempt));
+  }
+  std::string text = "worker " + std::to_string(worker) + " reports";
+  for (Report& report : reports) {
+    report.started_at = report.finished_at = scheduler_.now();
+    text += " " + std::to_string(report.id) + "/" + std::to_string(report.attempt) + ":" +
+            std::string{lifecycle::to_text(report.transition.status)} +
+            (report.transition.next_run && report.transition.next_run->delay.count() > 0 ? " later" : "");
+  }
+  note(text);
+  const std::set<TaskId> model = model_.complete(worker, reports);
+  const TimePoint now = runtime::SteadyClock::now();
+  std::vector<TaskId> ids;
+  for (Report& report : reports) {
+    report.started_at = report.finished_at = now;
+    ids.push_back(report.id);
+  }
+  postgres_.run(sql::ClearLocks{.ids = ids, .worker_id = worker});
+  std::set<TaskId> postgres;
+  for (const auto& [id] : postgres_.run(runtime::completion_of(worker, reports, now))) postgres.insert(id);
+  require_alike("refused reports", model, postgres);
+}
+
+void Comparison::who_holds() {
+  const std::int64_t worker = any_worker();
+  const auto id = any_task(scheduler_.chance(60) ? Task::State::running : Task::State::ended);
+  if (!id) return;
+  const int attempt = model_.tasks().at(*id).attempt - (scheduler_.chance(30) ? 1 : 0);
+  note("worker " + std::to_string(worker) + " asks who holds " + std::to_string(*id) + "/" + std::to_string(attempt));
+  const runtime::Holder model = model_.who_holds(worker, {*id, attempt});
+  const auto postgres = db::one(postgres_.run(sql::WhoHolds{.worker_id = worker, .ids = {*id}, .attempts = {attempt}}));
+  require_alike("is_mine", model.is_mine, postgres.is_mine);
+  if (model.is_mine) require_alike("cancel_requested", model.cancel_requested, postgres.cancel_requested);
+  require_alike("outcome", model.outcome, postgres.outcome);
+  require_alike("recorded_for", model.recorded_for, postgres.recorded_for);
+}
+
+// ---- time and locks ------------------------------------------------------------------------------------------------
+
+/// In PostgreSQL time passes by moving what lies ahead.
+void Comparison::let_time_pass() {
+  if (open_ || holds_lock()) return;  // it would wait, or not see what is enqueued
+  note("20 minutes pass");
+  scheduler_.run_until(scheduler_.now() + step_of_time);
+  const db::Params by = db::Params{}.add(std::int64_t{step_of_time.count()});
+  postgres_.run({"shift_tasks",
+                 "update dogged.tasks_live set run_at = run_at - $1::bigint * interval '1 minute', "
+                 "next_retry_at = next_retry_at - $1::bigint * interval '1 minute' where deferred"},
+                by);
+  postgres_.run(
+      {"shift_leases", "update dogged.workers set lease_until = lease_until - $1::bigint * interval '1 minute'"}, by);
+}
+
+void Comparison::lock() {
+  const auto id = any_task(scheduler_.chance(60) ? Task::State::running : Task::State::pending);
+  if (!id || holds_lock()) return;
+  note("lock " + std::to_string(*id));
+  locker_.run({"begin", "begin"});
+  (void)locker_.run({"lock", "select from dogged.tasks_live where id = $1::bigint for update"}, db::Params{}.add(*id));
+  model_.lock(*id, std::chrono::hours{24 * 365});
+  locked_ = id;
+  locking_ = model_.begin();
+}
+
+void Comparison::unlock() {
+  if (!holds_lock()) return;
+  note("unlock");
+  locker_.run({"rollback", "rollback"});
+  model_.lock(*locked_, Duration{0});
+  model_.roll_back(*locking_);
+  locked_.reset();
+  locking_.reset();
+}
+
+// ---- rows ----------------------------------------------------------------------------------------------------------
+
+void Comparison::compare_rows() {
+  compare_tasks();
+  compare_attempts();
+  compare_workers();
+  compare_claims();
+  compare_notifications();
+}
+
+void Comparison::compare_tasks() {
+  const db::Rows rows = postgres_.run(
+      {"rows",
+       "select t.id, t.status, t.attempt, t.retry_count, coalesce(t.worker_id, 0) as worker_id, t.deferred, "
+       "t.cancel_requested_at is not null as cancel_requested, coalesce(t.ready_position, t.id) as position "
+       "from dogged.tasks_live t union all "
+       "select t.id, t.status, t.attempt, t.retry_count, 0, false, false, 0 from dogged.tasks t "
+       "where t.status not in ('pending', 'running')"});
+  require_alike("tasks", model_.tasks().size(), rows.size());
+  for (const db::Row& row : rows) {
+    const TaskId id = row.number("id");
+    const std::string of = " of task " + std::to_string(id);
+    const auto found = model_.tasks().find(id);
+    if (found == model_.tasks().end()) throw Different{"the model has no task " + std::to_string(id)};
+    const Task& task = found->second;
+    const std::string status{row.text("status")};
+    const bool has_ended = task.state == Task::State::ended;
+    require_alike("status" + of,
+                  has_ended                            ? task.outcome
+                  : task.state == Task::State::running ? std::string{"running"}
+                                                       : std::string{"pending"},
+                  status);
+    require_alike("attempt" + of, std::int64_t{task.attempt}, row.number("attempt"));
+    require_alike("retry count" + of, std::int64_t{task.retry_count}, row.number("retry_count"));
+    if (has_ended) continue;
+    if (task.state == Task::State::running) require_alike("worker" + of, task.worker, row.number("worker_id"));
+    require_alike("deferred" + of, task.deferred, row.boolean("deferred"));
+    require_alike("cancel_requested" + of, task.cancel_requested, row.boolean("cancel_requested"));
+    if (task.state == Task::State::pending && !task.deferred)
+      compare_position(id, task.position, row.number("position"));
+  }
+}
+
+/// A statement that makes several tasks ready gives them numbers of the sequence in an order of its own.
+void Comparison::compare_position(TaskId id, std::int64_t model, std::int64_t postgres) {
+  if (model == postgres) return;
+  const std::int64_t number = postgres < 0 ? postgres + (std::int64_t{1} << 46) : postgres;
+  const bool was_drawn_now = number > last_position_before_ && number <= model_.last_position();
+  if (was_drawn_now && (model < 0) == (postgres < 0)) return model_.adopt_position(id, postgres);
+  throw Different{"the place of task " + std::to_string(id) + ": " + std::to_string(model) + " in the model, " +
+                  std::to_string(postgres) + " in PostgreSQL"};
+}
+
+void Comparison::compare_attempts() {
+  std::set<std::string> model, postgres;
+  for (const auto& [attempt, row] : model_.attempts()) {
+    model.insert(std::to_string(attempt.first) + "/" + std::to_string(attempt.second) + " " + row.outcome + " of " +
+                 std::to_string(row.worker));
+  }
+  for (const db::Row& row :
+       postgres_.run({"attempts",
+                      "select task_id || '/' || attempt || ' ' || outcome || ' of ' || worker_id as text "
+                      "from dogged.task_attempts"})) {
+    postgres.insert(std::string{row.text("text")});
+  }
+  require_alike("attempts", model, postgres);
+}
+
+void Comparison::compare_workers() {
+  for (const db::Row& row : postgres_.run(
+           {"workers",
+            "select id, lease_ended_at is not null as lease_ended, rescued_at is not null as rescued, asleep, "
+            "claim_session from dogged.workers"})) {
+    const std::string of = " of worker " + std::to_string(row.number("id"));
+    const WorkerRow& worker = model_.workers().at(row.number("id"));
+    require_alike("lease_ended" + of, worker.lease_ended, row.boolean("lease_ended"));
+    require_alike("rescued" + of, worker.rescued, row.boolean("rescued"));
+    require_alike("asleep" + of, worker.asleep, row.boolean("asleep"));
+    require_alike("claim_session" + of, worker.claim_session, row.number("claim_session"));
+  }
+}
+
+void Comparison::compare_claims() {
+  std::set<std::string> model, postgres;
+  for (const auto& [worker, row] : model_.workers()) {
+    for (const auto& [number, ids] : row.claims) {
+      model.insert(std::to_string(number) + " of " + std::to_string(worker) + " " +
+                   shown(std::set<TaskId>(ids.begin(), ids.end())));
+    }
+  }
+  for (const db::Row& row : postgres_.run(
+           {"claims",
+            "select c.id || ' of ' || c.worker_id || ' {' || coalesce((select string_agg(id::text, ' ' order by "
+            "id) from unnest(c.task_ids) as id), '') || '}' as text from dogged.claims c"})) {
+    postgres.insert(std::string{row.text("text")});
+  }
+  require_alike("claims", model, postgres);
+}
+
+void Comparison::compare_notifications() {
+  (void)listener_.run({"receive", "select 1"});  // after the statement that notified was committed
+  const bool notified = !listener_.wait(std::chrono::nanoseconds{0}, never_.fd()).empty();
+  if (compares_notifications_) require_alike("a notification", model_notified_, notified);
+  model_notified_ = false;
+  compares_notifications_ = true;
+}
+
+}  // namespace
+
+ConformanceResult compare_with_postgres(const std::string& url, std::uint64_t seed, int steps, Mutant mutant) {
+  Comparison comparison{url, seed, mutant};
+  try {
+    for (int i = 0; i < steps; ++i) comparison.step();
+    return {};
+  } catch (const Different& different) {
+    return {different.what(), comparison.trace()};
+  } catch (const Broken& broken) {
+    return {"the model broke a promise: " + broken.promise, comparison.trace()};
+  }
+}
+
+}  // namespace dogged::sim

@@ -1,0 +1,84 @@
+// dogged_conformance: whether the simulation's model of the database answers as PostgreSQL does.
+#include <cstdint>
+#include <exception>
+#include <iostream>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include <dogged/testing.hpp>
+
+#include "conformance.hpp"
+
+namespace {
+
+using dogged::sim::ConformanceResult;
+using dogged::sim::Mutant;
+
+struct Options {
+  std::uint64_t first = 1;
+  std::uint64_t seeds = 30;
+  int steps = 150;
+};
+
+ConformanceResult compare(dogged::testing::Server& server, const Options& options, std::uint64_t seed, Mutant mutant) {
+  const dogged::testing::Database database = server.database();
+  return dogged::sim::compare_with_postgres(database.url(), seed, options.steps, mutant);
+}
+
+/// 0 if all answers were alike.
+int run_seeds(dogged::testing::Server& server, const Options& options) {
+  for (std::uint64_t seed = options.first; seed < options.first + options.seeds; ++seed) {
+    const ConformanceResult result = compare(server, options, seed, Mutant::none);
+    if (!result.difference) continue;
+    for (const std::string& line : result.trace) std::cout << "  " << line << '\n';
+    std::cout << "seed " << seed << ": " << *result.difference << '\n';
+    std::cout << "again: dogged_conformance --first " << seed << " --seeds 1 --steps " << options.steps << '\n';
+    return 1;
+  }
+  std::cout << options.seeds << " seeds of " << options.steps
+            << " statements: the model and PostgreSQL answered alike\n";
+  return 0;
+}
+
+/// 0 if each mutant of a statement was caught.
+int run_mutants(dogged::testing::Server& server, const Options& options) {
+  int survivors = 0;
+  for (const Mutant mutant : dogged::sim::all_mutants) {
+    if (mutant >= Mutant::begins_after_the_lapse) continue;  // not of a statement
+    std::uint64_t tried = 0;
+    ConformanceResult result;
+    while (tried < options.seeds && !result.difference) {
+      result = compare(server, options, options.first + tried++, mutant);
+    }
+    if (!result.difference) ++survivors;
+    std::cout << to_text(mutant) << ": "
+              << (result.difference ? "caught after " + std::to_string(tried) + " seeds: " + *result.difference
+                                    : "SURVIVES")
+              << std::endl;
+  }
+  return survivors == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{
+      "Runs random statements of the protocol against the simulation's model and against a private PostgreSQL, which\n"
+      "must answer alike and have the same rows after each. A seed that differs prints what ran."};
+  Options options;
+  bool mutants = false;
+  app.add_option("--first", options.first, "The first seed")->capture_default_str();
+  app.add_option("--seeds", options.seeds, "How many; with --mutants, how many at most for each")
+      ->capture_default_str();
+  app.add_option("--steps", options.steps, "Statements of each seed")->capture_default_str();
+  app.add_flag("--mutants", mutants, "Breaks one statement of the model after another, and tells which differ");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    dogged::testing::Server server;
+    return mutants ? run_mutants(server, options) : run_seeds(server, options);
+  } catch (const std::exception& error) {
+    std::cerr << "dogged_conformance: " << error.what() << '\n';
+    return 2;
+  }
+}
