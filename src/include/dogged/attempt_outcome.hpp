@@ -1,4 +1,4 @@
-// What an attempt came to.
+// How an attempt ended.
 #pragma once
 
 #include <array>
@@ -7,7 +7,7 @@
 
 namespace dogged {
 
-/// docs/lifecycle.md tells what each means. The same as attempt_outcome in SQL.
+/// docs/lifecycle.md explains each. The values are those of attempt_outcome in SQL.
 enum class AttemptOutcome { succeeded, failed, timed_out, cancelled, lost, interrupted };
 
 namespace detail {

@@ -1,11 +1,13 @@
-// A circuit breaker: stops calling what keeps failing, and finds out with a few probes when it works again.
+// A circuit breaker: it stops calls to a service that keeps failing, and sends a few probes to find out when it
+// works.
 //
 //   dogged::CircuitBreaker payments{{.failure_threshold = 5, .recovery_timeout = 30s, .success_threshold = 2}};
 //   auto receipt = payments.run([&] { return charge(card); });   // throws CircuitOpen while it is open
 //
-// Closed, it lets everything through, and failure_threshold failures in a row open it. Open, it refuses everything for
-// recovery_timeout. Then it is half-open: up to success_threshold probes at once are let through; as many successes
-// close it, one failure opens it again. RetryOptions::breaker puts one in front of a retry (<dogged/retry.hpp>).
+// A closed breaker lets every call through; failure_threshold failures in a row open it. An open breaker refuses
+// every call for recovery_timeout, then it is half-open: it lets up to success_threshold probes through at a time. As
+// many successes close the breaker, and one failure opens it again. RetryOptions::breaker puts a breaker in front of a
+// retry (<dogged/retry.hpp>).
 #pragma once
 
 #include <atomic>
@@ -34,7 +36,8 @@ class CircuitOpen : public Error {
  public:
   explicit CircuitOpen(std::optional<milliseconds> retry_after);
 
-  /// In which time to ask again at the latest; nothing where it was forced open. retry() waits this long if it retries.
+  /// When to ask again at the latest; nothing if the breaker was forced open. retry() waits this long before a
+  /// retry.
   [[nodiscard]] std::optional<milliseconds> retry_after() const noexcept { return retry_after_; }
 
  private:
@@ -45,22 +48,22 @@ class CircuitOpen : public Error {
 struct CircuitChange {
   CircuitState from;
   CircuitState to;
-  /// Grows with each change. Threads may tell their changes in another order than they made them.
+  /// Grows with each change. Threads may report their changes in another order than they made them.
   std::int64_t number;
 };
 
 struct CircuitBreakerOptions {
-  /// Called after each change of state, by the thread that made it and without a lock: it may call the breaker. Several
-  /// threads may be in it at once. What it throws changes nothing for the call or the breaker, and is kept:
-  /// CircuitBreaker::callback_error.
+  /// Called after each change of state, by the thread that made it and without a lock, so it may call the breaker.
+  /// Several threads may be in it at once. An exception of this function changes neither the call nor the breaker;
+  /// CircuitBreaker::callback_error keeps it.
   std::function<void(const CircuitChange&)> on_change = {};
-  /// Empty: std::chrono::steady_clock::now. Asked from any thread; must not throw. Closed, it is asked after failures
-  /// only.
+  /// Empty: std::chrono::steady_clock::now. Called from any thread; must not throw. A closed breaker calls it after
+  /// failures only.
   std::function<std::chrono::steady_clock::time_point()> now = {};
 };
 
-/// Thread-safe, and lock-free while it is closed and nothing fails: asking is one atomic load and a success another,
-/// and neither writes to shared memory. It must outlive its permits and stay where it is.
+/// Thread-safe. While the breaker is closed and nothing fails, asking is one atomic load and a success another, and
+/// neither writes to shared memory. The breaker must outlive its permits and must not move.
 class CircuitBreaker {
  public:
   /// Throws InvalidPolicy for settings out of their limits.
@@ -68,10 +71,10 @@ class CircuitBreaker {
   CircuitBreaker(const CircuitBreaker&) = delete;
   CircuitBreaker& operator=(const CircuitBreaker&) = delete;
 
-  /// The right to make one call, or a refusal. One that ends without a report says nothing about the other side: it
-  /// gives a probe's place back. One that is kept for ever does not block the breaker: recovery_timeout after the last
-  /// probe was let through, others take their places; what it reports later counts while it is half-open. For one
-  /// thread at a time.
+  /// The right to make one call, or a refusal. A permit that ends without a report says nothing about the service;
+  /// a probe then gives its place back. A permit that is kept for ever does not block the breaker: recovery_timeout
+  /// after the last probe was let through, others take its place. A late report counts while the breaker is half-open.
+  /// For one thread at a time.
   class [[nodiscard]] Permit {
    public:
     /// A refusal.
@@ -83,12 +86,12 @@ class CircuitBreaker {
     Permit& operator=(Permit&& other) noexcept;
     ~Permit() { abandon(); }
 
-    /// Whether the call may be made. False again once it was reported.
+    /// Whether the call may be made. False once the call was reported.
     [[nodiscard]] explicit operator bool() const noexcept { return breaker_ != nullptr; }
-    /// Refused: in which time to ask again at the latest; nothing where the breaker was forced open.
+    /// Of a refusal: when to ask again at the latest; nothing if the breaker was forced open.
     [[nodiscard]] std::optional<milliseconds> retry_after() const noexcept { return retry_after_; }
 
-    /// How the call ended. The first report counts; of a refusal, none does.
+    /// How the call ended. The first report counts; a report of a refusal does not.
     void succeeded();
     void failed();
     void abandon() noexcept;
@@ -105,17 +108,18 @@ class CircuitBreaker {
 
   Permit acquire();
 
-  /// Calls `fn` if it may, and reports: an exception is a failure, and so is an expected-like result (has_value(),
-  /// operator*, error()) without a value. Throws CircuitOpen if it may not, else gives what fn gives or throws.
+  /// Calls `fn` if the breaker permits it, and reports how the call ended. An exception is a failure, and so is an
+  /// expected-like result (has_value(), operator*, error()) without a value. Throws CircuitOpen if the breaker refuses,
+  /// and otherwise gives what fn gives or throws.
   template <class Fn>
   std::invoke_result_t<Fn> run(Fn&& fn);
 
-  /// Open until reset(), whatever the time.
+  /// Open until reset(), however long that takes.
   void force_open();
-  /// Closed, with no failures counted. Calls that are under way are not counted any more.
+  /// Closed, with no failures counted. Calls under way are not counted any more.
   void reset();
 
-  /// The state that the last event left: one that is open turns half-open when a call is asked for after its
+  /// The state after the last event. An open breaker turns half-open at the first request after its
   /// recovery_timeout.
   [[nodiscard]] CircuitState state() const noexcept { return state_of(word_.load(std::memory_order_acquire)); }
   [[nodiscard]] const CircuitBreakerSettings& settings() const noexcept { return settings_; }
@@ -123,7 +127,8 @@ class CircuitBreaker {
   [[nodiscard]] std::exception_ptr callback_error() const;
 
  private:
-  // What calls need of circuit_ without the lock, in one word: the state, whether failures are counted, the generation.
+  // What calls need of circuit_ without the lock, in one word: the state, whether failures are counted, the
+  // generation.
   static constexpr std::uint64_t state_bits = 3;
   static constexpr std::uint64_t has_failures_bit = 4;
   static constexpr unsigned generation_shift = 3;

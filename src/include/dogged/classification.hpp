@@ -1,12 +1,13 @@
-// What an error says about trying again, and the code to fail with: for HTTP, PostgreSQL, libcurl, errno, gRPC, AWS,
-// Azure, MongoDB and Redis.
+// Classifies errors: whether a retry may help, and the code to fail with. For HTTP, PostgreSQL, libcurl, errno,
+// gRPC, AWS, Azure, MongoDB and Redis.
 //
 //   const dogged::Classification failure = dogged::classify_http(response.status, {.retry_after = "120"});
 //   if (dogged::is_retryable(failure.category)) …
 //   throw dogged::TaskError{failure.code.str(), message}.retry_after(…);
 //
-// The tables are in <dogged/detail/classification_tables.hpp>, each row with its source; <dogged/code_sets.hpp> makes
-// lists for auto_retry_for of the same rows. What they do not list is `unknown`. A Classifier adds rows of your own.
+// The tables are in <dogged/detail/classification_tables.hpp>, each row with its source. <dogged/code_sets.hpp>
+// makes lists for auto_retry_for of the same rows. An error that no table lists is `unknown`. A Classifier adds rows of
+// your own.
 //
 // No function here allocates or throws, except Classifier::set. All are thread-safe.
 #pragma once
@@ -29,52 +30,55 @@ inline constexpr milliseconds throttled_retry_after = std::chrono::seconds{60};
 
 struct Classification {
   Category category = Category::unknown;
-  /// A row's; else made of what the source said, as HTTP_418 or AWS_SOME_NEW_ERROR (…_UNKNOWN where that makes no
-  /// code). An error whose category is not transient or throttled never has a code of the lists in code_sets.hpp.
+  /// The row's code; without one, made of the source's own code, as HTTP_418 or AWS_SOME_NEW_ERROR (…_UNKNOWN if
+  /// that makes no code). An error whose category is not transient or throttled never has a code of the lists in
+  /// code_sets.hpp.
   ErrorCode code;
-  /// Replaces a policy's delay: what the source asked for, or throttled_retry_after. 0 to 24 h; 0: at once.
+  /// Replaces a policy's delay: the wait that the source asked for, or throttled_retry_after. 0 to 24 h; 0: at
+  /// once.
   std::optional<milliseconds> retry_after = {};
-  /// For people. A literal, or of a row of the Classifier, which must live as long.
+  /// For people. A literal, or the text of a row of the Classifier, which must live as long.
   std::string_view reason = {};
 
   friend bool operator==(const Classification&, const Classification&) = default;
 };
 
-/// Headers of an HTTP response, by their values as they came; empty: the response had none.
+/// Headers of an HTTP response, with their values as received; empty: the response had none.
 struct HttpHeaders {
   std::string_view retry_after = {};
   std::string_view date = {};
-  /// The local clock, for a Retry-After that is a date in a response without Date. Without it such a date is not read.
+  /// The local clock, for a Retry-After that is a date in a response without Date. Without `now` such a date is not
+  /// read.
   std::optional<std::chrono::system_clock::time_point> now = {};
-  /// A header that says the same in milliseconds, and goes before Retry-After where it can be read: Azure's
-  /// x-ms-retry-after-ms and retry-after-ms, AWS's x-amz-retry-after.
+  /// A header that gives the wait in milliseconds: Azure's x-ms-retry-after-ms and retry-after-ms, AWS's
+  /// x-amz-retry-after. It takes precedence over Retry-After if it can be read.
   std::string_view retry_after_ms = {};
 };
 
-/// What a gRPC response says about trying again, beside its status.
+/// What a gRPC response says about a retry, besides its status.
 struct GrpcResponse {
-  /// The trailer grpc-retry-pushback-ms, as it came; empty: there was none. A number is the wait in milliseconds, and
-  /// goes before retry_delay. What is negative or no number asks not to try again: what is not permanent by itself
-  /// becomes it, with the code GRPC_DO_NOT_RETRY, which no list has (auto_retry_for {"*"} retries it all the same).
-  /// https://github.com/grpc/proposal/blob/master/A6-client-retries.md#pushback
+  /// The trailer grpc-retry-pushback-ms, as received; empty: there was none. A number is the wait in milliseconds,
+  /// and takes precedence over retry_delay. A negative number, or a text that is no number, asks for no retry: the
+  /// error then becomes permanent with the code GRPC_DO_NOT_RETRY, which no list has (auto_retry_for {"*"} retries it
+  /// all the same). https://github.com/grpc/proposal/blob/master/A6-client-retries.md#pushback
   std::string_view retry_pushback_ms = {};
-  /// The retry_delay of a google.rpc.RetryInfo among the status's details. What is negative is 0; cut to 24 h.
+  /// The retry_delay of a google.rpc.RetryInfo among the status's details. A negative one is 0; cut to 24 h.
   std::optional<milliseconds> retry_delay = {};
 };
 
 /// An HTTP status, with Retry-After in both its forms (<dogged/retry_after.hpp>). The code is HTTP_ and the status.
-/// A 3xx or 4xx that is not listed is permanent, a 5xx that is not is transient, with the code HTTP_5XX: RFC 9110,
-/// section 15, has a client take a status that it does not know for the x00 of its class.
+/// A 3xx or 4xx that is not listed is permanent. A 5xx that is not listed is transient, with the code HTTP_5XX: by RFC
+/// 9110, section 15, a client takes an unknown status for the x00 of its class.
 [[nodiscard]] Classification classify_http(int status, const HttpHeaders& headers = {}) noexcept;
 
-/// PostgreSQL's SQLSTATE, five characters. A code that is not listed is taken by its class, the first two.
+/// PostgreSQL's SQLSTATE, five characters. A code that is not listed is classified by its class, the first two.
 [[nodiscard]] Classification classify_sqlstate(std::string_view sqlstate) noexcept;
 
-/// A CURLcode. 7 (CURLE_COULDNT_CONNECT) is CONNECT_FAILED; give CURLINFO_OS_ERRNO to classify_errno to know more.
-/// 28 (CURLE_OPERATION_TIMEDOUT) is RESPONSE_TIMEOUT; whether there was a connection only the caller knows.
+/// A CURLcode. 7 (CURLE_COULDNT_CONNECT) is CONNECT_FAILED; classify_errno knows more, given CURLINFO_OS_ERRNO. 28
+/// (CURLE_OPERATION_TIMEDOUT) is RESPONSE_TIMEOUT; only the caller knows whether there was a connection.
 [[nodiscard]] Classification classify_curl(int code) noexcept;
 
-/// This system's errno. ETIMEDOUT is RESPONSE_TIMEOUT: whether there was a connection only the caller knows.
+/// This system's errno. ETIMEDOUT is RESPONSE_TIMEOUT; only the caller knows whether there was a connection.
 [[nodiscard]] Classification classify_errno(int number) noexcept;
 
 /// gRPC's status code, by its number or its name: 14, "14", "UNAVAILABLE" or "Unavailable".
@@ -82,16 +86,16 @@ struct GrpcResponse {
 [[nodiscard]] Classification classify_grpc(std::string_view code, const GrpcResponse& response = {}) noexcept;
 
 /// AWS's error code as the service sends it: `ThrottlingException`, `AWS.SimpleQueueService.MessageNotInflight`,
-/// `com.amazonaws.dynamodb.v20120810#ThrottlingException`, `ValidationError:http://…`. With the response's headers, the
-/// wait that they ask for.
+/// `com.amazonaws.dynamodb.v20120810#ThrottlingException`, `ValidationError:http://…`. The response's headers give the
+/// wait.
 [[nodiscard]] Classification classify_aws(std::string_view code, const HttpHeaders& headers = {}) noexcept;
 
 /// Azure's error code, failure reason or AMQP condition: `ServerBusy`, `MessageLockLost`,
-/// `com.microsoft:message-lock-lost`. With the response's headers, the wait that they ask for.
+/// `com.microsoft:message-lock-lost`. The response's headers give the wait.
 [[nodiscard]] Classification classify_azure(std::string_view code, const HttpHeaders& headers = {}) noexcept;
 
-/// MongoDB's error code, 0 where there is none, and the error's labels. What the code or a label calls retryable is
-/// throttled where SystemOverloadedError is there as well; that label alone makes nothing retryable.
+/// MongoDB's error code, 0 if there is none, and the error's labels. An error that the code or a label makes
+/// retryable is throttled if it has the label SystemOverloadedError too; that label alone makes nothing retryable.
 [[nodiscard]] Classification classify_mongodb(int code, std::span<const std::string_view> labels = {}) noexcept;
 [[nodiscard]] Classification classify_mongodb(int code, std::initializer_list<std::string_view> labels) noexcept;
 
@@ -102,30 +106,30 @@ struct GrpcResponse {
 /// A name of the base set (`RateLimitExceeded`, `ValidationError`, …) or an error code of any table (`HTTP_503`).
 [[nodiscard]] Classification classify_name(std::string_view name) noexcept;
 
-/// The built-in tables, and rows of your own that go first.
+/// The built-in tables, and rows of your own, which take precedence.
 ///
 ///   const dogged::Classifier classifier = dogged::Classifier{}
 ///       .set(dogged::CodeSource::http, 409, {.category = dogged::Category::transient})
 ///       .set(dogged::CodeSource::aws, "KMSInternalException", {.category = dogged::Category::transient});
 ///
-/// A value: copies are independent. const members are thread-safe; set is not, and ends what `reason` of earlier
-/// classifications points to.
+/// A value: copies are independent. const members are thread-safe; set is not, and invalidates `reason` of earlier
+/// classifications.
 class Classifier {
  public:
   struct Row {
     Category category = Category::unknown;
-    /// Empty: the one that the error has without this row.
+    /// Empty: the code that the error has without this row.
     std::string_view code = {};
-    /// 0 to 24 h. What the source itself asks for (Retry-After, RetryInfo) goes first.
+    /// 0 to 24 h. A wait that the source itself asks for (Retry-After, RetryInfo) takes precedence.
     std::optional<milliseconds> retry_after = {};
     std::string_view reason = {};
   };
 
   /// Adds a row, or replaces what the tables or an earlier row say. By number for http (100 to 599), curl,
-  /// errno_number, grpc and mongodb; by name for all but http: an SQLSTATE or its class of two characters, a name of
+  /// errno_number, grpc and mongodb. By name for all but http: an SQLSTATE or its class of two characters, a name of
   /// the table (`CURLE_AGAIN`, `ECONNRESET`), a label of MongoDB, a Redis kind or whole line.
-  /// Throws InvalidInput for a number or name that the source cannot have or that is never looked for by it (gRPC's
-  /// "14": give the number), a code that is none, a retry_after out of its limits.
+  /// Throws InvalidInput for a number or a name that the source cannot have or is never looked up by (gRPC's "14": give
+  /// the number), for a text that is no code, and for a retry_after out of its limits.
   Classifier& set(CodeSource source, int number, const Row& row);
   Classifier& set(CodeSource source, std::string_view name, const Row& row);
 

@@ -32,56 +32,60 @@ struct ClientOptions {
   std::string schema = "dogged";
   /// Shown in pg_stat_activity.
   std::string application_name = "dogged client";
-  /// When a call is tried again that failed for a reason that passes: the connection was refused or lost, the server
+  /// When a call is retried that failed for a passing reason: the connection was refused or lost, or the server
   /// restarts, has no connection left, or gave up a transaction (deadlock, serialization, a lock or time limit).
   /// NoRetry{}: never. Failures and retries are counted in retry_metrics() (<dogged/retry_metrics.hpp>).
   RetryPolicy retry = exponential(milliseconds{100}).with_max_retries(20).with_max_delay(std::chrono::seconds{5});
-  /// No try is begun that a call would make later than this after it began, the wait for other calls on the same client
-  /// included, but not the writing of its statement. 1 ms to 24 h. A run_at over 5 minutes past by then is refused.
+  /// A call begins no further try once this time is over. The time includes the wait for other calls on the same
+  /// client, but not the writing of the call's statement. 1 ms to 24 h. A run_at more than 5 minutes past by then is
+  /// refused.
   milliseconds retry_for = std::chrono::seconds{30};
-  /// Told of each change between connected and not, and of calls that fail (docs/producers.md, "What a client says of
-  /// its calls"), one line each; null: spdlog's default logger. Include <spdlog/spdlog.h> to make one.
+  /// Gets one line for each change between connected and not connected, and for each failed call
+  /// (docs/producers.md, "What a client says of its calls"); null: spdlog's default logger. Include <spdlog/spdlog.h>
+  /// to make one.
   std::shared_ptr<spdlog::logger> log = {};
-  /// Whether `log` is warned, once for each name, of a task that no worker has declared.
+  /// Whether the client warns in `log`, once for each name, of a task that no worker has declared.
   bool warns_of_undeclared = true;
   /// Around each enqueue of this client.
   EnqueueMiddlewares middleware = {};
 };
 
 struct EnqueueOptions {
-  /// The queue; empty: the one that the task's key names (KeyOptions::queue), else the one that its worker declared, or
-  /// "default" where no worker has declared the task.
+  /// Empty: the queue that the task's key names (KeyOptions::queue), else the one that its worker declared, or
+  /// "default" if no worker has declared the task.
   std::string queue = {};
-  /// Not before this time. Refused if more than 5 minutes past or more than 10 years ahead of the database's clock.
+  /// The task does not run before this time. Refused if more than 5 minutes past or 10 years ahead of the
+  /// database's clock.
   std::optional<std::chrono::system_clock::time_point> run_at = {};
-  /// Not before this long from now, by the database's clock. Give either this or run_at; 0 to 10 years.
+  /// The task does not run before this delay, by the database's clock. Give either this or run_at; 0 to 10 years.
   std::optional<milliseconds> delay = {};
-  /// Lower runs first, -32768 to 32767; of one priority, what became ready first.
+  /// Lower runs first, -32768 to 32767; within one priority, the task that became ready first.
   int priority = 0;
-  /// Carried to the handler and to every attempt row: a W3C `traceparent`, or what your tracing uses. Up to 512 bytes.
+  /// Passed to the handler and stored in every attempt row: a W3C `traceparent`, or what your tracing uses. Up to
+  /// 512 bytes.
   std::string trace_context = {};
-  /// If a queue is at its limit (max_depth, `dogged queues set`): how long the call waits until it has room, asking
-  /// again after 20 ms, then up to a second. 0: it throws QueueFull at once; at most 24 h. Of a call for many tasks,
-  /// the longest counts. Other threads' calls on the client go on meanwhile. Not for enqueue_in, which refuses it.
+  /// How long the call waits for room in a queue at its limit (max_depth, `dogged queues set`). It asks again after
+  /// 20 ms, then at longer intervals, up to a second. 0: the call throws QueueFull at once; at most 24 h. For a call
+  /// with many tasks the longest counts. Other threads' calls on the client go on meanwhile. enqueue_in refuses it.
   milliseconds wait_for_room{0};
-  /// Good until: no attempt begins after this time, neither the first nor a retry. A task that is still pending then
-  /// ends as `expired`; an attempt that runs is not cut short. Refused unless it is after run_at and now, by the
-  /// database's clock, and within 10 years.
+  /// No attempt begins after this time, neither the first nor a retry. A task that is still pending then ends as
+  /// `expired`; an attempt that runs is not cut short. Refused unless it is after run_at and now, by the database's
+  /// clock, and within 10 years.
   std::optional<std::chrono::system_clock::time_point> expires_at = {};
-  /// The same as a time from now on, by the database's clock. Give either this or expires_at; 1 ms to 10 years.
+  /// As expires_at, counted from now by the database's clock. Give either this or expires_at; 1 ms to 10 years.
   std::optional<milliseconds> expires_in = {};
-  /// Words to find the task by (`dogged tasks list --tag`, `dogged dead replay --tag`), as "tenant:42": each of A-Z a-z
-  /// 0-9 . _ : / - beginning with a letter or a digit; with commas between them up to 512 bytes.
+  /// Words to find the task by (`dogged tasks list --tag`, `dogged dead replay --tag`), such as "tenant:42". Each
+  /// is of A-Z a-z 0-9 . _ : / - and begins with a letter or a digit; all, joined by commas, have up to 512 bytes.
   std::vector<std::string> tags = {};
-  /// The task that this one belongs to: a parent in `dogged tasks show`, and in the column parent_id. Unset: the task
-  /// whose handler runs on the calling thread, if it is a task of the same queue database and schema; name it where a
-  /// handler enqueues on a thread of its own. 0: none. A parent need not exist: retention may have dropped it.
+  /// The parent of the task, shown by `dogged tasks show` and in the column parent_id. Unset: the task whose
+  /// handler runs on the calling thread, if it is of the same queue database and schema. Name the parent if a handler
+  /// enqueues on a thread of its own. 0: none. The parent need not exist any more: retention may have dropped it.
   /// Negative: InvalidInput.
   std::optional<TaskId> parent = {};
 };
 
-/// A queue has no room for the tasks of a call (max_depth), and had none within wait_for_room. Nothing was enqueued.
-/// sqlstate() is 53400, as it is in SQL.
+/// A queue has no room for the tasks of a call (max_depth), and got none within wait_for_room. Nothing was
+/// enqueued. sqlstate() is 53400, as in SQL.
 class QueueFull : public DatabaseError {
  public:
   using DatabaseError::DatabaseError;
@@ -92,25 +96,27 @@ struct NewTask {
   std::string name;
   std::string args_json = "{}";
   EnqueueOptions options = {};
-  /// KeyOptions::queue: the queue where options.queue is empty; unlike that one it is made where it does not exist.
+  /// KeyOptions::queue: the queue if options.queue is empty. Unlike options.queue it is created if it does not
+  /// exist.
   std::string key_queue = {};
   /// KeyOptions::version.
   int args_version = 1;
 };
 
-/// Hooks around enqueue: for tracing, tenancy, whatever all producers of a program share. Derive from it, and override
-/// what you need. One object may serve many threads at once. before() is called in the order of the list, and the
-/// others in the reverse one.
+/// Hooks around enqueue, for what all producers of a program share, such as tracing or tenancy. Derive from it and
+/// override what you need. One object may serve many threads at once. before() is called in the order of the list, the
+/// other hooks in the reverse order.
 class EnqueueMiddleware {
  public:
   virtual ~EnqueueMiddleware() = default;
 
-  /// May change the tasks of a call, but not their number (InvalidInput). What it throws is what the call throws, and
-  /// nothing is enqueued.
+  /// May change the tasks of a call, but not their number (InvalidInput). An exception of this hook ends the call
+  /// with it, and nothing is enqueued.
   virtual void before(std::vector<NewTask>&) {}
-  /// The tasks are enqueued; by enqueue_in, as soon as its transaction commits. What it throws is logged.
+  /// The tasks are enqueued; by enqueue_in, once its transaction commits. An exception of this hook is logged.
   virtual void after(const std::vector<NewTask>&, const std::vector<TaskId>&) {}
-  /// The call throws `error`, after its last try, or because a before() has thrown it. What this throws is logged.
+  /// The call throws `error`, after its last try, or because a before() has thrown it. An exception of this hook is
+  /// logged.
   virtual void on_error(const std::vector<NewTask>&, const std::exception_ptr&) {}
 
  protected:
@@ -120,7 +126,7 @@ class EnqueueMiddleware {
 };
 
 namespace detail {
-/// Calls `enqueue` with `tasks` as the hooks have left them. `log` null: spdlog's default logger.
+/// Calls `enqueue` with the tasks that the hooks have left. `log` null: spdlog's default logger.
 [[nodiscard]] std::vector<TaskId> enqueue_within(
     const EnqueueMiddlewares& middleware, std::vector<NewTask> tasks, spdlog::logger* log,
     const std::function<std::vector<TaskId>(const std::vector<NewTask>&)>& enqueue);
@@ -132,32 +138,32 @@ template <class Args, class Result>
 }
 }  // namespace detail
 
-/// A connection that enqueues. Thread-safe: calls are made one after another; use a client per thread for more. Only
-/// wait() holds up no other call: each that is under way has a connection of its own.
+/// A connection that enqueues. Thread-safe: the client makes calls one after another, so use a client per thread
+/// for more throughput. wait() holds up no other call: each wait has a connection of its own.
 ///
-/// Each call is one transaction: when it returns, what it did is durable; when it throws InvalidInput, nothing was
-/// done. A call whose connection is gone, or that fails for another reason that passes, is tried again
-/// (ClientOptions::retry), and takes effect once: where an answer was lost, the next try asks the database first
-/// whether the call has taken effect, and what it answered, by an idempotency key that was written with it (the table
-/// producer_calls). Only after ConnectionError is the outcome unknown: the tries are spent, and an answer was lost.
+/// Each call is one transaction. When the call returns, its effect is durable; when it throws InvalidInput, nothing
+/// was done. A call whose connection is lost, or that fails for another passing reason, is retried
+/// (ClientOptions::retry) and takes effect once. If an answer was lost, the next try first asks the database whether
+/// the call took effect, by the idempotency key that was written with it (the table producer_calls). Only after
+/// ConnectionError is the outcome unknown: the tries are spent, and an answer was lost.
 ///
 /// A client belongs to the process that made it: after a fork, the child makes its own (InvalidInput otherwise).
 class Client {
  public:
-  /// Connects, in one try, and checks that the schema is there and fits this program.
-  /// `url`: `postgresql://…` or `host=… dbname=…`; empty: libpq's PG* variables.
-  /// Throws ConnectionError, SchemaMismatch, InvalidInput (a URL that is wrong, the schema's name, retry_for),
-  /// InvalidPolicy (retry).
+  /// Connects, in one try, and checks that the schema exists and fits this program. `url`: `postgresql://…` or
+  /// `host=… dbname=…`; empty: libpq's PG* variables.
+  /// Throws ConnectionError, SchemaMismatch, InvalidInput (a wrong URL, the schema's name, retry_for), InvalidPolicy
+  /// (retry).
   explicit Client(const std::string& url, ClientOptions options = {});
   ~Client();
   Client(Client&&) noexcept;  ///< a client that was moved from may only be destroyed or assigned to
   Client& operator=(Client&&) noexcept;
 
-  /// Enqueues one task. The first time for a task's name the client also makes the queue of its key, and warns in its
-  /// log where no worker has declared the name: such a task waits, and no error ever tells of it. (Of the first 1,000
-  /// names; of any number of keys with a queue.) Throws InvalidInput (args that JSON cannot carry: NaN, NUL, invalid
-  /// UTF-8; args over the limit of 1 MiB; a queue that does not exist; a run_at out of range), QueueFull,
-  /// DatabaseError, ConnectionError, after which the task may have been enqueued: the last error, when
+  /// Enqueues one task. On the first call with a task's name the client creates the queue of its key. It also warns
+  /// in its log if no worker has declared the name, because such a task waits and no error ever tells of it. (It does
+  /// so for the first 1,000 names.) Throws InvalidInput (args that JSON cannot carry: NaN, NUL, invalid UTF-8; args
+  /// over the limit of 1 MiB; a queue that does not exist; a run_at out of range), QueueFull, and DatabaseError. Throws
+  /// ConnectionError, the last error, when ClientOptions::retry has no try left; the task may have been enqueued then.
   /// ClientOptions::retry has no try left.
   template <class Args, class Result>
   TaskId enqueue(const Task<Args, Result>& task, const std::type_identity_t<Args>& args,
@@ -175,22 +181,22 @@ class Client {
     return enqueue_many(tasks);
   }
 
-  /// The same by name and JSON text. Throws as above, and InvalidInput for a bad name or args that are no JSON. All
-  /// tasks of a call travel in one statement: keep a call under some 100 MB, as batches of 1000 or 10,000.
+  /// The same by name and JSON text. Throws as above, and InvalidInput for a bad name or args that are no JSON. One
+  /// statement carries all tasks of a call, so keep a call under some 100 MB: send batches of 1000 or 10,000.
   TaskId enqueue(const NewTask& task);
   std::vector<TaskId> enqueue_many(const std::vector<NewTask>& tasks);
 
-  /// Waits until the task has ended, or for `timeout` (0 to 24 h; 0 looks once), and tells how the task stands then:
-  /// has_ended() is false if the time was over first. Workers that listen notify at once of the end; otherwise the
-  /// client asks, and finds it within 0.5 s. Throws InvalidInput (there is no such task, or no longer; a timeout out of
+  /// Waits until the task has ended, or for `timeout` (0 to 24 h; 0 looks once), and gives the state of the task.
+  /// has_ended() is false if the time was over first. Workers that listen notify of the end at once; otherwise the
+  /// client polls, and finds it within 0.5 s. Throws InvalidInput (no such task, or no longer; a timeout out of range),
+  /// DatabaseError, and ConnectionError, the last error, when ClientOptions::retry has no try left.
   /// range), DatabaseError, and ConnectionError: the last error, when ClientOptions::retry has no try left.
-  ///
-  /// The task must have been committed: within the transaction of enqueue_in it would be waited for in vain. Do not
-  /// wait in a handler for a task of the same queue: with all threads of the queue waiting, nothing is left to run it.
+  /// The task must have been committed: inside the transaction of enqueue_in the wait would be in vain. Do not wait
+  /// in a handler for a task of the same queue: with all threads of the queue waiting, nothing is left to run it.
   [[nodiscard]] TaskOutcome wait(TaskId id, milliseconds timeout);
 
-  /// The same with the result in the type of the task's key. Throws as above, and InvalidInput where the task has
-  /// another name, or a result that is not of that type.
+  /// The same with the result in the type of the task's key. Throws as above, and InvalidInput if the task has
+  /// another name or a result that is not of that type.
   template <class Args, class Result>
   [[nodiscard]] typename detail::Awaited<Result>::type wait(const Task<Args, Result>& task, TaskId id,
                                                             milliseconds timeout) {
@@ -203,17 +209,17 @@ class Client {
     }
   }
 
-  /// Cancels a task that is pending, and asks the handler of one that runs to stop, as dogged.cancel in SQL does.
-  /// Throws as enqueue does.
+  /// Cancels a pending task; asks the handler of a running one to stop. As dogged.cancel in SQL. Throws as enqueue
+  /// does.
   CancelResult cancel(TaskId id);
 
-  /// Makes a dead letter (`failed`) pending again, once, as dogged.replay in SQL does. Throws as enqueue does.
+  /// Makes a dead letter (`failed`) pending again, once, as dogged.replay in SQL. Throws as enqueue does.
   ReplayResult replay(TaskId id);
 
-  /// Sets when a pending task runs next, the first time or as a retry, as dogged.reschedule in SQL does: `run_at` at
-  /// most 5 minutes past and 10 years ahead of the database's clock. Throws as enqueue does.
+  /// Sets when a pending task runs next, whether for the first time or as a retry, as dogged.reschedule in SQL.
+  /// `run_at` is at most 5 minutes past and 10 years ahead of the database's clock. Throws as enqueue does.
   RescheduleResult reschedule(TaskId id, std::chrono::system_clock::time_point run_at);
-  /// The same as a time from now on, by the database's clock: 0 to 10 years.
+  /// As above, counted from now by the database's clock: 0 to 10 years.
   RescheduleResult reschedule(TaskId id, milliseconds delay);
 
  private:

@@ -1,10 +1,10 @@
-// Lists of error codes for auto_retry_for, made of the tables by which <dogged/classification.hpp> classifies:
+// Lists of error codes for auto_retry_for, made of the tables that <dogged/classification.hpp> classifies by:
 //
 //   .auto_retry_for = dogged::codes::http_retryable + dogged::codes::connect_transient
 //
-// `…_transient` are the codes for which trying again may help, `…_throttled` those for which it helps later, and
-// `…_retryable` both. An error that is classified so has a code of its list, and no other error has. A list that is
-// put together of several must have at most 64 codes, which TASK_REGISTER checks.
+// `…_transient` has the codes for which a retry may help, `…_throttled` those for which a later retry helps, and
+// `…_retryable` both. An error has a code of a list if, and only if, it is classified that way. A sum of lists must
+// have at most 64 codes, which TASK_REGISTER checks.
 #pragma once
 
 #include <dogged/codes.hpp>
@@ -14,7 +14,7 @@ namespace dogged {
 
 namespace detail {
 
-/// The codes of a table's rows of a category, each once.
+/// The codes of a table's rows of one category, each once.
 constexpr ErrorCodes codes_of(const CodeTable& table, Category category) noexcept {
   ErrorCodes codes;
   for (const CodeRow& row : table.rows) {
@@ -32,7 +32,7 @@ inline constexpr ErrorCodes base_transient = detail::codes_of(detail::tables::ba
 inline constexpr ErrorCodes base_throttled = detail::codes_of(detail::tables::base, Category::throttled);
 inline constexpr ErrorCodes base_retryable = base_transient + base_throttled;
 
-// CONNECT_REFUSED, CONNECTION_RESET, …: the ends of connections that libcurl and errno share.
+// CONNECT_REFUSED, CONNECTION_RESET, …: failures of connections that libcurl and errno share.
 inline constexpr ErrorCodes connect_transient = detail::codes_of(detail::tables::connection, Category::transient);
 
 // HTTP_503, …; HTTP_429.

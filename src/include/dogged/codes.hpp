@@ -1,5 +1,5 @@
-// Error codes: one (ErrorCode), lists of them for auto_retry_for (ErrorCodes), and what a code says about trying again
-// (Category). <dogged/code_sets.hpp> has lists that are ready: codes::http_transient and others.
+// Error codes: one (ErrorCode), lists of them for auto_retry_for (ErrorCodes), and what a code says about a retry
+// (Category). <dogged/code_sets.hpp> has ready lists: codes::http_transient and others.
 //
 // All types here are literal, copyable values; their functions are thread-safe and allocate nothing.
 #pragma once
@@ -16,22 +16,22 @@
 namespace dogged {
 
 namespace mistake {
-/// Named after what went wrong, so that the compiler's "call to non-constexpr function" says it.
+/// Named after the mistake, so that the compiler's "call to non-constexpr function" says it.
 [[noreturn]] inline void an_error_code_is_1_to_64_of_A_to_Z_digits_underscore(std::string_view code) {
   throw InvalidInput("the error code \"" + std::string{code.substr(0, limits::error_code_bytes)} +
                      "\" is not 1 to 64 of A-Z 0-9 _ beginning with a letter");
 }
 }  // namespace mistake
 
-/// Where an error comes from. `name` is for names that belong to no other source: the base set, and the ends of
+/// Where an error comes from. `name`: names that belong to no other source, such as the base set and failures of
 /// connections.
 enum class CodeSource { name, http, sqlstate, curl, errno_number, grpc, aws, azure, mongodb, redis };
 
-/// What an error says about trying again.
+/// What an error says about a retry.
 enum class Category {
-  transient,  ///< trying again may help
-  throttled,  ///< trying again helps, but later: too much was asked for
-  permanent,  ///< trying again does not help
+  transient,  ///< a retry may help
+  throttled,  ///< a retry helps, but later: too much was asked for
+  permanent,  ///< a retry does not help
   unknown,    ///< no table lists it
 };
 
@@ -46,8 +46,8 @@ enum class Category {
   return category == Category::transient || category == Category::throttled;
 }
 
-/// An error code with room of its own: UPPER_SNAKE, 1 to 64 of A-Z 0-9 _ beginning with a letter. Another text is
-/// refused: by the compiler in a constant, by InvalidInput at run time.
+/// An error code with storage of its own: UPPER_SNAKE, 1 to 64 of A-Z 0-9 _ beginning with a letter. Any other text
+/// is refused: in a constant by the compiler, at run time by InvalidInput.
 class ErrorCode {
  public:
   constexpr ErrorCode(std::string_view code)
@@ -74,8 +74,8 @@ class ErrorCode {
 };
 
 /// Different error codes that fit in a constant: `{"HTTP_429", "HTTP_503"}`, or `{"*"}` for all. At most 64, which
-/// TASK_REGISTER checks: what is beyond is counted and not kept. A code that is there already is not added again.
-/// Lists are put together with +:
+/// TASK_REGISTER checks: further codes are counted but not kept. A code that is there already is not added again. +
+/// joins lists:
 ///
 ///   .auto_retry_for = dogged::codes::http_transient + dogged::codes::connect_transient + dogged::ErrorCodes{"MY_CODE"}
 ///
@@ -95,7 +95,7 @@ class ErrorCodes {
     ++size_;
   }
 
-  /// Over max_size where there were too many.
+  /// More than max_size if there were too many.
   [[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }
   [[nodiscard]] constexpr bool empty() const noexcept { return size_ == 0; }
   [[nodiscard]] constexpr bool contains(std::string_view code) const noexcept {

@@ -1,4 +1,4 @@
-// The exceptions that dogged throws at its callers: "your mistake" and "the world's" kept apart.
+// The exceptions that dogged throws. Mistakes of the caller and failures of the database are different classes.
 #pragma once
 
 #include <stdexcept>
@@ -7,8 +7,8 @@
 
 namespace dogged {
 
-/// Base of everything that dogged throws at producers and tools. `what()` names the thing, the value and the limit;
-/// where there is a next step it ends with a line "hint: …".
+/// Base of everything that dogged throws at producers and tools. `what()` names the thing, the value and the limit.
+/// If there is a next step, it ends with a line "hint: …".
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& message, std::string hint = {})
@@ -26,14 +26,14 @@ class Error : public std::runtime_error {
   std::string hint_;
 };
 
-/// The caller's mistake: a name, a policy, args or an option out of its limits. Trying again does not help.
+/// A mistake of the caller: a name, a policy, args or an option out of its limits. A retry does not help.
 class InvalidInput : public Error {
  public:
   using Error::Error;
 };
 
-/// The database said no, or could not be asked. `sqlstate()` is PostgreSQL's five-character code, empty where there was
-/// no answer from a server (https://www.postgresql.org/docs/current/errcodes-appendix.html).
+/// The database refused a statement or could not be asked. `sqlstate()` is PostgreSQL's five-character code, empty
+/// if no server answered (https://www.postgresql.org/docs/current/errcodes-appendix.html).
 class DatabaseError : public Error {
  public:
   DatabaseError(const std::string& message, std::string hint, std::string sqlstate)
@@ -45,15 +45,16 @@ class DatabaseError : public Error {
   std::string sqlstate_;
 };
 
-/// There is no usable connection: refused, lost, wrong password, no such database. Whether the last COMMIT took effect
-/// is unknown if one was under way.
+/// There is no usable connection: refused, lost, wrong password, no such database. If a COMMIT was under way, its
+/// outcome is unknown.
 class ConnectionError : public DatabaseError {
  public:
   using DatabaseError::DatabaseError;
 };
 
-/// The attempt is not this worker's any more: its lease was ended and the task given to another, or the attempt was
-/// ended without its handler (a timeout, a cancellation). Nothing that was written in the same transaction is kept.
+/// This worker does not hold the attempt any more. Either its lease was ended and the task given to another worker,
+/// or the attempt was ended without its handler (a timeout, a cancellation). Nothing written in the same transaction is
+/// kept.
 class LeaseLost : public Error {
  public:
   using Error::Error;
@@ -67,7 +68,8 @@ class Defect : public Error {
   using Error::Error;
 };
 
-/// The database's dogged schema is missing, older or newer than this program. `hint()` is the command that mends it.
+/// The database's dogged schema is missing, older or newer than this program. `hint()` is the command that fixes
+/// it.
 class SchemaMismatch : public Error {
  public:
   using Error::Error;

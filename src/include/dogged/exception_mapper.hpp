@@ -1,4 +1,4 @@
-// From exceptions to error codes, for code that throws its own types:
+// Maps exceptions to error codes, for code that throws its own types:
 //
 //   const dogged::ExceptionMapper mapper = dogged::ExceptionMapper{}
 //       .map<PaymentDeclined>([](const PaymentDeclined&) {
@@ -23,25 +23,25 @@
 namespace dogged {
 
 namespace detail {
-/// What an exception of libpqxx amounts to; nothing for any other exception.
+/// Classifies an exception of libpqxx; nothing for any other exception.
 using PqxxClassifier = std::optional<Classification> (*)(const std::exception_ptr&) noexcept;
-/// For <dogged/transaction.hpp>, since the library itself shows no libpqxx to its users: every ExceptionMapper of the
-/// program asks `classifier` after its own functions. Thread-safe.
+/// For <dogged/transaction.hpp>, because the library itself shows no libpqxx to its users. Every ExceptionMapper of
+/// the program asks `classifier` after its own functions. Thread-safe.
 bool use_pqxx_classifier(PqxxClassifier classifier) noexcept;
 }  // namespace detail
 
-/// What an exception amounts to.
+/// The classification of an exception.
 struct Mapped {
   Classification classification;
   /// what(), or that it is no std::exception.
   std::string message;
-  /// What the mapping function threw, empty if it did not: `classification` is UNHANDLED_EXCEPTION then, unknown, and
-  /// `message` is still the original exception's.
+  /// What the mapping function threw; empty if it did not throw. `classification` is UNHANDLED_EXCEPTION then,
+  /// unknown, and `message` is still that of the original exception.
   std::string mapper_error = {};
 };
 
-/// Functions from exception types to classifications, asked in the order in which they were added, as catch clauses
-/// are: the first whose type catches the exception wins, so add a derived type before its base. Where none does:
+/// Functions from exception types to classifications. They are asked in the order in which they were added, like
+/// catch clauses: the first whose type catches the exception wins, so add a derived type before its base. If none does:
 ///
 ///   std::system_error   of errno (generic_category, system_category, or a category that has a default condition of
 ///                       errno): as classify_errno. std::filesystem::filesystem_error is one
@@ -52,12 +52,13 @@ struct Mapped {
 ///                       by their type (a deadlock is PG_40P01, a lost connection PG_08006)
 ///   all others          UNHANDLED_EXCEPTION, unknown
 ///
-/// A value: copies are independent. `map(exception)` may be called from many threads at once, as far as the functions
-/// may; adding may not.
+/// A value: copies are independent. Many threads may call `map(exception)` at once if the functions allow it;
+/// adding is not thread-safe.
 class ExceptionMapper {
  public:
-  /// `function` takes const Exception& and returns a Classification, or std::optional<Classification>: nothing lets the
-  /// next be asked. `reason` of what it returns must be a literal, or outlive the use of the result.
+  /// `function` takes const Exception& and returns a Classification, or std::optional<Classification>: nothing
+  /// passes the exception on to the next function. `reason` of the classification must be a literal, or outlive the
+  /// result.
   template <class Exception, class Function>
   ExceptionMapper& map(Function function) & {
     static_assert(std::is_invocable_r_v<std::optional<Classification>, const Function&, const Exception&>,
@@ -79,7 +80,7 @@ class ExceptionMapper {
     return std::move(map<Exception>(std::move(function)));
   }
 
-  /// Throws InvalidInput for a null `exception`, and nothing that a mapping function throws.
+  /// Throws InvalidInput for a null `exception`. Passes on no exception of a mapping function.
   [[nodiscard]] Mapped map(const std::exception_ptr& exception) const;
 
  private:

@@ -14,7 +14,7 @@ inline constexpr std::size_t json_pointer_bytes = 256;
 
 namespace detail {
 
-/// Empty (the whole document), or tokens that each begin with a slash; in them ~0 is ~ and ~1 is /.
+/// Empty (the whole document), or tokens that each begin with a slash; within a token ~0 is ~ and ~1 is /.
 constexpr bool is_valid_json_pointer(std::string_view pointer) noexcept {
   if (pointer.size() > limits::json_pointer_bytes || (!pointer.empty() && pointer.front() != '/')) return false;
   for (std::size_t i = 0; i < pointer.size(); ++i) {
@@ -27,8 +27,8 @@ constexpr bool is_valid_json_pointer(std::string_view pointer) noexcept {
 
 }  // namespace detail
 
-/// JSON pointers that fit in a constant: `{"/token", "/customer/card"}`. At most 16, which TASK_REGISTER checks: what
-/// is beyond is counted and not kept. The texts are not copied: they are literals, or live as long as the list.
+/// JSON pointers that fit in a constant: `{"/token", "/customer/card"}`. At most 16, which TASK_REGISTER checks:
+/// further pointers are counted but not kept. The texts are not copied: they are literals, or live as long as the list.
 class JsonPointers {
  public:
   static constexpr std::size_t max_size = 16;
@@ -41,7 +41,7 @@ class JsonPointers {
     }
   }
 
-  /// Over max_size where there were too many.
+  /// More than max_size if there were too many.
   [[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }
   [[nodiscard]] constexpr bool empty() const noexcept { return size_ == 0; }
   [[nodiscard]] constexpr const std::string_view* begin() const noexcept { return pointers_.data(); }

@@ -1,4 +1,4 @@
-// Hooks around handlers: for tenancy, tracing, metrics, transactions, whatever all handlers of a worker share.
+// Hooks around handlers, for what all handlers of a worker share: tenancy, tracing, metrics, transactions.
 //
 //   class Tenancy : public dogged::Middleware {
 //     void before(dogged::Context& ctx) override {
@@ -23,41 +23,41 @@
 
 namespace dogged {
 
-/// How an attempt ended, as the worker has decided by the retry policy in force. The database has the last word: a
+/// How an attempt ended, as the worker decided by the retry policy in force. The database has the last word: a
 /// cancellation, an expiry or a lost lease that the worker has not heard of changes what becomes of the task.
 struct AttemptEnd {
   AttemptOutcome outcome = AttemptOutcome::succeeded;
-  std::string_view error_code = {};           ///< empty where it succeeded
+  std::string_view error_code = {};           ///< empty if the attempt succeeded
   std::string_view error_message = {};        ///< the same in words
-  std::optional<milliseconds> retry_in = {};  ///< the task runs again so long after the end; none: it does not
+  std::optional<milliseconds> retry_in = {};  ///< how long after the end the task runs again; none: it does not
   bool spends_retry = false;                  ///< false after an interruption
   Context::Clock::duration running_for{0};    ///< from the start of the attempt to the end of after()
 };
 
-/// Derive from it, and override what you need. One object serves all handlers of its worker, on many threads at once:
-/// what it keeps for an attempt belongs into Context::local. All hooks of an attempt run on the thread of its handler.
+/// Derive from it and override what you need. One object serves all handlers of its worker, on many threads at
+/// once: keep what belongs to an attempt in Context::local. All hooks of an attempt run on the thread of its handler.
 ///
-/// Hooks are ordered: the worker's (WorkerOptions::middleware) before the task's (TaskOptions::middleware). before() is
-/// called in that order and everything else in the reverse one, so that the first is the outermost. Where a before()
-/// throws, the hooks behind it and its own others are not called, and those in front of it hear of the error.
+/// The worker's hooks (WorkerOptions::middleware) come before the task's (TaskOptions::middleware). before() is
+/// called in that order and every other hook in the reverse order, so that the first is the outermost. If a before()
+/// throws, the hooks behind it and its own other hooks are not called, and those in front of it get on_error.
 ///
-/// before() and after() may fail the attempt: what they throw counts as if the handler had thrown it. What the others
-/// throw is logged, and changes nothing.
+/// before() and after() may fail the attempt: their exceptions count as if the handler had thrown them. Exceptions
+/// of the other hooks are logged and change nothing.
 class Middleware {
  public:
   virtual ~Middleware() = default;
 
   /// Before the args are read and the handler begins.
   virtual void before(Context&) {}
-  /// The handler has returned. An attempt that the handler has completed in its own transaction has succeeded by then,
-  /// whatever this throws.
+  /// The handler has returned. An attempt that the handler completed in its own transaction has succeeded by then,
+  /// even if this hook throws.
   virtual void after(Context&) {}
   /// The attempt did not succeed: the handler or a hook has thrown, or the result cannot be stored.
   virtual void on_error(Context&, const AttemptEnd&) {}
   /// The task runs again; after on_error.
   virtual void on_retry(Context&, const AttemptEnd&) {}
-  /// The last of each attempt whose before() has returned. A handler that was given up because it ignores its stop
-  /// token gets it when it ends, if ever; its attempt has ended in the database by then.
+  /// The last hook of each attempt whose before() has returned. For a handler that was given up because it ignores
+  /// its stop token, it is called when the handler ends, if ever; the attempt has ended in the database by then.
   virtual void on_end(Context&, const AttemptEnd&) {}
 
  protected:

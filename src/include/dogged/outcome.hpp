@@ -1,4 +1,4 @@
-// What dogged::Client tells of a task: how it stands or ended, and what a cancel, replay or reschedule came to.
+// What dogged::Client tells of a task: its state or its end, and the result of a cancel, replay or reschedule.
 //
 // Values; their functions are thread-safe.
 #pragma once
@@ -17,7 +17,7 @@
 
 namespace dogged {
 
-/// docs/lifecycle.md tells what each means.
+/// docs/lifecycle.md explains each.
 enum class TaskStatus { pending, running, succeeded, failed, discarded, cancelled, expired };
 
 [[nodiscard]] constexpr std::string_view to_text(TaskStatus status) noexcept {
@@ -26,7 +26,7 @@ enum class TaskStatus { pending, running, succeeded, failed, discarded, cancelle
   return texts[static_cast<std::size_t>(status)];
 }
 
-/// What Client::cancel came to.
+/// The result of Client::cancel.
 enum class CancelResult {
   cancelled,  ///< it was pending, and has ended
   requested,  ///< it runs: its handler is asked to stop, and unless it succeeds the task ends as cancelled
@@ -34,14 +34,14 @@ enum class CancelResult {
   not_found,  ///< there is no such task, or no longer
 };
 
-/// What Client::replay came to.
+/// The result of Client::replay.
 enum class ReplayResult {
   replayed,    ///< it was a dead letter, and is pending again
   not_failed,  ///< it is no dead letter; nothing has changed
   not_found,   ///< there is no such task, or no longer
 };
 
-/// What Client::reschedule came to.
+/// The result of Client::reschedule.
 enum class RescheduleResult {
   rescheduled,  ///< it is pending, and runs next at the new time
   running,      ///< an attempt is under way; nothing has changed
@@ -64,17 +64,17 @@ enum class RescheduleResult {
   return texts[static_cast<std::size_t>(result)];
 }
 
-/// How a task stands, or ended.
+/// The state of a task, or its end.
 struct TaskOutcome {
   TaskId id = 0;
   std::string name;
   TaskStatus status = TaskStatus::pending;
   int attempts = 0;           ///< begun so far
-  std::string result_json;    ///< of one that succeeded; empty where its handler gave nothing
-  std::string error_code;     ///< of the last attempt that failed; empty where none did, or the task succeeded
-  std::string error_message;  ///< of the same
+  std::string result_json;    ///< of a task that succeeded; empty if its handler returned nothing
+  std::string error_code;     ///< of the last failed attempt; empty if none failed, or the task succeeded
+  std::string error_message;  ///< of the same attempt
 
-  /// False: it is pending or running, and a wait for it ran out of time.
+  /// False: it is pending or running, and the wait ran out of time.
   [[nodiscard]] bool has_ended() const noexcept {
     return status != TaskStatus::pending && status != TaskStatus::running;
   }
@@ -84,7 +84,7 @@ struct TaskOutcome {
 /// The same with the result in its type.
 template <class Result>
 struct TaskResult : TaskOutcome {
-  std::optional<Result> result;  ///< of one that succeeded; nothing where result_json is empty
+  std::optional<Result> result;  ///< of a task that succeeded; nothing if result_json is empty
 };
 
 namespace detail {

@@ -26,8 +26,8 @@ namespace dogged {
 
 using std::chrono::milliseconds;
 
-/// Limits of every policy. What breaks them is refused when the policy is made: at compile time in
-/// TASK_REGISTER, by InvalidPolicy elsewhere.
+/// Limits of every policy. A value out of them is refused when the policy is made: in TASK_REGISTER at compile
+/// time, elsewhere by InvalidPolicy.
 namespace limits {
 inline constexpr int max_retries = 20;
 inline constexpr milliseconds min_delay{1};
@@ -36,9 +36,9 @@ inline constexpr double min_multiplier = 1.0;
 inline constexpr double max_multiplier = 100.0;
 }  // namespace limits
 
-/// How a delay d is spread, so that tasks that failed together do not return together. The default of every
-/// policy is proportional(0.25). See "Exponential Backoff And Jitter",
-/// https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/ (full jitter is defined there).
+/// How a delay d is spread, so that tasks that failed together do not return together. The default of every policy
+/// is proportional(0.25). Full jitter is defined in "Exponential Backoff And Jitter",
+/// https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/.
 class Jitter {
  public:
   enum class Kind { none, proportional, absolute, full };
@@ -69,7 +69,7 @@ class Jitter {
   milliseconds amount_;
 };
 
-/// A short list of intervals that fits in a constant: `{60s, 300s, 900s}`. More than 20 are counted but not
+/// A short list of intervals that fits in a constant: `{60s, 300s, 900s}`. Beyond 20, intervals are counted but not
 /// kept, so that validation can say how many there were.
 class Intervals {
  public:
@@ -186,8 +186,8 @@ using RetryPolicy = std::variant<NoRetry, Fixed, Exponential, Linear>;
 /// Retries of a policy that is built without with_max_retries: 3 attempts in all.
 inline constexpr int default_max_retries = 2;
 
-/// A policy in one expression, all of it constexpr. As with designated initialisers, limits are checked when it is
-/// used.
+/// A policy in one expression, all of it constexpr. Limits are checked when the policy is used, as with designated
+/// initialisers.
 ///
 ///   exponential(1s).with_multiplier(3).with_max_delay(60s).with_max_retries(4).with_jitter(Jitter::full())
 [[nodiscard]] constexpr Fixed fixed(milliseconds interval) noexcept {
@@ -200,11 +200,11 @@ inline constexpr int default_max_retries = 2;
   return Exponential{.base = base, .max_retries = default_max_retries};
 }
 
-/// What a task gets that lists codes in auto_retry_for and names no policy: 60 s, 300 s, 900 s, ±25 %.
+/// The policy of a task that lists codes in auto_retry_for and names none: 60 s, 300 s, 900 s, ±25 %.
 inline constexpr Fixed default_retry_policy{
     .intervals = {std::chrono::seconds{60}, std::chrono::seconds{300}, std::chrono::seconds{900}}};
 
-/// A field of a policy that is out of its limits. `what()`: the field, the value, the limit.
+/// A field of a policy is out of its limits. `what()`: the field, the value, the limit.
 class InvalidPolicy : public InvalidInput {
  public:
   InvalidPolicy(std::string field, const std::string& message) : InvalidInput(message), field_(std::move(field)) {}
@@ -214,15 +214,15 @@ class InvalidPolicy : public InvalidInput {
   std::string field_;
 };
 
-/// Throws InvalidPolicy for the first field that is out of its limits (NaN included). A max_delay shorter
-/// than the first delay is allowed: it cuts it. The functions below that take a policy, except max_retries,
-/// call it first.
+/// Throws InvalidPolicy for the first field that is out of its limits (NaN included). A max_delay shorter than the
+/// first delay is allowed: it cuts that delay. The functions below that take a policy, except max_retries, call this
+/// function first.
 void require_valid(const RetryPolicy& policy);
 
 /// How many retries the policy allows: 0 for NoRetry, else 1 to 20.
 [[nodiscard]] int max_retries(const RetryPolicy& policy) noexcept;
 
-/// One delay: by the policy's formula, cut at max_delay (`backoff`), and as jittered (`delay`), both 1 ms to
+/// One delay: by the policy's formula and cut at max_delay (`backoff`), and with jitter (`delay`). Both are 1 ms to
 /// 24 h.
 struct RetryDelay {
   milliseconds backoff;
@@ -231,15 +231,14 @@ struct RetryDelay {
   friend constexpr bool operator==(const RetryDelay&, const RetryDelay&) = default;
 };
 
-/// The delay before retry `retry` = 1, 2, …; nothing where the policy has spent its retries.
-/// `draw` is uniform in [0, 1): 0 gives the shortest delay of delay_range, 0.5 its middle, and each
-/// millisecond of the range is equally likely. Throws InvalidPolicy, and InvalidInput for a retry below 1 or
-/// a draw that is not in [0, 1].
+/// The delay before retry `retry` = 1, 2, …; nothing if the policy has spent its retries. `draw` is uniform in [0,
+/// 1): 0 gives the shortest delay of delay_range, 0.5 its middle, and each millisecond of the range is equally likely.
+/// Throws InvalidPolicy, and InvalidInput for a retry below 1 or a draw that is not in [0, 1].
 [[nodiscard]] std::optional<RetryDelay> next_delay(const RetryPolicy& policy, int retry, double draw);
 
-/// The shortest and the longest delay that jitter can make of retry `retry`: whole milliseconds inside the
-/// jitter's bounds, at least 1 ms, at most max_delay. A range that max_delay cuts is drawn from evenly as it
-/// is left: moving what lies above to max_delay would bring tasks that failed together back together.
+/// The shortest and the longest delay of retry `retry` with jitter: whole milliseconds inside the jitter's bounds,
+/// at least 1 ms, at most max_delay. If max_delay cuts the range, delays are drawn evenly from the rest. Moving longer
+/// delays to max_delay would bring tasks that failed together back together.
 struct DelayRange {
   milliseconds shortest;
   milliseconds backoff;
@@ -249,8 +248,8 @@ struct DelayRange {
 };
 [[nodiscard]] std::optional<DelayRange> delay_range(const RetryPolicy& policy, int retry);
 
-/// One line that `policy_from_text` reads back: `exponential base=30s max_retries=5 max_delay=1h jitter=25%`.
-/// Fields that have a default and are at it are left out, except jitter, which is always said.
+/// One line that `policy_from_text` reads back: `exponential base=30s max_retries=5 max_delay=1h jitter=25%`. A
+/// field at its default is left out, except jitter.
 [[nodiscard]] std::string policy_to_text(const RetryPolicy& policy);
 
 /// Reads `none`, `fixed intervals=60s,300s,900s`, `fixed interval=60s max_retries=5`,

@@ -1,10 +1,10 @@
-// Which retry settings apply in the end, and where each comes from: the program, a preset, a file or the environment.
+// Resolves retry settings of several places: the program, a preset, a file, the environment.
 //
 //   auto file = dogged::RetryConfigFile::from_json(text, "retry.json");
 //   auto resolved = dogged::resolve_retry_config({.operation = "webhook.deliver", .file = &file});
 //   std::cout << resolved.to_text();   // max_attempts = 6 (file retry.json /tasks/webhook.deliver/max_attempts) …
 //
-// Layers, the lowest first; each setting is the highest layer's that says it:
+// Layers, the lowest first. Each setting comes from the highest layer that has it:
 //
 //   1. built-in default            RetryConfig{}, or RetryLayers::fallback
 //   2. the file's `defaults`       so they apply where the program says nothing
@@ -14,9 +14,9 @@
 //   6. RETRY_…                     the environment, for every operation
 //   7. <OPERATION>_RETRY_…         the environment, for this operation
 //
-// Layers 5 and 7 are about one operation, so what has no effect there is a mistake and refused: a setting that the
-// policy_type does not use, and a first delay or interval that a lower layer's max_delay would cut. In the other layers
-// it is a setting for other operations as well, and to_text() says that it is not used, or cut.
+// Layers 5 and 7 are about one operation, so a setting without effect there is a mistake and is refused: a setting
+// that the policy_type does not use, and a first delay or interval that a lower layer's max_delay would cut. In the
+// other layers such a setting may serve other operations, and to_text() says that it is not used, or cut.
 //
 // All functions are pure and thread-safe, except process_environment.
 #pragma once
@@ -32,7 +32,7 @@
 
 namespace dogged {
 
-/// What one layer says, and nothing about the rest. Limits as in RetryConfig.
+/// The settings of one layer. Limits as in RetryConfig.
 struct RetrySettings {
   std::optional<std::string> preset{};  ///< whose settings lie below the others here
   std::optional<RetryPolicyType> policy_type{};
@@ -58,44 +58,44 @@ struct RetrySettings {
 ///
 /// Both keys may be missing. `defaults` and each task take the keys of RetryConfig::from_json, `preset` among them.
 struct RetryConfigFile {
-  std::string name{};  ///< as messages and origins call it
+  std::string name{};  ///< used in messages and origins
   RetrySettings defaults{};
   std::map<std::string, RetrySettings, std::less<>> tasks{};
 
-  /// Throws InvalidPolicy as RetryConfig::from_json does, with the file's name before the JSON pointer, or with line
-  /// and column for text that is no JSON; also for a name that no task can have. A task that no program knows is not
-  /// seen here: compare `tasks` with those that are registered.
+  /// Throws InvalidPolicy as RetryConfig::from_json does, with the file's name before the JSON pointer, or with
+  /// line and column for text that is no JSON. Throws also for a name that no task can have. It does not notice a task
+  /// that no program knows: compare `tasks` with the registered ones.
   [[nodiscard]] static RetryConfigFile from_json(std::string_view text, std::string name);
 };
 
-/// The value of an environment variable; nothing where it is unset.
+/// The value of an environment variable; nothing if it is unset.
 using Environment = std::function<std::optional<std::string>(const std::string& variable)>;
 
-/// std::getenv, which must not run at the same time as setenv of another thread.
+/// std::getenv. It must not run at the same time as setenv of another thread.
 [[nodiscard]] std::optional<std::string> process_environment(const std::string& variable);
 
-/// The name in upper case, every byte that is not A-Z 0-9 as `_`: webhook.deliver is WEBHOOK_DELIVER. Names that differ
-/// only in such bytes share their variables.
+/// The name in upper case, with `_` for every byte that is not A-Z 0-9: webhook.deliver is WEBHOOK_DELIVER. Names
+/// that differ only in such bytes share their variables.
 [[nodiscard]] std::string environment_name(std::string_view operation);
 
 struct RetryLayers {
   /// A task's or a preset's name: its entry in the file, and OPERATION in the environment. Not empty.
   std::string operation{};
-  /// The built-in default, where it is not RetryConfig{}. The queue's is default_retry_policy.
+  /// The built-in default, if it is not RetryConfig{}. For tasks of a queue it is default_retry_policy.
   std::optional<RetryPolicy> fallback{};
-  /// What the program says itself. A policy is whole: nothing below it applies, except what no policy has.
+  /// The program's own policy. A policy is whole: no layer below it applies, except to settings that no policy has.
   std::optional<RetryPolicy> policy{};
   std::optional<std::vector<std::string>> auto_retry_for{};
   std::optional<bool> dead_letter_enabled{};
   std::optional<CircuitBreakerSettings> circuit_breaker{};  ///< of the circuit that TASK_REGISTER names
-  /// The preset that the program names; one of the file's entry for the task replaces it.
+  /// The preset that the program names. A preset in the file's entry for the task replaces it.
   std::optional<std::string> preset{};
   /// May be null.
   const RetryConfigFile* file = nullptr;
   /// RETRY_MAX_ATTEMPTS (1 to 21), RETRY_INITIAL_BACKOFF_MS and RETRY_MAX_BACKOFF_MS (1 to 86400000),
   /// RETRY_BACKOFF_MULTIPLIER (1 to 100), RETRY_JITTER_ENABLED (true or 1, false or 0), and each with OPERATION_ before
-  /// it. `true` keeps the jitter of the layers below, and is ± 25 % where they have none. Whatever else is there, empty
-  /// text included, is an error. An empty function is an empty environment.
+  /// it. `true` keeps the jitter of the layers below, or is ± 25 % if they have none. Any other value is an error, and
+  /// so is an empty text. An empty function is an empty environment.
   Environment environment = process_environment;
 };
 
@@ -109,7 +109,7 @@ enum class RetryLayer {
   operation_environment,
 };
 
-/// RetryOrigin::text of what the program says.
+/// RetryOrigin::text of the program's own settings.
 inline constexpr std::string_view program_origin = "TASK_REGISTER";
 
 struct RetryOrigin {
@@ -128,7 +128,8 @@ struct ResolvedRetryField {
   bool used;         ///< by the policy_type
   bool cut = false;  ///< it is used, is initial_delay or intervals, and max_delay is shorter
 
-  /// `max_attempts = 6 (environment RETRY_MAX_ATTEMPTS)`, with `, not used` or `, cut by max_delay` where it is so.
+  /// `max_attempts = 6 (environment RETRY_MAX_ATTEMPTS)`, followed by `, not used` or `, cut by max_delay` if that
+  /// applies.
   [[nodiscard]] std::string to_text() const;
 
   friend bool operator==(const ResolvedRetryField&, const ResolvedRetryField&) = default;

@@ -3,8 +3,8 @@
 //   dogged::RetryConfig config = dogged::RetryConfig::from_json(R"({"preset": "http_request", "max_attempts": 6})");
 //   auto delay = dogged::next_delay(config.policy(), /*retry=*/1, draw);
 //
-// A RetryConfig is a flat list of settings with a default each; policy() makes the RetryPolicy of it. Where the
-// settings come from several places (program, file, environment), see <dogged/resolved_retry_config.hpp>.
+// A RetryConfig is a flat list of settings, each with a default; policy() makes a RetryPolicy of it. For settings
+// from several places (program, file, environment), see <dogged/resolved_retry_config.hpp>.
 //
 // All types are copyable values and all functions are thread-safe: they hold no state.
 #pragma once
@@ -26,12 +26,12 @@ inline constexpr int max_attempts = max_retries + 1;  ///< the first attempt is 
 inline constexpr std::size_t max_retried_codes = 64;
 }  // namespace limits
 
-/// Written in JSON as here.
+/// The texts in JSON are the same.
 enum class RetryPolicyType {
   exponential_backoff,  ///< initial_delay · multiplier^(n−1) before retry n
   linear_backoff,       ///< initial_delay + increment · (n−1)
   fixed_interval,       ///< initial_delay each time, or the list `intervals`
-  circuit_breaker,      ///< retries when the breaker that stands in front may let them through again
+  circuit_breaker,      ///< retries when the breaker in front may let them through again
   no_retry,             ///< one attempt
 };
 
@@ -49,35 +49,35 @@ struct RetryConfig {
   int max_attempts = 3;
   /// 1 ms to 24 h.
   milliseconds initial_delay{100};
-  /// A delay for each retry, 1 to 20 of 1 ms to 24 h; empty: initial_delay each time. max_attempts counts: retries that
-  /// the list has no entry for repeat the last, and entries beyond them are not used.
+  /// A delay for each retry, 1 to 20 of 1 ms to 24 h; empty: initial_delay each time. max_attempts decides how many
+  /// retries there are: retries beyond the list repeat its last entry, and entries beyond the retries are not used.
   Intervals intervals{};
-  /// Cuts longer delays. 1 ms to 24 h.
+  /// Longer delays are cut to this. 1 ms to 24 h.
   milliseconds max_delay = std::chrono::seconds{60};
   /// 1 to 100.
   double multiplier = 2.0;
-  /// 0 to 24 h; nothing: as initial_delay.
+  /// 0 to 24 h; nothing: the same as initial_delay.
   std::optional<milliseconds> increment{};
   Jitter jitter = Jitter::proportional(0.25);
   /// Whether a task that failed for good is kept as a dead letter.
   bool dead_letter_enabled = true;
-  /// The breaker in front of the attempts, if one stands there.
+  /// The breaker in front of the attempts, if there is one.
   std::optional<CircuitBreakerSettings> circuit_breaker{};
-  /// The error codes that are retried, at most 64, or "*" for all; nothing: not said here.
+  /// The error codes that are retried, at most 64, or "*" for all; nothing: not set here.
   std::optional<std::vector<std::string>> auto_retry_for{};
 
-  /// NoRetry where max_attempts is 1. With policy_type circuit_breaker the interval is breaker()'s recovery_timeout,
-  /// lengthened so that jitter brings no retry back before it: 30 s ± 25 % would come from 22.5 s on, so the interval
-  /// is 40 s, drawn from 30 to 50 s. Throws InvalidPolicy for a setting out of its limits, and where jitter makes that
-  /// interval longer than 24 h (full jitter and 100% always do).
+  /// NoRetry if max_attempts is 1. With policy_type circuit_breaker the interval is breaker()'s recovery_timeout,
+  /// lengthened so that jitter brings no retry back earlier: 30 s ± 25 % would begin at 22.5 s, so the interval is 40
+  /// s, drawn from 30 to 50 s. Throws InvalidPolicy for a setting out of its limits, and if jitter makes that interval
+  /// longer than 24 h (full jitter and 100% always do).
   ///
-  /// It has no breaker, no codes and no dead letters. In the process, make a CircuitBreaker of breaker() and give it to
-  /// dogged::retry as RetryOptions::breaker, with policy_type circuit_breaker as well; and ask for auto_retry_for in
-  /// the condition of retry_if, since dogged::retry tries again after every error. Dead letters are the queue's. A
-  /// worker with --retry-config applies all of them. docs/retry.md shows both.
+  /// The policy has no breaker, no codes and no dead letters. In a process, make a CircuitBreaker of breaker() and
+  /// give it to dogged::retry as RetryOptions::breaker, also with policy_type circuit_breaker. Check auto_retry_for in
+  /// the condition of retry_if, because dogged::retry retries every error. Dead letters belong to the queue. A worker
+  /// with --retry-config applies all of them. docs/retry.md shows both.
   [[nodiscard]] RetryPolicy policy() const;
 
-  /// circuit_breaker; with policy_type circuit_breaker, the default settings where there are none.
+  /// circuit_breaker; with policy_type circuit_breaker and no settings, the default ones.
   [[nodiscard]] std::optional<CircuitBreakerSettings> breaker() const;
 
   /// The settings that make this policy: `from_policy(policy).policy() == policy`. Throws InvalidPolicy.
@@ -95,13 +95,13 @@ struct RetryConfig {
 
   /// Reads such an object. Every key may be missing; `"preset": NAME` replaces the defaults by a preset's settings.
   /// Durations have a unit: "100ms", "60s", "1h30m". `jitter` is true (± 25 %), false, "25%", "full" or "50ms".
-  /// `intervals` without max_attempts allows as many retries as it has entries. `circuit_breaker` may lack keys, and
-  /// false is none. `auto_retry_for` takes the sets of <dogged/code_sets.hpp> by their names beside codes, as
-  /// ["http_transient", "MY_CODE"], and has their codes then; "*" stands alone.
-  /// Throws InvalidPolicy, which names the setting by its JSON pointer, the value and the limit, for: text that is no
-  /// JSON or larger than 1 MiB, a key that is unknown, there twice, or not used by the policy_type, a wrong type, a
-  /// bare number as a duration, a set of codes that is unknown, a value out of its limits, and a delay that the default
-  /// of max_delay would cut.
+  /// `intervals` without max_attempts allows as many retries as it has entries. `circuit_breaker` may lack keys; false
+  /// is none. `auto_retry_for` takes names of the sets of <dogged/code_sets.hpp> beside codes, as ["http_transient",
+  /// "MY_CODE"], and then has their codes; "*" stands alone.
+  /// Throws InvalidPolicy, which names the setting by its JSON pointer, the value and the limit, for: text that is
+  /// no JSON or larger than 1 MiB; a key that is unknown, repeated, or not used by the policy_type; a wrong type; a
+  /// bare number as a duration; an unknown set of codes; a value out of its limits; and a delay that the default of
+  /// max_delay would cut.
   [[nodiscard]] static RetryConfig from_json(std::string_view text);
 
   friend bool operator==(const RetryConfig&, const RetryConfig&) = default;
@@ -114,7 +114,7 @@ void require_valid(const RetryConfig& config);
 struct RetryPreset {
   std::string_view name;
   RetryConfig config;
-  std::string_view reason;  ///< for these figures
+  std::string_view reason;  ///< why these figures
 };
 
 ///   name             attempts  first delay  max_delay  jitter   dead letter
@@ -127,7 +127,7 @@ struct RetryPreset {
 ///   http_request     5         500 ms       30 s       ± 250 ms yes
 [[nodiscard]] const std::vector<RetryPreset>& retry_presets();
 
-/// Throws InvalidPolicy for a name that is none of these, which offers the nearest.
+/// Throws InvalidPolicy for an unknown name, with the nearest one.
 [[nodiscard]] const RetryPreset& retry_preset(std::string_view name);
 
 }  // namespace dogged

@@ -1,4 +1,4 @@
-// Metrics of retries: counters that the process keeps. Serving them is left to the program.
+// Metrics of retries: counters that the process keeps. The program serves them.
 //
 //   auto page = dogged::retry(policy, fetch, {.metrics = &dogged::retry_metrics()});
 //   dogged::CircuitBreaker payments{settings, {.on_change = dogged::retry_metrics().watch("payments")}};
@@ -13,9 +13,9 @@
 //   queue_retry_throttled_total{queue}              counter    times a retry was put off by its queue's retry budget
 //
 // `policy` is the first word of policy_to_text: none, fixed, exponential or linear. `attempt` is the number of the
-// retry, 1 to 20. The other labels are texts of the program's.
+// retry, 1 to 20. The program chooses the other labels.
 //
-// A family keeps at most 1,000 series, those that came first. What comes later is counted in one more, whose labels are
+// A family keeps at most 1,000 series, the first ones. Further ones are counted in one more series whose labels are
 // all `other`, so that error codes made of ids cannot fill the memory. A text that is empty, longer than 128 bytes, no
 // UTF-8 or has a NUL is replaced by `other`.
 #pragma once
@@ -40,8 +40,8 @@ inline constexpr std::size_t metric_series = 1000;  ///< in each family, without
 inline constexpr std::size_t metric_label_bytes = 128;
 }  // namespace limits
 
-/// The upper bounds of queue_retry_delay_seconds, themselves in the bucket; one more is for all that is longer. Some
-/// three for each power of ten, on the round delays that policies are made of.
+/// The upper bounds of queue_retry_delay_seconds, included in their buckets; one more bucket is for longer delays.
+/// About three for each power of ten, at the round delays that policies use.
 inline constexpr std::array<milliseconds, 17> retry_delay_buckets = {
     milliseconds{1},          milliseconds{5},          milliseconds{10},        milliseconds{50},
     milliseconds{100},        milliseconds{250},        milliseconds{500},       std::chrono::seconds{1},
@@ -49,8 +49,8 @@ inline constexpr std::array<milliseconds, 17> retry_delay_buckets = {
     std::chrono::minutes{15}, std::chrono::hours{1},    std::chrono::hours{4},   std::chrono::hours{12},
     std::chrono::hours{24}};
 
-/// What was counted up to now, each list sorted by its labels (attempts by number, `other` last). Only series that were
-/// counted are there.
+/// The counts so far, each list sorted by its labels (attempts by number, `other` last). A series without counts is
+/// not listed.
 struct RetryMetricsSnapshot {
   struct Retries {
     std::string policy;
@@ -70,7 +70,7 @@ struct RetryMetricsSnapshot {
   };
   struct Delays {
     std::string policy;
-    /// Of each bucket by itself: over the bound before it, up to its own.
+    /// Counts of each bucket alone, not cumulative.
     std::array<std::uint64_t, retry_delay_buckets.size() + 1> counts;
     milliseconds sum;
     friend bool operator==(const Delays&, const Delays&) = default;
@@ -102,9 +102,9 @@ struct RetryMetricsSnapshot {
   std::vector<Throttled> throttled;
 };
 
-/// Thread-safe. Counting throws nothing and takes some 50 ns; only the first count of a text allocates, and where there
-/// is no memory, it is counted as `other`. Counters grow until the object ends, and a snapshot is not of one moment:
-/// what is counted meanwhile may be in one family and not yet in another.
+/// Thread-safe. Counting throws nothing and takes about 50 ns; only the first count of a text allocates. Without
+/// memory it is counted as `other`. Counters grow until the object ends. A snapshot is not of one moment: a count made
+/// meanwhile may be in one family and not yet in another.
 class RetryMetrics {
  public:
   RetryMetrics();
@@ -112,27 +112,28 @@ class RetryMetrics {
   RetryMetrics(const RetryMetrics&) = delete;
   RetryMetrics& operator=(const RetryMetrics&) = delete;
 
-  /// Retry 1, 2, … will be made after `delay`. A number out of 1 to 20 is counted as `other`, a negative delay as 0.
+  /// Retry 1, 2, … will be made after `delay`. A number out of 1 to 20 is counted as `other`, a negative delay as
+  /// 0.
   void retry_scheduled(const RetryPolicy& policy, int retry, milliseconds delay) noexcept;
-  /// Call it once for what succeeded, and not where the first attempt did.
+  /// Call it once for a success after at least one retry, and not for a success of the first attempt.
   void succeeded_after_retry(const RetryPolicy& policy) noexcept;
   /// An attempt failed with this error code.
   void attempt_failed(std::string_view error_code) noexcept;
-  /// A task that will not be tried again is kept for people to look at.
+  /// A task has failed for good and is kept as a dead letter.
   void dead_lettered(std::string_view queue, std::string_view error_code) noexcept;
-  /// A retry was due, and waits because its queue's retry budget is spent; each time that it is put off counts.
+  /// A retry was due, but its queue's retry budget is spent, so it was put off; each time counts.
   void retry_throttled(std::string_view queue) noexcept;
-  /// What the circuit's state is from now on. `other` shows the state that was told last of any circuit in it.
+  /// The state of the circuit from now on. `other` shows the last state reported for any circuit in it.
   void circuit_state(std::string_view circuit, CircuitState state) noexcept;
 
-  /// For CircuitBreakerOptions::on_change: tells the changes of one breaker, which is shown as closed from now on, and
-  /// leaves out those that come later than the one after them. Give breakers different names; one that replaces another
-  /// may have its name. The RetryMetrics must outlive the function. Throws InvalidInput for a name that is empty,
-  /// longer than 128 bytes, no UTF-8 or has a NUL.
+  /// For CircuitBreakerOptions::on_change: reports the changes of one breaker, which is shown as closed from now
+  /// on. It leaves out a change that arrives after a later one. Give breakers different names; a breaker that replaces
+  /// another may take its name. The RetryMetrics must outlive the function. Throws InvalidInput for a name that is
+  /// empty, longer than 128 bytes, no UTF-8 or has a NUL.
   [[nodiscard]] std::function<void(const CircuitChange&)> watch(std::string_view circuit);
 
   [[nodiscard]] RetryMetricsSnapshot snapshot() const;
-  /// The snapshot in Prometheus's text format 0.0.4. A family without series has its HELP and TYPE all the same.
+  /// The snapshot in Prometheus's text format 0.0.4. A family without series still has its HELP and TYPE.
   /// https://prometheus.io/docs/instrumenting/exposition_formats/
   [[nodiscard]] std::string to_prometheus_text() const;
 
@@ -141,7 +142,7 @@ class RetryMetrics {
   std::unique_ptr<Families> families_;
 };
 
-/// The one of this process. It is never destroyed: what runs on at the program's end may count.
+/// The metrics of this process. They are never destroyed, so that code that runs at the program's end may count.
 [[nodiscard]] RetryMetrics& retry_metrics();
 
 }  // namespace dogged

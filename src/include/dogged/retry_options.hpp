@@ -1,5 +1,5 @@
-// What the functions of <dogged/retry.hpp> take beside the policy: stop token, deadlines, circuit breaker, budget,
-// hooks, metrics; and what they give to the function that they call.
+// The options of <dogged/retry.hpp> besides the policy: stop token, deadlines, circuit breaker, budget, hooks,
+// metrics. And what the called function gets.
 #pragma once
 
 #include <chrono>
@@ -18,11 +18,11 @@ namespace dogged {
 class RetryBudget;   // <dogged/retry_budget.hpp>
 class RetryMetrics;  // <dogged/retry_metrics.hpp>
 
-/// What fn knows of its attempt, if it takes it as its argument.
+/// Passed to fn, if fn takes it.
 struct AttemptContext {
   int attempt = 1;  ///< counted from 1
-  /// The sooner of the attempt's own time and the whole deadline; time_point::max() where there is neither. Give what
-  /// is left of it to the calls you make: nothing else can end a function that runs.
+  /// The sooner of the attempt's own deadline and that of the whole retry; time_point::max() if there is neither.
+  /// Pass on what is left of it to your own calls: nothing else can end a function that runs.
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   std::stop_token stop = {};  ///< RetryOptions::stop
 };
@@ -42,7 +42,7 @@ struct RetryVerdict {
 template <class... Errors>
 [[nodiscard]] std::function<std::optional<milliseconds>(const std::exception_ptr&)> retry_after_from();
 
-/// Waits until `duration`, cut to 24 h, is over or `stop` is set. False: it was set.
+/// Waits until `duration`, cut to 24 h, is over or `stop` is set. False: `stop` was set.
 [[nodiscard]] bool wait_or_stop(std::chrono::nanoseconds duration, std::stop_token stop);
 
 /// Uniform in [0, 1), from a generator of the calling thread's own, seeded by std::random_device: threads, processes
@@ -50,40 +50,42 @@ template <class... Errors>
 [[nodiscard]] double random_draw();
 
 struct RetryOptions {
-  /// Once set, no wait and no attempt is begun, and a wait ends. A success is kept all the same.
+  /// Once it is set, no wait and no attempt begins, and a wait under way ends. A success still counts.
   std::stop_token stop = {};
-  /// Of the whole: no attempt begins at it or after it, and no wait that would end so. max(): none. As a point in time
-  /// it can be handed on: `.deadline = context.deadline()` in a handler.
+  /// Of the whole retry: no attempt begins at it or later, and no wait that would end later. max(): none. A point
+  /// in time can be passed on: `.deadline = context.deadline()` in a handler.
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
-  /// The time of each attempt, 1 ms to 24 h; 0: none. Nothing can end a function that runs: fn has to honour
-  /// AttemptContext::deadline. A success that comes later is a success; a failure that does is an AttemptTimeout.
+  /// The time of each attempt, 1 ms to 24 h; 0: none. Nothing can end a function that runs, so fn has to honour
+  /// AttemptContext::deadline. A late success is a success; a late failure is an AttemptTimeout.
   milliseconds attempt_timeout{0};
-  /// Asked before each attempt, and told how it ended: failures that the condition calls not retryable, and those of
-  /// attempts that were stopped, are not counted. Where it refuses, retry() ends with circuit_open, except that with a
-  /// `deadline`, an open or half-open breaker is waited for if its retry_after ends before that and a retry is left,
-  /// which is spent. It must outlive the call. Null: none.
+  /// Asked before each attempt, and told how the attempt ended. It does not count failures that the condition calls
+  /// not retryable, nor those of stopped attempts. If it refuses, retry() ends with circuit_open. With a `deadline`,
+  /// retry() waits for an open or half-open breaker if its retry_after ends before the deadline and a retry is left;
+  /// the wait spends that retry. It must outlive the call. Null: none.
   CircuitBreaker* breaker = nullptr;
-  /// Told of each attempt, and asked before each retry's wait, last of all: where it has no room, the retry ends with
-  /// budget_spent and the last error. Share one among the calls to one service. It must outlive the call. Null: none.
+  /// Told of each attempt, and asked before each retry's wait, after everything else. If it has no room, the retry
+  /// ends with budget_spent and the last error. Share one among the calls to one service. It must outlive the call.
+  /// Null: none.
   RetryBudget* budget = nullptr;
-  /// Replaces the policy's delay as RetryVerdict::retry_after does, which goes before it. Given the original exception,
-  /// also of an attempt that timed out. An expected-like result's error with a member retry_after() needs none.
+  /// Replaces the policy's delay, as RetryVerdict::retry_after does, which takes precedence. It gets the original
+  /// exception, also for an attempt that timed out. An expected-like result's error with a member retry_after() needs
+  /// no such function.
   std::function<std::optional<milliseconds>(const std::exception_ptr&)> retry_after_of =
       retry_after_from<CircuitOpen>();
 
-  // Hooks. What they throw changes nothing and is kept in RetrySummary::callback_error.
-  /// Before each wait for a retry: the failure so far, and how long it will be. Not before a wait for a breaker.
+  // Hooks. Their exceptions change nothing and are kept in RetrySummary::callback_error.
+  /// Before each wait for a retry: the state so far, and the length of the wait. Not before a wait for a breaker.
   std::function<void(const RetrySummary&, milliseconds delay)> on_retry = {};
   /// Once, at the end, one of the two.
   std::function<void(const RetrySummary&)> on_success = {};
   std::function<void(const RetrySummary&)> on_failure = {};
-  /// Counts each failed attempt, by the code that ExceptionMapper gives to its exception without being taught, TIMEOUT
-  /// for an AttemptTimeout and UNHANDLED_EXCEPTION for an expected-like result's error; each retry whose wait begins,
-  /// with its delay; and a success that is not the first attempt's. Waits for a breaker are not counted. It must
-  /// outlive the call. Null: nothing is counted. The process's: &retry_metrics().
+  /// Counts each failed attempt, by the code that an untaught ExceptionMapper gives its exception; an
+  /// AttemptTimeout counts as TIMEOUT, and an expected-like result's error as UNHANDLED_EXCEPTION. Counts each retry
+  /// whose wait begins, with its delay, and a success after the first attempt. Waits for a breaker are not counted. It
+  /// must outlive the call. Null: nothing is counted. &retry_metrics() is that of the process.
   RetryMetrics* metrics = nullptr;
 
-  // The world, for tests and event loops. Empty: wait_or_stop, std::chrono::steady_clock::now, random_draw.
+  // Replaced in tests and event loops. Empty: wait_or_stop, std::chrono::steady_clock::now, random_draw.
   /// Returns when the duration is over (true) or `stop` was set (false).
   std::function<bool(std::chrono::nanoseconds, std::stop_token)> wait = {};
   /// Must not throw.
@@ -94,12 +96,13 @@ struct RetryOptions {
 
 /// The policies of collect_and_retry.
 struct CollectPolicies {
-  /// After a failure. Each input has all its retries.
+  /// For failures. Each input has all its retries.
   RetryPolicy errors;
-  /// Between one success and the call for more: its delay n before call n + 1, and its last one before all that follow.
+  /// Between a success and the next call: delay n before call n + 1; its last delay before all further calls.
   /// NoRetry: no wait.
   RetryPolicy successes = NoRetry{};
-  /// Successes after which it ends, with retries_spent, though the last asked for more; at least 1.
+  /// After this many successes the collection ends with retries_spent, even if the last one asked for more; at
+  /// least 1.
   int max_results = 1000;
 };
 

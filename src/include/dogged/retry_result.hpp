@@ -1,5 +1,5 @@
-// How a retry ended: the reason, the number of attempts, the time, the value or the last error. Returned by the
-// functions of <dogged/retry.hpp>.
+// How a retry ended: the reason, the number of attempts, the time, and the value or the last error. The functions of
+// <dogged/retry.hpp> return it.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@
 
 namespace dogged {
 
-/// Why no further attempt was made. Where several reasons hold, the first of stopped, callback_failed, not_retryable,
+/// Why no further attempt was made. If several reasons hold, the first of stopped, callback_failed, not_retryable,
 /// retries_spent, deadline, budget_spent.
 enum class RetryEnd {
   succeeded,
@@ -32,20 +32,21 @@ enum class RetryEnd {
 /// `succeeded`, `not_retryable`, …
 [[nodiscard]] std::string_view to_text(RetryEnd end) noexcept;
 
-/// How a retry stands, for hooks; and how it ended.
+/// The state of a retry, for hooks; and how it ended.
 struct RetrySummary {
   RetryEnd end = RetryEnd::succeeded;   ///< not yet known in on_retry
   int attempts = 0;                     ///< calls of fn
   std::chrono::nanoseconds elapsed{0};  ///< since the beginning, waits included
-  /// The last failure: what fn threw, or a FailedResult for an expected-like result. An AttemptTimeout that nests it,
-  /// if it came after the attempt's time. Null where no attempt failed. Kept after a success as well.
+  /// The last failure: what fn threw, or a FailedResult for an expected-like result. If it came after the attempt's
+  /// time, it is an AttemptTimeout that nests it. Null if no attempt failed. A success keeps it.
   std::exception_ptr error = {};
-  /// What has ended the retry as callback_failed; else the first exception of a hook. It never replaces `error`.
+  /// The exception that ended the retry as callback_failed; else the first exception of a hook. It never replaces
+  /// `error`.
   std::exception_ptr callback_error = {};
 };
 
-/// Thrown by RetryResult::value where there is no value and no attempt failed: stopped, past the deadline or refused by
-/// the circuit breaker before the first one.
+/// Thrown by RetryResult::value if there is no value and no attempt failed: the retry was stopped, past its
+/// deadline or refused by the circuit breaker before the first attempt.
 class RetryEnded : public Error {
  public:
   explicit RetryEnded(RetryEnd end);
@@ -61,7 +62,7 @@ class AttemptTimeout : public Error {
   AttemptTimeout(int attempt, milliseconds timeout);
 };
 
-/// An expected-like result's error, as an exception. what() is the error's text where it converts to std::string_view.
+/// An expected-like result's error, as an exception. what() is the error's text if it converts to std::string_view.
 template <class E>
 class FailedResult : public Error {
  public:
@@ -98,20 +99,20 @@ struct StoredError<void> {};
 struct ResultAccess;  // fills it
 }  // namespace detail
 
-/// How a retry ended. `T` is what fn returns (a reference is copied), or what its expected-like result holds; `E` that
-/// result's error, else void.
+/// How a retry ended. `T` is what fn returns (a reference is copied), or what its expected-like result holds. `E`
+/// is the error type of that result, else void.
 template <class T, class E = void>
 class [[nodiscard]] RetryResult : public RetrySummary {
  public:
   [[nodiscard]] bool succeeded() const noexcept { return end == RetryEnd::succeeded; }
   [[nodiscard]] explicit operator bool() const noexcept { return succeeded(); }
 
-  /// The value of the attempt that succeeded. Without one, throws `error`, or RetryEnded if that is null.
+  /// The value of the attempt that succeeded. Without one, throws `error`, or RetryEnded if `error` is null.
   decltype(auto) value() & { return value_of(stored_); }
   decltype(auto) value() const& { return value_of(stored_); }
   decltype(auto) value() && { return value_of(std::move(stored_)); }
 
-  /// The last error of an expected-like result; null where none was returned, and where fn threw after it.
+  /// The last error of an expected-like result; null if none was returned, or if fn threw after it.
   [[nodiscard]] const E* error_value() const noexcept requires(!std::is_void_v<E>) {
     return stored_error_.error_value.get();
   }
@@ -133,9 +134,9 @@ class [[nodiscard]] RetryResult : public RetrySummary {
   detail::StoredError<E> stored_error_;
 };
 
-/// What became of collect_and_retry: the values up to its end, whichever that was. `next` is the input that was not
-/// answered: go on from it later. Nothing where it succeeded. After callback_failed it may be the input of the last
-/// value: the success_condition that threw has not said what comes after it.
+/// How collect_and_retry ended, with the values up to its end. `next` is the input without an answer, from which to
+/// continue later; nothing after a success. After callback_failed it may be the input of the last value, because the
+/// success_condition that threw has not said what comes next.
 template <class T, class Input, class E = void>
 class [[nodiscard]] CollectResult : public RetryResult<void, E> {
  public:

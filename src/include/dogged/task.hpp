@@ -1,5 +1,5 @@
-// What producers and workers share: task keys, the options of a task, the errors that handlers throw, and the
-// context that they are given.
+// What producers and workers share: task keys, the options of a task, the errors that handlers throw, and the context
+// that handlers get.
 #pragma once
 
 #include <chrono>
@@ -39,11 +39,11 @@ class Middleware;
 /// Hooks around handlers (<dogged/middleware.hpp>), the outermost first.
 using Middlewares = std::vector<std::shared_ptr<Middleware>>;
 
-/// Identifies a task for its whole life; positive, given by the database in order of enqueueing.
+/// Identifies a task for its whole life; positive. The database gives ids in the order of enqueueing.
 using TaskId = std::int64_t;
 
 namespace mistake {
-/// Named after what went wrong, so that the compiler's "call to non-constexpr function" says it.
+/// Named after the mistake, so that the compiler's "call to non-constexpr function" says it.
 [[noreturn]] inline void a_name_is_1_to_128_of_letters_digits_dot_underscore_colon_slash_dash(std::string_view name) {
   throw InvalidInput("the name \"" + std::string{name.substr(0, limits::name_bytes)} +
                      "\" is not 1 to 128 of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit");
@@ -68,14 +68,15 @@ concept ToJson = std::is_same_v<T, nlohmann::json> || requires(const T& value) {
 };
 }  // namespace detail
 
-/// What a task's key may say besides the name.
+/// What a task's key may say besides its name.
 struct KeyOptions {
-  /// The queue of the task, for producers and workers alike: producers enqueue to it and workers serve it. Whichever is
-  /// deployed first makes the queue. Unset: TaskOptions::queue, which a producer knows only once a worker has started.
+  /// The queue of the task, for producers and workers alike: producers enqueue to it and workers serve it. The first of
+  /// them to be deployed creates the queue. Unset: TaskOptions::queue, which a producer knows only once a worker has
+  /// started.
   std::optional<std::string_view> queue = {};
-  /// The version of Args, 1 to 32767: raise it with each change of them that an older worker would not understand. It
-  /// is stored with each task. A worker with an older key leaves the task to a worker that knows the version; one with
-  /// a newer key calls TaskOptions::upgrade first. docs/args.md says more.
+  /// The version of Args, 1 to 32767. Raise it with each change that an older worker would not understand. Each task
+  /// stores it. A worker with an older key leaves the task to a worker that knows the version; a worker with a newer
+  /// key calls TaskOptions::upgrade first. See docs/args.md.
   int version = 1;
 };
 
@@ -136,51 +137,51 @@ class Task {
 
 /// What TASK_REGISTER takes after the handler and the key, in this order.
 struct TaskOptions {
-  /// The queue of tasks that are enqueued without one. A worker creates it if it is new. Unset: the one that the key
-  /// names (KeyOptions::queue), else "default". A worker refuses to start where it differs from the key's.
+  /// The queue of tasks that are enqueued without one. A worker creates it if it is new. Unset: the queue that the key
+  /// names (KeyOptions::queue), else "default". A worker refuses to start if it differs from the key's.
   std::optional<std::string_view> queue = {};
-  /// When to try again; matters only for codes in auto_retry_for.
+  /// When to retry; matters only for codes in auto_retry_for.
   RetryPolicy retry = default_retry_policy;
-  /// The error codes that are retried; `{"*"}` lists all. A failure with another code ends the task at once, as
-  /// does any failure where the list is empty.
+  /// The error codes that are retried; `{"*"}` lists all. A failure with another code ends the task at once; with an
+  /// empty list every failure does.
   ErrorCodes auto_retry_for = {};
-  /// How long an attempt may take: Context::deadline() is this long after its start, and then its stop token is set. A
-  /// handler that throws after that has timed out (TIMEOUT, retried where auto_retry_for lists it). One that still runs
-  /// when the worker's --stop-grace is over as well is given up: its attempt has timed out, its later result is
+  /// How long an attempt may take: this long after its start is Context::deadline(), and then its stop token is set. A
+  /// handler that throws after that has timed out (TIMEOUT, retried if auto_retry_for lists it). A handler that still
+  /// runs when the worker's --stop-grace is over too is given up: its attempt has timed out, its later result is
   /// dropped, and its thread is replaced. 1 ms to 24 h; 0: no deadline.
   milliseconds timeout{0};
-  /// Whether the task runs again after its worker died in an attempt. False for work that must not be repeated.
+  /// Whether the task runs again if its worker died during an attempt. False for work that must not be repeated.
   bool retry_lost = true;
   /// A task that was lost with its worker this many times has failed for good. 1 to 100.
   int max_losses = 3;
-  /// What becomes of a task that fails for good. True: a dead letter (its status is `failed`), which keeps its args and
-  /// last error until an operator replays or purges it. False: `discarded`, which is kept as long as tasks that have
-  /// succeeded.
+  /// What becomes of a task that fails for good. True: it becomes a dead letter (its status is `failed`), which keeps
+  /// its args and last error until an operator replays or purges it. False: it becomes `discarded`, and is kept as long
+  /// as tasks that have succeeded.
   bool dead_letter = true;
-  /// Codes for what the handler throws besides TaskError: a function that gives the mapper, which must live as long as
-  /// the program (a static of the function). Null: WorkerOptions::exceptions, without which some of the
-  /// standard library's have codes (<dogged/exception_mapper.hpp>) and all others UNHANDLED_EXCEPTION.
+  /// Codes for exceptions of the handler other than TaskError: a function that gives the mapper, which must live as
+  /// long as the program (a static of the function). Null: WorkerOptions::exceptions; without that, some exceptions of
+  /// the standard library have codes (<dogged/exception_mapper.hpp>), and all others UNHANDLED_EXCEPTION.
   const ExceptionMapper& (*exceptions)() = nullptr;
-  /// Hooks around this task's handler, within those of the worker (WorkerOptions::middleware): a function that gives
-  /// them, which must live as long as the program (a static of the function). Null: none of its own.
+  /// Hooks around this task's handler, inside those of the worker (WorkerOptions::middleware): a function that gives
+  /// them, which must live as long as the program (a static of the function). Null: none.
   const Middlewares& (*middleware)() = nullptr;
-  /// A circuit breaker that all tasks of this name share, on all workers, through the database: for what they call. It
-  /// opens after failures in a row with codes of auto_retry_for; then the tasks are put off, at no cost of an attempt,
-  /// until a few find out that it works again. `dogged circuits` shows and changes it. Empty: none.
+  /// A circuit breaker that all tasks of this name share, on all workers, through the database. It protects a service
+  /// that they call. Failures in a row with codes of auto_retry_for open it. Then the tasks are deferred, at no cost of
+  /// an attempt, until probes succeed. `dogged circuits` shows and changes it. Empty: none.
   std::string_view circuit = {};
-  /// Of that circuit; where programs differ, those of the worker that started last.
+  /// The settings of that circuit. If programs differ, those of the worker that started last count.
   CircuitBreakerSettings circuit_settings = {};
   /// JSON pointers (RFC 6901) to values that must not be shown: the command line and the views show "[redacted]" there,
   /// in args and in results; {""} hides both whole. The values are stored as they are, and the handler gets them. At
   /// most 16, of at most 256 bytes. docs/roles.md says what this does not hide.
   JsonPointers redact = {};
-  /// The handler must end its attempt by Context::complete_in: one that returns without it has failed with
-  /// NOT_COMMITTED. For handlers that write in a transaction, so that a forgotten complete_in, whose writes are rolled
-  /// back, does not pass for a success.
+  /// The handler must end its attempt by Context::complete_in: a handler that returns without it has failed with
+  /// NOT_COMMITTED. For handlers that write in a transaction. A handler that forgets complete_in would otherwise
+  /// succeed, although its writes are rolled back.
   bool completes_in_transaction = false;
   /// Brings args of an older version, `version`, to the version of the task's key (KeyOptions::version); from_json
-  /// reads what it returns. An exception fails the attempt with INVALID_ARGS, a TaskError with its own code. The stored
-  /// args stay as they are. Null: from_json reads args of every older version as they are.
+  /// reads the result. An exception fails the attempt with INVALID_ARGS, a TaskError with its own code. The stored args
+  /// stay as they are. Null: from_json reads args of every older version as they are.
   nlohmann::json (*upgrade)(nlohmann::json args, int version) = nullptr;
 };
 
@@ -189,8 +190,8 @@ struct TaskOptions {
 ///   throw dogged::TaskError{"HTTP_429", "too many requests"}.retry_after(30s);
 class TaskError : public std::runtime_error {
  public:
-  /// `code` is UPPER_SNAKE, 1 to 64 bytes; another one throws std::invalid_argument, which fails the attempt with
-  /// UNHANDLED_EXCEPTION and says both. `message` is kept up to 64 KiB.
+  /// `code` is UPPER_SNAKE, 1 to 64 bytes. Another text throws std::invalid_argument, which fails the attempt with
+  /// UNHANDLED_EXCEPTION and a message that says both. `message` is kept up to 64 KiB.
   TaskError(std::string code, std::string message)
       : std::runtime_error(message), code_(std::move(code)), message_(std::move(message)) {
     if (!detail::is_valid_error_code(code_)) {
@@ -207,8 +208,8 @@ class TaskError : public std::runtime_error {
   }
   TaskError&& retry_after(milliseconds delay) && noexcept { return std::move(retry_after(delay)); }
 
-  /// Anything that helps to understand the failure; kept as JSON in the attempt's error_details, up to 64 KiB. What
-  /// JSON or PostgreSQL cannot hold is replaced by a note that says where it was.
+  /// Anything that helps to understand the failure. Kept as JSON in the attempt's error_details, up to 64 KiB. A value
+  /// that JSON or PostgreSQL cannot hold is replaced by a note that says where it was.
   TaskError& details(const nlohmann::json& details) & {
     details_ = detail::details_to_json_text(details);
     return *this;
@@ -231,15 +232,15 @@ class TaskError : public std::runtime_error {
 
 /// Why a handler's stop token was set.
 enum class StopReason {
-  none,        ///< it was not
+  none,        ///< it was not set
   timeout,     ///< TaskOptions::timeout is over
   cancelled,   ///< dogged.cancel or `dogged tasks cancel`
   shutdown,    ///< the worker stops, and its grace period is over
   lease_lost,  ///< the worker could not renew its lease in time: the task may run elsewhere by now
 };
 
-/// What a handler knows of its attempt. Lives as long as the handler and the hooks around it run; its members, but for
-/// local(), may be called from any thread that the handler starts and joins.
+/// What a handler knows of its attempt. It lives as long as the handler and the hooks around it run. Its members,
+/// except local(), may be called from any thread that the handler starts and joins.
 class Context {
  public:
   using Clock = std::chrono::steady_clock;
@@ -255,45 +256,44 @@ class Context {
   [[nodiscard]] virtual int retry_count() const noexcept = 0;
   [[nodiscard]] virtual std::string_view task_name() const noexcept = 0;
   [[nodiscard]] virtual std::string_view queue() const noexcept = 0;
-  /// The args as JSON text, as they are stored: for hooks. A handler gets them in its own type.
+  /// The args as stored, as JSON text: for hooks. A handler gets them in its own type.
   [[nodiscard]] virtual std::string_view args_json() const noexcept = 0;
-  /// What the producer gave as EnqueueOptions::trace_context, empty if nothing.
+  /// EnqueueOptions::trace_context of the producer; empty if it gave none.
   [[nodiscard]] virtual std::string_view trace_context() const noexcept = 0;
-  /// The end of TaskOptions::timeout, Clock::time_point::max() where there is none. Give what is left of it to the
-  /// calls you make.
+  /// The end of TaskOptions::timeout, Clock::time_point::max() if there is none. Pass on what is left of it to your own
+  /// calls.
   [[nodiscard]] virtual Clock::time_point deadline() const noexcept = 0;
-  /// The time by which deadline() goes: Clock::now(), and in a test the time of the test (<dogged/testing.hpp>).
+  /// The clock that deadline() goes by: Clock::now(), and in a test the virtual time (<dogged/testing.hpp>).
   [[nodiscard]] virtual Clock::time_point now() const noexcept = 0;
-  /// Waits for `time`, which passes at once in a test, or until the handler is asked to stop; false if it is. The
-  /// thread of the handler is taken meanwhile: for waits of seconds, such as between two looks at something.
+  /// Waits for `time` or until the handler is asked to stop; false if it is. In a test the time passes at once. The
+  /// handler's thread is occupied meanwhile: wait for seconds, as between two polls, not longer.
   virtual bool wait_for(milliseconds time) = 0;
-  /// Asked to stop for one of the reasons of StopReason. A handler that returns all the same has succeeded, and its
-  /// result is kept. One that throws then, whatever it throws, is recorded by the reason: timed out, cancelled, or
-  /// interrupted (shutdown and lease_lost: no retry is spent, and the task runs again at once). One that does neither
-  /// within the worker's --stop-grace (5 s unless said) is given up: the attempt is ended so without it, its later
-  /// result is dropped, and after a shutdown its process ends, perhaps an instant after the task has begun again
-  /// elsewhere.
+  /// Set for one of the reasons of StopReason. A handler that returns after that has succeeded, and its result is kept.
+  /// A handler that throws after that, whatever it throws, is recorded by the reason: timed out, cancelled, or
+  /// interrupted (shutdown and lease_lost: no retry is spent, and the task runs again at once). A handler that does
+  /// neither within the worker's --stop-grace (5 s by default) is given up. Its attempt ends without it, and its later
+  /// result is dropped. After a shutdown its process ends, perhaps an instant after the task has begun again elsewhere.
   [[nodiscard]] virtual std::stop_token stop_token() const noexcept = 0;
   /// The first reason for which the stop token was set.
   [[nodiscard]] virtual StopReason stop_reason() const noexcept = 0;
   /// Ends the attempt as succeeded within `transaction`, a libpqxx transaction of the handler's own on the queue's
-  /// database: what the handler writes in it and the end of the attempt commit together, or neither does. Include
-  /// <dogged/transaction.hpp>, which says more, to call it. `result` where the task has one.
+  /// database. The writes of the handler in it and the end of the attempt commit together, or neither does. `result` if
+  /// the task has one. Include <dogged/transaction.hpp>, which says more.
   template <class Transaction, class... Result>
   void complete_in(Transaction& transaction, const Result&... result);
-  /// A logger whose lines carry the task's id, name and attempt. A message is one line: what it has of control
-  /// characters is escaped. Include <spdlog/spdlog.h> to use it (<dogged/worker.hpp> does).
+  /// A logger whose lines carry the task's id, name and attempt. A message is one line: its control characters are
+  /// escaped. Include <spdlog/spdlog.h> to use it (<dogged/worker.hpp> does).
   [[nodiscard]] virtual spdlog::logger& log() const = 0;
 
-  /// The T of this attempt, made by T{} where it is asked for first: for what hooks and the handler share, such as the
-  /// tenant. Those of an attempt are destroyed after its last hook, the latest first. On the thread of the handler
+  /// The T of this attempt, made by T{} at the first call: for values that hooks and the handler share, such as the
+  /// tenant. The values of an attempt are destroyed after its last hook, the latest first. On the thread of the handler
   /// only.
   template <class T>
   [[nodiscard]] T& local() {
     return locals_.get<T>();
   }
 
-  /// The holder of the attempt: what complete_in sends.
+  /// Identifies the attempt for complete_in.
   struct Completion {
     TaskId task_id = 0;
     int attempt = 0;
@@ -302,8 +302,8 @@ class Context {
     std::chrono::microseconds running_for{0};
     std::size_t max_result_bytes = 0;
   };
-  /// For complete_in. From now on the attempt's end is taken to be in a transaction of the handler's: if the task is
-  /// still held when the handler ends, the attempt has failed with NOT_COMMITTED.
+  /// For complete_in. From now on a transaction of the handler is taken to hold the attempt's end: if the task is still
+  /// held when the handler ends, the attempt has failed with NOT_COMMITTED.
   [[nodiscard]] virtual Completion begin_completion() = 0;
 
  protected:

@@ -1,5 +1,5 @@
 // The test kit: a context to call a handler with, a private PostgreSQL, a runner that drains queues, and assertions on
-// enqueued tasks. For any test framework; docs/testing.md is its guide. Link dogged::testing.
+// enqueued tasks. It works with any test framework; docs/testing.md is its guide. Link dogged::testing.
 //
 //   dogged::testing::FakeContext ctx{{.attempt = 3}};
 //   deliver(ctx, delivery);                                               // a handler alone
@@ -45,13 +45,13 @@ struct ContextOptions {
   std::string trace_context = {};
   /// As TaskOptions::timeout, in virtual time; 0: none.
   milliseconds timeout{0};
-  /// Gets the handler's lines as well; null: they are kept for log_lines() alone.
+  /// Gets the handler's lines too; null: only log_lines() keeps them.
   std::shared_ptr<spdlog::logger> log = {};
 };
 
-/// A Context without database or worker, to call a handler with directly. Its time is virtual: it stands still until
-/// advance() or the handler's wait_for() moves it, and neither takes real time. Context::complete_in throws
-/// InvalidInput: it needs a task in a database, which drain() runs. Thread-safe.
+/// A Context without a database or a worker, to call a handler with directly. Its time is virtual: it stands still
+/// until advance() or the handler's wait_for() moves it, and neither takes real time. Context::complete_in throws
+/// InvalidInput, because it needs a task in a database: run it with drain(). Thread-safe.
 class FakeContext final : public Context {
  public:
   /// Throws InvalidInput for a negative timeout.
@@ -60,13 +60,13 @@ class FakeContext final : public Context {
 
   /// Sets the stop token, as a worker does. The first reason counts. Throws InvalidInput for StopReason::none.
   void stop(StopReason reason);
-  /// Stops the handler when this much virtual time has passed from now on, 0 or more: in the midst of its wait_for(),
-  /// for example. The latest call counts. Throws InvalidInput for StopReason::none and for a negative time.
+  /// Stops the handler when this much virtual time has passed from now on, 0 or more, for example in the middle of its
+  /// wait_for(). The latest call counts. Throws InvalidInput for StopReason::none and for a negative time.
   void stop_after(milliseconds time, StopReason reason);
-  /// Moves the clock, and sets the stop token where that reaches the deadline or the time of stop_after(). Throws
+  /// Moves the clock, and sets the stop token if that reaches the deadline or the time of stop_after(). Throws
   /// InvalidInput for a negative time.
   void advance(milliseconds time);
-  /// What the handler has logged at any level, a line each, such as "warn: no answer".
+  /// The lines that the handler has logged at any level, such as "warn: no answer".
   [[nodiscard]] std::vector<std::string> log_lines() const;
 
   [[nodiscard]] TaskId task_id() const noexcept override;
@@ -96,11 +96,10 @@ namespace detail {
 class RunningServer;
 }
 
-/// A fresh database with dogged's schema, which Server::database() gives, and which is dropped with this object.
-/// Movable.
+/// A fresh database with dogged's schema, made by Server::database() and dropped with this object. Movable.
 class Database {
  public:
-  /// Ends what connections it still has.
+  /// Ends the connections that it still has.
   ~Database();
   Database(Database&&) noexcept;
   Database& operator=(Database&&) noexcept;
@@ -118,13 +117,13 @@ class Database {
 };
 
 /// A private PostgreSQL of this process: in a directory of its own under $TMPDIR or /tmp, on 127.0.0.1 with a random
-/// password. No other server is touched. It does not wait for the disk (fsync is off) and has no autovacuum. It ends,
+/// password. It touches no other server. It does not wait for the disk (fsync is off) and has no autovacuum. It ends,
 /// and its directory is deleted, when the last of this object and its databases is gone, or when the process ends in
-/// any way, kill -9 included. A child that the process forks does not end it.
+/// any way, kill -9 included. A forked child does not end it.
 ///
-/// It needs PostgreSQL's programs: those of $DOGGED_PG_BIN, or the first that are found in PATH and where
-/// distributions put them. Root runs them as the user postgres or nobody. A start takes seconds: make one for
-/// a whole test binary.
+/// It needs PostgreSQL's programs: those in $DOGGED_PG_BIN, or the first in PATH or in the usual places of
+/// distributions. Root runs them as the user postgres or nobody. A start takes seconds: make one for a whole test
+/// binary.
 class Server {
  public:
   /// `schema`: the PostgreSQL schema that holds the queue in its databases, as WorkerOptions::schema. Throws Error,
@@ -144,10 +143,11 @@ class Server {
 // --- running what is ready -------------------------------------------------------------------------------------------
 
 struct DrainOptions {
-  /// Also what waits for its time, such as retries and tasks of the future: dogged.reschedule makes them ready, again
-  /// and again until no task is left. Retries count as always, so that max_retries ends them; no time passes.
+  /// Whether to run tasks that wait for their time too, such as retries and tasks of the future: dogged.reschedule
+  /// makes them ready, again and again until no task is left. Retries count as always, so max_retries ends them; no
+  /// time passes.
   bool with_scheduled = false;
-  /// How long it may take in real time, 1 ms to 24 h.
+  /// The limit in real time, 1 ms to 24 h.
   milliseconds limit = std::chrono::seconds{30};
 };
 
@@ -157,37 +157,37 @@ struct DrainedAttempt {
   std::string queue;
   int attempt = 0;
   AttemptOutcome outcome = AttemptOutcome::succeeded;
-  std::string error_code;     ///< empty where there is none
-  std::string error_message;  ///< empty where there is none
+  std::string error_code;     ///< empty if there is none
+  std::string error_message;  ///< empty if there is none
   bool will_retry = false;
-  milliseconds retry_delay{0};  ///< after jitter, where will_retry
+  milliseconds retry_delay{0};  ///< after jitter, if will_retry
 };
 
 struct DrainResult {
   std::vector<DrainedAttempt> attempts;  ///< in the order in which they began
-  std::size_t waiting = 0;               ///< tasks that are left, because their time has not come; counted up to 1000
+  std::size_t waiting = 0;               ///< tasks that are left because their time has not come; counted up to 1000
 
-  /// How many attempts came to this.
+  /// The number of attempts with this outcome.
   [[nodiscard]] std::size_t count(AttemptOutcome outcome) const noexcept;
 };
 
-/// Tasks are left that do not end: the message lists them, and says why as far as it is known.
+/// Tasks are left that do not end. The message lists them and, as far as it is known, says why.
 class DrainError : public Error {
  public:
   using Error::Error;
 };
 
-/// Runs what is ready, with the runtime of production and in this process, and returns when nothing is left to run; a
-/// task that handlers enqueue meanwhile to one of the queues is run as well.
+/// Runs all ready tasks in this process, with the runtime of production, and returns when none is left. It also runs
+/// tasks that handlers enqueue to one of the queues meanwhile.
 ///
-/// `options` as for dogged::Worker, on a database of the test's own; which queues: WorkerOptions::queues, or by default
-/// all that `tasks` name. Handlers run on threads of a worker, several at once: {.default_concurrency = 1} makes it one
-/// in each queue.
+/// `options` are those of dogged::Worker, on a database of the test's own. The queues are those of
+/// WorkerOptions::queues, or by default all that `tasks` name. Handlers run on several threads of a worker at once;
+/// {.default_concurrency = 1} makes it one in each queue.
 ///
-/// Throws as Worker's constructor and start() do; InvalidInput (WorkerOptions::name is given: drain chooses it;
-/// DrainOptions::limit out of range); and DrainError when the time is over, or at once where nothing but tasks of a
-/// paused queue or without a handler in `tasks` is left. Handlers that still run then are asked to stop (shutdown), and
-/// given up after WorkerOptions::stop_grace.
+/// Throws as Worker's constructor and start() do, and InvalidInput (WorkerOptions::name is given, which drain chooses;
+/// DrainOptions::limit out of range). Throws DrainError when the time is over, or at once if only tasks of a paused
+/// queue or without a handler in `tasks` are left. Handlers that still run then are asked to stop (shutdown), and given
+/// up after WorkerOptions::stop_grace.
 DrainResult drain(WorkerOptions options, const Tasks& tasks = Tasks::registered(), const DrainOptions& how = {});
 
 // --- assertions on enqueued tasks ------------------------------------------------------------------------------------
@@ -209,7 +209,7 @@ struct EnqueuedTask {
   std::string status;  ///< pending, running, or how it ended (docs/lifecycle.md)
 };
 
-/// What require_enqueued and require_none_enqueued throw; the message lists what there is instead.
+/// Thrown by require_enqueued and require_none_enqueued. The message lists what there is instead.
 class AssertionFailed : public Error {
  public:
   using Error::Error;
@@ -225,7 +225,7 @@ namespace detail {
 }  // namespace detail
 
 /// The tasks of this name that have not ended, in the order in which they were enqueued. `url` as for Client. Throws
-/// AssertionFailed where the args of one are not of the key's type, ConnectionError and DatabaseError.
+/// AssertionFailed if the args of a task are not of the key's type, ConnectionError and DatabaseError.
 template <class Args, class Result>
 [[nodiscard]] std::vector<EnqueuedTask<Args>> enqueued(const std::string& url, const Task<Args, Result>& task,
                                                        const LookOptions& options = {}) {
@@ -242,8 +242,8 @@ template <class Args, class Result>
   return typed;
 }
 
-/// The first task of this name for which `fits`, a function of const EnqueuedTask<Args>&, is true. Throws as above, and
-/// AssertionFailed, which lists all tasks, where there is none.
+/// The first task of this name for which `fits`, a function of const EnqueuedTask<Args>&, is true. Throws as above.
+/// Throws AssertionFailed, which lists all tasks, if there is none.
 template <class Args, class Result, std::predicate<const EnqueuedTask<Args>&> Fits>
 EnqueuedTask<Args> require_enqueued(const std::string& url, const Task<Args, Result>& task, Fits fits,
                                     const LookOptions& options = {}) {
@@ -270,7 +270,7 @@ EnqueuedTask<Args> require_enqueued(const std::string& url, const Task<Args, Res
   return require_enqueued(url, task, [](const EnqueuedTask<Args>&) { return true; });
 }
 
-/// Throws AssertionFailed, which lists them, where there are tasks of this name; ConnectionError and DatabaseError.
+/// Throws AssertionFailed, which lists them, if there are tasks of this name. Throws ConnectionError and DatabaseError.
 template <class Args, class Result>
 void require_none_enqueued(const std::string& url, const Task<Args, Result>& task, const LookOptions& options = {}) {
   const auto found = detail::find_tasks(url, task.name(), options);

@@ -1,7 +1,7 @@
-// Effects that happen once: a handler that completes its attempt in its own transaction, and an enqueue that rides in
-// its caller's. Both take a libpqxx transaction (6.4 or newer) on the database that holds the queue. This is the only
-// header of dogged that includes <pqxx/pqxx>; a program that includes it links its own libpqxx (find_package(dogged)
-// defines PkgConfig::pqxx).
+// Effects that happen once: a handler that completes its attempt in its own transaction, and an enqueue in the
+// transaction of its caller. Both take a libpqxx transaction (6.4 or newer) on the database that holds the queue. This
+// is the only header of dogged that includes <pqxx/pqxx>. A program that includes it links its own libpqxx
+// (find_package(dogged) defines PkgConfig::pqxx).
 //
 //   Receipt book(dogged::Context& ctx, const Transfer& transfer) {
 //     pqxx::connection connection{database_url};  // the handler's own, or one from its pool
@@ -13,16 +13,16 @@
 //     return receipt;
 //   }
 //
-// Your mistakes are dogged's exceptions (InvalidInput, SchemaMismatch, TaskError, LeaseLost); what the database cannot
-// do just now is libpqxx's own, unchanged, since the transaction is yours: pqxx::broken_connection,
-// pqxx::serialization_failure, pqxx::deadlock_detected …, so that pqxx::perform and your own handling see what they
-// expect. A handler that lets one of them out fails with a PG_… code, as ExceptionMapper says. After any exception but
-// those said to come before the database is asked, PostgreSQL has aborted the transaction: nothing of it can be
-// committed any more. (libpqxx's commit() does not always say so: let the exception leave the scope of the transaction,
-// which rolls back.)
+// Mistakes of the caller are dogged's exceptions (InvalidInput, SchemaMismatch, TaskError, LeaseLost). Failures of the
+// database are libpqxx's own exceptions, unchanged, because the transaction is yours: pqxx::broken_connection,
+// pqxx::serialization_failure, pqxx::deadlock_detected …. So pqxx::perform and your own handling see what they expect.
+// A handler that lets one of them out fails with a PG_… code, as ExceptionMapper says. After any exception, except
+// those thrown before the database is asked, PostgreSQL has aborted the transaction, and nothing of it can be
+// committed. (libpqxx's commit() does not always say so: let the exception leave the scope of the transaction, which
+// rolls back.)
 //
 // The connection must speak UTF-8, as it does unless PGCLIENTENCODING or the database's encoding says otherwise;
-// InvalidInput where it does not. End pipelines and streams on the transaction before: libpqxx refuses calls beside
+// InvalidInput if it does not. End pipelines and streams on the transaction first: libpqxx refuses other calls beside
 // them (pqxx::usage_error).
 //
 // docs/transactions.md tells when to use which, and which rights the connection's role needs.
@@ -51,7 +51,7 @@ namespace dogged {
 
 namespace detail {
 
-/// By type where libpqxx 6 keeps no SQLSTATE; derived classes before their bases.
+/// By type, because libpqxx 6 keeps no SQLSTATE for some; derived classes before their bases.
 inline std::optional<Classification> classify_pqxx(const std::exception_ptr& exception) noexcept {
   try {
     std::rethrow_exception(exception);
@@ -77,7 +77,7 @@ inline std::optional<Classification> classify_pqxx(const std::exception_ptr& exc
 }
 inline const bool classifies_pqxx = use_pqxx_classifier(&classify_pqxx);
 
-/// Begins and commits with everything that is written through it.
+/// Begins and commits with the transaction that it wraps.
 template <class T>
 concept WholeTransaction = std::derived_from<T, pqxx::dbtransaction> && !std::same_as<T, pqxx::dbtransaction> &&
                            !std::derived_from<T, pqxx::subtransaction>;
@@ -89,7 +89,7 @@ inline pqxx::result execute(pqxx::transaction_base& transaction, const SqlCall& 
   return transaction.exec(call.text, values);
 #else
 #if PQXX_VERSION_MAJOR < 7
-  // exec_params of version 6 neither begins a subtransaction nor minds a pipeline that is open; exec does both.
+  // exec_params of version 6 neither begins a subtransaction nor minds an open pipeline; exec does both.
   transaction.exec("");
 #endif
   std::vector<const char*> values;
@@ -99,7 +99,7 @@ inline pqxx::result execute(pqxx::transaction_base& transaction, const SqlCall& 
 #endif
 }
 
-/// What we send is UTF-8, and in another encoding the server would take it for other characters.
+/// Our texts are UTF-8. With another encoding the server would read other characters.
 inline void require_utf8(pqxx::transaction_base& transaction) {
   const std::string encoding = transaction.conn().get_client_encoding();
   if (encoding == "UTF8") return;
@@ -121,19 +121,18 @@ inline pqxx::result run_call(pqxx::transaction_base& transaction, const SqlCall&
 
 }  // namespace detail
 
-/// Ends the attempt as succeeded within `transaction`, with `result` (nothing where the task's result is void; its type
-/// is the one of the task's key). The commit decides: before it nothing has happened, with it everything has.
+/// Ends the attempt as succeeded within `transaction`, with `result` (nothing if the task's result is void; its type is
+/// that of the task's key). The commit decides: before the commit nothing has happened, with it everything has.
 ///
-/// Call it last and commit at once. In between the task's row is locked: workers pass it by, and dogged.cancel of this
-/// task waits. Once it is committed the attempt has succeeded, whatever the handler returns or throws after it. A
-/// handler that calls it and then ends without having committed has failed; if it returns, with the code
-/// NOT_COMMITTED. A transaction that was rolled back may be tried again in the same attempt: a new transaction, the
-/// writes again, complete_in again.
+/// Call it last and commit at once. In between the task's row is locked: workers skip it, and dogged.cancel of this
+/// task waits. After the commit the attempt has succeeded, whatever the handler returns or throws. A handler that calls
+/// complete_in and ends without a commit has failed; if it returns, with the code NOT_COMMITTED. A transaction that was
+/// rolled back may be tried again in the same attempt: a new transaction, the writes again, complete_in again.
 ///
 /// `transaction` is a pqxx::work, another pqxx::transaction<…> or a pqxx::robusttransaction<…>. The compiler refuses a
 /// pqxx::nontransaction, which commits each statement alone, and a pqxx::subtransaction, which can be rolled back
-/// alone. No other savepoint may be open either: rolling back to it would undo the end of the attempt and keep what was
-/// written before.
+/// alone. No other savepoint may be open either: a rollback to it would undo the end of the attempt and keep earlier
+/// writes.
 ///
 /// Throws
 /// - LeaseLost: the task is not held under this attempt any more (or the transaction is on another database that has a
@@ -166,7 +165,7 @@ void Context::complete_in(Transaction& transaction, const Result&... result) {
   detail::run_call(transaction, detail::completion_call(begin_completion(), result_json));
 }
 
-/// Where enqueue_in puts tasks, beside the database of the transaction; a text alone is the schema.
+/// Where enqueue_in puts tasks, within the database of the transaction; a text alone is the schema.
 struct EnqueueInto {
   EnqueueInto(std::string with_schema = "dogged", EnqueueMiddlewares with_middleware = {})
       : schema(std::move(with_schema)), middleware(std::move(with_middleware)) {}
@@ -191,14 +190,14 @@ inline std::vector<TaskId> enqueue_all(pqxx::transaction_base& transaction, cons
 }
 }  // namespace detail
 
-/// Enqueues in the caller's transaction: the tasks are there once it commits, and never were if it rolls back. Any
-/// libpqxx transaction will do: in a pqxx::subtransaction they share its fate, and in a pqxx::nontransaction each call
-/// commits by itself. A sleeping worker is woken by the commit. A key that names its queue (KeyOptions::queue) costs a
-/// further statement for each call, which makes the queue where it is missing.
+/// Enqueues in the caller's transaction: the tasks exist once it commits, and never do if it rolls back. It takes any
+/// libpqxx transaction: in a pqxx::subtransaction the tasks share its fate, and in a pqxx::nontransaction each call
+/// commits by itself. The commit wakes a sleeping worker. A key that names its queue (KeyOptions::queue) costs another
+/// statement for each call, which creates the queue if it is missing.
 ///
-/// By name and JSON text. Ids are in the order of `tasks`; no tasks, no ids, and no statement. Throws as
-/// Client::enqueue_many does for what is wrong with the tasks (InvalidInput, QueueFull), InvalidInput for a schema name
-/// that cannot be one, SchemaMismatch where the database has no such queue, libpqxx's exceptions, and what hooks throw.
+/// By name and JSON text. Ids are in the order of `tasks`; without tasks there are no ids and no statement. Throws as
+/// Client::enqueue_many does for mistakes in the tasks (InvalidInput, QueueFull), InvalidInput for the name of a schema
+/// that cannot be one, SchemaMismatch if the database has no such queue, libpqxx's exceptions, and those of hooks.
 inline std::vector<TaskId> enqueue_many_in(pqxx::transaction_base& transaction, const std::vector<NewTask>& tasks,
                                            const EnqueueInto& into = {}) {
   if (tasks.empty()) return {};

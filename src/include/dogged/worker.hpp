@@ -1,4 +1,4 @@
-// The worker's side: declare which function handles a task, and run.
+// The worker's side: declares which function handles a task, and runs it.
 //
 //   Receipt deliver(dogged::Context& ctx, const Delivery& delivery);
 //   TASK_REGISTER(deliver, deliver_webhook,
@@ -39,7 +39,7 @@
 
 namespace dogged {
 
-/// Tasks and their handlers: those of TASK_REGISTER, or a list of a program's own.
+/// Tasks and their handlers: those of TASK_REGISTER, or a program's own list.
 ///
 ///   dogged::Tasks tasks;
 ///   tasks.add([&mailer](dogged::Context&, const Mail& mail) { mailer.send(mail); }, send_mail, {.queue = "mail"});
@@ -51,8 +51,8 @@ class Tasks {
   /// What TASK_REGISTER has declared in this program.
   [[nodiscard]] static Tasks registered();
 
-  /// As TASK_REGISTER, with a handler that may have state; it is called by several threads at once, and must live as
-  /// long as the worker and as what it has given up (WorkerEnd::abandoned_threads). Texts in `options` must outlive the
+  /// As TASK_REGISTER, with a handler that may have state. Several threads call it at once. It must live as long as the
+  /// worker and the threads that the worker gave up (WorkerEnd::abandoned_threads). Texts in `options` must outlive the
   /// construction of the worker, which throws InvalidInput for options that TASK_REGISTER would not compile.
   template <class Handler, class Args, class Result>
   Tasks& add(Handler handler, const Task<Args, Result>& task, const TaskOptions& options = {}) {
@@ -70,14 +70,14 @@ class Tasks {
 /// How a worker ended.
 struct WorkerEnd {
   enum class Reason {
-    stopped,                     ///< it was asked to
+    stopped,                     ///< it was asked to stop
     too_many_abandoned_threads,  ///< more handlers than WorkerOptions::max_abandoned_threads ignore their stop tokens
     failed,                      ///< `error` says why
   };
   Reason reason = Reason::stopped;
-  /// Of a worker that failed: InvalidInput where its name came into use by another, SchemaMismatch, …
+  /// Of a worker that failed: InvalidInput if another worker took its name, SchemaMismatch, Defect, …
   std::exception_ptr error = {};
-  std::int64_t lease = 0;       ///< the last one that it had: workers.id; 0: none
+  std::int64_t lease = 0;       ///< the last lease that it had: workers.id; 0: none
   std::size_t given_back = 0;   ///< claimed, not started: no attempt spent
   std::size_t interrupted = 0;  ///< still ran at the end: no retry spent, run again elsewhere
   std::size_t left_behind = 0;  ///< could not be given back or written: `running` until another worker rescues them
@@ -86,81 +86,83 @@ struct WorkerEnd {
 };
 
 struct WorkerOptions {
-  /// `postgresql://…` or `host=… dbname=…`; empty: libpq's PG* variables, and with worker_main the command line,
+  /// `postgresql://…` or `host=… dbname=…`. Empty: libpq's PG* variables; with worker_main the command line,
   /// DATABASE_URL or the private server of `dogged dev up`.
   std::string database_url = {};
   /// The PostgreSQL schema that holds the queue: 1 to 48 of a-z 0-9 _, not beginning with a digit or pg_.
   std::string schema = "dogged";
-  /// Shown by `dogged workers`, 1 to 128 bytes; no two workers that live share one. Empty: host:pid, and with a further
-  /// number from the second worker of a process on.
+  /// Shown by `dogged workers`, 1 to 128 bytes; no two live workers share one. Empty: host:pid, with a number from the
+  /// second worker of a process on.
   std::string name = {};
-  /// Concurrency by queue name, 1 to 1000. Empty: every queue that its tasks name, with default_concurrency.
+  /// Concurrency by queue name, 1 to 1000. Empty: every queue that the worker's tasks name, with default_concurrency.
   std::map<std::string, int> queues = {};
-  int default_concurrency = 10;    ///< of each queue where `queues` is empty, 1 to 1000
-  bool create_queues = false;      ///< makes those of `queues` that neither exist nor are a task's; else an error
+  int default_concurrency = 10;    ///< of each queue if `queues` is empty, 1 to 1000
+  bool create_queues = false;      ///< creates those of `queues` that neither exist nor are a task's; else an error
   milliseconds heartbeat{5'000};   ///< how often the lease is renewed; 10 ms to 20 min
   milliseconds lease{30'000};      ///< how long a renewal lasts; at least three heartbeats, at most 1 h
-  milliseconds grace{30'000};      ///< after a stop: how long what runs may go on; 0 to 24 h
-  milliseconds stop_grace{5'000};  ///< after its stop token was set: how long a handler may go on; 0 to 24 h
+  milliseconds grace{30'000};      ///< how long running tasks may go on after a stop; 0 to 24 h
+  milliseconds stop_grace{5'000};  ///< how long a handler may go on after its stop token was set; 0 to 24 h
   int max_abandoned_threads = 10;  ///< a worker that carries more ends; 0 to 10,000
-  /// How long the claimer waits at most without a notification; 10 ms to 10 min. Unset: 10 s, and 1 s with poll_only.
+  /// The longest wait of the claimer without a notification; 10 ms to 10 min. Unset: 10 s, and 1 s with poll_only.
   std::optional<milliseconds> poll_interval = {};
   bool poll_only = false;  ///< no LISTEN and no session state: for a transaction pooler in between
-  /// A JSON file of retry settings by task, which count over what TASK_REGISTER says (docs/retry.md). Empty: none.
+  /// A JSON file of retry settings by task, which override TASK_REGISTER (docs/retry.md). Empty: none.
   std::string retry_config = {};
-  /// The environment variables of retry settings, which count over both. An empty function: none.
+  /// The environment variables of retry settings, which override both. An empty function: none.
   Environment environment = process_environment;
-  /// Codes for what handlers throw, for tasks without TaskOptions::exceptions of their own.
+  /// Codes for exceptions of handlers whose tasks have no TaskOptions::exceptions.
   ExceptionMapper exceptions = {};
   /// Hooks around all handlers, the outermost first.
   Middlewares middleware = {};
-  /// Null: spdlog's default logger, and with worker_main one that writes to stderr. Each message is one line there.
+  /// Null: spdlog's default logger; with worker_main, a logger that writes to stderr. Each message is one line there.
   std::shared_ptr<spdlog::logger> log = {};
-  /// Called once when the worker has ended, asked to or not, by its thread: not the place to destroy it.
+  /// Called once when the worker has ended, asked to or not, on the worker's thread. Do not destroy the worker in it.
   std::function<void(const WorkerEnd&)> on_end = {};
-  /// The lease of a worker whose place this one takes, as WorkerEnd::lease: it is ended at once, so that its tasks are
+  /// The lease of a worker that this one replaces, as WorkerEnd::lease. It is ended at once, so that its tasks are
   /// rescued, and start() waits for a database that is away instead of throwing.
   std::optional<std::int64_t> previous_lease = {};
 };
 
-/// A worker inside of a program: no signals, no command line, no exit(). Several may live in one process; each has a
-/// connection and a thread for each of four services, and a thread for each task that runs at once.
+/// A worker inside a program: no signals, no command line, no exit(). A process may have several. Each has a connection
+/// and a thread for each of four services, and a thread for each task that runs at once.
 ///
 /// A worker runs once: to run again, make another. Thread-safe.
 ///
 /// What a process that embeds a worker must know:
 /// - It does not touch signal handlers. Its threads inherit the signal mask of the thread that calls start().
-/// - A handler that ignores its stop token is given up, and its thread runs on for as long as it likes; nothing of
-///   dogged is destroyed under it, but what else it uses is the program's to keep. See WorkerEnd::abandoned_threads.
-/// - A fork() must not use the worker in the child.
+/// - A handler that ignores its stop token is given up, and its thread runs on for as long as it likes. Nothing of
+///   dogged is destroyed under it; the program must keep what else the handler uses. See WorkerEnd::abandoned_threads.
+/// - After a fork() the child must not use the worker.
 class Worker {
  public:
   /// Connects to nothing yet. Throws InvalidInput (an option out of its range; no task, or one that is added twice; a
   /// mistake in a task's options) and InvalidPolicy (a mistake in retry settings).
   explicit Worker(WorkerOptions options, const Tasks& tasks = Tasks::registered());
-  /// As stop(), where it runs.
+  /// As stop(), if the worker runs.
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
   /// Connects, registers the worker, publishes what its tasks declare, and returns once it claims. Throws
-  /// ConnectionError, DatabaseError, SchemaMismatch, InvalidInput (the name is in use, a queue that does not exist; it
-  /// was started before), Error (threads could not be started).
+  /// ConnectionError, DatabaseError, SchemaMismatch, InvalidInput (the name is in use; a queue does not exist; it was
+  /// started before), Error (threads could not be started).
   void start();
 
-  /// Asks it to stop, now or as soon as it starts; returns at once. May be called from a signal handler and from a
-  /// task's handler.
+  /// Asks the worker to stop, now or as soon as it starts; returns at once. May be called from a signal handler and
+  /// from a task's handler.
   void request_stop() noexcept;
 
-  /// Stops it in order and returns when it has ended: it claims no more, gives back what has not started, lets what
-  /// runs finish within `grace`, sets stop tokens, and records as interrupted what still runs after the stop grace.
-  /// Never call it from a handler or a hook, for which it waits. At once where it has ended or never started.
+  /// Stops the worker in order and returns when it has ended. The worker claims no more, gives back what has not
+  /// started, lets running tasks finish within `grace`, sets stop tokens, and records as interrupted what still runs
+  /// after the stop grace. Never call it from a handler or a hook, because it waits for them. Returns at once if the
+  /// worker has ended or never started.
   WorkerEnd stop();
-  /// The same with `time`, 0 to 24 h, for all that: stop tokens are set when only the stop grace is left of it. Writing
-  /// the last reports comes on top: milliseconds, and up to 15 s with a database that does not answer.
+  /// The same with a limit `time`, 0 to 24 h, for all of it: stop tokens are set when only the stop grace is left.
+  /// Writing the last reports comes on top: milliseconds, and up to 15 s if the database does not answer.
   WorkerEnd stop(milliseconds time);
 
-  /// Returns when it has ended: after request_stop(), or by itself. Throws InvalidInput where it was never started.
+  /// Returns when the worker has ended: after request_stop(), or by itself. Throws InvalidInput if it was never
+  /// started.
   WorkerEnd wait();
 
  private:
@@ -169,21 +171,21 @@ class Worker {
 };
 
 /// Runs a worker for every task that TASK_REGISTER declared in this program, until SIGTERM or SIGINT. Reads its
-/// settings from the command line and the environment; `--help` teaches them. `options` are what applies where those
-/// say nothing. Call it once, from main.
+/// settings from the command line and the environment; `--help` teaches them. `options` apply where those say nothing.
+/// Call it once, from main.
 ///
-/// Returns 0 after a shutdown on request, and otherwise what `dogged --help` lists under "Exit codes": 2 for a
-/// mistake on the command line or in a registration, 3 for a database that cannot be reached, 4 for a schema that is
-/// missing or does not fit, 5 for another error of the database, 1 for anything else. A handler that calls exit() ends
-/// the process at once, with 1 and without destructors, as a crash does.
+/// Returns 0 after a shutdown on request, and otherwise what `dogged --help` lists under "Exit codes": 2 for a mistake
+/// on the command line or in a registration, 3 for a database that cannot be reached, 4 for a schema that is missing or
+/// does not fit, 5 for another error of the database, 70 for a mistake of dogged itself (Defect), 1 for anything else.
+/// A handler that calls exit() ends the process at once, with 1 and without destructors, as a crash does.
 int worker_main(int argc, char** argv, WorkerOptions options = {});
 
 }  // namespace dogged
 
 /// TASK_REGISTER(handler, task, options…): this program handles `task`, a dogged::Task<Args, Result>, with
 /// `handler(dogged::Context&, const Args&) -> Result`; options are the fields of dogged::TaskOptions, in their order.
-/// At namespace scope, in any source file of the worker. Mistakes are compile errors; a task that is registered
-/// twice is reported by worker_main, which then refuses to start. Handlers run on several threads at once.
+/// Use it at namespace scope, in any source file of the worker. Mistakes are compile errors. worker_main reports a task
+/// that is registered twice, and refuses to start. Handlers run on several threads at once.
 #define TASK_REGISTER(handler, task, ...) \
   DOGGED_TASK_REGISTER_NUMBERED_(__COUNTER__, handler, task __VA_OPT__(, ) __VA_ARGS__)
 // One step more than it seems to need: a number beside ## is pasted as it was written, here as __COUNTER__.
