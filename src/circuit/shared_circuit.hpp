@@ -1,5 +1,5 @@
-// A circuit breaker that all workers share: a row of the table circuits, which the state machine of
-// <dogged/detail/circuit.hpp> changes under its lock, by the database's clock.
+// A circuit breaker that all workers share: a row of the table circuits. The state machine of
+// <dogged/detail/circuit.hpp> changes the row under its lock, by the database's clock.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +22,14 @@ struct SharedCircuit {
   std::int64_t now_ms = 0;  ///< the database's clock when it was read
 };
 
-/// By a row of circuits.sql, lock_circuit.sql or try_lock_circuit.sql.
+/// From a row of circuits.sql, lock_circuit.sql or try_lock_circuit.sql.
 [[nodiscard]] SharedCircuit shared_circuit_of(const db::Row& row);
 
 [[nodiscard]] std::vector<SharedCircuit> read_circuits(db::Connection& connection);
 
-/// Makes of the circuit `name` what `change` makes of it, in a transaction of its own, and tells workers of another
-/// state. Gives it as it is then. `change` may be called again if the transaction is. Throws InvalidInput where there
-/// is no such circuit.
+/// Changes the circuit `name` by `change`, in a transaction of its own, and notifies workers of a new state. Gives the
+/// changed circuit. If the transaction is repeated, `change` is called again. Throws InvalidInput if there is no such
+/// circuit.
 SharedCircuit change_circuit(db::Connection& connection, std::string_view name,
                              const std::function<detail::Circuit(const SharedCircuit&)>& change);
 
@@ -39,8 +39,8 @@ SharedCircuit change_circuit(db::Connection& connection, std::string_view name,
     db::Connection& connection, std::string_view name,
     const std::function<detail::Circuit(const SharedCircuit&)>& change);
 
-/// For operators: open until it is closed; closed, with nothing counted. dogged.audit says that it was `actor`; if that
-/// is empty, the database's user.
+/// For operators: open until it is closed by hand; closed, with nothing counted. dogged.audit records `actor`, or the
+/// database's user if it is empty.
 SharedCircuit force_open(db::Connection& connection, std::string_view name, std::string_view actor = {});
 SharedCircuit reset(db::Connection& connection, std::string_view name, std::string_view actor = {});
 

@@ -31,7 +31,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-/// Throws before it makes an aggregate: GCC 12 destroys the members of one twice where a later member's initializer
+/// Throws before it makes an aggregate: GCC 12 destroys members of an aggregate twice if a later member's initializer
 /// throws.
 RepeatableCalls::Settings settings_of(const std::string& url, ClientOptions& options) {
   const milliseconds retry_for = options.retry_for;
@@ -62,7 +62,7 @@ milliseconds wait_for_room(const std::vector<NewTask>& tasks) {
   return longest;
 }
 
-/// How long to wait before a full queue is asked for room again, the `tries`-th time.
+/// How long to wait before the `tries`-th repeated request for room in a full queue.
 milliseconds until_next_try(int tries) {
   static const RetryPolicy policy =
       exponential(milliseconds{20}).with_max_retries(20).with_max_delay(std::chrono::seconds{1});
@@ -95,7 +95,7 @@ class Client::Impl {
                                   [this](const std::vector<NewTask>& changed) { return enqueue_with_room(changed); });
   }
 
-  /// A change of one task by a statement that takes `given` and then the key, and answers with a word.
+  /// Changes one task by a statement that takes `given` and then the key, and answers with a word.
   std::string change(std::string_view name, const db::Statement& statement, const db::Params& given, TaskId id,
                      const std::string& done) {
     const auto make = [&](const std::optional<CallKey>& key) {
@@ -127,7 +127,7 @@ class Client::Impl {
   }
 
  private:
-  /// Waits for room in the queues, as far as the tasks say.
+  /// Waits for room in the queues, for as long as the tasks allow.
   std::vector<TaskId> enqueue_with_room(const std::vector<NewTask>& tasks) {
     const milliseconds wait = wait_for_room(tasks);
     const auto until = SteadyClock::now() + wait;
@@ -203,7 +203,7 @@ class Client::Impl {
 
   const RepeatableCalls::Settings settings_;
   const EnqueueMiddlewares middleware_;
-  const pid_t process_ = ::getpid();  // a child would repeat this producer's calls as its own
+  const pid_t process_ = ::getpid();  // a forked child would repeat this producer's calls as its own
   detail::Mutex mutex_;
   RepeatableCalls calls_ DOGGED_GUARDED_BY(mutex_);
   detail::Mutex idle_mutex_;

@@ -1,4 +1,4 @@
-// The task whose handler runs on this thread: what is enqueued here has it for a parent.
+// The task whose handler runs on this thread. It becomes the parent of tasks that the handler enqueues.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct CurrentTask {
 
 [[nodiscard]] CurrentTask current_task() noexcept;
 
-/// While it lives, `task` is the current one of its thread. What `task.installation` names must outlive it.
+/// While it lives, `task` is the current task of its thread. The text of `task.installation` must outlive it.
 class CurrentTaskScope {
  public:
   explicit CurrentTaskScope(CurrentTask task) noexcept;

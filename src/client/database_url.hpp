@@ -7,15 +7,15 @@
 
 namespace dogged {
 
-/// Where `dogged dev up` keeps what belongs to a directory's private server. `url` is there while it is meant
-/// to run; `url.stopped` after `dogged dev down`.
+/// Where `dogged dev up` keeps the private server of a directory. The file `url` exists while the server is meant to
+/// run, `url.stopped` after `dogged dev down`.
 namespace dev {
 inline constexpr const char* directory_name = ".dogged";
 inline constexpr const char* url_file = "url";
 inline constexpr const char* stopped_url_file = "url.stopped";
 
-/// The nearest .dogged with one of these files, from `start` upward, as git finds its repository. One that
-/// belongs to another user is passed over: it could send us, and what we enqueue, to a server of theirs.
+/// The nearest .dogged with one of these files, from `start` upward, as git finds its repository. A .dogged of another
+/// user is ignored: it could send us, and the tasks that we enqueue, to that user's server.
 [[nodiscard]] std::optional<std::filesystem::path> find_directory(const std::filesystem::path& start);
 }  // namespace dev
 
@@ -25,9 +25,9 @@ struct DatabaseUrl {
   bool is_dev_server = false;
 };
 
-/// The first of: `given` (what --database-url said; may be empty), $DATABASE_URL, libpq's variables if
-/// PGHOST, PGDATABASE or PGSERVICE is set, and the dev server of the current directory or one above it.
-/// Throws InvalidInput, which names these ways, if there is none.
+/// The first of: `given` (--database-url; may be empty), $DATABASE_URL, libpq's variables if PGHOST, PGDATABASE or
+/// PGSERVICE is set, and the dev server of the current directory or one above it. Throws InvalidInput, which names
+/// these ways, if there is none.
 [[nodiscard]] DatabaseUrl find_database_url(const std::string& given);
 
 }  // namespace dogged

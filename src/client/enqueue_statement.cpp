@@ -24,7 +24,7 @@ std::optional<std::string> given(const std::string& text) { return text.empty() 
   throw InvalidInput("task \"" + task.name.substr(0, limits::name_bytes) + "\": " + mistake);
 }
 
-/// Between the args of tasks (RFC 7464): no JSON has it in it.
+/// Separates the args of tasks (RFC 7464): it cannot occur in JSON.
 constexpr char args_separator = '\x1e';
 
 const std::string& queue_of(const NewTask& task) {
@@ -73,7 +73,7 @@ bool is_utf8(const std::string& text) {
   }
 }
 
-/// What in JSON text jsonb cannot hold, and where; empty if nothing.
+/// The part of a JSON text that jsonb cannot hold, and its place; empty if there is none.
 std::string mistake_in_json(const std::string& text) {
   try {
     const auto found = detail::find_unstorable(nlohmann::json::parse(text));
@@ -85,8 +85,8 @@ std::string mistake_in_json(const std::string& text) {
   }
 }
 
-/// What in `task` PostgreSQL cannot read; empty if nothing. Its own error names neither the task nor, often,
-/// the place.
+/// The part of `task` that PostgreSQL cannot read; empty if there is none. PostgreSQL's own error names neither the
+/// task nor, often, the place.
 std::string mistake_in(const NewTask& task) {
   if (!is_utf8(task.name)) return "a task's name is not valid UTF-8";
   const std::string what = "task \"" + task.name + "\": its ";
@@ -111,7 +111,7 @@ std::optional<std::int64_t> milliseconds_of(const std::optional<milliseconds>& d
 /// As the text of an array.
 std::string array_text(const std::vector<std::string>& tags) { return *db::Params{}.add(tags).values().front(); }
 
-/// What stands in an array for what is not given (enqueue_many.sql).
+/// Stands in an array for a value that is not given (enqueue_many.sql).
 constexpr std::int64_t not_given = std::numeric_limits<std::int64_t>::min();
 
 template <class Convert>
@@ -119,7 +119,7 @@ auto or_least(Convert convert) {
   return [convert](const auto& time) { return convert(time).value_or(not_given); };
 }
 
-/// Adds the task whose handler enqueues, if it is the parent of what is enqueued.
+/// Adds the task whose handler enqueues, if it is the parent.
 void add_current_task(db::Params& params, bool is_parent) {
   const detail::CurrentTask current = detail::current_task();
   if (is_parent && current.id != 0) {
@@ -143,8 +143,8 @@ db::Params params_of(const NewTask& task) {
   return params;
 }
 
-/// Adds an array of what `get` gives a reference to in each task, as `convert` makes it. One element where all are
-/// alike: enqueue_many is faster then.
+/// Adds an array of the values that `get` refers to in each task, converted by `convert`. One element if all are equal:
+/// enqueue_many is faster then.
 template <class Get, class Convert>
 void add_array(db::Params& params, const std::vector<NewTask>& tasks, Get get, Convert convert) {
   const auto differ = [&](const NewTask& a, const NewTask& b) { return get(a) != get(b); };
@@ -158,7 +158,7 @@ void add_array(db::Params& params, const std::vector<NewTask>& tasks, Get get, C
   params.add(values);
 }
 
-/// The same; null where all have the default.
+/// The same; null if all have the default.
 template <class Get, class Convert, class Value = std::decay_t<std::invoke_result_t<Get, const NewTask&>>>
 void add_options(db::Params& params, const std::vector<NewTask>& tasks, Get get, Convert convert,
                  const Value& by_default = {}) {

@@ -1,4 +1,4 @@
-// What Client and enqueue_in have in common: the statement that enqueues, and errors that say more than PostgreSQL's.
+// Shared by Client and enqueue_in: the statement that enqueues, and errors that say more than PostgreSQL's.
 #pragma once
 
 #include <cstdint>
@@ -26,15 +26,15 @@ struct EnqueueStatement {
   db::Params params;
 };
 
-/// Whether the task goes to the queue of its key, which is made where it does not exist.
+/// Whether the task goes to the queue of its key. That queue is created if it does not exist.
 [[nodiscard]] bool makes_queue(const NewTask& task);
 
-/// Gives the ids of `tasks`, of which there is one at least, as rows of a `first` and a `last` one, and notes the call
-/// if it has a `key`. Throws InvalidInput for what PostgreSQL could only refuse with a less helpful message.
+/// Gives the ids of `tasks` (at least one) as rows of `first` and `last`. Records the call if it has a `key`. Throws
+/// InvalidInput for mistakes that PostgreSQL would refuse with a less helpful message.
 [[nodiscard]] EnqueueStatement enqueue_statement(const std::vector<NewTask>& tasks,
                                                  const std::optional<CallKey>& key = {});
 
-/// After PostgreSQL has refused `tasks`: throws an error that is more helpful than its own, if there is one.
+/// After PostgreSQL has refused `tasks`: throws a more helpful error, if there is one.
 void explain_refused(const std::vector<NewTask>& tasks);
 
 }  // namespace dogged

@@ -11,8 +11,8 @@ namespace dogged {
 
 enum class ExitCode {
   ok = 0,
-  not_done = 1,          ///< what was asked for is not there, or it was done in part
-  wrong_input = 2,       ///< a mistake on the command line or in what it read
+  not_done = 1,          ///< the thing asked for does not exist, or only a part was done
+  wrong_input = 2,       ///< a mistake on the command line or in the input
   unreachable = 3,       ///< no connection to the database, or it was lost
   schema_mismatch = 4,   ///< the schema is missing, older or newer
   database_refused = 5,  ///< another error of the database

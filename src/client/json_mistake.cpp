@@ -1,4 +1,4 @@
-// What nlohmann_json's exceptions say, without the values that some of them quote.
+// Describes nlohmann_json's exceptions without the values that some of them quote.
 #include <algorithm>
 
 #include <dogged/detail/json_text.hpp>
@@ -52,7 +52,7 @@ std::string reason_of(int id, std::string_view what) {
 
 bool is_digit_of_json(char c) { return c >= '0' && c <= '9'; }
 
-/// Of the exponent that `text` begins with, behind the e. No more than a double can have.
+/// The value of an exponent at the beginning of `text`, behind the e. At most that of a double.
 std::size_t exponent_of(std::string_view text) {
   constexpr std::size_t most = 400;
   std::size_t value = 0;
@@ -93,7 +93,7 @@ JsonMistake describe_json_error(int id, std::string_view what) {
     what.remove_prefix(end_of_id + 2);
   }
   JsonMistake mistake;
-  // A key in the pointer may hold what ends it; the last words are nlohmann_json's.
+  // A key in the pointer may contain the text that ends it; the last such text is nlohmann_json's.
   if (const auto end = what.rfind(id == missing_key_id ? ") key '" : ") ");
       what.starts_with("(/") && end != what.npos) {
     mistake.pointer = what.substr(1, end - 1);

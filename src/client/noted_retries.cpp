@@ -10,15 +10,15 @@
 namespace dogged {
 namespace {
 
-/// The one that the metrics count.
+/// The same code that the metrics count.
 std::string code_of(const std::exception_ptr& error) {
   return std::string{ExceptionMapper{}.map(error).classification.code.view()};
 }
 
 void note_end(std::string_view call, const RetryPolicy& policy, const RetrySummary& summary, spdlog::logger& log) {
-  if (!summary.error) return;  // it was never tried: its caller is told why
+  if (!summary.error) return;  // it was never tried: the exception tells its caller why
   const bool has_given_up = summary.end != RetryEnd::not_retryable && max_retries(policy) > 0;
-  // What is not retried is mostly the caller's mistake, and the caller has the exception.
+  // An error that is not retried is mostly a mistake of the caller, who has the exception.
   log.log(has_given_up ? spdlog::level::warn : spdlog::level::debug, "event={} call={} error={} retries={}",
           has_given_up ? "gave_up" : "not_retried", call, code_of(summary.error), summary.attempts - 1);
 }

@@ -1,5 +1,5 @@
-// What a client says of its own retries: the process's retry metrics, and its log. What a worker says of its tasks is
-// in worker/report/recorded.hpp, in the same form.
+// A client's records of its own retries: in the process's retry metrics and in its log. worker/report/recorded.hpp does
+// the same, in the same form, for a worker's tasks.
 #pragma once
 
 #include <string_view>
@@ -11,8 +11,8 @@
 
 namespace dogged {
 
-/// Options that count, and write a line of the log for each retry of `call`, and for its end where it has failed. All
-/// three must outlive them.
+/// Options that count, and write a line of the log for each retry of `call`, and for its end if it has failed. All
+/// three arguments must outlive them.
 [[nodiscard]] RetryOptions noted_retries(std::string_view call, const RetryPolicy& policy, spdlog::logger& log);
 
 }  // namespace dogged

@@ -20,7 +20,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr std::size_t most_names = 1'000;  // that a client remembers; those of a program's keys are fewer
+constexpr std::size_t most_names = 1'000;  // that a client remembers; a program's keys have fewer
 
 /// A UUID of version 4.
 std::string random_uuid() {
@@ -33,7 +33,7 @@ std::string random_uuid() {
   return uuid;
 }
 
-/// After an answer was lost the call may have taken effect, or come to do so, whatever a later try has met.
+/// If an answer was lost, the call may have taken effect, or may do so later, whatever error a later try got.
 [[noreturn]] void throw_last_error(const std::exception_ptr& last, const std::optional<std::string>& lost_answer,
                                    const Wording& words) {
   try {
@@ -60,7 +60,7 @@ db::Rows RepeatableCalls::run(const Make& make, const Wording& words, const std:
   const CallKey key{producer_, ++calls_};
   const KeyedCall keyed = make(may_be_repeated ? std::optional{key} : std::nullopt);
   RetryOptions options = noted_retries(words.name, settings_.retry, *settings_.log);
-  // Waiting for others counts; writing down what may be hundreds of megabytes does not.
+  // The time of waiting for other calls counts; the time of writing what may be hundreds of megabytes does not.
   if (may_be_repeated) options.deadline = SteadyClock::now() - waited + settings_.retry_for;
   std::optional<std::string> lost_answer;  // of a try that was sent
   bool was_sent = false;
@@ -88,7 +88,7 @@ ConnectionError RepeatableCalls::client_was_busy(const Wording& words) const {
           "give each thread a client of its own, or a longer retry_for", ""};
 }
 
-/// Once for each name, before its first task: the queue of its key is made, and a name that no worker knows is told.
+/// Once for each name, before its first task: creates the queue of its key, and warns of a name that no worker knows.
 void RepeatableCalls::prepare(const std::vector<NewTask>& tasks) {
   const std::string* last = nullptr;  // a call is mostly for tasks of one kind
   for (const NewTask& task : tasks) {
@@ -100,7 +100,7 @@ void RepeatableCalls::prepare(const std::vector<NewTask>& tasks) {
   }
 }
 
-/// False where the name cannot be one: the enqueue says so.
+/// False if the name is not valid: the enqueue then reports that.
 bool RepeatableCalls::prepare(const NewTask& task) {
   if (!detail::is_valid_name(task.name)) return false;
   const auto queue = makes_queue(task) ? std::optional{task.key_queue} : std::nullopt;
@@ -121,7 +121,7 @@ db::Rows RepeatableCalls::send(const KeyedCall& call) {
   return on_connection([&] { return connection_->run(call.statement, call.params); });
 }
 
-/// What was sent before may have taken effect, or do so yet: asks first.
+/// An earlier try may have taken effect, or may do so later: asks for that first.
 db::Rows RepeatableCalls::repeat(const KeyedCall& call, const CallKey& key) {
   return on_connection([&] {
     std::optional<db::Rows> rows;

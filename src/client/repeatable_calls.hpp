@@ -1,4 +1,4 @@
-// The connection of a client, and calls over it that are made again while they fail for a reason that passes.
+// The connection of a client, and calls over it that are repeated while they fail for a passing reason.
 #pragma once
 
 #include <chrono>
@@ -35,7 +35,7 @@ struct KeyedCall {
   db::Statement made;  ///< reads the answer of an earlier try that took effect
 };
 
-/// Not thread-safe. A call that may have taken effect is made again under the same idempotency key, so that it takes
+/// Not thread-safe. A call that may have taken effect is repeated under the same idempotency key, so that it takes
 /// effect once.
 class RepeatableCalls {
  public:
@@ -46,13 +46,13 @@ class RepeatableCalls {
     bool warns_of_undeclared = true;
     std::shared_ptr<spdlog::logger> log;
   };
-  /// Gives the call under a key, or under none where it is not made again.
+  /// Makes the call under a key, or under none if it is not repeated.
   using Make = std::function<KeyedCall(const std::optional<CallKey>&)>;
 
   /// Connects. Throws ConnectionError, SchemaMismatch.
   explicit RepeatableCalls(Settings settings);
 
-  /// `tasks` are those that the call enqueues. `waited`: so much of retry_for is over.
+  /// `tasks`: those that the call enqueues. `waited`: the part of retry_for that is over already.
   [[nodiscard]] db::Rows run(const Make& make, const Wording& words, const std::vector<NewTask>& tasks,
                              std::chrono::steady_clock::duration waited);
 
@@ -72,7 +72,7 @@ class RepeatableCalls {
   const std::string producer_;
   std::int64_t calls_ = 0;
   std::set<std::string, std::less<>> prepared_;  // names of tasks
-  bool prepares_ = true;                         // until a pooler turns out to stand in between
+  bool prepares_ = true;                         // until the connection turns out to go through a pooler
   std::optional<db::Connection> connection_;
 };
 

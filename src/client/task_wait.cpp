@@ -22,7 +22,7 @@ namespace {
 constexpr milliseconds first_pause{20};  // between two looks, doubled
 constexpr milliseconds longest_pause{500};
 constexpr milliseconds between_announcements{10'000};  // workers remember one for three times as long
-constexpr milliseconds shortest_try{100};              // where the time is over before the server has answered once
+constexpr milliseconds shortest_try{100};              // if the time is over before the server has answered once
 
 TaskStatus status_of(std::string_view text) {
   const auto status = lifecycle::status_from_text(text);
@@ -69,8 +69,8 @@ bool TaskWait::rest() noexcept {
   }
 }
 
-/// Asks, and again while that fails for a reason that passes. Not for longer than the wait has time, but once in any
-/// case.
+/// Polls, and repeats the poll while it fails for a passing reason. Stops when the wait's time is over, but polls at
+/// least once.
 TaskOutcome TaskWait::look(TaskId id, SteadyClock::time_point until) {
   RetryOptions options = noted_retries("wait", settings_.retry, *settings_.log);
   options.deadline = std::min<SteadyClock::time_point>(SteadyClock::now() + settings_.retry_for,
@@ -105,7 +105,7 @@ TaskOutcome TaskWait::look_once(TaskId id) {
   return outcome;
 }
 
-/// Until the task is said to have ended, or the time has come.
+/// Waits until a notification of the task's end, or until the time is over.
 void TaskWait::wait_for_news(TaskId id, SteadyClock::time_point until) {
   try {
     for (auto now = SteadyClock::now(); now < until; now = SteadyClock::now()) {

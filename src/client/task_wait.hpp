@@ -1,8 +1,8 @@
 // Client::wait: a connection that waits for the end of tasks.
 //
-// It listens, and announces to the workers which task it waits for (announce_wait.sql). They notify when that task
-// ends. A task that no client waits for costs them nothing. Other ends are found by asking, less and less often: a task
-// that was cancelled or has expired, a worker that does not listen, and everything behind a transaction pooler.
+// The connection listens, and announces to the workers which task it waits for (announce_wait.sql). They notify when
+// that task ends; a task without a waiting client costs them nothing. Polls at growing intervals find all other ends: a
+// task that was cancelled or has expired, a worker that does not listen, and everything behind a transaction pooler.
 #pragma once
 
 #include <chrono>
@@ -23,17 +23,18 @@ class TaskWait {
  public:
   struct Settings {
     db::Settings database;
-    RetryPolicy retry;  ///< of a look that fails for a reason that passes
+    RetryPolicy retry;  ///< of a poll that fails for a passing reason
     milliseconds retry_for;
-    std::shared_ptr<spdlog::logger> log;  ///< told of these retries
+    std::shared_ptr<spdlog::logger> log;  ///< gets a line for each of these retries
   };
-  /// Connects when it is needed.
+  /// Connects at the first wait.
   explicit TaskWait(Settings settings) : settings_(std::move(settings)) {}
 
   /// As Client::wait.
   [[nodiscard]] TaskOutcome wait(TaskId id, milliseconds timeout);
 
-  /// Listens no more, so that it can be kept: what arrived would pile up. False: the connection is of no use any more.
+  /// Stops listening, so that the connection can be kept without notifications piling up. False: the connection is of
+  /// no further use.
   [[nodiscard]] bool rest() noexcept;
 
  private:

@@ -1,5 +1,5 @@
-// How far this host's clock is off the server's, measured beside a statement that tells the server's time: the server's
-// clock was read at some moment between asking and the answer, in the middle, give or take half of it.
+// The offset between this host's clock and the server's. A statement gives the server's time. The server read its clock
+// between the request and the answer: in the middle, give or take half of that time.
 #pragma once
 
 #include <chrono>
@@ -8,7 +8,7 @@
 namespace dogged::db {
 
 struct ClockOffset {
-  std::chrono::microseconds ahead{0};  ///< this host's clock less the server's
+  std::chrono::microseconds ahead{0};  ///< this host's clock minus the server's
   std::chrono::microseconds uncertainty{0};
 };
 
@@ -21,7 +21,7 @@ class ClockMeasurement {
   explicit ClockMeasurement(HostClock clock = std::chrono::system_clock::now)
       : asked_at_(clock()), since_(std::chrono::steady_clock::now()) {}
 
-  /// `server_us`: what the answer, which has just come, gives as the server's time, in microseconds since 1970.
+  /// `server_us`: the server's time in an answer that has just arrived, in microseconds since 1970.
   [[nodiscard]] ClockOffset offset_from(std::int64_t server_us) const {
     using std::chrono::microseconds;
     const auto half = std::chrono::ceil<microseconds>((std::chrono::steady_clock::now() - since_) / 2);
@@ -31,7 +31,7 @@ class ClockMeasurement {
 
  private:
   std::chrono::system_clock::time_point asked_at_;
-  std::chrono::steady_clock::time_point since_;  // which no one sets while the answer is under way
+  std::chrono::steady_clock::time_point since_;  // steady, because nobody can set it while the answer is under way
 };
 
 }  // namespace dogged::db

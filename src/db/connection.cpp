@@ -1,4 +1,4 @@
-// db::Connection on libpqxx, which nothing else includes.
+// db::Connection on libpqxx. Nothing else includes libpqxx.
 #include "db/connection.hpp"
 
 #include <algorithm>
@@ -27,8 +27,8 @@ namespace dogged::db {
 
 // ---- rows ----------------------------------------------------------------------------------------------------------
 
-/// Finds the cells once: each access by pqxx::row and pqxx::field copies a shared pointer or two, and looks for the
-/// name, which was a quarter of what a worker did for a task that does nothing.
+/// Finds the cells once. Each access by pqxx::row and pqxx::field copies a shared pointer or two and searches for the
+/// name; that was a quarter of a worker's CPU for a task that does nothing.
 class Rows::Impl {
  public:
   explicit Impl(pqxx::result rows) : result(std::move(rows)) {
@@ -41,7 +41,7 @@ class Rows::Impl {
     }
   }
 
-  /// Without data where it is null.
+  /// Without data if the cell is null.
   [[nodiscard]] std::string_view cell(std::size_t row, std::string_view column) const {
     const auto name = std::find(names_.begin(), names_.end(), column);
     if (name == names_.end()) throw std::logic_error("there is no column " + std::string{column});
@@ -59,7 +59,7 @@ class Rows::Impl {
   const pqxx::result result;
 
  private:
-  std::vector<std::string_view> names_;  // and these: of what `result` keeps
+  std::vector<std::string_view> names_;  // both are views of `result`
   std::vector<std::string_view> cells_;
 };
 
@@ -177,8 +177,8 @@ std::int64_t Rows::affected() const { return static_cast<std::int64_t>(impl_->re
 
 namespace {
 
-/// The server refuses what is prepared before it runs it: the session has not the statement, or has it already (a
-/// pooler gives sessions to many), or a table has changed so that its columns are of other types.
+/// The server refuses a prepared statement before it runs it. The session does not have the statement, or already has
+/// it (a pooler gives a session to many), or a table has changed so that the columns have other types.
 bool is_of_preparing(const pqxx::sql_error& error) {
   constexpr std::string_view duplicate_prepared_statement = "42P05";
   return dynamic_cast<const pqxx::invalid_sql_statement_name*>(&error) != nullptr ||
@@ -186,9 +186,9 @@ bool is_of_preparing(const pqxx::sql_error& error) {
          error.sqlstate() == duplicate_prepared_statement;
 }
 
-/// What decides what our statements and the text of their values mean, whatever the role or the database has set: NULL
-/// in an array, a backslash in a text, what a name without a schema names, dates, the digits of a number. Not whether a
-/// transaction may write: that is how a former primary is fenced.
+/// Settings that decide what statements and the text of their values mean, whatever the role or the database has set:
+/// NULL in an array, a backslash in a text, names without a schema, dates, the digits of a number. Whether a
+/// transaction may write is not among them: that fences a former primary.
 constexpr std::pair<std::string_view, std::string_view> meanings[] = {{"array_nulls", "on"},
                                                                       {"standard_conforming_strings", "on"},
                                                                       {"search_path", "pg_catalog, pg_temp"},
@@ -204,15 +204,15 @@ std::string meanings_text(const std::string& scope) {
   return text;
 }
 
-/// What Settings::statement_timeout speaks of, for the rest of the "session", or of the transaction ("local").
+/// The settings of Settings::statement_timeout, for the rest of the "session", or of the transaction ("local").
 std::string set_up_text(std::chrono::milliseconds timeout, const std::string& scope) {
   const std::string ms = std::to_string(timeout.count());
-  // idle_in_transaction…: a process that is frozen in a transaction, between two statements that follow each other at
-  // once, does not keep its locks from others. client_connection_check_interval: the server notices within a second
-  // when this end was cut off in the middle of a statement. tcp_user_timeout: nor does it wait longer for this end to
-  // take an answer, which it may hold locks for. The last three are for plans: those that are made once, perhaps while
-  // the tables are empty, and kept when they have millions of rows, and those that are made each time, by statistics
-  // that may be of when a table was empty: docs/decisions/0005.
+  // idle_in_transaction…: a process that is frozen inside a transaction does not keep its locks from others.
+  // client_connection_check_interval: the server notices within a second that this end was cut off during a statement.
+  // tcp_user_timeout: the server does not wait longer for this end to take an answer, because it may hold locks
+  // meanwhile. The last three are for plans. A plan may be made once, while the tables are empty, and kept when they
+  // have millions of rows. Or it is made each time, by statistics of a time when a table was empty. See
+  // docs/decisions/0005.
   std::string text = meanings_text(scope);
   for (const auto& [name, value] :
        std::initializer_list<std::pair<std::string, std::string>>{{"statement_timeout", ms},
@@ -261,7 +261,7 @@ class Connection::Impl {
     socket = ::fcntl(connection->sock(), F_DUPFD_CLOEXEC, 0);
   }
 
-  /// Says that an answer is waited for, while it lives.
+  /// While it lives, a statement waits for its answer.
   class Busy {
    public:
     explicit Busy(Impl& impl) : impl_(impl) { impl_.busy_since = std::chrono::steady_clock::now().time_since_epoch(); }
@@ -303,7 +303,7 @@ class Connection::Impl {
     }
   }
 
-  /// In a transaction of its own, which may begin anew.
+  /// Runs the statement in a transaction of its own, which may begin anew.
   pqxx::result run_alone(const Statement& statement, const Params& params) {
     if (set_up == SetUp::each_transaction) {
       pqxx::work transaction{*connection};
@@ -319,14 +319,15 @@ class Connection::Impl {
         return run_prepared(transaction, text, params);
       } catch (const pqxx::sql_error& error) {
         if (!is_of_preparing(error)) throw;
-        settings.prepares = false;  // and nothing was done
+        settings.prepares = false;  // nothing was done yet
       }
     }
     pqxx::nontransaction transaction{*connection};
     return run(transaction, statement, params);
   }
 
-  /// SET LOCAL, which is no state of the session and no query, so that the isolation can still be chosen after it.
+  /// By SET LOCAL, which leaves no state in the session and is no query, so that the isolation can still be chosen
+  /// after it.
   void set_up_transaction(pqxx::transaction_base& transaction) const {
     if (set_up == SetUp::session) return;
     transaction.exec(set_up == SetUp::each_transaction
@@ -336,8 +337,8 @@ class Connection::Impl {
   }
 
  private:
-  /// With this connection's schema. The name is the text's own: where a pooler gives a session to many, it stands for
-  /// the same statement with all of them.
+  /// The text with this connection's schema. Its name is made of the text: a pooler gives a session to many clients,
+  /// and there the name must stand for the same statement for all.
   struct Text {
     std::string sql;
     std::string name;
@@ -367,12 +368,12 @@ class Connection::Impl {
   Settings settings;
   std::atomic<std::chrono::steady_clock::duration> busy_since{not_busy};
   std::vector<Notification> arrived;
-  int socket = -1;  // for abort(): libpq may close its own at any time, and the number may be another's then
+  int socket = -1;  // for abort(): libpq may close its own socket at any time, and its number may be reused
   std::unique_ptr<pqxx::connection> connection;
   std::unordered_map<std::string, Text> texts;  // by the names of the statements
   enum class SetUp { nothing, session, each_transaction } set_up = SetUp::nothing;
   std::unique_ptr<pqxx::work> open_transaction;
-  std::map<std::string, std::unique_ptr<Subscription>> subscriptions;  // after the connection: they leave it first
+  std::map<std::string, std::unique_ptr<Subscription>> subscriptions;  // after the connection, because they end first
 };
 
 Connection::Connection(Settings settings) : impl_(std::make_unique<Impl>(std::move(settings))) {}
@@ -413,7 +414,7 @@ void Connection::commit() {
 
 void Connection::rollback() noexcept {
   const Impl::Busy busy{*impl_};
-  impl_->open_transaction.reset();  // an unfinished pqxx::work rolls back, or the server did when the connection broke
+  impl_->open_transaction.reset();  // an unfinished pqxx::work rolls back, or the server has done so
 }
 
 void Connection::listen(const std::string& name) {
@@ -436,9 +437,9 @@ void Connection::unlisten() {
 
 std::vector<Notification> Connection::wait(std::chrono::nanoseconds timeout, int wake_fd) {
   return translated("wait", *impl_->connection, [&] {
-    // get_notifs and LISTEN pass over a connection that is gone, and it has no socket that would tell.
+    // get_notifs and LISTEN ignore a connection that is gone, and such a connection has no socket to tell of it.
     if (!impl_->connection->is_open()) throw pqxx::broken_connection{"the connection is closed"};
-    impl_->connection->get_notifs();  // what libpq has read already would not make the socket readable
+    impl_->connection->get_notifs();  // libpq may have read some already; the socket does not tell of those
     if (impl_->arrived.empty()) {
       std::array<pollfd, 2> fds{{{impl_->connection->sock(), POLLIN, 0}, {wake_fd, POLLIN, 0}}};
       const auto left = std::max(timeout, std::chrono::nanoseconds{0});
@@ -473,7 +474,7 @@ void Connection::set_up_session() {
 
 bool Connection::is_closed_by_server() const noexcept {
   pollfd state{impl_->socket, POLLRDHUP, 0};
-  return ::poll(&state, 1, 0) > 0;  // what a server says before it closes may be unread: POLLIN would not tell
+  return ::poll(&state, 1, 0) > 0;  // POLLIN would not tell: the server's last words before it closes may be unread
 }
 
 std::optional<std::chrono::steady_clock::time_point> Connection::busy_since() const noexcept {

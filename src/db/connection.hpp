@@ -5,9 +5,9 @@
 //
 // The build makes a struct of each statement that declares what it takes and gives (cmake/EmbedSql.cmake).
 //
-// Errors are dogged::ConnectionError (the connection is gone or was never there) and dogged::DatabaseError with its
-// SQLSTATE. Errors that our SQL functions raise for bad input (SQLSTATE class 22, 23 …, see is_callers_mistake) are
-// dogged::InvalidInput.
+// Errors are dogged::ConnectionError (there is no connection, or it was lost) and dogged::DatabaseError with its
+// SQLSTATE. Errors that dogged's SQL functions raise for bad input (SQLSTATE class 22, 23 …, see is_callers_mistake)
+// are dogged::InvalidInput.
 //
 // A connection belongs to one thread at a time. It never reconnects by itself: session state would be lost silently.
 #pragma once
@@ -35,24 +35,24 @@ struct Settings {
   std::string url;  ///< a libpq connection string or URI; empty: libpq's PG* variables
   std::string schema = "dogged";
   std::string application_name = "dogged";
-  /// After set_up_session: a statement that takes longer is cancelled (57014), a transaction in which nothing was asked
-  /// for a second ends with its connection, and so does one whose answers are not taken for that long; each statement
-  /// is prepared and planned once, by indexes. 0: none of it, and nothing of the session's state is set.
+  /// After set_up_session: the server cancels a statement that takes longer (57014). It ends a connection whose
+  /// transaction is idle for a second, or whose answers are not read for that long. Each statement is prepared and
+  /// planned once, by indexes. 0: none of this, and the session's state is not changed.
   std::chrono::milliseconds statement_timeout{0};
-  /// A transaction pooler may stand in between: what statement_timeout speaks of is set in each transaction anew, and
-  /// each statement is planned each time, by indexes all the same.
+  /// A transaction pooler may be in between: each transaction makes the settings of statement_timeout anew. Each
+  /// statement is planned each time, still by indexes.
   bool pooled = false;
-  /// Without set_up_session: a statement that run() runs in a transaction of its own is prepared when it is run
-  /// again. Where a pooler turns out to stand in between, which gives each transaction another session, or where a
-  /// table was changed, the connection goes on without that, and settings() says false.
+  /// Without set_up_session: a statement that run() executes in a transaction of its own is prepared when it runs
+  /// again. If the session turns out to be another one, as behind a transaction pooler, or if a table was changed, the
+  /// connection goes on without preparing, and settings() says false.
   bool prepares = false;
-  /// Without set_up_session: the server ends a transaction, and with it the connection, when nothing was asked in it
-  /// for so long, so that its locks do not outlive a client that has vanished without a word. 0: it waits.
+  /// Without set_up_session: the server ends an idle transaction, and its connection, after this time, so that its
+  /// locks do not outlive a client that vanished. 0: never.
   std::chrono::milliseconds idle_in_transaction{3'000};
 };
 
-/// Throws InvalidInput unless `schema` is 1 to 48 of a-z 0-9 _ beginning with a letter or _: such a name needs no
-/// quotes, so that `dogged.` in SQL text can be replaced by it.
+/// Throws InvalidInput unless `schema` is 1 to 48 of a-z 0-9 _ beginning with a letter or _. Such a name needs no
+/// quotes, so it can replace `dogged.` in SQL text.
 void require_schema_name(std::string_view schema);
 
 /// `text` with every `dogged.` that begins a word replaced by `schema.`.
@@ -89,8 +89,8 @@ class Params {
 
 class Rows;
 
-/// One row of a result; valid while its Rows lives. Columns are named as in the statement; a name or a type that does
-/// not fit is a mistake in our code and throws std::logic_error.
+/// One row of a result; valid while its Rows lives. Columns are named as in the statement. A name or a type that does
+/// not fit is a mistake of dogged and throws std::logic_error.
 class Row {
  public:
   [[nodiscard]] bool is_null(const char* column) const;
@@ -114,7 +114,7 @@ class Row {
   std::size_t index_;
 };
 
-/// A result, kept alive by its holders.
+/// A result. Copies share it.
 class Rows {
  public:
   class Impl;
@@ -182,8 +182,8 @@ struct Notification {
 
 class Connection {
  public:
-  /// Connects. Throws ConnectionError, whose message says what to check, and InvalidInput for a URL that is wrong or
-  /// for the schema's name. No message shows a password (db/conninfo.hpp).
+  /// Connects. Throws ConnectionError, whose message says what to check, and InvalidInput for a wrong URL or the
+  /// schema's name. No message shows a password (db/conninfo.hpp).
   explicit Connection(Settings settings);
   ~Connection();
   Connection(Connection&&) noexcept;
@@ -204,8 +204,8 @@ class Connection {
     }
   }
 
-  /// Runs statements in one transaction: commits when `work` returns, rolls back when it throws. Not to be idle in
-  /// (Settings::idle_in_transaction).
+  /// Runs statements in one transaction: commits when `work` returns, rolls back when it throws. Do not wait for
+  /// anything else in `work` (Settings::idle_in_transaction).
   template <class Work>
   void transaction(Work&& work) {
     begin();
@@ -221,25 +221,26 @@ class Connection {
   /// Runs the text of a migration: several statements, no parameters. Inside transaction().
   void run_script(std::string_view name, std::string_view text);
 
-  /// LISTEN on a channel, which is `dogged.` + name with this connection's schema. Nothing where it does so already.
+  /// LISTENs on the channel `dogged.` + name, with this connection's schema. A second call for a channel does nothing.
   void listen(const std::string& name);
-  /// No channel any more; forgets what has arrived.
+  /// Ends all LISTENs, and forgets the notifications that have arrived.
   void unlisten();
-  /// Waits until a notification arrives, `wake_fd` (an eventfd) is readable, or the time is over; gives what arrived.
+  /// Waits until a notification arrives, `wake_fd` (an eventfd) is readable, or the time is over. Gives the
+  /// notifications that have arrived.
   std::vector<Notification> wait(std::chrono::nanoseconds timeout, int wake_fd);
 
-  /// Makes the session, or where `pooled` each transaction from here on, what Settings::statement_timeout speaks of.
-  /// Throws as run does.
+  /// Makes the settings of Settings::statement_timeout, for the session, or if `pooled` for each transaction from now
+  /// on. Throws as run does.
   void set_up_session();
 
-  /// Breaks the connection, so that a statement that waits for its answer throws ConnectionError. By any thread, while
-  /// the connection lives.
-  /// The server gives up the statement within a second if `statement_timeout` is set, else when it has an answer to
-  /// send.
+  /// Breaks the connection, so that a statement that waits for its answer throws ConnectionError. Any thread may call
+  /// this while the connection lives. The server gives the statement up within a second if `statement_timeout` is set,
+  /// else when it has an answer to send.
   void abort() noexcept;
-  /// Whether the other end has closed the connection, as far as it is known here: a look at the socket, no round trip.
+  /// Whether the server has closed the connection, as far as this host knows. Looks at the socket, without a round
+  /// trip.
   [[nodiscard]] bool is_closed_by_server() const noexcept;
-  /// From any thread: since when a statement has been waiting for its answer; nothing while none is.
+  /// From any thread: since when a statement has been waiting for its answer; nothing if none is.
   [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> busy_since() const noexcept;
 
   [[nodiscard]] const Settings& settings() const noexcept;

@@ -19,7 +19,7 @@ constexpr const char* how_a_url_looks =
     "a database URL looks like postgresql://user:password@host:5432/database; in a password write % as %25, @ as %40, "
     ": as %3A, / as %2F, ? as %3F and # as %23";
 
-/// By fixed words of what libpq says of a text that it cannot read; the rest of that quotes the text.
+/// By fixed words of libpq's message about a text that it cannot read. The rest of the message quotes the text.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 10> conninfo_mistakes{{
     {"missing \"=\" after", "it begins with no scheme that PostgreSQL has, nor is it made of words with ="},
     {"unterminated quoted string", "a quote in it is not closed"},
@@ -84,8 +84,8 @@ std::size_t find_password_word(std::string_view text) {
   return std::string::npos;
 }
 
-/// libpq takes what stands before the first @, if no / comes before it, for the user and the password. Another @ makes
-/// that doubtful.
+/// libpq takes the text before the first @ for user and password if no / comes before it. A second @ makes that
+/// doubtful.
 bool has_doubtful_at(std::string_view url) {
   const auto scheme = url.find("://");
   if (scheme == std::string_view::npos) return false;
@@ -99,15 +99,14 @@ bool is_secret(std::string_view keyword) {
   return keyword.find("password") != std::string_view::npos || keyword.find("secret") != std::string_view::npos;
 }
 
-/// Whether a value that messages may quote looks as if it held a password.
+/// Whether a value that messages may quote might hold a password.
 bool is_doubtful(std::string_view keyword, std::string_view value) {
   if (keyword == "host" && value.find('@', 1) != std::string_view::npos) return true;
   return value.find("://") != std::string_view::npos || find_password_word(value) != std::string_view::npos;
 }
 
-/// The option whose value libpq does not take, by `invalid port number: "…"`, `invalid sslmode value: "…"`,
-/// `invalid integer value "…" for connection option "connect_timeout"` and the like; without data if it is none of
-/// these.
+/// The option whose value libpq refuses, from `invalid port number: "…"`, `invalid sslmode value: "…"`, `invalid
+/// integer value "…" for connection option "connect_timeout"` and the like. Without data for any other message.
 std::string refused_option(std::string_view libpq_message) {
   const auto has = [&](const std::string& words) { return libpq_message.find(words) != std::string_view::npos; };
   if (has("invalid port number")) return "its port";
@@ -129,7 +128,7 @@ Conninfo parse_conninfo(const Settings& settings) {
   const Options options = parse_options(settings.url);
   Conninfo result;
   result.is_ambiguous = has_doubtful_at(settings.url);
-  // First, so that the caller's own words overrule them: a peer that does not answer is given up after 30 s.
+  // First, so that the caller's own options override them. A peer that does not answer is given up after 30 s.
   result.text = "fallback_application_name=" + quoted_value(settings.application_name) +
                 " tcp_user_timeout=30000 keepalives_idle=30 keepalives_interval=10 keepalives_count=3";
   bool has_timeout = std::getenv("PGCONNECT_TIMEOUT") != nullptr;
@@ -141,7 +140,7 @@ Conninfo parse_conninfo(const Settings& settings) {
     result.text += " " + std::string{keyword} + "=" + quoted_value(option->val);
   }
   if (!has_timeout) result.text += " connect_timeout='10'";
-  // UTF-8 is not a default but a must.
+  // Not a default: no option may override UTF-8.
   result.text += " client_encoding='UTF8'";
   return result;
 }

@@ -17,7 +17,7 @@ std::string trimmed(std::string_view text) {
   return std::string{text.substr(first, text.find_last_not_of(blanks) - first + 1)};
 }
 
-/// What to do about a refused connection, by words of libpq's message.
+/// Hints for a refused connection, by words of libpq's message.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 7> connect_hints{{
     {"password authentication failed", "check the user and the password in the database URL"},
     {"no password supplied", "put the password into the database URL, PGPASSWORD or ~/.pgpass"},
@@ -28,7 +28,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 7> connect_h
     {"could not translate host name", "check the host in the database URL"},
 }};
 
-/// Codes of statements that can never succeed against the schema that is there.
+/// SQLSTATEs of statements that can never succeed with the present schema.
 constexpr std::array<std::string_view, 11> codes_of_defects{
     "3F000",  // invalid_schema_name
     "42601",  // syntax_error
@@ -54,7 +54,7 @@ std::string_view hint_for_missing_right(std::string_view message) {
 }  // namespace
 
 ServerMessage parse_server_message(std::string_view text) {
-  // The severity is translated by the server's lc_messages; what follows it is two spaces on.
+  // The server's lc_messages translates the severity; the message begins after a colon and two spaces.
   if (const auto colon = text.find(":  "); colon != std::string_view::npos && colon < 20) text.remove_prefix(colon + 3);
   ServerMessage parts;
   if (const auto hint = text.find("\nHINT:  "); hint != std::string_view::npos) {
@@ -62,7 +62,7 @@ ServerMessage parse_server_message(std::string_view text) {
     parts.hint = one_line(trimmed(after.substr(0, after.find("\nCONTEXT:  "))));
   }
   std::size_t end = text.size();
-  // Not the row that broke a constraint, nor a piece of what is no JSON: args and results are not for logs.
+  // Leaves out the row that broke a constraint, and pieces of invalid JSON: args and results must not get into logs.
   for (std::string_view label :
        {"\nDETAIL:  Failing row contains", "\nDETAIL:  Token ", "\nHINT:  ", "\nCONTEXT:  ", "\nLINE ", "\nQUERY:  "}) {
     end = std::min(end, text.find(label));

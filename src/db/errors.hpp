@@ -1,4 +1,4 @@
-// From what pqxx throws to what dogged throws; one place decides whose mistake an error is and whether the connection
+// Turns exceptions of pqxx into dogged's. Only this place decides whose mistake an error is, and whether the connection
 // is gone.
 #pragma once
 
@@ -10,34 +10,34 @@
 
 namespace dogged::db {
 
-/// A server's error text ("ERROR:  …\nHINT:  …\nCONTEXT:  …") in its parts.
+/// The parts of a server's error text ("ERROR:  …\nHINT:  …\nCONTEXT:  …").
 struct ServerMessage {
   std::string message;
   std::string hint;
 };
 [[nodiscard]] ServerMessage parse_server_message(std::string_view text);
 
-/// A message of libpq, or one with a hint, as one record of a log.
+/// A message of libpq, or one with a hint, as one line of a log.
 [[nodiscard]] std::string one_line(std::string text);
 
 /// The login has no right to do this.
 inline constexpr std::string_view insufficient_privilege = "42501";
 
-/// Classes 22 (data), 23 (constraints) and 54 (limits) complain of what the caller gave.
+/// Classes 22 (data), 23 (constraints) and 54 (limits) are about the caller's values.
 [[nodiscard]] bool is_callers_mistake(std::string_view sqlstate) noexcept;
-/// A queue has no room for what was to be enqueued (dogged.refuse_for_depth). The server has that code for limits of
-/// its own as well.
+/// A queue has no room for the tasks of a call (dogged.refuse_for_depth). The server uses that code for limits of its
+/// own too.
 [[nodiscard]] bool is_queue_full(std::string_view sqlstate, std::string_view message) noexcept;
 
-/// Class 08 and 57P01 to 57P03 (shutdown): nothing more will come through this connection. Nor is it of use where the
-/// server has become read-only (25006): after a failover another host of the URL may be writable.
+/// Class 08 and 57P01 to 57P03 (shutdown): the connection is of no further use. Neither is a connection to a server
+/// that has become read-only (25006): after a failover another host of the URL may be writable.
 [[nodiscard]] bool is_connection_gone(std::string_view sqlstate) noexcept;
 
-/// Whether the error is a mistake of dogged itself, or comes from a schema that this program does not fit: a column or
-/// a function that is not there, a type that does not fit, a broken invariant. To try again does not help.
+/// Whether the error is a mistake of dogged itself, or of a schema that does not fit this program: a missing column or
+/// function, a type that does not fit, a broken invariant. A retry does not help.
 [[nodiscard]] bool is_defect(const std::exception& error) noexcept;
 
-/// Why a connection could not be made, with what to check.
+/// Why a connection could not be made, and what to check.
 [[nodiscard]] ConnectionError connect_error(const std::string& libpq_message);
 
 /// Throws the dogged error for an error of a statement. `doing` names it, for example `claim`.

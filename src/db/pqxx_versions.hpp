@@ -1,4 +1,4 @@
-// What libpqxx 6.4 to 7.9 and 7.10 onward say differently. Only connection.cpp includes this.
+// The differences between libpqxx 6.4 to 7.9 and 7.10 onward. Only connection.cpp includes this.
 #pragma once
 
 #include <functional>
@@ -66,7 +66,7 @@ inline pqxx::result execute_prepared(pqxx::transaction_base& transaction, const 
   return transaction.exec_prepared(name, pqxx::prepare::make_dynamic_params(values));
 }
 
-/// LISTENs while it lives, which must be less long than the connection; `arrived` must outlive it.
+/// LISTENs while it lives, which must be shorter than the connection; `arrived` must outlive it.
 class Subscription : public pqxx::notification_receiver {
  public:
   Subscription(pqxx::connection& connection, const std::string& channel, std::vector<Notification>& arrived)
@@ -80,8 +80,8 @@ class Subscription : public pqxx::notification_receiver {
 
 #endif
 
-/// Before its subscriptions end, which do so by an UNLISTEN as long as it is open: a server that is gone would be
-/// waited for.
+/// Call it before the connection's subscriptions end: each would send an UNLISTEN while the connection is open, and
+/// wait for a server that is gone.
 inline void close_at_once(pqxx::connection& connection) noexcept {
 #if PQXX_VERSION_MAJOR < 7
   connection.disconnect();
@@ -90,7 +90,7 @@ inline void close_at_once(pqxx::connection& connection) noexcept {
 #endif
 }
 
-/// Version 6 reconnects silently, and LISTEN and locks are gone: forbids it.
+/// Version 6 reconnects silently, and then LISTEN and locks are lost: forbids it.
 inline void forbid_reconnecting([[maybe_unused]] pqxx::connection& connection) {
 #if PQXX_VERSION_MAJOR < 7
 #pragma GCC diagnostic push

@@ -1,5 +1,5 @@
-// How long to wait between two tries to reach a server that is away: doubling from 100 ms, with jitter, so that a fleet
-// does not come back all at once.
+// How long to wait between two tries to reach a server that is away: doubled from 100 ms on, with jitter, so that a
+// fleet does not come back all at once.
 #pragma once
 
 #include <algorithm>

@@ -29,7 +29,7 @@ bool can_be_mended_by_retrying(std::string_view error_code) noexcept {
   return error_code != codes::invalid_args && error_code != codes::invalid_result;
 }
 
-/// The attempt is on record; the task is where it ends unless the caller gives it a next run.
+/// The attempt is on record. The task ends, unless the caller gives it a next run.
 Transition ended(const TaskState& task, Outcome outcome, Status status, std::string_view error_code) {
   return {.status = status,
           .outcome = outcome,
@@ -70,14 +70,14 @@ Transition after_loss(const TaskState& task, const Rules& rules) {
   return run_again(std::move(transition), NextRun{});
 }
 
-/// A retry that will not be is not spent. The caller says where the task ends instead.
+/// A retry that is not made is not spent. The caller says how the task ends instead.
 Transition without_next_run(Transition transition) {
   if (transition.next_run && transition.next_run->spends_retry) --transition.retry_count;
   transition.next_run.reset();
   return transition;
 }
 
-/// As if nothing had requested the task's cancellation, and the task did not expire.
+/// Ignores a requested cancellation and the task's expiry.
 Transition by_outcome(const TaskState& task, const Rules& rules, const Ending& ending, double draw) {
   switch (ending.outcome) {
     case Outcome::succeeded:
@@ -91,7 +91,7 @@ Transition by_outcome(const TaskState& task, const Rules& rules, const Ending& e
       return ended(task, Outcome::cancelled, Status::cancelled, codes::cancelled);
     case Outcome::lost:
       return after_loss(task, rules);
-    case Outcome::interrupted:  // the worker's doing, not the task's: nothing is counted against it
+    case Outcome::interrupted:  // the worker caused it, not the task: nothing is counted against the task
       return run_again(ended(task, Outcome::interrupted, Status::pending, ""), NextRun{});
   }
   throw std::logic_error("an outcome that is none");
@@ -117,7 +117,7 @@ Transition under_cancel(Transition decided) {
   if (decided.status == Status::succeeded || decided.status == Status::cancelled) return decided;
   decided = without_next_run(std::move(decided));
   decided.status = Status::cancelled;
-  if (decided.outcome == Outcome::lost) return decided;  // what happened to the attempt stays true
+  if (decided.outcome == Outcome::lost) return decided;  // the outcome of a lost attempt stays
   decided.outcome = Outcome::cancelled;
   decided.error_code = codes::cancelled;
   return decided;
@@ -137,7 +137,7 @@ std::optional<Transition> after_attempt(const TaskState& task, const Rules& rule
   if (decided.next_run && task.expires_in && decided.next_run->delay > *task.expires_in) {
     return under_expiry(std::move(decided));
   }
-  return decided;  // moved, as the other branch of a conditional expression would not be
+  return decided;  // moved, which the other branch of a conditional expression would not be
 }
 
 }  // namespace dogged::lifecycle

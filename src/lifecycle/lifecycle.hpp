@@ -22,7 +22,7 @@ using dogged::to_text;
 [[nodiscard]] std::optional<Status> status_from_text(std::string_view text) noexcept;
 [[nodiscard]] std::optional<Outcome> outcome_from_text(std::string_view text) noexcept;
 
-/// What of a task the decision depends on.
+/// The facts about a task that the decision depends on.
 struct TaskState {
   Status status = Status::running;
   int attempt = 1;      ///< number of the attempt that ended, from 1
@@ -30,13 +30,13 @@ struct TaskState {
   int losses = 0;       ///< attempts lost before it
   bool cancel_requested = false;
   /// How long after the end of the attempt the task may still begin another; negative if that time is over. Nothing:
-  /// the task does not expire, or the caller does not know and calls under_expiry when it knows.
+  /// the task does not expire, or the caller does not know yet and calls under_expiry later.
   std::optional<milliseconds> expires_in = {};
 
   friend bool operator==(const TaskState&, const TaskState&) = default;
 };
 
-/// What the task's definition says of failures.
+/// The rules of the task's definition for failures.
 struct Rules {
   RetryPolicy policy = NoRetry{};
   std::vector<std::string> auto_retry_for = {};  ///< error codes, or "*" for all
@@ -64,7 +64,7 @@ struct NextRun {
   friend bool operator==(const NextRun&, const NextRun&) = default;
 };
 
-/// The one transition: the task's next state, and the attempt row's outcome, code and future.
+/// The transition: the task's next state, and the outcome, code and future for the attempt's row.
 struct Transition {
   Status status = Status::pending;  ///< pending: it runs again
   Outcome outcome = Outcome::succeeded;
@@ -85,19 +85,18 @@ struct Transition {
 [[nodiscard]] std::optional<Transition> after_attempt(const TaskState& task, const Rules& rules, const Ending& ending,
                                                       double draw);
 
-/// What becomes of a transition when it turns out, before it is carried out, that the task's cancellation was
-/// requested. Success stands: the work is done. Whatever else happened, the task ends as cancelled and gives back a
-/// retry that it would have spent; the attempt's outcome is `cancelled`, but a lost one stays `lost`. Thread-safe.
+/// Changes a transition that is not carried out yet, because the task's cancellation was requested. Success stands,
+/// because the work is done. Otherwise the task ends as cancelled and gets back a retry that it would have spent. The
+/// attempt's outcome is `cancelled`, but a lost one stays `lost`. Thread-safe.
 [[nodiscard]] Transition under_cancel(Transition decided);
 
-/// What becomes of a transition when it turns out, before it is carried out, that the next run would fall after the
-/// task's expires_at. The task ends as expired and gives back a retry that it would have spent; what happened to the
-/// attempt stays as it was. A transition without a next run is not changed. Thread-safe.
+/// Changes a transition that is not carried out yet, because the next run would fall after the task's expires_at. The
+/// task ends as expired and gets back a retry that it would have spent. The attempt's outcome does not change. A
+/// transition without a next run stays as it is. Thread-safe.
 [[nodiscard]] Transition under_expiry(Transition decided);
 
-/// Whether a failure with this code is retried while retries are left: it is listed, or "*" is.
-/// INVALID_ARGS and INVALID_RESULT never are, even if they are listed: the same args would meet the same code
-/// again.
+/// Whether a failure with this code is retried while retries are left: the code is listed, or "*" is. INVALID_ARGS and
+/// INVALID_RESULT are never retried, even if listed: the same args would fail in the same way.
 [[nodiscard]] bool is_retryable(const Rules& rules, std::string_view error_code) noexcept;
 
 }  // namespace dogged::lifecycle

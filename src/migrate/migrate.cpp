@@ -19,7 +19,7 @@ struct Applied {
   std::string applied_at;
 };
 
-/// What the database says was applied: migrations by version, schema files by name.
+/// The database's records of what was applied: migrations by version, schema files by name.
 struct Records {
   bool present = false;
   std::map<int, Applied> migrations;
@@ -93,7 +93,7 @@ std::vector<Step> steps_for(const Records& records) {
   return steps;
 }
 
-/// Applies one file unless someone else did so since `is_applied` was last asked; true if it was applied here.
+/// Applies one file, unless another migrator has applied it since `is_applied` was last asked. True if applied here.
 bool apply_file(db::Connection& connection, const SqlFile& file, bool is_schema_file) {
   bool applied_here = false;
   connection.transaction([&] {
@@ -113,7 +113,7 @@ bool apply_file(db::Connection& connection, const SqlFile& file, bool is_schema_
   return applied_here;
 }
 
-/// There is nothing yet that could be locked: of two migrators at a time one waits for the other at each name.
+/// There is nothing to lock yet. Of two migrators at a time one waits for the other at each name.
 void create_records(db::Connection& connection) {
   connection.transaction([&] {
     connection.run(sql::create_schema);

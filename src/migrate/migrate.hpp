@@ -1,8 +1,8 @@
 // Brings a database's schema to what this program needs.
 //
-// migrations/NNNN_name.sql are applied once each, in order, every one in a transaction of its own under a
-// lock. A file that was applied never changes again: its SHA-256 is kept and compared. schema/*.sql (views and
-// functions) are applied again whenever they differ from what was applied last.
+// migrations/NNNN_name.sql are applied once each, in order, each in a transaction of its own under a lock. An applied
+// file never changes: its SHA-256 is stored and compared. schema/*.sql (views and functions) are applied again whenever
+// they differ from the applied text.
 #pragma once
 
 #include <functional>
@@ -30,22 +30,21 @@ struct Report {
   bool up_to_date = false;
 };
 
-/// Every step, applied or pending. Throws SchemaMismatch if the database is newer than this program or a migration that
-/// was applied has changed since.
+/// Every step, applied or pending. Throws SchemaMismatch if the database is newer than this program, or if an applied
+/// migration has changed since.
 [[nodiscard]] Report status(db::Connection& connection);
 
-/// Applies what is pending, makes the partitions of the coming days and grants rights to the roles, if there are; gives
-/// the steps that it applied. `on_step` is called after each. Safe to run from several programs at once. Throws as
-/// `status` does.
+/// Applies pending steps, creates the partitions of the coming days and grants rights to the roles, if there are any.
+/// Gives the applied steps; calls `on_step` after each. Several programs may run it at once. Throws as `status` does.
 Report apply(db::Connection& connection, const std::function<void(const Step&)>& on_step = {});
 
-/// Makes the roles of producers, workers, viewers and operators and grants them their rights (schema/rights.sql), after
-/// `apply`. Their names begin with `prefix`; without one, with the former prefix or the schema's name. Gives the names.
-/// Throws DatabaseError where a role is missing that this login may not make.
+/// Creates the roles of producers, workers, viewers and operators and grants them their rights (schema/rights.sql);
+/// call it after `apply`. Their names begin with `prefix`; without one, with the former prefix or the schema's name.
+/// Gives the names. Throws DatabaseError if a role is missing that this login may not create.
 std::vector<std::string> make_roles(db::Connection& connection, const std::optional<std::string>& prefix = {});
 
-/// Throws SchemaMismatch, with the command that mends it, unless this program can work with the database as it is.
-/// Views and functions may be those of another version: old and new workers overlap in a rolling deploy.
+/// Throws SchemaMismatch, with the command that fixes it, unless this program can work with the present schema. Views
+/// and functions may be those of another version: old and new workers overlap in a rolling deploy.
 void require_current(db::Connection& connection);
 
 }  // namespace dogged::migrate

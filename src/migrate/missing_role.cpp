@@ -25,7 +25,7 @@ std::optional<std::string> hint_for_missing_role(db::Connection& connection, con
     return login + " lacks the role " + roles + ", which may do this; an administrator gives it: grant " +
            roles.substr(0, roles.find(' ')) + " to " + login + ";";
   } catch (const Error&) {
-    return std::nullopt;  // it may not even look: the first error is the one to show
+    return std::nullopt;  // it may not even read that: the first error is shown
   }
 }
 

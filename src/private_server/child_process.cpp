@@ -117,7 +117,7 @@ pid_t start_in_background(const Command& command, int input) {
 CommandResult run(const Command& command) {
   Pipe input;
   Pipe output;
-  // It fits into the pipe, so that a child that ends early cannot send us SIGPIPE.
+  // The input fits into the pipe, so a child that ends early cannot send us SIGPIPE.
   if (write(input.writer(), command.input.data(), command.input.size()) < 0) {
     throw std::system_error(errno, std::generic_category(), "write");
   }

@@ -1,4 +1,4 @@
-// Runs a program to its end and keeps what it printed; as another user where we are root.
+// Runs a program to its end and keeps its output; as another user if we are root.
 #pragma once
 
 #include <filesystem>
@@ -16,7 +16,7 @@ struct User {
   gid_t gid;
 };
 
-/// As exec wants them: the texts, which must outlive them, and a null pointer.
+/// The argument of exec: the texts, which must outlive it, and a null pointer.
 [[nodiscard]] std::vector<char*> c_strings(std::vector<std::string>& texts);
 
 struct Command {
@@ -32,11 +32,11 @@ struct CommandResult {
   std::string output;   ///< stdout and stderr
 };
 
-/// Starts a program that goes on by itself, with `input` as its stdin and no output. Throws as run does.
+/// Starts a program that runs on by itself, with `input` as its stdin and no output. Throws as run does.
 [[nodiscard]] pid_t start_in_background(const Command& command, int input);
 
-/// The program sees none of libpq's PG* variables and speaks English. Throws std::system_error where no
-/// process can be made.
+/// The program sees none of libpq's PG* variables and speaks English. Throws std::system_error if no process can be
+/// created.
 [[nodiscard]] CommandResult run(const Command& command);
 
 }  // namespace dogged::private_server

@@ -1,4 +1,4 @@
-// A PostgreSQL of one's own.
+// Starts a private PostgreSQL.
 #include "private_server/cluster.hpp"
 
 #include <array>
@@ -27,7 +27,7 @@ User user_named(const char* name) {
   return {name, entry->pw_uid, entry->pw_gid};
 }
 
-/// Without a server.
+/// Runs the statement in single-user mode, without a server.
 CommandResult run_statement(const PgBinaries& binaries, const fs::path& data, const std::optional<User>& user,
                             const std::string& statement) {
   return run({.argv = {binaries.directory / "postgres", "--single", "-D", data, "postgres"},

@@ -1,4 +1,4 @@
-// What it takes to have a PostgreSQL of one's own, on 127.0.0.1 with a password: for `dogged dev` and the test kit.
+// Creates and starts a private PostgreSQL on 127.0.0.1 with a password: for `dogged dev` and the test kit.
 #pragma once
 
 #include <filesystem>
@@ -21,12 +21,12 @@ class Interrupted : public Error {
   using Error::Error;
 };
 
-/// PostgreSQL refuses to run as root: the user that runs a new server then. Nothing if we are not root.
+/// PostgreSQL refuses to run as root: the user that runs a new server instead. Nothing if we are not root.
 [[nodiscard]] std::optional<User> user_for_new_server();
-/// The owner of a directory, where that is not us.
+/// The owner of a directory, if it is another user.
 [[nodiscard]] std::optional<User> owner_of(const std::filesystem::path& directory);
-/// Whether `user` can reach and own the directory: its parents may be closed to them (as /root is), and some
-/// file systems do not know owners.
+/// Whether `user` can reach and own the directory. Its parents may be closed to the user (as /root is), and some file
+/// systems have no owners.
 [[nodiscard]] bool can_be_given_to(const User& user, const std::filesystem::path& directory);
 
 /// Each on a line of its own, indented.
@@ -37,7 +37,7 @@ void require_success(const CommandResult& result, const std::string& what, const
 [[nodiscard]] std::string random_password();
 [[nodiscard]] std::string url_of(const std::string& password, int port, const std::string& database);
 
-/// The port of 127.0.0.1 if it can be listened on, else (or for 0) another; 0 if there is none.
+/// The given port of 127.0.0.1 if it can be listened on, else (or for 0) another one; 0 if there is none.
 [[nodiscard]] int bindable_port(int wanted);
 /// `wanted` if it is free, else another.
 [[nodiscard]] int free_port(int wanted);
@@ -48,11 +48,11 @@ struct ClusterSettings {
   bool durable = true;   ///< false: initdb does not wait for the disk
 };
 
-/// Makes a cluster in `data`, with the role and the database `dogged`. The role has no password yet, so that nobody can
+/// Creates a cluster in `data`, with the role and the database `dogged`. The role has no password yet, so nobody can
 /// log in.
 void make_cluster(const PgBinaries& binaries, const std::filesystem::path& data, const std::optional<User>& user,
                   const ClusterSettings& settings);
-/// Of the role, while the server does not run. The password is of letters and digits.
+/// Sets the password of the role, while the server does not run. The password is of letters and digits.
 void set_password(const PgBinaries& binaries, const std::filesystem::path& data, const std::optional<User>& user,
                   const std::string& password);
 /// Runs pg_ctl start, which returns once the server takes connections.

@@ -12,9 +12,9 @@ struct PgBinaries {
   int major_version = 0;            ///< for example 15
 };
 
-/// Those that can run a cluster of `major_version`, or, without one, the first found: in $DOGGED_PG_BIN (and
-/// then nowhere else), pg_config's bindir, PATH, and the places where distributions put them, newest first.
-/// Throws Error, which says what was looked for and how to install it.
+/// Programs that can run a cluster of `major_version`, or, without one, the first found: in $DOGGED_PG_BIN (and then
+/// nowhere else), pg_config's bindir, PATH, and the usual places of distributions, newest first. Throws Error, which
+/// says where it searched and how to install PostgreSQL.
 [[nodiscard]] PgBinaries find_pg_binaries(std::optional<int> major_version);
 
 }  // namespace dogged::private_server

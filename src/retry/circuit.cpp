@@ -15,7 +15,7 @@ Circuit opened(const Circuit& before, std::int64_t now_ms) {
 
 Circuit closed(const Circuit& before) { return {.generation = before.generation + 1}; }
 
-/// How much of recovery_timeout is left since since_ms. In unsigned, the difference of any two times fits.
+/// The rest of recovery_timeout since since_ms. Unsigned arithmetic holds the difference of any two times.
 std::int64_t left_ms(const Circuit& circuit, const CircuitBreakerSettings& settings, std::int64_t now_ms) {
   assert(now_ms >= circuit.since_ms);
   const auto elapsed = static_cast<std::uint64_t>(now_ms) - static_cast<std::uint64_t>(circuit.since_ms);

@@ -1,5 +1,5 @@
-// The circuit breaker of one process: the state machine of detail/circuit.hpp under a mutex, and a word beside it that
-// the closed path reads without one.
+// The circuit breaker of one process: the state machine of detail/circuit.hpp under a mutex, and a word beside it,
+// which a closed breaker reads without the mutex.
 #include <utility>
 
 #include <dogged/circuit_breaker.hpp>
@@ -67,7 +67,7 @@ void CircuitBreaker::tell(const CircuitChange& change) {
   try {
     options_.on_change(change);
   } catch (...) {
-    std::exception_ptr error = std::current_exception();  // the one before it is destroyed without the lock
+    std::exception_ptr error = std::current_exception();  // the former one is destroyed without the lock
     const detail::Lock lock{mutex_};
     callback_error_.swap(error);
   }

@@ -1,5 +1,5 @@
-// From what a source says to a row of the tables: its number or name is made an error code, and rows are found by that.
-// So two spellings of a name (ServerBusy, server-busy) are one error, and a code has one category.
+// From a source's number or name to a row of the tables. The number or name is made an error code, and rows are found
+// by their codes. So two spellings of a name (ServerBusy, server-busy) are one error, and a code has one category.
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
@@ -23,7 +23,7 @@ constexpr bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 constexpr bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 constexpr char to_upper(char c) { return is_lower(c) ? static_cast<char>(c - 'a' + 'A') : c; }
 
-/// An error code in the making, of A-Z 0-9 _. What becomes too long, or does not begin with a letter, is
+/// Builds an error code of A-Z 0-9 _. A code that becomes too long, or does not begin with a letter, is
 /// `<prefix>UNKNOWN`.
 class CodeBuilder {
  public:
