@@ -83,7 +83,7 @@ void print(const Invocation& invocation, const Findings& findings) {
 
 ExitCode diagnose(const Invocation& invocation, const std::string& fail_on) {
   db::Connection connection = invocation.connect_to_any_schema();
-  if (!connection.run(sql::schema_tables).one().boolean("present")) (void)invocation.connect();  // says what to do
+  if (!db::one(connection.run(sql::SchemaTables{})).present) (void)invocation.connect();  // says what to do
   Findings findings = doctor::run_checks(connection);
   std::stable_sort(findings.begin(), findings.end(),
                    [](const Finding& a, const Finding& b) { return a.level > b.level; });

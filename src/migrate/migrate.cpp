@@ -26,20 +26,16 @@ struct Records {
   std::map<std::string, Applied, std::less<>> schema_files;
 };
 
-Applied applied_from(const db::Row& row) {
-  return {std::string{row.text("name")}, std::string{row.text("checksum")}, std::string{row.text("applied_at")}};
-}
-
 Records read_records(db::Connection& connection) {
   Records records;
-  records.present = connection.run(sql::schema_tables).one().boolean("present");
+  records.present = db::one(connection.run(sql::SchemaTables{})).present;
   if (!records.present) return records;
-  const db::Rows migrations = connection.run(sql::applied_migrations);
-  for (const db::Row& row : migrations) {
-    records.migrations.emplace(static_cast<int>(row.number("version")), applied_from(row));
+  for (const auto& [version, name, checksum, applied_at] : connection.run(sql::AppliedMigrations{})) {
+    records.migrations.emplace(version, Applied{name, checksum, applied_at});
   }
-  const db::Rows files = connection.run(sql::applied_schema_files);
-  for (const db::Row& row : files) records.schema_files.emplace(row.text("name"), applied_from(row));
+  for (const auto& [name, checksum, applied_at] : connection.run(sql::AppliedSchemaFiles{})) {
+    records.schema_files.emplace(name, Applied{name, checksum, applied_at});
+  }
   return records;
 }
 
@@ -97,17 +93,20 @@ std::vector<Step> steps_for(const Records& records) {
 bool apply_file(db::Connection& connection, const SqlFile& file, bool is_schema_file) {
   bool applied_here = false;
   connection.transaction([&] {
-    connection.run(sql::lock_migrations);
+    connection.run(sql::LockMigrations{});
     const Records records = read_records(connection);
     refuse_what_does_not_fit(records);
     const Applied* applied = is_schema_file ? find_applied(records.schema_files, file.name)
                                             : find_applied(records.migrations, version_of(file));
     if (applied != nullptr && applied->checksum == file.checksum) return;
     connection.run_script(file.name, file.text);
-    db::Params record;
-    if (!is_schema_file) record.add(version_of(file));
-    record.add(file.name).add(file.checksum).add("dogged " DOGGED_VERSION);
-    connection.run(is_schema_file ? sql::record_schema_file : sql::record_migration, record);
+    const std::string name{file.name}, checksum{file.checksum}, applied_by{"dogged " DOGGED_VERSION};
+    if (is_schema_file) {
+      connection.run(sql::RecordSchemaFile{.name = name, .checksum = checksum, .applied_by = applied_by});
+    } else {
+      connection.run(sql::RecordMigration{
+          .version = version_of(file), .name = name, .checksum = checksum, .applied_by = applied_by});
+    }
     applied_here = true;
   });
   return applied_here;
@@ -116,9 +115,9 @@ bool apply_file(db::Connection& connection, const SqlFile& file, bool is_schema_
 /// There is nothing to lock yet. Of two migrators at a time one waits for the other at each name.
 void create_records(db::Connection& connection) {
   connection.transaction([&] {
-    connection.run(sql::create_schema);
-    connection.run(sql::create_schema_tables);
-    connection.run(sql::create_schema_files);
+    connection.run(sql::CreateSchema{});
+    connection.run(sql::CreateSchemaTables{});
+    connection.run(sql::CreateSchemaFiles{});
   });
 }
 
@@ -147,8 +146,8 @@ Report apply(db::Connection& connection, const std::function<void(const Step&)>&
   apply_all(embedded_schema(), true);
   (void)connection.run(sql::MakePartitions{});
   connection.transaction([&] {
-    connection.run(sql::lock_migrations);
-    connection.run(sql::grant_rights);
+    connection.run(sql::LockMigrations{});
+    connection.run(sql::GrantRights{});
   });
   return report;
 }
@@ -156,10 +155,8 @@ Report apply(db::Connection& connection, const std::function<void(const Step&)>&
 std::vector<std::string> make_roles(db::Connection& connection, const std::optional<std::string>& prefix) {
   std::vector<std::string> names;
   connection.transaction([&] {
-    connection.run(sql::lock_migrations);
-    for (const db::Row& row : connection.run(sql::make_roles, db::Params{}.add(prefix))) {
-      names.emplace_back(row.text("name"));
-    }
+    connection.run(sql::LockMigrations{});
+    for (const auto& [name] : connection.run(sql::MakeRoles{.prefix = prefix})) names.push_back(name);
   });
   return names;
 }

@@ -13,17 +13,13 @@ bool is_missing_right(const Error& error) {
 
 std::optional<std::string> hint_for_missing_role(db::Connection& connection, const std::string& object) {
   try {
-    const db::Rows rows = connection.run(sql::who_may, db::Params{}.add(object));
-    const db::Row row = rows.one();
-    const std::string login{row.text("login")};
-    if (row.boolean("is_owners_alone")) {
-      return "only the owner of the schema may do this: run it as " + std::string{row.text("owner")} + ", not as " +
-             login;
+    const auto [roles, login, is_owners_alone, owner] = db::one(connection.run(sql::WhoMay{.object = object}));
+    if (is_owners_alone) {
+      return "only the owner of the schema may do this: run it as " + owner + ", not as " + login;
     }
-    if (row.is_null("roles")) return std::nullopt;
-    const std::string roles{row.text("roles")};
-    return login + " lacks the role " + roles + ", which may do this; an administrator gives it: grant " +
-           roles.substr(0, roles.find(' ')) + " to " + login + ";";
+    if (!roles) return std::nullopt;
+    return login + " lacks the role " + *roles + ", which may do this; an administrator gives it: grant " +
+           roles->substr(0, roles->find(' ')) + " to " + login + ";";
   } catch (const Error&) {
     return std::nullopt;  // it may not even read that: the first error is shown
   }

@@ -21,20 +21,19 @@ struct NamedTask {
 /// All of them where `name` is empty.
 std::vector<NamedTask> read_tasks(const std::string& url, std::string_view name, const LookOptions& options) {
   db::Connection connection{{.url = url, .schema = options.schema, .application_name = "dogged testing"}};
-  db::Params params;
-  name.empty() ? params.add_null() : params.add(name);
+  const sql::TestingEnqueued enqueued{.name = name.empty() ? std::nullopt : std::optional{std::string{name}},
+                                      .with_ended = options.with_ended};
   std::vector<NamedTask> tasks;
-  for (const db::Row& row : connection.run(sql::testing_enqueued, params.add(options.with_ended))) {
-    tasks.push_back(
-        {std::string{row.text("name")},
-         {.id = row.number("id"),
-          .args = std::string{row.text("args")},
-          .queue = std::string{row.text("queue")},
-          .run_at = std::chrono::system_clock::time_point{std::chrono::microseconds{row.number("run_at_us")}},
-          .priority = static_cast<int>(row.number("priority")),
-          .tags = nlohmann::json::parse(row.text("tags")).get<std::vector<std::string>>(),
-          .trace_context = row.maybe_text("trace_context").value_or(""),
-          .status = std::string{row.text("status")}}});
+  for (const sql::TestingEnqueued::Row& task : connection.run(enqueued)) {
+    tasks.push_back({task.name,
+                     {.id = task.id,
+                      .args = task.args,
+                      .queue = task.queue,
+                      .run_at = std::chrono::system_clock::time_point{std::chrono::microseconds{task.run_at_us}},
+                      .priority = task.priority,
+                      .tags = nlohmann::json::parse(task.tags).get<std::vector<std::string>>(),
+                      .trace_context = task.trace_context.value_or(""),
+                      .status = task.status}});
   }
   return tasks;
 }

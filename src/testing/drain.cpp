@@ -51,35 +51,37 @@ Handled handled_by(const Tasks& tasks) {
   return handled;
 }
 
-/// Why there is no handler for a task; empty where there is one.
-std::string why_not_handled(const db::Row& row, const Handled& handled) {
-  const auto found = handled.find(row.text("name"));
+/// A task that has not ended.
+using Left = sql::TestingLeft::Row;
+
+/// Why there is no handler for a task; empty if there is one.
+std::string why_not_handled(const Left& task, const Handled& handled) {
+  const auto found = handled.find(task.name);
   if (found == handled.end()) return "there is no handler for it among the tasks that drain was given";
-  if (row.number("args_version") <= found->second) return "";
-  return "its args are of version " + std::to_string(row.number("args_version")) +
-         ", and the key of its handler has version " + std::to_string(found->second);
+  if (task.args_version <= found->second) return "";
+  return "its args are of version " + std::to_string(task.args_version) + ", and the key of its handler has version " +
+         std::to_string(found->second);
 }
 
 /// Why a task that is left does not end.
-std::string reason_for(const db::Row& row, const Handled& handled) {
-  if (row.boolean("is_running")) return "runs: its handler has not returned";
-  if (row.boolean("is_queue_paused")) return "its queue is paused";
-  if (const std::string why = why_not_handled(row, handled); !why.empty()) return why;
-  if (row.boolean("waits")) return "waits for its time, in " + std::to_string(row.number("due_in_ms")) + " ms";
+std::string reason_for(const Left& task, const Handled& handled) {
+  if (task.is_running) return "runs: its handler has not returned";
+  if (task.is_queue_paused) return "its queue is paused";
+  if (const std::string why = why_not_handled(task, handled); !why.empty()) return why;
+  if (task.waits) return "waits for its time, in " + std::to_string(task.due_in_ms) + " ms";
   return "is ready";
 }
 
 /// Whether the task never runs here.
-bool is_stuck(const db::Row& row, const Handled& handled) {
-  return !row.boolean("is_running") && (row.boolean("is_queue_paused") || !why_not_handled(row, handled).empty());
+bool is_stuck(const Left& task, const Handled& handled) {
+  return !task.is_running && (task.is_queue_paused || !why_not_handled(task, handled).empty());
 }
 
-std::string list_of(const db::Rows& left, const Handled& handled) {
+std::string list_of(const std::vector<Left>& left, const Handled& handled) {
   std::string text;
   for (std::size_t i = 0; i < std::min(left.size(), listed_tasks); ++i) {
-    const db::Row row = left[i];
-    text += "\n  " + std::to_string(row.number("id")) + " " + std::string{row.text("name")} + " in " +
-            std::string{row.text("queue")} + ": " + reason_for(row, handled);
+    text += "\n  " + std::to_string(left[i].id) + " " + left[i].name + " in " + left[i].queue + ": " +
+            reason_for(left[i], handled);
   }
   if (left.size() > listed_tasks) text += "\n  … and " + std::to_string(left.size() - listed_tasks) + " more";
   return text;
@@ -92,16 +94,16 @@ AttemptOutcome outcome_of(std::string_view text) {
 
 std::vector<DrainedAttempt> attempts_of(db::Connection& connection, const std::string& worker) {
   std::vector<DrainedAttempt> attempts;
-  for (const db::Row& row : connection.run(sql::testing_attempts, db::Params{}.add(worker))) {
-    attempts.push_back({.task_id = row.number("task_id"),
-                        .task_name = std::string{row.text("name")},
-                        .queue = std::string{row.text("queue")},
-                        .attempt = static_cast<int>(row.number("attempt")),
-                        .outcome = outcome_of(row.text("outcome")),
-                        .error_code = row.maybe_text("error_code").value_or(""),
-                        .error_message = row.maybe_text("error_message").value_or(""),
-                        .will_retry = row.boolean("will_retry"),
-                        .retry_delay = milliseconds{row.maybe_number("delay_ms").value_or(0)}});
+  for (const sql::TestingAttempts::Row& one : connection.run(sql::TestingAttempts{.worker_name = worker})) {
+    attempts.push_back({.task_id = one.task_id,
+                        .task_name = one.name,
+                        .queue = one.queue,
+                        .attempt = one.attempt,
+                        .outcome = outcome_of(one.outcome),
+                        .error_code = one.error_code.value_or(""),
+                        .error_message = one.error_message.value_or(""),
+                        .will_retry = one.will_retry,
+                        .retry_delay = milliseconds{one.delay_ms.value_or(0)}});
   }
   return attempts;
 }
@@ -116,8 +118,8 @@ class Drain {
   std::size_t run(const std::atomic<bool>& has_ended) {
     const auto end = SteadyClock::now() + how_.limit;
     for (; !has_ended; std::this_thread::sleep_for(between_looks)) {
-      const db::Rows left = connection_.run(sql::testing_left, db::Params{}.add(queues_));
-      const std::size_t waiting = count(left, [](const db::Row& row) { return row.boolean("waits"); });
+      const std::vector<Left> left = connection_.run(sql::TestingLeft{.queues = queues_});
+      const std::size_t waiting = count(left, [](const Left& task) { return task.waits; });
       if (left.size() == (how_.with_scheduled ? 0 : waiting)) return waiting;
       require_hope(left);
       if (SteadyClock::now() > end) {
@@ -125,24 +127,21 @@ class Drain {
                              std::to_string(left.size()) + " tasks are left):" + list_of(left, handled_),
                          "mend what keeps them, or give more time: DrainOptions::limit");
       }
-      if (how_.with_scheduled && waiting > 0) connection_.run(sql::testing_bring_forward, db::Params{}.add(queues_));
+      if (how_.with_scheduled && waiting > 0) connection_.run(sql::TestingBringForward{.queues = queues_});
     }
     return 0;
   }
 
  private:
   template <class Test>
-  static std::size_t count(const db::Rows& rows, Test test) {
-    std::size_t found = 0;
-    for (const db::Row& row : rows) found += test(row) ? 1U : 0U;
-    return found;
+  static std::size_t count(const std::vector<Left>& tasks, Test test) {
+    return static_cast<std::size_t>(std::count_if(tasks.begin(), tasks.end(), test));
   }
 
-  void require_hope(const db::Rows& left) const {
+  void require_hope(const std::vector<Left>& left) const {
     const bool with_scheduled = how_.with_scheduled;
-    const std::size_t others = count(left, [&](const db::Row& row) {
-      return !is_stuck(row, handled_) && (with_scheduled || !row.boolean("waits"));
-    });
+    const std::size_t others =
+        count(left, [&](const Left& task) { return !is_stuck(task, handled_) && (with_scheduled || !task.waits); });
     if (others > 0) return;
     throw DrainError("drain can run none of the tasks that are left:" + list_of(left, handled_),
                      "give drain the handlers, resume the queue, or drain other queues (WorkerOptions::queues)");

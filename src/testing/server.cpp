@@ -90,14 +90,14 @@ class RunningServer {
   std::string make_database() {
     const dogged::detail::Lock lock{mutex_};
     const std::string name = "test_" + std::to_string(++databases_);
-    execute("create_statement", name);
+    execute(statements_for(name).create_statement);
     return name;
   }
 
   void drop_database(const std::string& name) {
     if (is_fork()) return;
     const dogged::detail::Lock lock{mutex_};
-    execute("drop_statement", name);
+    execute(statements_for(name).drop_statement);
   }
 
   [[nodiscard]] std::string url_of(const std::string& database) const {
@@ -145,10 +145,12 @@ class RunningServer {
     }
   }
 
-  void execute(const char* which, const std::string& name) DOGGED_REQUIRES(mutex_) {
-    const db::Rows rows = administrator_->run(sql::testing_database_statements,
-                                              db::Params{}.add(name).add(private_server::role_and_database));
-    const std::string statement{rows.one().text(which)};
+  [[nodiscard]] sql::TestingDatabaseStatements::Row statements_for(const std::string& name) DOGGED_REQUIRES(mutex_) {
+    return db::one(administrator_->run(
+        sql::TestingDatabaseStatements{.database = name, .copied_database = private_server::role_and_database}));
+  }
+
+  void execute(const std::string& statement) DOGGED_REQUIRES(mutex_) {
     administrator_->run({.name = statement, .text = statement});
   }
 

@@ -235,7 +235,7 @@ TEST_CASE("the session that keeps others from making partitions, or from migrati
     CHECK(named() == "partitions " + pid);
   });
   holder.transaction([&] {
-    holder.run(sql::lock_migrations);
+    holder.run(sql::LockMigrations{});
     CHECK(contains(named(), "migrations "));
   });
   CHECK(named().empty());

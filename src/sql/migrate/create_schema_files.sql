@@ -1,5 +1,6 @@
 -- Records the applied files of the SQL interface (views, functions), which are applied again when they change. Another
 -- migrator may be creating the table at the same time: this statement then waits for it and finds the table.
+-- gives: nothing
 do $$ begin
   create table if not exists dogged.schema_files (
     name       text primary key,

@@ -1,5 +1,6 @@
 -- Records the applied migrations, with the SHA-256 of their text. Another migrator may be creating the table at the
 -- same time: this statement then waits for it and finds the table.
+-- gives: nothing
 do $$ begin
   create table if not exists dogged.schema_migrations (
     version    integer primary key,

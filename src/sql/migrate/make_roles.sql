@@ -1,2 +1,3 @@
--- Creates the roles whose names begin with $1 (null: the previous prefix), and grants them their rights.
-select unnest(dogged.make_roles($1)) as name
+-- Creates the roles whose names begin with @prefix (null: the previous prefix), and grants them their rights.
+-- gives: name text
+select unnest(dogged.make_roles(@prefix::text?)) as name

@@ -1,2 +1,4 @@
 -- Records an applied migration.
-insert into dogged.schema_migrations (version, name, checksum, applied_by) values ($1::int, $2, $3, $4)
+-- gives: nothing
+insert into dogged.schema_migrations (version, name, checksum, applied_by)
+values (@version::int, @name::text, @checksum::text, @applied_by::text)
