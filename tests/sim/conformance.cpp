@@ -8,7 +8,6 @@
 #include <set>
 #include <sstream>
 #include <stdexcept>
-#include <tuple>
 #include <utility>
 
 #include <spdlog/logger.h>
@@ -265,9 +264,9 @@ void Comparison::enqueue() {
   }
   const bool waits = scheduler_.chance(30);
   const int how_many = static_cast<int>(scheduler_.pick(1, 3));
-  note("enqueue " + std::to_string(how_many) + (waits ? " for later" : ""));
   // A transaction has one delay in the model.
   if (!open_->ids.empty() && (open_->delay > milliseconds{0}) != waits) return;
+  note("enqueue " + std::to_string(how_many) + (waits ? " for later" : ""));
   model_.enqueue(*open_, how_many, waits ? milliseconds{delay} : milliseconds{0});
   for (int i = 0; i < how_many; ++i) {
     (void)producer_.run(
@@ -513,26 +512,18 @@ void Comparison::ask_transactions() {
 }
 
 void Comparison::settle_watermarks() {
-  std::vector<runtime::ServedQueues::Part> parts;
-  sql::SettleWatermarks settle{.next_transaction = settled_before_.postgres,
-                               .queues = {},
-                               .afters = {},
-                               .uptos = {},
-                               .names = {"work"},
-                               .versions = {1}};
   const runtime::Place after = scheduler_.pick(0, 10);
-  for (const runtime::Watermarks::Range range : {runtime::Watermarks::Range{after, after + scheduler_.pick(1, 40)}}) {
-    parts.push_back({0, range});
-    settle.queues.emplace_back("default");
-    settle.afters.push_back(range.after);
-    settle.uptos.push_back(range.upto);
-  }
-  note("settle the places after " + std::to_string(after));
-  const Database::Settlement model = model_.settle_watermarks(parts, settled_before_.model);
-  const auto postgres = postgres_.run(settle);
-  require_alike("parts", model.settled.size(), postgres.size());
-  for (std::size_t i = 0; i < postgres.size(); ++i) require_alike("settled", model.settled[i], postgres[i].settled);
-  settled_before_ = {model.answer.next, postgres.front().next};
+  const runtime::Watermarks::Range range{after, after + scheduler_.pick(1, 40)};
+  note("settle the places after " + std::to_string(range.after) + " up to " + std::to_string(range.upto));
+  const Database::Settlement model = model_.settle_watermarks({{0, range}}, settled_before_.model);
+  const auto postgres = db::one(postgres_.run(sql::SettleWatermarks{.next_transaction = settled_before_.postgres,
+                                                                    .queues = {"default"},
+                                                                    .afters = {range.after},
+                                                                    .uptos = {range.upto},
+                                                                    .names = {"work"},
+                                                                    .versions = {1}}));
+  require_alike("settled", model.settled.front(), postgres.settled);
+  settled_before_ = {model.answer.next, postgres.next};
 }
 
 // ---- reports -------------------------------------------------------------------------------------------------------
