@@ -1,9 +1,9 @@
 # Compiles SQL files into targets. A changed file is compiled in again by the next build, and nothing else is.
 #
 # dogged_embed_statements(target DIRECTORY…): each DIRECTORY/some_name.sql becomes the struct dogged::sql::SomeName, which
-# <build>/generated/sql/<last part of DIRECTORY>.hpp declares. Its file says what the statement takes and gives:
+# <build>/generated/sql/<last part of DIRECTORY>.hpp declares. Its file declares values and columns:
 #
-#   @name::type                        a value: a member of the struct, sent as $1, $2, … One mention has the type at least.
+#   @name::type                        a value: a member of the struct, sent as $1, $2, … At least one mention has the type.
 #   -- gives: name type, name type?    the columns of its rows, in their order: SomeName::Row. `nothing`: it has no rows.
 #
 # A type is one of PostgreSQL's; `type?` may be null, `type[]` is an array, `type?[]` an array with nulls. A file without

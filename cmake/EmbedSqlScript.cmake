@@ -22,7 +22,7 @@ function(write_if_changed path content)
   endif()
 endfunction()
 
-# claim_params becomes ClaimParams.
+# end_lease becomes EndLease.
 function(pascal_case name result)
   string(REPLACE "_" ";" words ${name})
   set(pascal "")
@@ -63,7 +63,8 @@ function(cpp_type sql_type result)
   set(${result} ${type} PARENT_SCOPE)
 endfunction()
 
-# What a statement takes: its text with $1, $2, … in place of @name, and the members and the parameters of its struct.
+# Reads the values of a statement. Gives its text with $1, $2, … in place of @name, and the members and parameters of its
+# struct.
 function(declare_values text result_text result_members result_params)
   string(REGEX MATCHALL "@[a-z][a-z0-9_]*(::[a-z_.0-9]+[?]?(\\[\\])?)?" mentions "${text}")
   set(names "")
@@ -108,8 +109,7 @@ function(declare_values text result_text result_members result_params)
   set(${result_params} "${params}" PARENT_SCOPE)
 endfunction()
 
-# What a statement gives, from its lines "-- gives: name type, …" or "-- gives: nothing": the members of its Row, and how
-# a row is read.
+# Reads the lines "-- gives: name type, …" or "-- gives: nothing". Gives the struct Row and the code that reads a row.
 function(declare_columns given result_row result_reading)
   string(REGEX REPLACE "-- gives: " "" columns "${given}")
   string(REPLACE ", " ";" columns "${columns}")

@@ -140,7 +140,7 @@ std::int64_t number_of(const std::string& key, std::string_view value) {
   return number;
 }
 
-/// What `read` makes of the text of a member; what it throws names the member.
+/// The text of a member, read by `read`. Its exceptions name the member.
 template <class Read>
 auto read_member(const std::string& key, std::string_view value, Read read) {
   const std::string text = text_of(key, value);

@@ -1,5 +1,5 @@
-// Options that name a time, all with the same words: --at TIME and --in DURATION for what is to come, and a time or how
-// long ago it is for what was.
+// Options that name a time. All commands use the same words: --at TIME and --in DURATION for a time to come. A past
+// time is given as a time or as its age.
 #pragma once
 
 #include <optional>
