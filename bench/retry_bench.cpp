@@ -54,7 +54,7 @@ void decision_from_answer(benchmark::State& state, Classification (*classify)())
   measure(state, [&] {
     const Classification failure = classify();
     const lifecycle::Ending ending{
-        .outcome = lifecycle::Outcome::failed, .error_code = failure.code.view(), .retry_after = failure.retry_after};
+        .outcome = lifecycle::Outcome::failed, .error_code = failure.code, .retry_after = failure.retry_after};
     return lifecycle::after_attempt(task, rules, ending, random_draw());
   });
 }

@@ -6,8 +6,8 @@
 #   @name::type                        a value: a member of the struct, sent as $1, $2, … At least one mention has the type.
 #   -- gives: name type, name type?    the columns of its rows, in their order: SomeName::Row. `nothing`: it has no rows.
 #
-# A type is one of PostgreSQL's; `type?` may be null, `type[]` is an array, `type?[]` an array with nulls. A file without
-# "-- gives:" becomes the plain db::Statement dogged::sql::some_name, whose values are $1, $2, ….
+# A type is one of PostgreSQL's; `type?` may be null, `type[]` is an array, `type?[]` an array with nulls, `type[]?` an
+# array that may be null. A file without "-- gives:" becomes the plain db::Statement dogged::sql::some_name, whose values are $1, $2, ….
 # dogged_embed_migrations(target): migrations/ and schema/ become lists with the SHA-256 of their text, which
 # src/migrate/embedded.hpp declares.
 set(DOGGED_EMBED_SQL_SCRIPT ${CMAKE_CURRENT_LIST_DIR}/EmbedSqlScript.cmake)

@@ -18,7 +18,7 @@ std::string user_at_host() {
   return (user == nullptr ? std::to_string(geteuid()) : std::string{user->pw_name}) + "@" + host.data();
 }
 
-void set_actor(db::Connection& connection) { connection.run(sql::set_actor, db::Params{}.add(user_at_host())); }
+void set_actor(db::Connection& connection) { connection.run(sql::SetActor{.actor = user_at_host()}); }
 
 db::Rows run_audited(db::Connection& connection, const db::Statement& statement, const db::Params& params) {
   std::optional<db::Rows> rows;

@@ -71,24 +71,22 @@ JsonObject members_of(const SharedCircuit& shared) {
   return json;
 }
 
-Record record_of(const db::Row& row, const Style& style) {
+Record record_of(const sql::Circuits::Row& row, const Style& style) {
   const SharedCircuit shared = circuit::shared_circuit_of(row);
-  const Time changed_at = time_of(row, "changed_at_us");
-  const std::string tasks{row.text("tasks")};
+  const Time changed_at = time_from_microseconds(row.changed_at_us);
   return {{{shared.name},
            {std::string{to_text(shared.circuit.state)}, color_of(shared.circuit.state)},
            time_cell(changed_at, time_from_microseconds(1000 * shared.now_ms), style.zone),
            {standing_text(shared)},
            {settings_text(shared.settings)},
-           {joined(nlohmann::json::parse(tasks).get<std::vector<std::string>>())}},
-          members_of(shared).add("changed_at", changed_at).add_json("tasks", tasks).text()};
+           {joined(nlohmann::json::parse(row.tasks).get<std::vector<std::string>>())}},
+          members_of(shared).add("changed_at", changed_at).add_json("tasks", row.tasks).text()};
 }
 
 ExitCode list(const Invocation& invocation) {
   db::Connection connection = invocation.connect();
-  const db::Rows rows = connection.run(sql::circuits);
   std::vector<Record> records;
-  for (const db::Row& row : rows) records.push_back(record_of(row, invocation.style()));
+  for (const auto& row : connection.run(sql::Circuits{})) records.push_back(record_of(row, invocation.style()));
   invocation.print(circuit_columns, records, "no circuits: no worker has declared a task with .circuit");
   return ExitCode::ok;
 }

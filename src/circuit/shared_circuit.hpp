@@ -22,8 +22,25 @@ struct SharedCircuit {
   std::int64_t now_ms = 0;  ///< the database's clock when it was read
 };
 
+/// Throws std::logic_error for a text that is no state.
+[[nodiscard]] CircuitState state_from_text(std::string_view text);
+
 /// From a row of circuits.sql, lock_circuit.sql or try_lock_circuit.sql.
-[[nodiscard]] SharedCircuit shared_circuit_of(const db::Row& row);
+template <class Row>
+[[nodiscard]] SharedCircuit shared_circuit_of(const Row& row) {
+  return {.name = row.name,
+          .settings = {.failure_threshold = row.failure_threshold,
+                       .recovery_timeout = milliseconds{row.recovery_timeout_ms},
+                       .success_threshold = row.success_threshold},
+          .circuit = {.state = state_from_text(row.state),
+                      .failures = row.failures,
+                      .successes = row.successes,
+                      .probes = row.probes,
+                      .is_forced = row.is_forced,
+                      .since_ms = row.since_ms,
+                      .generation = row.generation},
+          .now_ms = row.now_ms};
+}
 
 [[nodiscard]] std::vector<SharedCircuit> read_circuits(db::Connection& connection);
 

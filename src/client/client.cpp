@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -48,7 +49,7 @@ RepeatableCalls::Settings settings_of(const std::string& url, ClientOptions& opt
 }
 
 /// The longest of the tasks' wait_for_room.
-milliseconds wait_for_room(const std::vector<NewTask>& tasks) {
+milliseconds wait_for_room(std::span<const NewTask> tasks) {
   milliseconds longest{0};
   for (const NewTask& task : tasks) {
     const milliseconds wait = task.options.wait_for_room;
@@ -88,30 +89,30 @@ class Client::Impl {
   Impl(const std::string& url, ClientOptions options)
       : settings_(settings_of(url, options)), middleware_(std::move(options.middleware)), calls_(settings_) {}
 
-  std::vector<TaskId> enqueue_many(const std::vector<NewTask>& tasks) {
+  std::vector<TaskId> enqueue(std::span<const NewTask> tasks) {
     if (tasks.empty()) return {};
     if (middleware_.empty()) return enqueue_with_room(tasks);
-    return detail::enqueue_within(middleware_, tasks, settings_.log.get(),
+    return detail::enqueue_within(middleware_, {tasks.begin(), tasks.end()}, settings_.log.get(),
                                   [this](const std::vector<NewTask>& changed) { return enqueue_with_room(changed); });
   }
 
-  /// Changes one task by a statement that takes `given` and then the key, and answers with a word.
-  std::string change(std::string_view name, const db::Statement& statement, const db::Params& given, TaskId id,
-                     const std::string& done) {
-    const auto make = [&](const std::optional<CallKey>& key) {
-      db::Params params = given;
-      params.add(key ? std::optional{key->producer} : std::nullopt).add(key ? std::optional{key->call} : std::nullopt);
-      return KeyedCall{statement, std::move(params), sql::answer_made};
-    };
+  /// Changes one task by a statement that answers with a word, one of `answers`. `statement` makes it of a key.
+  template <class Statement, class Result>
+  Result change(std::string_view name, TaskId id, const std::string& done, Statement statement,
+                std::initializer_list<Result> answers) {
     const std::string task = "task " + std::to_string(id);
-    return std::string{
-        call(make, {name, task + " was not " + done, task + " may have been " + done}).one().text("answer")};
+    const Wording words{name, task + " was not " + done, task + " may have been " + done};
+    return from_text(db::one(call<sql::AnswerMade>(words, {}, statement)).answer, answers);
   }
 
-  RescheduleResult reschedule(TaskId id, const db::Params& given) {
-    return from_text(change("reschedule", sql::reschedule_once, given, id, "rescheduled"),
-                     {RescheduleResult::rescheduled, RescheduleResult::running, RescheduleResult::ended,
-                      RescheduleResult::not_found});
+  RescheduleResult reschedule(TaskId id, std::optional<std::int64_t> run_at_us, std::optional<std::int64_t> delay_ms) {
+    const auto statement = [&](const CallKey& key) {
+      return sql::RescheduleOnce{
+          .task_id = id, .run_at_us = run_at_us, .delay_ms = delay_ms, .producer = key.producer, .call = key.call};
+    };
+    return change("reschedule", id, "rescheduled", statement,
+                  {RescheduleResult::rescheduled, RescheduleResult::running, RescheduleResult::ended,
+                   RescheduleResult::not_found});
   }
 
   TaskOutcome wait(TaskId id, milliseconds timeout) {
@@ -128,7 +129,7 @@ class Client::Impl {
 
  private:
   /// Waits for room in the queues, for as long as the tasks allow.
-  std::vector<TaskId> enqueue_with_room(const std::vector<NewTask>& tasks) {
+  std::vector<TaskId> enqueue_with_room(std::span<const NewTask> tasks) {
     const milliseconds wait = wait_for_room(tasks);
     const auto until = SteadyClock::now() + wait;
     for (int tries = 1;; ++tries) {
@@ -147,13 +148,10 @@ class Client::Impl {
     }
   }
 
-  std::vector<TaskId> enqueue_now(const std::vector<NewTask>& tasks) {
-    const auto make = [&](const std::optional<CallKey>& key) {
-      EnqueueStatement enqueue = enqueue_statement(tasks, key);
-      return KeyedCall{enqueue.statement, std::move(enqueue.params), sql::call_made};
-    };
+  std::vector<TaskId> enqueue_now(std::span<const NewTask> tasks) {
     try {
-      return ids_of(call(make, {"enqueue", "nothing was enqueued", "the tasks may have been enqueued"}, tasks));
+      return ids_of(call<sql::CallMade>({"enqueue", "nothing was enqueued", "the tasks may have been enqueued"}, tasks,
+                                        [&](const CallKey& key) { return enqueue_statement(tasks, key); }));
     } catch (const InvalidInput&) {
       explain_refused(tasks);
       throw;
@@ -163,11 +161,10 @@ class Client::Impl {
     }
   }
 
-  static std::vector<TaskId> ids_of(const db::Rows& rows) {
+  static std::vector<TaskId> ids_of(const std::vector<sql::CallMade::Row>& ranges) {
     std::vector<TaskId> ids;
-    for (const db::Row& row : rows) {
-      const TaskId last = row.number("last");
-      for (TaskId id = row.number("first"); id <= last; ++id) ids.push_back(id);
+    for (const sql::CallMade::Row& range : ranges) {
+      for (TaskId id = range.first; id <= range.last; ++id) ids.push_back(id);
     }
     return ids;
   }
@@ -194,11 +191,17 @@ class Client::Impl {
     if (idle_waits_.size() < most_idle_waits) idle_waits_.push_back(std::move(wait));
   }
 
-  db::Rows call(const RepeatableCalls::Make& make, const Wording& words, const std::vector<NewTask>& tasks = {}) {
+  /// Runs what `statement` makes of a key. Its rows are like those of Made, which reads them from an earlier try.
+  template <class Made, class MakeStatement>
+  std::vector<typename Made::Row> call(const Wording& words, std::span<const NewTask> tasks, MakeStatement statement) {
     const auto begun_at = SteadyClock::now();
     require_same_process();
+    const RepeatableCall repeatable{
+        .words = words, .tasks = tasks, .with_key = statement, .made = [](const CallKey& key) {
+          return Made{.producer = key.producer.value(), .call = key.call.value()};
+        }};
     const detail::Lock lock{mutex_};
-    return calls_.run(make, words, tasks, SteadyClock::now() - begun_at);
+    return calls_.run(repeatable, SteadyClock::now() - begun_at).template as<typename Made::Row>();
   }
 
   const RepeatableCalls::Settings settings_;
@@ -216,26 +219,32 @@ Client::~Client() = default;
 Client::Client(Client&&) noexcept = default;
 Client& Client::operator=(Client&&) noexcept = default;
 
-TaskId Client::enqueue(const NewTask& task) { return enqueue_many({task}).front(); }
+TaskId Client::enqueue(const NewTask& task) { return impl_->enqueue({&task, 1}).front(); }
 
-std::vector<TaskId> Client::enqueue_many(const std::vector<NewTask>& tasks) { return impl_->enqueue_many(tasks); }
+std::vector<TaskId> Client::enqueue_many(const std::vector<NewTask>& tasks) { return impl_->enqueue(tasks); }
 
 TaskOutcome Client::wait(TaskId id, milliseconds timeout) { return impl_->wait(id, timeout); }
 
 CancelResult Client::cancel(TaskId id) {
-  const std::string answer = impl_->change("cancel", sql::cancel_once, db::Params{}.add(id), id, "cancelled");
-  return from_text(answer,
-                   {CancelResult::cancelled, CancelResult::requested, CancelResult::ended, CancelResult::not_found});
+  const auto statement = [&](const CallKey& key) {
+    return sql::CancelOnce{.task_id = id, .producer = key.producer, .call = key.call};
+  };
+  return impl_->change(
+      "cancel", id, "cancelled", statement,
+      {CancelResult::cancelled, CancelResult::requested, CancelResult::ended, CancelResult::not_found});
 }
 
 ReplayResult Client::replay(TaskId id) {
-  const std::string answer = impl_->change("replay", sql::replay_once, db::Params{}.add(id), id, "replayed");
-  return from_text(answer, {ReplayResult::replayed, ReplayResult::not_failed, ReplayResult::not_found});
+  const auto statement = [&](const CallKey& key) {
+    return sql::ReplayOnce{.task_id = id, .producer = key.producer, .call = key.call};
+  };
+  return impl_->change("replay", id, "replayed", statement,
+                       {ReplayResult::replayed, ReplayResult::not_failed, ReplayResult::not_found});
 }
 
 RescheduleResult Client::reschedule(TaskId id, std::chrono::system_clock::time_point run_at) {
   const auto us = std::chrono::duration_cast<std::chrono::microseconds>(run_at.time_since_epoch());
-  return impl_->reschedule(id, db::Params{}.add(id).add(std::int64_t{us.count()}).add_null());
+  return impl_->reschedule(id, us.count(), std::nullopt);
 }
 
 RescheduleResult Client::reschedule(TaskId id, milliseconds delay) {
@@ -243,7 +252,7 @@ RescheduleResult Client::reschedule(TaskId id, milliseconds delay) {
     throw InvalidInput("task " + std::to_string(id) + ": delay is " + std::to_string(delay.count()) +
                        " ms; it must be 0 to 10 years (315360000000 ms)");
   }
-  return impl_->reschedule(id, db::Params{}.add(id).add_null().add(std::int64_t{delay.count()}));
+  return impl_->reschedule(id, std::nullopt, delay.count());
 }
 
 }  // namespace dogged

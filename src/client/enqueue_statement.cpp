@@ -2,11 +2,13 @@
 #include "client/enqueue_statement.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <dogged/detail/json_text.hpp>
@@ -119,113 +121,122 @@ auto or_least(Convert convert) {
   return [convert](const auto& time) { return convert(time).value_or(not_given); };
 }
 
-/// Adds the task whose handler enqueues, if it is the parent.
-void add_current_task(db::Params& params, bool is_parent) {
+/// The task whose handler enqueues, if it is the parent.
+struct Handler {
+  std::optional<std::int64_t> task;
+  std::optional<std::string> installation;
+};
+
+Handler handler_as_parent(bool is_parent) {
   const detail::CurrentTask current = detail::current_task();
-  if (is_parent && current.id != 0) {
-    params.add(current.id).add(current.installation);
-  } else {
-    params.add_null().add_null();
-  }
+  if (!is_parent || current.id == 0) return {};
+  return {current.id, std::string{current.installation}};
 }
 
-db::Params params_of(const NewTask& task) {
-  db::Params params;
-  params.add(task.name).add(task.args_json).add(given(queue_of(task)));
-  params.add(microseconds_since_1970(task.options.run_at)).add(milliseconds_of(task.options.delay));
-  params.add(task.options.priority).add(given(task.options.trace_context));
-  params.add(microseconds_since_1970(task.options.expires_at)).add(milliseconds_of(task.options.expires_in));
-  params.add(task.options.tags.empty() ? std::nullopt : std::optional{array_text(task.options.tags)});
-  const std::optional<TaskId> parent = task.options.parent;
-  params.add(parent == TaskId{0} ? std::nullopt : parent);
-  add_current_task(params, !parent);
-  params.add(task.args_version == 1 ? std::nullopt : std::optional<std::int64_t>{task.args_version});
-  return params;
+sql::Enqueue one_task(const NewTask& task, const CallKey& key) {
+  const EnqueueOptions& options = task.options;
+  Handler handler = handler_as_parent(!options.parent);
+  return {.name = task.name,
+          .args = task.args_json,
+          .queue = given(queue_of(task)),
+          .run_at_us = microseconds_since_1970(options.run_at),
+          .delay_ms = milliseconds_of(options.delay),
+          .priority = options.priority,
+          .trace_context = given(options.trace_context),
+          .expires_at_us = microseconds_since_1970(options.expires_at),
+          .expires_in_ms = milliseconds_of(options.expires_in),
+          .tags = options.tags.empty() ? std::nullopt : std::optional{options.tags},
+          .parent = options.parent == TaskId{0} ? std::nullopt : options.parent,
+          .current_task = handler.task,
+          .installation = std::move(handler.installation),
+          .args_version = task.args_version == 1 ? std::nullopt : std::optional{task.args_version},
+          .producer = key.producer,
+          .call = key.call};
 }
 
-/// Adds an array of the values that `get` refers to in each task, converted by `convert`. One element if all are equal:
-/// enqueue_many is faster then.
-template <class Get, class Convert>
-void add_array(db::Params& params, const std::vector<NewTask>& tasks, Get get, Convert convert) {
+template <class Get>
+using Got = std::decay_t<std::invoke_result_t<Get, const NewTask&>>;
+
+/// The values that `get` refers to in each task, converted by `convert`. One element if all are equal: enqueue_many is
+/// faster then.
+template <class Get, class Convert = std::identity>
+auto array_of(std::span<const NewTask> tasks, Get get, Convert convert = {}) {
   const auto differ = [&](const NewTask& a, const NewTask& b) { return get(a) != get(b); };
   const bool are_alike = std::adjacent_find(tasks.begin(), tasks.end(), differ) == tasks.end();
-  std::vector<decltype(convert(get(tasks.front())))> values;
-  values.reserve(are_alike ? 1 : tasks.size());
-  for (const NewTask& task : tasks) {
-    values.push_back(convert(get(task)));
-    if (are_alike) break;
-  }
-  params.add(values);
+  if (are_alike) tasks = tasks.first(1);
+  std::vector<std::decay_t<std::invoke_result_t<Convert, Got<Get>>>> values;
+  values.reserve(tasks.size());
+  for (const NewTask& task : tasks) values.push_back(convert(get(task)));
+  return values;
 }
 
 /// The same; null if all have the default.
-template <class Get, class Convert, class Value = std::decay_t<std::invoke_result_t<Get, const NewTask&>>>
-void add_options(db::Params& params, const std::vector<NewTask>& tasks, Get get, Convert convert,
-                 const Value& by_default = {}) {
-  if (std::all_of(tasks.begin(), tasks.end(), [&](const NewTask& task) { return get(task) == by_default; })) {
-    params.add_null();
-  } else {
-    add_array(params, tasks, get, convert);
-  }
+template <class Get, class Convert = std::identity>
+auto unless_default(std::span<const NewTask> tasks, Get get, Convert convert = {}, const Got<Get>& by_default = {}) {
+  const bool all_default =
+      std::all_of(tasks.begin(), tasks.end(), [&](const NewTask& task) { return get(task) == by_default; });
+  return all_default ? std::nullopt : std::optional{array_of(tasks, get, convert)};
 }
 
 /// 0 stands for the task whose handler enqueues.
-void add_parents(db::Params& params, const std::vector<NewTask>& tasks) {
+std::optional<std::vector<std::int64_t>> parents_of(std::span<const NewTask> tasks) {
   const bool has_current = detail::current_task().id != 0;
   const auto parent_of = [&](const NewTask& task) -> std::int64_t {
     if (!task.options.parent) return has_current ? 0 : not_given;
     return *task.options.parent == 0 ? not_given : *task.options.parent;
   };
-  add_options(
-      params, tasks, parent_of, [](std::int64_t id) { return id; }, not_given);
-  add_current_task(params,
-                   std::any_of(tasks.begin(), tasks.end(), [](const NewTask& task) { return !task.options.parent; }));
+  return unless_default(tasks, parent_of, {}, not_given);
 }
 
-db::Params params_of(const std::vector<NewTask>& tasks) {
-  const auto as_text = [](const std::string& text) { return std::string_view{text}; };
+std::string joined_args(std::span<const NewTask> tasks) {
+  std::size_t bytes = tasks.size();
+  for (const NewTask& task : tasks) bytes += task.args_json.size();
+  std::string args;
+  args.reserve(bytes);
+  for (const NewTask& task : tasks) {
+    if (!args.empty()) args += args_separator;
+    args += task.args_json;
+  }
+  return args;
+}
+
+sql::EnqueueMany many_tasks(std::span<const NewTask> tasks, const CallKey& key) {
   const auto option = [](auto EnqueueOptions::*member) {
     return [member](const NewTask& task) -> const auto& { return task.options.*member; };
   };
-  std::string args;
-  for (const NewTask& task : tasks) {
-    if (&task != &tasks.front()) args += args_separator;
-    args += task.args_json;
-  }
-  db::Params params;
-  add_array(
-      params, tasks, [](const NewTask& task) -> const std::string& { return task.name; }, as_text);
-  params.add(args);
-  add_options(params, tasks, queue_of, as_text);
-  add_options(params, tasks, option(&EnqueueOptions::run_at), or_least(microseconds_since_1970));
-  add_options(params, tasks, option(&EnqueueOptions::delay), or_least(milliseconds_of));
-  add_options(params, tasks, option(&EnqueueOptions::priority), [](int priority) { return std::int64_t{priority}; });
-  add_options(params, tasks, option(&EnqueueOptions::trace_context), as_text);
-  add_options(params, tasks, option(&EnqueueOptions::expires_at), or_least(microseconds_since_1970));
-  add_options(params, tasks, option(&EnqueueOptions::expires_in), or_least(milliseconds_of));
-  add_options(params, tasks, option(&EnqueueOptions::tags), array_text);
-  add_parents(params, tasks);
-  const auto as_number = [](int number) { return std::int64_t{number}; };
-  add_options(
-      params, tasks, [](const NewTask& task) { return task.args_version; }, as_number, 1);
-  return params;
+  const bool any_without_parent =
+      std::any_of(tasks.begin(), tasks.end(), [](const NewTask& task) { return !task.options.parent; });
+  Handler handler = handler_as_parent(any_without_parent);
+  return {
+      .producer = key.producer,
+      .call = key.call,
+      .name = array_of(tasks, std::mem_fn(&NewTask::name)),
+      .args = joined_args(tasks),
+      .queue = unless_default(tasks, queue_of),
+      .run_at_us = unless_default(tasks, option(&EnqueueOptions::run_at), or_least(microseconds_since_1970)),
+      .delay_ms = unless_default(tasks, option(&EnqueueOptions::delay), or_least(milliseconds_of)),
+      .priority = unless_default(tasks, option(&EnqueueOptions::priority)),
+      .trace_context = unless_default(tasks, option(&EnqueueOptions::trace_context)),
+      .expires_at_us = unless_default(tasks, option(&EnqueueOptions::expires_at), or_least(microseconds_since_1970)),
+      .expires_in_ms = unless_default(tasks, option(&EnqueueOptions::expires_in), or_least(milliseconds_of)),
+      .tags = unless_default(tasks, option(&EnqueueOptions::tags), array_text),
+      .parent = parents_of(tasks),
+      .current_task = handler.task,
+      .installation = std::move(handler.installation),
+      .args_version = unless_default(tasks, std::mem_fn(&NewTask::args_version), {}, 1)};
 }
 
 }  // namespace
 
 bool makes_queue(const NewTask& task) { return task.options.queue.empty() && !task.key_queue.empty(); }
 
-EnqueueStatement enqueue_statement(const std::vector<NewTask>& tasks, const std::optional<CallKey>& key) {
+db::BoundStatement enqueue_statement(std::span<const NewTask> tasks, const CallKey& key) {
   for (const NewTask& task : tasks) require_sound(task);
-  const bool is_one = tasks.size() == 1;
-  EnqueueStatement enqueue = is_one ? EnqueueStatement{sql::enqueue, params_of(tasks.front())}
-                                    : EnqueueStatement{sql::enqueue_many, params_of(tasks)};
-  enqueue.params.add(key ? std::optional{key->producer} : std::nullopt);
-  enqueue.params.add(key ? std::optional{key->call} : std::nullopt);
-  return enqueue;
+  if (tasks.size() == 1) return one_task(tasks.front(), key);
+  return many_tasks(tasks, key);
 }
 
-void explain_refused(const std::vector<NewTask>& tasks) {
+void explain_refused(std::span<const NewTask> tasks) {
   for (const NewTask& task : tasks) {
     if (const std::string mistake = mistake_in(task); !mistake.empty()) {
       throw InvalidInput(mistake, "Nothing was enqueued.");

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
-#include <vector>
 
 #include <dogged/client.hpp>
 
@@ -15,15 +15,11 @@ namespace dogged {
 /// How far ahead a task may fall due or expire.
 constexpr milliseconds longest_ahead = std::chrono::hours{24} * 3650;
 
-/// The idempotency key of a call that may be repeated: the producer, a UUID, and the number of the call.
+/// The idempotency key of a call that may be repeated: the producer, a UUID, and the number of the call. Without one,
+/// both are null.
 struct CallKey {
-  std::string producer;
-  std::int64_t call = 0;
-};
-
-struct EnqueueStatement {
-  db::Statement statement;
-  db::Params params;
+  std::optional<std::string> producer = {};
+  std::optional<std::int64_t> call = {};
 };
 
 /// Whether the task goes to the queue of its key. That queue is created if it does not exist.
@@ -31,10 +27,9 @@ struct EnqueueStatement {
 
 /// Gives the ids of `tasks` (at least one) as rows of `first` and `last`. Records the call if it has a `key`. Throws
 /// InvalidInput for mistakes that PostgreSQL would refuse with a less helpful message.
-[[nodiscard]] EnqueueStatement enqueue_statement(const std::vector<NewTask>& tasks,
-                                                 const std::optional<CallKey>& key = {});
+[[nodiscard]] db::BoundStatement enqueue_statement(std::span<const NewTask> tasks, const CallKey& key = {});
 
 /// After PostgreSQL has refused `tasks`: throws a more helpful error, if there is one.
-void explain_refused(const std::vector<NewTask>& tasks);
+void explain_refused(std::span<const NewTask> tasks);
 
 }  // namespace dogged

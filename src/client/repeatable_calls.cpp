@@ -54,12 +54,21 @@ RepeatableCalls::RepeatableCalls(Settings settings) : settings_(std::move(settin
   connect();
 }
 
-db::Rows RepeatableCalls::run(const Make& make, const Wording& words, const std::vector<NewTask>& tasks,
-                              SteadyClock::duration waited) {
+template <class Work>
+auto RepeatableCalls::on_connection(Work work) {
+  try {
+    return work();
+  } catch (const ConnectionError& error) {
+    lost(error.what());
+    throw;
+  }
+}
+
+db::Rows RepeatableCalls::run(const RepeatableCall& call, SteadyClock::duration waited) {
   const bool may_be_repeated = max_retries(settings_.retry) > 0;
   const CallKey key{producer_, ++calls_};
-  const KeyedCall keyed = make(may_be_repeated ? std::optional{key} : std::nullopt);
-  RetryOptions options = noted_retries(words.name, settings_.retry, *settings_.log);
+  const db::BoundStatement statement = call.with_key(may_be_repeated ? key : CallKey{});
+  RetryOptions options = noted_retries(call.words.name, settings_.retry, *settings_.log);
   // The time of waiting for other calls counts; the time of writing what may be hundreds of megabytes does not.
   if (may_be_repeated) options.deadline = SteadyClock::now() - waited + settings_.retry_for;
   std::optional<std::string> lost_answer;  // of a try that was sent
@@ -68,9 +77,10 @@ db::Rows RepeatableCalls::run(const Make& make, const Wording& words, const std:
       settings_.retry,
       [&] {
         connect_if_closed();
-        prepare(tasks);
+        prepare(call.tasks);
         try {
-          return std::exchange(was_sent, true) ? repeat(keyed, key) : send(keyed);
+          if (std::exchange(was_sent, true)) return repeat(statement, call.made(key));
+          return on_connection([&] { return connection_->run(statement); });
         } catch (const ConnectionError& error) {
           lost_answer = error.message();
           throw;
@@ -78,8 +88,8 @@ db::Rows RepeatableCalls::run(const Make& make, const Wording& words, const std:
       },
       is_passing, options);
   if (result) return result.value();
-  if (!result.error) throw client_was_busy(words);
-  throw_last_error(result.error, lost_answer, words);
+  if (!result.error) throw client_was_busy(call.words);
+  throw_last_error(result.error, lost_answer, call.words);
 }
 
 ConnectionError RepeatableCalls::client_was_busy(const Wording& words) const {
@@ -89,7 +99,7 @@ ConnectionError RepeatableCalls::client_was_busy(const Wording& words) const {
 }
 
 /// Once for each name, before its first task: creates the queue of its key, and warns of a name that no worker knows.
-void RepeatableCalls::prepare(const std::vector<NewTask>& tasks) {
+void RepeatableCalls::prepare(std::span<const NewTask> tasks) {
   const std::string* last = nullptr;  // a call is mostly for tasks of one kind
   for (const NewTask& task : tasks) {
     if (last != nullptr && *last == task.name) continue;
@@ -104,9 +114,9 @@ void RepeatableCalls::prepare(const std::vector<NewTask>& tasks) {
 bool RepeatableCalls::prepare(const NewTask& task) {
   if (!detail::is_valid_name(task.name)) return false;
   const auto queue = makes_queue(task) ? std::optional{task.key_queue} : std::nullopt;
-  const db::Rows rows =
-      on_connection([&] { return connection_->run(sql::prepare_task, db::Params{}.add(task.name).add(queue)); });
-  if (settings_.warns_of_undeclared && !rows.one().boolean("is_declared")) {
+  const auto prepared =
+      on_connection([&] { return db::one(connection_->run(sql::PrepareTask{.name = task.name, .queue = queue})); });
+  if (settings_.warns_of_undeclared && !prepared.is_declared) {
     settings_.log->warn(
         "{}: no worker has declared the task {}: its tasks wait until one starts that registers it and serves {}",
         settings_.database.application_name, task.name,
@@ -117,31 +127,17 @@ bool RepeatableCalls::prepare(const NewTask& task) {
   return true;
 }
 
-db::Rows RepeatableCalls::send(const KeyedCall& call) {
-  return on_connection([&] { return connection_->run(call.statement, call.params); });
-}
-
 /// An earlier try may have taken effect, or may do so later: asks for that first.
-db::Rows RepeatableCalls::repeat(const KeyedCall& call, const CallKey& key) {
+db::Rows RepeatableCalls::repeat(const db::BoundStatement& call, const db::BoundStatement& made) {
   return on_connection([&] {
     std::optional<db::Rows> rows;
     connection_->transaction([&] {
-      connection_->run(sql::reserve_producer, db::Params{}.add(key.producer));
-      rows = connection_->run(call.made, db::Params{}.add(key.producer).add(key.call));
-      if (rows->empty()) rows = connection_->run(call.statement, call.params);
+      connection_->run(sql::ReserveProducer{.producer = producer_});
+      rows = connection_->run(made);
+      if (rows->empty()) rows = connection_->run(call);
     });
     return *rows;
   });
-}
-
-template <class Work>
-db::Rows RepeatableCalls::on_connection(Work work) {
-  try {
-    return work();
-  } catch (const ConnectionError& error) {
-    lost(error.what());
-    throw;
-  }
 }
 
 void RepeatableCalls::lost(const std::string& why) {

@@ -8,9 +8,9 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <spdlog/logger.h>
 
@@ -28,11 +28,14 @@ struct Wording {
   std::string may_have_happened;  ///< the tasks may have been enqueued
 };
 
-/// A call as a statement under an idempotency key.
-struct KeyedCall {
-  db::Statement statement;
-  db::Params params;   ///< the key included
-  db::Statement made;  ///< reads the answer of an earlier try that took effect
+/// A call that takes effect once, however often it is repeated.
+struct RepeatableCall {
+  Wording words;
+  std::span<const NewTask> tasks;  ///< that the call enqueues
+  /// Makes the call under a key, or under none if it is not repeated.
+  std::function<db::BoundStatement(const CallKey&)> with_key;
+  /// Reads the answer of an earlier try that took effect, if there was one.
+  std::function<db::BoundStatement(const CallKey&)> made;
 };
 
 /// Not thread-safe. A call that may have taken effect is repeated under the same idempotency key, so that it takes
@@ -46,24 +49,20 @@ class RepeatableCalls {
     bool warns_of_undeclared = true;
     std::shared_ptr<spdlog::logger> log;
   };
-  /// Makes the call under a key, or under none if it is not repeated.
-  using Make = std::function<KeyedCall(const std::optional<CallKey>&)>;
 
   /// Connects. Throws ConnectionError, SchemaMismatch.
   explicit RepeatableCalls(Settings settings);
 
-  /// `tasks`: those that the call enqueues. `waited`: the part of retry_for that is over already.
-  [[nodiscard]] db::Rows run(const Make& make, const Wording& words, const std::vector<NewTask>& tasks,
-                             std::chrono::steady_clock::duration waited);
+  /// `waited`: the part of retry_for that is over already.
+  [[nodiscard]] db::Rows run(const RepeatableCall& call, std::chrono::steady_clock::duration waited);
 
  private:
   [[nodiscard]] ConnectionError client_was_busy(const Wording& words) const;
-  void prepare(const std::vector<NewTask>& tasks);
+  void prepare(std::span<const NewTask> tasks);
   [[nodiscard]] bool prepare(const NewTask& task);
-  [[nodiscard]] db::Rows send(const KeyedCall& call);
-  [[nodiscard]] db::Rows repeat(const KeyedCall& call, const CallKey& key);
+  [[nodiscard]] db::Rows repeat(const db::BoundStatement& call, const db::BoundStatement& made);
   template <class Work>
-  db::Rows on_connection(Work work);
+  auto on_connection(Work work);
   void lost(const std::string& why);
   void connect_if_closed();
   void connect();

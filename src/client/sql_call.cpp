@@ -14,13 +14,13 @@ constexpr std::string_view lease_lost = "LE001";  // schema/complete_in.sql
 constexpr std::string_view undefined_function = "42883";
 constexpr std::string_view undefined_schema = "3F000";
 
-SqlCall make_call(const db::Statement& statement, const std::string& schema, const db::Params& params) {
-  return {db::with_schema(statement.text, schema), params.values()};
+SqlCall make_call(const db::BoundStatement& bound, const std::string& schema) {
+  return {db::with_schema(bound.statement.text, schema), bound.params.values()};
 }
 
 }  // namespace
 
-SqlCall enqueue_call(const std::vector<NewTask>& tasks, const std::string& schema) {
+SqlCall enqueue_call(std::span<const NewTask> tasks, const std::string& schema) {
   db::require_schema_name(schema);
   for (const NewTask& task : tasks) {
     if (task.options.wait_for_room == milliseconds{0}) continue;
@@ -28,16 +28,15 @@ SqlCall enqueue_call(const std::vector<NewTask>& tasks, const std::string& schem
                            std::to_string(task.options.wait_for_room.count()) + " ms, in a transaction of its caller",
                        "leave it out, and do the whole transaction again after QueueFull; a Client can wait");
   }
-  const auto [statement, params] = enqueue_statement(tasks);
-  return make_call(statement, schema, params);
+  return make_call(enqueue_statement(tasks), schema);
 }
 
-std::vector<SqlCall> prepare_calls(const std::vector<NewTask>& tasks, const std::string& schema) {
+std::vector<SqlCall> prepare_calls(std::span<const NewTask> tasks, const std::string& schema) {
   std::vector<SqlCall> calls;
   const NewTask* last = nullptr;  // a call is mostly for tasks of one kind
   for (const NewTask& task : tasks) {
     if (!makes_queue(task) || (last != nullptr && last->key_queue == task.key_queue)) continue;
-    calls.push_back(make_call(sql::prepare_task, schema, db::Params{}.add(task.name).add(task.key_queue)));
+    calls.push_back(make_call(sql::PrepareTask{.name = task.name, .queue = task.key_queue}, schema));
     last = &task;
   }
   return calls;
@@ -45,18 +44,19 @@ std::vector<SqlCall> prepare_calls(const std::vector<NewTask>& tasks, const std:
 
 SqlCall completion_call(const Context::Completion& completion, const std::string& result_json) {
   if (const std::size_t bytes = detail::bytes_as_jsonb(result_json); bytes > completion.max_result_bytes) {
-    throw TaskError{std::string{codes::invalid_result},
-                    "the result has " + std::to_string(bytes) + " bytes as JSON; the limit is " +
-                        std::to_string(completion.max_result_bytes) + " (max_result_bytes in the table settings)"};
+    throw TaskError{codes::invalid_result, "the result has " + std::to_string(bytes) + " bytes as JSON; the limit is " +
+                                               std::to_string(completion.max_result_bytes) +
+                                               " (max_result_bytes in the table settings)"};
   }
-  db::Params params;
-  params.add(completion.task_id).add(completion.attempt).add(completion.worker_id);
-  params.add(result_json.empty() ? std::nullopt : std::optional{result_json});
-  params.add(std::int64_t{completion.running_for.count()});
-  return make_call(sql::complete_in, completion.schema, params);
+  return make_call(sql::CompleteIn{.task_id = completion.task_id,
+                                   .attempt = completion.attempt,
+                                   .worker_id = completion.worker_id,
+                                   .result = result_json.empty() ? std::nullopt : std::optional{result_json},
+                                   .running_us = completion.running_for.count()},
+                   completion.schema);
 }
 
-void explain_refusal(const std::string& server_text, const std::string& sqlstate, const std::vector<NewTask>& tasks) {
+void explain_refusal(const std::string& server_text, const std::string& sqlstate, std::span<const NewTask> tasks) {
   db::ServerMessage parts = db::parse_server_message(server_text);
   if (sqlstate == lease_lost) throw LeaseLost(parts.message, parts.hint);
   if (sqlstate == undefined_function || sqlstate == undefined_schema) {

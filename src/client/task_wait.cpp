@@ -7,6 +7,7 @@
 #include <string_view>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <dogged/retry.hpp>
 
@@ -33,14 +34,14 @@ TaskStatus status_of(std::string_view text) {
 static_assert(to_text(TaskStatus::expired) == "expired" &&
               static_cast<int>(TaskStatus::expired) == static_cast<int>(lifecycle::Status::expired));
 
-TaskOutcome outcome_of(const db::Row& row) {
-  return {.id = row.number("id"),
-          .name = std::string{row.text("name")},
-          .status = status_of(row.text("status")),
-          .attempts = static_cast<int>(row.number("attempt")),
-          .result_json = row.maybe_text("result").value_or(""),
-          .error_code = row.maybe_text("error_code").value_or(""),
-          .error_message = row.maybe_text("error_message").value_or("")};
+TaskOutcome outcome_of(sql::TaskOutcome::Row row) {
+  return {.id = row.id,
+          .name = std::move(row.name),
+          .status = status_of(row.status),
+          .attempts = row.attempt,
+          .result_json = std::move(row.result).value_or(""),
+          .error_code = std::move(row.error_code).value_or(""),
+          .error_message = std::move(row.error_message).value_or("")};
 }
 
 }  // namespace
@@ -92,14 +93,14 @@ TaskOutcome TaskWait::look(TaskId id, SteadyClock::time_point until) {
 
 TaskOutcome TaskWait::look_once(TaskId id) {
   connect();
-  const db::Rows rows = connection_->run(sql::task_outcome, db::Params{}.add(id));
+  std::vector<sql::TaskOutcome::Row> rows = connection_->run(sql::TaskOutcome{.task_id = id});
   if (rows.empty()) {
     throw InvalidInput("there is no task " + std::to_string(id),
                        "a task is there once its transaction has committed, and when it has ended, for a limited time");
   }
-  TaskOutcome outcome = outcome_of(rows.one());
+  TaskOutcome outcome = outcome_of(db::one(std::move(rows)));
   if (!outcome.has_ended() && SteadyClock::now() >= announce_at_) {
-    connection_->run(sql::announce_wait, db::Params{}.add(id));
+    connection_->run(sql::AnnounceWait{.task_id = id});
     announce_at_ = SteadyClock::now() + between_announcements;
   }
   return outcome;

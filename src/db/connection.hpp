@@ -13,6 +13,7 @@
 #pragma once
 
 #include <chrono>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -61,24 +62,27 @@ void require_schema_name(std::string_view schema);
 /// The parameters $1, $2, … of a statement, as text; PostgreSQL parses them by the casts in the statement.
 class Params {
  public:
-  Params& add(std::string_view text);
-  Params& add(const char* text) { return add(std::string_view{text}); }
-  Params& add(const std::string& text) { return add(std::string_view{text}); }
+  Params& add(std::string text);
+  Params& add(std::string_view text) { return add(std::string{text}); }
+  Params& add(const char* text) { return add(std::string{text}); }
   Params& add(std::int64_t number);
   Params& add(int number) { return add(static_cast<std::int64_t>(number)); }
   Params& add(bool value);
   Params& add(double number);
   Params& add_null();
-  Params& add(const std::optional<std::string>& text);
+  Params& add(std::optional<std::string> text);
   Params& add(std::optional<std::int64_t> number);
   /// Arrays, as PostgreSQL's array literals.
   Params& add(const std::vector<std::string>& texts);
-  Params& add(const std::vector<std::string_view>& texts);
   Params& add(const std::vector<std::optional<std::string>>& texts);
   Params& add(const std::vector<bool>& values);
   Params& add(const std::vector<int>& numbers);
   Params& add(const std::vector<std::int64_t>& numbers);
   Params& add(const std::vector<std::optional<std::int64_t>>& numbers);
+  template <class Element>
+  Params& add(const std::optional<std::vector<Element>>& array) {
+    return array ? add(*array) : add_null();
+  }
 
   [[nodiscard]] std::size_t size() const noexcept { return values_.size(); }
   [[nodiscard]] const std::vector<std::optional<std::string>>& values() const noexcept { return values_; }
@@ -180,6 +184,22 @@ struct Notification {
   std::string payload;
 };
 
+/// A struct that the build has made of a statement: its values, and the type of its rows.
+template <class T>
+concept TypedStatement = requires(T typed) {
+  typename T::Row;
+  { std::move(typed).params() } -> std::same_as<Params>;
+};
+
+/// A statement with its values, whatever its types.
+struct BoundStatement {
+  template <TypedStatement Typed>
+  BoundStatement(Typed typed) : statement(Typed::statement), params(std::move(typed).params()) {}
+
+  Statement statement;
+  Params params;
+};
+
 class Connection {
  public:
   /// Connects. Throws ConnectionError, whose message says what to check, and InvalidInput for a wrong URL or the
@@ -191,12 +211,12 @@ class Connection {
 
   /// Runs one statement in a transaction of its own.
   Rows run(const Statement& statement, const Params& params = {});
+  Rows run(const BoundStatement& bound) { return run(bound.statement, bound.params); }
 
   /// Runs a statement with its types. Gives its rows, or how many rows it changed if it gives none.
-  template <class Typed>
-  requires requires { typename Typed::Row; }
-  auto run(const Typed& typed) {
-    const Rows rows = run(Typed::statement, typed.params());
+  template <TypedStatement Typed>
+  auto run(Typed typed) {
+    const Rows rows = run(BoundStatement{std::move(typed)});
     if constexpr (std::is_void_v<typename Typed::Row>) {
       return rows.affected();
     } else {

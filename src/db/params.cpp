@@ -1,6 +1,7 @@
 // Parameters of statements, as text.
 #include <array>
 #include <charconv>
+#include <utility>
 
 #include "db/connection.hpp"
 
@@ -33,12 +34,12 @@ std::string array_literal(const Elements& elements, AppendElement append_element
 
 }  // namespace
 
-Params& Params::add(std::string_view text) {
-  values_.emplace_back(std::string{text});
+Params& Params::add(std::string text) {
+  values_.emplace_back(std::move(text));
   return *this;
 }
 
-Params& Params::add(std::int64_t number) { return add(std::string_view{number_text(number)}); }
+Params& Params::add(std::int64_t number) { return add(number_text(number)); }
 
 Params& Params::add(bool value) { return add(std::string_view{value ? "t" : "f"}); }
 
@@ -54,16 +55,14 @@ Params& Params::add_null() {
   return *this;
 }
 
-Params& Params::add(const std::optional<std::string>& text) { return text ? add(std::string_view{*text}) : add_null(); }
+Params& Params::add(std::optional<std::string> text) {
+  values_.emplace_back(std::move(text));
+  return *this;
+}
 
 Params& Params::add(std::optional<std::int64_t> number) { return number ? add(*number) : add_null(); }
 
 Params& Params::add(const std::vector<std::string>& texts) {
-  values_.emplace_back(array_literal(texts, append_quoted));
-  return *this;
-}
-
-Params& Params::add(const std::vector<std::string_view>& texts) {
   values_.emplace_back(array_literal(texts, append_quoted));
   return *this;
 }

@@ -30,13 +30,15 @@ bool can_be_mended_by_retrying(std::string_view error_code) noexcept {
 }
 
 /// The attempt is on record. The task ends, unless the caller gives it a next run.
-Transition ended(const TaskState& task, Outcome outcome, Status status, std::string_view error_code) {
+Transition ended(const TaskState& task, Outcome outcome, Status status,
+                 const std::optional<ErrorCode>& error_code = {}) {
   return {.status = status,
           .outcome = outcome,
-          .error_code = error_code.empty() ? std::nullopt : std::optional<ErrorCode>{error_code},
+          .error_code = error_code,
           .retry_count = task.retry_count,
           .losses = task.losses,
-          .next_run = std::nullopt};
+          .next_run = std::nullopt,
+          .is_retryable_failure = false};
 }
 
 Transition run_again(Transition transition, const NextRun& next_run) {
@@ -52,10 +54,11 @@ NextRun spend_retry(const RetryDelay& delay, std::optional<milliseconds> retry_a
 }
 
 /// Failed and timed out: retried while the code is retryable and the policy has a delay left.
-Transition after_failure(const TaskState& task, const Rules& rules, const Ending& ending, std::string_view error_code,
+Transition after_failure(const TaskState& task, const Rules& rules, const Ending& ending, const ErrorCode& error_code,
                          double draw) {
   Transition transition = ended(task, ending.outcome, end_of_failed(rules), error_code);
-  if (!is_retryable(rules, error_code)) return transition;
+  transition.is_retryable_failure = is_retryable(rules, error_code.view());
+  if (!transition.is_retryable_failure) return transition;
   const auto delay = next_delay(rules.policy, task.retry_count + 1, draw);
   if (!delay) return transition;
   ++transition.retry_count;
@@ -81,10 +84,9 @@ Transition without_next_run(Transition transition) {
 Transition by_outcome(const TaskState& task, const Rules& rules, const Ending& ending, double draw) {
   switch (ending.outcome) {
     case Outcome::succeeded:
-      return ended(task, Outcome::succeeded, Status::succeeded, "");
+      return ended(task, Outcome::succeeded, Status::succeeded);
     case Outcome::failed:
-      return after_failure(task, rules, ending,
-                           ending.error_code.empty() ? codes::unhandled_exception : ending.error_code, draw);
+      return after_failure(task, rules, ending, ending.error_code.value_or(codes::unhandled_exception), draw);
     case Outcome::timed_out:
       return after_failure(task, rules, ending, codes::timeout, draw);
     case Outcome::cancelled:
@@ -92,7 +94,7 @@ Transition by_outcome(const TaskState& task, const Rules& rules, const Ending& e
     case Outcome::lost:
       return after_loss(task, rules);
     case Outcome::interrupted:  // the worker caused it, not the task: nothing is counted against the task
-      return run_again(ended(task, Outcome::interrupted, Status::pending, ""), NextRun{});
+      return run_again(ended(task, Outcome::interrupted, Status::pending), NextRun{});
   }
   throw std::logic_error("an outcome that is none");
 }
@@ -120,6 +122,7 @@ Transition under_cancel(Transition decided) {
   if (decided.outcome == Outcome::lost) return decided;  // the outcome of a lost attempt stays
   decided.outcome = Outcome::cancelled;
   decided.error_code = codes::cancelled;
+  decided.is_retryable_failure = false;
   return decided;
 }
 

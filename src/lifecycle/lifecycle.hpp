@@ -48,8 +48,8 @@ struct Rules {
 /// How the attempt ended.
 struct Ending {
   Outcome outcome = Outcome::succeeded;
-  /// Of a failed one; empty is UNHANDLED_EXCEPTION. The other outcomes have codes of their own.
-  std::string_view error_code = {};
+  /// Of a failed one; none is UNHANDLED_EXCEPTION. The other outcomes have codes of their own.
+  std::optional<ErrorCode> error_code = {};
   /// Of a failed or timed_out one; replaces the policy's delay, cut to 1 ms .. 24 h.
   std::optional<milliseconds> retry_after = {};
 };
@@ -72,6 +72,9 @@ struct Transition {
   int retry_count = 0;
   int losses = 0;
   std::optional<NextRun> next_run = {};  ///< the attempt row's will_retry
+  /// The attempt failed or timed out with a code that is_retryable, whether or not a retry was left: the failure is
+  /// that of the service, and its circuit counts it.
+  bool is_retryable_failure = false;
 
   [[nodiscard]] bool will_retry() const noexcept { return next_run.has_value(); }
   /// The error code as text; empty where there was no error.
@@ -81,7 +84,7 @@ struct Transition {
 
 /// Decides. Gives nothing if the task is not `running`: the reporting worker does not hold the task any more, and the
 /// report is fenced. It changes nothing and leaves no attempt row. `draw` is uniform in [0, 1). Throws InvalidPolicy if
-/// a policy out of its limits must give a delay, and InvalidInput for a text that is no error code. Thread-safe.
+/// a policy out of its limits must give a delay. Thread-safe.
 [[nodiscard]] std::optional<Transition> after_attempt(const TaskState& task, const Rules& rules, const Ending& ending,
                                                       double draw);
 

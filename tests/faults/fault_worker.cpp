@@ -47,7 +47,7 @@ void recorded(const Context& context, Work&& work) {
   try {
     work();
   } catch (const dogged::TaskError& error) {
-    handler_log().end(context, error.code());
+    handler_log().end(context, error.code().view());
     throw;
   } catch (const Stopped&) {
     handler_log().end(context, faults::stopped);

@@ -627,32 +627,21 @@ TEST_CASE("an older try of a call that arrives late enqueues nothing") {
   TestDatabase database;
   const std::string producer = "00000000-0000-4000-8000-000000000001";
   const auto call = [&](std::int64_t number) {
-    return database.connection().run(sql::enqueue, db::Params{}
-                                                       .add("a.b")
-                                                       .add("{}")
-                                                       .add_null()
-                                                       .add_null()
-                                                       .add_null()
-                                                       .add(0)
-                                                       .add_null()
-                                                       .add_null()
-                                                       .add_null()
-                                                       .add_null()
-                                                       .add_null()
-                                                       .add_null()
-                                                       .add_null()
-                                                       .add_null()
-                                                       .add(producer)
-                                                       .add(number));
+    sql::Enqueue enqueue{};
+    enqueue.name = "a.b";
+    enqueue.args = "{}";
+    enqueue.producer = producer;
+    enqueue.call = number;
+    return db::one(database.connection().run(std::move(enqueue))).first;
   };
-  CHECK(call(1).one().number("first") == 1);
-  CHECK(call(2).one().number("first") == 2);
+  CHECK(call(1) == 1);
+  CHECK(call(2) == 2);
   CHECK_THROWS_AS(call(2), InvalidInput);
   CHECK_THROWS_AS(call(1), InvalidInput);
   CHECK(database.count_tasks() == 2);
-  const db::Rows made = database.connection().run(sql::call_made, db::Params{}.add(producer).add(2));
-  CHECK(made.one().number("first") == 2);
-  CHECK(database.connection().run(sql::call_made, db::Params{}.add(producer).add(3)).empty());
+  const auto made = database.connection().run(sql::CallMade{.producer = producer, .call = 2});
+  CHECK(db::one(made).first == 2);
+  CHECK(database.connection().run(sql::CallMade{.producer = producer, .call = 3}).empty());
 }
 
 TEST_CASE("a call's ids are told as they are, whether or not others were given ids in between") {
@@ -663,7 +652,7 @@ TEST_CASE("a call's ids are told as they are, whether or not others were given i
   const std::vector<nlohmann::json> three(3, no_args);
   CHECK(client.enqueue_many(work, three) == std::vector<TaskId>{3, 5, 7});
   const std::string producer = database.value("select producer as value from dogged.producer_calls");
-  const db::Rows made = database.connection().run(sql::call_made, db::Params{}.add(producer).add(2));
+  const auto made = database.connection().run(sql::CallMade{.producer = producer, .call = 2});
   CHECK(made.size() == 3);
   database.run("alter sequence dogged.tasks_id_seq increment 1");
   CHECK(client.enqueue_many(work, three) == std::vector<TaskId>{8, 9, 10});

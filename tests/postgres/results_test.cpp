@@ -340,17 +340,18 @@ TEST_CASE("an answer that was lost is given again, and an older try that arrives
   const TaskId id = database.client().enqueue(work, no_args, {.delay = 1h});
   const std::string producer = "00000000-0000-4000-8000-000000000001";
   const auto cancel = [&](std::int64_t call) {
-    return database.connection().run(sql::cancel_once, db::Params{}.add(id).add(producer).add(call));
+    return db::one(database.connection().run(sql::CancelOnce{.task_id = id, .producer = producer, .call = call}))
+        .answer;
   };
   const auto made = [&](std::int64_t call) {
-    return database.connection().run(sql::answer_made, db::Params{}.add(producer).add(call));
+    return database.connection().run(sql::AnswerMade{.producer = producer, .call = call});
   };
   CHECK(made(1).empty());
-  CHECK(cancel(1).one().text("answer") == "cancelled");
-  CHECK(made(1).one().text("answer") == "cancelled");
+  CHECK(cancel(1) == "cancelled");
+  CHECK(db::one(made(1)).answer == "cancelled");
   CHECK_THROWS_AS(cancel(1), InvalidInput);
-  CHECK(cancel(2).one().text("answer") == "ended");
-  CHECK(made(2).one().text("answer") == "ended");
+  CHECK(cancel(2) == "ended");
+  CHECK(db::one(made(2)).answer == "ended");
 }
 
 TEST_CASE("an older try to replay or reschedule that arrives late changes nothing") {
@@ -359,28 +360,30 @@ TEST_CASE("an older try to replay or reschedule that arrives late changes nothin
   const TaskId waiting = client.enqueue(work, no_args, {.delay = 1h});
   const std::string producer = "00000000-0000-4000-8000-000000000001";
   const auto reschedule = [&](std::int64_t call, std::int64_t delay_ms) {
-    return database.connection().run(sql::reschedule_once,
-                                     db::Params{}.add(waiting).add_null().add(delay_ms).add(producer).add(call));
+    const sql::RescheduleOnce once{
+        .task_id = waiting, .run_at_us = {}, .delay_ms = delay_ms, .producer = producer, .call = call};
+    return db::one(database.connection().run(once)).answer;
   };
   const auto run_at = [&] {
     return database.value("select run_at as value from dogged.tasks where id = $1::bigint", db::Params{}.add(waiting));
   };
-  CHECK(reschedule(1, 7'200'000).one().text("answer") == "rescheduled");
-  CHECK(reschedule(2, 10'800'000).one().text("answer") == "rescheduled");
+  CHECK(reschedule(1, 7'200'000) == "rescheduled");
+  CHECK(reschedule(2, 10'800'000) == "rescheduled");
   const std::string at = run_at();
   CHECK_THROWS_AS(reschedule(1, 7'200'000), InvalidInput);
   CHECK(run_at() == at);
 
   const TaskId failed = client.enqueue(work, no_args, {.delay = 1h});
   const auto replay = [&](std::int64_t call) {
-    return database.connection().run(sql::replay_once, db::Params{}.add(failed).add(producer).add(call));
+    return db::one(database.connection().run(sql::ReplayOnce{.task_id = failed, .producer = producer, .call = call}))
+        .answer;
   };
   const auto fail = [&] {
     database.run("update dogged.tasks set status = 'failed', finished_at = now() where id = $1::bigint",
                  db::Params{}.add(failed));
   };
   fail();
-  CHECK(replay(3).one().text("answer") == "replayed");
+  CHECK(replay(3) == "replayed");
   fail();  // again, before the late try arrives
   CHECK_THROWS_AS(replay(3), InvalidInput);
   CHECK(database.status_of(failed) == "failed");

@@ -113,29 +113,18 @@ TEST_CASE("a producer asks what became of a call whose answer was lost, and its 
   const std::string producer = "11111111-1111-4111-8111-111111111111";
   db::Connection connection{database.settings_of("producer")};
   const auto enqueue = [&] {
-    return connection.run(sql::enqueue, db::Params{}
-                                            .add("a.b")
-                                            .add("{}")
-                                            .add_null()
-                                            .add_null()
-                                            .add_null()
-                                            .add_null()
-                                            .add_null()
-                                            .add_null()
-                                            .add_null()
-                                            .add_null()
-                                            .add_null()
-                                            .add_null()
-                                            .add_null()
-                                            .add_null()
-                                            .add(producer)
-                                            .add(7));
+    sql::Enqueue call{};
+    call.name = "a.b";
+    call.args = "{}";
+    call.producer = producer;
+    call.call = 7;
+    return db::one(connection.run(std::move(call))).first;
   };
-  const std::int64_t id = enqueue().one().number("first");
+  const std::int64_t id = enqueue();
 
-  connection.run(sql::reserve_producer, db::Params{}.add(producer));
-  CHECK(connection.run(sql::call_made, db::Params{}.add(producer).add(7)).one().number("first") == id);
-  CHECK(connection.run(sql::call_made, db::Params{}.add(producer).add(8)).empty());
+  connection.run(sql::ReserveProducer{.producer = producer});
+  CHECK(db::one(connection.run(sql::CallMade{.producer = producer, .call = 7})).first == id);
+  CHECK(connection.run(sql::CallMade{.producer = producer, .call = 8}).empty());
   CHECK(contains(error_of<InvalidInput>(enqueue).message(), "was made before"));
   CHECK(database.count_tasks() == 1);
 }

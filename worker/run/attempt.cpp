@@ -78,7 +78,7 @@ class AttemptContext final : public Context {
 /// How the handler ended, before anything is decided.
 struct HandlerEnd {
   lifecycle::Outcome outcome = lifecycle::Outcome::succeeded;
-  std::string error_code;
+  std::optional<ErrorCode> error_code;
   std::string error_message;
   std::string error_details_json;
   std::optional<milliseconds> retry_after;
@@ -93,7 +93,7 @@ std::string demangled(const std::type_info* type) {
   return status == 0 ? name.get() : type->name();
 }
 
-HandlerEnd failed_with(std::string_view code, std::string message, std::string details_json = {}) {
+HandlerEnd failed_with(const ErrorCode& code, std::string message, std::string details_json = {}) {
   HandlerEnd end;
   end.outcome = lifecycle::Outcome::failed;
   end.error_code = code;
@@ -114,7 +114,7 @@ HandlerEnd end_of_mapped_exception(const ExceptionMapper& mapper) {
   nlohmann::json details{{"exception", type}};
   if (classification.category != Category::unknown) details["category"] = to_text(classification.category);
   if (!mapped.mapper_error.empty()) details["mapper_error"] = mapped.mapper_error;
-  HandlerEnd end = failed_with(classification.code.view(), std::move(mapped.message), text_of(details));
+  HandlerEnd end = failed_with(classification.code, std::move(mapped.message), text_of(details));
   end.retry_after = classification.retry_after;
   return end;
 }
@@ -163,14 +163,10 @@ HandlerEnd run_handler(const ClaimedTask& task, AttemptContext& context, const A
 
 /// What the attempt says of the service that the task's circuit protects. A failure that is not retried is the task's
 /// own.
-detail::CircuitEvent circuit_event_of(const ClaimedTask& task, const lifecycle::Rules& rules,
-                                      const lifecycle::Transition& transition) {
+detail::CircuitEvent circuit_event_of(const ClaimedTask& task, const lifecycle::Transition& transition) {
   using Kind = detail::CircuitEvent::Kind;
   if (transition.outcome == lifecycle::Outcome::succeeded) return {Kind::success, task.circuit_generation};
-  const bool has_failed =
-      transition.outcome == lifecycle::Outcome::failed || transition.outcome == lifecycle::Outcome::timed_out;
-  const bool counts = has_failed && lifecycle::is_retryable(rules, transition.code());
-  return {counts ? Kind::failure : Kind::abandon, task.circuit_generation};
+  return {transition.is_retryable_failure ? Kind::failure : Kind::abandon, task.circuit_generation};
 }
 
 Report make_report(const ClaimedTask& task, SteadyClock::time_point started_at, SteadyClock::time_point finished_at,
@@ -188,7 +184,7 @@ Report make_report(const ClaimedTask& task, SteadyClock::time_point started_at, 
   }
   report.retry_policy = &declaration.rules.policy;
   report.circuit = task.definition->circuit;
-  report.circuit_event = circuit_event_of(task, declaration.rules, report.transition);
+  report.circuit_event = circuit_event_of(task, report.transition);
   report.started_at = started_at;
   report.finished_at = finished_at;
   const auto& next = report.transition.next_run;

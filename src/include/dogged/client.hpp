@@ -164,7 +164,6 @@ class Client {
   /// so for the first 1,000 names.) Throws InvalidInput (args that JSON cannot carry: NaN, NUL, invalid UTF-8; args
   /// over the limit of 1 MiB; a queue that does not exist; a run_at out of range), QueueFull, and DatabaseError. Throws
   /// ConnectionError, the last error, when ClientOptions::retry has no try left; the task may have been enqueued then.
-  /// ClientOptions::retry has no try left.
   template <class Args, class Result>
   TaskId enqueue(const Task<Args, Result>& task, const std::type_identity_t<Args>& args,
                  const EnqueueOptions& options = {}) {
@@ -190,7 +189,6 @@ class Client {
   /// has_ended() is false if the time was over first. Workers that listen notify of the end at once; otherwise the
   /// client polls, and finds it within 0.5 s. Throws InvalidInput (no such task, or no longer; a timeout out of range),
   /// DatabaseError, and ConnectionError, the last error, when ClientOptions::retry has no try left.
-  /// range), DatabaseError, and ConnectionError: the last error, when ClientOptions::retry has no try left.
   /// The task must have been committed: inside the transaction of enqueue_in the wait would be in vain. Do not wait
   /// in a handler for a task of the same queue: with all threads of the queue waiting, nothing is left to run it.
   [[nodiscard]] TaskOutcome wait(TaskId id, milliseconds timeout);

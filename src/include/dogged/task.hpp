@@ -192,14 +192,8 @@ class TaskError : public std::runtime_error {
  public:
   /// `code` is UPPER_SNAKE, 1 to 64 bytes. Another text throws std::invalid_argument, which fails the attempt with
   /// UNHANDLED_EXCEPTION and a message that says both. `message` is kept up to 64 KiB.
-  TaskError(std::string code, std::string message)
-      : std::runtime_error(message), code_(std::move(code)), message_(std::move(message)) {
-    if (!detail::is_valid_error_code(code_)) {
-      throw std::invalid_argument(
-          "the error code \"" + code_.substr(0, limits::error_code_bytes) +
-          "\" is not 1 to 64 of A-Z 0-9 _ beginning with a letter; its message was: " + message_);
-    }
-  }
+  TaskError(std::string_view code, std::string message)
+      : std::runtime_error(message), code_(checked(code, message)), message_(std::move(message)) {}
 
   /// Replaces the policy's delay if the task is retried: no jitter, no max_delay, but cut to 1 ms .. 24 h.
   TaskError& retry_after(milliseconds delay) & noexcept {
@@ -216,7 +210,7 @@ class TaskError : public std::runtime_error {
   }
   TaskError&& details(const nlohmann::json& json) && { return std::move(details(json)); }
 
-  [[nodiscard]] const std::string& code() const noexcept { return code_; }
+  [[nodiscard]] const ErrorCode& code() const noexcept { return code_; }
   /// The whole message; what() ends at its first NUL.
   [[nodiscard]] const std::string& message() const noexcept { return message_; }
   [[nodiscard]] std::optional<milliseconds> retry_after() const noexcept { return retry_after_; }
@@ -224,7 +218,13 @@ class TaskError : public std::runtime_error {
   [[nodiscard]] const std::string& details_json() const noexcept { return details_; }
 
  private:
-  std::string code_;
+  [[nodiscard]] static ErrorCode checked(std::string_view code, const std::string& message) {
+    if (detail::is_valid_error_code(code)) return code;
+    throw std::invalid_argument("the error code \"" + std::string{code.substr(0, limits::error_code_bytes)} +
+                                "\" is not 1 to 64 of A-Z 0-9 _ beginning with a letter; its message was: " + message);
+  }
+
+  ErrorCode code_;
   std::string message_;
   std::optional<milliseconds> retry_after_;
   std::string details_;

@@ -32,6 +32,7 @@
 #include <cstddef>
 #include <exception>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -109,7 +110,7 @@ inline void require_utf8(pqxx::transaction_base& transaction) {
 
 /// `tasks` are those that the call enqueues.
 inline pqxx::result run_call(pqxx::transaction_base& transaction, const SqlCall& call,
-                             const std::vector<NewTask>& tasks = {}) {
+                             std::span<const NewTask> tasks = {}) {
   require_utf8(transaction);
   try {
     return execute(transaction, call);
@@ -160,7 +161,7 @@ void Context::complete_in(Transaction& transaction, const Result&... result) {
   try {
     ((result_json = detail::to_json_text("the result", result)), ...);
   } catch (const std::invalid_argument& error) {
-    throw TaskError{std::string{codes::invalid_result}, error.what()};
+    throw TaskError{codes::invalid_result, error.what()};
   }
   detail::run_call(transaction, detail::completion_call(begin_completion(), result_json));
 }
@@ -176,7 +177,7 @@ struct EnqueueInto {
 };
 
 namespace detail {
-inline std::vector<TaskId> enqueue_all(pqxx::transaction_base& transaction, const std::vector<NewTask>& tasks,
+inline std::vector<TaskId> enqueue_all(pqxx::transaction_base& transaction, std::span<const NewTask> tasks,
                                        const std::string& schema) {
   const SqlCall enqueue = enqueue_call(tasks, schema);
   for (const SqlCall& call : prepare_calls(tasks, schema)) run_call(transaction, call);
@@ -187,6 +188,13 @@ inline std::vector<TaskId> enqueue_all(pqxx::transaction_base& transaction, cons
     for (TaskId id = row[0].as<TaskId>(); id <= row[1].as<TaskId>(); ++id) ids.push_back(id);
   }
   return ids;
+}
+
+inline std::vector<TaskId> enqueue_tasks(pqxx::transaction_base& transaction, std::span<const NewTask> tasks,
+                                         const EnqueueInto& into) {
+  if (into.middleware.empty()) return enqueue_all(transaction, tasks, into.schema);
+  return enqueue_within(into.middleware, {tasks.begin(), tasks.end()}, nullptr,
+                        [&](const std::vector<NewTask>& all) { return enqueue_all(transaction, all, into.schema); });
 }
 }  // namespace detail
 
@@ -200,15 +208,11 @@ inline std::vector<TaskId> enqueue_all(pqxx::transaction_base& transaction, cons
 /// that cannot be one, SchemaMismatch if the database has no such queue, libpqxx's exceptions, and those of hooks.
 inline std::vector<TaskId> enqueue_many_in(pqxx::transaction_base& transaction, const std::vector<NewTask>& tasks,
                                            const EnqueueInto& into = {}) {
-  if (tasks.empty()) return {};
-  const auto enqueue = [&](const std::vector<NewTask>& all) {
-    return detail::enqueue_all(transaction, all, into.schema);
-  };
-  return into.middleware.empty() ? enqueue(tasks) : detail::enqueue_within(into.middleware, tasks, nullptr, enqueue);
+  return tasks.empty() ? std::vector<TaskId>{} : detail::enqueue_tasks(transaction, tasks, into);
 }
 
 inline TaskId enqueue_in(pqxx::transaction_base& transaction, const NewTask& task, const EnqueueInto& into = {}) {
-  return enqueue_many_in(transaction, std::vector<NewTask>{task}, into).front();
+  return detail::enqueue_tasks(transaction, {&task, 1}, into).front();
 }
 
 /// The same by the task's key, as Client::enqueue.

@@ -1,3 +1,3 @@
--- Records in dogged.audit that a user changed circuit $2 by hand ($1: open_circuit, close_circuit). $3 is its previous
--- state.
-select dogged.record_audit($1::text, null, jsonb_build_object('circuit', $2::text, 'was', $3::text))
+-- Records in dogged.audit that a user changed a circuit by hand. @action: open_circuit or close_circuit.
+-- gives: nothing
+select dogged.record_audit(@action::text, null, jsonb_build_object('circuit', @name::text, 'was', @state_before::text))

@@ -1,11 +1,13 @@
--- Writes circuit $1, which this transaction has locked. Notifies workers when the state changes.
+-- Writes a circuit that this transaction has locked. Notifies workers when the state changes.
+-- gives: nothing
 with saved as (
   update dogged.circuits c
-     set state = $2::dogged.circuit_state, failures = $3::int, successes = $4::int, probes = $5::int, is_forced = $6::boolean,
-         since = timestamptz 'epoch' + $7::bigint * interval '1 millisecond', generation = $8::bigint,
-         changed_at = case when c.state = $2::dogged.circuit_state then c.changed_at else clock_timestamp() end
+     set state = @state::dogged.circuit_state, failures = @failures::int, successes = @successes::int, probes = @probes::int,
+         is_forced = @is_forced::boolean, since = timestamptz 'epoch' + @since_ms::bigint * interval '1 millisecond',
+         generation = @generation::bigint,
+         changed_at = case when c.state = @state::dogged.circuit_state then c.changed_at else clock_timestamp() end
     from dogged.circuits before
-   where c.name = $1 and before.name = $1
+   where c.name = @name::text and before.name = @name::text
   returning before.state <> c.state as is_changed
 )
-select pg_notify('dogged.circuits', $1) from saved where is_changed
+select pg_notify('dogged.circuits', @name::text) from saved where is_changed

@@ -1,2 +1,3 @@
--- Sets the actor of this transaction for dogged.audit. If $1 is empty, the audit names the database's user.
-select set_config('dogged.actor', $1::text, true)
+-- Sets the actor of this transaction for dogged.audit. If @actor is empty, the audit names the database's user.
+-- gives: nothing
+select set_config('dogged.actor', @actor::text, true)

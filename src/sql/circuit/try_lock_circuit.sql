@@ -1,14 +1,11 @@
--- Locks circuit $1, so that this transaction can change it, without waiting for another lock. The row consists of nulls
--- if another transaction has locked the circuit. There is no row if the circuit does not exist.
-with locked as (
-  select c.name, c.failure_threshold, c.recovery_timeout_ms, c.success_threshold, c.state, c.failures, c.successes, c.probes,
-         c.is_forced, c.generation, (extract(epoch from c.since) * 1000)::bigint as since_ms,
-         (extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms
-    from dogged.circuits c
-   where c.name = $1
-     for update skip locked
-)
-select l.*
+-- Locks a circuit, so that this transaction can change it, without waiting for another lock. No row if another
+-- transaction has locked the circuit, or if the circuit does not exist.
+-- gives: name text, failure_threshold int, recovery_timeout_ms bigint, success_threshold int
+-- gives: state dogged.circuit_state, failures int, successes int, probes int, is_forced boolean, generation bigint
+-- gives: since_ms bigint, now_ms bigint
+select c.name, c.failure_threshold, c.recovery_timeout_ms, c.success_threshold, c.state, c.failures, c.successes, c.probes,
+       c.is_forced, c.generation, (extract(epoch from c.since) * 1000)::bigint as since_ms,
+       (extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms
   from dogged.circuits c
-  left join locked l on true
- where c.name = $1
+ where c.name = @name::text
+   for update skip locked

@@ -1,3 +1,4 @@
--- Tells the workers that a client waits for the end of task $1. The worker that ends the task then notifies
+-- Tells the workers that a client waits for the end of a task. The worker that ends the task then notifies
 -- (notify_ended.sql).
-select pg_notify('dogged.waiting', $1::bigint::text)
+-- gives: nothing
+select pg_notify('dogged.waiting', @task_id::bigint::text)

@@ -1,4 +1,5 @@
--- Cancels task $1, for dogged::Client. $2, $3: the idempotency key, as in enqueue_many.sql.
+-- Cancels a task, for dogged::Client. @producer and @call are the idempotency key, as in enqueue_many.sql.
+-- gives: answer text
 select made.answer
-  from (select dogged.cancel($1::bigint) as answer offset 0) as made
- cross join lateral dogged.note_call($2::uuid, $3::bigint, '{}', made.answer)
+  from (select dogged.cancel(@task_id::bigint) as answer offset 0) as made
+ cross join lateral dogged.note_call(@producer::uuid?, @call::bigint?, '{}', made.answer)

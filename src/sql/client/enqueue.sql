@@ -1,13 +1,15 @@
--- Enqueues one task, with parameters like those of enqueue_many.sql. dogged.enqueue records the idempotency key itself.
--- $11: the parent. If $11 is null, the parent is task $12 of installation $13, whose handler enqueues. $14: the version
--- of the args.
+-- Enqueues one task, with values like those of enqueue_many.sql. dogged.enqueue records the idempotency key itself. If
+-- @parent is null, the parent is @current_task of @installation, whose handler enqueues.
+-- gives: first bigint, last bigint
 select id as first, id as last
   from (select dogged.enqueue(
-                 $1::text, $2::jsonb, $3::text,
-                 coalesce(timestamptz 'epoch' + $4::bigint * interval '1 microsecond',
-                          now() + $5::bigint * interval '1 millisecond'),
-                 $6::int, $7::text,
-                 coalesce(timestamptz 'epoch' + $8::bigint * interval '1 microsecond',
-                          now() + $9::bigint * interval '1 millisecond'),
-                 $10::text[], coalesce($11::bigint, dogged.parent_here($12::bigint, $13::uuid)), $14::int, $15::uuid, $16::bigint) as id
+                 @name::text, @args::jsonb, @queue::text?,
+                 coalesce(timestamptz 'epoch' + @run_at_us::bigint? * interval '1 microsecond',
+                          now() + @delay_ms::bigint? * interval '1 millisecond'),
+                 @priority::int, @trace_context::text?,
+                 coalesce(timestamptz 'epoch' + @expires_at_us::bigint? * interval '1 microsecond',
+                          now() + @expires_in_ms::bigint? * interval '1 millisecond'),
+                 @tags::text[]?,
+                 coalesce(@parent::bigint?, dogged.parent_here(@current_task::bigint?, @installation::uuid?)),
+                 @args_version::int?, @producer::uuid?, @call::bigint?) as id
          offset 0) as enqueued

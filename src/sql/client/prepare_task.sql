@@ -1,2 +1,3 @@
--- Creates queue $2 (null: none) for task $1, and tells whether a worker has declared the task.
-select dogged.prepare_task($1, $2) as is_declared
+-- Creates @queue, if it is given, for a task's name, and tells whether a worker has declared that name.
+-- gives: is_declared boolean
+select dogged.prepare_task(@name::text, @queue::text?) as is_declared

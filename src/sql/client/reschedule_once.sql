@@ -1,8 +1,9 @@
--- Reschedules task $1, for dogged::Client, to $2 (microseconds since 1970) or $3 (milliseconds from now on). $4, $5: the
--- idempotency key, as in enqueue_many.sql.
+-- Reschedules a task, for dogged::Client, to @run_at_us (microseconds since 1970) or @delay_ms (milliseconds from now
+-- on). @producer and @call are the idempotency key, as in enqueue_many.sql.
+-- gives: answer text
 select made.answer
-  from (select dogged.reschedule($1::bigint,
-                                 coalesce(timestamptz 'epoch' + $2::bigint * interval '1 microsecond',
-                                          now() + $3::bigint * interval '1 millisecond')) as answer
+  from (select dogged.reschedule(@task_id::bigint,
+                                 coalesce(timestamptz 'epoch' + @run_at_us::bigint? * interval '1 microsecond',
+                                          now() + @delay_ms::bigint? * interval '1 millisecond')) as answer
         offset 0) as made
- cross join lateral dogged.note_call($4::uuid, $5::bigint, '{}', made.answer)
+ cross join lateral dogged.note_call(@producer::uuid?, @call::bigint?, '{}', made.answer)

@@ -83,7 +83,7 @@ Rules rules_of(const Case& one) {
 
 Ending ending_of(const Case& one) {
   return {.outcome = one.outcome,
-          .error_code = one.outcome == Outcome::failed ? "HTTP_503" : "",
+          .error_code = one.outcome == Outcome::failed ? std::optional<ErrorCode>{"HTTP_503"} : std::nullopt,
           .retry_after = one.retry_after};
 }
 
@@ -169,6 +169,7 @@ TEST_CASE("every combination has the one transition of the table") {
     CHECK(after->will_retry() == (after->status == Status::pending));
     CHECK(after->retry_count == before.retry_count + (spends_retry ? 1 : 0));
     CHECK(after->losses == before.losses + (one.outcome == Outcome::lost ? 1 : 0));
+    CHECK(after->is_retryable_failure == (is_failure(one.outcome) && one.listing != Listing::not_listed));
   }
 }
 
@@ -226,7 +227,8 @@ TEST_CASE("a task whose policy was shortened under it has no retries left") {
 }
 
 TEST_CASE("an attempt that fails without a code is an unhandled exception") {
-  const auto after = after_failure({.policy = policy, .auto_retry_for = {"UNHANDLED_EXCEPTION"}}, "");
+  const auto after =
+      after_failure({.policy = policy, .auto_retry_for = {"UNHANDLED_EXCEPTION"}}, Ending{.outcome = Outcome::failed});
   CHECK(after.error_code == "UNHANDLED_EXCEPTION");
   CHECK(after.status == Status::pending);
 }
@@ -278,11 +280,12 @@ TEST_CASE("a task whose cancellation was requested ends, whatever its attempt ca
     CAPTURE(one);
     TaskState task = task_of(one);
     task.cancel_requested = true;
-    const auto after = after_attempt(task, rules_of(one),
-                                     {.outcome = one.outcome,
-                                      .error_code = one.outcome == Outcome::failed ? "HTTP_503" : "",
-                                      .retry_after = one.retry_after},
-                                     draw);
+    const auto after = after_attempt(
+        task, rules_of(one),
+        {.outcome = one.outcome,
+         .error_code = one.outcome == Outcome::failed ? std::optional<ErrorCode>{"HTTP_503"} : std::nullopt,
+         .retry_after = one.retry_after},
+        draw);
     REQUIRE(after.has_value());
     if (one.outcome == Outcome::succeeded) {
       CHECK(after == transition_of(one));

@@ -62,7 +62,7 @@ TEST_CASE("from a service's answer to the time of the next attempt nothing is al
     const std::size_t allocations = allocations_of([&] {
       const Classification failure = classify();
       const lifecycle::Ending ending{
-          .outcome = lifecycle::Outcome::failed, .error_code = failure.code.view(), .retry_after = failure.retry_after};
+          .outcome = lifecycle::Outcome::failed, .error_code = failure.code, .retry_after = failure.retry_after};
       after = lifecycle::after_attempt({}, rules, ending, random_draw());
     });
     CHECK(after->will_retry());

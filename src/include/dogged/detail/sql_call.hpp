@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,10 +22,10 @@ struct SqlCall {
 
 /// Enqueues `tasks`; gives their ids as rows of a `first` and a `last` one. Throws InvalidInput for what
 /// Client::enqueue_many refuses without asking the database, and for the name of a schema that cannot be one.
-[[nodiscard]] SqlCall enqueue_call(const std::vector<NewTask>& tasks, const std::string& schema);
+[[nodiscard]] SqlCall enqueue_call(std::span<const NewTask> tasks, const std::string& schema);
 
 /// Make the queues that the keys of `tasks` name, each once; to be run before enqueue_call.
-[[nodiscard]] std::vector<SqlCall> prepare_calls(const std::vector<NewTask>& tasks, const std::string& schema);
+[[nodiscard]] std::vector<SqlCall> prepare_calls(std::span<const NewTask> tasks, const std::string& schema);
 
 /// Ends an attempt as succeeded; an empty `result_json` is no result. Throws TaskError with INVALID_RESULT for a result
 /// that is too long.
@@ -33,7 +34,7 @@ struct SqlCall {
 /// Throws dogged's own error for what the server answered to one of these statements, where there is one: InvalidInput,
 /// LeaseLost or SchemaMismatch. Otherwise it returns, and libpqxx's exception should be passed on. `tasks` are those
 /// that were to be enqueued.
-void explain_refusal(const std::string& server_text, const std::string& sqlstate, const std::vector<NewTask>& tasks);
+void explain_refusal(const std::string& server_text, const std::string& sqlstate, std::span<const NewTask> tasks);
 
 }  // namespace detail
 }  // namespace dogged
