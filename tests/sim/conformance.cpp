@@ -97,6 +97,8 @@ class Comparison {
   void enqueue();
   void end_transaction();
   void cancel();
+  void reschedule();
+  void replay();
   void register_worker();
   void heartbeat();
   void begin_claim_session();
@@ -164,7 +166,7 @@ Comparison::Comparison(const std::string& url, std::uint64_t seed, Mutant mutant
       producer_({.url = url}),
       locker_({.url = url}),
       listener_({.url = url}) {
-  model_.on_notify = [this](std::int64_t) { model_notified_ = true; };
+  model_.on_notify = [this](std::int64_t, const std::string&) { model_notified_ = true; };
   listener_.listen("wake");
   // So many losses are allowed that the model need not count them.
   sql::PublishDefinitions work{};
@@ -190,7 +192,8 @@ void Comparison::step() {
   // By how often each is tried.
   static constexpr std::pair<int, Step> steps[] = {
       {12, &Comparison::enqueue},      {8, &Comparison::end_transaction},
-      {6, &Comparison::cancel},        {3, &Comparison::register_worker},
+      {6, &Comparison::cancel},        {4, &Comparison::reschedule},
+      {4, &Comparison::replay},        {3, &Comparison::register_worker},
       {5, &Comparison::heartbeat},     {3, &Comparison::begin_claim_session},
       {14, &Comparison::claim},        {4, &Comparison::release_unknown},
       {6, &Comparison::release},       {14, &Comparison::complete},
@@ -294,6 +297,28 @@ void Comparison::cancel() {
   note("cancel " + std::to_string(*id));
   model_.cancel(*id);
   (void)postgres_.run(sql::CancelTasks{.ids = {*id}});
+}
+
+void Comparison::reschedule() {
+  const auto id = any_task(Task::State::pending);
+  if (!id || id == locked_) return;  // PostgreSQL would wait
+  const bool waits = scheduler_.chance(50);
+  note("reschedule " + std::to_string(*id) + (waits ? " for later" : ""));
+  (void)model_.reschedule(*id, waits ? milliseconds{delay} : milliseconds{0});
+  (void)postgres_.run({"reschedule", "select dogged.reschedule($1::bigint, now() + $2::bigint * interval '1 minute')"},
+                      db::Params{}.add(*id).add(waits ? std::int64_t{delay.count()} : std::int64_t{0}));
+}
+
+void Comparison::replay() {
+  const auto id = any_task(Task::State::ended);
+  if (!id) return;
+  const bool waits = scheduler_.chance(50);
+  note("replay " + std::to_string(*id) + (waits ? " for later" : ""));
+  const bool model = model_.replay(*id, waits ? milliseconds{delay} : milliseconds{0});
+  const db::Rows postgres = postgres_.run(
+      {"replay", "select result from dogged.replay_many(array[$1::bigint], now() + $2::bigint * interval '1 minute')"},
+      db::Params{}.add(*id).add(waits ? std::int64_t{delay.count()} : std::int64_t{0}));
+  require_alike("replayed", model, postgres.one().text("result") == "replayed");
 }
 
 // ---- leases --------------------------------------------------------------------------------------------------------

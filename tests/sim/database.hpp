@@ -30,15 +30,22 @@ struct Task {
   int attempt = 0;
   int retry_count = 0;
   std::int64_t worker = 0;
+  std::string queue = "default";
+  int priority = 0;
   bool deferred = false;
   TimePoint due_at{};
-  std::int64_t position = 0;  // its place: there is one priority
+  std::int64_t position = 0;
   bool cancel_requested = false;
   std::string outcome;  // of the task, once it has ended
   TimePoint locked_until{};
+
+  [[nodiscard]] runtime::Place place() const { return (runtime::Place{priority} << 47) + position; }
 };
 
+using Queues = std::set<std::string>;
+
 struct WorkerRow {
+  Queues queues = {};
   TimePoint lease_until{};
   bool lease_ended = false;
   bool rescued = false;
@@ -64,32 +71,54 @@ class Database {
   Database(Scheduler& scheduler, Mutant mutant, std::size_t promoted_at_once = 2)
       : scheduler_(scheduler), mutant_(mutant), promoted_at_once_(promoted_at_once) {}
 
-  /// Called with the worker that is notified.
-  std::function<void(std::int64_t)> on_notify;
+  /// Called with the worker that is notified, and the queue; an empty name stands for each of its queues.
+  std::function<void(std::int64_t, const std::string&)> on_notify;
 
   // Producers. A transaction has its id before it takes positions, and looks for sleepers before it commits.
   struct Transaction {
     std::int64_t id = 0;
+    std::uint64_t history = 0;  // a failover that loses commits ends the open transactions of the history before
     std::set<std::int64_t> sleepers = {};
     std::vector<TaskId> ids = {};
     milliseconds delay{0};
+    std::string queue = {};
+    int priority = 0;
   };
   [[nodiscard]] Transaction begin();
-  void enqueue(Transaction& transaction, int how_many, milliseconds delay);
+  void enqueue(Transaction& transaction, int how_many, milliseconds delay, const std::string& queue = "default",
+               int priority = 0);
   void commit(const Transaction& transaction);
   void roll_back(const Transaction& transaction);
 
   // Operators.
   void cancel(TaskId id);
-  void pause(bool paused) { paused_ = paused; }
-  [[nodiscard]] bool is_paused() const noexcept { return paused_; }
+  /// Makes a dead letter pending again, or sets when a pending task runs next. False if the task is not of that kind.
+  bool replay(TaskId id, milliseconds delay);
+  bool reschedule(TaskId id, milliseconds delay);
+  void pause(const std::string& queue, bool paused);
+  [[nodiscard]] bool is_paused(const std::string& queue) const { return paused_.contains(queue); }
+
+  /// What a replica has. A failover to it loses what was committed since.
+  struct Durable {
+    std::map<TaskId, Task> tasks = {};
+    std::map<std::pair<TaskId, int>, AttemptRow> attempts = {};
+    std::map<std::int64_t, WorkerRow> workers = {};
+    std::int64_t next_transaction = 1;
+  };
+  [[nodiscard]] const Durable& durable() const noexcept { return now_; }
+  /// Gives the tasks of which something was lost. Sequences go on where they were, as docs/failover.md has the operator
+  /// do.
+  std::set<TaskId> fail_over(Durable replica);
+  /// Another one after each such failover: nothing that was sent to the old server arrives at the new one.
+  [[nodiscard]] std::uint64_t history() const noexcept { return history_; }
 
   // Workers.
   /// `previous`: the lease of the worker's last incarnation, which is ended.
-  [[nodiscard]] std::int64_t register_worker(milliseconds lease, std::optional<std::int64_t> previous);
+  [[nodiscard]] std::int64_t register_worker(milliseconds lease, std::optional<std::int64_t> previous,
+                                             const Queues& queues = {"default"});
   [[nodiscard]] bool heartbeat(std::int64_t worker, milliseconds lease);
-  void listen(std::int64_t worker) { workers_.at(worker).listens = true; }
-  void disconnect(std::int64_t worker) { workers_.at(worker).listens = false; }
+  void listen(std::int64_t worker) { row_of(worker).listens = true; }
+  void disconnect(std::int64_t worker) { row_of(worker).listens = false; }
   void begin_claim_session(std::int64_t worker, std::int64_t session);
   struct Claimed {
     TaskId id = 0;
@@ -110,16 +139,16 @@ class Database {
                                                       std::int64_t session);
   [[nodiscard]] std::set<TaskId> complete(std::int64_t worker, std::span<const runtime::Report> reports);
   [[nodiscard]] runtime::Holder who_holds(std::int64_t worker, const runtime::Attempt& attempt) const;
-  [[nodiscard]] std::size_t promote();
+  [[nodiscard]] std::size_t promote(const Queues& queues = {"default"});
   [[nodiscard]] bool has_ready(const std::vector<runtime::QueueClaim>& in) const;
-  [[nodiscard]] std::optional<milliseconds> due_in() const;
+  [[nodiscard]] std::optional<milliseconds> due_in(const Queues& queues = {"default"}) const;
   void fall_asleep(std::int64_t worker);
-  void wake_up(std::int64_t worker) { workers_.at(worker).asleep = false; }
+  void wake_up(std::int64_t worker) { row_of(worker).asleep = false; }
   [[nodiscard]] runtime::Sleep::Transactions transaction_bounds() {
-    return {oldest_transaction(), next_transaction_++};
+    return {oldest_transaction(), now_.next_transaction++};
   }
   [[nodiscard]] std::int64_t oldest_transaction() const;
-  void wake_others(std::int64_t worker);
+  void wake_others(std::int64_t worker, const Queues& queues = {"default"});
   /// The new entry; 0: none was made.
   [[nodiscard]] std::int64_t sum_up_claims(std::int64_t worker, const std::vector<TaskId>& held, std::int64_t last,
                                            std::int64_t session);
@@ -128,7 +157,8 @@ class Database {
     std::vector<std::optional<runtime::Place>> settled;  // for each part
   };
   [[nodiscard]] Settlement settle_watermarks(const std::vector<runtime::ServedQueues::Part>& parts,
-                                             std::int64_t next_transaction);
+                                             std::int64_t next_transaction,
+                                             const std::vector<std::string>& names = {"default"});
   [[nodiscard]] runtime::Outlook upkeep_due(std::int64_t worker) const;
   void end_lapsed_leases(std::int64_t worker);
   struct Rescued {
@@ -140,39 +170,41 @@ class Database {
   /// Its clock is set, ahead or back.
   void step_clock(Duration time) { clock_ahead_ += time; }
   [[nodiscard]] bool clock_was_set() const noexcept { return clock_ahead_ != Duration{0}; }
-  void lock(TaskId id, Duration time) { tasks_.at(id).locked_until = scheduler_.now() + time; }
+  void lock(TaskId id, Duration time) { now_.tasks.at(id).locked_until = scheduler_.now() + time; }
 
   /// Of several tasks that one statement makes ready, it is not said which comes first: conformance takes PostgreSQL's
   /// order over.
-  void adopt_position(TaskId id, std::int64_t position) { tasks_.at(id).position = position; }
+  void adopt_position(TaskId id, std::int64_t position) { now_.tasks.at(id).position = position; }
   /// The last number of the sequence that gives ids and positions.
   [[nodiscard]] std::int64_t last_position() const noexcept { return last_position_; }
 
   [[nodiscard]] std::size_t lapsed_leases_ended() const noexcept { return lapsed_leases_ended_; }
-  [[nodiscard]] const std::map<TaskId, Task>& tasks() const noexcept { return tasks_; }
-  [[nodiscard]] const std::map<std::pair<TaskId, int>, AttemptRow>& attempts() const noexcept { return attempts_; }
-  [[nodiscard]] const std::map<std::int64_t, WorkerRow>& workers() const noexcept { return workers_; }
+  [[nodiscard]] const std::map<TaskId, Task>& tasks() const noexcept { return now_.tasks; }
+  [[nodiscard]] const std::map<std::pair<TaskId, int>, AttemptRow>& attempts() const noexcept { return now_.attempts; }
+  [[nodiscard]] const std::map<std::int64_t, WorkerRow>& workers() const noexcept { return now_.workers; }
 
  private:
   [[nodiscard]] TimePoint now() const { return scheduler_.now() + clock_ahead_; }
+  /// Of a worker whose registration was lost: one whose lease was ended, which nobody else sees.
+  [[nodiscard]] WorkerRow& row_of(std::int64_t worker);
   [[nodiscard]] bool has_session(std::int64_t worker, std::int64_t session) const;
   [[nodiscard]] bool is_locked(const Task& task) const { return scheduler_.now() < task.locked_until; }
   void give_back(Task& task);
   void place_in_front(Task& task);
   void end_lease(WorkerRow& row);
-  void rescue_from(std::int64_t id, WorkerRow& row, Rescued& rescued);
+  void rescue_from(std::int64_t id, WorkerRow& row, Rescued& rescued, Queues& queues);
   void record(TaskId id, const Task& task, const std::string& outcome, std::int64_t worker);
-  void notify(std::int64_t worker);
+  void notify_sleepers(const std::string& queue);
+  void notify(std::int64_t worker, const std::string& queue);
 
   Scheduler& scheduler_;
   const Mutant mutant_;
   const std::size_t promoted_at_once_;
   Duration clock_ahead_{0};
-  bool paused_ = false;
-  std::map<TaskId, Task> tasks_;
-  std::map<std::pair<TaskId, int>, AttemptRow> attempts_;
-  std::map<std::int64_t, WorkerRow> workers_;
-  std::int64_t next_transaction_ = 1;
+  Queues paused_;
+  Durable now_;
+  WorkerRow lost_row_;
+  std::uint64_t history_ = 0;
   std::set<std::int64_t> open_;  // transactions
   std::int64_t last_position_ = 0;
   std::int64_t last_claim_ = 0;

@@ -10,20 +10,22 @@ namespace dogged::sim {
 enum class Mutant {
   none,
   // Statements of the database.
-  claim_of_an_old_session,      ///< a claim that arrives late counts in the next session
-  claim_of_an_ended_lease,      ///< tasks are claimed under a lease that was ended
-  claim_of_locked_rows,         ///< a claim takes rows that another session has locked
-  claim_without_a_note,         ///< dogged.claims does not name what a claim has taken
-  completion_without_a_fence,   ///< a report counts even if another worker holds the task
-  completion_of_any_attempt,    ///< a report counts for a later attempt
-  completion_twice,             ///< a report counts again that is on record
-  completion_despite_a_cancel,  ///< a report schedules a retry of a task whose cancellation was requested
-  release_of_an_old_session,    ///< a release that arrives late takes a task away that was claimed again
-  rescue_of_live_leases,        ///< tasks are rescued whose lease was not ended
-  rescue_forgets_claims,        ///< a rescued worker's claims are forgotten while its tasks still run
-  lease_renewed_after_its_end,  ///< a heartbeat renews a lease that was ended
-  promotion_at_an_old_place,    ///< a due task is made ready at a place that watermarks have passed
-  no_notification,              ///< an enqueue notifies no sleeper
+  claim_of_an_old_session,            ///< a claim that arrives late counts in the next session
+  claim_of_an_ended_lease,            ///< tasks are claimed under a lease that was ended
+  claim_of_locked_rows,               ///< a claim takes rows that another session has locked
+  claim_without_a_note,               ///< dogged.claims does not name what a claim has taken
+  completion_without_a_fence,         ///< a report counts even if another worker holds the task
+  completion_of_any_attempt,          ///< a report counts for a later attempt
+  completion_twice,                   ///< a report counts again that is on record
+  completion_despite_a_cancel,        ///< a report schedules a retry of a task whose cancellation was requested
+  release_of_an_old_session,          ///< a release that arrives late takes a task away that was claimed again
+  rescue_of_live_leases,              ///< tasks are rescued whose lease was not ended
+  rescue_forgets_claims,              ///< a rescued worker's claims are forgotten while its tasks still run
+  lease_renewed_after_its_end,        ///< a heartbeat renews a lease that was ended
+  promotion_at_an_old_place,          ///< a due task is made ready at a place that watermarks have passed
+  no_notification,                    ///< an enqueue notifies no sleeper
+  made_ready_at_an_old_place,         ///< a task that an operator makes ready keeps a place that watermarks have passed
+  reschedule_without_a_notification,  ///< a rescheduled task wakes no sleeper
   // The worker's drivers. The mutants before are of statements, which conformance must see as well.
   begins_after_the_lapse,    ///< a task begins when the time of its lease is over
   forgets_what_waits,        ///< what the worker holds leaves out tasks that wait for a thread
@@ -42,6 +44,7 @@ inline constexpr std::array all_mutants{
     Mutant::release_of_an_old_session,  Mutant::rescue_of_live_leases,
     Mutant::rescue_forgets_claims,      Mutant::lease_renewed_after_its_end,
     Mutant::promotion_at_an_old_place,  Mutant::no_notification,
+    Mutant::made_ready_at_an_old_place, Mutant::reschedule_without_a_notification,
     Mutant::begins_after_the_lapse,     Mutant::forgets_what_waits,
     Mutant::forgets_what_is_reported,   Mutant::drops_a_report,
     Mutant::ignores_a_lost_answer,      Mutant::sleeps_before_it_listens,
@@ -80,6 +83,10 @@ inline constexpr std::array all_mutants{
       return "promotion_at_an_old_place";
     case Mutant::no_notification:
       return "no_notification";
+    case Mutant::made_ready_at_an_old_place:
+      return "made_ready_at_an_old_place";
+    case Mutant::reschedule_without_a_notification:
+      return "reschedule_without_a_notification";
     case Mutant::begins_after_the_lapse:
       return "begins_after_the_lapse";
     case Mutant::forgets_what_waits:

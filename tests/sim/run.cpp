@@ -5,6 +5,9 @@
 #include <chrono>
 #include <iterator>
 #include <memory>
+#include <optional>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "worker.hpp"
@@ -31,8 +34,8 @@ class Run {
         result_.trace.push_back(std::to_string(ms) + " ms: " + what);
       };
     }
-    database_.on_notify = [this](std::int64_t lease) {
-      for (const auto& worker : workers_) worker->notify(lease);
+    database_.on_notify = [this](std::int64_t lease, const std::string& queue) {
+      for (const auto& worker : workers_) worker->notify(lease, queue);
     };
   }
 
@@ -60,17 +63,28 @@ class Run {
                        .lost_answer = static_cast<int>(scheduler_.pick(0, 4)),
                        .late_statement = static_cast<int>(scheduler_.pick(0, 3)),
                        .failing_attempts = static_cast<int>(scheduler_.pick(0, 40)),
-                       .long_attempts = static_cast<int>(scheduler_.pick(0, 25))};
+                       .long_attempts = static_cast<int>(scheduler_.pick(0, 25)),
+                       .failures_for_good = static_cast<int>(scheduler_.pick(0, 20))};
     }
     const std::int64_t how_many = scheduler_.pick(2, 5);
-    for (int i = 1; i <= how_many; ++i) workers_.push_back(std::make_unique<Worker>(world_, i));
+    if (scheduler_.chance(50)) queues_ = {"default", "mail"};
+    for (int i = 1; i <= how_many; ++i) {
+      // The first serves all of them: in the calm it may be alone.
+      const bool serves_all = i == 1 || scheduler_.chance(60);
+      workers_.push_back(std::make_unique<Worker>(world_, i, serves_all ? queues_ : std::vector{any_queue()}));
+    }
     produce();
     if (!is_calm) disturb();
     run_until(begin_ + time_of_faults);
     world_.faults = {};
     has_ended_ = true;
-    set_paused(false);
+    for (const std::string& queue : queues_) set_paused(queue, false);
   }
+
+  const std::string& any_queue() {
+    return queues_[static_cast<std::size_t>(scheduler_.pick(0, static_cast<std::int64_t>(queues_.size()) - 1))];
+  }
+  int any_priority() { return scheduler_.chance(70) ? 0 : static_cast<int>(scheduler_.pick(-1, 1)); }
 
   /// A transaction every now and then: some are long, some are rolled back, some enqueue tasks of the future.
   void produce() {
@@ -78,7 +92,7 @@ class Run {
     auto transaction = std::make_shared<Database::Transaction>(database_.begin());
     scheduler_.after(scheduler_.between(10us, 2ms), [this, transaction] {
       const milliseconds delay{scheduler_.chance(15) ? scheduler_.pick(1, 2000) : 0};
-      database_.enqueue(*transaction, static_cast<int>(scheduler_.pick(1, 4)), delay);
+      database_.enqueue(*transaction, static_cast<int>(scheduler_.pick(1, 4)), delay, any_queue(), any_priority());
       const Duration open = scheduler_.chance(5) ? scheduler_.between(50ms, 2s) : scheduler_.between(10us, 3ms);
       scheduler_.after(open, [this, transaction] {
         if (scheduler_.chance(5)) return database_.roll_back(*transaction);
@@ -89,8 +103,8 @@ class Run {
                      [this] { produce(); });
   }
 
-  void set_paused(bool paused) {
-    database_.pause(paused);
+  void set_paused(const std::string& queue, bool paused) {
+    database_.pause(queue, paused);
     for (const auto& worker : workers_) worker->tell_queues_changed();
   }
 
@@ -114,11 +128,14 @@ class Run {
           worker.break_connection();
           break;
         case 4:
-          world_.trace(database_.is_paused() ? "the queue goes on" : "the queue is paused");
-          set_paused(!database_.is_paused());
+          pause_or_resume(any_queue());
           break;
         case 6:
-          if (scheduler_.chance(20)) lose_server(scheduler_.between(50ms, 6s));
+          if (scheduler_.chance(20)) {
+            lose_server(scheduler_.between(50ms, 6s));
+          } else if (scheduler_.chance(10)) {
+            fail_over();
+          }
           break;
         case 5:
           if (scheduler_.chance(30)) {
@@ -140,15 +157,44 @@ class Run {
     for (const auto& worker : workers_) worker->lose_server();
   }
 
+  void pause_or_resume(const std::string& queue) {
+    const bool pauses = !database_.is_paused(queue);
+    world_.trace("the queue " + queue + (pauses ? " is paused" : " goes on"));
+    set_paused(queue, pauses);
+  }
+
+  /// From now on the replica lags. A moment later the server is lost, and the replica takes over without what was
+  /// committed since.
+  void fail_over() {
+    if (replica_) return;
+    world_.trace("the replica lags");
+    replica_ = database_.durable();
+    scheduler_.after(scheduler_.between(1ms, 300ms), [this] {
+      if (has_ended_) return;
+      world_.trace("a failover loses the last commits");
+      lose_server(scheduler_.between(50ms, 4s));
+      const std::set<TaskId> half_lost = database_.fail_over(*std::exchange(replica_, std::nullopt));
+      world_.half_lost.insert(half_lost.begin(), half_lost.end());
+      world_.lost_renewals_until = scheduler_.now() + lease_length;
+    });
+  }
+
   void disturb_task() {
     const auto& tasks = database_.tasks();
     if (tasks.empty()) return;
     // The newest are those that still live.
     const auto back = scheduler_.pick(1, std::min<std::int64_t>(12, static_cast<std::int64_t>(tasks.size())));
     const TaskId id = std::prev(tasks.end(), back)->first;
-    if (scheduler_.chance(30)) {
+    const milliseconds delay{scheduler_.chance(50) ? scheduler_.pick(1, 1500) : 0};
+    if (scheduler_.chance(20)) {
       world_.trace("task " + std::to_string(id) + " is to be cancelled");
       database_.cancel(id);
+    } else if (scheduler_.chance(25)) {
+      const bool is_replayed = database_.replay(id, delay);
+      if (is_replayed || database_.reschedule(id, delay)) {
+        world_.trace("task " + std::to_string(id) + (is_replayed ? " is replayed" : " is rescheduled") + ", due in " +
+                     std::to_string(delay.count()) + " ms");
+      }
     } else {
       const Duration time = scheduler_.between(1ms, 1500ms);
       world_.trace("task " + std::to_string(id) + " is locked");
@@ -213,7 +259,7 @@ class Run {
     for (int i = 0; i < 8; ++i) {
       if (scheduler_.chance(50)) {  // more than they can take: they wake up, and fall asleep again
         Database::Transaction burst = database_.begin();
-        database_.enqueue(burst, 12, 0ms);
+        database_.enqueue(burst, 12, 0ms, any_queue());
         database_.commit(burst);
         run_until(scheduler_.now() + scheduler_.between(0us, 300ms));
       }
@@ -227,7 +273,8 @@ class Run {
       if (!breaks_before && scheduler_.chance(70)) break_all();
       run_until(scheduler_.now() + scheduler_.between(0us, 30ms));
       const milliseconds delay{scheduler_.chance(30) ? scheduler_.pick(1, 600) : 0};
-      database_.enqueue(transaction, static_cast<int>(delay.count() > 0 ? scheduler_.pick(1, 6) : 1), delay);
+      database_.enqueue(transaction, static_cast<int>(delay.count() > 0 ? scheduler_.pick(1, 6) : 1), delay,
+                        any_queue(), any_priority());
       run_until(scheduler_.now() + scheduler_.between(0us, 30ms));
       if (scheduler_.chance(20)) break_all();
       run_until(scheduler_.now() + scheduler_.between(0us, 30ms));
@@ -240,6 +287,7 @@ class Run {
         throw Broken{"a task begins at once when it is ready: task " + std::to_string(id)};
       }
       run_until(scheduler_.now() + scheduler_.between(1ms, 1500ms));
+      if (scheduler_.chance(50)) make_ready_by_hand();
     }
     world_.faults.failing_attempts = 0;
     run_until(scheduler_.now() + 4s);
@@ -251,6 +299,30 @@ class Run {
     }
   }
 
+  /// A dead letter that is replayed, and a task of tomorrow that is rescheduled, begin when they are due.
+  void make_ready_by_hand() {
+    const milliseconds delay{scheduler_.chance(50) ? scheduler_.pick(1, 300) : 0};
+    std::vector<std::pair<TaskId, int>> attempts;
+    for (const auto& [id, task] : database_.tasks()) {
+      if (attempts.empty() && database_.replay(id, delay)) attempts.emplace_back(id, task.attempt + 1);
+    }
+    Database::Transaction tomorrow = database_.begin();
+    database_.enqueue(tomorrow, 1, 24h, any_queue());
+    database_.commit(tomorrow);
+    run_until(scheduler_.now() + scheduler_.between(0us, 500ms));
+    const TaskId id = tomorrow.ids.front();
+    world_.trace("task " + std::to_string(id) + " of tomorrow is rescheduled, due in " + std::to_string(delay.count()) +
+                 " ms");
+    if (!database_.reschedule(id, delay)) throw Broken{"a pending task can be rescheduled"};
+    attempts.emplace_back(id, 1);
+    run_until(scheduler_.now() + delay + latest_begin);
+    for (const auto& attempt : attempts) {
+      if (world_.begun.contains(attempt)) continue;
+      throw Broken{"a task that was replayed or rescheduled begins when it is due: task " +
+                   std::to_string(attempt.first)};
+    }
+  }
+
   void break_all() {
     for (const auto& worker : workers_) worker->break_connection();
   }
@@ -259,7 +331,9 @@ class Run {
   Scheduler scheduler_;
   Database database_;
   World world_;
+  std::vector<std::string> queues_{"default"};
   std::vector<std::unique_ptr<Worker>> workers_;
+  std::optional<Database::Durable> replica_;  // while it lags
   TimePoint begin_{};
   bool has_ended_ = false;  // the time of faults
   RunResult result_;

@@ -17,20 +17,26 @@ using runtime::ReportBatch;
 using runtime::Verdict;
 using Step = ClaimPlan::Step;
 
-constexpr std::size_t concurrency = 3;
+constexpr std::size_t concurrency = 3;  // of each queue
 constexpr std::size_t ahead = 2;
-constexpr milliseconds lease_length = 3s;
 constexpr milliseconds heartbeat = 500ms;
 constexpr milliseconds poll_interval = 2s;
 constexpr milliseconds until_given_up = 400ms;  // a statement that is not answered
 constexpr milliseconds time_to_drain = 5s;
+
+std::string named(TaskId id, int attempt) {
+  return "task " + std::to_string(id) + " attempt " + std::to_string(attempt);
+}
 
 }  // namespace
 
 Worker::Life::Life(std::int64_t id, bool is_again, TimePoint now)
     : lease(id, lease_length, now), agenda({.heartbeat = heartbeat, .lets_others_renew = is_again}, now) {}
 
-Worker::Worker(World& world, int number) : world_(world), number_(number) { start(); }
+Worker::Worker(World& world, int number, std::vector<std::string> queues)
+    : world_(world), number_(number), queues_(std::move(queues)) {
+  start();
+}
 
 void Worker::start(std::optional<std::int64_t> previous) {
   if (now() < world_.server_is_back_at) {
@@ -39,10 +45,9 @@ void Worker::start(std::optional<std::int64_t> previous) {
     });
   }
   ++lives_;
-  life_.emplace(world_.database.register_worker(lease_length, previous), previous.has_value(), now());
+  life_.emplace(world_.database.register_worker(lease_length, previous, queue_set()), previous.has_value(), now());
   world_.trace("worker " + std::to_string(number_) + " begins under lease " + std::to_string(lease_id()));
-  plan_ =
-      std::make_unique<ClaimPlan>(ClaimPlan::Settings{poll_interval, true}, std::vector<std::string>{"default"}, now());
+  plan_ = std::make_unique<ClaimPlan>(ClaimPlan::Settings{poll_interval, true}, queues_, now());
   claimer_step();
   keeper_step();
   watch_lease();
@@ -57,7 +62,7 @@ void Worker::end_life() {
   told_ = {};
   claimer_waits_ = false;
   claimer_has_ended_ = false;
-  heard_ = 0;
+  heard_.clear();
   waiting_.clear();
   running_.clear();
   reports_.clear();
@@ -82,7 +87,7 @@ void Worker::break_connection() {
   if (!claimer_waits_) return;
   plan_->on_failure(true, now());
   world_.database.disconnect(lease_id());
-  heard_ = 0;
+  heard_.clear();
   wake_claimer();
 }
 
@@ -104,8 +109,12 @@ void Worker::later(Duration delay, std::function<void()> what) {
   });
 }
 
-void Worker::ask(std::function<std::function<void()>()> execute, std::function<void()> fails) {
+void Worker::ask(std::function<std::function<void()>()> statement, std::function<void()> fails) {
   Scheduler& scheduler = world_.scheduler;
+  const auto execute = [statement = std::move(statement), &database = world_.database,
+                        history = world_.database.history()] {
+    return database.history() == history ? statement() : std::function<void()>{};
+  };
   const int fate = static_cast<int>(scheduler.pick(0, 999));
   const Faults& faults = world_.faults;
   const Duration there = scheduler.between(20us, 2ms);
@@ -117,13 +126,12 @@ void Worker::ask(std::function<std::function<void()>()> execute, std::function<v
   } else if (fate < 10 * (faults.lost_request + faults.late_statement)) {
     later(scheduler.between(1ms, until_given_up), std::move(fails));
     // It arrives also when the worker has crashed meanwhile.
-    scheduler.after(scheduler.between(1ms, 3s), [execute = std::move(execute)] { (void)execute(); });
+    scheduler.after(scheduler.between(1ms, 3s), [execute] { (void)execute(); });
   } else if (fate < 10 * (faults.lost_request + faults.late_statement + faults.lost_answer)) {
-    scheduler.after(there, [execute = std::move(execute)] { (void)execute(); });
+    scheduler.after(there, [execute] { (void)execute(); });
     later(there + scheduler.between(1ms, until_given_up), std::move(fails));
   } else {
-    scheduler.after(there, [this, lives = lives_, connection = connections_, back, execute = std::move(execute),
-                            fails = std::move(fails)] {
+    scheduler.after(there, [this, lives = lives_, connection = connections_, back, execute, fails = std::move(fails)] {
       std::function<void()> answer = execute();
       if (lives != lives_) return;
       later(back, [this, connection, answer = std::move(answer), fails] {
@@ -148,10 +156,14 @@ void Worker::claimer_step() {
 }
 
 ClaimPlan::Capacity Worker::capacity() const {
-  const std::size_t holds = waiting_.size() + running_.size();
-  return {.can_report = true,
-          .demand = {holds < concurrency + ahead ? concurrency + ahead - holds : 0},
-          .holds_waiting = !waiting_.empty()};
+  ClaimPlan::Capacity capacity{.can_report = true, .demand = {}, .holds_waiting = !waiting_.empty()};
+  for (std::size_t queue = 0; queue < queues_.size(); ++queue) {
+    const auto is_of = [queue](const Held& task) { return task.queue == queue; };
+    const auto holds = static_cast<std::size_t>(std::count_if(waiting_.begin(), waiting_.end(), is_of) +
+                                                std::count_if(running_.begin(), running_.end(), is_of));
+    capacity.demand.push_back(holds < concurrency + ahead ? concurrency + ahead - holds : 0);
+  }
+  return capacity;
 }
 
 std::vector<runtime::Attempt> Worker::held() const {
@@ -179,7 +191,7 @@ void Worker::ask_claimer(std::function<std::function<void()>()> execute) {
         if (world_.mutant != Mutant::ignores_a_lost_answer) {
           plan_->on_failure(true, world_.scheduler.now());
           world_.database.disconnect(lease_id());
-          heard_ = 0;
+          heard_.clear();
         }
         later(world_.scheduler.between(1ms, 100ms), [this] { claimer_step(); });
       });
@@ -223,30 +235,31 @@ void Worker::carry_out(const ClaimPlan::Action& action) {
     case Step::look_for_missed:
       return ask_claimer([this, &database, now, queues = action.queues]() -> std::function<void()> {
         const bool has_ready = database.has_ready(queues);
-        const auto due_in = world_.mutant == Mutant::forgets_a_put_off ? std::nullopt : database.due_in();
+        const auto due_in = world_.mutant == Mutant::forgets_a_put_off ? std::nullopt : database.due_in(queue_set());
         return [this, now, has_ready, due_in] { plan_->on_missed(has_ready, due_in, now()); };
       });
     case Step::follow_queues:
       return ask_claimer([this, &database, now]() -> std::function<void()> {
-        const bool paused = database.is_paused();
+        std::vector<bool> paused;
+        for (const std::string& queue : queues_) paused.push_back(database.is_paused(queue));
         return [this, now, paused] {
           plan_->on_following(now());
-          (void)plan_->on_queue_settings(0, paused, {}, now());
+          for (std::size_t i = 0; i < paused.size(); ++i) (void)plan_->on_queue_settings(i, paused[i], {}, now());
         };
       });
     case Step::promote:
       return ask_claimer([this, &database, now]() -> std::function<void()> {
-        const std::size_t promoted = database.promote();
+        const std::size_t promoted = database.promote(queue_set());
         return [this, now, promoted] { plan_->on_promoted(promoted, now()); };
       });
     case Step::ask_due_time:
       return ask_claimer([this, &database, now]() -> std::function<void()> {
-        const auto due_in = world_.mutant == Mutant::forgets_a_put_off ? std::nullopt : database.due_in();
+        const auto due_in = world_.mutant == Mutant::forgets_a_put_off ? std::nullopt : database.due_in(queue_set());
         return [this, now, due_in] { plan_->on_due_time(due_in, now()); };
       });
     case Step::wake_others:
       return ask_claimer([this, lease, &database]() -> std::function<void()> {
-        database.wake_others(lease);
+        database.wake_others(lease, queue_set());
         return [this] { plan_->on_others_woken(); };
       });
     case Step::claim:
@@ -296,8 +309,8 @@ void Worker::carry_out(const ClaimPlan::Action& action) {
 void Worker::hear(const ClaimPlan::Action& action) {
   const TimePoint now = world_.scheduler.now();
   const bool is_told =
-      heard_ > 0 || queues_told_ || told_.has_ready || told_.has_rescued || told_.due_at != runtime::never;
-  for (; heard_ > 0; --heard_) plan_->on_rung("default", now);
+      !heard_.empty() || queues_told_ || told_.has_ready || told_.has_rescued || told_.due_at != runtime::never;
+  for (const std::string& queue : std::exchange(heard_, {})) plan_->on_rung(queue, now);
   if (std::exchange(queues_told_, false)) plan_->on_queues_changed();
   if (action.until <= now || is_told) return claimer_continue();
   claimer_waits_ = true;
@@ -311,15 +324,15 @@ void Worker::wake_claimer() {
   if (!claimer_waits_) return;
   claimer_waits_ = false;
   later(5us, [this] {
-    for (; heard_ > 0; --heard_) plan_->on_rung("default", world_.scheduler.now());
+    for (const std::string& queue : std::exchange(heard_, {})) plan_->on_rung(queue, world_.scheduler.now());
     claimer_step();
   });
 }
 
-void Worker::notify(std::int64_t lease) {
-  world_.scheduler.after(world_.scheduler.between(20us, 2ms), [this, lease] {
+void Worker::notify(std::int64_t lease, const std::string& queue) {
+  world_.scheduler.after(world_.scheduler.between(20us, 2ms), [this, lease, queue] {
     if (!life_ || life_->lease.id() != lease) return;
-    ++heard_;
+    heard_.push_back(queue);
     wake_claimer();
   });
 }
@@ -335,16 +348,19 @@ void Worker::tell_queues_changed() {
 }
 
 void Worker::claim(const std::vector<runtime::QueueClaim>& claims) {
-  ask_claimer([this, lease = lease_id(), claim = claims.at(0),
-               session = plan_->certainty().session()]() -> std::function<void()> {
-    auto claimed = world_.database.claim(lease, claim, session);
-    return [this, claim, claimed = std::move(claimed)] {
-      std::vector<runtime::Place> places;
-      for (const auto& task : claimed) {
-        places.push_back(task.place);
-        waiting_.push_back({task.id, task.attempt, task.retry_count, world_.scheduler.now()});
+  ask_claimer([this, lease = lease_id(), claims, session = plan_->certainty().session()]() -> std::function<void()> {
+    std::vector<std::vector<Database::Claimed>> claimed;
+    for (const runtime::QueueClaim& claim : claims) claimed.push_back(world_.database.claim(lease, claim, session));
+    return [this, claims, claimed = std::move(claimed)] {
+      for (std::size_t i = 0; i < claims.size(); ++i) {
+        const auto queue = std::find(queues_.begin(), queues_.end(), claims[i].queue) - queues_.begin();
+        std::vector<runtime::Place> places;
+        for (const auto& task : claimed[i]) {
+          places.push_back(task.place);
+          waiting_.push_back({static_cast<std::size_t>(queue), task.id, task.attempt, task.retry_count, now()});
+        }
+        plan_->on_claimed(claims[i], places, now());
       }
-      plan_->on_claimed(claim, places, world_.scheduler.now());
       begin_tasks();
     };
   });
@@ -354,11 +370,11 @@ void Worker::settle(const runtime::Settling::Question& question) {
   ask_claimer(
       [this, question, asked_at = world_.scheduler.now(),
        parts = plan_->queues().unsettled(question.positions.last, question.from_beginning)]() -> std::function<void()> {
-        auto settlement = world_.database.settle_watermarks(parts, question.positions.next_transaction);
-        return [this, question, asked_at, settlement = std::move(settlement)] {
+        auto settlement = world_.database.settle_watermarks(parts, question.positions.next_transaction, queues_);
+        return [this, question, asked_at, parts, settlement = std::move(settlement)] {
           std::vector<runtime::ServedQueues::Settled> settled;
-          for (const auto& upto : settlement.settled) {
-            if (upto) settled.push_back({0, *upto});
+          for (std::size_t i = 0; i < parts.size(); ++i) {
+            if (settlement.settled[i]) settled.push_back({parts[i].queue, *settlement.settled[i]});
           }
           plan_->on_settled(question, settlement.answer, settled, asked_at, world_.scheduler.now());
         };
@@ -394,17 +410,24 @@ void Worker::give_back_stale() {
 // The executor.
 
 void Worker::begin_tasks() {
-  while (running_.size() < concurrency && !waiting_.empty()) {
+  const auto has_thread = [this](const Held& task) {
+    const auto is_of = [&](const Held& other) { return other.queue == task.queue; };
+    return std::count_if(running_.begin(), running_.end(), is_of) < static_cast<std::ptrdiff_t>(concurrency);
+  };
+  while (true) {
+    const auto next = std::find_if(waiting_.begin(), waiting_.end(), has_thread);
+    if (next == waiting_.end()) return;
     if (now() >= life_->lease.held_until() && world_.mutant != Mutant::begins_after_the_lapse) return;
-    const Held task = waiting_.front();
-    waiting_.pop_front();
+    const Held task = *next;
+    waiting_.erase(next);
     running_.push_back(task);
-    if (!world_.begun.try_emplace({task.id, task.attempt}, world_.scheduler.now()).second) {
-      throw Broken{"the handler of an attempt begins once"};
-    }
+    const bool is_first = world_.begun.try_emplace({task.id, task.attempt}, world_.scheduler.now()).second;
+    const bool is_known = !world_.half_lost.contains(task.id);
+    if (!is_first && is_known) throw Broken{"the handler of an attempt begins once: " + named(task.id, task.attempt)};
     // A worker goes by its own clock: it cannot know that the database's was set ahead.
-    if (!world_.database.clock_was_set() && world_.database.attempts().contains({task.id, task.attempt})) {
-      throw Broken{"no attempt begins that was rescued"};
+    if (is_known && !world_.database.clock_was_set() && now() >= world_.lost_renewals_until &&
+        world_.database.attempts().contains({task.id, task.attempt})) {
+      throw Broken{"no attempt begins that was rescued: " + named(task.id, task.attempt)};
     }
     const bool is_long = world_.scheduler.chance(world_.faults.long_attempts);
     later(is_long ? world_.scheduler.between(1s, 4s) : world_.scheduler.between(100us, 60ms),
@@ -431,6 +454,10 @@ void Worker::end_task(const Held& task) {
   runtime::Report report = report_of(task, lifecycle::Outcome::succeeded);
   if (world_.scheduler.chance(world_.faults.failing_attempts)) {
     report = report_of(task, lifecycle::Outcome::failed);
+    if (world_.scheduler.chance(world_.faults.failures_for_good)) {
+      report.transition.status = lifecycle::Status::failed;
+      return take_report(std::move(report));
+    }
     ++report.transition.retry_count;
     const milliseconds delay{world_.scheduler.chance(30) ? 0 : world_.scheduler.pick(1, 1500)};
     report.transition.next_run = lifecycle::NextRun{.backoff = delay, .delay = delay, .spends_retry = true};
@@ -438,6 +465,10 @@ void Worker::end_task(const Held& task) {
       world_.begins_until[{task.id, task.attempt + 1}] = world_.scheduler.now() + delay + latest_begin;
     }
   }
+  take_report(std::move(report));
+}
+
+void Worker::take_report(runtime::Report report) {
   reports_.push_back(std::move(report));
   if (claimer_waits_ && waits_for_room_) wake_claimer();
   begin_tasks();

@@ -24,6 +24,8 @@
 
 namespace dogged::sim {
 
+inline constexpr milliseconds lease_length{3'000};
+
 /// In the calm after faults: later than it is due no task begins. Less than half of the workers' poll interval.
 inline constexpr milliseconds latest_begin{900};
 
@@ -34,6 +36,7 @@ struct Faults {
   int late_statement = 0;
   int failing_attempts = 0;  // percent of attempts
   int long_attempts = 0;
+  int failures_for_good = 0;  // percent of attempts that fail
 };
 
 /// What all workers of a run share.
@@ -46,13 +49,15 @@ struct World {
   std::map<std::pair<TaskId, int>, TimePoint> begun = {};         // attempts, and when their handlers began
   bool retries_are_timely = false;                                // from here on
   std::map<std::pair<TaskId, int>, TimePoint> begins_until = {};  // such retries
-  bool traces_steps = false;                                      // of claimers as well
+  std::set<TaskId> half_lost = {};  // tasks of which a failover has lost something: an attempt may begin again
+  TimePoint lost_renewals_until{};  // a failover has lost renewals: workers hold leases that others may end
+  bool traces_steps = false;        // of claimers as well
   std::function<void(const std::string&)> trace = [](const std::string&) {};
 };
 
 class Worker {
  public:
-  Worker(World& world, int number);
+  Worker(World& world, int number, std::vector<std::string> queues);
 
   /// kill -9: what it knew is gone; statements under way may still arrive. It starts anew after `delay`.
   void crash(Duration delay);
@@ -63,16 +68,17 @@ class Worker {
   /// The claimer's connection breaks, if the claimer waits on it.
   void break_connection();
   /// Notifications that are under way to it are lost.
-  void lose_notifications() { heard_ = 0; }
+  void lose_notifications() { heard_.clear(); }
   [[nodiscard]] bool holds_any() const {
     return life_.has_value() && (!waiting_.empty() || !running_.empty() || !reports_.empty());
   }
-  void notify(std::int64_t lease);
+  void notify(std::int64_t lease, const std::string& queue);
   /// What is set for queues has changed.
   void tell_queues_changed();
 
  private:
   struct Held {
+    std::size_t queue = 0;  // its index
     TaskId id = 0;
     int attempt = 0;
     int retry_count = 0;
@@ -115,6 +121,7 @@ class Worker {
 
   void begin_tasks();
   void end_task(const Held& task);
+  void take_report(runtime::Report report);
   [[nodiscard]] runtime::Report report_of(const Held& task, lifecycle::Outcome outcome) const;
 
   void completer_step();
@@ -135,8 +142,11 @@ class Worker {
   void upkeep_waits();
   void ask_upkeep(std::function<std::function<void()>()> execute);
 
+  [[nodiscard]] Queues queue_set() const { return {queues_.begin(), queues_.end()}; }
+
   World& world_;
   const int number_;
+  const std::vector<std::string> queues_;
   TimePoint frozen_until_{};
   std::int64_t lives_ = 0;
   std::int64_t connections_ = 0;  // an answer on an earlier one is lost
@@ -148,7 +158,7 @@ class Worker {
   bool claimer_has_ended_ = false;
   bool waits_for_room_ = false;
   std::uint64_t waits_ = 0;
-  int heard_ = 0;  // notifications
+  std::vector<std::string> heard_;  // notifications, by queue
   bool queues_told_ = false;
 
   std::deque<Held> waiting_;
