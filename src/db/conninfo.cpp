@@ -84,6 +84,17 @@ std::size_t find_password_word(std::string_view text) {
   return std::string::npos;
 }
 
+/// Where the password of `user:password@host` begins, a URL without its scheme; npos if nowhere.
+std::size_t find_bare_credentials(std::string_view text) {
+  for (auto at = text.find('@'); at != std::string_view::npos; at = text.find('@', at + 1)) {
+    const auto before_word = text.find_last_of(" \t\n\"'`", at);
+    const auto word = before_word == std::string_view::npos ? 0 : before_word + 1;
+    const auto colon = text.substr(word, at - word).find(':');
+    if (colon != std::string_view::npos) return word + colon + 1;
+  }
+  return std::string_view::npos;
+}
+
 /// libpq takes the text before the first @ for user and password if no / comes before it. A second @ makes that
 /// doubtful.
 bool has_doubtful_at(std::string_view url) {
@@ -110,6 +121,7 @@ bool is_doubtful(std::string_view keyword, std::string_view value) {
 std::string refused_option(std::string_view libpq_message) {
   const auto has = [&](const std::string& words) { return libpq_message.find(words) != std::string_view::npos; };
   if (has("invalid port number")) return "its port";
+  if (has("definition of service")) return "its service, which no pg_service.conf defines";
   const bool is_of_number = has("invalid integer value \"");
   const Options known{PQconndefaults()};
   for (const PQconninfoOption* option = known.get(); option != nullptr && option->keyword != nullptr; ++option) {
@@ -157,7 +169,7 @@ void throw_connect_error(const Conninfo& conninfo, const std::string& libpq_mess
 }
 
 std::string without_passwords(std::string text) {
-  std::size_t end = find_password_word(text);
+  std::size_t end = std::min(find_password_word(text), find_bare_credentials(text));
   for (auto at = text.find("://"); at < end; at = text.find("://", at + 1)) {
     const std::string before = in_lower_case(std::string_view{text}.substr(0, at));
     if (!before.ends_with("http") && !before.ends_with("https")) end = at + 3;

@@ -30,8 +30,10 @@ struct Conninfo {
 /// option, else ConnectionError.
 [[noreturn]] void throw_connect_error(const Conninfo& conninfo, const std::string& libpq_message);
 
-/// `text`, a part of a command line, for messages. It is cut after the scheme of a database URL, after the word
-/// `password` and a `=`, and after an option and a `=` if the option is unknown or if a `@` or a `=` follows.
+/// `text`, a part of a command line, for messages. It is cut after the scheme of a database URL, after the `:` of
+/// `user:password@`, after the word `password` and a `=`, and after an option and a `=` if the option is unknown or if
+/// a
+/// `@` or a `=` follows.
 [[nodiscard]] std::string without_passwords(std::string text);
 
 }  // namespace dogged::db

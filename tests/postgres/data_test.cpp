@@ -225,8 +225,8 @@ TEST_CASE("the session that keeps others from making partitions, or from migrati
   TestDatabase database;
   db::Connection holder{database.settings()};
   const auto named = [&] {
-    const db::Rows rows = database.connection().run(sql::doctor_holders);
-    return rows.empty() ? "" : std::string{rows.one().text("name")} + " " + std::string{rows.one().text("pid")};
+    const auto holders = database.connection().run(sql::DoctorHolders{});
+    return holders.empty() ? "" : holders.front().name + " " + std::to_string(holders.front().pid);
   };
   CHECK(named().empty());
   holder.transaction([&] {

@@ -118,7 +118,7 @@ TEST_CASE("in SQL each task has its own of what differs, whichever array it is")
 TEST_CASE("the client sends one value for what all tasks share, and all values where one differs") {
   const NewTask task{"a", "1", {.priority = 1}};
   const NewTask other{"a", "2", {.priority = 2}};
-  constexpr std::size_t names = 0, args = 1, queues = 2, priorities = 5;
+  constexpr std::size_t names = 2, args = 3, queues = 4, priorities = 7;
   const auto sent = [](const std::vector<NewTask>& tasks) { return detail::enqueue_call(tasks, "dogged").params; };
   const auto alike = sent({task, task, task});
   CHECK(alike[names] == R"({"a"})");

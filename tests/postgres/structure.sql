@@ -1437,7 +1437,8 @@ begin
   return (select string_agg(near.name, ', ' order by near.rank)
             from (select q.name,
                          row_number() over (order by shared.pairs desc, abs(length(q.name) - length(nearest_queues.name)),
-                                                     q.name) as rank
+                                                     q.name) as rank,
+                         shared.pairs > 0 or max(shared.pairs) over () = 0 as is_near
                     from dogged.queues q
                    cross join lateral (
                      select count(*) as pairs
@@ -1445,10 +1446,10 @@ begin
                              intersect
                              select substr(lower(nearest_queues.name), i, 2)
                                from generate_series(1, length(nearest_queues.name) - 1) i) both_have) shared) near
-           where near.rank <= 5);
+           where near.rank <= 5 and near.is_near);
 end $$;
 
-COMMENT ON FUNCTION dogged.nearest_queues(name text) IS 'The names of up to five queues that are most like this one.';
+COMMENT ON FUNCTION dogged.nearest_queues(name text) IS 'The names of up to five queues that are most like this one: those that share two letters in a row with it, if any does.';
 
 CREATE FUNCTION dogged.note_call(producer uuid, call bigint, task_ids bigint[], answer text DEFAULT NULL::text) RETURNS int8multirange
     LANGUAGE plpgsql SECURITY DEFINER

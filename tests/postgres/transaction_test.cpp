@@ -81,6 +81,7 @@ class HeldAttempt final : public Context {
   [[nodiscard]] Clock::time_point now() const noexcept override { return Clock::now(); }
   bool wait_for(dogged::milliseconds) override { throw std::logic_error("not part of these tests"); }
   [[nodiscard]] std::string_view trace_context() const noexcept override { return ""; }
+  [[nodiscard]] const std::string& database_url() const noexcept override { return database_url_; }
   [[nodiscard]] Clock::time_point deadline() const noexcept override { return Clock::time_point::max(); }
   [[nodiscard]] std::stop_token stop_token() const noexcept override { return {}; }
   [[nodiscard]] StopReason stop_reason() const noexcept override { return StopReason::none; }
@@ -103,6 +104,7 @@ class HeldAttempt final : public Context {
 
  private:
   TestDatabase& database_;
+  const std::string database_url_;  // none of these tests asks for it
   std::int64_t worker_id_;
   TaskId id_;
 };
@@ -664,6 +666,20 @@ TEST_CASE("a handler that completes in its transaction has succeeded with the re
   CHECK(database.value("select result::text as value from dogged.tasks") == "\"in the transaction\"");
   CHECK(database.value("select worker_id as value from dogged.task_attempts") == std::to_string(worker.id()));
   CHECK(database.value("select sum(fenced) as value from dogged.workers") == "0");
+}
+
+TEST_CASE("a handler connects to the queue's database by the URL of its context") {
+  TestDatabase database;
+  RunningWorker worker{database, {registered(pay, [](Context& context, const nlohmann::json&) -> std::string {
+                         pqxx::connection own{context.database_url()};
+                         pqxx::work transaction{own};
+                         context.complete_in(transaction, std::string{"in its own transaction"});
+                         transaction.commit();
+                         return "";
+                       })}};
+  const TaskId id = database.client().enqueue(pay, no_args);
+  REQUIRE(eventually([&] { return database.status_of(id) == "succeeded"; }));
+  CHECK(database.value("select result::text as value from dogged.tasks") == "\"in its own transaction\"");
 }
 
 TEST_CASE("a handler that throws after complete_in and before the commit has failed, and its writes are not there") {

@@ -131,12 +131,19 @@ std::vector<std::string> own_places(const std::string& task, const ResolvedRetry
   return places;
 }
 
-/// Says that the operators' settings of the task's retries do nothing; empty if they do something.
-std::string warning_of(const std::string& task, const ResolvedRetryConfig& resolved, const RetryConfigFile* file) {
+/// Says that the settings of the task's retries do nothing, those of operators first; empty if they do something, or if
+/// nobody has set any.
+std::string warning_of(const std::string& task, const Declaration& registered, const ResolvedRetryConfig& resolved,
+                       const RetryConfigFile* file) {
   const bool has_codes = resolved.config.auto_retry_for && !resolved.config.auto_retry_for->empty();
   if (has_codes || std::holds_alternative<NoRetry>(resolved.config.policy())) return {};
   const std::vector<std::string> places = own_places(task, resolved, file);
-  if (places.empty()) return {};
+  if (places.empty()) {
+    if (registered.policy_text == policy_to_text(default_retry_policy)) return {};
+    return "task " + task +
+           ": its .retry is never used, because its .auto_retry_for lists no code, so that no failure " +
+           "is retried; list codes, or \"*\" for all";
+  }
   const RetryOrigin& says_none = field_of(resolved, "auto_retry_for").origin;
   std::string text;
   for (const std::string& place : places) (text += text.empty() ? "" : ", ") += place;
@@ -202,7 +209,7 @@ ConfiguredRetries configure_retries(Definitions& definitions, const RetryConfigF
       configured.changes.push_back("task " + name + ": " + configured_settings(resolved) +
                                    "; TASK_REGISTER: " + registered.to_text());
     }
-    std::string warning = warning_of(name, resolved, file);
+    std::string warning = warning_of(name, registered, resolved, file);
     if (!warning.empty()) configured.warnings.push_back(std::move(warning));
   }
   share_configured_circuits(definitions, circuits);

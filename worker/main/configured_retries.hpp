@@ -16,7 +16,7 @@ namespace dogged::runtime {
 /// What the worker logs of the settings: a line for each task that they concern.
 struct ConfiguredRetries {
   std::vector<std::string> changes;   ///< the settings differ from TASK_REGISTER's
-  std::vector<std::string> warnings;  ///< the task has retry settings of its own, but its auto_retry_for is empty
+  std::vector<std::string> warnings;  ///< a task has retry settings of its own, but its auto_retry_for is empty
 };
 
 /// Replaces the retry settings of each definition by those that apply, and notes the source of each; `file` may be

@@ -1,21 +1,21 @@
 // See worker_options.hpp.
 #include "main/worker_options.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
-#include <iostream>
-#include <sstream>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
 #include "client/database_url.hpp"
 #include "client/exit_codes.hpp"
-#include "db/conninfo.hpp"
 #include "main/queues_text.hpp"
 #include "main/worker_settings.hpp"
 #include "retry/duration.hpp"
+#include "retry/message.hpp"
 
 namespace dogged::runtime {
 namespace {
@@ -59,6 +59,20 @@ std::optional<std::int64_t> take_previous_lease() {
   return id;
 }
 
+/// The first word that no option took, options before others, or what CLI11 says.
+std::string complaint_of(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<std::string> words = app.remaining();
+  const auto option =
+      std::find_if(words.begin(), words.end(), [](const std::string& word) { return word.starts_with("-"); });
+  if (option == words.end()) return words.empty() ? error.what() : "a worker takes no word " + in_quotes(words.front());
+  std::vector<std::string> known;
+  for (const CLI::Option* each : app.get_options()) {
+    for (const std::string& name : each->get_lnames()) known.push_back("--" + name);
+  }
+  const std::string given = option->substr(0, option->find('='));
+  return "a worker has no option " + printable(given) + suggestion(given, {known.begin(), known.end()});
+}
+
 /// `name` is the option in messages.
 milliseconds duration_option(const std::string& name, const std::string& text, const DurationRange& range) {
   milliseconds value{0};
@@ -85,7 +99,10 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& line) 
   app.add_option("--database-url", options.database_url,
                  "Where the queue is; otherwise DATABASE_URL, libpq's PG* variables, or the private server of `dogged "
                  "dev up`")
-      ->type_name("URL");
+      ->type_name("URL")
+      ->check([](const std::string& url) {
+        return url.empty() ? std::string{"it is empty; give a URL, or leave the option out"} : std::string{};
+      });
   app.add_option("--schema", options.schema, "The schema of the queue")
       ->envname("DOGGED_SCHEMA")
       ->capture_default_str();
@@ -140,11 +157,11 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& line) 
                "Print the tasks that this program registers, with the retries that apply, and end");
   try {
     app.parse(argc, argv);
+  } catch (const CLI::Success& asked_for) {  // --help, --version
+    app.exit(asked_for);
+    return static_cast<int>(ExitCode::ok);
   } catch (const CLI::ParseError& error) {
-    std::ostringstream complaint;
-    const bool is_mistake = app.exit(error, std::cout, complaint) != 0;
-    std::cerr << db::without_passwords(complaint.str());
-    return static_cast<int>(is_mistake ? ExitCode::wrong_input : ExitCode::ok);
+    throw InvalidInput(complaint_of(app, error), std::string{argv[0]} + " --help");
   }
 
   if (app.count("--queues") > 0) options.queues = queues_from_text(queues);

@@ -8,6 +8,7 @@
 
 #include <dogged/detail/names.hpp>
 
+#include "db/conninfo.hpp"
 #include "main/configured_retries.hpp"
 #include "retry/counted.hpp"
 #include "retry/duration.hpp"
@@ -73,6 +74,10 @@ void require_worker_name(const std::string& name, const std::string& value) {
   if (escaped(value) != value) {
     throw InvalidInput(name + " is \"" + escaped(value) + "\": it must be UTF-8 without control characters",
                        "others show it in their logs; letters, digits, spaces and signs are fine");
+  }
+  if (db::without_passwords(value) != value) {
+    throw InvalidInput(name + " looks like a database URL, and everyone would see its password",
+                       "name the worker by other words, such as its host and what it does");
   }
 }
 

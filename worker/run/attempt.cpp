@@ -36,6 +36,7 @@ class AttemptContext final : public Context {
   [[nodiscard]] std::string_view queue() const noexcept override { return task_.queue; }
   [[nodiscard]] std::string_view args_json() const noexcept override { return task_.args_json; }
   [[nodiscard]] std::string_view trace_context() const noexcept override { return task_.trace_context; }
+  [[nodiscard]] const std::string& database_url() const noexcept override { return settings_.database_url; }
   [[nodiscard]] Clock::time_point deadline() const noexcept override { return deadline_of(task_, started_at_); }
   [[nodiscard]] Clock::time_point now() const noexcept override { return Clock::now(); }
   [[nodiscard]] std::stop_token stop_token() const noexcept override { return stop_.token(); }

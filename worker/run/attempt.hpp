@@ -20,6 +20,7 @@ struct AttemptLimits {
 /// What all attempts of a worker share.
 struct AttemptSettings {
   std::int64_t worker_id = 0;
+  std::string database_url = {};
   std::string schema = {};
   AttemptLimits limits = {};
   std::string installation = {};  ///< of the queue, for tasks that handlers enqueue

@@ -164,9 +164,12 @@ struct Worker::Services final : Executor::Listener, LeaseKeeper::Listener {
     const WorkerSettings& settings = worker.settings_;
     for (const auto& [queue, concurrency] : settings.queues) {
       executors->add(std::make_unique<Executor>(
-          Executor::Settings{
-              queue, static_cast<std::size_t>(concurrency), settings.stop_grace,
-              AttemptSettings{lease->id(), settings.database.schema, worker.limits_, worker.installation_}},
+          Executor::Settings{queue, static_cast<std::size_t>(concurrency), settings.stop_grace,
+                             AttemptSettings{.worker_id = lease->id(),
+                                             .database_url = settings.database.url,
+                                             .schema = settings.database.schema,
+                                             .limits = worker.limits_,
+                                             .installation = worker.installation_}},
           Executor::Surroundings{worker.log_, lease, worker.definitions_, worker.tally_, *this}));
     }
     upkeep.emplace(service("upkeep", upkeep_statement_timeout + server_gives_up_within),

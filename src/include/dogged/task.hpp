@@ -260,6 +260,9 @@ class Context {
   [[nodiscard]] virtual std::string_view args_json() const noexcept = 0;
   /// EnqueueOptions::trace_context of the producer; empty if it gave none.
   [[nodiscard]] virtual std::string_view trace_context() const noexcept = 0;
+  /// How the worker connects to the queue's database, for a connection of the handler's own (complete_in). A connection
+  /// string or URI of libpq, with its password: do not log it. Empty: libpq's PG* variables name the database.
+  [[nodiscard]] virtual const std::string& database_url() const noexcept = 0;
   /// The end of TaskOptions::timeout, Clock::time_point::max() if there is none. Pass on what is left of it to your own
   /// calls.
   [[nodiscard]] virtual Clock::time_point deadline() const noexcept = 0;

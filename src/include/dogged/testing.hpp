@@ -43,6 +43,7 @@ struct ContextOptions {
   std::string queue = "default";
   std::string args_json = "{}";
   std::string trace_context = {};
+  std::string database_url = {};
   /// As TaskOptions::timeout, in virtual time; 0: none.
   milliseconds timeout{0};
   /// Gets the handler's lines too; null: only log_lines() keeps them.
@@ -76,6 +77,7 @@ class FakeContext final : public Context {
   [[nodiscard]] std::string_view queue() const noexcept override;
   [[nodiscard]] std::string_view args_json() const noexcept override;
   [[nodiscard]] std::string_view trace_context() const noexcept override;
+  [[nodiscard]] const std::string& database_url() const noexcept override;
   [[nodiscard]] Clock::time_point deadline() const noexcept override;
   [[nodiscard]] Clock::time_point now() const noexcept override;
   /// Moves the clock as advance() does, up to a stop, and returns at once.

@@ -4,7 +4,7 @@
 // (find_package(dogged) defines PkgConfig::pqxx).
 //
 //   Receipt book(dogged::Context& ctx, const Transfer& transfer) {
-//     pqxx::connection connection{database_url};  // the handler's own, or one from its pool
+//     pqxx::connection connection{ctx.database_url()};  // the handler's own, or one from its pool
 //     pqxx::work transaction{connection};
 //     const Receipt receipt = write_entries(transaction, transfer);
 //     dogged::enqueue_in(transaction, notify_owner, {transfer.owner});

@@ -180,11 +180,15 @@ class Attempt final : public dogged::Context {
   Clock::time_point now() const noexcept override { return Clock::now(); }
   bool wait_for(dogged::milliseconds) override { throw std::logic_error("not part of these tests"); }
   std::string_view trace_context() const noexcept override { return {}; }
+  const std::string& database_url() const noexcept override { return no_database_; }
   Clock::time_point deadline() const noexcept override { return Clock::time_point::max(); }
   std::stop_token stop_token() const noexcept override { return {}; }
   dogged::StopReason stop_reason() const noexcept override { return dogged::StopReason::none; }
   spdlog::logger& log() const override { throw std::logic_error{"the guide's handler logs nothing"}; }
   Completion begin_completion() override { throw std::logic_error{"the guide's handler has no transaction"}; }
+
+ private:
+  const std::string no_database_;
 };
 
 dogged::TaskError failure_of_charge(const Response& response) {
