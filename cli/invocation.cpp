@@ -70,6 +70,14 @@ Style Invocation::table_style() const {
   return chosen;
 }
 
+Style Invocation::drawing_style() const {
+  Style chosen = style();
+  chosen.uncut = wide || !output_width();
+  return chosen;
+}
+
+bool Invocation::shows_progress() const { return format == Format::table && isatty(STDERR_FILENO) == 1; }
+
 db::Connection Invocation::connect_to_any_schema() const {
   const DatabaseUrl database = find_database_url(database_url);
   try {

@@ -46,6 +46,12 @@ class Invocation {
   /// Lines as wide as the terminal, or as COLUMNS says; where neither is there, as long as they are.
   [[nodiscard]] Style table_style() const;
 
+  /// For drawings: `style`, with texts in full where neither a terminal nor COLUMNS says how wide lines are.
+  [[nodiscard]] Style drawing_style() const;
+
+  /// People watch: progress is drawn on stderr.
+  [[nodiscard]] bool shows_progress() const;
+
   /// A connection to the database that the options and the environment name (find_database_url).
   [[nodiscard]] db::Connection connect_to_any_schema() const;
   /// And its schema is one that this program can work with.

@@ -163,7 +163,9 @@ int report(const CLI::App& app, const CLI::ParseError& error, int argc, char** a
 }
 
 void add_global_options(CLI::App& app, Invocation& invocation) {
-  app.add_option("--database-url", invocation.database_url, "postgresql://user:password@host/name")->type_name("URL");
+  app.add_option("--database-url", invocation.database_url, "postgresql://user:password@host/name")
+      ->type_name("URL")
+      ->check(is_not_empty());
   app.add_option("--schema", invocation.schema, "The PostgreSQL schema that holds the queue")
       ->type_name("NAME")
       ->envname("DOGGED_SCHEMA")

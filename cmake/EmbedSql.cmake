@@ -7,7 +7,7 @@
 #   -- gives: name type, name type?    the columns of its rows, in their order: SomeName::Row. `nothing`: it has no rows.
 #
 # A type is one of PostgreSQL's; `type?` may be null, `type[]` is an array, `type?[]` an array with nulls, `type[]?` an
-# array that may be null. A file without "-- gives:" becomes the plain db::Statement dogged::sql::some_name, whose values are $1, $2, ….
+# array that may be null.
 # dogged_embed_migrations(target): migrations/ and schema/ become lists with the SHA-256 of their text, which
 # src/migrate/embedded.hpp declares.
 set(DOGGED_EMBED_SQL_SCRIPT ${CMAKE_CURRENT_LIST_DIR}/EmbedSqlScript.cmake)

@@ -36,8 +36,8 @@ void require_not_interrupted() {
 void with_snapshot_held(const db::Settings& settings, const std::function<void()>& work) {
   db::Connection connection{settings};
   connection.transaction([&] {
-    connection.run(sql::one_snapshot);
-    connection.run(sql::bench_hold_snapshot);
+    connection.run(sql::OneSnapshot{});
+    connection.run(sql::BenchHoldSnapshot{});
     work();
   });
 }
@@ -47,19 +47,19 @@ Scene::Scene(const db::Settings& settings, const Conditions& conditions, const P
   make_schema();
   try {
     migrate::apply(connection_);
-    connection_.run(sql::create_queue, db::Params{}.add(bench_queue));
+    connection_.run(sql::CreateQueue{.name = bench_queue});
     add_history();
     add_deferred();
     settle();
   } catch (...) {
-    connection_.run(sql::bench_drop_schema);
+    connection_.run(sql::BenchDropSchema{});
     throw;
   }
 }
 
 Scene::~Scene() {
   try {
-    connection_.run(sql::bench_drop_schema);
+    connection_.run(sql::BenchDropSchema{});
   } catch (const std::exception& error) {
     std::cerr << "dogged: the schema " << settings().schema << " could not be dropped: " << error.what()
               << "\nhint: the next `dogged bench` drops it, or: drop schema " << settings().schema << " cascade\n";
@@ -68,31 +68,30 @@ Scene::~Scene() {
 
 void Scene::make_schema() {
   const std::string& schema = settings().schema;
-  const db::Rows rows = connection_.run(sql::bench_begin);
-  const db::Row state = rows.one();
-  if (!state.boolean("locked")) {
+  const auto [locked, present, is_ours] = db::one(connection_.run(sql::BenchBegin{}));
+  if (!locked) {
     throw Failure(ExitCode::not_done, "another `dogged bench` is under way in this database",
                   "wait for it: two would measure each other");
   }
-  if (state.boolean("present")) {
-    if (state.is_null("is_ours") || !state.boolean("is_ours")) {
+  if (present) {
+    if (!is_ours.value_or(false)) {
       throw InvalidInput("the schema " + schema + " is there, and no benchmark has made it",
                          "a benchmark drops its schema: name one that does not exist, with --bench-schema");
     }
     progress_("removing what an earlier benchmark left", 0, 0);
-    connection_.run(sql::bench_drop_schema);
+    connection_.run(sql::BenchDropSchema{});
   }
-  connection_.run(sql::bench_make_schema);
+  connection_.run(sql::BenchMakeSchema{});
 }
 
 void Scene::add_history() {
   if (conditions_.history == 0) return;
-  connection_.run(sql::bench_make_past_days);
+  connection_.run(sql::BenchMakePastDays{});
   for (std::int64_t done = 0; done < conditions_.history;) {
     require_not_interrupted();
     progress_("adding finished tasks", done, conditions_.history);
     const std::int64_t batch = std::min(history_batch, conditions_.history - done);
-    connection_.run(sql::bench_add_history, db::Params{}.add(batch));
+    connection_.run(sql::BenchAddHistory{.count = batch});
     done += batch;
   }
 }
@@ -100,8 +99,8 @@ void Scene::add_history() {
 void Scene::settle() {
   if (!must_be_settled(conditions_)) return;
   progress_("vacuuming and writing what is there", 0, 0);
-  connection_.run(sql::bench_vacuum_history);
-  if (look_at_server(connection_).may_checkpoint) connection_.run(sql::bench_checkpoint);
+  connection_.run(sql::BenchVacuumHistory{});
+  if (look_at_server(connection_).may_checkpoint) connection_.run(sql::BenchCheckpoint{});
 }
 
 void Scene::add_deferred() {

@@ -38,9 +38,8 @@ constexpr Trap traps[]{
 
 Server look_at_server(db::Connection& connection) {
   Server server;
-  for (const db::Row& row : connection.run(sql::bench_server)) {
-    const std::string name{row.text("name")};
-    const std::string value{row.text("value")};
+  for (const auto& [name, setting] : connection.run(sql::BenchServer{})) {
+    const std::string value = setting.value_or("");
     if (name == "server_version") {
       server.version = value;
     } else if (name == "is_on_this_machine") {

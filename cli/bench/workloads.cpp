@@ -102,7 +102,7 @@ IdRange enqueue_all(Scene& scene, std::int64_t tasks, int failures) {
     const std::size_t batch = call_size(scene, tasks - ids.count);
     for (const TaskId id : client.enqueue_many(std::vector<NewTask>(batch, task))) ids.add(id);
   }
-  scene.connection().run(sql::bench_vacuum);
+  scene.connection().run(sql::BenchVacuum{});
   return ids;
 }
 
@@ -134,7 +134,7 @@ steady_clock::time_point wait_until_done(Scene& scene, WorkerProcesses& workers)
   const auto begin = steady_clock::now();
   while (true) {
     const auto asked = steady_clock::now();
-    if (scene.connection().run(sql::bench_is_done).one().boolean("is_done")) return asked;
+    if (db::one(scene.connection().run(sql::BenchIsDone{})).is_done) return asked;
     require_not_interrupted();
     workers.require_alive();
     if (steady_clock::now() - begin > longest_end) {
@@ -150,8 +150,8 @@ void wait_until_asleep(Scene& scene, WorkerProcesses& workers, int count) {
   scene.progress()("waiting for the workers", 0, 0);
   const auto begin = steady_clock::now();
   while (true) {
-    const db::Rows rows = scene.connection().run(sql::bench_workers_ready);
-    if (rows.one().number("working") >= count && rows.one().number("asleep") >= count) return;
+    const auto [working, asleep] = db::one(scene.connection().run(sql::BenchWorkersReady{}));
+    if (working >= count && asleep >= count) return;
     require_not_interrupted();
     workers.require_alive();
     if (steady_clock::now() - begin > longest_start)
@@ -162,20 +162,18 @@ void wait_until_asleep(Scene& scene, WorkerProcesses& workers, int count) {
 
 void verify(Scene& scene, const IdRange& ids, int failures) {
   scene.progress()("checking that each task ended once", 0, 0);
-  const db::Rows rows =
-      scene.connection().run(sql::bench_verify, db::Params{}.add(ids.first).add(ids.last).add(failures));
-  const db::Row found = rows.one();
+  const sql::BenchVerify verify{.first_id = ids.first, .last_id = ids.last, .failures = failures};
+  const auto found = db::one(scene.connection().run(verify));
   const std::int64_t attempts = ids.count * (failures + 1);
-  if (found.number("there") == ids.count && found.number("succeeded") == ids.count &&
-      found.number("attempts") == attempts && found.number("with_wrong_attempts") == 0) {
+  if (found.there == ids.count && found.succeeded == ids.count && found.attempts == attempts &&
+      found.with_wrong_attempts == 0) {
     return;
   }
-  throw Failure(ExitCode::not_done,
-                "of " + std::to_string(ids.count) + " tasks " + std::to_string(found.number("there")) + " are there, " +
-                    std::to_string(found.number("succeeded")) + " have succeeded, with " +
-                    std::to_string(found.number("attempts")) + " attempts where " + std::to_string(attempts) +
-                    " are right, and " + std::to_string(found.number("with_wrong_attempts")) +
-                    " with the wrong ones: this is a defect of dogged");
+  throw Failure(ExitCode::not_done, "of " + std::to_string(ids.count) + " tasks " + std::to_string(found.there) +
+                                        " are there, " + std::to_string(found.succeeded) + " have succeeded, with " +
+                                        std::to_string(found.attempts) + " attempts where " + std::to_string(attempts) +
+                                        " are right, and " + std::to_string(found.with_wrong_attempts) +
+                                        " with the wrong ones: this is a defect of dogged");
 }
 
 double per_task_us(double seconds, std::int64_t tasks) {
@@ -194,13 +192,12 @@ void drain(Scene& scene, const Server& server, const Workload& workload, Figures
   const Memory memory{0};
   WorkerProcesses workers{worker_settings(scene, workload), memory};
   wait_until_asleep(scene, workers, workload.workers);
-  const std::optional<std::int64_t> for_ever;
-  scene.connection().run(sql::pause_queue, db::Params{}.add(bench_queue).add(for_ever).add(for_ever));
+  scene.connection().run(sql::PauseQueue{.name = bench_queue, .until_us = {}, .for_ms = {}});
   const IdRange ids = enqueue_all(scene, workload.tasks, workload.failures);
   const std::int64_t attempts = ids.count * (workload.failures + 1);
   const double busy_before = busy_seconds_of_machine();
   const auto begin = steady_clock::now();
-  scene.connection().run(sql::resume_queue, db::Params{}.add(bench_queue));
+  scene.connection().run(sql::ResumeQueue{.name = bench_queue});
   wait_until_handled(scene, memory, workers, static_cast<std::uint64_t>(attempts), "draining");
   const double seconds = std::chrono::duration<double>(wait_until_done(scene, workers) - begin).count();
   const double busy = busy_seconds_of_machine() - busy_before;
@@ -305,10 +302,10 @@ void enqueue(Scene& scene, const Workload& workload, Figures& figures) {
     verify(scene, ids, 0);
     return;
   }
-  const db::Rows rows = scene.connection().run(sql::bench_verify, db::Params{}.add(ids.first).add(ids.last).add(0));
-  if (rows.one().number("there") != ids.count) {
-    throw Failure(ExitCode::not_done, std::to_string(ids.count) + " tasks were enqueued, and " +
-                                          std::to_string(rows.one().number("there")) +
+  const sql::BenchVerify verify{.first_id = ids.first, .last_id = ids.last, .failures = 0};
+  const std::int64_t there = db::one(scene.connection().run(verify)).there;
+  if (there != ids.count) {
+    throw Failure(ExitCode::not_done, std::to_string(ids.count) + " tasks were enqueued, and " + std::to_string(there) +
                                           " are there: this is a defect of dogged");
   }
 }
@@ -371,9 +368,10 @@ void schedule(Scene& scene, const Workload& workload, Figures& figures) {
   verify(scene, ids, 1);
   std::vector<double> tasks_late, retries_late;
   std::int64_t early = 0;
-  for (const db::Row& row : scene.connection().run(sql::bench_lateness, db::Params{}.add(ids.first).add(ids.last))) {
-    (row.boolean("is_retry") ? retries_late : tasks_late).push_back(row.real("late_ms"));
-    if (row.real("late_ms") < 0) ++early;
+  const sql::BenchLateness lateness{.first_id = ids.first, .last_id = ids.last};
+  for (const auto& [is_retry, late_ms] : scene.connection().run(lateness)) {
+    (is_retry ? retries_late : tasks_late).push_back(late_ms);
+    if (late_ms < 0) ++early;
   }
   figures.add_times("task_late", "tasks that were due, late by", tasks_late);
   figures.add_times("retry_late", "retries that were due, late by", retries_late);
@@ -384,7 +382,7 @@ void idle(Scene& scene, const Server& server, const Workload& workload, Figures&
   const Memory memory{0};
   WorkerProcesses workers{worker_settings(scene, workload), memory};
   wait_until_asleep(scene, workers, workload.workers);
-  const auto transactions = [&] { return scene.connection().run(sql::bench_transactions).one().number("count"); };
+  const auto transactions = [&] { return db::one(scene.connection().run(sql::BenchTransactions{})).count; };
   scene.progress()("letting the workers come to rest", 0, 0);
   watch(workers, workload.settle);
   const std::int64_t transactions_before = transactions();

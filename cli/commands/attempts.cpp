@@ -24,7 +24,7 @@ struct AttemptOptions {
 
 const std::vector<Column> attempt_columns{{.title = "TASK", .align = Align::right},
                                           {.title = "#", .align = Align::right},
-                                          {.title = "NAME", .least = 20},
+                                          {.title = "NAME", .least = 32, .cut = Cut::middle},
                                           {.title = "OUTCOME"},
                                           {.title = "ERROR", .least = 30},
                                           {.title = "RAN", .align = Align::right, .rank = 2},
@@ -75,16 +75,15 @@ ExitCode list(const Invocation& invocation, const AttemptOptions& options) {
   db::Connection connection = invocation.connect();
   const Time now = now_of(connection);
   const auto since = since_ms(options, now, zone);
-  const db::Rows rows = connection.run(sql::list_attempts, db::Params{}
-                                                               .add(given(options.task))
-                                                               .add(given(options.name))
-                                                               .add(given(options.error_code))
-                                                               .add(given(options.outcome))
-                                                               .add(since)
-                                                               .add(options.limit));
-  if (rows.empty()) require_existing(connection, options);
+  auto attempts = connection.run(sql::ListAttempts{.task = given(options.task),
+                                                   .name = given(options.name),
+                                                   .error_code = given(options.error_code),
+                                                   .outcome = given(options.outcome),
+                                                   .last_ms = since,
+                                                   .most = options.limit});
+  if (attempts.empty()) require_existing(connection, options);
   std::vector<Record> records;
-  for (const db::Row& row : rows) records.push_back(record_of(attempt_of(row), now, zone));
+  for (auto& attempt : attempts) records.push_back(record_of(attempt_of(std::move(attempt)), now, zone));
   invocation.print(attempt_columns, records,
                    since ? "no such attempts since " + date_and_clock_text(now - milliseconds{*since}, zone) +
                                "; --since 7d looks further back"

@@ -2,7 +2,6 @@
 #include "cli/commands/audited_change.hpp"
 
 #include <array>
-#include <optional>
 
 #include <pwd.h>
 #include <unistd.h>
@@ -19,14 +18,5 @@ std::string user_at_host() {
 }
 
 void set_actor(db::Connection& connection) { connection.run(sql::SetActor{.actor = user_at_host()}); }
-
-db::Rows run_audited(db::Connection& connection, const db::Statement& statement, const db::Params& params) {
-  std::optional<db::Rows> rows;
-  connection.transaction([&] {
-    set_actor(connection);
-    rows = connection.run(statement, params);
-  });
-  return *std::move(rows);
-}
 
 }  // namespace dogged::cli

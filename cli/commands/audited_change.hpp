@@ -24,6 +24,4 @@ auto run_audited(db::Connection& connection, const Typed& statement) {
   });
   return result;
 }
-db::Rows run_audited(db::Connection& connection, const db::Statement& statement, const db::Params& params);
-
 }  // namespace dogged::cli

@@ -91,9 +91,7 @@ Texts ask(const Invocation& invocation, const std::string& kind) {
   try {
     setenv("PGCONNECT_TIMEOUT", "2", 0);
     db::Connection connection = invocation.connect();
-    for (const db::Row& row : connection.run(sql::completion_words, db::Params{}.add(kind))) {
-      words.emplace_back(row.text("word"));
-    }
+    for (const auto& [word] : connection.run(sql::CompletionWords{.kind = kind})) words.push_back(word);
   } catch (const Error&) {  // a shell has no place for it
     words.clear();
   }

@@ -27,11 +27,11 @@ DeadLetters export_dead_letters(const Invocation& invocation, db::Connection& co
       invocation, letters, export_batch, "exported",
       [&](const DeadLetters& batch, DeadResults& done) {
         std::string lines;
-        for (const db::Row& row :
-             connection.run(sql::export_dead, db::Params{}.add(ids_of(batch)).add(attempts_of(batch)))) {
-          (lines += row.text("letter")) += "\n";
-          exported.push_back({row.number("id"), row.number("attempt")});
-          done.add(exported.back().id, {"exported", "", std::nullopt});
+        const sql::ExportDead letters_of_batch{.ids = ids_of(batch), .attempts = attempts_of(batch)};
+        for (const auto& [id, attempt, letter] : connection.run(letters_of_batch)) {
+          (lines += letter) += "\n";
+          exported.push_back({id, attempt});
+          done.add(id, {"exported", "", std::nullopt});
         }
         write(lines);
         return DeadLetters{};

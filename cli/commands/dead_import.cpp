@@ -107,7 +107,7 @@ class Import {
       letters.push_back(line.text);
     }
     try {
-      take(run_audited(connection_, sql::import_dead, db::Params{}.add(letters)), lines);
+      take(run_audited(connection_, sql::ImportDead{.letters = letters}), lines);
     } catch (const InvalidInput& error) {
       if (lines.size() == 1) fail(lines.front(), error);
       // One of them is none: each by itself, the mistake is found, and what stands before it is imported.
@@ -118,15 +118,14 @@ class Import {
     }
   }
 
-  void take(const db::Rows& rows, const std::vector<Line>& lines) {
-    for (const db::Row& row : rows) {
-      const std::string result{row.text("result")};
-      if (result == "imported") {
+  void take(const std::vector<sql::ImportDead::Row>& rows, const std::vector<Line>& lines) {
+    for (const auto& row : rows) {
+      if (row.result == "imported") {
         ++imported_;
         continue;
       }
-      const std::int64_t number = lines.at(static_cast<std::size_t>(row.number("place") - 1)).number;
-      not_imported_[reason_of(result)].push_back(number);
+      const std::int64_t number = lines.at(static_cast<std::size_t>(row.place - 1)).number;
+      not_imported_[reason_of(row.result)].push_back(number);
     }
   }
 

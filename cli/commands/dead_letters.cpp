@@ -7,8 +7,6 @@
 #include <unordered_set>
 #include <utility>
 
-#include <unistd.h>
-
 #include "cli/input/choices.hpp"
 #include "cli/io/interrupt.hpp"
 #include "cli/io/task_rows.hpp"
@@ -93,8 +91,8 @@ void DeadFilter::require_choice(const std::string& command) const {
 
 void DeadFilter::resolve(db::Connection& connection, Zone zone) {
   try {
-    const db::Rows rows = connection.run(sql::check_dead_filter, db::Params{}.add(given(options_.message)));
-    now_ = time_of(rows.one(), "now_us");
+    now_ = time_from_microseconds(
+        db::one(connection.run(sql::CheckDeadFilter{.message = given(options_.message)})).now_us);
   } catch (const InvalidInput& error) {
     throw InvalidInput("--message " + in_quotes(options_.message) + ": " + error.message(),
                        "it is a regular expression; a backslash before ( [ { . * + ? makes them mean themselves");
@@ -108,22 +106,6 @@ void DeadFilter::require_existing(db::Connection& connection, bool was_found) co
   if (!options_.queue.empty()) names.queues.push_back(options_.queue);
   if (!options_.name.empty()) names.tasks.push_back(options_.name);
   cli::require_existing(connection, names, was_found);
-}
-
-db::Params DeadFilter::params() const {
-  db::Params params;
-  params.add(given(options_.name))
-      .add(given(options_.queue))
-      .add(given(options_.error_code))
-      .add(given(options_.message));
-  params.add(as_parameter(failed_after_)).add(as_parameter(failed_before_));
-  if (ids_) {
-    params.add(*ids_);
-  } else {
-    params.add_null();
-  }
-  if (options_.tags.empty()) return params.add_null();
-  return params.add(options_.tags);
 }
 
 void DeadResults::add(std::int64_t id, Result result) { results_.insert_or_assign(id, std::move(result)); }
@@ -164,19 +146,18 @@ std::string DeadResults::not_done() const {
 DeadLetters find_dead_letters(db::Connection& connection, const DeadFilter& filter, DeadResults& results) {
   DeadLetters letters;
   std::unordered_set<std::int64_t> found;
-  for (const db::Row& row : connection.run(sql::match_dead, filter.params())) {
-    letters.push_back({row.number("id"), row.number("attempt")});
-    if (filter.ids()) found.insert(letters.back().id);
+  for (const auto& [id, attempt] : connection.run(filter.applied_to(sql::MatchDead{}))) {
+    letters.push_back({id, attempt});
+    if (filter.ids()) found.insert(id);
   }
   filter.require_existing(connection, !letters.empty());
   if (!filter.ids()) return letters;
   TaskIds rest;
   std::copy_if(filter.ids()->begin(), filter.ids()->end(), std::back_inserter(rest),
                [&](std::int64_t id) { return !found.contains(id); });
-  for (const db::Row& row : connection.run(sql::dead_standing, db::Params{}.add(rest))) {
-    std::string result{row.text("result")};
-    if (result == "locked") result = "not_matched";  // it is a dead letter
-    results.add(row.number("id"), {result, reason_of(result), std::nullopt});
+  for (const auto& [id, standing] : connection.run(sql::DeadStanding{.ids = rest})) {
+    const std::string result = standing == "locked" ? "not_matched" : standing;  // a locked one is a dead letter
+    results.add(id, {result, reason_of(result), std::nullopt});
   }
   return letters;
 }
@@ -184,33 +165,25 @@ DeadLetters find_dead_letters(db::Connection& connection, const DeadFilter& filt
 void require_dead_letters(db::Connection& connection, const DeadFilter& filter, const std::string& verb) {
   if (!filter.ids()) return;
   DeadResults others;
-  for (const db::Row& row : connection.run(sql::dead_standing, db::Params{}.add(*filter.ids()))) {
-    const std::string result{row.text("result")};
+  for (const auto& [id, result] : connection.run(sql::DeadStanding{.ids = *filter.ids()})) {
     if (result == "locked") continue;  // it is a dead letter, for which the filter or the page is to blame
-    others.add(row.number("id"), {result, reason_of(result), std::nullopt});
+    others.add(id, {result, reason_of(result), std::nullopt});
   }
   const std::string text = others.not_done();
   if (text.empty()) return;
   throw Failure(ExitCode::not_done, "not " + verb + ": " + text, "`dogged tasks show ID` tells how a task stands");
 }
 
-DeadLetters take_results(const db::Rows& rows, const DeadLetters& batch, const std::string& done,
+DeadLetters take_results(const std::vector<DeadOutcome>& outcomes, const DeadLetters& batch, const std::string& done,
                          DeadResults& results) {
-  std::map<std::int64_t, std::int64_t> attempts;
+  std::map<std::int64_t, int> attempts;
   for (const DeadLetter& letter : batch) attempts[letter.id] = letter.attempt;
-  const bool has_due_at = [&] {
-    const std::vector<std::string> columns = rows.columns();
-    return std::find(columns.begin(), columns.end(), "due_at_us") != columns.end();
-  }();
   DeadLetters locked;
-  for (const db::Row& row : rows) {
-    const std::int64_t id = row.number("id");
-    const std::string result{row.text("result")};
+  for (const auto& [id, result, due_at] : outcomes) {
     if (result == "locked") {
       locked.push_back({id, attempts[id]});
     } else {
-      results.add(id, {result, result == done ? "" : reason_of(result),
-                       has_due_at ? maybe_time_of(row, "due_at_us") : std::nullopt});
+      results.add(id, {result, result == done ? "" : reason_of(result), due_at});
     }
   }
   return locked;
@@ -220,7 +193,7 @@ void work_through(const Invocation& invocation, DeadLetters letters, std::size_t
                   const DeadWork& work, DeadResults& results) {
   stop_on_interrupt();
   const std::size_t total = letters.size() + results.size();
-  ProgressBar bar{verb, total, invocation.format == Format::table && isatty(STDERR_FILENO) == 1, invocation.style()};
+  ProgressBar bar{verb, total, invocation.shows_progress(), invocation.style()};
   for (int tries = 0; !letters.empty() && tries < most_tries && !was_interrupted(); ++tries) {
     if (tries > 0) pause(pause_between_tries);
     DeadLetters locked;
@@ -244,8 +217,8 @@ std::vector<std::int64_t> ids_of(const DeadLetters& letters) {
   return ids;
 }
 
-std::vector<std::int64_t> attempts_of(const DeadLetters& letters) {
-  std::vector<std::int64_t> attempts;
+std::vector<int> attempts_of(const DeadLetters& letters) {
+  std::vector<int> attempts;
   for (const DeadLetter& letter : letters) attempts.push_back(letter.attempt);
   return attempts;
 }
@@ -257,18 +230,17 @@ std::int64_t print_counts(const Invocation& invocation, db::Connection& connecti
       {.title = "CODE", .least = 30}, {.title = "COUNT", .align = Align::right}, {.title = "FIRST"}, {.title = "LAST"}};
   std::int64_t total = 0;
   std::vector<Record> records;
-  for (const db::Row& row : connection.run(sql::count_dead, filter.params())) {
-    const Time first = time_of(row, "first_us");
-    const Time last = time_of(row, "last_us");
-    const std::optional<std::string> code = row.maybe_text("error_code");
-    total += row.number("count");
+  for (const auto& [code, count, first_us, last_us] : connection.run(filter.applied_to(sql::CountDead{}))) {
+    const Time first = time_from_microseconds(first_us);
+    const Time last = time_from_microseconds(last_us);
+    total += count;
     records.push_back({{{code.value_or(""), Color::red},
-                        {std::to_string(row.number("count"))},
+                        {std::to_string(count)},
                         time_cell(first, filter.now(), invocation.style().zone),
                         time_cell(last, filter.now(), invocation.style().zone)},
                        JsonObject{}
                            .add("error_code", code)
-                           .add("count", row.number("count"))
+                           .add("count", count)
                            .add("first_failed_at", first)
                            .add("last_failed_at", last)
                            .text()});

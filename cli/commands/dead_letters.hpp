@@ -10,8 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "cli/input/choices.hpp"
 #include "cli/invocation.hpp"
 #include "cli/options/task_ids.hpp"
+#include "cli/options/time_option.hpp"
 #include "cli/render/moment.hpp"
 
 namespace dogged::cli {
@@ -30,7 +32,7 @@ void add_dead_choice(CLI::App& command, const std::shared_ptr<DeadFilterOptions>
 /// A dead letter, as it was seen: after a replay that failed as well it is another one.
 struct DeadLetter {
   std::int64_t id = 0;
-  std::int64_t attempt = 0;
+  int attempt = 0;
 };
 using DeadLetters = std::vector<DeadLetter>;
 
@@ -45,8 +47,19 @@ class DeadFilter {
   void resolve(db::Connection& connection, Zone zone);
   /// Throws Failure where it names a queue or a task that is not there (existing.hpp).
   void require_existing(db::Connection& connection, bool was_found) const;
-  /// $1 to $8 of the statements; after resolve().
-  [[nodiscard]] db::Params params() const;
+  /// The statement with the values of this filter, @name to @tags; after resolve().
+  template <class Statement>
+  [[nodiscard]] Statement applied_to(Statement statement) const {
+    statement.name = given(options_.name);
+    statement.queue = given(options_.queue);
+    statement.error_code = given(options_.error_code);
+    statement.message = given(options_.message);
+    statement.failed_after = as_parameter(failed_after_);
+    statement.failed_before = as_parameter(failed_before_);
+    statement.ids = ids_;
+    if (!options_.tags.empty()) statement.tags = options_.tags;
+    return statement;
+  }
   /// Of the database, when it was resolved.
   [[nodiscard]] Time now() const { return now_; }
   [[nodiscard]] const std::optional<TaskIds>& ids() const { return ids_; }
@@ -93,13 +106,20 @@ using DeadWork = std::function<DeadLetters(const DeadLetters& batch, DeadResults
 void work_through(const Invocation& invocation, DeadLetters letters, std::size_t batch_size, const std::string& verb,
                   const DeadWork& work, DeadResults& results);
 
-/// Adds what a statement says of each task of a batch (columns id and result); `done` is the word for success. Gives
-/// the letters that another session was changing.
-[[nodiscard]] DeadLetters take_results(const db::Rows& rows, const DeadLetters& batch, const std::string& done,
-                                       DeadResults& results);
+/// What a statement says of a task of a batch.
+struct DeadOutcome {
+  std::int64_t id = 0;
+  std::string result;
+  std::optional<Time> due_at = {};
+};
+
+/// Adds what a statement says of each task of a batch; `done` is the word for success. Gives the letters that another
+/// session was changing.
+[[nodiscard]] DeadLetters take_results(const std::vector<DeadOutcome>& outcomes, const DeadLetters& batch,
+                                       const std::string& done, DeadResults& results);
 
 [[nodiscard]] std::vector<std::int64_t> ids_of(const DeadLetters& letters);
-[[nodiscard]] std::vector<std::int64_t> attempts_of(const DeadLetters& letters);
+[[nodiscard]] std::vector<int> attempts_of(const DeadLetters& letters);
 
 /// Gives `write` the lines of all of them, batch by batch; those that were written. (dead_export.cpp)
 DeadLetters export_dead_letters(const Invocation& invocation, db::Connection& connection, const DeadLetters& letters,

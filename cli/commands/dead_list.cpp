@@ -38,40 +38,38 @@ Cursor cursor_from_text(const std::string& text) {
 }
 
 const std::vector<Column> letter_columns{{.title = "ID", .align = Align::right},
-                                         {.title = "NAME", .least = 20},
+                                         {.title = "NAME", .least = 32, .cut = Cut::middle},
                                          {.title = "QUEUE", .rank = 4, .least = 10},
                                          {.title = "CODE", .least = 30},
                                          {.title = "ATTEMPTS", .align = Align::right, .rank = 3},
                                          {.title = "FAILED", .rank = 1},
                                          {.title = "MESSAGE", .rank = 2, .least = 24}};
 
-Record letter_record(const db::Row& row, Zone zone) {
-  const Time failed_at = time_of(row, "failed_at_us");
-  const std::optional<std::string> code = row.maybe_text("error_code");
-  const std::optional<std::string> message = row.maybe_text("error_message");
+Record letter_record(const sql::ListDead::Row& letter, Zone zone) {
+  const Time failed_at = time_from_microseconds(letter.failed_at_us);
   JsonObject json;
-  json.add("id", row.number("id"))
-      .add("name", row.text("name"))
-      .add("queue", row.text("queue"))
-      .add("priority", row.number("priority"))
-      .add("error_code", code)
-      .add("error_message", message)
-      .add("attempts", row.number("attempt"))
-      .add("retry_count", row.number("retry_count"))
-      .add("losses", row.number("losses"))
-      .add("enqueued_at", time_of(row, "enqueued_at_us"))
+  json.add("id", letter.id)
+      .add("name", letter.name)
+      .add("queue", letter.queue)
+      .add("priority", letter.priority)
+      .add("error_code", letter.error_code)
+      .add("error_message", letter.error_message)
+      .add("attempts", letter.attempt)
+      .add("retry_count", letter.retry_count)
+      .add("losses", letter.losses)
+      .add("enqueued_at", time_from_microseconds(letter.enqueued_at_us))
       .add("failed_at", failed_at)
-      .add_json("args", row.text("args"))
-      .add("trace_context", row.maybe_text("trace_context"))
-      .add_json("tags", row.text("tags"));
+      .add_json("args", letter.args)
+      .add("trace_context", letter.trace_context)
+      .add_json("tags", letter.tags);
   constexpr std::size_t enough_for_a_line = 400;
-  return {{{std::to_string(row.number("id"))},
-           {std::string{row.text("name")}},
-           {std::string{row.text("queue")}},
-           {code.value_or(""), Color::red},
-           {std::to_string(row.number("attempt"))},
-           time_cell(failed_at, time_of(row, "now_us"), zone),
-           {message.value_or("").substr(0, enough_for_a_line)}},
+  return {{{std::to_string(letter.id)},
+           {letter.name},
+           {letter.queue},
+           {letter.error_code.value_or(""), Color::red},
+           {std::to_string(letter.attempt)},
+           time_cell(failed_at, time_from_microseconds(letter.now_us), zone),
+           {letter.error_message.value_or("").substr(0, enough_for_a_line)}},
           json.text()};
 }
 
@@ -80,14 +78,17 @@ ExitCode list(const Invocation& invocation, const DeadFilterOptions& filter_opti
   const Cursor cursor = cursor_from_text(options.after);
   db::Connection connection = invocation.connect();
   filter.resolve(connection, invocation.style().zone);
-  const db::Rows rows =
-      connection.run(sql::list_dead, filter.params().add(cursor.failed_at).add(cursor.id).add(options.limit));
-  filter.require_existing(connection, !rows.empty());
+  sql::ListDead listed = filter.applied_to(sql::ListDead{});
+  listed.after_failed_at = cursor.failed_at;
+  listed.after_id = cursor.id;
+  listed.most = options.limit;
+  const auto letters = connection.run(std::move(listed));
+  filter.require_existing(connection, !letters.empty());
   std::vector<Record> records;
   std::string last;
-  for (const db::Row& row : rows) {
-    records.push_back(letter_record(row, invocation.style().zone));
-    last = to_iso8601(time_of(row, "failed_at_us")) + "/" + std::to_string(row.number("id"));
+  for (const auto& letter : letters) {
+    records.push_back(letter_record(letter, invocation.style().zone));
+    last = to_iso8601(time_from_microseconds(letter.failed_at_us)) + "/" + std::to_string(letter.id);
   }
   invocation.print(letter_columns, records, "no such dead letters");
   if (invocation.format == Format::table && std::ssize(records) == options.limit) {
@@ -102,32 +103,29 @@ const std::vector<Column> kinds{{.title = "COUNT", .align = Align::right},
                                 {.title = "CODE", .least = 30},
                                 {.title = "FIRST", .rank = 3},
                                 {.title = "LAST", .rank = 1},
-                                {.title = "TASKS", .rank = 2, .least = 16},
+                                {.title = "TASKS", .least = 20},
                                 {.title = "SAMPLE", .align = Align::right},
                                 {.title = "MESSAGE", .least = 24}};
 
-Record kind_of(const db::Row& row, Zone zone) {
-  const Time first = time_of(row, "first_us");
-  const Time last = time_of(row, "last_us");
-  const Time now = time_of(row, "now_us");
-  const std::optional<std::string> code = row.maybe_text("error_code");
-  const std::optional<std::string> message = row.maybe_text("message");
-  const std::string names{row.text("names")};
-  return {{{std::to_string(row.number("count"))},
-           {code.value_or(""), Color::red},
+Record kind_of(const sql::TopDead::Row& kind, Zone zone) {
+  const Time first = time_from_microseconds(kind.first_us);
+  const Time last = time_from_microseconds(kind.last_us);
+  const Time now = time_from_microseconds(kind.now_us);
+  return {{{std::to_string(kind.count)},
+           {kind.error_code.value_or(""), Color::red},
            time_cell(first, now, zone),
            time_cell(last, now, zone),
-           {joined(nlohmann::json::parse(names).get<std::vector<std::string>>())},
-           {std::to_string(row.number("sample_id"))},
-           {message.value_or("")}},
+           {joined(nlohmann::json::parse(kind.names).get<std::vector<std::string>>())},
+           {std::to_string(kind.sample_id)},
+           {kind.message.value_or("")}},
           JsonObject{}
-              .add("error_code", code)
-              .add("message", message)
-              .add("count", row.number("count"))
+              .add("error_code", kind.error_code)
+              .add("message", kind.message)
+              .add("count", kind.count)
               .add("first_failed_at", first)
               .add("last_failed_at", last)
-              .add_json("names", names)
-              .add("sample_id", row.number("sample_id"))
+              .add_json("names", kind.names)
+              .add("sample_id", kind.sample_id)
               .text()};
 }
 
@@ -135,10 +133,12 @@ ExitCode top(const Invocation& invocation, const DeadFilterOptions& filter_optio
   DeadFilter filter{filter_options, "dead top", "counted"};
   db::Connection connection = invocation.connect();
   filter.resolve(connection, invocation.style().zone);
-  const db::Rows rows = connection.run(sql::top_dead, filter.params().add(limit));
-  filter.require_existing(connection, !rows.empty());
+  sql::TopDead counted = filter.applied_to(sql::TopDead{});
+  counted.most = limit;
+  const auto found = connection.run(std::move(counted));
+  filter.require_existing(connection, !found.empty());
   std::vector<Record> records;
-  for (const db::Row& row : rows) records.push_back(kind_of(row, invocation.style().zone));
+  for (const auto& kind : found) records.push_back(kind_of(kind, invocation.style().zone));
   invocation.print(kinds, records, "no such dead letters");
   require_dead_letters(connection, filter, "counted");
   return ExitCode::ok;

@@ -100,9 +100,10 @@ ExitCode purge(const Invocation& invocation, const DeadFilterOptions& filter_opt
     work_through(
         invocation, letters, purge_batch, "purged",
         [&](const DeadLetters& batch, DeadResults& done) {
-          const db::Rows rows =
-              run_audited(connection, sql::purge_dead, db::Params{}.add(ids_of(batch)).add(attempts_of(batch)));
-          return take_results(rows, batch, "purged", done);
+          std::vector<DeadOutcome> outcomes;
+          const sql::PurgeDead purge_of_batch{.ids = ids_of(batch), .attempts = attempts_of(batch)};
+          for (const auto& [id, result] : run_audited(connection, purge_of_batch)) outcomes.push_back({id, result});
+          return take_results(outcomes, batch, "purged", done);
         },
         results);
   } catch (const Error& error) {

@@ -1,4 +1,5 @@
 // `dogged dead replay`: dead letters run again.
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <fstream>
@@ -79,21 +80,31 @@ class Replay {
     std::vector<std::string> args;
     const DeadLetters letters = patch_ ? with_new_args(connection, batch, args, results) : batch;
     if (letters.empty()) return {};
-    db::Params params;
-    params.add(ids_of(letters)).add(attempts_of(letters)).add(next_due_us_).add(std::int64_t{delay_.count()});
-    if (per_second_) {
-      params.add(*per_second_);
-    } else {
-      params.add_null();
+    const auto rows = run_audited(connection, sql::ReplayDead{.ids = ids_of(letters),
+                                                              .due_at_us = next_due_us_,
+                                                              .delay_ms = delay_.count(),
+                                                              .per_second = per_second_,
+                                                              .args = patch_ ? std::optional{args} : std::nullopt,
+                                                              .attempts = attempts_of(letters)});
+    std::vector<DeadOutcome> outcomes;
+    for (const auto& [id, result, due_at_us] : rows) {
+      if (per_second_ && due_at_us) last_due_us_ = std::max(last_due_us_, due_at_us);
+      outcomes.push_back({id, result, time_from_microseconds(due_at_us)});
     }
-    if (patch_) {
-      params.add(args);
-    } else {
-      params.add_null();
+    // The next batch goes on where this one ends, by the database's clock.
+    if (last_due_us_) next_due_us_ = *last_due_us_ + std::llround(1e6 / *per_second_);
+    return take_results(outcomes, letters, "replayed", results);
+  }
+
+  /// Adds those to `results` that the patch does not apply to.
+  void try_patch(db::Connection& connection, const DeadLetters& letters, DeadResults& results) const {
+    if (!patch_) return;
+    for (std::size_t begin = 0; begin < letters.size(); begin += replay_batch_with_args) {
+      const auto first = letters.begin() + static_cast<std::ptrdiff_t>(begin);
+      const std::size_t count = std::min(replay_batch_with_args, letters.size() - begin);
+      std::vector<std::string> args;
+      (void)with_new_args(connection, {first, first + static_cast<std::ptrdiff_t>(count)}, args, results);
     }
-    const db::Rows rows = run_audited(connection, sql::replay_dead, params);
-    if (per_second_) note_last_due(rows);
-    return take_results(rows, letters, "replayed", results);
   }
 
   /// When the last of those is due that were spread by --rate.
@@ -102,24 +113,15 @@ class Replay {
   }
 
  private:
-  /// The next batch goes on where this one ends, by the database's clock.
-  void note_last_due(const db::Rows& rows) {
-    for (const db::Row& row : rows) {
-      const auto due = row.maybe_number("due_at_us");
-      if (due && (!last_due_us_ || *due > *last_due_us_)) last_due_us_ = due;
-    }
-    if (last_due_us_) next_due_us_ = *last_due_us_ + std::llround(1e6 / *per_second_);
-  }
-
   DeadLetters with_new_args(db::Connection& connection, const DeadLetters& batch, std::vector<std::string>& args,
-                            DeadResults& results) {
-    std::map<std::int64_t, std::int64_t> attempts;
+                            DeadResults& results) const {
+    std::map<std::int64_t, int> attempts;
     for (const DeadLetter& letter : batch) attempts[letter.id] = letter.attempt;
     DeadLetters letters;
-    for (const db::Row& row : connection.run(sql::dead_args, db::Params{}.add(ids_of(batch)).add(attempts_of(batch)))) {
-      const std::int64_t id = row.number("id");
+    const sql::DeadArgs stored{.ids = ids_of(batch), .attempts = attempts_of(batch)};
+    for (const auto& [id, stored_args] : connection.run(stored)) {
       try {
-        args.push_back(patch_->apply(row.text("args")));
+        args.push_back(patch_->apply(stored_args));
         letters.push_back({id, attempts[id]});
       } catch (const InvalidInput& error) {
         results.add(id, {"not_patched", "the patch does not apply: " + error.message(), std::nullopt});
@@ -182,7 +184,10 @@ ExitCode replay(const Invocation& invocation, const DeadFilterOptions& filter_op
   work.require_time_ahead(filter.now(), zone);
   DeadResults results;
   const DeadLetters letters = find_dead_letters(connection, filter, results);
-  if (options.dry_run) return count_only(invocation, connection, filter, results, "replayed");
+  if (options.dry_run) {
+    work.try_patch(connection, letters, results);
+    return count_only(invocation, connection, filter, results, "replayed");
+  }
   try {
     work_through(
         invocation, letters, work.size_of_batches(), "replayed",
@@ -219,8 +224,8 @@ void add_dead_replay(CLI::App& dead, Invocation& invocation) {
       "The exit code is 1 if one was not replayed.",
       [&invocation, filter, options] { return replay(invocation, *filter, *options); });
   add_dead_choice(*command, filter);
-  CLI::Option* dry_run =
-      command->add_flag("--dry-run", options->dry_run, "Change nothing; count by error code what would be replayed");
+  command->add_flag("--dry-run", options->dry_run,
+                    "Change nothing; count by error code what would be replayed, and try the patch of --edit-args");
   command->add_option("--rate", options->rate, "No more than so many fall due in a time: 50/s, 600/m, 1000/h")
       ->type_name("RATE")
       ->check(is_not_empty());
@@ -228,8 +233,7 @@ void add_dead_replay(CLI::App& dead, Invocation& invocation) {
   command
       ->add_option("--edit-args", options->edit_args, "Change the args by a JSON Patch (RFC 6902), or @FILE with one")
       ->type_name("PATCH")
-      ->check(is_not_empty())
-      ->excludes(dry_run);
+      ->check(is_not_empty());
 }
 
 }  // namespace dogged::cli

@@ -34,21 +34,21 @@ struct DeadTask {
 
 /// Nothing where there is no such dead letter.
 std::optional<DeadTask> read(db::Connection& connection, std::int64_t id) {
-  const db::Rows rows = connection.run(sql::show_dead, db::Params{}.add(id));
+  auto rows = connection.run(sql::ShowDead{.task_id = id});
   if (rows.empty()) return std::nullopt;
+  sql::ShowDead::Row letter = db::one(std::move(rows));
   auto history = read_history(connection, id);
   if (!history || history->task.status != lifecycle::Status::failed) return std::nullopt;  // replayed at this moment
   DeadTask task;
   task.history = *std::move(history);
-  task.history.task.args = rows.one().text("args");
-  task.pretty_args = rows.one().text("pretty_args");
-  task.error_details = rows.one().maybe_text("error_details");
-  task.pretty_details = rows.one().maybe_text("pretty_details");
+  task.history.task.args = std::move(letter.args);
+  task.pretty_args = std::move(letter.pretty_args);
+  task.error_details = std::move(letter.error_details);
+  task.pretty_details = std::move(letter.pretty_details);
   try {
-    for (const db::Row& row : connection.run(sql::task_changes, db::Params{}.add(id))) {
-      task.changes.push_back({time_of(row, "at_us"), std::string{row.text("actor")},
-                              std::string{row.text("application")}, std::string{row.text("action")},
-                              std::string{row.text("details")}});
+    for (auto& [actor, application, action, details, at_us] : connection.run(sql::TaskChanges{.task_id = id})) {
+      task.changes.push_back({time_from_microseconds(at_us), std::move(actor), std::move(application),
+                              std::move(action), std::move(details)});
     }
   } catch (const DatabaseError& error) {  // viewers have no right to read replaced args
     if (error.sqlstate() != db::insufficient_privilege) throw;

@@ -95,22 +95,20 @@ Client connect_client(const Invocation& invocation) {
                  .warns_of_undeclared = false}};  // note_undeclared offers the nearest name
 }
 
-void print_enqueued(const Invocation& invocation, const std::string& name, const db::Row& row) {
-  const Time run_at = time_of(row, "run_at_us");
-  const Time enqueued_at = time_of(row, "enqueued_at_us");
-  const std::string queue{row.text("queue")};
-  const auto expires_at = maybe_time_of(row, "expires_at_us");
+void print_enqueued(const Invocation& invocation, const std::string& name, const sql::ShowEnqueued::Row& task) {
+  const Time run_at = time_from_microseconds(task.run_at_us);
+  const Time enqueued_at = time_from_microseconds(task.enqueued_at_us);
+  const auto expires_at = time_from_microseconds(task.expires_at_us);
   const bool at_once = run_at <= enqueued_at;
   const std::string due =
       at_once ? "due now"
               : "due " + relative(run_at, enqueued_at) + ", at " + date_and_clock_text(run_at, invocation.style().zone);
   JsonObject json;
-  json.add("id", row.number("id")).add("name", name).add("queue", queue).add("run_at", run_at);
+  json.add("id", task.id).add("name", name).add("queue", task.queue).add("run_at", run_at);
   json.add("expires_at", expires_at);
   const std::string expiry = expires_at ? ", expires " + relative(*expires_at, enqueued_at) : "";
-  invocation.print(
-      "task " + std::to_string(row.number("id")) + " enqueued in queue " + queue + ", " + due + expiry + "\n",
-      json.text());
+  invocation.print("task " + std::to_string(task.id) + " enqueued in queue " + task.queue + ", " + due + expiry + "\n",
+                   json.text());
 }
 
 /// On stderr, in a terminal: no error ever tells of a misspelt name, because the task waits for a worker that knows it.
@@ -120,7 +118,7 @@ void note_undeclared(const Invocation& invocation, const std::set<std::string>& 
   std::vector<std::string> declared;
   try {
     db::Connection connection = invocation.connect();
-    for (const db::Row& row : connection.run(sql::declared_tasks)) declared.emplace_back(row.text("name"));
+    for (const auto& [name] : connection.run(sql::DeclaredTasks{})) declared.push_back(name);
   } catch (const Error&) {
     return;  // the tasks are enqueued, whatever becomes of the note
   }
@@ -140,9 +138,9 @@ void note_undeclared(const Invocation& invocation, const std::set<std::string>& 
 }
 
 /// Where the task went; nothing for a producer, which may not read tasks.
-std::optional<db::Rows> look_at_enqueued(db::Connection& connection, TaskId id) {
+std::optional<sql::ShowEnqueued::Row> look_at_enqueued(db::Connection& connection, TaskId id) {
   try {
-    return connection.run(sql::show_enqueued, db::Params{}.add(id));
+    return db::one(connection.run(sql::ShowEnqueued{.task_id = id}));
   } catch (const DatabaseError& error) {
     if (error.sqlstate() != db::insufficient_privilege) throw;
     return std::nullopt;
@@ -169,8 +167,8 @@ ExitCode enqueue_one(const Invocation& invocation, const EnqueueArguments& argum
   db::Connection connection = invocation.connect();  // first: its errors say where the URL came from
   Client client = connect_client(invocation);
   const TaskId id = enqueue_in_existing_queue(client, task);
-  if (const auto row = look_at_enqueued(connection, id)) {
-    print_enqueued(invocation, task.name, row->one());
+  if (const auto enqueued = look_at_enqueued(connection, id)) {
+    print_enqueued(invocation, task.name, *enqueued);
   } else {
     print_id(invocation, task.name, id);
   }

@@ -38,9 +38,7 @@ ExitCode print(const Invocation& invocation, const std::vector<Step>& steps) {
 ExitCode dry_run(const Invocation& invocation) {
   db::Connection connection = invocation.connect();
   std::vector<Step> due;
-  for (const db::Row& row : connection.run(sql::days_due)) {
-    due.push_back({std::string{row.text("partition")}, "due", std::nullopt});
-  }
+  for (const auto& [partition] : connection.run(sql::DaysDue{})) due.push_back({partition, "due", std::nullopt});
   return print(invocation, due);
 }
 

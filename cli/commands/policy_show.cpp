@@ -31,9 +31,9 @@ RetryPolicy read_policy(const std::string& text) {
 
 DefinitionView read_definition(const Invocation& invocation, const std::string& name) {
   db::Connection connection = invocation.connect();
-  const db::Rows rows = connection.run(sql::show_definition, db::Params{}.add(name));
-  if (rows.empty()) throw not_there(connection, Noun::task, name);
-  return definition_of(rows.one());
+  auto definitions = connection.run(sql::ShowDefinition{.name = name});
+  if (definitions.empty()) throw not_there(connection, Noun::task, name);
+  return definition_of(std::move(definitions.front()));
 }
 
 std::string range_json(const DelayRange& range, JsonObject json = {}) {

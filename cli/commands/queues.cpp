@@ -23,7 +23,7 @@
 namespace dogged::cli {
 namespace {
 
-const std::vector<Column> queue_columns{{.title = "QUEUE", .least = 24},
+const std::vector<Column> queue_columns{{.title = "QUEUE", .least = 24, .cut = Cut::middle},
                                         {.title = "STATE"},
                                         {.title = "READY", .align = Align::right},
                                         {.title = "WAITING", .align = Align::right},
@@ -34,87 +34,87 @@ const std::vector<Column> queue_columns{{.title = "QUEUE", .least = 24},
                                         {.title = "KEPT", .rank = 4},
                                         {.title = "CREATED", .rank = 5}};
 
-std::string number_or_nothing(const db::Row& row, const char* column) {
-  const auto number = row.maybe_number(column);
-  return number ? std::to_string(*number) : "";
-}
+using Queue = sql::ListQueues::Row;
+
+std::string number_or_nothing(std::optional<std::int64_t> number) { return number ? std::to_string(*number) : ""; }
 
 /// `20%, or 10 a second`
-std::string budget_text(const db::Row& row) {
-  const auto share = row.maybe_real("retry_budget");
-  if (!share) return "";
-  return percentage_to_text(*share) + ", or " + std::string{row.text("min_retries_per_second")} + " a second";
+std::string budget_text(const Queue& queue) {
+  if (!queue.retry_budget) return "";
+  return percentage_to_text(*queue.retry_budget) + ", or " + number_to_text(queue.min_retries_per_second) + " a second";
 }
 
 /// `done 30 d, failed 365 d`: what is set for the queue itself.
-std::string kept_text(const db::Row& row) {
-  const auto done = row.maybe_number("keep_done_days");
-  const auto failed = row.maybe_number("keep_failed_days");
+std::string kept_text(const Queue& queue) {
+  const auto done = queue.keep_done_days;
+  const auto failed = queue.keep_failed_days;
   const std::string done_text = done ? "done " + std::to_string(*done) + " d" : "";
   const std::string failed_text = failed ? "failed " + std::to_string(*failed) + " d" : "";
   return done_text + (done && failed ? ", " : "") + failed_text;
 }
 
 /// Empty where it is not paused.
-std::string pause_text(const db::Row& row, Zone zone) {
-  if (!row.boolean("is_paused")) return "";
-  const auto until = maybe_time_of(row, "paused_until_us");
+std::string pause_text(const Queue& queue, Zone zone) {
+  if (!queue.is_paused) return "";
+  const auto until = time_from_microseconds(queue.paused_until_us);
   return until ? "paused until " + date_and_clock_text(*until, zone) : "paused";
 }
 
-std::string queue_json(const db::Row& row) {
-  const bool is_paused = row.boolean("is_paused");
+std::string queue_json(const Queue& queue) {
+  const auto if_paused = [&](std::optional<std::int64_t> time) {
+    return queue.is_paused ? time_from_microseconds(time) : std::nullopt;
+  };
   JsonObject json;
-  json.add("name", row.text("name"))
-      .add("ready", row.number("ready"))
-      .add("waiting", row.number("waiting"))
-      .add("running", row.number("running"))
-      .add("is_paused", is_paused)
-      .add("paused_at", is_paused ? maybe_time_of(row, "paused_at_us") : std::nullopt)
-      .add("paused_until", is_paused ? maybe_time_of(row, "paused_until_us") : std::nullopt)
-      .add("max_depth", row.maybe_number("max_depth"))
-      .add("concurrency", row.maybe_number("concurrency"))
-      .add_json("retry_budget", row.maybe_text("retry_budget").value_or("null"))
-      .add_json("min_retries_per_second", row.text("min_retries_per_second"))
-      .add("keep_done_days", row.maybe_number("keep_done_days"))
-      .add("keep_failed_days", row.maybe_number("keep_failed_days"))
-      .add("created_at", time_of(row, "created_at_us"));
+  json.add("name", queue.name)
+      .add("ready", queue.ready)
+      .add("waiting", queue.waiting)
+      .add("running", queue.running)
+      .add("is_paused", queue.is_paused)
+      .add("paused_at", if_paused(queue.paused_at_us))
+      .add("paused_until", if_paused(queue.paused_until_us))
+      .add("max_depth", queue.max_depth)
+      .add("concurrency", queue.concurrency)
+      .add_json("retry_budget", queue.retry_budget ? number_to_text(*queue.retry_budget) : "null")
+      .add_json("min_retries_per_second", number_to_text(queue.min_retries_per_second))
+      .add("keep_done_days", queue.keep_done_days)
+      .add("keep_failed_days", queue.keep_failed_days)
+      .add("created_at", time_from_microseconds(queue.created_at_us));
   return json.text();
 }
 
 /// `paused until 14:00:00`, with its day in a wide table.
-Cell pause_cell(const db::Row& row, Time now, Zone zone) {
-  const std::string in_full = pause_text(row, zone);
-  const auto until = maybe_time_of(row, "paused_until_us");
+Cell pause_cell(const Queue& queue, Time now, Zone zone) {
+  const std::string in_full = pause_text(queue, zone);
+  const auto until = time_from_microseconds(queue.paused_until_us);
   if (in_full.empty() || !until) return {in_full, Color::yellow};
   const std::string end = short_time(*until, now, zone);
   return {"paused " + (end.starts_with("in ") ? "for " + end.substr(3) : "until " + end), Color::yellow, in_full};
 }
 
-Record queue_record(const db::Row& row, Time now, Zone zone) {
-  return {{{std::string{row.text("name")}},
-           pause_cell(row, now, zone),
-           {std::to_string(row.number("ready"))},
-           {std::to_string(row.number("waiting"))},
-           {std::to_string(row.number("running"))},
-           {number_or_nothing(row, "max_depth")},
-           {number_or_nothing(row, "concurrency")},
-           {budget_text(row)},
-           {kept_text(row)},
-           time_cell(time_of(row, "created_at_us"), now, zone)},
-          queue_json(row)};
+Record queue_record(const Queue& queue, Time now, Zone zone) {
+  return {{{queue.name},
+           pause_cell(queue, now, zone),
+           {std::to_string(queue.ready)},
+           {std::to_string(queue.waiting)},
+           {std::to_string(queue.running)},
+           {number_or_nothing(queue.max_depth)},
+           {number_or_nothing(queue.concurrency)},
+           {budget_text(queue)},
+           {kept_text(queue)},
+           time_cell(time_from_microseconds(queue.created_at_us), now, zone)},
+          queue_json(queue)};
 }
 
-db::Rows read(db::Connection& connection, const std::optional<std::string>& name) {
-  return connection.run(sql::list_queues, db::Params{}.add(name));
+Queue read(db::Connection& connection, const std::string& name) {
+  return db::one(connection.run(sql::ListQueues{.name = name}));
 }
 
 ExitCode list_queues(const Invocation& invocation) {
   db::Connection connection = invocation.connect();
   std::vector<Record> records;
   const Time now = now_of(connection);
-  for (const db::Row& row : read(connection, std::nullopt)) {
-    records.push_back(queue_record(row, now, invocation.style().zone));
+  for (const Queue& queue : connection.run(sql::ListQueues{.name = std::nullopt})) {
+    records.push_back(queue_record(queue, now, invocation.style().zone));
   }
   invocation.print(queue_columns, records, "no queues");
   return ExitCode::ok;
@@ -122,7 +122,7 @@ ExitCode list_queues(const Invocation& invocation) {
 
 ExitCode create(const Invocation& invocation, const std::string& name) {
   db::Connection connection = invocation.connect();
-  connection.run(sql::create_queue, db::Params{}.add(name));
+  connection.run(sql::CreateQueue{.name = name});
   invocation.print("queue " + name + " is there\n", JsonObject{}.add("name", name).text());
   return ExitCode::ok;
 }
@@ -132,33 +132,30 @@ struct PauseArguments {
 };
 
 ExitCode pause(const Invocation& invocation, const PauseArguments& arguments) {
-  db::Params params = db::Params{}.add(arguments.name);
-  params.add(arguments.until.empty()
-                 ? std::optional<std::int64_t>{}
-                 : std::optional<std::int64_t>{
-                       time_from_iso8601(arguments.until, invocation.style().zone).time_since_epoch().count()});
-  params.add(arguments.duration.empty() ? std::optional<std::int64_t>{}
-                                        : std::optional<std::int64_t>{duration_from_text(arguments.duration).count()});
+  sql::PauseQueue pausing{.name = arguments.name, .until_us = {}, .for_ms = {}};
+  if (!arguments.until.empty()) {
+    pausing.until_us = time_from_iso8601(arguments.until, invocation.style().zone).time_since_epoch().count();
+  }
+  if (!arguments.duration.empty()) pausing.for_ms = duration_from_text(arguments.duration).count();
   db::Connection connection = invocation.connect();
   require_existing(connection, Noun::queue, {arguments.name});
-  const bool changed = run_audited(connection, sql::pause_queue, params).one().boolean("changed");
-  const db::Rows rows = read(connection, arguments.name);
-  const db::Row row = rows.one();
-  invocation.print("queue " + arguments.name + " is " + pause_text(row, invocation.style().zone) +
-                       (changed ? "" : ", as it was before") + ": " + counted(row.number("ready"), "task") +
-                       " ready, " + std::to_string(row.number("running")) + " running to the end\n",
-                   queue_json(row));
+  const auto [changed] = db::one(run_audited(connection, pausing));
+  const Queue queue = read(connection, arguments.name);
+  invocation.print("queue " + arguments.name + " is " + pause_text(queue, invocation.style().zone) +
+                       (changed ? "" : ", as it was before") + ": " + counted(queue.ready, "task") + " ready, " +
+                       std::to_string(queue.running) + " running to the end\n",
+                   queue_json(queue));
   return ExitCode::ok;
 }
 
 ExitCode resume(const Invocation& invocation, const std::string& name) {
   db::Connection connection = invocation.connect();
   require_existing(connection, Noun::queue, {name});
-  const bool changed = run_audited(connection, sql::resume_queue, db::Params{}.add(name)).one().boolean("changed");
-  const db::Rows rows = read(connection, name);
-  invocation.print("queue " + name + (changed ? " goes on: " : " was not paused: ") +
-                       counted(rows.one().number("ready"), "task") + " ready\n",
-                   queue_json(rows.one()));
+  const auto [changed] = db::one(run_audited(connection, sql::ResumeQueue{.name = name}));
+  const Queue queue = read(connection, name);
+  invocation.print(
+      "queue " + name + (changed ? " goes on: " : " was not paused: ") + counted(queue.ready, "task") + " ready\n",
+      queue_json(queue));
   return ExitCode::ok;
 }
 
@@ -210,15 +207,14 @@ nlohmann::json settings_of(const SetArguments& arguments) {
       "dogged queues set --help");
 }
 
-std::string settings_text(const db::Row& row) {
-  const auto said = [&](const char* column, const std::string& unless_set) {
-    const std::string number = number_or_nothing(row, column);
-    return number.empty() ? unless_set : number;
+std::string settings_text(const Queue& queue) {
+  const auto said = [](std::optional<std::int64_t> number, const std::string& unless_set) {
+    return number ? std::to_string(*number) : unless_set;
   };
-  const std::string budget = budget_text(row);
-  const std::string kept = kept_text(row);
-  return "concurrency " + said("concurrency", "as each worker was started with") + "; max depth " +
-         said("max_depth", "none") + "; retry budget " + (budget.empty() ? "none" : budget) + "; kept " +
+  const std::string budget = budget_text(queue);
+  const std::string kept = kept_text(queue);
+  return "concurrency " + said(queue.concurrency, "as each worker was started with") + "; max depth " +
+         said(queue.max_depth, "none") + "; retry budget " + (budget.empty() ? "none" : budget) + "; kept " +
          (kept.empty() ? "as all" : kept);
 }
 
@@ -226,18 +222,18 @@ ExitCode set(const Invocation& invocation, const SetArguments& arguments) {
   const nlohmann::json settings = settings_of(arguments);
   db::Connection connection = invocation.connect();
   require_existing(connection, Noun::queue, {arguments.name});
-  const db::Params params = db::Params{}.add(arguments.name).add(settings.dump());
-  const bool changed = run_audited(connection, sql::set_queue, params).one().boolean("changed");
-  const db::Rows rows = read(connection, arguments.name);
-  invocation.print("queue " + arguments.name + (changed ? ": " : " was so before: ") + settings_text(rows.one()) + "\n",
-                   queue_json(rows.one()));
+  const auto [changed] =
+      db::one(run_audited(connection, sql::SetQueue{.name = arguments.name, .settings = settings.dump()}));
+  const Queue queue = read(connection, arguments.name);
+  invocation.print("queue " + arguments.name + (changed ? ": " : " was so before: ") + settings_text(queue) + "\n",
+                   queue_json(queue));
   return ExitCode::ok;
 }
 
 ExitCode delete_queue(const Invocation& invocation, const std::string& name) {
   db::Connection connection = invocation.connect();
   require_existing(connection, Noun::queue, {name});
-  run_audited(connection, sql::delete_queue, db::Params{}.add(name));
+  run_audited(connection, sql::DeleteQueue{.name = name});
   invocation.print("queue " + name + " is deleted\n", JsonObject{}.add("name", name).text());
   return ExitCode::ok;
 }
@@ -249,8 +245,8 @@ struct RenameArguments {
 ExitCode rename(const Invocation& invocation, const RenameArguments& arguments) {
   db::Connection connection = invocation.connect();
   require_existing(connection, Noun::queue, {arguments.name});
-  const db::Params params = db::Params{}.add(arguments.name).add(arguments.new_name);
-  const std::int64_t moved = run_audited(connection, sql::rename_queue, params).one().number("moved");
+  const auto [moved] =
+      db::one(run_audited(connection, sql::RenameQueue{.name = arguments.name, .new_name = arguments.new_name}));
   invocation.print(
       "queue " + arguments.name + " is now " + arguments.new_name + ", with " + counted(moved, "task") + "\n",
       JsonObject{}.add("name", arguments.new_name).add("moved", moved).text());

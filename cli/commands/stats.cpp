@@ -14,7 +14,7 @@
 namespace dogged::cli {
 namespace {
 
-const std::vector<Column> stats_columns{{.title = "QUEUE", .least = 20},
+const std::vector<Column> stats_columns{{.title = "QUEUE", .least = 20, .cut = Cut::middle},
                                         {.title = "STATE"},
                                         {.title = "READY", .align = Align::right},
                                         {.title = "WAITING", .align = Align::right},
@@ -39,10 +39,7 @@ std::string rate_text(double rate) { return formatted(rate >= 100 ? "%.0f" : "%.
 
 std::string share_text(std::optional<double> share) { return share ? rate_text(100 * *share) + " %" : ""; }
 
-std::string duration_text(const db::Row& row, const char* column) {
-  const auto us = row.maybe_number(column);
-  return us ? readable(microseconds{*us}) : "";
-}
+std::string duration_text(std::optional<std::int64_t> us) { return us ? readable(microseconds{*us}) : ""; }
 
 void add_number(JsonObject& json, const char* member, std::optional<double> number) {
   if (number) {
@@ -52,29 +49,27 @@ void add_number(JsonObject& json, const char* member, std::optional<double> numb
   }
 }
 
-void add_milliseconds(JsonObject& json, const char* member, const db::Row& row, const char* column) {
-  const auto us = row.maybe_number(column);
+void add_milliseconds(JsonObject& json, const char* member, std::optional<std::int64_t> us) {
   add_number(json, member, us ? std::optional{static_cast<double>(*us) / 1000} : std::nullopt);
 }
 
-std::string stats_json(const db::Row& row) {
+std::string stats_json(const sql::Stats::Row& queue) {
   JsonObject json;
-  json.add("queue", row.text("queue"))
-      .add("ready", row.number("ready"))
-      .add("waiting", row.number("waiting"))
-      .add("running", row.number("running"))
-      .add("oldest_due_at", maybe_time_of(row, "oldest_due_at_us"))
-      .add("attempts", row.number("attempts"));
-  add_number(json, "ended_per_minute", row.real("ended_per_minute"));
-  add_number(json, "failed_per_minute", row.real("failed_per_minute"));
-  add_number(json, "retry_share", row.maybe_real("retry_share"));
-  add_milliseconds(json, "wait_p50_ms", row, "wait_p50_us");
-  add_milliseconds(json, "wait_p95_ms", row, "wait_p95_us");
-  add_milliseconds(json, "run_p50_ms", row, "run_p50_us");
-  add_milliseconds(json, "run_p95_ms", row, "run_p95_us");
-  const bool is_paused = row.boolean("is_paused");
-  json.add("is_paused", is_paused)
-      .add("paused_until", is_paused ? maybe_time_of(row, "paused_until_us") : std::nullopt);
+  json.add("queue", queue.queue)
+      .add("ready", queue.ready)
+      .add("waiting", queue.waiting)
+      .add("running", queue.running)
+      .add("oldest_due_at", time_from_microseconds(queue.oldest_due_at_us))
+      .add("attempts", queue.attempts);
+  add_number(json, "ended_per_minute", queue.ended_per_minute);
+  add_number(json, "failed_per_minute", queue.failed_per_minute);
+  add_number(json, "retry_share", queue.retry_share);
+  add_milliseconds(json, "wait_p50_ms", queue.wait_p50_us);
+  add_milliseconds(json, "wait_p95_ms", queue.wait_p95_us);
+  add_milliseconds(json, "run_p50_ms", queue.run_p50_us);
+  add_milliseconds(json, "run_p95_ms", queue.run_p95_us);
+  json.add("is_paused", queue.is_paused)
+      .add("paused_until", queue.is_paused ? time_from_microseconds(queue.paused_until_us) : std::nullopt);
   return json.text();
 }
 
@@ -83,27 +78,26 @@ Cell age_cell(std::optional<Time> since, Time now) {
   return {short_duration(now - *since), Color::plain, readable(now - *since)};
 }
 
-Record stats_record(const db::Row& row) {
-  const auto oldest = maybe_time_of(row, "oldest_due_at_us");
-  return {{{std::string{row.text("queue")}},
-           {row.boolean("is_paused") ? "paused" : "", Color::yellow},
-           {std::to_string(row.number("ready"))},
-           {std::to_string(row.number("waiting"))},
-           {std::to_string(row.number("running"))},
-           age_cell(oldest, time_of(row, "now_us")),
-           {rate_text(row.real("ended_per_minute"))},
-           {rate_text(row.real("failed_per_minute")), Color::red},
-           {share_text(row.maybe_real("retry_share")), Color::yellow},
-           {duration_text(row, "wait_p50_us")},
-           {duration_text(row, "wait_p95_us")},
-           {duration_text(row, "run_p50_us")},
-           {duration_text(row, "run_p95_us")}},
-          stats_json(row)};
+Record stats_record(const sql::Stats::Row& queue) {
+  return {{{queue.queue},
+           {queue.is_paused ? "paused" : "", Color::yellow},
+           {std::to_string(queue.ready)},
+           {std::to_string(queue.waiting)},
+           {std::to_string(queue.running)},
+           age_cell(time_from_microseconds(queue.oldest_due_at_us), time_from_microseconds(queue.now_us)),
+           {rate_text(queue.ended_per_minute)},
+           {rate_text(queue.failed_per_minute), queue.failed_per_minute > 0 ? Color::red : Color::plain},
+           {share_text(queue.retry_share), Color::yellow},
+           {duration_text(queue.wait_p50_us)},
+           {duration_text(queue.wait_p95_us)},
+           {duration_text(queue.run_p50_us)},
+           {duration_text(queue.run_p95_us)}},
+          stats_json(queue)};
 }
 
 std::vector<Record> read(db::Connection& connection) {
   std::vector<Record> records;
-  for (const db::Row& row : connection.run(sql::stats)) records.push_back(stats_record(row));
+  for (const auto& queue : connection.run(sql::Stats{})) records.push_back(stats_record(queue));
   return records;
 }
 

@@ -79,7 +79,7 @@ void wait_for_those_running(db::Connection& connection, Cancellations& tasks, st
 
 const std::vector<Column> cancel_columns{{.title = "ID", .align = Align::right},
                                          {.title = "RESULT"},
-                                         {.title = "NAME", .least = 24},
+                                         {.title = "NAME", .least = 32, .cut = Cut::middle},
                                          {.title = "STATUS"},
                                          {.title = "WORKER", .rank = 2, .least = 12, .cut = Cut::middle},
                                          {.title = "ENDED", .rank = 1}};

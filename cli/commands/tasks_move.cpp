@@ -17,7 +17,7 @@ namespace dogged::cli {
 namespace {
 
 // A transaction for each: its locks keep no other session waiting for long, and Ctrl-C is heard soon.
-constexpr std::int64_t move_batch = 5'000;
+constexpr int move_batch = 5'000;
 
 struct MoveOptions {
   std::vector<std::string> ids;
@@ -30,8 +30,10 @@ struct Moved {
   std::optional<Standing> standing;
 };
 
-const std::vector<Column> move_columns{
-    {.title = "ID", .align = Align::right}, {.title = "RESULT"}, {.title = "NAME", .least = 20}, {.title = "STATUS"}};
+const std::vector<Column> move_columns{{.title = "ID", .align = Align::right},
+                                       {.title = "RESULT"},
+                                       {.title = "NAME", .least = 32, .cut = Cut::middle},
+                                       {.title = "STATUS"}};
 
 Record move_record(std::int64_t id, const Moved& task) {
   const Color color = task.result == "moved" ? Color::green : task.result == "not_found" ? Color::red : Color::yellow;
@@ -57,8 +59,8 @@ ExitCode move_ids(const Invocation& invocation, const MoveOptions& options) {
   db::Connection connection = invocation.connect();
   require_existing(connection, Noun::queue, {options.to});
   std::map<std::int64_t, Moved> tasks;
-  for (const db::Row& row : run_audited(connection, sql::move_tasks, db::Params{}.add(ids).add(options.to))) {
-    tasks[row.number("id")].result = row.text("result");
+  for (auto& [id, result] : run_audited(connection, sql::MoveTasks{.ids = ids, .to_queue = options.to})) {
+    tasks[id].result = std::move(result);
   }
   for (auto& [id, standing] : look_at(connection, ids)) tasks[id].standing = standing;
   std::vector<Record> records;
@@ -86,8 +88,9 @@ ExitCode move_all(const Invocation& invocation, const MoveOptions& options) {
   const std::optional<std::string> name = options.name.empty() ? std::nullopt : std::optional{options.name};
   db::Connection connection = invocation.connect();
   require_existing(connection, Noun::queue, {options.from, options.to});
-  const std::int64_t total =
-      connection.run(sql::count_movable, db::Params{}.add(options.from).add(name)).one().number("tasks");
+  const auto [total] = db::one(connection.run(sql::CountMovable{.queue = options.from, .name = name}));
+  // Tasks may wait under a name that no worker has declared yet; one that none waits under may be misspelt.
+  if (total == 0 && name) require_existing(connection, Noun::task, {*name});
   if (options.dry_run) {
     print_moved(invocation, options, "would move", total);
     return ExitCode::ok;
@@ -95,10 +98,10 @@ ExitCode move_all(const Invocation& invocation, const MoveOptions& options) {
   stop_on_interrupt();
   std::int64_t moved = 0;
   {
-    ProgressBar bar{"moved", static_cast<std::size_t>(total), invocation.format == Format::table, invocation.style()};
+    ProgressBar bar{"moved", static_cast<std::size_t>(total), invocation.shows_progress(), invocation.style()};
     for (std::int64_t batch = 1; batch > 0 && !was_interrupted(); moved += batch) {
-      const db::Params params = db::Params{}.add(options.from).add(options.to).add(name).add(move_batch);
-      batch = run_audited(connection, sql::move_queue, params).one().number("moved");
+      const sql::MoveQueue move{.from_queue = options.from, .to_queue = options.to, .name = name, .most = move_batch};
+      batch = db::one(run_audited(connection, move)).moved;
       bar.show(static_cast<std::size_t>(moved + batch));
     }
   }

@@ -27,7 +27,7 @@ using RescheduledTasks = std::map<std::int64_t, Rescheduled>;
 
 const std::vector<Column> reschedule_columns{{.title = "ID", .align = Align::right},
                                              {.title = "RESULT"},
-                                             {.title = "NAME", .least = 24},
+                                             {.title = "NAME", .least = 32, .cut = Cut::middle},
                                              {.title = "STATUS", .rank = 1},
                                              {.title = "DUE"}};
 
@@ -97,8 +97,8 @@ ExitCode reschedule(const Invocation& invocation, const std::string& command, co
   db::Connection connection = invocation.connect();
   const auto parameter = as_parameter(time(connection));
   RescheduledTasks tasks;
-  for (const db::Row& row : run_audited(connection, sql::reschedule_tasks, db::Params{}.add(ids).add(parameter))) {
-    tasks[row.number("id")].result = row.text("result");
+  for (auto& [id, result] : run_audited(connection, sql::RescheduleTasks{.at = parameter, .ids = ids})) {
+    tasks[id].result = std::move(result);
   }
   for (auto& [id, standing] : look_at(connection, ids)) tasks[id].standing = standing;
   std::vector<Record> records;

@@ -24,7 +24,7 @@ void print_json(const Invocation& invocation, const std::vector<TaskHistory>& hi
 }
 
 void print_timelines(const Invocation& invocation, const std::vector<TaskHistory>& histories) {
-  const Style style = invocation.style();
+  const Style style = invocation.drawing_style();
   for (const TaskHistory& history : histories) {
     if (&history != &histories.front()) std::cout << "\n";
     std::cout << render_timeline(history, style) << render_lineage(history, style);
@@ -63,6 +63,7 @@ void add_tasks_show(CLI::App& tasks, Invocation& invocation) {
   add_command(tasks, invocation, "show",
               "Draw the timeline of tasks: attempts, waits, errors, what comes next, and the tasks above and below",
               "  dogged tasks show 42\n"
+              "  dogged tasks show 42 -o wide        args, messages and details in full\n"
               "  watch -n1 -c dogged tasks show 42 --color always\n"
               "  dogged tasks show 42 -o json | jq '.attempts[].error_code'",
               [&invocation, words] { return show_tasks(invocation, *words); })

@@ -23,10 +23,10 @@ const std::vector<Column> worker_columns{{.title = "ID", .align = Align::right},
                                          {.title = "STATE"},
                                          {.title = "LEASE", .rank = 1},
                                          {.title = "RUNNING", .align = Align::right},
-                                         {.title = "QUEUES", .rank = 5, .least = 16},
+                                         {.title = "QUEUES", .rank = 4, .least = 24, .wraps = true},
                                          {.title = "TASKS", .rank = 6, .least = 16},
                                          {.title = "STARTED", .rank = 7},
-                                         {.title = "LAST SEEN", .rank = 4},
+                                         {.title = "LAST SEEN", .rank = 5},
                                          {.title = "FENCED", .align = Align::right, .rank = 2},
                                          {.title = "ABANDONED", .align = Align::right, .rank = 3},
                                          {.title = "VERSION", .rank = 10}};
@@ -55,82 +55,82 @@ Color color_of(std::string_view state) {
   return state == "lost" ? Color::magenta : Color::dim;
 }
 
+using WorkerRow = sql::ListWorkers::Row;
+
 /// What is left of it, or since when there is nothing left.
-std::string lease_text(const db::Row& row, Time now) {
-  if (row.text("state") == "stopped") return "";
-  if (row.text("state") != "lost") {
-    const Time until = time_of(row, "lease_until_us");
+std::string lease_text(const WorkerRow& worker, Time now) {
+  if (worker.state == "stopped") return "";
+  if (worker.state != "lost") {
+    const Time until = time_from_microseconds(worker.lease_until_us);
     return until > now ? short_duration(until - now) + " left" : "over " + short_duration(now - until) + " ago";
   }
-  const std::string ended = "ended " + short_duration(now - time_of(row, "lease_ended_at_us")) + " ago";
-  return ended + (row.is_null("rescued_at_us") ? ", tasks to be rescued" : "");
+  const Time ended_at = time_from_microseconds(worker.lease_ended_at_us.value());
+  return "ended " + short_duration(now - ended_at) + " ago" + (worker.rescued_at_us ? "" : ", tasks to be rescued");
 }
 
-std::string count_text(const db::Row& row, const char* column) {
-  return row.number(column) == 0 ? "" : std::to_string(row.number(column));
-}
+std::string count_text(std::int64_t count) { return count == 0 ? "" : std::to_string(count); }
 
 /// By how much its host's clock is off the server's.
-std::string clock_text(const db::Row& row) {
-  const auto ahead = row.maybe_number("clock_ahead_ms");
+std::string clock_text(const WorkerRow& worker) {
+  const auto ahead = worker.clock_ahead_ms;
   if (!ahead) return "";
   const milliseconds off{*ahead < 0 ? -*ahead : *ahead};
   return readable(off) + (*ahead < 0 ? " behind" : " ahead of") + " the server's, give or take " +
-         readable(milliseconds{row.number("clock_uncertainty_ms")});
+         readable(milliseconds{worker.clock_uncertainty_ms.value()});
 }
 
-JsonObject members_of(const db::Row& row) {
+JsonObject members_of(const WorkerRow& worker) {
   JsonObject json;
-  json.add("id", row.number("id"))
-      .add("name", row.text("name"))
-      .add("host", row.text("host"))
-      .add("pid", row.number("pid"))
-      .add("version", row.text("version"))
-      .add("state", row.text("state"))
-      .add_json("queues", row.text("queues"))
-      .add_json("task_names", row.text("task_names"))
-      .add("running_tasks", row.number("running_tasks"))
-      .add("asleep", row.boolean("asleep"))
-      .add("started_at", time_of(row, "started_at_us"))
-      .add("heartbeat_at", time_of(row, "heartbeat_at_us"))
-      .add("lease_ms", row.number("lease_ms"))
-      .add("lease_until", time_of(row, "lease_until_us"))
-      .add("lease_ended_at", maybe_time_of(row, "lease_ended_at_us"))
-      .add("rescued_at", maybe_time_of(row, "rescued_at_us"))
-      .add("fenced", row.number("fenced"))
-      .add("abandoned_threads", row.number("abandoned_threads"))
-      .add("clock_ahead_ms", row.maybe_number("clock_ahead_ms"))
-      .add("clock_uncertainty_ms", row.maybe_number("clock_uncertainty_ms"))
-      .add("stopped_at", maybe_time_of(row, "stopped_at_us"));
+  json.add("id", worker.id)
+      .add("name", worker.name)
+      .add("host", worker.host)
+      .add("pid", worker.pid)
+      .add("version", worker.version)
+      .add("state", worker.state)
+      .add_json("queues", worker.queues)
+      .add_json("task_names", worker.task_names)
+      .add("running_tasks", worker.running_tasks)
+      .add("asleep", worker.asleep)
+      .add("started_at", time_from_microseconds(worker.started_at_us))
+      .add("heartbeat_at", time_from_microseconds(worker.heartbeat_at_us))
+      .add("lease_ms", worker.lease_ms)
+      .add("lease_until", time_from_microseconds(worker.lease_until_us))
+      .add("lease_ended_at", time_from_microseconds(worker.lease_ended_at_us))
+      .add("rescued_at", time_from_microseconds(worker.rescued_at_us))
+      .add("fenced", worker.fenced)
+      .add("abandoned_threads", worker.abandoned_threads)
+      .add("clock_ahead_ms", worker.clock_ahead_ms)
+      .add("clock_uncertainty_ms", worker.clock_uncertainty_ms)
+      .add("stopped_at", time_from_microseconds(worker.stopped_at_us));
   return json;
 }
 
-Record worker_record(const db::Row& row, Zone zone) {
-  const std::string state{row.text("state")};
-  const auto stopped_at = maybe_time_of(row, "stopped_at_us");
-  const Time now = time_of(row, "now_us");
-  return {{{std::to_string(row.number("id"))},
-           {std::string{row.text("name")}},
-           {std::string{row.text("host")}},
-           {std::to_string(row.number("pid"))},
-           {state, color_of(state)},
-           {lease_text(row, now)},
-           {std::to_string(row.number("running_tasks"))},
-           {queues_text(row.text("queues"))},
-           {names_text(row.text("task_names"))},
-           time_cell(time_of(row, "started_at_us"), now, zone),
-           time_cell(stopped_at.value_or(time_of(row, "heartbeat_at_us")), now, zone),
-           {count_text(row, "fenced"), Color::yellow},
-           {count_text(row, "abandoned_threads"), Color::yellow},
-           {std::string{row.text("version")}}},
-          members_of(row).text()};
+Record worker_record(const WorkerRow& worker, Zone zone) {
+  const Time now = time_from_microseconds(worker.now_us);
+  return {{{std::to_string(worker.id)},
+           {worker.name},
+           {worker.host},
+           {std::to_string(worker.pid)},
+           {worker.state, color_of(worker.state)},
+           {lease_text(worker, now)},
+           {std::to_string(worker.running_tasks)},
+           {queues_text(worker.queues)},
+           {names_text(worker.task_names)},
+           time_cell(time_from_microseconds(worker.started_at_us), now, zone),
+           time_cell(time_from_microseconds(worker.stopped_at_us.value_or(worker.heartbeat_at_us)), now, zone),
+           {count_text(worker.fenced), Color::yellow},
+           {count_text(worker.abandoned_threads), Color::yellow},
+           {worker.version}},
+          members_of(worker).text()};
 }
 
 ExitCode list(const Invocation& invocation, bool all) {
   db::Connection connection = invocation.connect();
-  const db::Rows rows = connection.run(sql::list_workers, db::Params{}.add(all).add(most_workers).add_null());
+  const sql::ListWorkers listed{.all = all, .word = {}, .most = most_workers};
   std::vector<Record> records;
-  for (const db::Row& row : rows) records.push_back(worker_record(row, invocation.style().zone));
+  for (const WorkerRow& worker : connection.run(listed)) {
+    records.push_back(worker_record(worker, invocation.style().zone));
+  }
   invocation.print(
       worker_columns, records,
       all ? "no worker has ever started" : "no worker is running; --all lists those that stopped or were lost");
@@ -142,7 +142,7 @@ ExitCode list(const Invocation& invocation, bool all) {
 constexpr milliseconds outcomes_window{std::chrono::minutes{5}};
 
 const std::vector<Column> run_columns{{.title = "TASK", .align = Align::right},
-                                      {.title = "NAME", .least = 24},
+                                      {.title = "NAME", .least = 32, .cut = Cut::middle},
                                       {.title = "QUEUE", .rank = 2, .least = 10},
                                       {.title = "ATTEMPT", .align = Align::right, .rank = 1},
                                       {.title = "RUNS FOR"},
@@ -153,20 +153,20 @@ struct Work {
   std::vector<std::pair<std::string, std::int64_t>> outcomes;
 };
 
-Record task_record_of(const db::Row& row, Time now) {
-  const Time claimed_at = time_of(row, "claimed_at_us");
-  const auto cancel_requested_at = maybe_time_of(row, "cancel_requested_at_us");
+Record task_record_of(const sql::WorkerTasks::Row& task, Time now) {
+  const Time claimed_at = time_from_microseconds(task.claimed_at_us);
+  const auto cancel_requested_at = time_from_microseconds(task.cancel_requested_at_us);
   JsonObject json;
-  json.add("id", row.number("id"))
-      .add("name", row.text("name"))
-      .add("queue", row.text("queue"))
-      .add("attempt", row.number("attempt"))
+  json.add("id", task.id)
+      .add("name", task.name)
+      .add("queue", task.queue)
+      .add("attempt", task.attempt)
       .add("claimed_at", claimed_at)
       .add("cancel_requested_at", cancel_requested_at);
-  return {{{std::to_string(row.number("id"))},
-           {std::string{row.text("name")}},
-           {std::string{row.text("queue")}},
-           {std::to_string(row.number("attempt"))},
+  return {{{std::to_string(task.id)},
+           {task.name},
+           {task.queue},
+           {std::to_string(task.attempt)},
            {short_duration(now - claimed_at), Color::plain, readable(now - claimed_at)},
            {cancel_requested_at ? "requested " + relative(*cancel_requested_at, now) : "", Color::yellow}},
           json.text()};
@@ -174,23 +174,20 @@ Record task_record_of(const db::Row& row, Time now) {
 
 Work work_of(db::Connection& connection, std::int64_t worker, Time now) {
   Work work;
-  for (const db::Row& row : connection.run(sql::worker_tasks, db::Params{}.add(worker))) {
-    work.tasks.push_back(task_record_of(row, now));
+  for (const auto& task : connection.run(sql::WorkerTasks{.worker_id = worker})) {
+    work.tasks.push_back(task_record_of(task, now));
   }
-  const auto outcomes =
-      connection.run(sql::worker_outcomes, db::Params{}.add(worker).add(std::int64_t{outcomes_window.count()}));
-  for (const db::Row& row : outcomes) {
-    work.outcomes.emplace_back(std::string{row.text("outcome")}, row.number("attempts"));
-  }
+  const sql::WorkerOutcomes ended{.last_ms = outcomes_window.count(), .worker_id = worker};
+  for (const auto& [outcome, attempts] : connection.run(ended)) work.outcomes.emplace_back(outcome, attempts);
   return work;
 }
 
-std::string json_of(const db::Row& row, const Work& work) {
+std::string json_of(const WorkerRow& worker, const Work& work) {
   std::vector<std::string> tasks;
   for (const Record& record : work.tasks) tasks.push_back(record.json);
   JsonObject outcomes;
   for (const auto& [outcome, attempts] : work.outcomes) outcomes.add(outcome, attempts);
-  return members_of(row)
+  return members_of(worker)
       .add_json("tasks", json_array(tasks))
       .add("window_ms", std::int64_t{outcomes_window.count()})
       .add_json("outcomes", outcomes.text())
@@ -205,13 +202,12 @@ std::string outcomes_text(const Work& work) {
   return text.empty() ? "none" : text;
 }
 
-std::string text_of(const db::Row& row, const Work& work, const Style& style) {
-  const std::string state{row.text("state")};
-  const Time now = time_of(row, "now_us");
-  const auto stopped_at = maybe_time_of(row, "stopped_at_us");
-  std::string text = style.paint(Color::bold, "Worker " + std::to_string(row.number("id")) + "  " +
-                                                  harmless(row.text("name"), style.unicode)) +
-                     "  " + style.paint(color_of(state), state) + "\n";
+std::string text_of(const WorkerRow& worker, const Work& work, const Style& style) {
+  const Time now = time_from_microseconds(worker.now_us);
+  const Time started_at = time_from_microseconds(worker.started_at_us);
+  const auto stopped_at = time_from_microseconds(worker.stopped_at_us);
+  const std::string head = "Worker " + std::to_string(worker.id) + "  " + harmless(worker.name, style.unicode);
+  std::string text = style.paint(Color::bold, head) + "  " + style.paint(color_of(worker.state), worker.state) + "\n";
   const auto add = [&](const char* title, const std::string& value) {
     if (value.empty()) return;
     constexpr std::size_t indent = 13;
@@ -222,19 +218,18 @@ std::string text_of(const db::Row& row, const Work& work, const Style& style) {
       key = std::string(indent, ' ');
     }
   };
-  add("process", std::to_string(row.number("pid")) + " on " + std::string{row.text("host")});
-  add("version", std::string{row.text("version")});
-  add("started", date_and_clock_text(time_of(row, "started_at_us"), style.zone) + ", " +
-                     relative(time_of(row, "started_at_us"), now));
+  add("process", std::to_string(worker.pid) + " on " + worker.host);
+  add("version", worker.version);
+  add("started", date_and_clock_text(started_at, style.zone) + ", " + relative(started_at, now));
   add("stopped", stopped_at ? relative(*stopped_at, now) : "");
-  add("heartbeat", stopped_at ? "" : relative(time_of(row, "heartbeat_at_us"), now));
-  add("lease", lease_text(row, now));
-  add("queues", queues_text(row.text("queues")));
-  add("tasks", names_text(row.text("task_names")));
+  add("heartbeat", stopped_at ? "" : relative(time_from_microseconds(worker.heartbeat_at_us), now));
+  add("lease", lease_text(worker, now));
+  add("queues", queues_text(worker.queues));
+  add("tasks", names_text(worker.task_names));
   add("ended", outcomes_text(work) + " in the last " + readable(outcomes_window));
-  add("fenced", count_text(row, "fenced"));
-  add("abandoned", count_text(row, "abandoned_threads"));
-  add("clock", clock_text(row));
+  add("fenced", count_text(worker.fenced));
+  add("abandoned", count_text(worker.abandoned_threads));
+  add("clock", clock_text(worker));
   add("running", std::to_string(work.tasks.size()));
   if (work.tasks.empty()) return text;
   std::vector<std::vector<Cell>> cells;
@@ -243,20 +238,20 @@ std::string text_of(const db::Row& row, const Work& work, const Style& style) {
 }
 
 /// The worker with the id `word`, else the newest run of the one with that name.
-db::Row chosen(const db::Rows& rows, const std::string& word) {
-  for (const db::Row& row : rows) {
-    if (std::to_string(row.number("id")) == word) return row;
+const WorkerRow& chosen(const std::vector<WorkerRow>& workers, const std::string& word) {
+  for (const WorkerRow& worker : workers) {
+    if (std::to_string(worker.id) == word) return worker;
   }
-  return rows[0];
+  return workers.front();
 }
 
 ExitCode show(const Invocation& invocation, const std::string& word) {
   db::Connection connection = invocation.connect();
-  const db::Rows rows = connection.run(sql::list_workers, db::Params{}.add(true).add(most_workers).add(word));
-  if (rows.empty()) throw not_there(connection, Noun::worker, word);
-  const db::Row row = chosen(rows, word);
-  const Work work = work_of(connection, row.number("id"), time_of(row, "now_us"));
-  invocation.print(text_of(row, work, invocation.table_style()), json_of(row, work));
+  const auto workers = connection.run(sql::ListWorkers{.all = true, .word = word, .most = most_workers});
+  if (workers.empty()) throw not_there(connection, Noun::worker, word);
+  const WorkerRow& worker = chosen(workers, word);
+  const Work work = work_of(connection, worker.id, time_from_microseconds(worker.now_us));
+  invocation.print(text_of(worker, work, invocation.table_style()), json_of(worker, work));
   return ExitCode::ok;
 }
 

@@ -13,14 +13,12 @@
 namespace dogged::cli::doctor {
 namespace {
 
-std::optional<microseconds> maybe_time(const db::Row& row, const char* column) {
-  const auto number = row.maybe_number(column);
-  return number ? std::optional{microseconds{*number}} : std::nullopt;
+std::optional<microseconds> maybe_us(std::optional<std::int64_t> count) {
+  return count ? std::optional{microseconds{*count}} : std::nullopt;
 }
 
-std::optional<microseconds> maybe_ms(const db::Row& row, const char* column) {
-  const auto number = row.maybe_number(column);
-  return number ? std::optional<microseconds>{std::chrono::milliseconds{*number}} : std::nullopt;
+std::optional<microseconds> maybe_ms(std::optional<std::int64_t> count) {
+  return count ? std::optional<microseconds>{std::chrono::milliseconds{*count}} : std::nullopt;
 }
 
 Findings check_schema(db::Connection& connection) {
@@ -38,42 +36,37 @@ Findings check_schema(db::Connection& connection) {
 
 Findings check_partitions(db::Connection& connection) {
   std::vector<PartitionFacts> tables;
-  for (const db::Row& row : connection.run(sql::doctor_partitions)) {
-    tables.push_back({std::string{row.text("parent")}, row.number("missing"), row.number("missing_now"),
-                      row.number("overdue"), row.number("default_rows")});
+  for (const auto& row : connection.run(sql::DoctorPartitions{})) {
+    tables.push_back({row.parent, row.missing, row.missing_now, row.overdue, row.default_rows});
   }
   return judge_partitions(tables);
 }
 
 Findings check_vacuum(db::Connection& connection) {
   std::vector<TableFacts> tables;
-  for (const db::Row& row : connection.run(sql::doctor_tables)) {
-    tables.push_back({std::string{row.text("name")}, row.number("live_rows"), row.number("dead_rows"),
-                      row.number("bytes"), row.boolean("is_server_autovacuum_on"), row.boolean("is_autovacuum_on"),
-                      maybe_time(row, "vacuumed_us_ago")});
+  for (const auto& row : connection.run(sql::DoctorTables{})) {
+    tables.push_back({row.name, row.live_rows, row.dead_rows, row.bytes, row.is_server_autovacuum_on,
+                      row.is_autovacuum_on, maybe_us(row.vacuumed_us_ago)});
   }
   return judge_tables(tables, connection.settings().schema);
 }
 
 Findings check_snapshots(db::Connection& connection) {
   std::vector<SnapshotFacts> holders;
-  for (const db::Row& row : connection.run(sql::doctor_snapshots)) {
-    holders.push_back({std::string{row.text("kind")}, std::string{row.text("name")},
-                       row.maybe_text("user_name").value_or(""), row.maybe_text("application").value_or(""),
-                       row.maybe_text("state").value_or(""), row.maybe_text("query").value_or(""),
-                       row.maybe_number("transactions"), maybe_time(row, "held_us"), row.maybe_number("wal_bytes")});
+  for (const auto& row : connection.run(sql::DoctorSnapshots{})) {
+    holders.push_back({row.kind, row.name, row.user_name.value_or(""), row.application.value_or(""),
+                       row.state.value_or(""), row.query.value_or(""), row.transactions, maybe_us(row.held_us),
+                       row.wal_bytes});
   }
   return judge_snapshots(holders);
 }
 
 std::vector<WorkerFacts> read_workers(db::Connection& connection) {
   std::vector<WorkerFacts> workers;
-  for (const db::Row& row : connection.run(sql::doctor_workers)) {
-    workers.push_back({row.number("id"), std::string{row.text("name")}, std::string{row.text("version")},
-                       std::string{row.text("host")}, row.boolean("is_live"),
-                       std::chrono::milliseconds{row.number("lease_ms")}, row.number("abandoned_threads"),
-                       row.number("held_tasks"), maybe_time(row, "lapsed_us"), maybe_time(row, "unrescued_us"),
-                       maybe_ms(row, "clock_ahead_ms"), maybe_ms(row, "clock_uncertainty_ms")});
+  for (const auto& row : connection.run(sql::DoctorWorkers{})) {
+    workers.push_back({row.id, row.name, row.version, row.host, row.is_live, std::chrono::milliseconds{row.lease_ms},
+                       row.abandoned_threads, row.held_tasks, maybe_us(row.lapsed_us), maybe_us(row.unrescued_us),
+                       maybe_ms(row.clock_ahead_ms), maybe_ms(row.clock_uncertainty_ms)});
   }
   return workers;
 }
@@ -83,13 +76,10 @@ Findings check_versions(db::Connection& connection) { return judge_versions(read
 
 std::vector<WaitingFacts> read_waiting(db::Connection& connection) {
   std::vector<WaitingFacts> waiting;
-  for (const db::Row& row : connection.run(sql::doctor_waiting)) {
-    const auto known = row.maybe_number("known_args_version");
-    waiting.push_back({std::string{row.text("queue")}, std::string{row.text("name")}, row.number("due"),
-                       row.number("overdue"), microseconds{row.number("oldest_us")}, row.boolean("is_queue_served"),
-                       row.boolean("is_name_known"), row.boolean("is_paused"), maybe_time(row, "resumes_in_us"),
-                       static_cast<int>(row.number("args_version")),
-                       known ? std::optional{static_cast<int>(*known)} : std::nullopt});
+  for (const auto& row : connection.run(sql::DoctorWaiting{})) {
+    waiting.push_back({row.queue, row.name, row.due, row.overdue, microseconds{row.oldest_us}, row.is_queue_served,
+                       row.is_name_known, row.is_paused, maybe_us(row.resumes_in_us), row.args_version,
+                       row.known_args_version});
   }
   return waiting;
 }
@@ -99,33 +89,26 @@ Findings check_overdue(db::Connection& connection) { return judge_overdue(read_w
 
 Findings check_running(db::Connection& connection) {
   std::vector<RunningFacts> running;
-  for (const db::Row& row : connection.run(sql::doctor_running)) {
-    running.push_back({std::string{row.text("name")}, row.text("kind") == "orphaned", row.number("tasks"),
-                       row.number("first_id"), microseconds{row.number("longest_us")}});
+  for (const auto& row : connection.run(sql::DoctorRunning{})) {
+    running.push_back({row.name, row.kind == "orphaned", row.tasks, row.first_id, microseconds{row.longest_us}});
   }
   return judge_running(running);
 }
 
-ServerFacts server_of(const db::Row& row) {
-  return {
-      row.boolean("has_fsync"),      row.boolean("has_full_page_writes"), std::string{row.text("synchronous_commit")},
-      row.number("max_connections"), row.number("connections"),           row.number("oldest_transaction")};
+ServerFacts read_server(db::Connection& connection) {
+  const auto row = db::one(connection.run(sql::DoctorServer{}));
+  return {row.has_fsync,       row.has_full_page_writes, row.synchronous_commit,
+          row.max_connections, row.connections,          row.oldest_transaction};
 }
 
-Findings check_durability(db::Connection& connection) {
-  return judge_durability(server_of(connection.run(sql::doctor_server).one()));
-}
-Findings check_connections(db::Connection& connection) {
-  return judge_connections(server_of(connection.run(sql::doctor_server).one()));
-}
-Findings check_wraparound(db::Connection& connection) {
-  return judge_wraparound(server_of(connection.run(sql::doctor_server).one()));
-}
+Findings check_durability(db::Connection& connection) { return judge_durability(read_server(connection)); }
+Findings check_connections(db::Connection& connection) { return judge_connections(read_server(connection)); }
+Findings check_wraparound(db::Connection& connection) { return judge_wraparound(read_server(connection)); }
 
 Findings check_clock(db::Connection& connection) {
   const db::ClockMeasurement clock;
-  const db::Rows rows = connection.run(sql::clock);
-  const db::ClockOffset own = clock.offset_from(rows.one().number("now_us"));
+  const auto [now_us] = db::one(connection.run(sql::Clock{}));
+  const db::ClockOffset own = clock.offset_from(now_us);
   Findings findings = judge_worker_clocks(read_workers(connection));
   for (Finding& finding : judge_clock(own.ahead, own.uncertainty)) findings.push_back(std::move(finding));
   return findings;
@@ -133,31 +116,25 @@ Findings check_clock(db::Connection& connection) {
 
 Findings check_indexes(db::Connection& connection) {
   std::vector<InvalidIndex> invalid;
-  for (const db::Row& row : connection.run(sql::doctor_indexes)) {
-    invalid.push_back({std::string{row.text("name")}, std::string{row.text("table_name")}});
-  }
+  for (const auto& [name, table] : connection.run(sql::DoctorIndexes{})) invalid.push_back({name, table});
   return judge_indexes(invalid);
 }
 
 Findings check_retention(db::Connection& connection) {
   std::vector<RetentionFacts> retention;
-  for (const db::Row& row : connection.run(sql::doctor_retention)) {
-    retention.push_back({row.maybe_text("queue"), row.number("keep_done_days"), row.number("keep_failed_days"),
-                         row.maybe_number("own_done_days"), row.maybe_number("own_failed_days")});
+  for (const auto& row : connection.run(sql::DoctorRetention{})) {
+    retention.push_back({row.queue, row.keep_done_days, row.keep_failed_days, row.own_done_days, row.own_failed_days});
   }
   return judge_retention(retention);
 }
 
 Findings check_locks(db::Connection& connection) {
-  const db::Rows rows = connection.run(sql::doctor_locks);
-  const db::Row row = rows.one();
-  Findings findings =
-      judge_locks({row.number("locks_of_lookup"), row.number("lock_room"), row.number("max_locks_per_transaction")});
+  const auto [locks_of_lookup, lock_room, max_locks_per_transaction] = db::one(connection.run(sql::DoctorLocks{}));
+  Findings findings = judge_locks({locks_of_lookup, lock_room, max_locks_per_transaction});
   std::vector<HolderFacts> holders;
-  for (const db::Row& holder : connection.run(sql::doctor_holders)) {
-    holders.push_back({std::string{holder.text("name")}, holder.number("pid"), std::string{holder.text("user_name")},
-                       std::string{holder.text("application")}, maybe_time(holder, "held_us"),
-                       maybe_time(holder, "waited_us")});
+  for (const auto& row : connection.run(sql::DoctorHolders{})) {
+    holders.push_back(
+        {row.name, row.pid, row.user_name, row.application, maybe_us(row.held_us), maybe_us(row.waited_us)});
   }
   for (Finding& finding : judge_holders(holders)) findings.push_back(std::move(finding));
   return findings;

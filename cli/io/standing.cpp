@@ -19,7 +19,7 @@ constexpr milliseconds longest_pause{1000};
 
 TaskIds those_still_live(db::Connection& connection, const TaskIds& ids) {
   TaskIds live;
-  for (const db::Row& row : connection.run(sql::live_tasks, db::Params{}.add(ids))) live.push_back(row.number("id"));
+  for (const auto& [id] : connection.run(sql::LiveTasks{.ids = ids})) live.push_back(id);
   return live;
 }
 
@@ -27,17 +27,17 @@ TaskIds those_still_live(db::Connection& connection, const TaskIds& ids) {
 
 Standings look_at(db::Connection& connection, const TaskIds& ids) {
   Standings standings;
-  for (const db::Row& row : connection.run(sql::task_statuses, db::Params{}.add(ids))) {
-    standings[row.number("id")] = {.name = std::string{row.text("name")},
-                                   .status = status_of(row),
-                                   .attempt = static_cast<int>(row.number("attempt")),
-                                   .worker = row.maybe_text("worker"),
-                                   .due_at = maybe_time_of(row, "due_at_us"),
-                                   .finished_at = maybe_time_of(row, "finished_at_us"),
-                                   .result = row.maybe_text("result"),
-                                   .error_code = row.maybe_text("error_code"),
-                                   .error_message = row.maybe_text("error_message"),
-                                   .now = time_of(row, "now_us")};
+  for (sql::TaskStatuses::Row& row : connection.run(sql::TaskStatuses{.ids = ids})) {
+    standings[row.id] = {.name = std::move(row.name),
+                         .status = status_of(row.status),
+                         .attempt = row.attempt,
+                         .worker = std::move(row.worker),
+                         .due_at = time_from_microseconds(row.due_at_us),
+                         .finished_at = time_from_microseconds(row.finished_at_us),
+                         .result = std::move(row.result),
+                         .error_code = std::move(row.error_code),
+                         .error_message = std::move(row.error_message),
+                         .now = time_from_microseconds(row.now_us)};
   }
   return standings;
 }

@@ -8,10 +8,10 @@ namespace dogged::cli {
 namespace {
 
 std::optional<DefinitionView> read_definition(db::Connection& connection, const std::string& name) {
-  const db::Rows rows = connection.run(sql::show_definition, db::Params{}.add(name));
-  if (rows.empty()) return std::nullopt;
+  auto definitions = connection.run(sql::ShowDefinition{.name = name});
+  if (definitions.empty()) return std::nullopt;
   try {
-    return definition_of(rows.one());
+    return definition_of(std::move(definitions.front()));
   } catch (const InvalidPolicy&) {  // of a newer version: the task is shown without it
     return std::nullopt;
   }
@@ -25,20 +25,27 @@ constexpr int most_descendants = 60;
 
 Lineage read_lineage(db::Connection& connection, const TaskView& task) {
   Lineage lineage;
+  const auto status_if_there = [](const std::optional<std::string>& status) {
+    return status ? std::optional{status_of(*status)} : std::nullopt;
+  };
   if (task.parent_id) {
-    for (const db::Row& row : connection.run(sql::task_ancestors, db::Params{}.add(task.id).add(most_ancestors))) {
-      lineage.ancestors.push_back(relative_of(row));
+    for (auto& row : connection.run(sql::TaskAncestors{.task_id = task.id, .most = most_ancestors})) {
+      lineage.ancestors.push_back(
+          {.id = row.id, .parent_id = {}, .name = std::move(row.name), .status = status_if_there(row.status)});
     }
   }
-  const auto limits = db::Params{}.add(task.id).add(most_children).add(most_levels).add(most_descendants);
-  for (const db::Row& row : connection.run(sql::task_descendants, limits)) {
-    if (row.is_null("name")) {
-      lineage.children = row.number("children");
+  const sql::TaskDescendants descendants{
+      .task_id = task.id, .most_children = most_children, .most_levels = most_levels, .most = most_descendants};
+  for (auto& row : connection.run(descendants)) {
+    if (!row.name) {
+      lineage.children = row.children;
       continue;
     }
-    Relative& relative = lineage.descendants.emplace_back(relative_of(row));
-    relative.parent_id = row.maybe_number("parent_id");
-    relative.children = row.number("children");
+    lineage.descendants.push_back({.id = row.id,
+                                   .parent_id = row.parent_id,
+                                   .name = std::move(row.name),
+                                   .status = status_if_there(row.status),
+                                   .children = row.children});
   }
   return lineage;
 }
@@ -49,24 +56,19 @@ std::optional<TaskHistory> read_history(db::Connection& connection, std::int64_t
   std::optional<TaskHistory> history;
   connection.transaction([&] {
     // An attempt that ends between the statements would be missing, or there twice.
-    connection.run(sql::one_snapshot);
-    const db::Rows attempts = connection.run(sql::task_attempts, db::Params{}.add(id));
-    const db::Rows tasks = connection.run(sql::show_task, db::Params{}.add(id));
+    connection.run(sql::OneSnapshot{});
+    auto attempts = connection.run(sql::TaskAttempts{.task_id = id});
+    auto tasks = connection.run(sql::ShowTask{.task_id = id});
     if (tasks.empty()) return;
-    const db::Row task = tasks.one();
+    sql::ShowTask::Row& task = tasks.front();
     history.emplace();
-    history->task = task_of(task);
-    history->is_served = task.boolean("is_served");
-    history->lease_until = maybe_time_of(task, "lease_until_us");
-    if (const auto known = task.maybe_number("known_args_version")) {
-      history->known_args_version = static_cast<int>(*known);
-    }
+    history->is_served = task.is_served;
+    history->lease_until = time_from_microseconds(task.lease_until_us);
+    history->known_args_version = task.known_args_version;
+    history->task = task_of(std::move(task));
     history->lineage = read_lineage(connection, history->task);
     history->definition = read_definition(connection, history->task.name);
-    for (const db::Row& row : attempts) {
-      history->attempts.push_back(attempt_of(row));
-      history->attempts.back().lease_ended_at = maybe_time_of(row, "lease_ended_at_us");
-    }
+    for (auto& attempt : attempts) history->attempts.push_back(attempt_of(std::move(attempt)));
   });
   return history;
 }

@@ -1,6 +1,8 @@
 // From rows of the database to what is shown, and that as JSON.
 #include "cli/io/task_rows.hpp"
 
+#include <utility>
+
 #include <nlohmann/json.hpp>
 
 #include "cli/render/story.hpp"
@@ -9,10 +11,6 @@ namespace dogged::cli {
 namespace {
 
 std::int64_t count_ms(microseconds duration) { return std::chrono::round<milliseconds>(duration).count(); }
-
-int small_number(const db::Row& row, const char* column) { return static_cast<int>(row.number(column)); }
-
-std::string owned(const db::Row& row, const char* column) { return std::string{row.text(column)}; }
 
 void add_document(JsonObject& json, std::string_view key, const std::optional<std::string>& document) {
   json.add_json(key, document.value_or("null"));
@@ -55,97 +53,101 @@ JsonObject members_of(const TaskView& task) {
   return json;
 }
 
-}  // namespace
-
-Time time_of(const db::Row& row, const char* column) { return time_from_microseconds(row.number(column)); }
-
-std::optional<Time> maybe_time_of(const db::Row& row, const char* column) {
-  const auto microseconds_since_1970 = row.maybe_number(column);
-  return microseconds_since_1970 ? std::optional{time_from_microseconds(*microseconds_since_1970)} : std::nullopt;
-}
-
-lifecycle::Status status_of(const db::Row& row) {
-  return known(lifecycle::status_from_text(row.text("status")), row.text("status"));
-}
-
-TaskView task_of(const db::Row& row) {
+template <class Row>
+TaskView task_from(Row row) {
   TaskView task;
-  task.id = row.number("id");
-  task.status = status_of(row);
-  task.queue = owned(row, "queue");
-  task.name = owned(row, "name");
-  task.priority = small_number(row, "priority");
-  task.args = owned(row, "args");
-  task.enqueued_at = time_of(row, "enqueued_at_us");
-  task.run_at = time_of(row, "run_at_us");
-  task.next_retry_at = maybe_time_of(row, "next_retry_at_us");
-  task.expires_at = maybe_time_of(row, "expires_at_us");
-  task.attempt = small_number(row, "attempt");
-  task.retry_count = small_number(row, "retry_count");
-  task.losses = small_number(row, "losses");
-  task.worker_id = row.maybe_number("worker_id");
-  task.worker = row.maybe_text("worker");
-  task.claimed_at = maybe_time_of(row, "claimed_at_us");
-  task.cancel_requested_at = maybe_time_of(row, "cancel_requested_at_us");
-  task.finished_at = maybe_time_of(row, "finished_at_us");
-  task.result = row.maybe_text("result");
-  task.error_code = row.maybe_text("error_code");
-  task.error_message = row.maybe_text("error_message");
-  task.trace_context = row.maybe_text("trace_context");
-  nlohmann::json::parse(row.text("tags")).get_to(task.tags);
-  task.parent_id = row.maybe_number("parent_id");
-  task.args_version = small_number(row, "args_version");
-  task.is_queue_paused = row.boolean("is_queue_paused");
-  if (task.is_queue_paused) task.queue_paused_until = maybe_time_of(row, "queue_paused_until_us");
-  task.now = time_of(row, "now_us");
+  task.id = row.id;
+  task.status = status_of(row.status);
+  task.queue = std::move(row.queue);
+  task.name = std::move(row.name);
+  task.priority = row.priority;
+  task.args = std::move(row.args);
+  task.enqueued_at = time_from_microseconds(row.enqueued_at_us);
+  task.run_at = time_from_microseconds(row.run_at_us);
+  task.next_retry_at = time_from_microseconds(row.next_retry_at_us);
+  task.expires_at = time_from_microseconds(row.expires_at_us);
+  task.attempt = row.attempt;
+  task.retry_count = row.retry_count;
+  task.losses = row.losses;
+  task.worker_id = row.worker_id;
+  task.worker = std::move(row.worker);
+  task.claimed_at = time_from_microseconds(row.claimed_at_us);
+  task.cancel_requested_at = time_from_microseconds(row.cancel_requested_at_us);
+  task.finished_at = time_from_microseconds(row.finished_at_us);
+  task.result = std::move(row.result);
+  task.error_code = std::move(row.error_code);
+  task.error_message = std::move(row.error_message);
+  task.trace_context = std::move(row.trace_context);
+  nlohmann::json::parse(row.tags).get_to(task.tags);
+  task.parent_id = row.parent_id;
+  task.args_version = row.args_version;
+  task.is_queue_paused = row.is_queue_paused;
+  if (task.is_queue_paused) task.queue_paused_until = time_from_microseconds(row.queue_paused_until_us);
+  task.now = time_from_microseconds(row.now_us);
   return task;
 }
 
-AttemptView attempt_of(const db::Row& row) {
+template <class Row>
+AttemptView attempt_from(Row row) {
   AttemptView attempt;
-  attempt.task_id = row.number("task_id");
-  attempt.attempt = small_number(row, "attempt");
-  attempt.name = owned(row, "name");
-  attempt.queue = owned(row, "queue");
-  attempt.outcome = known(lifecycle::outcome_from_text(row.text("outcome")), row.text("outcome"));
-  attempt.worker_id = row.number("worker_id");
-  attempt.worker = row.maybe_text("worker").value_or("worker " + std::to_string(attempt.worker_id));
-  attempt.claimed_at = time_of(row, "claimed_at_us");
-  attempt.started_at = time_of(row, "started_at_us");
-  attempt.finished_at = time_of(row, "finished_at_us");
-  attempt.error_code = row.maybe_text("error_code");
-  attempt.error_message = row.maybe_text("error_message");
-  attempt.error_details = row.maybe_text("error_details");
-  attempt.will_retry = row.boolean("will_retry");
-  attempt.next_retry_at = maybe_time_of(row, "next_retry_at_us");
-  attempt.policy = row.maybe_text("policy");
-  attempt.backoff_ms = row.maybe_number("backoff_ms");
-  attempt.delay_ms = row.maybe_number("delay_ms");
-  attempt.retry_after_ms = row.maybe_number("retry_after_ms");
-  attempt.trace_context = row.maybe_text("trace_context");
+  attempt.task_id = row.task_id;
+  attempt.attempt = row.attempt;
+  attempt.name = std::move(row.name);
+  attempt.queue = std::move(row.queue);
+  attempt.outcome = known(lifecycle::outcome_from_text(row.outcome), row.outcome);
+  attempt.worker_id = row.worker_id;
+  attempt.worker = std::move(row.worker).value_or("worker " + std::to_string(attempt.worker_id));
+  attempt.claimed_at = time_from_microseconds(row.claimed_at_us);
+  attempt.started_at = time_from_microseconds(row.started_at_us);
+  attempt.finished_at = time_from_microseconds(row.finished_at_us);
+  attempt.error_code = std::move(row.error_code);
+  attempt.error_message = std::move(row.error_message);
+  attempt.error_details = std::move(row.error_details);
+  attempt.will_retry = row.will_retry;
+  attempt.next_retry_at = time_from_microseconds(row.next_retry_at_us);
+  attempt.policy = std::move(row.policy);
+  attempt.backoff_ms = row.backoff_ms;
+  attempt.delay_ms = row.delay_ms;
+  attempt.retry_after_ms = row.retry_after_ms;
+  attempt.trace_context = std::move(row.trace_context);
   return attempt;
 }
 
-DefinitionView definition_of(const db::Row& row) {
+}  // namespace
+
+lifecycle::Status status_of(std::string_view text) { return known(lifecycle::status_from_text(text), text); }
+
+TaskView task_of(sql::ShowTask::Row row) { return task_from(std::move(row)); }
+TaskView task_of(sql::ListTasks::Row row) { return task_from(std::move(row)); }
+
+AttemptView attempt_of(sql::TaskAttempts::Row row) {
+  const auto lease_ended_at_us = row.lease_ended_at_us;
+  AttemptView attempt = attempt_from(std::move(row));
+  attempt.lease_ended_at = time_from_microseconds(lease_ended_at_us);
+  return attempt;
+}
+AttemptView attempt_of(sql::ListAttempts::Row row) { return attempt_from(std::move(row)); }
+
+DefinitionView definition_of(sql::ShowDefinition::Row row) {
   DefinitionView definition;
-  definition.name = owned(row, "name");
-  definition.queue = owned(row, "queue");
-  definition.policy = policy_from_json(row.text("retry_policy"));
-  nlohmann::json::parse(row.text("auto_retry_for")).get_to(definition.auto_retry_for);
-  definition.timeout_ms = row.maybe_number("timeout_ms");
-  definition.retry_lost = row.boolean("retry_lost");
-  definition.max_losses = small_number(row, "max_losses");
-  definition.dead_letter = row.boolean("dead_letter");
-  definition.version = owned(row, "version");
-  definition.args_version = small_number(row, "args_version");
-  definition.updated_at = time_of(row, "updated_at_us");
-  nlohmann::json::parse(row.text("retry_sources")).get_to(definition.retry_sources);
-  definition.circuit = row.maybe_text("circuit");
-  if (!row.is_null("failure_threshold")) {
+  definition.name = std::move(row.name);
+  definition.queue = std::move(row.queue);
+  definition.policy = policy_from_json(row.retry_policy);
+  nlohmann::json::parse(row.auto_retry_for).get_to(definition.auto_retry_for);
+  definition.timeout_ms = row.timeout_ms;
+  definition.retry_lost = row.retry_lost;
+  definition.max_losses = row.max_losses;
+  definition.dead_letter = row.dead_letter;
+  definition.version = std::move(row.version);
+  definition.args_version = row.args_version;
+  definition.updated_at = time_from_microseconds(row.updated_at_us);
+  nlohmann::json::parse(row.retry_sources).get_to(definition.retry_sources);
+  definition.circuit = std::move(row.circuit);
+  if (row.failure_threshold) {
     definition.circuit_settings =
-        CircuitBreakerSettings{.failure_threshold = small_number(row, "failure_threshold"),
-                               .recovery_timeout = milliseconds{row.number("recovery_timeout_ms")},
-                               .success_threshold = small_number(row, "success_threshold")};
+        CircuitBreakerSettings{.failure_threshold = *row.failure_threshold,
+                               .recovery_timeout = milliseconds{row.recovery_timeout_ms.value()},
+                               .success_threshold = row.success_threshold.value()};
   }
   return definition;
 }
@@ -207,14 +209,6 @@ std::string to_json(const DefinitionView& definition) {
       .add_json("circuit_breaker", circuit_json(definition.circuit_settings))
       .add("args_version", definition.args_version)
       .text();
-}
-
-Relative relative_of(const db::Row& row) {
-  Relative relative;
-  relative.id = row.number("id");
-  relative.name = row.maybe_text("name");
-  if (relative.name) relative.status = status_of(row);
-  return relative;
 }
 
 /// Those of the descendants that are children of task `id`.

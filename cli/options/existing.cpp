@@ -48,16 +48,16 @@ std::string where_to_look(Noun noun) {
 }  // namespace
 
 Failure not_there(db::Connection& connection, Noun noun, const std::string& name) {
-  const db::Rows rows = connection.run(sql::completion_words, db::Params{}.add(plural_of(noun)));
+  const auto there = connection.run(sql::CompletionWords{.kind = plural_of(noun)});
   Words words;
-  for (const db::Row& row : rows) words.push_back(row.text("word"));
+  for (const auto& [word] : there) words.push_back(word);
   return {ExitCode::not_done, complaint(noun, name) + suggestion(name, words), where_to_look(noun)};
 }
 
 void require_existing(db::Connection& connection, Noun noun, const std::vector<std::string>& names) {
   if (names.empty()) return;
-  const db::Rows missing = connection.run(sql::missing_names, db::Params{}.add(plural_of(noun)).add(names));
-  if (!missing.empty()) throw not_there(connection, noun, std::string{missing[0].text("name")});
+  const auto missing = connection.run(sql::MissingNames{.names = names, .kind = plural_of(noun)});
+  if (!missing.empty()) throw not_there(connection, noun, missing.front().name);
 }
 
 void require_existing(db::Connection& connection, const FilterNames& names, bool was_found) {

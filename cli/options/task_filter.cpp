@@ -61,14 +61,6 @@ std::optional<Texts> like_patterns(const Texts& globs) {
   return if_any(patterns);
 }
 
-void add(db::Params& params, const std::optional<Texts>& texts) {
-  if (texts) {
-    params.add(*texts);
-  } else {
-    params.add_null();
-  }
-}
-
 /// Whether every task that is looked through is listed, so that a page fills at once.
 bool lets_all_pass(const TaskFilter& filter) {
   return filter.queues.empty() && filter.names.empty() && filter.error_codes.empty() && filter.workers.empty() &&
@@ -84,9 +76,9 @@ bool is_bounded(const TaskFilter& filter) {
          filter.parent;
 }
 
-std::vector<TaskView> views_of(const db::Rows& rows) {
+std::vector<TaskView> views_of(db::Connection& connection, sql::ListTasks listed) {
   std::vector<TaskView> tasks;
-  for (const db::Row& row : rows) tasks.push_back(task_of(row));
+  for (auto& row : connection.run(std::move(listed))) tasks.push_back(task_of(std::move(row)));
   return tasks;
 }
 
@@ -155,43 +147,44 @@ TaskPage TaskSearch::page(std::int64_t limit, std::optional<std::int64_t> after)
   std::optional<std::int64_t> below = after;
   const bool has_end = last_id_ && *last_id_ < std::numeric_limits<std::int64_t>::max();  // nothing is above that one
   if (has_end && (!below || *below > *last_id_)) below = *last_id_ + 1;
-  db::Params params;
-  add(params, partition_statuses_);
-  params.add(as_parameter(ended_since_)).add(first_id_).add(below).add_null();
-  add(params, if_any(filter_.statuses));
-  add(params, if_any(filter_.queues));
-  add(params, like_patterns(filter_.names));
-  add(params, if_any(filter_.error_codes));
-  add(params, if_any(filter_.workers));
-  params.add(filter_.priority ? std::optional<std::int64_t>{*filter_.priority} : std::nullopt)
-      .add(as_parameter(enqueued_after_))
-      .add(as_parameter(enqueued_before_))
-      .add(as_parameter(finished_after_))
-      .add(as_parameter(finished_before_))
-      .add(most_)
-      .add(limit)
-      .add(given(filter_.args));
-  add(params, if_any(filter_.tags));
-  params.add(filter_.parent);
-  TaskPage page{views_of(connection_.run(sql::list_tasks, params)), std::nullopt};
+  const sql::ListTasks listed{.partition_statuses = partition_statuses_,
+                              .ended_since = as_parameter(ended_since_),
+                              .from_id = first_id_,
+                              .below_id = below,
+                              .ids = {},
+                              .parent = filter_.parent,
+                              .searched = most_,
+                              .statuses = if_any(filter_.statuses),
+                              .queues = if_any(filter_.queues),
+                              .names = like_patterns(filter_.names),
+                              .error_codes = if_any(filter_.error_codes),
+                              .workers = if_any(filter_.workers),
+                              .priority = filter_.priority,
+                              .enqueued_after = as_parameter(enqueued_after_),
+                              .enqueued_before = as_parameter(enqueued_before_),
+                              .finished_after = as_parameter(finished_after_),
+                              .finished_before = as_parameter(finished_before_),
+                              .args = given(filter_.args),
+                              .tags = if_any(filter_.tags),
+                              .most = limit};
+  TaskPage page{views_of(connection_, listed), std::nullopt};
   if (most_ && std::ssize(page.tasks) < limit) page.looked_down_to = search_end(below);
   return page;
 }
 
 std::optional<std::int64_t> TaskSearch::search_end(std::optional<std::int64_t> below) {
-  db::Params params;
-  add(params, partition_statuses_);
-  params.add(as_parameter(ended_since_)).add(first_id_).add(below).add(most_);
-  const db::Rows rows = connection_.run(sql::search_end, params);
-  return rows.empty() ? std::nullopt : std::optional{rows.one().number("id")};
+  const auto ends = connection_.run(sql::SearchEnd{.partition_statuses = partition_statuses_,
+                                                   .ended_since = as_parameter(ended_since_),
+                                                   .from_id = first_id_,
+                                                   .below_id = below,
+                                                   .searched = most_.value()});
+  return ends.empty() ? std::nullopt : std::optional{ends.front().id};
 }
 
 std::vector<TaskView> TaskSearch::tasks(const std::vector<std::int64_t>& ids) {
-  db::Params params;
-  params.add_null().add_null().add_null().add_null().add(ids);
-  constexpr int filters_and_limits = 15;
-  for (int i = 0; i < filters_and_limits; ++i) params.add_null();
-  return views_of(connection_.run(sql::list_tasks, params));
+  sql::ListTasks listed{};
+  listed.ids = ids;
+  return views_of(connection_, std::move(listed));
 }
 
 }  // namespace dogged::cli

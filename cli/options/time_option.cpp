@@ -16,7 +16,7 @@ bool is_duration_text(std::string text) { return is_duration()(text).empty(); }
 
 }  // namespace
 
-Time now_of(db::Connection& connection) { return time_of(connection.run(sql::clock).one(), "now_us"); }
+Time now_of(db::Connection& connection) { return time_from_microseconds(db::one(connection.run(sql::Clock{})).now_us); }
 
 CLI::Validator is_time() {
   return CLI::Validator{[](std::string& text) {

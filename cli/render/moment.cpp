@@ -180,6 +180,10 @@ std::string two_units(std::int64_t large, const char* large_unit, std::int64_t s
 
 Time time_from_microseconds(std::int64_t since_1970) { return Time{microseconds{since_1970}}; }
 
+std::optional<Time> time_from_microseconds(std::optional<std::int64_t> since_1970) {
+  return since_1970 ? std::optional{time_from_microseconds(*since_1970)} : std::nullopt;
+}
+
 std::string to_iso8601(Time time) {
   return formatted(time, Zone::utc, "%Y-%m-%dT%H:%M:%S.") + fraction_text(time, 6) + "Z";
 }

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,7 @@ using Time = std::chrono::time_point<std::chrono::system_clock, microseconds>;
 enum class Zone { local, utc };
 
 [[nodiscard]] Time time_from_microseconds(std::int64_t since_1970);
+[[nodiscard]] std::optional<Time> time_from_microseconds(std::optional<std::int64_t> since_1970);
 
 /// `2026-11-21T13:02:11.250000Z`
 [[nodiscard]] std::string to_iso8601(Time time);

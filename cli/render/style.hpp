@@ -17,7 +17,8 @@ enum class Color { plain, bold, dim, red, green, yellow, blue, magenta, cyan };
 
 struct Style {
   std::size_t width = 80;   ///< columns of a line
-  bool wide = false;        ///< tables with all of their columns, times and lists in full
+  bool wide = false;        ///< tables with all of their columns; times and lists in full
+  bool uncut = false;       ///< args and messages in full in drawings
   bool unicode = true;      ///< false: ASCII alone
   bool color = false;       ///< ANSI colours
   Zone zone = Zone::local;  ///< of the times that people read

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -176,15 +177,24 @@ class Timeline {
     if (value.empty()) return;
     const std::size_t indent = detail_indent + detail_key;
     for (const std::string& line :
-         wrapped(harmless(value, style_.unicode), style_.width - indent, style_.unicode, most_lines_of_detail)) {
+         wrapped(harmless(value, style_.unicode), style_.width - indent, style_.unicode, most_lines())) {
       add(std::string(detail_indent, ' ') + style_.paint(Color::dim, pad_right(key, detail_key)) +
           style_.paint(color, line));
       key = "";
     }
   }
 
-  /// One line: documents are shortened, not wrapped.
+  [[nodiscard]] std::size_t most_lines() const {
+    return style_.uncut ? std::numeric_limits<std::size_t>::max() : most_lines_of_detail;
+  }
+
+  /// One line: documents are shortened, not wrapped. Whole ones can be copied.
   void add_document(std::string_view key, const std::string& document) {
+    if (style_.uncut && !document.empty()) {
+      add(std::string(detail_indent, ' ') + style_.paint(Color::dim, pad_right(key, detail_key)) +
+          harmless(document, style_.unicode));
+      return;
+    }
     const std::size_t width = style_.width - detail_indent - detail_key;
     // Four bytes make one column at most, so that a megabyte is not looked through for one line.
     add_detail(
@@ -204,8 +214,7 @@ class Timeline {
     const std::string indent(number_width_ + column_gap, ' ');
     const std::size_t width = style_.width - indent.size() - display_width(mark);
     std::string begin{mark};
-    for (const std::string& line :
-         wrapped(harmless(text, style_.unicode), width, style_.unicode, most_lines_of_detail)) {
+    for (const std::string& line : wrapped(harmless(text, style_.unicode), width, style_.unicode, most_lines())) {
       add(indent + style_.paint(color, begin + line));
       begin = std::string(display_width(mark), ' ');
     }

@@ -1,4 +1,6 @@
--- How many tasks a move from queue $1 would move, of the name $2 (null: of any name): pending tasks and dead letters.
+-- How many tasks a move from queue @queue would move, of the name @name (null: of any name): pending tasks and dead
+-- letters.
+-- gives: tasks bigint
 select (select count(*) from dogged.tasks_live t
-         where t.queue = $1 and t.status = 'pending' and ($2::text is null or t.name = $2))
-       + (select count(*) from dogged.tasks_failed f where f.queue = $1 and ($2::text is null or f.name = $2)) as tasks
+         where t.queue = @queue::text and t.status = 'pending' and (@name::text? is null or t.name = @name))
+       + (select count(*) from dogged.tasks_failed f where f.queue = @queue::text and (@name::text? is null or f.name = @name)) as tasks

@@ -1,2 +1,3 @@
--- Creates queue $1 unless it exists.
-select dogged.create_queue($1)
+-- Creates queue @name unless it exists.
+-- gives: nothing
+select dogged.create_queue(@name::text)

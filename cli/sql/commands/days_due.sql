@@ -1,5 +1,6 @@
--- The days that retention would drop now, with their sizes.
-select parent, partition, bytes
+-- The days that retention would drop now.
+-- gives: partition text
+select partition
   from dogged.partitions
  where not is_kept and kept_until <= clock_timestamp()
  order by parent, day

@@ -1,2 +1,3 @@
--- Deletes the queue $1, which must be empty.
-select dogged.delete_queue($1)
+-- Deletes the queue @name, which must be empty.
+-- gives: nothing
+select dogged.delete_queue(@name::text)

@@ -1,5 +1,8 @@
--- Lists queues, or queue $1, with their current tasks and their settings. Failed and finished tasks are not counted,
+-- Lists queues, or queue @name, with their current tasks and their settings. Failed and finished tasks are not counted,
 -- because there may be very many. A queue counts as paused only until its pause is over.
+-- gives: name text, ready bigint, waiting bigint, running bigint, is_paused boolean, paused_at_us bigint?
+-- gives: paused_until_us bigint?, max_depth bigint?, concurrency bigint?, retry_budget float8?
+-- gives: min_retries_per_second float8, keep_done_days bigint?, keep_failed_days bigint?, created_at_us bigint
 select q.name,
        count(t.id) filter (where t.status = 'pending' and coalesce(t.next_retry_at, t.run_at) <= now()) as ready,
        count(t.id) filter (where t.status = 'pending' and coalesce(t.next_retry_at, t.run_at) > now()) as waiting,
@@ -11,6 +14,6 @@ select q.name,
        (extract(epoch from q.created_at) * 1000000)::bigint as created_at_us
   from dogged.queues q
   left join dogged.tasks_live t on t.queue = q.name
- where $1::text is null or q.name = $1::text
+ where @name::text? is null or q.name = @name
  group by q.name
  order by q.name

@@ -1,15 +1,22 @@
 -- Lists tasks, the newest first. A null parameter does not filter.
 --
--- The query searches at most $16 tasks. They are in the partitions of the statuses $1 (every status of these partitions
--- is named). They have not ended, or ended at $2 or later. Their ids are from $3 to below $4, or among the ids $5.
--- Partitions and their indexes on id decide all of this. So a filter that few tasks pass does not make the query read
--- the whole history.
+-- The query searches at most @searched tasks. They are in the partitions of the statuses @partition_statuses (every
+-- status of these partitions is named). They have not ended, or ended at @ended_since or later. Their ids are from
+-- @from_id to below @below_id, or among the ids @ids. Partitions and their indexes on id decide all of this. So a
+-- filter that few tasks pass does not make the query read the whole history.
 --
--- Of these it lists at most $17 tasks: with statuses $6, queues $7, names like one of $8, error codes $9, workers $10
--- (ids or names), priority $11, enqueued from $12 to before $13, ended from $14 to before $15, with args (redacted)
--- that contain $18, with all tags of $19.
+-- Of these it lists at most @most tasks: with statuses @statuses, queues @queues, names like one of @names, error
+-- codes @error_codes, workers @workers (ids or names), priority @priority, enqueued from @enqueued_after to before
+-- @enqueued_before, ended from @finished_after to before @finished_before, with args (redacted) that contain @args,
+-- with all tags of @tags.
 --
--- The children of task $20 are found by an index, so their search needs no bound.
+-- The children of task @parent are found by an index, so their search needs no bound.
+-- gives: id bigint, status dogged.task_status, queue text, name text, priority int, args jsonb, attempt int
+-- gives: retry_count int, losses int, worker_id bigint?, worker text?, result jsonb?, error_code text?
+-- gives: error_message text?, trace_context text?, parent_id bigint?, args_version int, tags text
+-- gives: enqueued_at_us bigint, run_at_us bigint, next_retry_at_us bigint?, expires_at_us bigint?
+-- gives: claimed_at_us bigint?, cancel_requested_at_us bigint?, finished_at_us bigint?, now_us bigint
+-- gives: is_queue_paused boolean, queue_paused_until_us bigint?
 select t.id, t.status, t.queue, t.name, t.priority, t.args::text as args, t.attempt, t.retry_count, t.losses,
        t.worker_id, w.name as worker, t.result::text as result, t.error_code, t.error_message, t.trace_context,
        t.parent_id, coalesce(t.args_version, 1) as args_version,
@@ -28,30 +35,30 @@ select t.id, t.status, t.queue, t.name, t.priority, t.args::text as args, t.atte
           from (select s.id, s.status, s.queue, s.name, s.priority, s.args, s.enqueued_at, s.worker_id, s.finished_at,
                        s.error_code, s.tags
                   from dogged.redacted_tasks s
-                 where ($1::dogged.task_status[] is null or s.status = any ($1::dogged.task_status[]))
-                   and ($2::timestamptz is null or s.finished_at is null or s.finished_at >= $2::timestamptz)
-                   and ($3::bigint is null or s.id >= $3::bigint)
-                   and ($4::bigint is null or s.id < $4::bigint)
-                   and ($5::bigint[] is null or s.id = any ($5::bigint[]))
-                   and ($20::bigint is null or s.parent_id = $20::bigint)
+                 where (@partition_statuses::dogged.task_status[]? is null or s.status = any (@partition_statuses))
+                   and (@ended_since::timestamptz? is null or s.finished_at is null or s.finished_at >= @ended_since)
+                   and (@from_id::bigint? is null or s.id >= @from_id)
+                   and (@below_id::bigint? is null or s.id < @below_id)
+                   and (@ids::bigint[]? is null or s.id = any (@ids))
+                   and (@parent::bigint? is null or s.parent_id = @parent)
                  order by s.id desc
-                 limit $16::bigint) as c
-         where ($6::dogged.task_status[] is null or c.status = any ($6::dogged.task_status[]))
-           and ($7::text[] is null or c.queue = any ($7::text[]))
-           and ($8::text[] is null or c.name like any ($8::text[]))
-           and ($9::text[] is null or c.error_code = any ($9::text[]))
-           and ($10::text[] is null
-                or c.worker_id = any (array(select n.id from dogged.workers n where n.name = any ($10::text[])
-                                                                               or n.id::text = any ($10::text[]))))
-           and ($11::smallint is null or c.priority = $11::smallint)
-           and ($12::timestamptz is null or c.enqueued_at >= $12::timestamptz)
-           and ($13::timestamptz is null or c.enqueued_at < $13::timestamptz)
-           and ($14::timestamptz is null or c.finished_at >= $14::timestamptz)
-           and ($15::timestamptz is null or c.finished_at < $15::timestamptz)
-           and ($18::jsonb is null or c.args @> $18::jsonb)
-           and ($19::text[] is null or c.tags @> $19::text[])
+                 limit @searched::bigint?) as c
+         where (@statuses::dogged.task_status[]? is null or c.status = any (@statuses))
+           and (@queues::text[]? is null or c.queue = any (@queues))
+           and (@names::text[]? is null or c.name like any (@names))
+           and (@error_codes::text[]? is null or c.error_code = any (@error_codes))
+           and (@workers::text[]? is null
+                or c.worker_id = any (array(select n.id from dogged.workers n where n.name = any (@workers::text[]?)
+                                                                               or n.id::text = any (@workers::text[]?))))
+           and (@priority::smallint? is null or c.priority = @priority)
+           and (@enqueued_after::timestamptz? is null or c.enqueued_at >= @enqueued_after)
+           and (@enqueued_before::timestamptz? is null or c.enqueued_at < @enqueued_before)
+           and (@finished_after::timestamptz? is null or c.finished_at >= @finished_after)
+           and (@finished_before::timestamptz? is null or c.finished_at < @finished_before)
+           and (@args::jsonb? is null or c.args @> @args)
+           and (@tags::text[]? is null or c.tags @> @tags)
          order by c.id desc
-         limit $17::bigint) as page
+         limit @most::bigint?) as page
   -- Args and results are read only for this page. offset 0 forces one index lookup per row, whatever the planner
   -- estimates.
  cross join lateral (select r.* from dogged.redacted_tasks r where r.id = page.id and r.status = page.status offset 0) as t

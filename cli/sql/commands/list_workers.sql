@@ -1,6 +1,11 @@
--- Lists at most $2 workers, the newest first: those that neither stopped nor were lost more than an hour ago. With $1
--- it lists all workers, with $3 only workers of that name or id.
--- A worker that stopped in order is not lost, although its lease also ends later.
+-- Lists at most @most workers, the newest first: those that neither stopped nor were lost more than an hour ago.
+-- With @all it lists all workers, with @word only workers of that name or id. A worker that stopped in order is not
+-- lost, although its lease also ends later.
+-- gives: id bigint, name text, host text, pid bigint, version text, queues jsonb, task_names text, state text
+-- gives: asleep boolean, lease_ms bigint, fenced bigint, abandoned_threads bigint, clock_ahead_ms bigint?
+-- gives: clock_uncertainty_ms bigint?, running_tasks bigint, started_at_us bigint, heartbeat_at_us bigint
+-- gives: lease_until_us bigint, lease_ended_at_us bigint?, rescued_at_us bigint?, stopped_at_us bigint?
+-- gives: now_us bigint
 select w.id, w.name, w.host, w.pid, w.version, w.queues::text as queues, array_to_json(w.task_names)::text as task_names,
        case when w.stopped_at is not null then 'stopped'
             when w.lease_ended_at is not null then 'lost'
@@ -19,8 +24,8 @@ select w.id, w.name, w.host, w.pid, w.version, w.queues::text as queues, array_t
        (extract(epoch from w.stopped_at) * 1000000)::bigint as stopped_at_us,
        (extract(epoch from clock_timestamp()) * 1000000)::bigint as now_us
   from dogged.workers w
- where ($1::boolean
+ where (@all::boolean
         or w.stopped_at is null and (w.lease_ended_at is null or w.lease_ended_at > now() - interval '1 hour'))
-   and ($3::text is null or w.name = $3::text or w.id::text = $3::text)
+   and (@word::text? is null or w.name = @word or w.id::text = @word)
  order by w.id desc
- limit $2::bigint
+ limit @most::bigint

@@ -1,6 +1,7 @@
--- Those of the tasks $1 that have not ended, in the order of their ids. Waiting clients poll it, so it reads only the
+-- Those of the tasks @ids that have not ended, in the order of their ids. Waiting clients poll it, so it reads only the
 -- live table.
+-- gives: id bigint
 select t.id
   from dogged.tasks_live t
- where t.id = any ($1::bigint[])
+ where t.id = any (@ids::bigint[])
  order by t.id

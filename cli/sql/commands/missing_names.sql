@@ -1,8 +1,9 @@
--- Those of the names $2 that do not exist, in the given order. Kind $1: queues, tasks, workers or circuits. A worker
--- may also be given by its id.
+-- Those of the names @names that do not exist, in the given order. Kind @kind: queues, tasks, workers or circuits. A
+-- worker may also be given by its id.
+-- gives: name text
 select asked.name
-  from unnest($2::text[]) with ordinality as asked (name, place)
- where not case $1::text
+  from unnest(@names::text[]) with ordinality as asked (name, place)
+ where not case @kind::text
            when 'queues' then exists (select from dogged.queues q where q.name = asked.name)
            when 'tasks' then exists (select from dogged.task_definitions d where d.name = asked.name)
            when 'workers' then exists (select from dogged.workers w where w.name = asked.name or w.id::text = asked.name)

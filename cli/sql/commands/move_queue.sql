@@ -1,2 +1,3 @@
--- Moves up to $4 tasks from queue $1 to queue $2, only those with the name $3 (null: any name).
-select dogged.move_queue($1, $2, $3, $4::integer) as moved
+-- Moves up to @most tasks from queue @from_queue to queue @to_queue, only those with the name @name (null: any name).
+-- gives: moved bigint
+select dogged.move_queue(@from_queue::text, @to_queue::text, @name::text?, @most::int) as moved

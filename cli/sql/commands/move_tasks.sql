@@ -1,2 +1,3 @@
--- Moves the tasks $1 to queue $2. The result has a row for each id, in the order of ids.
-select id, result from dogged.move_tasks($1::bigint[], $2)
+-- Moves the tasks @ids to queue @to_queue. The result has a row for each id, in the order of ids.
+-- gives: id bigint, result text
+select id, result from dogged.move_tasks(@ids::bigint[], @to_queue::text)

@@ -1,4 +1,5 @@
--- Pauses queue $1 until $2 (microseconds since 1970), or for $3 milliseconds. If both are null, it stays paused until
--- it is resumed.
-select dogged.pause_queue($1, coalesce(timestamptz 'epoch' + $2::bigint * interval '1 microsecond',
-                                       clock_timestamp() + $3::bigint * interval '1 millisecond')) as changed
+-- Pauses queue @name until @until_us (microseconds since 1970), or for @for_ms milliseconds. If both are null, it
+-- stays paused until it is resumed.
+-- gives: changed boolean
+select dogged.pause_queue(@name::text, coalesce(timestamptz 'epoch' + @until_us::bigint? * interval '1 microsecond',
+                                       clock_timestamp() + @for_ms::bigint? * interval '1 millisecond')) as changed

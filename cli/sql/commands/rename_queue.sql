@@ -1,2 +1,3 @@
--- Renames queue $1 to $2.
-select dogged.rename_queue($1, $2) as moved
+-- Renames queue @name to @new_name.
+-- gives: moved bigint
+select dogged.rename_queue(@name::text, @new_name::text) as moved

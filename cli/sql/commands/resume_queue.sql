@@ -1,2 +1,3 @@
--- Ends the pause of the queue $1.
-select dogged.resume_queue($1) as changed
+-- Ends the pause of the queue @name.
+-- gives: changed boolean
+select dogged.resume_queue(@name::text) as changed

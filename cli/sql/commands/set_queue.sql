@@ -1,2 +1,3 @@
--- Changes the settings of queue $1 that are in the JSON object $2.
-select dogged.set_queue($1, $2::jsonb) as changed
+-- Changes the settings of queue @name that are in the JSON object @settings.
+-- gives: changed boolean
+select dogged.set_queue(@name::text, @settings::jsonb) as changed

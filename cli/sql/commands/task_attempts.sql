@@ -1,4 +1,8 @@
--- The attempts of task $1, in order.
+-- The attempts of task @task_id, in order.
+-- gives: task_id bigint, attempt int, name text, queue text, outcome dogged.attempt_outcome, worker_id bigint
+-- gives: worker text?, error_code text?, error_message text?, error_details jsonb?, will_retry boolean, policy text?
+-- gives: backoff_ms bigint?, delay_ms bigint?, retry_after_ms bigint?, trace_context text?, claimed_at_us bigint
+-- gives: started_at_us bigint, finished_at_us bigint, next_retry_at_us bigint?, lease_ended_at_us bigint?
 select a.task_id, a.attempt, a.name, a.queue, a.outcome, a.worker_id, w.name as worker, a.error_code, a.error_message,
        a.error_details::text as error_details, a.will_retry, a.policy, a.backoff_ms, a.delay_ms, a.retry_after_ms,
        a.trace_context,
@@ -9,5 +13,5 @@ select a.task_id, a.attempt, a.name, a.queue, a.outcome, a.worker_id, w.name as 
        (extract(epoch from w.lease_ended_at) * 1000000)::bigint as lease_ended_at_us
   from dogged.task_attempts a
   left join dogged.workers w on w.id = a.worker_id
- where a.task_id = $1::bigint
+ where a.task_id = @task_id::bigint
  order by a.attempt

@@ -1,6 +1,7 @@
--- The unredacted args of the dead letters $1 that failed in the attempts $2.
+-- The unredacted args of the dead letters @ids that failed in the attempts @attempts.
+-- gives: id bigint, args jsonb
 select f.id, f.args::text as args
-  from unnest($1::bigint[], $2::int[]) as a (id, attempt)
+  from unnest(@ids::bigint[], @attempts::int[]) as a (id, attempt)
   join dogged.tasks_failed f on f.id = a.id and f.attempt = a.attempt
- where f.id = any ($1::bigint[])
+ where f.id = any (@ids::bigint[])
  order by f.id

@@ -1,2 +1,3 @@
--- Exports the dead letters $1 that failed in the attempts $2, each as a line of JSON.
-select e.id, e.attempt, e.letter from dogged.export_dead_letters($1::bigint[], $2::int[]) e
+-- Exports the dead letters @ids that failed in the attempts @attempts, each as a line of JSON.
+-- gives: id bigint, attempt int, letter jsonb
+select e.id, e.attempt, e.letter from dogged.export_dead_letters(@ids::bigint[], @attempts::int[]) e

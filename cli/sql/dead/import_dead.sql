@@ -1,2 +1,3 @@
--- Imports the dead letters $1, in the JSON of export_dead.sql.
-select i.place, i.id, i.result from dogged.import_dead_letters($1::jsonb[]) i order by i.place
+-- Imports the dead letters @letters, in the JSON of export_dead.sql.
+-- gives: place bigint, id bigint?, result text
+select i.place, i.id, i.result from dogged.import_dead_letters(@letters::jsonb[]) i order by i.place

@@ -1,6 +1,9 @@
--- Lists dead letters, the latest first, at most $11: of name $1, queue $2, error code $3, with a message like $4,
--- failed from $5 and before $6, among the ids $7, with all tags of $8 (null: all). The page begins after the one that
--- failed at $9 with id $10.
+-- Lists dead letters, the latest first, at most @most: of name @name, queue @queue, error code @error_code, with a
+-- message like @message, failed from @failed_after and before @failed_before, among the ids @ids, with all tags of
+-- @tags (null: all). The page begins after the one that failed at @after_failed_at with id @after_id.
+-- gives: id bigint, name text, queue text, priority bigint, error_code text?, error_message text?, attempt bigint
+-- gives: retry_count bigint, losses bigint, trace_context text?, tags text, args jsonb, enqueued_at_us bigint
+-- gives: failed_at_us bigint, now_us bigint
 select l.id, l.name, l.queue, l.priority, l.error_code, l.error_message, l.attempt, l.retry_count, l.losses, l.trace_context,
        to_json(coalesce(l.tags, '{}'))::text as tags,
        l.args::text as args,
@@ -10,12 +13,12 @@ select l.id, l.name, l.queue, l.priority, l.error_code, l.error_message, l.attem
   from (select f.id, f.finished_at
           from dogged.tasks_failed f
          where dogged.dead_letter_matches(f.id, f.name, f.queue, f.error_code, f.error_message, f.finished_at, f.tags,
-                                  $1::text, $2::text, $3::text, $4::text, $5::timestamptz, $6::timestamptz,
-                                  $7::bigint[], $8::text[])
-           and ($9::timestamptz is null
-                or (f.finished_at, f.id) < ($9::timestamptz, $10::bigint))
+                                  @name::text?, @queue::text?, @error_code::text?, @message::text?,
+                                  @failed_after::timestamptz?, @failed_before::timestamptz?, @ids::bigint[]?, @tags::text[]?)
+           and (@after_failed_at::timestamptz? is null
+                or (f.finished_at, f.id) < (@after_failed_at::timestamptz?, @after_id::bigint?))
          order by f.finished_at desc, f.id desc
-         limit $11::bigint) page
+         limit @most::bigint) page
  cross join lateral (select r.* from dogged.redacted_tasks r
                       where r.id = page.id and r.status = 'failed' and r.finished_at = page.finished_at offset 0) l
  order by l.finished_at desc, l.id desc

@@ -1,2 +1,3 @@
--- Deletes the dead letters $1 that failed in the attempts $2.
-select p.id, p.result from dogged.purge_many($1::bigint[], $2::int[]) p
+-- Deletes the dead letters @ids that failed in the attempts @attempts.
+-- gives: id bigint, result text
+select p.id, p.result from dogged.purge_many(@ids::bigint[], @attempts::int[]) p

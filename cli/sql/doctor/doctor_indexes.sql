@@ -1,4 +1,5 @@
 -- Indexes of the schema that PostgreSQL does not use or does not maintain.
+-- gives: name text, table_name text
 select format('%I.%I', n.nspname, c.relname) as name, i.indrelid::regclass::text as table_name
   from pg_index i
   join pg_class c on c.oid = i.indexrelid

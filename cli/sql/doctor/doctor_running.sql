@@ -1,5 +1,6 @@
 -- Running tasks that no worker will end, by name: their worker is gone, or they have run for five minutes longer than
 -- their timeout.
+-- gives: name text, kind text, tasks bigint, first_id bigint, longest_us bigint
 select t.name, case when w.id is null or w.rescued_at is not null then 'orphaned' else 'over_timeout' end as kind, count(*) as tasks,
        min(t.id) as first_id, (extract(epoch from clock_timestamp() - min(t.claimed_at)) * 1000000)::bigint as longest_us
   from dogged.tasks_live t

@@ -1,5 +1,7 @@
 -- Sessions and slots that keep vacuum from removing dead rows, or that hold locks: open transactions, prepared
 -- transactions, standbys, replication slots.
+-- gives: kind text, name text, user_name text?, application text?, state text?, query text?, transactions bigint?
+-- gives: held_us bigint?, wal_bytes bigint?
 select case a.backend_type when 'walsender' then 'standby' else 'session' end as kind, a.pid::text as name,
        a.usename::text as user_name, a.application_name as application, a.state, left(a.query, 60) as query,
        age(coalesce(a.backend_xmin, a.backend_xid))::bigint as transactions,

@@ -1,4 +1,6 @@
 -- The tables that see updates: their row counts by the statistics, their size, and whether autovacuum may process them.
+-- gives: name text, live_rows bigint, dead_rows bigint, bytes bigint, is_server_autovacuum_on boolean
+-- gives: is_autovacuum_on boolean, vacuumed_us_ago bigint?
 select c.relname::text as name, coalesce(st.n_live_tup, 0) as live_rows, coalesce(st.n_dead_tup, 0) as dead_rows,
        pg_relation_size(c.oid) as bytes,
        current_setting('autovacuum')::boolean and current_setting('track_counts')::boolean as is_server_autovacuum_on,
