@@ -522,9 +522,10 @@ void Comparison::fall_asleep() {
 
 void Comparison::wake_up() {
   const std::int64_t worker = any_worker();
-  note("worker " + std::to_string(worker) + " is awake");
-  model_.wake_up(worker);
-  postgres_.run(sql::WakeUp{.worker_id = worker});
+  const std::int64_t session = session_of(worker);
+  note("worker " + std::to_string(worker) + " is awake, in session " + std::to_string(session));
+  model_.wake_up(worker, session);
+  postgres_.run(sql::WakeUp{.worker_id = worker, .claim_session = session});
 }
 
 /// The ids of transactions are others in PostgreSQL. Alike is whether all have ended that had begun the last time.

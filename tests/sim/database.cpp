@@ -349,6 +349,10 @@ void Database::fall_asleep(std::int64_t worker) {
   if (!row.lease_ended) row.asleep = true;
 }
 
+void Database::wake_up(std::int64_t worker, std::int64_t session) {
+  if (has_session(worker, session) || mutant_ == Mutant::wake_up_of_an_old_session) row_of(worker).asleep = false;
+}
+
 std::int64_t Database::oldest_transaction() const { return open_.empty() ? now_.next_transaction : *open_.begin(); }
 
 void Database::notify(std::int64_t worker, const std::string& queue) {

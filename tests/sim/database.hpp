@@ -143,7 +143,7 @@ class Database {
   [[nodiscard]] bool has_ready(const std::vector<runtime::QueueClaim>& in) const;
   [[nodiscard]] std::optional<milliseconds> due_in(const Queues& queues = {"default"}) const;
   void fall_asleep(std::int64_t worker);
-  void wake_up(std::int64_t worker) { row_of(worker).asleep = false; }
+  void wake_up(std::int64_t worker, std::int64_t session);
   [[nodiscard]] runtime::Sleep::Transactions transaction_bounds() {
     return {oldest_transaction(), now_.next_transaction++};
   }

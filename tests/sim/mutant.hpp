@@ -25,6 +25,7 @@ enum class Mutant {
   promotion_at_an_old_place,          ///< a due task is made ready at a place that watermarks have passed
   no_notification,                    ///< an enqueue notifies no sleeper
   made_ready_at_an_old_place,         ///< a task that an operator makes ready keeps a place that watermarks have passed
+  wake_up_of_an_old_session,          ///< a worker that has fallen asleep again is awake for whoever enqueues
   reschedule_without_a_notification,  ///< a rescheduled task wakes no sleeper
   // The worker's drivers. The mutants before are of statements, which conformance must see as well.
   begins_after_the_lapse,    ///< a task begins when the time of its lease is over
@@ -37,17 +38,29 @@ enum class Mutant {
 };
 
 inline constexpr std::array all_mutants{
-    Mutant::claim_of_an_old_session,    Mutant::claim_of_an_ended_lease,
-    Mutant::claim_of_locked_rows,       Mutant::claim_without_a_note,
-    Mutant::completion_without_a_fence, Mutant::completion_of_any_attempt,
-    Mutant::completion_twice,           Mutant::completion_despite_a_cancel,
-    Mutant::release_of_an_old_session,  Mutant::rescue_of_live_leases,
-    Mutant::rescue_forgets_claims,      Mutant::lease_renewed_after_its_end,
-    Mutant::promotion_at_an_old_place,  Mutant::no_notification,
-    Mutant::made_ready_at_an_old_place, Mutant::reschedule_without_a_notification,
-    Mutant::begins_after_the_lapse,     Mutant::forgets_what_waits,
-    Mutant::forgets_what_is_reported,   Mutant::drops_a_report,
-    Mutant::ignores_a_lost_answer,      Mutant::sleeps_before_it_listens,
+    Mutant::claim_of_an_old_session,
+    Mutant::claim_of_an_ended_lease,
+    Mutant::claim_of_locked_rows,
+    Mutant::claim_without_a_note,
+    Mutant::completion_without_a_fence,
+    Mutant::completion_of_any_attempt,
+    Mutant::completion_twice,
+    Mutant::completion_despite_a_cancel,
+    Mutant::release_of_an_old_session,
+    Mutant::rescue_of_live_leases,
+    Mutant::rescue_forgets_claims,
+    Mutant::lease_renewed_after_its_end,
+    Mutant::promotion_at_an_old_place,
+    Mutant::no_notification,
+    Mutant::made_ready_at_an_old_place,
+    Mutant::wake_up_of_an_old_session,
+    Mutant::reschedule_without_a_notification,
+    Mutant::begins_after_the_lapse,
+    Mutant::forgets_what_waits,
+    Mutant::forgets_what_is_reported,
+    Mutant::drops_a_report,
+    Mutant::ignores_a_lost_answer,
+    Mutant::sleeps_before_it_listens,
     Mutant::forgets_a_put_off,
 };
 
@@ -85,6 +98,8 @@ inline constexpr std::array all_mutants{
       return "no_notification";
     case Mutant::made_ready_at_an_old_place:
       return "made_ready_at_an_old_place";
+    case Mutant::wake_up_of_an_old_session:
+      return "wake_up_of_an_old_session";
     case Mutant::reschedule_without_a_notification:
       return "reschedule_without_a_notification";
     case Mutant::begins_after_the_lapse:

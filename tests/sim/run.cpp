@@ -255,6 +255,7 @@ class Run {
       run_until(scheduler_.now() + 7s);
     }
     world_.faults.failing_attempts = 40;
+    world_.faults.late_wake_ups = 50;
     world_.retries_are_timely = true;
     for (int i = 0; i < 8; ++i) {
       if (scheduler_.chance(50)) {  // more than they can take: they wake up, and fall asleep again

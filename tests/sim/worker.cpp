@@ -62,6 +62,7 @@ void Worker::end_life() {
   told_ = {};
   claimer_waits_ = false;
   claimer_has_ended_ = false;
+  claimer_has_connection_ = true;
   heard_.clear();
   waiting_.clear();
   running_.clear();
@@ -85,15 +86,21 @@ void Worker::freeze(Duration time) {
 
 void Worker::break_connection() {
   if (!claimer_waits_) return;
+  claimer_failed();
+  wake_claimer();
+}
+
+void Worker::claimer_failed() {
   plan_->on_failure(true, now());
   world_.database.disconnect(lease_id());
   heard_.clear();
-  wake_claimer();
+  claimer_has_connection_ = true;  // the next statement connects
 }
 
 void Worker::lose_server() {
   lose_notifications();
   ++connections_;
+  claimer_has_connection_ = false;
   if (life_) world_.database.disconnect(lease_id());
   break_connection();
 }
@@ -179,6 +186,10 @@ std::vector<runtime::Attempt> Worker::held() const {
 }
 
 void Worker::ask_claimer(std::function<std::function<void()>()> execute) {
+  if (!claimer_has_connection_) {
+    claimer_failed();
+    return claimer_continue();
+  }
   ask(
       [execute = std::move(execute), this]() -> std::function<void()> {
         std::function<void()> answer = execute();
@@ -188,11 +199,7 @@ void Worker::ask_claimer(std::function<std::function<void()>()> execute) {
         };
       },
       [this] {
-        if (world_.mutant != Mutant::ignores_a_lost_answer) {
-          plan_->on_failure(true, world_.scheduler.now());
-          world_.database.disconnect(lease_id());
-          heard_.clear();
-        }
+        if (world_.mutant != Mutant::ignores_a_lost_answer) claimer_failed();
         later(world_.scheduler.between(1ms, 100ms), [this] { claimer_step(); });
       });
 }
@@ -276,11 +283,24 @@ void Worker::carry_out(const ClaimPlan::Action& action) {
       });
     }
     case Step::wake_up:
-      return ask_claimer([this, lease, &database]() -> std::function<void()> {
-        database.wake_up(lease);
+      if (world_.scheduler.chance(world_.faults.late_wake_ups)) {
+        world_.scheduler.after(
+            world_.scheduler.between(300ms, 2s),
+            [lease, &database, session = plan_->certainty().session(), history = database.history()] {
+              if (database.history() == history) database.wake_up(lease, session);
+            });
+        claimer_failed();
+        return claimer_continue();
+      }
+      return ask_claimer([this, lease, &database, session = plan_->certainty().session()]() -> std::function<void()> {
+        database.wake_up(lease, session);
         return [this] { plan_->on_awake(); };
       });
     case Step::fall_asleep:  // two statements
+      if (!claimer_has_connection_) {
+        claimer_failed();
+        return claimer_continue();
+      }
       return ask(
           [this, lease, &database]() -> std::function<void()> {
             database.fall_asleep(lease);
@@ -292,8 +312,7 @@ void Worker::carry_out(const ClaimPlan::Action& action) {
             };
           },
           [this] {
-            plan_->on_failure(true, world_.scheduler.now());
-            world_.database.disconnect(lease_id());
+            claimer_failed();
             claimer_continue();
           });
     case Step::ask_oldest_transaction:
@@ -307,6 +326,10 @@ void Worker::carry_out(const ClaimPlan::Action& action) {
 }
 
 void Worker::hear(const ClaimPlan::Action& action) {
+  if (!claimer_has_connection_) {
+    claimer_failed();
+    return claimer_continue();
+  }
   const TimePoint now = world_.scheduler.now();
   const bool is_told =
       !heard_.empty() || queues_told_ || told_.has_ready || told_.has_rescued || told_.due_at != runtime::never;

@@ -37,6 +37,7 @@ struct Faults {
   int failing_attempts = 0;  // percent of attempts
   int long_attempts = 0;
   int failures_for_good = 0;  // percent of attempts that fail
+  int late_wake_ups = 0;      // percent of those statements, also in the calm
 };
 
 /// What all workers of a run share.
@@ -108,6 +109,7 @@ class Worker {
     later(std::chrono::microseconds{world_.scheduler.pick(1, 50)}, [this] { claimer_step(); });
   }
   void ask_claimer(std::function<std::function<void()>()> execute);
+  void claimer_failed();
   void carry_out(const runtime::ClaimPlan::Action& action);
   void hear(const runtime::ClaimPlan::Action& action);
   void claim(const std::vector<runtime::QueueClaim>& claims);
@@ -149,7 +151,8 @@ class Worker {
   const std::vector<std::string> queues_;
   TimePoint frozen_until_{};
   std::int64_t lives_ = 0;
-  std::int64_t connections_ = 0;  // an answer on an earlier one is lost
+  std::int64_t connections_ = 0;        // an answer on an earlier one is lost
+  bool claimer_has_connection_ = true;  // false: it is lost, and the claimer has not noticed
   std::optional<Life> life_;
 
   std::unique_ptr<runtime::ClaimPlan> plan_;

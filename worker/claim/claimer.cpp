@@ -124,7 +124,7 @@ void Claimer::carry_out(const Action& action) {
     case Step::sum_up:
       return sum_up();
     case Step::wake_up:
-      connection().run(sql::WakeUp{.worker_id = around_.lease->id()});
+      connection().run(sql::WakeUp{.worker_id = around_.lease->id(), .claim_session = plan_.certainty().session()});
       return plan_.on_awake();
     case Step::fall_asleep:
       return fall_asleep();
