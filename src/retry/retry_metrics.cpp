@@ -156,7 +156,11 @@ RetryMetricsSnapshot RetryMetrics::snapshot() const {
   return snapshot;
 }
 
-std::string RetryMetrics::to_prometheus_text() const { return prometheus_text(snapshot()); }
+std::string RetryMetrics::to_prometheus_text() const {
+  MetricsWriter writer;
+  write_retry_metrics(writer, snapshot());
+  return writer.take();
+}
 
 RetryMetrics& retry_metrics() {
   static RetryMetrics& metrics = *new RetryMetrics;

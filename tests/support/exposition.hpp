@@ -112,13 +112,15 @@ class ExpositionReader {
     const std::set<std::string> suffixes =
         family.type == "histogram" ? std::set<std::string>{"_bucket", "_sum", "_count"} : std::set<std::string>{""};
     require(suffixes.contains(suffix), "a sample's name fits its type");
-    require(skip("{"), "every sample here has labels");
-    do {
-      const std::string label = name();
-      require(skip("="), "a label has a value");
-      require(sample.labels.emplace(label, label_value()).second, "a label is there once");
-    } while (skip(","));
-    require(skip("} "), "labels end with a brace");
+    if (skip("{")) {
+      do {
+        const std::string label = name();
+        require(skip("="), "a label has a value");
+        require(sample.labels.emplace(label, label_value()).second, "a label is there once");
+      } while (skip(","));
+      require(skip("}"), "labels end with a brace");
+    }
+    require(skip(" "), "a value follows a space");
     const char* const end = rest_.data() + rest_.size();
     const auto [parsed, error] = std::from_chars(rest_.data(), end, sample.value);
     require(error == std::errc{} && parsed == end, "a value is a number");

@@ -3,12 +3,15 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 
 #include <dogged/detail/mutex.hpp>
+#include <dogged/retry_metrics.hpp>
 #include <dogged/worker.hpp>
 
+#include "http/page_server.hpp"
 #include "main/worker_settings.hpp"
 #include "runtime/escaping_log.hpp"
 #include "runtime/wake_fd.hpp"
@@ -16,6 +19,8 @@
 
 namespace dogged {
 namespace {
+
+constexpr std::string_view listen_option = "metrics_listen (--metrics-listen)";
 
 std::shared_ptr<spdlog::logger> log_of(const WorkerOptions& options) {
   return runtime::escaping(options.log ? options.log : spdlog::default_logger());
@@ -47,7 +52,10 @@ class Worker::Impl {
       : log_(log_of(options)),
         settings_(runtime::settings_of(options)),
         definitions_(runtime::definitions_of(options, tasks, *log_)),
-        on_end_(std::move(options.on_end)) {}
+        on_end_(std::move(options.on_end)) {
+    if (options.metrics_listen.empty()) return;
+    listens_on_ = runtime::listen_address_from_text(std::string{listen_option}, options.metrics_listen);
+  }
 
   ~Impl() {
     stop_.wake();
@@ -57,7 +65,8 @@ class Worker::Impl {
   void start() {
     begin();
     try {
-      auto worker = std::make_unique<runtime::Worker>(settings_, std::move(definitions_), log_, stop_);
+      if (listens_on_) serve_pages();
+      auto worker = std::make_unique<runtime::Worker>(settings_, std::move(definitions_), log_, stop_, board_);
       const detail::Lock lock{mutex_};
       worker_ = std::move(worker);
       if (stop_within_) worker_->limit_shutdown(*stop_within_);
@@ -106,6 +115,14 @@ class Worker::Impl {
     state_ = State::starting;
   }
 
+  void serve_pages() {
+    server_.emplace(std::string{listen_option}, *listens_on_, [this](std::string_view path, std::string_view accept) {
+      const runtime::WorkerStatus status = board_->read(runtime::SteadyClock::now());
+      return runtime::page_at(path, accept, {status, board_->tally()->attempts, retry_metrics()});
+    });
+    log_->info("metrics on {}/metrics, with /livez, /readyz and /status", url_of(server_->address()));
+  }
+
   /// The thread.
   void run(runtime::Worker& worker) {
     WorkerEnd end;
@@ -130,6 +147,7 @@ class Worker::Impl {
 
   /// False if start() tells of the end.
   bool finish(const WorkerEnd& end) {
+    board_->note(runtime::WorkerStatus::State::ended);
     const detail::Lock lock{mutex_};
     end_ = end;
     state_ = State::ended;
@@ -152,6 +170,9 @@ class Worker::Impl {
   runtime::Definitions definitions_;  // moved from when the worker starts
   const std::function<void(const WorkerEnd&)> on_end_;
   const runtime::WakeFd stop_;
+  const std::shared_ptr<runtime::StatusBoard> board_ =
+      std::make_shared<runtime::StatusBoard>(settings_.name, settings_.heartbeat);
+  std::optional<runtime::ListenAddress> listens_on_;
 
   detail::Mutex mutex_;
   detail::Condition changed_;
@@ -162,6 +183,7 @@ class Worker::Impl {
   std::unique_ptr<runtime::Worker> worker_ DOGGED_GUARDED_BY(mutex_);  // once it is made, it stays
 
   std::thread thread_;
+  std::optional<runtime::PageServer> server_;  // from start() to the destructor
 };
 
 Worker::Worker(WorkerOptions options, const Tasks& tasks) : impl_(std::make_unique<Impl>(std::move(options), tasks)) {}

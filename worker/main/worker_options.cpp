@@ -150,6 +150,11 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& line) 
                  "A JSON file of retry settings by task, read at the start: they count over what TASK_REGISTER says")
       ->envname("DOGGED_RETRY_CONFIG")
       ->type_name("FILE");
+  app.add_option("--metrics-listen", options.metrics_listen,
+                 "Serve /metrics for Prometheus, /livez, /readyz and /status there, for example 127.0.0.1:9464; "
+                 "nowhere unless given")
+      ->envname("DOGGED_METRICS_LISTEN")
+      ->type_name("ADDRESS:PORT");
   app.add_option("--log-level", line.log_level, "trace, debug, info, warn, error or off")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))
       ->capture_default_str();

@@ -66,6 +66,7 @@ struct Executor::State : std::enable_shared_from_this<State> {
   void replace(std::size_t index) DOGGED_REQUIRES(mutex);
   void run_thread(const std::shared_ptr<Slot>& slot);
   [[nodiscard]] Report run_task(Slot& slot) const;
+  void count(const Slot& slot, const Report& report) const;
 
   const Settings settings;
   const Surroundings around;
@@ -199,6 +200,7 @@ void Executor::State::run_thread(const std::shared_ptr<Slot>& slot) {
     slot->reported = true;
     ++reporting;
     lock.unlock();
+    count(*slot, report);
     around.listener.on_report(
         std::move(report));  // before the task leaves the slot: held() must not miss it in between
     lock.lock();
@@ -212,6 +214,11 @@ void Executor::State::run_thread(const std::shared_ptr<Slot>& slot) {
 Report Executor::State::run_task(Slot& slot) const {
   if (slot.task->cancelled) return report_not_begun(*slot.task);
   return run_attempt(*slot.task, *slot.stop, slot.started_at, settings.attempts, *around.log, random_draw());
+}
+
+void Executor::State::count(const Slot& slot, const Report& report) const {
+  around.tally->attempts.ended(settings.queue, slot.task->definition->name, report.transition.outcome,
+                               report.finished_at - report.started_at);
 }
 
 void Executor::submit(std::vector<ClaimedTask> tasks) {
@@ -236,6 +243,11 @@ std::size_t Executor::demand() const {
   // With tasks ahead there is time to gather a batch. Without them, every free thread counts.
   const std::size_t refill_below = ahead > 0 ? concurrency + ahead / 2 : target;
   return held_now < refill_below ? target - held_now : 0;
+}
+
+Executor::Load Executor::load() const {
+  const detail::Lock lock{state_->mutex};
+  return {.slots = state_->concurrency, .running = state_->running, .waiting = state_->waiting.size()};
 }
 
 bool Executor::has_waiting() const {
@@ -339,7 +351,9 @@ Report Executor::State::give_up(std::size_t index) {
   --running;
   ++around.tally->abandoned_threads;
   threads[index].detach();
-  return report_without_handler(*slot.task, slot.stop->reason(), slot.started_at, random_draw());
+  Report report = report_without_handler(*slot.task, slot.stop->reason(), slot.started_at, random_draw());
+  count(slot, report);
+  return report;
 }
 
 /// Gives up the handler of a slot, and starts another thread in its place, or later if none can be started now. The

@@ -74,6 +74,15 @@ class Executor {
   /// How many more tasks to claim now: 0, or a batch that is worth a statement.
   [[nodiscard]] std::size_t demand() const;
 
+  struct Load {
+    std::size_t slots = 0;    ///< attempts at once
+    std::size_t running = 0;  ///< attempts that run
+    std::size_t waiting = 0;  ///< claimed tasks that wait for a thread
+
+    friend bool operator==(const Load&, const Load&) = default;
+  };
+  [[nodiscard]] Load load() const;
+
   /// Whether a task waits for a thread.
   [[nodiscard]] bool has_waiting() const;
 

@@ -1,8 +1,10 @@
-// What a worker process counts over all of its incarnations, and sends with its heartbeat.
+// What a worker process counts over all of its incarnations, and mostly sends with its heartbeat.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+
+#include "runtime/attempt_counts.hpp"
 
 namespace dogged::runtime {
 
@@ -11,6 +13,8 @@ struct Tally {
   std::atomic<std::int64_t> fenced{0};
   /// Threads whose handler was given up and still runs.
   std::atomic<int> abandoned_threads{0};
+  /// Not sent: /metrics serves them.
+  AttemptCounts attempts;
 };
 
 }  // namespace dogged::runtime

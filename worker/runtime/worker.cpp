@@ -56,6 +56,21 @@ milliseconds statement_timeout(const WorkerSettings& settings, const std::string
   return std::clamp(settings.lease, shortest_statement_timeout, longest_statement_timeout);
 }
 
+/// The board shows the executors of an incarnation while this lives, which is shorter than the services do.
+class Shown {
+ public:
+  Shown(StatusBoard& board, std::shared_ptr<const Lease> lease, std::shared_ptr<const Executors> executors)
+      : board_(board) {
+    board_.serves(std::move(lease), std::move(executors));
+  }
+  ~Shown() { board_.rests(); }
+  Shown(const Shown&) = delete;
+  Shown& operator=(const Shown&) = delete;
+
+ private:
+  StatusBoard& board_;
+};
+
 /// Throws unless the schema is current, and transactions read what others have committed.
 void require_usable(db::Connection& connection) {
   migrate::require_current(connection);
@@ -86,11 +101,12 @@ void require_sound(const WorkerSettings& settings) {
 }
 
 Worker::Worker(WorkerSettings settings, Definitions definitions, const std::shared_ptr<spdlog::logger>& log,
-               const WakeFd& stop)
+               const WakeFd& stop, std::shared_ptr<StatusBoard> board)
     : settings_(std::move(settings)),
       definitions_(std::make_shared<const Definitions>(std::move(definitions))),
       log_(escaping(log)),
-      stop_(stop) {
+      stop_(stop),
+      board_(board ? std::move(board) : std::make_shared<StatusBoard>(settings_.name, settings_.heartbeat)) {
   require_sound(settings_);
   if (settings_.queues.empty()) settings_.queues = queues_of(*definitions_, settings_.default_concurrency);
   Session database{database_settings("start"), "start", log_};
@@ -288,11 +304,13 @@ ShutdownResult Worker::run(const std::function<void()>& on_ready) {
   for (bool is_first = true; end == Incarnation::End::none; is_first = false) {
     try {
       Services services{*this};
+      const Shown shown{*board_, lease_, services.executors};
       log_->info("worker {} ({}) ready: {}, queues {}", id(), settings_.name, counted(definitions_->size(), "task"),
                  queues_text());
       if (is_first) on_ready();
       const Incarnation incarnation = wait_for_end();
       end = incarnation.end();
+      board_->note(WorkerStatus::State::stopping);
       const milliseconds limit = shutdown_limit_;
       const milliseconds stop_grace = std::min(settings_.stop_grace, limit);
       result = shut_down(services, incarnation.grace(std::min(settings_.grace, limit - stop_grace)), stop_grace);
@@ -303,6 +321,7 @@ ShutdownResult Worker::run(const std::function<void()>& on_ready) {
     log_->info("worker {} stopped: {} given back, {} interrupted, {} left to be rescued", id(), result.given_back,
                result.interrupted, result.left_behind);
     rethrow_defect();
+    if (end == Incarnation::End::lease_lost) board_->note(WorkerStatus::State::beginning);
     if (end == Incarnation::End::lease_lost && register_again()) end = Incarnation::End::none;
   }
   result.has_too_many = end == Incarnation::End::too_many_abandoned;

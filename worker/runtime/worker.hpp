@@ -31,6 +31,7 @@
 #include "run/attempt.hpp"
 #include "runtime/claimed_task.hpp"
 #include "runtime/incarnation.hpp"
+#include "runtime/status.hpp"
 #include "runtime/tally.hpp"
 #include "runtime/wake_fd.hpp"
 #include "runtime/worker_row.hpp"
@@ -70,9 +71,9 @@ class Worker {
   /// Connects, checks the schema, registers the worker and publishes the task definitions. Throws ConnectionError,
   /// DatabaseError, SchemaMismatch, or InvalidInput (a name in use, a lease that is too short, a queue that does not
   /// exist). With a previous lease the constructor does not throw the first two, but tries again until it succeeds or
-  /// `stop` is readable. `stop` must outlive the worker.
+  /// `stop` is readable. `stop` must outlive the worker. The worker notes on `board`, if there is one, how it stands.
   Worker(WorkerSettings settings, Definitions definitions, const std::shared_ptr<spdlog::logger>& log,
-         const WakeFd& stop);
+         const WakeFd& stop, std::shared_ptr<StatusBoard> board = nullptr);
   ~Worker();
 
   /// The lease under which the worker holds tasks now: workers.id. 0 if the worker was told to stop before it had one.
@@ -118,7 +119,8 @@ class Worker {
   std::shared_ptr<spdlog::logger> log_;
   const WakeFd& stop_;
   WakeFd attention_;  // something happened to the lease, to the threads or to a service
-  std::shared_ptr<Tally> tally_ = std::make_shared<Tally>();
+  const std::shared_ptr<StatusBoard> board_;
+  const std::shared_ptr<Tally> tally_ = board_->tally();
   AttemptLimits limits_;
   std::string installation_;
   std::shared_ptr<Lease> lease_;  // of this incarnation

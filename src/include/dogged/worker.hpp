@@ -110,6 +110,10 @@ struct WorkerOptions {
   std::string retry_config = {};
   /// The environment variables of retry settings, which override both. An empty function: none.
   Environment environment = process_environment;
+  /// Where the worker serves /metrics for Prometheus, /livez, /readyz and /status over HTTP: `127.0.0.1:9464`,
+  /// `[::1]:9464`, or `:9464` for every IPv4 address of the machine; port 0 is any free one, which the log tells.
+  /// Empty: nowhere. The pages need no password, and show names of queues and tasks. docs/metrics.md lists them.
+  std::string metrics_listen = {};
   /// Codes for exceptions of handlers whose tasks have no TaskOptions::exceptions.
   ExceptionMapper exceptions = {};
   /// Hooks around all handlers, the outermost first.
@@ -144,8 +148,8 @@ class Worker {
   Worker& operator=(const Worker&) = delete;
 
   /// Connects, registers the worker, publishes what its tasks declare, and returns once it claims. Throws
-  /// ConnectionError, DatabaseError, SchemaMismatch, InvalidInput (the name is in use; a queue does not exist; it was
-  /// started before), Error (threads could not be started).
+  /// ConnectionError, DatabaseError, SchemaMismatch, InvalidInput (the name is in use; a queue does not exist; it
+  /// cannot listen on metrics_listen; it was started before), Error (threads could not be started).
   void start();
 
   /// Asks the worker to stop, now or as soon as it starts; returns at once. May be called from a signal handler and

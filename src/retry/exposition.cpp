@@ -1,0 +1,80 @@
+// See exposition.hpp.
+#include "retry/exposition.hpp"
+
+#include <utility>
+
+#include "retry/number_text.hpp"
+
+namespace dogged {
+namespace {
+
+constexpr std::string_view total_suffix = "_total";
+
+}  // namespace
+
+void MetricsWriter::family(std::string_view name, std::string_view type, std::string_view help) {
+  name_ = name;
+  // In OpenMetrics _total belongs to the sample, not to the family.
+  if (format_ == MetricsFormat::openmetrics && name.ends_with(total_suffix)) name.remove_suffix(total_suffix.size());
+  add({"# HELP ", name, " ", help, "\n# TYPE ", name, " ", type, "\n"});
+}
+
+void MetricsWriter::sample(std::initializer_list<Label> labels, std::string_view value, std::string_view suffix) {
+  add({name_, suffix});
+  add_labels(labels, {});
+  add({" ", value, "\n"});
+}
+
+void MetricsWriter::sample(std::initializer_list<Label> labels, std::uint64_t value, std::string_view suffix) {
+  sample(labels, std::string_view{std::to_string(value)}, suffix);
+}
+
+void MetricsWriter::sample(std::initializer_list<Label> labels, double value, std::string_view suffix) {
+  sample(labels, std::string_view{number_to_text(value)}, suffix);
+}
+
+void MetricsWriter::histogram(std::initializer_list<Label> labels, std::span<const double> bounds,
+                              std::span<const std::uint64_t> counts, double sum) {
+  std::uint64_t count = 0;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    count += counts[i];
+    add({name_, "_bucket"});
+    add_labels(labels, i < bounds.size() ? number_to_text(bounds[i]) : "+Inf");
+    add({" ", std::to_string(count), "\n"});
+  }
+  sample(labels, sum, "_sum");
+  sample(labels, count, "_count");
+}
+
+std::string MetricsWriter::take() {
+  if (format_ == MetricsFormat::openmetrics) text_ += "# EOF\n";
+  return std::exchange(text_, {});
+}
+
+void MetricsWriter::add(std::initializer_list<std::string_view> parts) {
+  for (const std::string_view part : parts) text_ += part;
+}
+
+void MetricsWriter::add_labels(std::initializer_list<Label> labels, std::string_view bound) {
+  std::string_view separator = "{";
+  for (const Label& label : labels) {
+    add({separator, label.name, "=\""});
+    add_escaped(label.value);
+    text_ += '"';
+    separator = ",";
+  }
+  if (!bound.empty()) {
+    add({separator, "le=\"", bound, "\""});
+    separator = ",";
+  }
+  if (separator == ",") text_ += '}';
+}
+
+void MetricsWriter::add_escaped(std::string_view value) {
+  for (const char c : value) {
+    if (c == '\\' || c == '"') text_ += '\\';
+    c == '\n' ? text_ += "\\n" : text_ += c;
+  }
+}
+
+}  // namespace dogged

@@ -1,0 +1,52 @@
+// Writes metrics as Prometheus reads them: its text format 0.0.4, or OpenMetrics 1.0.
+// https://prometheus.io/docs/instrumenting/exposition_formats/
+// https://prometheus.io/docs/specs/om/open_metrics_spec/
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace dogged {
+
+enum class MetricsFormat { prometheus, openmetrics };
+
+class MetricsWriter {
+ public:
+  struct Label {
+    std::string_view name;
+    std::string_view value;
+  };
+
+  explicit MetricsWriter(MetricsFormat format = MetricsFormat::prometheus) : format_(format) {}
+
+  /// Begins a family. The name of a counter ends with _total. `name` must live until the next call.
+  void family(std::string_view name, std::string_view type, std::string_view help);
+
+  /// Of the family that was begun last. `suffix` is for the parts of a histogram.
+  void sample(std::initializer_list<Label> labels, std::string_view value, std::string_view suffix = {});
+  void sample(std::initializer_list<Label> labels, std::uint64_t value, std::string_view suffix = {});
+  void sample(std::initializer_list<Label> labels, double value, std::string_view suffix = {});
+
+  /// The buckets, the sum and the count of one series of a histogram. `bounds` are in seconds, and `counts` has one
+  /// more for what is beyond them; each counts its own bucket alone.
+  void histogram(std::initializer_list<Label> labels, std::span<const double> bounds,
+                 std::span<const std::uint64_t> counts, double sum);
+
+  /// All that was written.
+  [[nodiscard]] std::string take();
+
+ private:
+  void add(std::initializer_list<std::string_view> parts);
+  void add_labels(std::initializer_list<Label> labels, std::string_view bound);
+  void add_escaped(std::string_view value);
+
+  const MetricsFormat format_;
+  std::string text_;
+  std::string_view name_;
+};
+
+}  // namespace dogged

@@ -1,0 +1,148 @@
+// The pages of a worker, over real HTTP.
+#include <chrono>
+#include <memory>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include <httplib.h>
+#include <spdlog/sinks/ringbuffer_sink.h>
+
+#include <dogged/worker.hpp>
+
+#include "support/catch.hpp"
+#include "support/exposition.hpp"
+#include "support/test_database.hpp"
+#include "support/usual_task.hpp"
+
+using namespace dogged;
+using namespace std::chrono_literals;
+using test::contains;
+using test::error_of;
+using test::eventually;
+using test::no_args;
+using test::TestDatabase;
+using test::work;
+
+namespace {
+
+/// A worker that serves its pages on a free port.
+class ServedWorker {
+ public:
+  template <class Handler>
+  ServedWorker(const TestDatabase& database, Handler handler, WorkerOptions options = {})
+      : worker_(with(database, log_, std::move(options)), Tasks{}.add(std::move(handler), work)) {}
+
+  [[nodiscard]] Worker& operator*() noexcept { return worker_; }
+  [[nodiscard]] Worker* operator->() noexcept { return &worker_; }
+
+  /// As the log tells it.
+  [[nodiscard]] int port() const {
+    for (const std::string& line : log_->last_formatted()) {
+      std::smatch found;
+      if (std::regex_search(line, found, std::regex{R"(metrics on http://127\.0\.0\.1:(\d+)/metrics)"})) {
+        return std::stoi(found[1]);
+      }
+    }
+    throw std::logic_error("the log does not tell where the metrics are");
+  }
+
+  [[nodiscard]] httplib::Result get(const std::string& path, const httplib::Headers& headers = {}) const {
+    httplib::Client client{"127.0.0.1", port()};
+    client.set_read_timeout(20);
+    auto answer = client.Get(path, headers);
+    REQUIRE(answer);
+    return answer;
+  }
+
+ private:
+  using Log = std::shared_ptr<spdlog::sinks::ringbuffer_sink_mt>;
+
+  static WorkerOptions with(const TestDatabase& database, const Log& log, WorkerOptions options) {
+    const db::Settings settings = database.settings_of("worker");
+    options.database_url = settings.url;
+    options.schema = settings.schema;
+    if (options.metrics_listen.empty()) options.metrics_listen = "127.0.0.1:0";
+    options.log = std::make_shared<spdlog::logger>("test", log);
+    return options;
+  }
+
+  Log log_ = std::make_shared<spdlog::sinks::ringbuffer_sink_mt>(200);
+  Worker worker_;
+};
+
+}  // namespace
+
+TEST_CASE("a worker that runs is live and ready, and serves its attempts to Prometheus") {
+  TestDatabase database;
+  ServedWorker worker{database, [](Context&, const nlohmann::json&) {}};
+  worker->start();
+  CHECK(worker.get("/livez")->status == 200);
+  CHECK(worker.get("/readyz")->body == "ready\n");
+  Client client = database.client();
+  CHECK(client.wait(client.enqueue(work, no_args), 20s).has_succeeded());
+
+  const auto metrics = worker.get("/metrics");
+  CHECK(metrics->get_header_value("Content-Type") == "text/plain; version=0.0.4; charset=utf-8");
+  const auto families = support::ExpositionReader::read(metrics->body);
+  const auto& attempt = families.at("dogged_worker_attempts_total").samples.at(0);
+  CHECK(attempt.labels ==
+        std::map<std::string, std::string>{{"queue_name", "default"}, {"task", "work"}, {"outcome", "succeeded"}});
+  CHECK(attempt.value == 1);
+  CHECK(worker.get("/metrics", {{"Accept", "application/openmetrics-text"}})->body.ends_with("# EOF\n"));
+
+  const auto status = nlohmann::json::parse(worker.get("/status")->body);
+  CHECK(std::to_string(status.at("lease").at("id").get<int>()) ==
+        database.value("select id as value from dogged.workers"));
+  CHECK(status.at("queues").at(0).at("slots") == 10);
+  CHECK(worker.get("/")->status == 404);
+
+  worker->stop();
+  CHECK(worker.get("/livez")->status == 503);
+}
+
+TEST_CASE("while PostgreSQL does not answer heartbeats a worker is not ready, and says since when") {
+  TestDatabase database;
+  ServedWorker worker{database, [](Context&, const nlohmann::json&) {}, {.heartbeat = 50ms, .lease = 10s}};
+  worker->start();
+  db::Connection other{database.settings()};
+  other.transaction([&] {
+    other.run({"lock", "select from dogged.workers for update"});
+    CHECK(eventually([&] { return worker.get("/readyz")->status == 503; }));
+    CHECK(contains(worker.get("/readyz")->body, "PostgreSQL has answered no heartbeat for"));
+    CHECK(worker.get("/livez")->status == 200);
+  });
+  CHECK(eventually([&] { return worker.get("/readyz")->status == 200; }));
+}
+
+TEST_CASE("a worker whose port is in use says so, and does not start") {
+  TestDatabase database;
+  ServedWorker first{database, [](Context&, const nlohmann::json&) {}};
+  first->start();
+  const std::string address = "127.0.0.1:" + std::to_string(first.port());
+  ServedWorker second{database, [](Context&, const nlohmann::json&) {}, {.metrics_listen = address}};
+  const std::string message = error_of<InvalidInput>([&] { second->start(); }).message();
+  CHECK(contains(message, "--metrics-listen"));
+  CHECK(contains(message, "Address already in use"));
+  CHECK(database.value("select count(*) as value from dogged.workers") == "1");
+}
+
+TEST_CASE("connections that ask for nothing hold up no task, and no scrape for long") {
+  TestDatabase database;
+  ServedWorker worker{database, [](Context&, const nlohmann::json&) {}};
+  worker->start();
+  std::vector<int> sockets;
+  for (int i = 0; i < 20; ++i) {
+    const int connection = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(worker.port()));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    REQUIRE(::connect(connection, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+    sockets.push_back(connection);
+  }
+  Client client = database.client();
+  CHECK(client.wait(client.enqueue(work, no_args), 20s).has_succeeded());
+  for (const int connection : sockets) ::close(connection);
+  CHECK(worker.get("/readyz")->status == 200);
+}

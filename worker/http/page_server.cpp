@@ -1,0 +1,140 @@
+// See page_server.hpp.
+#include "http/page_server.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <deque>
+#include <functional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <httplib.h>
+
+#include <dogged/detail/mutex.hpp>
+#include <dogged/error.hpp>
+
+namespace dogged::runtime {
+namespace {
+
+constexpr std::size_t threads_of_server = 2;
+constexpr std::size_t most_waiting = 4;
+constexpr std::time_t seconds_for_a_request = 2;
+constexpr std::size_t requests_of_a_connection = 100;
+constexpr std::size_t longest_request = 8192;
+
+/// httplib's own pool lets any number of connections wait. Here the thread that accepts them waits instead.
+class BoundedPool final : public httplib::TaskQueue {
+ public:
+  BoundedPool() {
+    for (std::size_t i = 0; i < threads_of_server; ++i) threads_.emplace_back([this] { work(); });
+  }
+
+  void enqueue(std::function<void()> serve) override {
+    detail::Lock lock{mutex_};
+    while (waiting_.size() >= most_waiting && !ended_) changed_.wait(lock);
+    waiting_.push_back(std::move(serve));
+    changed_.notify_all();
+  }
+
+  void shutdown() override {
+    {
+      const detail::Lock lock{mutex_};
+      ended_ = true;
+    }
+    changed_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+ private:
+  void work() {
+    detail::Lock lock{mutex_};
+    while (true) {
+      while (waiting_.empty() && !ended_) changed_.wait(lock);
+      if (waiting_.empty()) return;
+      const std::function<void()> serve = std::move(waiting_.front());
+      waiting_.pop_front();
+      changed_.notify_all();
+      lock.unlock();
+      serve();
+      lock.lock();
+    }
+  }
+
+  detail::Mutex mutex_;
+  detail::Condition changed_;
+  std::deque<std::function<void()>> waiting_ DOGGED_GUARDED_BY(mutex_);
+  bool ended_ DOGGED_GUARDED_BY(mutex_) = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace
+
+class PageServer::Impl {
+ public:
+  Impl(const std::string& name, const ListenAddress& address, Respond respond)
+      : address_(address), respond_(std::move(respond)) {
+    set_up();
+    bind(name);
+    thread_ = std::thread{[this] {
+      server_.listen_after_bind();
+      has_ended_ = true;
+    }};
+    while (!server_.is_running() && !has_ended_) std::this_thread::yield();  // stop() would not stop it before
+  }
+  ~Impl() {
+    server_.stop();
+    thread_.join();
+  }
+
+  [[nodiscard]] const ListenAddress& address() const noexcept { return address_; }
+
+ private:
+  void set_up() {
+    server_.new_task_queue = [] { return new BoundedPool; };
+    // httplib's default, SO_REUSEPORT, would let two workers listen on one port, each for a part of the requests.
+    server_.set_socket_options([](socket_t socket) {
+      const int yes = 1;
+      ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    });
+    server_.set_read_timeout(seconds_for_a_request);
+    server_.set_write_timeout(seconds_for_a_request);
+    server_.set_keep_alive_timeout(seconds_for_a_request);
+    server_.set_keep_alive_max_count(requests_of_a_connection);
+    server_.set_payload_max_length(longest_request);
+    server_.Get(".*", [this](const httplib::Request& request, httplib::Response& response) {
+      const Page page = respond_(request.path, request.get_header_value("Accept"));
+      response.status = page.status;
+      response.set_content(page.body, page.content_type.c_str());
+    });
+  }
+
+  void bind(const std::string& name) {
+    errno = 0;
+    if (address_.port == 0) {
+      address_.port = server_.bind_to_any_port(address_.host.c_str());
+    } else if (!server_.bind_to_port(address_.host.c_str(), address_.port)) {
+      address_.port = -1;
+    }
+    if (address_.port > 0) return;
+    throw InvalidInput(name + ": cannot listen there: " + (errno != 0 ? std::strerror(errno) : "no such address"),
+                       "another program may listen there, or the address may not be one of this machine");
+  }
+
+  ListenAddress address_;
+  const Respond respond_;
+  httplib::Server server_;
+  std::atomic<bool> has_ended_{false};
+  std::thread thread_;
+};
+
+PageServer::PageServer(const std::string& name, const ListenAddress& address, Respond respond)
+    : impl_(std::make_unique<Impl>(name, address, std::move(respond))) {}
+PageServer::~PageServer() = default;
+
+const ListenAddress& PageServer::address() const noexcept { return impl_->address(); }
+
+}  // namespace dogged::runtime

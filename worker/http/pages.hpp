@@ -1,0 +1,35 @@
+// The pages that a worker serves over HTTP. Pure.
+//
+//   /metrics   Prometheus's text format, or OpenMetrics if the request accepts that
+//   /livez     200 while the worker has not ended, else 503
+//   /readyz    200 while the worker claims tasks under a lease that PostgreSQL renews, else 503 with the reason
+//   /status    how the worker stands, as JSON
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <dogged/retry_metrics.hpp>
+
+#include "runtime/attempt_counts.hpp"
+#include "runtime/status.hpp"
+
+namespace dogged::runtime {
+
+struct Page {
+  int status = 200;  ///< of HTTP
+  std::string content_type = "text/plain; charset=utf-8";
+  std::string body = {};
+};
+
+/// What the pages tell of.
+struct PageSources {
+  const WorkerStatus& worker;
+  const AttemptCounts& attempts;
+  const RetryMetrics& retries;
+};
+
+/// `accept`: the request's header of that name; may be empty. For another path, 404 and the list of pages.
+[[nodiscard]] Page page_at(std::string_view path, std::string_view accept, const PageSources& sources);
+
+}  // namespace dogged::runtime
