@@ -10,7 +10,7 @@
 namespace dogged::cli {
 namespace {
 
-/// `cancel` of `permission denied for function cancel (SQLSTATE 42501)`; empty where it is of another form.
+/// `cancel` of `permission denied for function cancel (SQLSTATE 42501)`; empty for a message of another form.
 std::string denied_object(std::string_view message) {
   for (const std::string_view words : {"permission denied for table ", "permission denied for view ",
                                        "permission denied for function ", "permission denied for sequence "}) {

@@ -1,5 +1,4 @@
-// One run of the command line: the options that every subcommand takes, what was chosen to run, and where
-// results go.
+// One run of the command line: the options that every subcommand takes, the chosen subcommand, and the output.
 #pragma once
 
 #include <functional>
@@ -54,7 +53,7 @@ class Invocation {
 
   /// A connection to the database that the options and the environment name (find_database_url).
   [[nodiscard]] db::Connection connect_to_any_schema() const;
-  /// And its schema is one that this program can work with.
+  /// The same, with a schema that this program can work with.
   [[nodiscard]] db::Connection connect() const;
 
   /// Records as a table, one JSON array, or a line each. `if_none` is said on stderr where a table has no

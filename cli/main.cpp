@@ -76,7 +76,7 @@ std::string escaped_lines(std::string_view text) {
 }
 
 int report(bool as_json, ExitCode code, const std::string& given, const std::string& hint) {
-  std::cout.flush();  // what was done comes before what was not
+  std::cout.flush();  // the results of finished work come before the error
   const std::string message = db::without_passwords(given);
   if (as_json) {
     JsonObject error;

@@ -16,8 +16,8 @@ struct Figure {
   std::vector<double> rounds;
 };
 
-/// The value below which the share `q` (0 to 1) of the values lies, by the nearest rank: the smallest value that at
-/// least that share does not exceed. 0 where there are none.
+/// The percentile `q` (0 to 1) of the values by the nearest rank: the smallest value that at least this share does not
+/// exceed. 0 if there are no values.
 [[nodiscard]] double quantile(std::vector<double> values, double q);
 [[nodiscard]] double median(const std::vector<double>& values);
 
@@ -26,7 +26,7 @@ struct Figure {
 
 class Figures {
  public:
-  /// Adds a round's value to the figure with this key, which is made where it is new.
+  /// Adds a round's value to the figure with this key. Makes the figure if it is new.
   void add(const std::string& key, const std::string& label, const std::string& unit, double value);
   /// p50, p99 and the largest, as three figures.
   void add_times(const std::string& key, const std::string& label, const std::vector<double>& milliseconds);

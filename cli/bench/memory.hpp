@@ -15,7 +15,7 @@ class Memory {
  public:
   /// With `slots` places for times. Throws std::system_error.
   explicit Memory(std::size_t slots);
-  /// The one that memory_variable names. Throws Error where there is none.
+  /// The memory that memory_variable names. Throws Error if there is none.
   static Memory of_parent();
   ~Memory();
   Memory(Memory&& other) noexcept;

@@ -11,7 +11,7 @@ namespace dogged::cli::bench {
 
 struct Conditions {
   std::int64_t history = 0;    ///< tasks that have succeeded before, in the last seven days
-  std::int64_t deferred = 0;   ///< tasks that wait for tomorrow, of more urgent priority than those that are measured
+  std::int64_t deferred = 0;   ///< tasks due tomorrow, more urgent than the measured tasks
   bool hold_snapshot = false;  ///< a transaction stays open that may still see all that was there when it began
   std::int64_t payload = 0;    ///< bytes in the args of each task
 };
@@ -19,7 +19,8 @@ struct Conditions {
 /// Whether there is something that must be vacuumed and written before measuring.
 [[nodiscard]] bool must_be_settled(const Conditions& conditions) noexcept;
 
-/// Told what is being done, and how far it is: 0 of 0 where that is not known. Nothing is being done: others write now.
+/// Called with the present step, and with how much of it is done: 0 of 0 if that is unknown. An empty step means that
+/// nothing is under way, so that others may write.
 using Progress = std::function<void(const std::string& doing, std::int64_t done, std::int64_t of)>;
 
 class Scene {
@@ -41,9 +42,9 @@ class Scene {
   void make_schema();
   void add_history();
   void add_deferred();
-  /// Leaves the added rows as days leave them: vacuumed, and written to disk. Buffers full of pages that must still be
-  /// written slow the next session that needs a buffer: beside an unrelated table of 1.6 GB just written, a drain ran
-  /// at 0.70 of its rate.
+  /// Brings the added rows into the state that days of use leave: vacuumed, and written to disk. Otherwise the next
+  /// session that needs a buffer writes full pages first. Beside 1.6 GB of fresh rows in another table, a drain ran at
+  /// 0.70 of its rate.
   void settle();
 
   Conditions conditions_;

@@ -30,7 +30,8 @@ namespace {
 
 constexpr int fd_in_worker = 3;
 
-/// Whether it would change the retries of workers (docs/worker.md): a benchmark measures with those that it declares.
+/// Whether the variable would change the retries of workers (docs/worker.md). A benchmark uses the retries that its own
+/// tasks declare.
 bool changes_retries(std::string_view variable) {
   constexpr std::array<std::string_view, 6> names{"RETRY_MAX_ATTEMPTS",   "RETRY_INITIAL_BACKOFF_MS",
                                                   "RETRY_MAX_BACKOFF_MS", "RETRY_BACKOFF_MULTIPLIER",

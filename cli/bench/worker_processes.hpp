@@ -28,7 +28,7 @@ class WorkerProcesses {
 
   /// Starts them; they register soon after. Throws std::system_error.
   WorkerProcesses(const Settings& settings, const Memory& memory);
-  /// Ends those that stop() did not.
+  /// Ends the processes that stop() has not ended.
   ~WorkerProcesses();
   WorkerProcesses(const WorkerProcesses&) = delete;
   WorkerProcesses& operator=(const WorkerProcesses&) = delete;

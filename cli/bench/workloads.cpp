@@ -30,7 +30,7 @@ using std::chrono::steady_clock;
 constexpr milliseconds between_looks{5};
 constexpr std::chrono::seconds longest_start{30};
 constexpr std::chrono::seconds longest_end{300};  // without a handler that runs
-constexpr std::int64_t enqueue_batch = 5000;      // where enqueueing is not what is measured
+constexpr std::int64_t enqueue_batch = 5000;      // where the benchmark does not measure enqueueing
 
 double seconds_since(steady_clock::time_point begin) {
   return std::chrono::duration<double>(steady_clock::now() - begin).count();
@@ -492,7 +492,7 @@ void steady(Scene& scene, const Server& server, const Workload& workload, Figure
   std::vector<Reading> readings{read()};
   const auto begin = readings.front().at;
   Producer producer{scene, workload.rate, enqueued};
-  scene.progress()("", 0, 0);  // its line is for those that follow
+  scene.progress()("", 0, 0);  // clears its line for the laps that follow
   while (steady_clock::now() - begin < workload.time && !producer.has_failed()) {
     std::this_thread::sleep_until(begin + readings.size() * std::chrono::seconds{1});
     require_not_interrupted();

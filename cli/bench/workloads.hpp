@@ -1,6 +1,6 @@
-// What `dogged bench` measures. Each function is one round of a benchmark: it does the work on the scene, checks that
-// every task ended once and with its attempts, and adds its figures. They throw Failure where that is not so, where a
-// worker process ends by itself, and after Ctrl-C.
+// The workloads of `dogged bench`. Each function is one round: it does the work on the scene, checks the result, and
+// adds its figures. Each task must have ended once, with its attempts. The functions throw Failure for a wrong result,
+// for a worker process that ends by itself, and after Ctrl-C.
 #pragma once
 
 #include <chrono>

@@ -31,7 +31,7 @@ struct BenchOptions {
   const CLI::App* command = nullptr;
 };
 
-/// Says on a terminal what is being done, on a line that is written over.
+/// Shows the present step on a terminal, on one line that the next step overwrites.
 class LiveLine {
  public:
   explicit LiveLine(bool is_wanted) : is_wanted_(is_wanted) {}
@@ -86,7 +86,7 @@ std::string server_text(const Server& server, const Style& style) {
   return text + "\n";
 }
 
-/// What the benchmark can be told of its work: those of its options that are no conditions.
+/// The options that describe the work, and not the conditions.
 std::string workload_json(const CLI::App& command, const Workload& work) {
   JsonObject json;
   json.add("tasks", work.tasks).add("workers", work.workers).add("concurrency", work.concurrency);
@@ -218,7 +218,7 @@ void add_common_options(CLI::App& command, BenchOptions& options) {
                    "Keep a transaction open meanwhile, so that nothing can be vacuumed");
 }
 
-/// `text` holds the default, and what is written.
+/// `text` holds the default, and then the given value.
 void add_time(CLI::App& command, const std::string& name, std::string& text, const std::string& description,
               milliseconds least) {
   constexpr milliseconds most = std::chrono::hours{720};
@@ -346,8 +346,8 @@ void add_bench(CLI::App& app, Invocation& invocation) {
                               });
   options->time = "30s";
   add_time(*command, "--time", options->time, "For how long to watch", std::chrono::seconds{1});
-  // For a minute workers compare what they declare, and then they do chores; a session counts what it did up to 10 s
-  // later.
+  // Workers compare their declarations for a minute after their start, and then do chores. A session's counters appear
+  // up to 10 s later.
   options->settle = "80s";
   add_time(*command, "--settle", options->settle, "How long they are left alone first, to come to rest",
            milliseconds{0});

@@ -117,7 +117,7 @@ std::string values(const CLI::App& command, CLI::Option& option, const Invocatio
                    std::string before) {
   const std::string type = option.get_type_name();
   if (type == "FILE" || type == "DIR") return ":files\n";
-  // Of a,b,c what stands after the last comma.
+  // For `a,b,c`: the text after the last comma.
   if (const auto comma = typed.rfind(','); comma != std::string::npos && option.get_delimiter() == ',') {
     before += typed.substr(0, comma + 1);
     typed.erase(0, comma + 1);

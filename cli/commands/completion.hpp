@@ -1,6 +1,6 @@
-// Completion of command lines in shells. The scripts of `dogged completion SHELL` ask `dogged __complete WORD…` for
-// what may stand in the place of the last word, and that reads the tree of commands itself: no shell knows a list that
-// grows stale.
+// Completion of command lines in shells. The scripts of `dogged completion SHELL` ask `dogged __complete WORD…` for the
+// candidates of the last word. That command reads the tree of commands, so that no script holds a list that grows
+// stale.
 #pragma once
 
 #include <string>

@@ -110,7 +110,7 @@ class Import {
       take(run_audited(connection_, sql::ImportDead{.letters = letters}), lines);
     } catch (const InvalidInput& error) {
       if (lines.size() == 1) fail(lines.front(), error);
-      // One of them is none: each by itself, the mistake is found, and what stands before it is imported.
+      // One line is no dead letter. Imported one by one, the lines before it get in, and the error names it.
       for (const Line& line : lines) put_back({line});
     } catch (const ConnectionError& error) {
       throw Failure(exit_code_for(error), error.message() + " (" + dead_letters_text(imported_) + " imported before)",

@@ -29,7 +29,7 @@ void add_dead_filters(CLI::App& command, const std::shared_ptr<DeadFilterOptions
 /// And --all: without a filter, nothing is meant but by it.
 void add_dead_choice(CLI::App& command, const std::shared_ptr<DeadFilterOptions>& options);
 
-/// A dead letter, as it was seen: after a replay that failed as well it is another one.
+/// A dead letter as the command has read it. A replayed task that fails again is another dead letter.
 struct DeadLetter {
   std::int64_t id = 0;
   int attempt = 0;
@@ -121,7 +121,8 @@ struct DeadOutcome {
 [[nodiscard]] std::vector<std::int64_t> ids_of(const DeadLetters& letters);
 [[nodiscard]] std::vector<int> attempts_of(const DeadLetters& letters);
 
-/// Gives `write` the lines of all of them, batch by batch; those that were written. (dead_export.cpp)
+/// Exports all letters, batch by batch, by calling `write` with their lines. Gives the exported letters.
+/// (dead_export.cpp)
 DeadLetters export_dead_letters(const Invocation& invocation, db::Connection& connection, const DeadLetters& letters,
                                 const std::function<void(const std::string&)>& write);
 

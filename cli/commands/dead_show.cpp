@@ -110,7 +110,7 @@ void print_part(const Style& style, const std::string& title, std::string_view t
   }
 }
 
-/// `width` is that of lines of words.
+/// `width`: of lines of words.
 void print_text(const DeadTask& dead, const Style& style, std::size_t width) {
   const TaskView& task = dead.history.task;
   std::cout << render_timeline(dead.history, style, TimelineParts::without_args_and_error);

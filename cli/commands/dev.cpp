@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 DevServer server_here() { return DevServer{fs::current_path()}; }
 
-/// The one that commands in this directory use.
+/// The dev server that commands in this directory use.
 DevServerState nearest() {
   const auto directory = dev::find_directory(fs::current_path());
   return DevServer{directory ? directory->parent_path() : fs::current_path()}.state();

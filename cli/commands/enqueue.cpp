@@ -198,7 +198,7 @@ struct Progress {
   }
 };
 
-/// An error of a line or a batch, with its place and with what was done before it.
+/// An error of a line or a batch, with its place and with the work done before it.
 [[noreturn]] void fail(const Progress& progress, const std::string& where, const Error& error, std::string hint) {
   const ExitCode code = progress.enqueued > 0 ? ExitCode::not_done : exit_code_for(error);
   if (!progress.hint().empty()) hint = hint.empty() ? progress.hint() : hint + "; then " + progress.hint();

@@ -1,5 +1,5 @@
-// `dogged queues`: what is in them and what is set for them; makes, pauses and resumes them, and changes their
-// settings.
+// `dogged queues`: lists queues with their tasks and settings; makes, pauses, resumes, changes, renames and deletes
+// them.
 #include <chrono>
 #include <cmath>
 #include <memory>
@@ -44,7 +44,7 @@ std::string budget_text(const Queue& queue) {
   return percentage_to_text(*queue.retry_budget) + ", or " + number_to_text(queue.min_retries_per_second) + " a second";
 }
 
-/// `done 30 d, failed 365 d`: what is set for the queue itself.
+/// `done 30 d, failed 365 d`: the queue's own settings.
 std::string kept_text(const Queue& queue) {
   const auto done = queue.keep_done_days;
   const auto failed = queue.keep_failed_days;
@@ -53,7 +53,7 @@ std::string kept_text(const Queue& queue) {
   return done_text + (done && failed ? ", " : "") + failed_text;
 }
 
-/// Empty where it is not paused.
+/// Empty if the queue is not paused.
 std::string pause_text(const Queue& queue, Zone zone) {
   if (!queue.is_paused) return "";
   const auto until = time_from_microseconds(queue.paused_until_us);

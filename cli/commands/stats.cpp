@@ -114,7 +114,7 @@ void show(const Invocation& invocation, const std::vector<Record>& records) {
                render_table(stats_columns, rows, style));
 }
 
-/// `watch` is an interval, `true` where none is given, and empty where it is shown once.
+/// `watch` is an interval, `true` for the usual interval, or empty to show the figures once.
 ExitCode stats(const Invocation& invocation, const std::string& watch) {
   db::Connection connection = invocation.connect();
   if (watch.empty()) {

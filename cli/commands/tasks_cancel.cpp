@@ -1,4 +1,4 @@
-// `dogged tasks cancel`: cancels tasks, and waits for those that run if that is wanted.
+// `dogged tasks cancel`: cancels tasks, and on request waits for running ones.
 #include <iostream>
 #include <map>
 #include <memory>
@@ -65,7 +65,7 @@ TaskIds awaited(const Cancellations& tasks) {
   return ids;
 }
 
-/// Until those that run have ended, the time is over, or Ctrl-C.
+/// Waits until the running tasks have ended, the time is over, or Ctrl-C.
 void wait_for_those_running(db::Connection& connection, Cancellations& tasks, std::optional<milliseconds> longest) {
   wait_for_end(connection, awaited(tasks), longest, [&tasks](const TaskIds& ended, const Standings& standings) {
     for (const std::int64_t id : ended) {
@@ -118,7 +118,7 @@ void print(const Invocation& invocation, const Cancellations& tasks) {
   invocation.print(cancel_columns, records, "no task was named; nothing was cancelled");
 }
 
-/// Why the task is not cancelled; empty where it is, or will be as far as anyone knows.
+/// Why the task is not cancelled. Empty if it is cancelled, or will be as far as anyone knows.
 std::string why_not_cancelled(const Cancellation& task, bool has_waited) {
   if (task.result == "not_found") return "no such task";
   if (task.result == "ended") return "ended before";
@@ -171,7 +171,7 @@ ExitCode cancel(const Invocation& invocation, const CancelOptions& options) {
     announce_wait(invocation, tasks);
     try {
       wait_for_those_running(connection, tasks, longest);
-    } catch (const Error&) {  // what was cancelled is cancelled
+    } catch (const Error&) {  // cancelled tasks stay cancelled
       print(invocation, tasks);
       throw;
     }

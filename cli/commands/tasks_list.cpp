@@ -17,7 +17,7 @@ struct TaskListOptions {
   std::int64_t after = 0;
 };
 
-/// On stderr with every format: a list that is not whole looks like one that is.
+/// On stderr with every format, because an incomplete list looks like a complete one.
 void say_how_far_it_looked(const Invocation& invocation, std::int64_t looked_down_to) {
   const std::string message = "only the newest " + std::to_string(most_looked_through) +
                               " tasks were looked through: --after " + std::to_string(looked_down_to) +

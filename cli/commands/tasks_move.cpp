@@ -89,7 +89,7 @@ ExitCode move_all(const Invocation& invocation, const MoveOptions& options) {
   db::Connection connection = invocation.connect();
   require_existing(connection, Noun::queue, {options.from, options.to});
   const auto [total] = db::one(connection.run(sql::CountMovable{.queue = options.from, .name = name}));
-  // Tasks may wait under a name that no worker has declared yet; one that none waits under may be misspelt.
+  // Tasks may wait under a name that no worker has declared yet. A name without waiting tasks may be misspelt.
   if (total == 0 && name) require_existing(connection, Noun::task, {*name});
   if (options.dry_run) {
     print_moved(invocation, options, "would move", total);

@@ -60,7 +60,7 @@ std::string line_of(const TaskView* before, const TaskView& task, const Style& s
   return line;
 }
 
-/// Tells what has changed since it looked last.
+/// Prints the changes since the last look.
 class Changes {
  public:
   Changes(const Invocation& invocation, TaskSearch& search) : invocation_(invocation), search_(search) {}

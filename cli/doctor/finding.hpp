@@ -27,7 +27,7 @@ enum class Level { ok, warning, critical };
 struct Finding {
   std::string check;  ///< which check found it
   Level level = Level::ok;
-  std::optional<std::string> subject;  ///< a table, a queue, a worker …; nothing where it is about the whole
+  std::optional<std::string> subject;  ///< a table, a queue, a worker …; nothing for the whole database
   std::string seen;                    ///< with figures
   std::string why;                     ///< why it matters; empty if all is well
   std::string fix;                     ///< a command or SQL; empty if all is well

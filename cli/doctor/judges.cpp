@@ -44,7 +44,7 @@ std::int64_t milliseconds_of(microseconds time) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
 }
 
-/// The findings, or one that says that all is well.
+/// The findings, or a single finding that all is well.
 Findings or_ok(Findings findings, const std::string& check, const std::string& seen) {
   if (findings.empty()) findings.push_back({check, Level::ok, std::nullopt, seen, "", ""});
   return findings;

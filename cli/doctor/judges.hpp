@@ -132,7 +132,7 @@ struct HolderFacts {
   std::string user{};
   std::string application{};
   std::optional<microseconds> held{};    ///< nothing where this login may not see it
-  std::optional<microseconds> waited{};  ///< by the one that has waited longest for it
+  std::optional<microseconds> waited{};  ///< the longest wait of a session for it
 };
 /// A finding for each that keeps others from it for long; none where there is none.
 [[nodiscard]] Findings judge_holders(const std::vector<HolderFacts>& holders);

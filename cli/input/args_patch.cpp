@@ -84,7 +84,7 @@ std::string mistake_of(const json& operation) {
   return has_value && !operation.contains("value") ? "it has no value" : "";
 }
 
-/// nlohmann's patch() passes over what it is to set or remove in something that is neither an object nor an array.
+/// nlohmann's patch() silently ignores an operation inside of a value that is neither an object nor an array.
 void require_container(const json& document, const json& operation, const char* key) {
   const json::json_pointer pointer{operation.at(key).get<std::string>()};
   if (pointer.empty() || document.at(pointer.parent_pointer()).is_structured()) return;

@@ -16,9 +16,9 @@ namespace dogged::cli {
 /// text is enqueued as it is: parsed and written again, its numbers could lose digits.
 void require_json(const std::string& what, std::string_view text);
 
-/// `{"name": "webhook.deliver", "args": {…}, "queue": "webhooks", "in": "30s", "priority": -10, "trace_context": "…",
-/// "expires_in": "1h", "tags": ["eu"]}`; only name is needed, and "at" and "expires_at" may stand for "in" and
-/// "expires_in". `zone` is that of times without one. Throws InvalidInput, without the line's number.
+/// Reads `{"name": "webhook.deliver", "args": {…}, "queue": "webhooks", "in": "30s", "priority": -10, "trace_context":
+/// "…", "expires_in": "1h", "tags": ["eu"]}`. Only the name is required. "at" and "expires_at" may stand for "in" and
+/// "expires_in". `zone`: of times without a zone. Throws InvalidInput, without the line's number.
 [[nodiscard]] NewTask task_from_json_line(std::string_view line, Zone zone = Zone::local);
 
 /// Reads a time for EnqueueOptions::run_at and expires_at. Throws InvalidInput, also for years that the system's clock

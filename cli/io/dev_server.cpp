@@ -113,7 +113,8 @@ struct Postmaster {
   int port = 0;
 };
 
-/// What the process was started with; nothing of one that has ended. Unlike its directory it is open to everyone.
+/// The command line of the process, or nothing if the process has ended. Everyone may read it, unlike the process's
+/// directory.
 std::vector<std::string> words_of(const fs::path& process) {
   std::istringstream stream{read_file(process / "cmdline")};
   std::vector<std::string> words;

@@ -36,7 +36,7 @@ class DevServer {
   explicit DevServer(const std::filesystem::path& directory);
 
   [[nodiscard]] DevServerState state() const;
-  /// Makes what is missing and starts it; what runs already is left alone. Throws Failure.
+  /// Makes the missing parts and starts the server. Leaves a running server alone. Throws Failure.
   DevServerState up();
   /// Stops it, ending its connections; false if it did not run.
   bool down();

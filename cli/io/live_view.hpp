@@ -11,8 +11,8 @@ namespace dogged::cli {
 inline constexpr std::chrono::milliseconds usual_interval{1000};
 inline constexpr std::chrono::milliseconds longest_interval = std::chrono::hours{1};
 
-/// The time from one picture to the next: a duration, or usual_interval if `text` is empty. Throws InvalidInput where
-/// it is none or not 100 ms to 1 h.
+/// The time between two pictures: a duration, or usual_interval if `text` is empty. Throws InvalidInput for another
+/// text, or for a time out of 100 ms to 1 h.
 [[nodiscard]] std::chrono::milliseconds interval_from_text(const std::string& text);
 
 /// Whether people watch: stdout is a terminal.

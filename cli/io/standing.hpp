@@ -21,7 +21,7 @@ struct Standing {
   std::optional<std::string> worker;
   std::optional<Time> due_at;  ///< while it is pending
   std::optional<Time> finished_at;
-  std::optional<std::string> result;  ///< JSON text; of one that has ended
+  std::optional<std::string> result;  ///< JSON text, of an ended task
   std::optional<std::string> error_code;
   std::optional<std::string> error_message;
   Time now;
@@ -34,8 +34,8 @@ using Standings = std::map<std::int64_t, Standing>;
 
 [[nodiscard]] Standings look_at(db::Connection& connection, const TaskIds& ids);
 
-/// Until all have ended, `longest` is over, or Ctrl-C: asks after 20 ms, then less and less often, at least once a
-/// second. `on_end` is called with those that have ended meanwhile, or are not there any more.
+/// Waits until all tasks have ended, `longest` is over, or Ctrl-C. Asks after 20 ms, then less and less often, at least
+/// once a second. Calls `on_end` with the tasks that have ended meanwhile, or are gone.
 void wait_for_end(db::Connection& connection, TaskIds ids, std::optional<std::chrono::milliseconds> longest,
                   const std::function<void(const TaskIds& ended, const Standings& standings)>& on_end);
 

@@ -1,4 +1,4 @@
-// From rows of the database to what is shown, and that as JSON.
+// From rows of the database to views of tasks, and to their JSON.
 #include "cli/io/task_rows.hpp"
 
 #include <utility>

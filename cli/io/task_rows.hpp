@@ -1,4 +1,4 @@
-// From rows of the database to what is shown, and that as JSON. docs/cli.md lists the members.
+// From rows of the database to views of tasks, and to their JSON. docs/cli.md lists the members.
 #pragma once
 
 #include <optional>

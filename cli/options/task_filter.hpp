@@ -13,7 +13,7 @@
 
 namespace dogged::cli {
 
-/// As given on the command line; what is empty does not filter.
+/// As given on the command line. An empty member does not filter.
 struct TaskFilter {
   std::vector<std::string> statuses, queues, names, error_codes, workers, tags;
   std::string ids;  ///< 100-200 or 100-
@@ -24,8 +24,8 @@ struct TaskFilter {
   bool looks_at_all = false;
 };
 
-/// Without a bound that the history is stored by, a filter looks through so many of the newest tasks: what hardly any
-/// task has would otherwise be looked for in all of them.
+/// A filter without a bound by which the history is stored searches so many of the newest tasks. Otherwise a rare
+/// property would make it search the whole history.
 inline constexpr std::int64_t most_looked_through = 50'000;
 
 /// --status, --queue … for `filter`, which must outlive the command.

@@ -17,13 +17,13 @@ inline constexpr std::size_t most_task_ids = 100'000;
 /// An id, or - for stdin.
 [[nodiscard]] CLI::Validator is_task_id_or_stdin();
 
-/// The ids in the order given, those of stdin (one a line; blank lines are passed over) in the place of their -. Throws
-/// InvalidInput where a line is none, and where there are more than `most_task_ids`; it then says `nothing_done`, as in
-/// `nothing was cancelled`, and how to do it in parts with `command`, as in `tasks cancel`.
+/// The ids in the given order. A `-` stands for the ids on stdin, one a line; blank lines are skipped. Throws
+/// InvalidInput for a line that is no id, and for more than `most_task_ids`. The error then says `nothing_done` (as in
+/// `nothing was cancelled`), and how to do the work in parts with `command` (as in `tasks cancel`).
 [[nodiscard]] TaskIds task_ids_of(const std::vector<std::string>& words, const std::string& command,
                                   const std::string& nothing_done);
 
-/// `1, 2, 3 and 40 more`: those that fit into a message.
+/// `1, 2, 3 and 40 more`: as many as fit into a message.
 [[nodiscard]] std::string listed(const TaskIds& ids);
 
 }  // namespace dogged::cli

@@ -34,9 +34,9 @@ std::pair<CLI::Option*, CLI::Option*> add_due_options(CLI::App& command, DueTime
 /// The time that it names, --in by the database's clock. It is given.
 [[nodiscard]] Time time_of(db::Connection& connection, const DueTime& due, Zone zone);
 
-/// The time that `text` names, a duration as so long before `now`; nothing where it is empty.
+/// The time that `text` names. A duration means so long before `now`; an empty text gives nothing.
 [[nodiscard]] std::optional<Time> past_time_of(const std::string& text, Time now, Zone zone);
-/// The same by the database's clock, which is asked only if it has to be.
+/// The same by the database's clock, which is only asked for a duration.
 [[nodiscard]] std::optional<Time> past_time_of(db::Connection& connection, const std::string& text, Zone zone);
 
 /// As a parameter of a statement.

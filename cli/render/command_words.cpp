@@ -11,7 +11,7 @@ void replace(std::string& text, std::string_view words, std::string_view by) {
 
 }  // namespace
 
-// The words are those of schema/enqueue.sql and schema/queues.sql; tests/cli/queues_test holds one against the other.
+// The words of schema/enqueue.sql and schema/queues.sql; tests/cli/queues_test compares them.
 std::string in_command_words(std::string hint, std::string_view schema) {
   const std::string function_of = std::string{schema} + ".";
   replace(hint, function_of + "create_queue(name)", "`dogged queues create NAME`");

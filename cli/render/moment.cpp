@@ -116,7 +116,7 @@ std::optional<DateAndTime> read_date_and_time(Reader& reader) {
   return is_possible(t) ? std::optional{t} : std::nullopt;
 }
 
-/// East of UTC; nothing where what is left is not a zone.
+/// East of UTC. Nothing if the rest of the text is no zone.
 std::optional<minutes> read_zone(Reader& reader) {
   if (reader.take('Z')) return reader.at_end() ? std::optional{minutes{0}} : std::nullopt;
   const bool east = reader.take('+');

@@ -23,8 +23,8 @@ enum class Zone { local, utc };
 /// `2026-11-21T13:02:11.250000Z`
 [[nodiscard]] std::string to_iso8601(Time time);
 
-/// Reads `2026-11-21T14:02:11.25+01:00`: seconds, their fraction and the zone may be left out, a space may
-/// stand for the T, and a date alone is its midnight. `zone` is that of a time without one. Throws InvalidInput.
+/// Reads `2026-11-21T14:02:11.25+01:00`. Seconds, their fraction and the zone are optional. A space may stand for the
+/// T, and a date alone means its midnight. `zone`: of a time without a zone. Throws InvalidInput.
 [[nodiscard]] Time time_from_iso8601(std::string_view text, Zone zone = Zone::local);
 
 /// `2026-11-21`, `14:02:11`, `14:02:11.250`, `2026-11-21 14:02:11`.
@@ -33,8 +33,8 @@ enum class Zone { local, utc };
 [[nodiscard]] std::string clock_text_with_ms(Time time, Zone zone);
 [[nodiscard]] std::string date_and_clock_text(Time time, Zone zone);
 
-/// Rounded for reading: `0 ms`, `0.4 ms`, `120 ms`, `5.2 s`, `1 m 42 s`, `2 h 5 m`, `3 d 4 h`; a minus if
-/// negative.
+/// Rounded for reading: `0 ms`, `0.4 ms`, `120 ms`, `5.2 s`, `1 m 42 s`, `2 h 5 m`, `3 d 4 h`. Negative durations have
+/// a minus.
 [[nodiscard]] std::string readable(microseconds duration);
 
 /// `in 41 s`, `12 s ago`, `now` (less than half a second away).
@@ -43,8 +43,8 @@ enum class Zone { local, utc };
 /// One unit, as tables have room for: `41 s`, `3 m`, `2 h`, `5 d`.
 [[nodiscard]] std::string short_duration(microseconds duration);
 
-/// A time as tables show it, in at most 12 columns: `now`, `41 s ago` or `in 3 m` within an hour, `08:36:11` on the
-/// same day, `Nov 21 08:36` within half a year, else `2026-11-21`.
+/// A time as tables show it, in at most 12 columns. Within an hour: `now`, `41 s ago`, `in 3 m`. On the same day:
+/// `08:36:11`. Within half a year: `Nov 21 08:36`. Otherwise: `2026-11-21`.
 [[nodiscard]] std::string short_time(Time time, Time now, Zone zone);
 
 }  // namespace dogged::cli

@@ -30,7 +30,7 @@ std::string moment_text(Time time, Time context, Zone zone) {
   return same_day ? clock_text(time, zone) : date_and_clock_text(time, zone);
 }
 
-/// Its definition of today may name another timeout than the one that was over.
+/// The present definition may name another timeout than the attempt had.
 std::string timeout_text(const TaskHistory& history, const AttemptView& attempt) {
   const auto timeout_ms = history.definition ? history.definition->timeout_ms : std::nullopt;
   if (!timeout_ms || milliseconds{*timeout_ms} > attempt.finished_at - attempt.started_at) return "its timeout";

@@ -1,5 +1,5 @@
-// What a task's history means, in words: where it stands, why it ended, what was spent. Pure; the timeline
-// and the JSON of `tasks show` say the same.
+// The meaning of a task's history in words: its standing, why it ended, and what it has spent. Pure. The timeline and
+// the JSON of `tasks show` say the same.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ namespace dogged::cli {
 /// How many retries its policy allows; nothing where no policy is known.
 [[nodiscard]] std::optional<int> max_retries_of(const TaskHistory& history);
 
-/// The policy by its definition, else the one that was applied last, else empty.
+/// The policy of the definition, else the policy of the last retry, else empty.
 [[nodiscard]] std::string policy_of(const TaskHistory& history);
 
 /// Whether what comes next is a retry by policy, and not a first run or one after a lost or interrupted
@@ -26,13 +26,13 @@ namespace dogged::cli {
 /// otherwise.
 [[nodiscard]] std::string why_it_failed(const TaskHistory& history);
 
-/// When a cancelled task was cancelled, by what it did then: `while attempt 2 ran`; empty otherwise.
+/// When a cancelled task was cancelled, as in `while attempt 2 ran`; empty for other tasks.
 [[nodiscard]] std::string how_it_was_cancelled(const TaskHistory& history);
 
-/// Of a pending task whose time has come: what it waits for, as in `no worker has taken it yet`.
+/// Why a pending task waits although its time has come, as in `no worker has taken it yet`.
 [[nodiscard]] std::string why_it_waits(const TaskHistory& history, Zone zone);
 
-/// `its queue is paused until 14:00:00`; empty where it is not paused.
+/// `its queue is paused until 14:00:00`; empty if the queue is not paused.
 [[nodiscard]] std::string pause_text(const TaskView& task, Zone zone);
 
 /// Whether nothing but a rescue will end the running attempt: its worker did not renew its lease.

@@ -33,7 +33,7 @@ std::size_t total_width(const Layout& layout, const Least& width_of) {
   return total;
 }
 
-/// Leaves columns out, those of the highest rank first, until the others fit.
+/// Leaves columns out, the highest ranks first, until the others fit.
 void leave_out(const std::vector<Column>& columns, Layout& layout, const Least& least, std::size_t width) {
   while (total_width(layout, least) > width) {
     const auto last = std::max_element(layout.shown.begin(), layout.shown.end(),
@@ -43,7 +43,7 @@ void leave_out(const std::vector<Column>& columns, Layout& layout, const Least& 
   }
 }
 
-/// Takes what is too much from the widest column that has more than its least, again and again.
+/// Takes the excess from the widest column that has more than its least, one column after another.
 void shrink(Layout& layout, const Least& least, std::size_t width) {
   std::size_t total = total_width(layout, [&](std::size_t i) { return layout.widths[i]; });
   for (; total > width; --total) {

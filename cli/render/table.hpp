@@ -18,8 +18,8 @@ struct Column {
   /// Where the terminal is too narrow, the column with the highest rank is left out, then the next; 0 stays: what
   /// people came for.
   int rank = 0;
-  /// May be cut to so many columns, before any column is left out. Once those that stay do not fit, it is cut further.
-  /// 0: never cut.
+  /// The column may be cut to this width before any column is left out. If the columns of rank 0 still do not fit, it
+  /// is cut further. 0: never cut.
   std::size_t least = 0;
   Cut cut = Cut::end;
   /// Goes on in the next line where it would be cut.

@@ -123,7 +123,7 @@ struct TaskHistory {
   std::vector<AttemptView> attempts;  ///< in their order
   bool is_served = false;             ///< a worker runs that would take it
   std::optional<Time> lease_until;    ///< of the worker that holds it, while it runs
-  /// The latest version of its args that a running worker knows, among those that serve its queue and know its name.
+  /// The latest version of the args that a running worker knows, of the workers that serve the queue and know the name.
   std::optional<int> known_args_version = {};
   Lineage lineage = {};
 };

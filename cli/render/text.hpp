@@ -10,15 +10,14 @@
 
 namespace dogged::cli {
 
-/// One line of text that moves no cursor and changes no colour: control characters become spaces, what could
-/// reorder a line (bidirectional overrides) is dropped, and invalid UTF-8 becomes ?. With `unicode` false
-/// everything outside ASCII becomes ?.
+/// One line of text that moves no cursor and changes no colour. Control characters become spaces, bidirectional
+/// overrides are dropped, and invalid UTF-8 becomes ?. With `unicode` false everything outside ASCII becomes ?.
 [[nodiscard]] std::string harmless(std::string_view text, bool unicode);
 
 /// Columns that harmless text takes: 0 for combining marks, 2 for wide characters.
 [[nodiscard]] std::size_t display_width(std::string_view text);
 
-/// Where an ellipsis stands for what is cut out.
+/// Where the ellipsis of a cut text stands.
 enum class Cut { end, middle };
 
 /// The text if it fits in `width` columns, else its beginning, or its beginning and its end, with an ellipsis.

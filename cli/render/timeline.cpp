@@ -236,7 +236,7 @@ class Timeline {
     add(right.empty() && !style_.color ? line.substr(0, line.find_last_not_of(' ') + 1) : line);
   }
 
-  /// A line with the date where it is another than that of the line before.
+  /// A line with the date, if the date differs from the line before.
   void add_day(Time time) {
     const std::string day = date_text(time, style_.zone);
     if (day != day_ && !day_.empty()) {
@@ -280,8 +280,7 @@ class Timeline {
   std::string day_;
 };
 
-// --- what it is, and where it stands
-// --------------------------------------------------------------------------------
+// --- the title and the standing --------------------------------------------------------------------------------------
 
 void Timeline::add_title() {
   const std::string id = "Task " + std::to_string(task_.id);
@@ -458,7 +457,7 @@ void Timeline::add_attempt(std::size_t index) {
   }
 }
 
-/// From being due to the first start, where it is long enough to see: no worker was free.
+/// The wait from the due time to the first start, if it is long enough to see: no worker was free.
 void Timeline::add_pickup(Time due, Time start) {
   if (!is_worth_a_line(start - due)) return;
   add_between("waited " + readable(start - due) + " for a worker", Color::dim,
@@ -505,7 +504,7 @@ void Timeline::add_current() {
           Track{scale_, style_}.bar(claimed, task_.now, Color::blue));
 }
 
-/// The wait that is going on: what has passed, where now is, and the run that will end it.
+/// The present wait: the elapsed part, the present moment, and the run that will end the wait.
 void Timeline::add_next() {
   if (task_.status != Status::pending || history_.attempts.empty()) return;
   const AttemptView& last = history_.attempts.back();

@@ -1,5 +1,5 @@
-// The timeline of a task, as `dogged tasks show` draws it: what it is, a line and a bar for each attempt, the
-// waits between them, all on one scale of time, and what comes next.
+// The timeline of a task, as `dogged tasks show` draws it: a title, a line and a bar for each attempt, the waits
+// between attempts, and the next run. All bars share one scale of time.
 #pragma once
 
 #include <string>

@@ -34,7 +34,7 @@ class Track {
  public:
   Track(const Scale& scale, const Style& style);
 
-  /// A bar; one that is much shorter than a cell is a thin stroke, so that it is seen and not overstated.
+  /// A bar. A bar much shorter than a cell is a thin stroke, which is visible and does not overstate.
   Track& bar(Time from, Time to, Color color);
   /// A line of `glyph`, one cell at least.
   Track& line(Time from, Time to, std::string_view glyph, Color color);

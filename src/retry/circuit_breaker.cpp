@@ -1,5 +1,5 @@
-// The circuit breaker of one process: the state machine of detail/circuit.hpp under a mutex, and a word beside it,
-// which a closed breaker reads without the mutex.
+// The circuit breaker of one process: the state machine of detail/circuit.hpp under a mutex. A word beside it lets a
+// closed breaker answer without the mutex.
 #include <utility>
 
 #include <dogged/circuit_breaker.hpp>

@@ -109,8 +109,8 @@ std::string_view without_prefix(std::string_view text, std::string_view prefix) 
   return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
 }
 
-/// https://smithy.io/2.0/aws/protocols/aws-restjson1-protocol.html#operation-error-serialization: what stands before
-/// a # and after a colon is no part of the name.
+/// https://smithy.io/2.0/aws/protocols/aws-restjson1-protocol.html#operation-error-serialization: the text before a #
+/// and the text after a colon are no part of the name.
 std::string_view aws_name(std::string_view code) noexcept {
   code = code.substr(0, code.find(':'));
   if (const std::size_t hash = code.find('#'); hash != std::string_view::npos) code = code.substr(hash + 1);
@@ -153,7 +153,7 @@ Classification with_wait(const HttpHeaders& headers, Classification failure) noe
   return failure;
 }
 
-/// A6 has it as a 32-bit number; what is none asks for the same as a negative one: not to try again.
+/// A6 has a 32-bit number. Another text means the same as a negative number: do not try again.
 std::optional<milliseconds> pushback_wait(std::string_view pushback) noexcept {
   std::int32_t count = 0;
   const auto read = std::from_chars(pushback.data(), pushback.data() + pushback.size(), count);
@@ -170,7 +170,7 @@ constexpr std::string_view to_text(CodeSource source) noexcept {
 
 }  // namespace
 
-/// An error that is looked for: what it is called in rows of a Classifier, and the table's row, if there is one.
+/// The error to classify: its name in the rows of a Classifier, and the table's row if there is one.
 struct Classifier::Wanted {
   CodeSource source;
   ErrorCode key;

@@ -75,7 +75,7 @@ std::optional<std::uint64_t> in_milliseconds(std::uint64_t whole, Fraction fract
   return std::min(whole * unit + parts / fraction.denominator, too_long);
 }
 
-/// At most `too_long`; nothing where it is not written as a duration is.
+/// At most `too_long`. Nothing if the text is not written as a duration.
 std::optional<std::uint64_t> read(std::string_view text) {
   std::uint64_t total = 0;
   std::size_t next_unit = 0;

@@ -20,9 +20,9 @@ class DurationOutOfRange : public InvalidInput {
   using InvalidInput::InvalidInput;
 };
 
-/// Reads numbers with the units d, h, m, s and ms, the larger before the smaller: `250ms`, `30s`, `1h30m`,
-/// `1.5s`. Throws DurationOutOfRange for one with a minus and for more than fits, and names `most` as the limit, which
-/// is for the caller to hold; InvalidInput for anything else: no unit, a plus, a fraction of a millisecond.
+/// Reads numbers with the units d, h, m, s and ms, the larger before the smaller: `250ms`, `30s`, `1h30m`, `1.5s`.
+/// Throws DurationOutOfRange, which names `most` as the limit, for a minus and for a number that does not fit. The
+/// caller enforces `most`. Throws InvalidInput for other texts: no unit, a plus, a fraction of a millisecond.
 [[nodiscard]] milliseconds duration_from_text(std::string_view text, milliseconds most = milliseconds::max());
 
 }  // namespace dogged

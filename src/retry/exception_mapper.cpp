@@ -1,4 +1,4 @@
-// The mapping of exceptions that dogged has by itself, below that of its users.
+// dogged's own mapping of exceptions, which applies after the mappings of the user.
 #include <atomic>
 #include <new>
 #include <system_error>

@@ -31,8 +31,8 @@ class MetricsWriter {
   void sample(std::initializer_list<Label> labels, std::uint64_t value, std::string_view suffix = {});
   void sample(std::initializer_list<Label> labels, double value, std::string_view suffix = {});
 
-  /// The buckets, the sum and the count of one series of a histogram. `bounds` are in seconds, and `counts` has one
-  /// more for what is beyond them; each counts its own bucket alone.
+  /// The buckets, the sum and the count of one series of a histogram. `bounds` are in seconds. `counts` has one more
+  /// element, for values beyond the last bound, and each element counts its own bucket alone.
   void histogram(std::initializer_list<Label> labels, std::span<const double> bounds,
                  std::span<const std::uint64_t> counts, double sum);
 

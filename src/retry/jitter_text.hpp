@@ -11,8 +11,8 @@ namespace dogged {
 
 [[nodiscard]] std::string jitter_to_text(const Jitter& jitter);
 
-/// Nothing where the text is none of the forms. Throws DurationOutOfRange (duration.hpp) for one that is negative or
-/// too long to be counted; whether the amount is within its limits is not asked else.
+/// Nothing if the text has none of the forms. Throws DurationOutOfRange (duration.hpp) for a negative duration, and for
+/// one that is too long to count. Does not check the limits of jitter.
 [[nodiscard]] std::optional<Jitter> jitter_from_text(std::string_view text);
 
 }  // namespace dogged

@@ -1,5 +1,4 @@
-// The wording that error messages share: what was written, what could have been meant, what could stand
-// there.
+// The wording that error messages share: the given text, the text that was probably meant, and the possible texts.
 #pragma once
 
 #include <optional>
@@ -11,7 +10,7 @@ namespace dogged {
 
 using Words = std::vector<std::string_view>;
 
-/// Cut to 60 bytes, and with ? for what is not printable ASCII: input of any kind may end in a message.
+/// Cut to 60 bytes, with ? for all but printable ASCII, because a message may quote any input.
 [[nodiscard]] std::string printable(std::string_view text);
 
 /// The same in quotes.
@@ -20,14 +19,13 @@ using Words = std::vector<std::string_view>;
 /// `a, b or c`.
 [[nodiscard]] std::string alternatives(const Words& words);
 
-/// ` (did you mean "base"?)` where one of the words is a typing mistake away, else nothing: at most two letters that
-/// are wrong, missing or too many, a swap of neighbours being one.
-/// Upper and lower case are the same, and so are `_`, `-`, `.`, `:`, `/`
-/// and a space.
+/// ` (did you mean "base"?)` if one of the words is a typing mistake away, else nothing. At most two letters may be
+/// wrong, missing or too many; a swap of neighbours counts as one. Case does not matter. `_`, `-`, `.`, `:`, `/` and a
+/// space are the same.
 [[nodiscard]] std::string suggestion_of_typo(std::string_view word, const Words& words);
 
-/// The same for a word that can only be one of the words: up to a third of its letters may be wrong, and else it may be
-/// the beginning of one (`http`, `exp_back`), a part of one (`write`), or one of them with more (`initial_delay_ms`).
+/// The same for a text that must be one of the words. Up to a third of its letters may be wrong. It may also be the
+/// beginning of a word (`http`, `exp_back`), a part of a word (`write`), or a word with more (`initial_delay_ms`).
 [[nodiscard]] std::string suggestion(std::string_view word, const Words& words);
 
 }  // namespace dogged

@@ -38,7 +38,7 @@ class MetricSeries {
   using Labels = std::array<std::string_view, LabelCount>;
   using Key = std::array<std::string, LabelCount>;
 
-  /// The cell of these labels, made if there is room for it; else that of `other`.
+  /// The cell of these labels, made if there is room, else the cell of `other`.
   [[nodiscard]] Cell& at(const Labels& labels) noexcept {
     if (Cell* cell = find(labels)) return *cell;
     try {

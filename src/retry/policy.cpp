@@ -118,8 +118,8 @@ DelayRange range_of(const Policy& policy, int retry) {
 
 DelayRange range_of(const NoRetry&, int) { return {}; }  // not reached: it has no retries
 
-/// Each whole millisecond of the range is equally likely. A range that max_delay cuts is drawn from as it is
-/// left: moving what lies above to max_delay would make tasks that failed together return together.
+/// Each whole millisecond of the range is equally likely. The draw uses the range that max_delay has cut. Moving larger
+/// draws to max_delay would make tasks that failed together return together.
 milliseconds draw_from(const DelayRange& range, double draw) {
   const double count = as_double(range.longest - range.shortest) + 1.0;
   const milliseconds drawn = range.shortest + milliseconds{static_cast<std::int64_t>(draw * count)};

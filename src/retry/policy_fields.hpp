@@ -1,5 +1,5 @@
-// The policies' names and fields, one list for text and JSON: what a policy is called, its fields in the
-// order in which they are written, and which of them must be there.
+// The names and fields of the policies, one list for text and JSON: the policy's name, its fields in the order of
+// writing, and the required ones.
 #pragma once
 
 #include <array>

@@ -43,7 +43,7 @@ json value_to_json(const Jitter& value) {
 }
 
 [[noreturn]] void refuse(const std::string& key, const json& value, const std::string& remedy) {
-  // dump() calls itself for what is nested, and would overflow the stack where that is deep.
+  // dump() is recursive, and a deeply nested value would overflow the stack.
   const std::string written = value.is_structured() ? std::string{"an "} + value.type_name()
                                                     : value.dump(-1, ' ', true, json::error_handler_t::replace);
   throw InvalidPolicy(key, key + " cannot be " + printable(written) + "; " + remedy);

@@ -27,7 +27,7 @@ std::string value_to_text(const Intervals& value) {
 
 std::string value_to_text(const Jitter& value) { return jitter_to_text(value); }
 
-/// `base=30s` taken apart. `value` is as it was written.
+/// `base=30s` in two parts. `value` is unchanged.
 struct Setting {
   std::string_view field;
   std::string_view value;

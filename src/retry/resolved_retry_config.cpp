@@ -128,7 +128,7 @@ class Resolver {
     said_[name] = {height_, {layer.kind, place_in(layer, said_by)}};
   }
 
-  /// One of intervals and initial_delay holds: the one that the higher layer says.
+  /// Of intervals and initial_delay, the setting of the higher layer holds.
   void settle_list(const Layer& layer) {
     const RetrySettings& settings = layer.settings;
     if (settings.intervals && !settings.intervals->empty() && !settings.max_attempts) {

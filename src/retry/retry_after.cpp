@@ -25,8 +25,8 @@ struct DateFields {
   int second = 0;
 };
 
-/// A sign, which RFC 9110 does not allow but servers send, and digits. What is negative is 0, what is too much the
-/// most.
+/// Digits, and a sign, which RFC 9110 does not allow and servers send. A negative number is 0, and a number that is too
+/// large is the most.
 std::optional<long> parse_count(std::string_view text) {
   const bool negative = text.starts_with('-');
   const std::string_view digits = negative ? text.substr(1) : text;

@@ -16,7 +16,7 @@
 namespace dogged {
 namespace {
 
-/// Counts the forks between the first process and this one: a child has to seed anew what it inherited.
+/// Counts the forks between the first process and this one, because a child must seed its inherited generator anew.
 std::atomic<std::uint64_t> forks{0};
 
 [[nodiscard]] std::uint64_t forks_so_far() {

@@ -1,4 +1,5 @@
-// Counting what retries do. What has few series has an array of them; what is labelled with text has a MetricSeries.
+// Counts what retries do. A family with few series has an array of them; a family labelled with text has a
+// MetricSeries.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -62,7 +63,7 @@ void sort_by(std::vector<Sample>& samples, Fields... fields) {
 
 void sort(RetryMetricsSnapshot& snapshot) {
   using Snapshot = RetryMetricsSnapshot;
-  // Those of one policy are in the order of their numbers already, which is not that of their texts.
+  // The samples of one policy already have the order of their numbers, which differs from the order of their texts.
   std::stable_sort(snapshot.retries.begin(), snapshot.retries.end(),
                    [](const auto& a, const auto& b) { return a.policy < b.policy; });
   sort_by(snapshot.successes, &Snapshot::Successes::policy);

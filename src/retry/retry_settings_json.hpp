@@ -12,7 +12,7 @@ namespace dogged {
 /// together show: that a setting is not used, or a delay cut.
 [[nodiscard]] RetrySettings settings_from_json(std::string_view text);
 
-/// A key as a step of a JSON pointer (RFC 6901), cut and made printable where it is no name.
+/// A key as a step of a JSON pointer (RFC 6901). A key that is no name is cut and made printable.
 [[nodiscard]] std::string pointer_step(std::string_view key);
 
 }  // namespace dogged

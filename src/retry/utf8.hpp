@@ -6,8 +6,8 @@
 
 namespace dogged {
 
-/// Length of the UTF-8 sequence that begins `text`, which is not empty; 0 if it is not a valid one (RFC 3629) or NUL,
-/// which neither PostgreSQL nor C takes as text.
+/// The length of the UTF-8 sequence at the beginning of `text`, which is not empty. 0 for an invalid sequence (RFC
+/// 3629), and for NUL, which neither PostgreSQL nor C takes as text.
 [[nodiscard]] constexpr std::size_t utf8_sequence(std::string_view text) noexcept {
   const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);

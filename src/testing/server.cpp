@@ -41,8 +41,8 @@ constexpr const char* server_settings =
     "max_connections = 200\n"
     "shared_buffers = '128MB'\n";
 
-/// $0: pg_ctl, $1: the directory. A server that was about to start when its test ended is found at the second try; one
-/// that is found at neither ends by itself, within a minute of losing its directory.
+/// $0: pg_ctl, $1: the directory. The second try finds a server that was about to start when its test ended. A server
+/// that neither try finds ends by itself, within a minute of losing its directory.
 constexpr const char* keeper_script =
     "read -r line; cd /; "
     "\"$0\" stop -D \"$1/data\" -m immediate -w || { sleep 1; \"$0\" stop -D \"$1/data\" -m immediate -w; }; "
