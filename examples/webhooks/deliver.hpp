@@ -7,15 +7,15 @@
 
 namespace webhooks {
 
-/// The codes that another attempt may mend. What is not listed ends the task at once: a receiver that says
-/// 404 or 401, a URL that is none, a certificate that is not trusted.
+/// The codes that another attempt may mend. Other codes end the task at once: a receiver that says 404 or 401, a text
+/// that is no URL, a certificate that is not trusted.
 inline constexpr dogged::ErrorCodes worth_retrying{
     "HTTP_408",         "HTTP_425",         "HTTP_429",        "HTTP_500",         "HTTP_502",
     "HTTP_503",         "HTTP_504",         "CONNECT_REFUSED", "CONNECT_TIMEOUT",  "CONNECT_FAILED",
     "CONNECTION_RESET", "RESPONSE_TIMEOUT", "DNS_FAILURE",     "DELIVERY_ABORTED", "TIMEOUT"};
 
-/// POSTs the delivery. Throws dogged::TaskError with a code of http_post.hpp, the receiver's Retry-After and,
-/// as details, what it answered. Attempts of one task carry the same Idempotency-Key, `dogged-<task id>`.
+/// POSTs the delivery. Throws dogged::TaskError with a code of http_post.hpp, the receiver's Retry-After, and the
+/// answer as details. All attempts of a task carry the same Idempotency-Key, `dogged-<task id>`.
 Receipt deliver(dogged::Context& ctx, const Delivery& delivery);
 
 }  // namespace webhooks

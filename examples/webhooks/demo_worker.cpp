@@ -1,5 +1,5 @@
-// The same worker with a policy of seconds, so that a whole story can be watched: retries after 1 s, 2 s, 4
-// s, 8 s, and receivers that take longer than two seconds are given up on.
+// The same worker with a policy of seconds, so that one can watch a whole story: retries after 1 s, 2 s, 4 s and 8 s. A
+// receiver that takes longer than two seconds is given up.
 #include <chrono>
 
 #include <dogged/worker.hpp>

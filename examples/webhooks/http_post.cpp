@@ -144,7 +144,7 @@ PostResult post_json(const PostRequest& request, const std::stop_token& stop) {
   PostResult result;
   std::array<char, CURL_ERROR_SIZE> error_buffer{};
   const HeaderList headers = request_headers(request);
-  const Transfer transfer = begin_transfer();  // after what it points to, so that it lets go first
+  const Transfer transfer = begin_transfer();  // destroyed before the objects that it points to
   CURL* const curl = transfer.get();
 
   set_request(curl, request, headers.get());

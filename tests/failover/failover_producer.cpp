@@ -1,6 +1,6 @@
-// The producer of these tests: `failover_producer URL PAUSE_MS` enqueues one task after another until it gets SIGTERM,
-// and prints a line for each call once it is over: "acknowledged N ID", or "in doubt N: REASON" where the connection
-// was lost.
+// The producer of these tests. `failover_producer URL PAUSE_MS` enqueues one task after another until SIGTERM. It
+// prints a line for each call once the call is over: "acknowledged N ID", or "in doubt N: REASON" if the connection was
+// lost.
 #include <chrono>
 #include <csignal>
 #include <cstdlib>

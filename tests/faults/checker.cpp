@@ -266,8 +266,8 @@ void check_nothing_changed(const Evidence& evidence, Complaints& complaints) {
 
 // ---- lateness ------------------------------------------------------------------------------------------------------
 
-/// Workers come back by a backoff that doubles from 100 ms to 5 s with 25 % jitter: after an outage they may wait as
-/// long as it has taken, and half as much again.
+/// Workers connect again with a backoff that doubles from 100 ms to 5 s, with 25 % jitter. After an outage a worker may
+/// wait for one and a half times as long as the outage took.
 TimeUs reconnecting_after(const Outage& outage) {
   constexpr TimeUs at_least = 500'000;
   constexpr TimeUs longest_backoff = 6'250'000;

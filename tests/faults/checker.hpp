@@ -1,6 +1,6 @@
-// The invariants of a run, checked after it: the database against what was enqueued, against the rules by which
-// attempts end, and against the handlers' own log. Pure: what it looks at was read by evidence.cpp, so that a test can
-// show it every kind of lie.
+// The invariants of a run, checked after it. The database is compared with the enqueued tasks, with the rules for the
+// end of attempts, and with the handlers' own log. Pure: evidence.cpp reads the evidence, so that a test can show the
+// checker every kind of lie.
 #pragma once
 
 #include <chrono>
@@ -69,8 +69,8 @@ struct Evidence {
   std::vector<Outage> outages = {};
 };
 
-/// How late a task ran again after its worker was lost, at most: after the lease had lapsed, not counting the time in
-/// which the server was away and workers were waiting to reach it again.
+/// The longest time from the lapse of a lost worker's lease to the next run of its task. Time in which the server was
+/// away, or workers waited to reach it again, does not count.
 struct Lateness {
   TimeUs at_most = 0;
   TaskId task = 0;        ///< 0: none was lost

@@ -38,7 +38,7 @@ Execution execution_of(const AttemptRow& row) {
   return execution;
 }
 
-/// Task 1 failed once and succeeded; task 2 was lost with worker 20, whose lease was ended, and succeeded; task 3 was
+/// Task 1 failed once and succeeded. Task 2 was lost with worker 20, whose lease was ended, and succeeded. Task 3 was
 /// enqueued without an answer and ended as a dead letter.
 Evidence good_run() {
   Evidence run;

@@ -1,5 +1,5 @@
-// The tests' own way to the database, past all proxies. It connects again when the server was away, and asks again what
-// was not answered: use it for what may be done twice.
+// The tests' own way to the database, past all proxies. It connects again after an outage, and repeats a statement
+// whose answer was lost: use it for statements that may run twice.
 #pragma once
 
 #include <memory>

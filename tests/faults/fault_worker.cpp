@@ -1,5 +1,5 @@
-// The worker process of the fault tests: handlers that succeed, fail, hang and die as the args of their task say (see
-// tasks.hpp), and that write their own log.
+// The worker process of the fault tests. Its handlers succeed, fail, hang and die as the args of their task say
+// (tasks.hpp), and write their own log.
 #include <chrono>
 #include <csignal>
 #include <cstdlib>

@@ -1,11 +1,11 @@
-// The handlers' own log: what ran, and when, by the word of those who ran it. One append-only file for all workers of a
-// run, which the checker holds against the database.
+// The handlers' own log: which attempts ran, and when. All workers of a run append to one file, and the checker
+// compares it with the database.
 //
 //   start <task> <attempt> <pid> <nanoseconds of CLOCK_MONOTONIC>
 //   end   <task> <attempt> <pid> <nanoseconds of CLOCK_MONOTONIC> <succeeded, or the error code, or STOPPED>
 //
-// Each line is one write() with O_APPEND, so that lines of several processes do not mix, and what a process wrote is
-// there however it dies.
+// Each line is one write() with O_APPEND. So lines of several processes do not mix, and a process's lines are there
+// however it dies.
 #pragma once
 
 #include <cstdint>

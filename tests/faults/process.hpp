@@ -1,5 +1,5 @@
-// A child process. It leads a process group of its own, so that Ctrl-C does not reach it and what it forks ends with
-// it; it is killed when its Process goes, and by the kernel if this program should die first.
+// A child process. It leads a process group of its own, so that Ctrl-C does not reach it, and so that the processes
+// that it forks end with it. The destructor kills it; the kernel kills it if this program dies first.
 #pragma once
 
 #include <chrono>

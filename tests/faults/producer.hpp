@@ -1,5 +1,5 @@
-// Enqueues the tasks of a run at a steady rate, on a thread of its own: a call that is repeated until the server is
-// back holds up nothing of the schedule.
+// Enqueues the tasks of a run at a steady rate, on a thread of its own. A call that is repeated until the server is
+// back does not hold up the schedule.
 #pragma once
 
 #include <chrono>
@@ -27,10 +27,11 @@ class Producer {
   /// Begins at once.
   explicit Producer(Settings settings);
 
-  /// Ends it, after the call under way. What it has enqueued is final then. Throws what has ended it before.
+  /// Ends the producer after the present call. Throws the error that has ended it before. From now on the enqueued
+  /// tasks are final.
   void stop();
 
-  /// By key, what it was told of, and the keys whose enqueue was not answered in the end. Only after stop().
+  /// The acknowledged ids by key, and the keys of calls without an answer in the end. Only after stop().
   [[nodiscard]] const std::map<std::int64_t, TaskId>& enqueued() const noexcept { return enqueued_; }
   [[nodiscard]] const std::vector<std::int64_t>& in_doubt() const noexcept { return in_doubt_; }
 

@@ -1,4 +1,4 @@
-// See proxy.hpp. One thread, one poll(); what has been read waits in a queue until it is due.
+// See proxy.hpp. One thread, one poll(). Bytes that were read wait in a queue until they are due.
 #include "proxy.hpp"
 
 #include <algorithm>
@@ -60,7 +60,7 @@ int connect_to_server(const std::filesystem::path& socket_file) {
   return -1;
 }
 
-/// One end of a connection, and what is to be sent to it.
+/// One end of a connection, and the bytes to send to it.
 class End {
  public:
   explicit End(int fd) : fd_(fd) {}
@@ -87,7 +87,7 @@ class End {
   [[nodiscard]] bool is_due() const { return has_waiting() && waiting_.front().due <= Clock::now(); }
   [[nodiscard]] Clock::time_point due() const { return waiting_.front().due; }
 
-  /// Sends what is due, as far as it goes; closes an end that takes nothing more.
+  /// Sends the due bytes, as far as the socket takes them. Closes an end that takes no more.
   void send_due() {
     while (is_open() && is_due()) {
       std::string& bytes = waiting_.front().bytes;
@@ -118,8 +118,8 @@ class End {
   std::deque<Chunk> waiting_;
 };
 
-/// A completion, or what a worker declares when it starts, is known by the table that it alone writes, a client's call
-/// by the function that notes its key. `text`: what is executed.
+/// A completion, and the declarations of a worker that starts, are recognized by the table that they alone write. A
+/// client's call is recognized by the function that notes its key. `text`: the executed statement.
 bool is(Statement statement, std::string_view text) {
   const auto has = [&](std::string_view part) { return text.find(part) != std::string_view::npos; };
   if (statement == Statement::commit) return text.starts_with("COMMIT");
@@ -132,7 +132,7 @@ short events_wanted(const End& end) { return static_cast<short>(end.is_due() ? P
 
 }  // namespace
 
-/// A worker's connection and the one that was made for it to the server.
+/// A worker's connection, and the connection to the server that was made for it.
 class Proxy::Link {
  public:
   Link(int client_fd, int server_fd) : client(client_fd), server(server_fd) {}
@@ -145,8 +145,8 @@ class Proxy::Link {
   std::optional<Action> after_answer = {};  ///< the server does a statement, and its answer is kept back
 
   [[nodiscard]] bool is_over() const { return !client.is_open() && !server.is_open(); }
-  /// The text of the statement that a message of the client has executed: by the simple protocol (Query), or by the
-  /// extended one, where Bind names what was prepared (Parse), under the empty name too. Empty for other messages.
+  /// The statement that a message of the client has executed. In the simple protocol it is the Query; in the extended
+  /// protocol, Bind names the prepared statement (Parse), which may have the empty name. Empty for other messages.
   [[nodiscard]] std::string_view executes(const Message& message) {
     const char* const begin = message.bytes.c_str() + 5;  // after the type and the length
     if (message.type == 'Q') return begin;
@@ -274,7 +274,7 @@ void Proxy::accept_one() {
   if (!link.server.is_open()) link.cut();
 }
 
-/// Takes what has arrived and sends what is due. Sockets do not block, so that all may be tried.
+/// Takes the bytes that have arrived and sends the due ones. Sockets do not block, so that all may be tried.
 void Proxy::serve(Link& link) {
   if (link.client.is_open()) from_client(link);
   if (link.server.is_open()) from_server(link);

@@ -1,6 +1,6 @@
-// A TCP proxy between one worker and its server that makes the network's faults: it delays, resets connections, leaves
-// them half open (what goes through them is swallowed, and nothing is closed), and cuts a connection at a statement:
-// before the server saw it, or after the server did it but before the worker hears of that.
+// A TCP proxy between one worker and its server that makes the network's faults. It delays, resets connections, and
+// leaves them half open: it swallows their bytes and closes nothing. It also cuts a connection at a statement, either
+// before the server has seen the statement, or after the server has done it and before the worker hears of that.
 //
 // It listens on a loopback port of the system's choice and reaches the server through its Unix socket. All members may
 // be called from any thread.
@@ -45,8 +45,8 @@ class Proxy {
   /// Nothing more goes through the connections that there are, and none is closed; new ones work. So it is when a
   /// router between the two has forgotten them.
   void forget_connections();
-  /// From now on nothing goes through at all, new connections included, and none is closed. The end of it is the end of
-  /// those connections: what was still sent on them is answered with a reset.
+  /// From now on nothing goes through, and nothing is closed, new connections included. The end of the partition ends
+  /// those connections: bytes that are still sent on them are answered with a reset.
   void partition(bool on);
   /// Cuts the connection on which the next such statement comes. Once.
   void cut_at(Statement statement, Side side);
@@ -54,7 +54,7 @@ class Proxy {
   void forget_at(Statement statement, Side side);
   /// How often cut_at and forget_at have done what they were to do.
   [[nodiscard]] int hits() const;
-  /// No delay, no partition, no trap, and what was forgotten is reset.
+  /// No delay, no partition, no trap. Half-open connections are reset.
   void heal();
 
  private:

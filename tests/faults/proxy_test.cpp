@@ -1,4 +1,4 @@
-// The proxy does to connections what it says. On a real server, because it speaks PostgreSQL's protocol.
+// The proxy makes the faults that it promises. On a real server, because it speaks PostgreSQL's protocol.
 #include "proxy.hpp"
 
 #include <chrono>

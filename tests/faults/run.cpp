@@ -70,7 +70,7 @@ RunResult Run::go(const volatile std::sig_atomic_t& interrupted) {
   return judge();
 }
 
-/// Nothing new happens; what was begun comes to its end.
+/// Nothing new happens, and everything under way comes to its end.
 void Run::drain(Producer& producer, const volatile std::sig_atomic_t& interrupted) {
   log("no more faults");
   for (const Active& active : std::exchange(active_, {})) end(active.event);

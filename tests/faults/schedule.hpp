@@ -61,8 +61,8 @@ struct ScheduleSettings {
   std::vector<Fault> faults = all_faults();
 };
 
-/// In the order of time. No two events meet a worker at once, nor two the server; events of one worker may well fall
-/// into those of another, and into those of the server.
+/// In the order of time. No two events hit one worker at once, nor do two hit the server. Events of different workers
+/// and of the server may overlap.
 [[nodiscard]] std::vector<Event> make_schedule(const ScheduleSettings& settings);
 
 /// The task that is enqueued as the `key`th of a run.

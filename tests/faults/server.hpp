@@ -22,8 +22,8 @@ class Server {
   [[nodiscard]] std::string url() const;
   [[nodiscard]] std::filesystem::path socket() const { return directory_ / ".s.PGSQL.5432"; }
 
-  /// `signal` to the postmaster: SIGINT is a fast shutdown, SIGQUIT an immediate one, SIGKILL what it says. Waits until
-  /// it has ended.
+  /// Sends `signal` to the postmaster and waits until it has ended. SIGINT is a fast shutdown, SIGQUIT an immediate
+  /// one.
   void stop(int signal);
   /// Returns when it answers.
   void start();

@@ -1,5 +1,5 @@
-// Where a scenario plays: a schema of its own on a private server, workers that are started and hurt one by one, a gate
-// that holds handlers until the scenario lets them go on, and the checker at the end.
+// The stage of a scenario: a schema of its own on a private server, workers that are started and hurt one by one, a
+// gate that holds handlers, and the checker at the end.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
-// A place for a fault_worker, with a proxy of its own between it and the server: one process at a time, and a new one
-// whenever the one before has ended.
+// A place for a fault_worker, with a proxy of its own in front of the server. One process at a time; a new process
+// starts after the last one has ended.
 #pragma once
 
 #include <chrono>

@@ -82,7 +82,7 @@ void require_no_value(const std::string& complaint, const Document& document) {
     const bool is_known =
         complaint == complaint_of("1e999") || complaint.find("parse error at line ") != complaint.npos;
     fuzz::require(is_known, "no value stands in what is said of args", complaint);
-  } else if (!detail::find_unstorable(document)) {  // nor is it too deep to copy
+  } else if (!detail::find_unstorable(document)) {  // the value is not too deep to copy either
     fuzz::require(complaint_of(with_other_values(document).dump()) == complaint,
                   "no value stands in what is said of args", complaint);
   }

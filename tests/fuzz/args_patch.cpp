@@ -1,6 +1,6 @@
-// The JSON Patch of `dogged dead replay --edit-args`, which changes the args of tasks: the first line of the input is
-// the patch, the second a document, the third another one. Compared with the patch of nlohmann_json alone, and with
-// what its diff of the two documents says must come out.
+// The JSON Patch of `dogged dead replay --edit-args`, which changes the args of tasks. The first line of the input is
+// the patch, the second a document, the third another document. The result is compared with nlohmann_json's patch, and
+// with its diff of the two documents.
 #include "cli/input/args_patch.hpp"
 
 #include <optional>

@@ -11,7 +11,7 @@ using namespace dogged;
 
 namespace {
 
-/// Whether the check accepts the text; what it says otherwise must be printable.
+/// Whether the check accepts the text. If not, its message must be printable.
 bool accepts(const CLI::Validator& check, std::string text) {
   const std::string complaint = check(text);
   fuzz::require(fuzz::is_printable_line(complaint), "a complaint is one printable line", complaint);

@@ -1,5 +1,5 @@
-// Database URLs with a password in them, well written or not. The first three lines of the input are what stands before
-// the password, the middle of the password, and what stands after it.
+// Database URLs with a password in them, well written or not. The first three lines of the input are the text before
+// the password, the middle of the password, and the text after the password.
 #include "db/conninfo.hpp"
 
 #include <algorithm>

@@ -13,16 +13,16 @@ namespace fuzz {
 /// Defined by each target. An exception that leaves it is a failure, as is a promise that does not hold.
 void check(std::string_view input);
 
-/// Ends the program unless `holds`, so that the fuzzer keeps the input; prints the promise and what was seen.
+/// Ends the program unless `holds`, so that the fuzzer keeps the input. Prints the promise and the text that breaks it.
 void require(bool holds, std::string_view promise, std::string_view seen = {});
 
-/// By RFC 3629, and by other code than the one that is tested.
+/// By RFC 3629, and by other code than the tested code.
 [[nodiscard]] bool is_utf8(std::string_view text);
 /// Valid UTF-8 without control characters (C0, DEL and C1), which a terminal could obey.
 [[nodiscard]] bool is_printable_line(std::string_view text);
 
-/// An error that quotes its input must not become longer or wilder by it: one printable line of at most 1000 bytes, and
-/// a hint likewise.
+/// An error that quotes its input must stay readable: one printable line of at most 1000 bytes, and the same for its
+/// hint.
 void require_sound_message(const dogged::Error& error);
 
 /// Takes an input apart whose lines are one value each, so that seeds can be written by hand. After the last line

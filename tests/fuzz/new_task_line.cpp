@@ -1,5 +1,5 @@
-// Lines of `dogged enqueue --ndjson`. The line is taken apart by hand, so that numbers in args keep their digits; here
-// it is compared with what a JSON parser makes of it.
+// Lines of `dogged enqueue --ndjson`. The command takes a line apart by hand, so that numbers in args keep their
+// digits. The result is compared with a JSON parser's.
 #include <nlohmann/json.hpp>
 
 #include "cli/input/new_tasks.hpp"

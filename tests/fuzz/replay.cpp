@@ -1,4 +1,4 @@
-// Where libFuzzer is not there: gives a fuzz target the files of its corpus, so that what was found once stays found.
+// Gives a fuzz target the files of its corpus where libFuzzer is missing, so that old findings stay found.
 #include <cstddef>
 #include <cstdint>
 #include <fstream>

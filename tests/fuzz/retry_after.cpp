@@ -23,7 +23,7 @@ std::string date_text(std::chrono::sys_seconds time, const char* format) {
   return {text.data(), std::strftime(text.data(), text.size(), format, &parts)};
 }
 
-/// A date in each of RFC 9110's formats is as long ahead as it was made.
+/// A date in each of RFC 9110's formats is as far ahead as the test made it.
 void require_dates_are_read(seconds ahead) {
   const auto expected = std::clamp(ahead, seconds{0}, dogged::retry_after_max);
   for (const char* format : {"%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%y %H:%M:%S GMT", "%a %b %e %H:%M:%S %Y"}) {

@@ -18,8 +18,8 @@ const std::string operation = "mail.send";
 
 using Values = std::map<std::string, std::string>;
 
-/// Five lines are the variables of all operations, five more those of this one. An empty line is an empty value, `-` a
-/// variable that is unset.
+/// Five lines are the variables of all operations, five more the variables of this operation. An empty line is an empty
+/// value, and `-` an unset variable.
 Values values_of(fuzz::Lines& lines) {
   Values values;
   for (const std::string prefix : {"", "MAIL_SEND_"}) {

@@ -6,7 +6,7 @@
 
 namespace {
 
-/// The rule once more: each `dogged.` is replaced, unless what stands before it makes it a part of another word.
+/// The rule once more: each `dogged.` is replaced, unless the character before makes it a part of another word.
 std::string replaced_one_by_one(std::string text, const std::string& schema) {
   const std::string of_a_word = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_$.\"";
   for (auto at = text.rfind("dogged."); at != std::string::npos; at = text.rfind("dogged.", at - 1)) {

@@ -1,6 +1,6 @@
-// Tables with cells of any content. The first lines of the input are the terminal's width, whether it shows Unicode and
-// how many columns there are; then one line for each column (1 may be cut, 2 may
-// be left out, 3 both), and one line for each cell.
+// Tables with cells of any content. The first lines of the input are the terminal's width, whether it shows Unicode,
+// and the number of columns. One line for each column follows (1: may be cut, 2: may be left out, 3: both), then one
+// line for each cell.
 #include "cli/render/table.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The timeline of a task with any history, also one that cannot have been. Each line of the input is one field, in the
-// order in which they are read here; an empty line is a field that is not set. Times are milliseconds.
+// The timeline of a task with any history, even an impossible one. Each line of the input is one field, in the order of
+// reading. An empty line is a field that is not set. Times are milliseconds.
 #include "cli/render/timeline.hpp"
 
 #include <sstream>

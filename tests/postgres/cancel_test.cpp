@@ -1,5 +1,5 @@
-// What dogged.cancel promises where no handler has a say: of tasks that wait, run, have ended or are not there, and in
-// races with claims, completions and other cancels.
+// The promises of dogged.cancel without a handler: for tasks that wait, run, have ended or do not exist, and in races
+// with claims, completions and other cancels.
 #include <future>
 
 #include "claim/statements.hpp"
@@ -210,7 +210,7 @@ TEST_CASE("a cancel that is rolled back has not happened") {
   } catch (const Rollback&) {
   }
   CHECK(all_of(database, running) + all_of(database, pending) == before);
-  // Notifications come in the order of commits: the first is that of this one.
+  // Notifications come in the order of commits: the first belongs to this commit.
   database.run("select pg_notify($1, 'after')", db::Params{}.add(database.schema() + ".cancel"));
   const auto notified = listener.wait(20s, -1);
   REQUIRE(notified.size() == 1);

@@ -1,6 +1,5 @@
-// Which tasks a claim finds, in which order, and what it does not walk over. The poll interval is ten minutes, and what
-// a worker passes over for good is looked through after a minute: what these tests wait for is found before that, or
-// not in time.
+// Which tasks a claim finds, in which order, and which rows it does not walk over. The poll interval is ten minutes,
+// and a worker looks through passed-over places after a minute. The tests wait for less than that.
 
 #include <algorithm>
 #include <atomic>
@@ -98,7 +97,7 @@ TEST_CASE("a claim passes over tasks that another session has locked, and a full
   db::Connection other{database.settings()};
   other.transaction([&] {
     (void)other.run({"lock", lock}, db::Params{}.add(locked));
-    database.run(lock, db::Params{}.add(left));  // by a transaction that is younger than one that still runs
+    database.run(lock, db::Params{}.add(left));  // by a transaction younger than another open one
     const std::set<TaskId> found = claimed(database, worker_id, false);
     CHECK(found.contains(free));
     CHECK(!found.contains(locked));
@@ -238,7 +237,7 @@ TEST_CASE("a task is found that falls due when those after it have long been cla
   const TaskId waiting = database.client().enqueue(work, no_args, {.delay = 1h});
   move_watermarks(database);
   database.run("update dogged.tasks_live set run_at = now() where id = $1::bigint", db::Params{}.add(waiting));
-  database.client().enqueue(work, no_args, {.delay = 1ms});  // makes the worker ask what is due
+  database.client().enqueue(work, no_args, {.delay = 1ms});  // makes the worker ask for the next due time
   CHECK(eventually([&] { return database.status_of(waiting) == "succeeded"; }));
 }
 

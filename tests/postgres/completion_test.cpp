@@ -1,4 +1,4 @@
-// What a completion answers, the reports that did not count and why, and what is made of it.
+// The answers of a completion: the reports that did not count, the reasons, and the worker's reaction.
 #include "report/completion.hpp"
 
 #include <algorithm>
@@ -128,8 +128,8 @@ std::string array_of(std::size_t size, const std::string& element) {
   return text + "}'";
 }
 
-/// As a session that a worker has to itself does: a plan is made once, for whatever comes, by what is known of the
-/// table now. Behind a pooler (--poll-only) it is made each time.
+/// As in a worker's own session: a plan is made once, for all values, by the present statistics of the table. Behind a
+/// pooler (--poll-only) a plan is made each time.
 enum class Planned { while_empty, while_full, each_time };
 
 void prepare(TestDatabase& database, Planned planned, const db::Statement& statement, const std::string& nothing) {
@@ -141,7 +141,7 @@ void prepare(TestDatabase& database, Planned planned, const db::Statement& state
   database.run("execute planned (" + nothing + ")");
 }
 
-/// The most rows that a part of the plan of what was prepared gave or passed over.
+/// The most rows that a part of the prepared statement's plan gave or passed over.
 std::int64_t most_rows_with(TestDatabase& database, const std::string& parameters) {
   const db::Rows rows = database.run("explain (analyze, format json) execute planned (" + parameters + ")");
   return most_rows(nlohmann::json::parse(rows.one().text("QUERY PLAN")).at(0).at("Plan"));

@@ -186,7 +186,7 @@ TEST_CASE("a session gives up a statement that has waited for its patience, and 
   const auto log = std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::null_sink_mt>());
   runtime::Session session{database.settings(), "session", log};
   const auto at = std::chrono::steady_clock::now();
-  CHECK(session.abort_if_busy_for(10s, at) == at + 10s);  // one that begins now would have waited then
+  CHECK(session.abort_if_busy_for(10s, at) == at + 10s);  // a statement that begins now would have waited then
   (void)session.connection();
   CHECK(session.abort_if_busy_for(10s, at) == at + 10s);
   db::Connection user{database.settings()};

@@ -136,7 +136,8 @@ TEST_CASE("a worker that starts makes the partitions that are missing") {
 TEST_CASE("without today's partitions tasks end all the same, and what they left is moved there later") {
   TestDatabase database;
   RunningWorker worker{database, {fails_if_told()}};
-  REQUIRE(worker_is_asleep(database, worker.id()));  // its first upkeep would make what is dropped here
+  REQUIRE(worker_is_asleep(
+      database, worker.id()));  // the first upkeep of a worker would make the partitions that this test drops
   drop_days(database);
   Client client = database.client();
   const std::vector<TaskId> ids = client.enqueue_many(work, std::vector<nlohmann::json>(20, nlohmann::json::object()));

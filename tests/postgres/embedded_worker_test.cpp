@@ -1,4 +1,4 @@
-// dogged::Worker inside of a program: what it promises to the program.
+// The promises of dogged::Worker to the program around it.
 #include <atomic>
 #include <csignal>
 #include <future>

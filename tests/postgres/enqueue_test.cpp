@@ -417,8 +417,8 @@ struct LoggedClient {
   Client client;
 };
 
-/// The client's application name is its own; its backend is the one that last enqueued in this schema. Returns when
-/// `how_many` backends have ended.
+/// The client's application name belongs to it alone, so its backend is the last one that enqueued in this schema.
+/// Returns when `how_many` backends have ended.
 void end_client_backends(TestDatabase& database, int how_many) {
   REQUIRE(database.value("select count(pg_terminate_backend(pid, 10000)) as value from pg_stat_activity where datname "
                          "= current_database() and "
@@ -473,7 +473,7 @@ void with_backend_ended_under(TestDatabase& database, Call call) {
   database.connection().transaction([&] {
     database.run("lock table dogged.tasks_live");
     caller = std::thread{call};
-    db::Connection observer{database.settings()};  // a transaction sees pg_stat_activity as it was first
+    db::Connection observer{database.settings()};  // a transaction keeps its first view of pg_stat_activity
     CHECK(eventually([&] { return !waiting_since(observer).empty(); }));
     end_client_backends(database, 1);
   });

@@ -1,5 +1,5 @@
-// A queue that a task's key names holds for producers and workers, whichever of them comes first; and what a client and
-// a worker say of tasks that would wait for ever.
+// The queue of a task's key holds for producers and workers, in whatever order they come. Client and worker warn of
+// tasks that would wait for ever.
 #include <memory>
 #include <string>
 #include <vector>

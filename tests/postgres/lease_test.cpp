@@ -136,7 +136,8 @@ TEST_CASE("every task that runs stands in its worker's claims, of which there is
   CHECK(most > 1);
   CHECK(database.value("select count(*) as value from dogged.tasks_live t where status = 'running' and exists (select "
                        "from dogged.claims c where c.worker_id = t.worker_id and t.id = any (c.task_ids))") == "1");
-  // What it holds, and what was just claimed, and what has just ended, if the worker has not heard of that yet.
+  // The held tasks, the tasks just claimed, and the tasks just ended whose reports the worker does not know to be
+  // written.
   CHECK(database.value("select min(cardinality(task_ids)) <= 3 as value from dogged.claims") == "t");
   gate.open();
 }
@@ -406,7 +407,7 @@ TEST_CASE("a worker that cannot renew its lease in time stops its handlers witho
     REQUIRE(eventually([&] { return reason == StopReason::lease_lost; }));
     CHECK(database.history_of(id) == "");  // it writes nothing while its lease is in doubt
   });
-  // No worker had ended the lease: what was cut short is written under it, and costs no retry and no loss.
+  // No worker had ended the lease: interrupted attempts are written under it, and cost no retry and no loss.
   REQUIRE(eventually([&] { return database.status_of(id) == "succeeded"; }));
   CHECK(database.history_of(id) == "1 interrupted true, 2 succeeded false");
   CHECK(database.value("select count(distinct worker_id) as value from dogged.task_attempts") == "2");
@@ -547,7 +548,7 @@ TEST_CASE("a worker tells how far its host's clock is off the server's, as it re
   settings.clock = [] { return std::chrono::system_clock::now() + off.load(); };
   RunningWorker worker{database, {registered(work, [](Context&, const nlohmann::json&) {})}, settings};
   const auto tells = [&] {
-    // The server runs on this host: what is told is what was set, as exactly as it says.
+    // The server runs on this host, so the reported offset is the offset set, within the reported uncertainty.
     return database.value(
                "select abs(clock_ahead_ms - $1::bigint) <= clock_uncertainty_ms + 1 as value from dogged.workers",
                db::Params{}.add(std::int64_t{off.load().count()})) == "t";

@@ -1,5 +1,5 @@
-// What dogged.move_tasks, move_queue, delete_queue and rename_queue promise: tasks that wait go to another queue and
-// run there, and no queue goes while something is in it or on its way to it.
+// The promises of dogged.move_tasks, move_queue, delete_queue and rename_queue: waiting tasks go to another queue and
+// run there, and no queue is deleted while a task is in it or on its way to it.
 #include <atomic>
 #include <string>
 #include <thread>
@@ -63,7 +63,7 @@ TEST_CASE(
   TestDatabase database;
   make_queues(database);
   Client client = database.client();
-  const TaskId moved = client.enqueue(work, no_args, {.queue = "old"});  // with an id below those that are run first
+  const TaskId moved = client.enqueue(work, no_args, {.queue = "old"});  // with an id below the tasks that run first
   const RunningWorker worker{database, {does_nothing({.queue = "new"})}, {.poll_interval = 10min}};
   const TaskId last = client.enqueue(work, no_args, {.queue = "new"});
   REQUIRE(eventually([&] { return database.status_of(last) == "succeeded"; }));

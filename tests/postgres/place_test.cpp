@@ -1,5 +1,5 @@
-// Where a ready task stands in its queue (dogged.place), at the bounds: the least and the greatest priority, and ids as
-// great as they come to be.
+// The place of a ready task in its queue (dogged.place), at the bounds: the least and the greatest priority, and the
+// greatest ids.
 #include <chrono>
 #include <string>
 #include <vector>

@@ -32,7 +32,8 @@ detail::RegisteredTask does_nothing(const Task<nlohmann::json>& task, const char
   return registered(task, [](Context&, const nlohmann::json&) {}, {.queue = queue});
 }
 
-/// Serves two queues, so that what it does with one can be told by the other; nothing but what it hears makes it look.
+/// Serves two queues, so that a task of one shows how far the worker is with the other. Only a notification makes it
+/// look.
 std::vector<detail::RegisteredTask> two_queues() { return {does_nothing(mail, "mail"), does_nothing(other, "other")}; }
 
 std::string set_queue(TestDatabase& database, const std::string& name, const std::string& settings) {
@@ -52,7 +53,7 @@ bool runs_others(TestDatabase& database) {
 /// A task of the queue mail that stays pending, although the worker looks for tasks.
 TaskId task_that_waits(TestDatabase& database) {
   TaskId id = 0;
-  const bool waits = eventually([&] {  // one that it claimed before it heard of the pause has run
+  const bool waits = eventually([&] {  // a task that it claimed before it heard of the pause has run
     id = database.client().enqueue(mail, no_args, {.queue = "mail"});
     return runs_others(database) && database.status_of(id) == "pending";
   });
@@ -477,7 +478,7 @@ TEST_CASE("retries beyond their queue's budget wait, while first runs keep on, a
   CHECK(retries <= 0.1 * (first_runs + retries) + 10 * (1 + windows));
   CHECK(eventually([&] { return retries >= 10; }));
   CHECK(eventually([&] { return throttled("default") >= throttled_before + 200; }));  // counted once it is on record
-  // Each that waits has had its first attempt, and what it was put off for has cost it none.
+  // Each waiting task has had its first attempt, and the put-off has cost it none.
   CHECK(database.value("select count(*) as value from dogged.tasks_live where status = 'pending' and "
                        "(attempt <> 1 or retry_count <> 1)") == "0");
   set_queue(database, "default", R"({"retry_budget": null})");

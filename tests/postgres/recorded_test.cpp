@@ -186,7 +186,7 @@ TEST_CASE("each retry, giving up and each error that is not retried is counted, 
   CHECK(counted.shortest_delays() == 3);
   CHECK(counted.successes() == 1);
   CHECK(counted.dead_letters(listed) == 1);
-  CHECK(counted.dead_letters(unlisted) == 1);  // what was discarded is none
+  CHECK(counted.dead_letters(unlisted) == 1);  // a discarded task is no dead letter
 }
 
 TEST_CASE("at the usual level a worker's log says of retries only that one was the last") {

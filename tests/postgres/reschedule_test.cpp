@@ -1,6 +1,6 @@
-// What dogged.reschedule promises: of tasks that are ready, wait, run, have ended or are not there, and to workers that
-// sleep or have passed over a place already. The poll interval is ten minutes: what these tests wait for comes by being
-// woken, or not in time.
+// The promises of dogged.reschedule: for tasks that are ready, wait, run, have ended or do not exist, and to workers
+// that sleep or have passed over a place. The poll interval is ten minutes, so only a notification brings the awaited
+// task in time.
 #include <future>
 
 #include "claim/statements.hpp"

@@ -202,7 +202,7 @@ TEST_CASE("a task that ends days after its first attempts has all of them for as
   CHECK(history(other) == "0");
   CHECK(apply(database).empty());
 
-  // The pending one succeeds: what was kept of it stays until it goes itself.
+  // The pending task succeeds. Its kept attempts stay until it is dropped itself.
   database.run(
       "with ended as (delete from dogged.tasks_live returning *) insert into dogged.tasks (id, status, queue, name, "
       "args, enqueued_at, attempt, finished_at) select id, 'succeeded', queue, name, args, now() - interval '20 days', "
@@ -401,7 +401,7 @@ TEST_CASE("what was written late into the default partition is kept or dropped a
   CHECK(has_attempt(database, dead));
   CHECK(database.status_of(missed) == "succeeded");
 
-  // Of a day that has gone: attempts stand beside those that were kept, and tasks come and go by the default partition.
+  // Of a dropped day: kept attempts have a partition of their own, and tasks use the default partition.
   const TaskId again = add_task(database, "succeeded", long_ago);
   database.run("select dogged.make_partitions()");
   CHECK(outcomes(apply(database)) == "dropped 1, thinned 1");

@@ -1,5 +1,4 @@
-// When a retry comes: the delays that the database holds are those of the policy, and no retry starts before
-// its time.
+// The time of a retry: the delays in the database are those of the policy, and no retry starts early.
 #include <chrono>
 
 #include "support/catch.hpp"

@@ -558,7 +558,8 @@ TEST_CASE("what a caller puts in front of PostgreSQL's own functions is not run 
   database.run("drop schema " + trap + " cascade");
 }
 
-// ---- what is redacted -----------------------------------------------------------------------------------------------
+// ---- redaction
+// -------------------------------------------------------------------------------------------------------
 
 namespace {
 

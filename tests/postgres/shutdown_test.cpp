@@ -1,4 +1,5 @@
-// What a worker that is told to stop promises: nothing is lost, nothing is spent, and it says what it left.
+// The promises of a worker that is told to stop: it loses nothing, spends nothing, and tells of everything that it
+// leaves.
 #include <atomic>
 #include <chrono>
 #include <filesystem>

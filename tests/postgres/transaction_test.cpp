@@ -1,5 +1,5 @@
-// What <dogged/transaction.hpp> promises: a handler's writes and the end of its attempt commit together or not at all,
-// and an enqueue shares the fate of its caller's transaction.
+// The promises of <dogged/transaction.hpp>: a handler's writes and the end of its attempt commit together or not at
+// all, and an enqueue shares the fate of its caller's transaction.
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -109,8 +109,8 @@ class HeldAttempt final : public Context {
   TaskId id_;
 };
 
-/// The error of completing `attempt` in a transaction that has written before, and that is then committed all the same
-/// by a handler that does not care. Nothing of it may be there afterwards.
+/// The error of completing `attempt` in a transaction that has written before, and that a careless handler then
+/// commits. Nothing of the transaction may be there afterwards.
 template <class E>
 E refused(Ledger& ledger, HeldAttempt& attempt) {
   const std::string before = ledger.entries();

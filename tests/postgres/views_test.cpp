@@ -222,7 +222,7 @@ TEST_CASE("task_timeline counts what an attempt waited from what its task was re
   database.run("select dogged.replay($1::bigint, now() + interval '100 ms')", db::Params{}.add(id));
   REQUIRE(has_run(3));
   CHECK(is_due_as_audited(3, "replay", "due_at") == "true");
-  // Nor is another attempt taken for one that was moved.
+  // No other attempt is taken for a moved one either.
   CHECK(database.value("select (v.due_at = t.run_at)::text as value from dogged.task_timeline v join dogged.tasks t on "
                        "t.id = v.task_id where v.attempt = 1") == "true");
 }

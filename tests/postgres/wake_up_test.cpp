@@ -33,8 +33,8 @@ class Listening {
  public:
   explicit Listening(TestDatabase& database) : connection_(database.settings()) { connection_.listen("wake"); }
 
-  /// What arrived since the last call. Notifications come in the order of their commits, so that all of what
-  /// was committed before stands ahead of the one that this sends.
+  /// The notifications since the last call. They come in the order of commits, so that all earlier ones stand before
+  /// the one that this sends.
   std::vector<std::string> payloads() {
     connection_.run({"mark", "select pg_notify('dogged.wake', 'mark')"});
     std::vector<std::string> payloads;

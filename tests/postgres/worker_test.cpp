@@ -1,5 +1,5 @@
-// What a worker promises while it runs: what it takes, how much at once, and that only the holder of a task
-// can end it.
+// The promises of a running worker: which tasks it takes, how many at once, and that only the holder of a task can end
+// it.
 #include <atomic>
 #include <map>
 #include <mutex>
@@ -26,8 +26,8 @@ std::string row_of(TestDatabase& database, TaskId id) {
   return database.value("select t::text as value from dogged.tasks_live t where id = $1::bigint", db::Params{}.add(id));
 }
 
-/// A task's handler is in mid-run when `change` alters its row, as another worker or a rescuer would; what
-/// the handler then reports must not show.
+/// `change` alters the row of a task while its handler runs, as another worker or a rescuer would. The handler's report
+/// must not show.
 void check_report_is_fenced(const std::string& change) {
   INFO(change);
   TestDatabase database;
@@ -42,7 +42,7 @@ void check_report_is_fenced(const std::string& change) {
   const std::string changed = row_of(database, id);
 
   gate.open();
-  for (int i = 0; i < 2; ++i) {  // reports are written in order: after these two, that of the first one is too
+  for (int i = 0; i < 2; ++i) {  // reports are written in order: after these two, the first one is too
     const TaskId next = client.enqueue(work, no_args);
     REQUIRE(eventually([&] { return database.status_of(next) == "succeeded"; }));
   }

@@ -33,8 +33,8 @@ using runtime::QueueClaim;
 using runtime::Report;
 using std::chrono::minutes;
 
-// Delays, leases and the steps of time never come to the same sum, so nothing falls due within the milliseconds of real
-// time that a run takes.
+// No sum of delays, leases and steps of time equals another, so nothing falls due within the milliseconds of real time
+// that a run takes.
 constexpr minutes delay{30};
 constexpr minutes lease{30};
 constexpr minutes step_of_time{20};
@@ -254,7 +254,7 @@ std::vector<runtime::Watermarks::Range> Comparison::some_ranges() {
   const runtime::Place after = scheduler_.pick(0, 20);
   const runtime::Place upto = after + scheduler_.pick(1, 40);
   if (scheduler_.chance(50)) return {{after, upto}};
-  return {{least, -1}, {after, upto}};  // what was given back, and some of the rest
+  return {{least, -1}, {after, upto}};  // the tasks given back, and some of the rest
 }
 
 // ---- producers and operators ---------------------------------------------------------------------------------------
@@ -628,7 +628,7 @@ void Comparison::who_holds() {
 
 /// In PostgreSQL time passes by moving what lies ahead.
 void Comparison::let_time_pass() {
-  if (open_ || holds_lock()) return;  // it would wait, or not see what is enqueued
+  if (open_ || holds_lock()) return;  // it would wait, or not see the enqueued tasks
   note("20 minutes pass");
   scheduler_.run_until(scheduler_.now() + step_of_time);
   const db::Params by = db::Params{}.add(std::int64_t{step_of_time.count()});

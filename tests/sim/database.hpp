@@ -98,7 +98,7 @@ class Database {
   void pause(const std::string& queue, bool paused);
   [[nodiscard]] bool is_paused(const std::string& queue) const { return paused_.contains(queue); }
 
-  /// What a replica has. A failover to it loses what was committed since.
+  /// The state of a replica. A failover to it loses later commits.
   struct Durable {
     std::map<TaskId, Task> tasks = {};
     std::map<std::pair<TaskId, int>, AttemptRow> attempts = {};
@@ -133,7 +133,7 @@ class Database {
   };
   [[nodiscard]] Unknown release_unknown(std::int64_t worker, const std::vector<runtime::Attempt>& known,
                                         std::int64_t session);
-  /// Gives what was not released.
+  /// Gives the attempts that were not released.
   [[nodiscard]] std::vector<runtime::Attempt> release(std::int64_t worker,
                                                       const std::vector<runtime::Attempt>& attempts,
                                                       std::int64_t session);

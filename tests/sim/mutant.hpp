@@ -1,4 +1,4 @@
-// What the simulation can get wrong on purpose: each mutant takes away one thing that keeps a promise, and the
+// The mistakes that the simulation can make on purpose. Each mutant takes away one thing that keeps a promise, and the
 // simulation must see the promise broken (`dogged_sim --mutants`).
 #pragma once
 
@@ -25,7 +25,7 @@ enum class Mutant {
   promotion_at_an_old_place,          ///< a due task is made ready at a place that watermarks have passed
   no_notification,                    ///< an enqueue notifies no sleeper
   made_ready_at_an_old_place,         ///< a task that an operator makes ready keeps a place that watermarks have passed
-  wake_up_of_an_old_session,          ///< a worker that has fallen asleep again is awake for whoever enqueues
+  wake_up_of_an_old_session,          ///< a worker that has fallen asleep again is taken for awake, and not notified
   reschedule_without_a_notification,  ///< a rescheduled task wakes no sleeper
   // The worker's drivers. The mutants before are of statements, which conformance must see as well.
   begins_after_the_lapse,    ///< a task begins when the time of its lease is over

@@ -163,8 +163,7 @@ class Run {
     set_paused(queue, pauses);
   }
 
-  /// From now on the replica lags. A moment later the server is lost, and the replica takes over without what was
-  /// committed since.
+  /// From now on the replica lags. A moment later the server is lost, and the replica takes over without later commits.
   void fail_over() {
     if (replica_) return;
     world_.trace("the replica lags");
@@ -182,7 +181,7 @@ class Run {
   void disturb_task() {
     const auto& tasks = database_.tasks();
     if (tasks.empty()) return;
-    // The newest are those that still live.
+    // Mostly the newest tasks are alive.
     const auto back = scheduler_.pick(1, std::min<std::int64_t>(12, static_cast<std::int64_t>(tasks.size())));
     const TaskId id = std::prev(tasks.end(), back)->first;
     const milliseconds delay{scheduler_.chance(50) ? scheduler_.pick(1, 1500) : 0};
@@ -239,8 +238,8 @@ class Run {
       throw Broken{"no attempt is on record that was never made"};
   }
 
-  /// Without faults, sleepers are woken for what is enqueued, however the transaction and their falling asleep take
-  /// turns; and tasks begin when they are due.
+  /// Without faults, sleepers are notified of enqueued tasks, however the transaction and their falling asleep take
+  /// turns. Tasks begin when they are due.
   void in_calm() {
     run_until(scheduler_.now() + 7s);  // workers that stood still have gone on
     if (scheduler_.chance(50)) {
@@ -249,7 +248,7 @@ class Run {
       run_until(world_.server_is_back_at + 4s);
       if (database_.lapsed_leases_ended() != ended) throw Broken{"no lease of a live worker is ended after an outage"};
     }
-    // In half of the runs one worker is alone: no other worker makes up for what it misses.
+    // In half of the runs one worker is alone, so that no other worker makes up for its mistakes.
     if (scheduler_.chance(50)) {
       for (std::size_t i = 1; i < workers_.size(); ++i) workers_[i]->crash(24h);
       run_until(scheduler_.now() + 7s);

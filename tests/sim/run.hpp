@@ -1,5 +1,5 @@
-// One run of the simulation: workers, producers and operators under faults, then a time without faults in which all
-// must come to its end, and what must hold then.
+// One run of the simulation. Workers, producers and operators run under faults; then the faults stop, all tasks must
+// end, and the promises are checked.
 #pragma once
 
 #include <cstdint>

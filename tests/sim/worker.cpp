@@ -628,8 +628,8 @@ void Worker::look_at_lease() {
   if (claimer_has_ended_) give_back();
 }
 
-// The end of an incarnation: what has not begun is given back, what runs is recorded as interrupted, and when all is
-// written the worker goes on under another lease.
+// The end of an incarnation. The worker gives back the tasks that have not begun, records running attempts as
+// interrupted, and goes on under another lease once all reports are written.
 
 void Worker::give_back() {
   const auto ask_again = [this](std::function<std::function<void()>()> execute) {

@@ -1,6 +1,5 @@
-// A worker process of the simulation: the real cores (ClaimPlan, ReportBatch, Lease, Agenda, Incarnation), carried out
-// against the model instead of PostgreSQL, over a network that loses requests and answers, and delivers statements
-// late.
+// A worker process of the simulation: the real cores (ClaimPlan, ReportBatch, Lease, Agenda, Incarnation) against the
+// model instead of PostgreSQL. The network between them loses requests and answers, and delivers statements late.
 #pragma once
 
 #include <cstdint>
@@ -60,7 +59,7 @@ class Worker {
  public:
   Worker(World& world, int number, std::vector<std::string> queues);
 
-  /// kill -9: what it knew is gone; statements under way may still arrive. It starts anew after `delay`.
+  /// kill -9: all knowledge is gone, and statements under way may still arrive. The worker starts anew after `delay`.
   void crash(Duration delay);
   /// It stands still for `time`: whatever is for it waits.
   void freeze(Duration time);
@@ -85,14 +84,14 @@ class Worker {
     int retry_count = 0;
     TimePoint claimed_at{};
   };
-  /// The services under one lease: what is for an earlier life is not delivered.
+  /// The services under one lease. Events for an earlier life are not delivered.
   struct Life {
     Life(std::int64_t id, bool is_again, TimePoint now);
     runtime::Lease lease;
     runtime::Incarnation incarnation;
     runtime::Agenda agenda;
     std::vector<runtime::Attempt> unstarted = {};  // taken from the executor, to be given back
-    TimePoint drains_until = runtime::never;       // what is not given back or written by then is left to be rescued
+    TimePoint drains_until = runtime::never;       // tasks and reports that are left then are rescued
   };
 
   void start(std::optional<std::int64_t> previous = std::nullopt);

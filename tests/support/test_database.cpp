@@ -49,7 +49,7 @@ std::string template_name(db::Connection& connection) {
 void migrate_template(const std::string& name) {
   db::Connection connection{{.url = url_of(name), .schema = schema_of_copies, .application_name = name}};
   migrate::apply(connection, [&](const migrate::Step& step) {
-    // Most of the time that a new schema takes goes into its partitions; tests need those of few days.
+    // Partitions take most of the time of a new schema, and tests need few days.
     if (step.name == "0001_tasks") run_on(connection, "update dogged.settings set partition_days_ahead = 1");
   });
   migrate::make_roles(connection, role_prefix);
@@ -230,7 +230,7 @@ std::int64_t add_worker(TestDatabase& database, const std::string& lease) {
 }
 
 bool worker_is_asleep(TestDatabase& database, std::int64_t worker_id) {
-  const bool listens = eventually([&] {  // to the last of its channels; what it asks later may hide that
+  const bool listens = eventually([&] {  // to the last of its channels; its next statement may hide that
     return database.value(
                "select count(*) as value from pg_stat_activity a, dogged.workers w where a.application_name = $1 and "
                "a.state = 'idle' and w.id = $2::bigint and (a.query like 'LISTEN %.waiting\"' or a.query like '/* "

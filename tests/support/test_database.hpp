@@ -28,8 +28,8 @@ namespace dogged::test {
 /// The server's URL. Throws where DOGGED_TEST_URL is not set, and says how to start a server.
 [[nodiscard]] std::string server_url();
 
-/// A database that is there while this lives: a copy of one that was migrated once for all tests. Not migrated, it is
-/// an empty schema of its own in the database that all tests share.
+/// A database that exists while this lives: a copy of a database that was migrated once for all tests. If it is not
+/// migrated, it is an empty schema in the database that all tests share.
 class TestDatabase {
  public:
   enum class Migrated { yes, no };
@@ -119,8 +119,8 @@ void declare(TestDatabase& database, const std::vector<detail::RegisteredTask>& 
 /// The row of a worker that is not there, and serves the queue `default`; its lease lapses after `lease`.
 [[nodiscard]] std::int64_t add_worker(TestDatabase& database, const std::string& lease = "1 hour");
 
-/// Waits until a worker's row says that it sleeps, and until it listens: from then on nothing but a notification, a due
-/// time or its poll interval makes it look.
+/// Waits until a worker's row says that it sleeps, and until it listens. From then on only a notification, a due time
+/// or its poll interval makes it look.
 [[nodiscard]] bool worker_is_asleep(TestDatabase& database, std::int64_t worker_id);
 
 /// Ends the server's side of a worker's connection: `service` is claimer, completer, lease or upkeep. How many
@@ -137,7 +137,7 @@ class RunningWorker {
   [[nodiscard]] std::int64_t id() const noexcept { return worker_.id(); }
   /// As SIGTERM does, and waits until it has ended.
   runtime::ShutdownResult stop();
-  /// Waits until it has ended of its own. Throws what it has ended with.
+  /// Waits until the worker has ended by itself. Throws the error that has ended it.
   runtime::ShutdownResult wait();
 
  private:

@@ -148,7 +148,7 @@ TEST_CASE("a child of the test process that exits leaves server and databases to
   REQUIRE(child >= 0);
   if (child == 0) {
     { const dogged::testing::Database copy{std::move(database)}; }
-    std::exit(0);  // destroys what is static: server()
+    std::exit(0);  // destroys static objects: server()
   }
   int status = -1;
   REQUIRE(waitpid(child, &status, 0) == child);

@@ -91,7 +91,7 @@ void print_request(const webhooks::ReceivedRequest& request) {
   std::fflush(stdout);
 }
 
-/// Blocked in this thread and those that it starts, so that `wait_for_end` is the one place that takes them.
+/// Blocked in this thread and in the threads that it starts, so that `wait_for_end` alone takes these signals.
 sigset_t block_end_signals() {
   sigset_t signals;
   sigemptyset(&signals);

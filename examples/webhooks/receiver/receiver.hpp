@@ -26,7 +26,8 @@ class Receiver {
   using Log = std::function<void(const ReceivedRequest&)>;
 
   explicit Receiver(Log log = {});
-  /// Ends waits, answers what is under way, and stops: about a second where clients hold connections open.
+  /// Ends waits, answers the requests under way, and stops. It takes about a second while clients hold connections
+  /// open.
   ~Receiver();
   Receiver(const Receiver&) = delete;
   Receiver& operator=(const Receiver&) = delete;

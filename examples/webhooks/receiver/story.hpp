@@ -34,7 +34,7 @@ class BadStory : public std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
-/// The value of a query parameter; nothing where it is not given.
+/// The value of a query parameter; nothing if the query does not have it.
 using QueryParameter = std::function<std::optional<std::string>(const std::string& name)>;
 
 /// The story of a URL path, with what the query changes of it; nothing where there is no such path. Throws

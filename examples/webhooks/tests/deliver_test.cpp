@@ -1,4 +1,4 @@
-// The handler: what it makes of a context and of an answer, against the real receiver.
+// The handler's use of its context and of the answer, against the real receiver.
 #include "deliver.hpp"
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// The shop's test: what it enqueues is run on a private server.
+// The shop's test runs the tasks that it enqueues on a private server.
 #include <exception>
 #include <iostream>
 

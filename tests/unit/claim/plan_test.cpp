@@ -1,5 +1,5 @@
-// What the claimer does next, and that in all interleavings with one enqueuing transaction no wake-up is missed, and in
-// all losses of requests and answers no claimed task is forgotten.
+// The next action of the claimer. No wake-up is missed in any interleaving with one enqueuing transaction, and no
+// claimed task is forgotten in any loss of requests and answers.
 #include "claim/plan.hpp"
 
 #include <algorithm>

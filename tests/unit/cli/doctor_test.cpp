@@ -1,4 +1,4 @@
-// How `dogged doctor` judges what it has read: every threshold from both sides.
+// The judgements of `dogged doctor`: every threshold from both sides.
 #include <algorithm>
 
 #include "cli/doctor/judges.hpp"

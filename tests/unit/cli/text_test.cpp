@@ -164,7 +164,7 @@ TEST_CASE("where a table is too wide, columns go in the order of their rank, and
     return text;
   };
   CHECK(titles(80) == "ID QUEUE NAME HOST");
-  CHECK(titles(29) == "ID QUEUE NAME HOST");  // the name gives way first, down to what it has at least
+  CHECK(titles(29) == "ID QUEUE NAME HOST");  // the name gives way first, down to its least width
   CHECK(titles(28) == "ID NAME HOST");
   CHECK(titles(19) == "ID NAME");
   CHECK(contains(render_table(columns, rows, {.width = 13, .unicode = true, .color = false}), " 1  xxxxxxxx…\n"));

@@ -304,7 +304,7 @@ TEST_CASE("an attempt that its handler did not end says in one sentence why it e
     CHECK(contains(story.drawn(), "    it did not end within its timeout\n"));
     story.history.definition->timeout_ms = 10'000;
     CHECK(contains(story.drawn(), "    it did not end within its timeout of 10 s\n"));
-    story.history.definition->timeout_ms = 60'000;  // declared since: it is not the one that was over
+    story.history.definition->timeout_ms = 60'000;  // declared later: the attempt had another timeout
     CHECK(contains(story.drawn(), "    it did not end within its timeout\n"));
   }
   SECTION("it was cancelled") {

@@ -1,4 +1,4 @@
-// What TaskOptions::redact takes. (tests/postgres/roles_test.cpp shows what is hidden then.)
+// The pointers of TaskOptions::redact. (tests/postgres/roles_test.cpp shows what they hide.)
 #include <string>
 
 #include <dogged/json_pointers.hpp>

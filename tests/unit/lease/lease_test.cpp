@@ -47,8 +47,8 @@ namespace {
 
 using State = Lease::State;
 
-/// What may happen to a lease: an answer to a renewal that was asked for so long ago, the end of the lease, or a look
-/// at the time.
+/// The events of a lease: an answer to a renewal that was asked for so long ago, the end of the lease, or a look at the
+/// time.
 struct Event {
   enum class What { renewed, ended, looked } what;
   std::chrono::seconds asked_ago{0};

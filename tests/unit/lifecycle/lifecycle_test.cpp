@@ -332,7 +332,7 @@ TEST_CASE("a next run that would fall after expires_at is not: the task expires,
       CAPTURE(too_early.count());
       const Transition late = after(too_early);
       if (!without.next_run) {
-        CHECK(late == without);  // what has ended does not expire
+        CHECK(late == without);  // an ended task does not expire
         continue;
       }
       CHECK(late.status == Status::expired);

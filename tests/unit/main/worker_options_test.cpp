@@ -1,4 +1,4 @@
-// The options of worker programs: what is out of its range is refused, by its name and with the range.
+// The options of worker programs: a value out of its range is refused, with the option's name and the range.
 #include "main/worker_options.hpp"
 
 #include <string>

@@ -42,7 +42,8 @@ TEST_CASE("a report is held from when it is added until its batch is written, in
   CHECK(queue.held().size() == 3);
   queue.batch_written({report(2)});
   CHECK(queue.size() == 2);
-  CHECK(ids_of(queue.take_batch(never, always)) == std::vector<TaskId>{2, 3});  // what is sent again goes first
+  CHECK(ids_of(queue.take_batch(never, always)) ==
+        std::vector<TaskId>{2, 3});  // a report that is sent again goes first
   queue.batch_written({});
   CHECK(queue.wait_empty(SteadyClock::now()));
 }

@@ -131,7 +131,8 @@ TEST_CASE("Every row is what its source's function answers") {
   for (const detail::CodeTable& table : tables::all) {
     for (const detail::CodeRow& row : table.rows) {
       if (table.source == CodeSource::http && is_class(table.source, row)) continue;
-      if (row.name == "SystemOverloadedError") continue;  // says when, beside what is retryable: see MongoDB's codes
+      if (row.name == "SystemOverloadedError")
+        continue;  // tells the time of a retry, beside retryable codes: see MongoDB's codes
       CAPTURE(row.name, row.number);
       const Classification result = classify_row(table.source, row);
       CHECK(result.category == row.category);

@@ -1,4 +1,4 @@
-// From exceptions to error codes: the order of mappings, what is mapped without one, and mappings that fail.
+// From exceptions to error codes: the order of mappings, the default mapping, and mappings that fail.
 #include <filesystem>
 #include <future>
 #include <new>

@@ -1,5 +1,4 @@
-// Layers of retry settings: which one says what applies, how the environment and the file are read, and where a value
-// is said to come from.
+// Layers of retry settings: which layer counts, how the environment and the file are read, and which source is named.
 #include <map>
 #include <string>
 #include <utility>

@@ -1,4 +1,4 @@
-// Metrics of retries: what is counted, within which bounds, and what Prometheus reads.
+// Metrics of retries: the counts, their bounds, and the text for Prometheus.
 #include <algorithm>
 #include <functional>
 #include <limits>

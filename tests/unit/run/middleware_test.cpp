@@ -21,7 +21,7 @@ constexpr Task<nlohmann::json, nlohmann::json> work{"work"};
 
 using Calls = std::vector<std::string>;
 
-/// Writes down what it is called for, and throws where it is told to.
+/// Notes the calls of its hooks, and throws in the hooks that the test names.
 class Recorder : public Middleware {
  public:
   Recorder(std::string name, Calls& calls, std::string throws_in = "")
