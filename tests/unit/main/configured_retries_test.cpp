@@ -313,3 +313,18 @@ TEST_CASE("Tasks of a file that the program does not register are found, with th
   CHECK(found[3].name == "plain.other");
   CHECK(found[3].suggestion.empty());  // names of one family are none
 }
+
+TEST_CASE("a .retry that lists no codes is warned of, unless operators list codes") {
+  const Definitions registered = runtime::make_definitions({{"forgot", {.retry = Exponential{.base = 2s, .max_retries = 3}}, {}}});
+  const auto warnings_with = [&](const char* file_text) {
+    Definitions all = registered;
+    const RetryConfigFile file = file_of(file_text);
+    return runtime::configure_retries(all, &file, nothing).warnings;
+  };
+  const std::vector<std::string> said = warnings_with("{}");
+  REQUIRE(said.size() == 1);
+  CAPTURE(said.front());
+  CHECK(said.front().find("task forgot: its .retry is never used") == 0);
+  CHECK(said.front().find("list codes, or \"*\" for all") != std::string::npos);
+  CHECK(warnings_with(R"({"tasks": {"forgot": {"auto_retry_for": ["*"]}}})").empty());
+}

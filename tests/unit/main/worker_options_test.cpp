@@ -108,6 +108,20 @@ TEST_CASE("a number of threads that is none, or too large for any number, is ref
   }
 }
 
+TEST_CASE("a misspelt option of a worker is refused with the option that was meant") {
+  const std::string message = refusal({"--databse-url=postgresql://app:t0psecret@h/x"});
+  INFO(message);
+  CHECK(has(message, "a worker has no option --databse-url (did you mean \"--database-url\"?)"));
+  CHECK_FALSE(has(message, "t0psecret"));
+}
+
+TEST_CASE("an empty database URL is refused, not taken for the default of libpq") {
+  const std::string message = refusal({"--database-url", ""});
+  INFO(message);
+  CHECK(has(message, "--database-url"));
+  CHECK(has(message, "empty"));
+}
+
 TEST_CASE("a concurrency is 1 to 1000") {
   CHECK(taken({"--queues=a:1,b:1000"}).queues == std::map<std::string, int>{{"a", 1}, {"b", 1000}});
   for (const std::string value : {"0", "-1", "1001", "99999999999", "", "+5", "5.0", "many"}) {
@@ -159,6 +173,7 @@ TEST_CASE("options of an embedded worker that are out of their range are refused
       {"WorkerOptions::queues: the concurrency of a is 1001; it must be 1 to 1000", {.queues = {{"a", 1001}}}},
       {"WorkerOptions::queues has \"a b\", which is no queue's name", {.queues = {{"a b", 1}}}},
       {"WorkerOptions::name has 129 bytes; it must be 1 to 128", {.name = std::string(129, 'a')}},
+      {"WorkerOptions::name looks like a database URL", {.name = "postgresql://app:secret@h/x"}},
   };
   for (const Mistake& mistake : mistakes) {
     CAPTURE(mistake.said);
