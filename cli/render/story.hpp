@@ -1,5 +1,5 @@
-// The meaning of a task's history in words: its standing, why it ended, and what it has spent. Pure. The timeline and
-// the JSON of `tasks show` say the same.
+// Puts a task's history into words: its standing, the reason of its end, and the retries spent. Pure. The timeline and
+// the JSON of `tasks show` use the same words.
 #pragma once
 
 #include <optional>

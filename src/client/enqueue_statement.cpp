@@ -121,7 +121,7 @@ auto or_least(Convert convert) {
   return [convert](const auto& time) { return convert(time).value_or(not_given); };
 }
 
-/// The task whose handler enqueues, if it is the parent.
+/// The running task as the parent of the tasks that its handler enqueues.
 struct Handler {
   std::optional<std::int64_t> task;
   std::optional<std::string> installation;

@@ -127,7 +127,7 @@ TEST_CASE("a worker whose port is in use says so, and does not start") {
   CHECK(database.value("select count(*) as value from dogged.workers") == "1");
 }
 
-TEST_CASE("connections that ask for nothing hold up no task, and no scrape for long") {
+TEST_CASE("connections that ask for nothing hold up no task, and are cut off") {
   TestDatabase database;
   ServedWorker worker{database, [](Context&, const nlohmann::json&) {}};
   worker->start();
@@ -143,6 +143,8 @@ TEST_CASE("connections that ask for nothing hold up no task, and no scrape for l
   }
   Client client = database.client();
   CHECK(client.wait(client.enqueue(work, no_args), 20s).has_succeeded());
+  char byte = 0;
+  CHECK(::recv(sockets.front(), &byte, 1, 0) == 0);  // the server has closed the connection
   for (const int connection : sockets) ::close(connection);
   CHECK(worker.get("/readyz")->status == 200);
 }

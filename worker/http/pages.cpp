@@ -34,14 +34,14 @@ void write_worker(MetricsWriter& writer, const WorkerStatus& worker) {
   if (worker.lease) writer.sample({}, in_seconds_of(worker.lease->left));
   writer.family("dogged_worker_slots", "gauge", "How many tasks of a queue run at once.");
   for (const auto& [queue, load] : worker.queues) writer.sample({{"queue_name", queue}}, std::uint64_t{load.slots});
-  writer.family("dogged_worker_running_tasks", "gauge", "Tasks whose handlers run.");
+  writer.family("dogged_worker_running_tasks", "gauge", "Handlers that run now.");
   for (const auto& [queue, load] : worker.queues) writer.sample({{"queue_name", queue}}, std::uint64_t{load.running});
   writer.family("dogged_worker_waiting_tasks", "gauge", "Claimed tasks that wait for a thread.");
   for (const auto& [queue, load] : worker.queues) writer.sample({{"queue_name", queue}}, std::uint64_t{load.waiting});
   writer.family("dogged_worker_fenced_total", "counter",
                 "Reports that changed nothing, because the worker did not hold the task any more.");
   writer.sample({}, static_cast<std::uint64_t>(worker.fenced));
-  writer.family("dogged_worker_abandoned_threads", "gauge", "Threads whose handlers ignore their stop tokens.");
+  writer.family("dogged_worker_abandoned_threads", "gauge", "Threads lost to handlers that ignore their stop tokens.");
   writer.sample({}, static_cast<std::uint64_t>(worker.abandoned_threads));
 }
 
