@@ -315,7 +315,8 @@ TEST_CASE("Tasks of a file that the program does not register are found, with th
 }
 
 TEST_CASE("a .retry that lists no codes is warned of, unless operators list codes") {
-  const Definitions registered = runtime::make_definitions({{"forgot", {.retry = Exponential{.base = 2s, .max_retries = 3}}, {}}});
+  const Definitions registered =
+      runtime::make_definitions({{"forgot", {.retry = Exponential{.base = 2s, .max_retries = 3}}, {}}});
   const auto warnings_with = [&](const char* file_text) {
     Definitions all = registered;
     const RetryConfigFile file = file_of(file_text);
