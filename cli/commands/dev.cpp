@@ -1,8 +1,11 @@
 // `dogged dev`: the private PostgreSQL of this directory.
+#include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
 
+#include <getopt.h>
 #include <unistd.h>
 
 #include "cli/commands/commands.hpp"
@@ -99,12 +102,47 @@ fs::path find_psql(int major_version) {
   return fs::exists(beside) ? beside : fs::path{"psql"};
 }
 
+bool is_plain_name(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.' || c == '/';
+  });
+}
+
+/// Refuses a URL or other connection text in place of a database, a user, a host or a port: psql's own messages quote
+/// it with its password. The argument is read as psql reads it.
+void require_plain_names(std::vector<std::string> arguments) {
+  std::string name = "psql";
+  std::vector<char*> argv{name.data()};
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  // Only options with a value matter. getopt passes over others, which psql checks.
+  static const option options[] = {
+      {"command", 1, nullptr, 'c'},          {"dbname", 1, nullptr, 'd'},   {"file", 1, nullptr, 'f'},
+      {"field-separator", 1, nullptr, 'F'},  {"host", 1, nullptr, 'h'},     {"log-file", 1, nullptr, 'L'},
+      {"output", 1, nullptr, 'o'},           {"port", 1, nullptr, 'p'},     {"pset", 1, nullptr, 'P'},
+      {"record-separator", 1, nullptr, 'R'}, {"set", 1, nullptr, 'v'},      {"table-attr", 1, nullptr, 'T'},
+      {"username", 1, nullptr, 'U'},         {"variable", 1, nullptr, 'v'}, {nullptr, 0, nullptr, 0}};
+  std::vector<std::string_view> names;
+  opterr = 0;
+  for (int found = 0; found != -1;) {
+    found = getopt_long(static_cast<int>(argv.size()) - 1, argv.data(), "c:d:f:F:h:L:o:p:P:R:T:U:v:", options, nullptr);
+    if (found == 'd' || found == 'h' || found == 'p' || found == 'U') names.emplace_back(optarg);
+  }
+  names.insert(names.end(), argv.begin() + optind, argv.end() - 1);
+  if (std::all_of(names.begin(), names.end(), is_plain_name)) return;
+  throw InvalidInput("`dogged dev psql` opens the server of this directory, and takes no URL or connection string",
+                     "for another server: psql URL");
+}
+
 /// Becomes psql. The URL goes through the environment: arguments stand in the list of processes.
 ExitCode psql(const Invocation& invocation, const std::vector<std::string>& arguments) {
+  require_plain_names(arguments);
   const DevServerState state = nearest_running();
   db::require_schema_name(invocation.schema);
   const std::string url = state.url;
   const auto colon = url.find(':', url.find("//"));
+  // libpq prefers a service's and PGHOSTADDR's server to PGHOST's, and this server has no TLS.
+  for (const char* variable : {"PGSERVICE", "PGHOSTADDR", "PGSSLMODE"}) unsetenv(variable);
   setenv("PGHOST", "127.0.0.1", 1);
   setenv("PGPORT", std::to_string(state.port).c_str(), 1);
   setenv("PGUSER", "dogged", 1);
