@@ -81,22 +81,23 @@ void closed_breaker(benchmark::State& state) {
 }
 BENCHMARK(closed_breaker);
 
+/// Of a first attempt: one counter with three labels.
 void count_of_a_failure(benchmark::State& state) {
   RetryMetrics metrics;
-  metrics.attempt_failed("CONNECT_TIMEOUT");
+  const RetryPolicy as_variant = policy;
+  const EndedAttempt attempt{.source = {RetrySource::Kind::task, "mail.send"}, .policy = as_variant};
   measure(state, [&] {
-    metrics.attempt_failed("CONNECT_TIMEOUT");
+    metrics.failed(attempt, "CONNECT_TIMEOUT", true);
     return 0;
   });
 }
 BENCHMARK(count_of_a_failure);
 
-/// Two labels.
+/// Three labels.
 void count_of_a_dead_letter(benchmark::State& state) {
   RetryMetrics metrics;
-  metrics.dead_lettered("default", "UNHANDLED_EXCEPTION");
   measure(state, [&] {
-    metrics.dead_lettered("default", "UNHANDLED_EXCEPTION");
+    metrics.dead_lettered("default", "mail.send", "UNHANDLED_EXCEPTION");
     return 0;
   });
 }
@@ -107,7 +108,7 @@ void count_of_a_retry(benchmark::State& state) {
   RetryMetrics metrics;
   const RetryPolicy as_variant = policy;
   measure(state, [&] {
-    metrics.retry_scheduled(as_variant, 4, 30s);
+    metrics.retry_scheduled({RetrySource::Kind::task, "mail.send"}, as_variant, 4, 30s);
     return 0;
   });
 }

@@ -28,6 +28,7 @@ void note_end(std::string_view call, const RetryPolicy& policy, const RetrySumma
 RetryOptions noted_retries(std::string_view call, const RetryPolicy& policy, spdlog::logger& log) {
   RetryOptions options;
   options.metrics = &retry_metrics();
+  options.operation = "client." + std::string{call};
   options.on_retry = [call, &policy, &log](const RetrySummary& summary, milliseconds delay) {
     log.debug("event=retry call={} error={} retry={} max_retries={} delay_ms={}", call, code_of(summary.error),
               summary.attempts, max_retries(policy), delay.count());

@@ -8,34 +8,61 @@
 namespace dogged {
 namespace {
 
+/// As in the circuit breakers that operators know from other systems.
 std::string_view gauge_of(CircuitState state) {
   switch (state) {
     case CircuitState::closed:
       return "0";
-    case CircuitState::half_open:
-      return "1";
     case CircuitState::open:
+      return "1";
+    case CircuitState::half_open:
       break;
   }
   return "2";
 }
 
-double seconds_of(milliseconds duration) { return static_cast<double>(duration.count()) / 1000.0; }
+MetricsWriter::Label label_of(const RetryMetricsSnapshot::Source& source) {
+  return {source.kind == RetrySource::Kind::task ? "task" : "operation", source.name};
+}
+
+template <std::size_t Size>
+std::array<double, Size> in_seconds(const std::array<milliseconds, Size>& bounds) {
+  std::array<double, Size> seconds{};
+  std::transform(bounds.begin(), bounds.end(), seconds.begin(),
+                 [](milliseconds bound) { return std::chrono::duration<double>{bound}.count(); });
+  return seconds;
+}
+
+template <std::size_t Size, class Histograms>
+void write_histograms(MetricsWriter& writer, const std::array<milliseconds, Size>& buckets,
+                      const Histograms& histograms) {
+  const auto bounds = in_seconds(buckets);
+  for (const auto& histogram : histograms) {
+    writer.histogram({{"policy_type", histogram.policy_type}, label_of(histogram.source)}, bounds, histogram.counts,
+                     std::chrono::duration<double>{histogram.sum}.count());
+  }
+}
 
 void write_retries(MetricsWriter& writer, const RetryMetricsSnapshot& snapshot) {
   writer.family("queue_retry_attempts_total", "counter", "Retries that were scheduled, by the number of the retry.");
-  for (const auto& [policy, attempt, count] : snapshot.retries) {
-    writer.sample({{"policy", policy}, {"attempt", attempt}}, count);
+  for (const auto& [source, policy, attempt, count] : snapshot.retries) {
+    writer.sample({{"policy_type", policy}, {"attempt", attempt}, label_of(source)}, count);
   }
-  writer.family("queue_retry_successes_total", "counter", "Successes after at least one retry.");
-  for (const auto& [policy, count] : snapshot.successes) writer.sample({{"policy", policy}}, count);
-  writer.family("queue_retry_failures_total", "counter", "Failed attempts, by error code.");
-  for (const auto& [error, count] : snapshot.failures) writer.sample({{"error", error}}, count);
+  writer.family("queue_retry_successes_total", "counter", "Retries that succeeded.");
+  for (const auto& [source, policy, count] : snapshot.successes) {
+    writer.sample({{"policy_type", policy}, label_of(source)}, count);
+  }
+  writer.family("queue_retry_failures_total", "counter", "Retries that failed, by error code.");
+  for (const auto& [source, policy, error, count] : snapshot.failures) {
+    writer.sample({{"policy_type", policy}, {"error_type", error}, label_of(source)}, count);
+  }
   writer.family("queue_retry_delay_seconds", "histogram", "Delays before retries.");
-  std::array<double, retry_delay_buckets.size()> bounds{};
-  std::transform(retry_delay_buckets.begin(), retry_delay_buckets.end(), bounds.begin(), seconds_of);
-  for (const auto& delays : snapshot.delays) {
-    writer.histogram({{"policy", delays.policy}}, bounds, delays.counts, seconds_of(delays.sum));
+  write_histograms(writer, retry_delay_buckets, snapshot.delays);
+  writer.family("queue_retry_duration_seconds", "histogram", "How long retries ran.");
+  write_histograms(writer, retry_duration_buckets, snapshot.durations);
+  writer.family("queue_errors_total", "counter", "Failed attempts, first ones included, by kind and error code.");
+  for (const auto& [source, kind, error, count] : snapshot.errors) {
+    writer.sample({{"kind", kind}, {"error_type", error}, label_of(source)}, count);
   }
 }
 
@@ -43,14 +70,14 @@ void write_retries(MetricsWriter& writer, const RetryMetricsSnapshot& snapshot) 
 
 void write_retry_metrics(MetricsWriter& writer, const RetryMetricsSnapshot& snapshot) {
   write_retries(writer, snapshot);
-  writer.family("queue_circuit_breaker_state", "gauge", "State of circuit breakers: 0 closed, 1 half-open, 2 open.");
+  writer.family("queue_circuit_breaker_state", "gauge", "State of circuit breakers: 0 closed, 1 open, 2 half-open.");
   for (const auto& [circuit, state] : snapshot.circuits) writer.sample({{"circuit", circuit}}, gauge_of(state));
   writer.family("queue_dead_letter_messages_total", "counter", "Tasks that became dead letters, by error code.");
-  for (const auto& [queue, error, count] : snapshot.dead_letters) {
-    writer.sample({{"queue", queue}, {"error", error}}, count);
+  for (const auto& [queue, error, task, count] : snapshot.dead_letters) {
+    writer.sample({{"queue_name", queue}, {"error_type", error}, {"task", task}}, count);
   }
   writer.family("queue_retry_throttled_total", "counter", "Times a retry was put off by its queue's retry budget.");
-  for (const auto& [queue, count] : snapshot.throttled) writer.sample({{"queue", queue}}, count);
+  for (const auto& [queue, count] : snapshot.throttled) writer.sample({{"queue_name", queue}}, count);
 }
 
 }  // namespace dogged

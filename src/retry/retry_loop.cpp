@@ -161,7 +161,8 @@ bool RetryLoop::begin_attempt() {
 
 void RetryLoop::start_attempt() {
   const bool is_timed = options_.attempt_timeout > milliseconds{0};
-  attempt_end_ = is_timed ? now(options_) + options_.attempt_timeout : never;
+  if (is_timed || options_.metrics != nullptr) attempt_start_ = now(options_);
+  attempt_end_ = is_timed ? attempt_start_ + options_.attempt_timeout : never;
   context_.attempt = ++summary_.attempts;
   context_.deadline = std::min(attempt_end_, options_.deadline);
   if (options_.budget != nullptr) options_.budget->note_execution(now(options_));
@@ -186,7 +187,7 @@ void RetryLoop::wait_for_breaker() {
 
 void RetryLoop::succeeded() {
   permit_.succeeded();
-  if (options_.metrics != nullptr && summary_.attempts > 1) options_.metrics->succeeded_after_retry(policy_);
+  if (options_.metrics != nullptr && summary_.attempts > 1) options_.metrics->succeeded(ended_attempt());
   end(RetryEnd::succeeded);
 }
 
@@ -206,15 +207,41 @@ std::exception_ptr RetryLoop::as_seen(const std::exception_ptr& error) const {
 
 void RetryLoop::failed(const std::exception_ptr& error, const Judge& judge) {
   summary_.error = as_seen(error);
-  if (options_.metrics != nullptr) options_.metrics->attempt_failed(code_of(summary_.error).view());
-  if (options_.stop.stop_requested()) return end(RetryEnd::stopped);
+  if (options_.stop.stop_requested()) {
+    count_failure(true);  // the condition is not asked any more
+    return end(RetryEnd::stopped);
+  }
   retry_or_end(error, judge);
+}
+
+EndedAttempt RetryLoop::ended_attempt() const {
+  return {.source = {RetrySource::Kind::operation, options_.operation},
+          .policy = policy_,
+          .retry = summary_.attempts - 1,
+          .ran = now(options_) - attempt_start_};
+}
+
+void RetryLoop::count_failure(bool is_transient) const {
+  if (options_.metrics == nullptr) return;
+  options_.metrics->failed(ended_attempt(), code_of(summary_.error).view(), is_transient);
+}
+
+/// Without a verdict, because the condition threw, the error counts as transient.
+RetryVerdict RetryLoop::verdict_of(const Judge& judge) const {
+  try {
+    const RetryVerdict verdict = judge(summary_.error);
+    count_failure(verdict.retry);
+    return verdict;
+  } catch (...) {
+    count_failure(true);
+    throw;
+  }
 }
 
 void RetryLoop::retry_or_end(const std::exception_ptr& error, const Judge& judge) {
   std::optional<milliseconds> delay;
   try {
-    const RetryVerdict verdict = judge(summary_.error);
+    const RetryVerdict verdict = verdict_of(judge);
     if (!verdict.retry) return end(RetryEnd::not_retryable);
     permit_.failed();
     delay = delay_before_retry(error, verdict);
@@ -241,7 +268,9 @@ void RetryLoop::wait_before_retry(milliseconds delay) {
   if (!ends_in_time(now(options_), delay, options_.deadline)) return end(RetryEnd::deadline);
   const bool is_within_budget = options_.budget == nullptr || options_.budget->try_retry(now(options_));
   if (!is_within_budget) return end(RetryEnd::budget_spent);
-  if (options_.metrics != nullptr) options_.metrics->retry_scheduled(policy_, retries_, delay);
+  if (options_.metrics != nullptr) {
+    options_.metrics->retry_scheduled({RetrySource::Kind::operation, options_.operation}, policy_, retries_, delay);
+  }
   measure();
   call_hook(options_.on_retry, summary_, delay);
   if (const auto reason = pause(options_, delay, summary_)) end(*reason);

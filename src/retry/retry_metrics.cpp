@@ -1,5 +1,5 @@
-// Counts what retries do. A family with few series has an array of them; a family labelled with text has a
-// MetricSeries.
+// Counts what retries do, in arrays of counters for each task and operation, and in a MetricSeries where an error code
+// is a label.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -24,23 +24,47 @@ using Counter = std::atomic<std::uint64_t>;
 void add_one(Counter& counter) noexcept { counter.fetch_add(1, std::memory_order_relaxed); }
 std::uint64_t value_of(const Counter& counter) noexcept { return counter.load(std::memory_order_relaxed); }
 
-/// What is kept of one kind of policy.
+/// A longer delay would overflow nanoseconds, and is in the last bucket anyway.
+constexpr milliseconds longest_counted = std::chrono::hours{24 * 365};
+
+/// A histogram whose buckets end at Bounds, and at infinity.
+template <const auto& Bounds>
+struct Durations {
+  std::array<Counter, std::size(Bounds) + 1> counts{};
+  std::atomic<std::int64_t> sum_us{};
+
+  void add(std::chrono::nanoseconds duration) noexcept {
+    const auto not_negative = std::max(duration, std::chrono::nanoseconds{0});
+    const auto bucket = std::lower_bound(Bounds.begin(), Bounds.end(), not_negative);
+    add_one(counts[static_cast<std::size_t>(bucket - Bounds.begin())]);
+    sum_us.fetch_add(std::chrono::duration_cast<std::chrono::microseconds>(not_negative).count(),
+                     std::memory_order_relaxed);
+  }
+};
+
+/// What is kept of one source and one kind of policy.
 struct PolicyCounters {
   std::array<Counter, limits::max_retries + 1> retries{};  ///< by the number of the retry; 0 is `other`
   Counter successes{};
-  std::array<Counter, retry_delay_buckets.size() + 1> delays{};
-  std::atomic<std::int64_t> delay_sum_ms{};
+  Durations<retry_delay_buckets> delays{};
+  Durations<retry_duration_buckets> durations{};
 };
 
-void count_delay(PolicyCounters& counters, milliseconds delay) noexcept {
-  const auto bucket = std::lower_bound(retry_delay_buckets.begin(), retry_delay_buckets.end(), delay);
-  add_one(counters.delays[static_cast<std::size_t>(bucket - retry_delay_buckets.begin())]);
-  counters.delay_sum_ms.fetch_add(delay.count(), std::memory_order_relaxed);
-}
+using ByPolicy = std::array<PolicyCounters, std::variant_size_v<RetryPolicy>>;  ///< by RetryPolicy::index()
 
-void add_retries(RetryMetricsSnapshot& snapshot, const std::string& policy, const PolicyCounters& counters) {
+/// The series of all sources of one kind, tasks or operations.
+struct OfSources {
+  MetricSeries<1, ByPolicy> by_policy;
+  MetricSeries<3, Counter> failures;  ///< policy, error, source
+  MetricSeries<3, Counter> errors;    ///< kind, error, source
+};
+
+using Snapshot = RetryMetricsSnapshot;
+
+void add_retries(Snapshot& snapshot, const Snapshot::Source& source, const std::string& policy,
+                 const PolicyCounters& counters) {
   const auto add = [&](std::string attempt, const Counter& counter) {
-    if (value_of(counter) > 0) snapshot.retries.push_back({policy, std::move(attempt), value_of(counter)});
+    if (value_of(counter) > 0) snapshot.retries.push_back({source, policy, std::move(attempt), value_of(counter)});
   };
   for (std::size_t retry = 1; retry < counters.retries.size(); ++retry) {
     add(std::to_string(retry), counters.retries[retry]);
@@ -48,64 +72,106 @@ void add_retries(RetryMetricsSnapshot& snapshot, const std::string& policy, cons
   add(std::string{other_label}, counters.retries[0]);
 }
 
-void add_delays(RetryMetricsSnapshot& snapshot, const std::string& policy, const PolicyCounters& counters) {
-  RetryMetricsSnapshot::Delays delays{policy, {}, milliseconds{counters.delay_sum_ms.load(std::memory_order_relaxed)}};
-  std::transform(counters.delays.begin(), counters.delays.end(), delays.counts.begin(), value_of);
-  const bool is_used = std::any_of(delays.counts.begin(), delays.counts.end(), [](auto count) { return count > 0; });
-  if (is_used) snapshot.delays.push_back(std::move(delays));
+template <class Histogram, class Counts>
+void add_histogram(std::vector<Histogram>& histograms, const Snapshot::Source& source, const std::string& policy,
+                   const Counts& counts) {
+  Histogram histogram{source, policy, {}, std::chrono::microseconds{counts.sum_us.load(std::memory_order_relaxed)}};
+  std::transform(counts.counts.begin(), counts.counts.end(), histogram.counts.begin(), value_of);
+  const auto& all = histogram.counts;
+  if (std::any_of(all.begin(), all.end(), [](auto count) { return count > 0; })) histograms.push_back(histogram);
+}
+
+void add_source(Snapshot& snapshot, const Snapshot::Source& source, const ByPolicy& by_policy) {
+  for (const RetryPolicy& unset : unset_policies) {
+    const std::string policy{name_of(unset)};
+    const PolicyCounters& counters = by_policy[unset.index()];
+    add_retries(snapshot, source, policy, counters);
+    if (const auto count = value_of(counters.successes)) snapshot.successes.push_back({source, policy, count});
+    add_histogram(snapshot.delays, source, policy, counters.delays);
+    add_histogram(snapshot.durations, source, policy, counters.durations);
+  }
+}
+
+void add_sources(Snapshot& snapshot, RetrySource::Kind kind, const OfSources& sources) {
+  sources.by_policy.for_each([&](const auto& key, const ByPolicy& by_policy) {
+    add_source(snapshot, {kind, key[0]}, by_policy);
+  });
+  sources.failures.for_each([&](const auto& key, const Counter& count) {
+    snapshot.failures.push_back({{kind, key[2]}, key[0], key[1], value_of(count)});
+  });
+  sources.errors.for_each([&](const auto& key, const Counter& count) {
+    snapshot.errors.push_back({{kind, key[2]}, key[0], key[1], value_of(count)});
+  });
 }
 
 template <class Sample, class... Fields>
 void sort_by(std::vector<Sample>& samples, Fields... fields) {
-  std::sort(samples.begin(), samples.end(),
-            [=](const Sample& a, const Sample& b) { return std::tie(a.*fields...) < std::tie(b.*fields...); });
+  // Stable: the samples of one policy already have the order of their numbers, not that of the numbers' texts.
+  std::stable_sort(samples.begin(), samples.end(),
+                   [=](const Sample& a, const Sample& b) { return std::tie(a.*fields...) < std::tie(b.*fields...); });
 }
 
-void sort(RetryMetricsSnapshot& snapshot) {
-  using Snapshot = RetryMetricsSnapshot;
-  // The samples of one policy already have the order of their numbers, which differs from the order of their texts.
-  std::stable_sort(snapshot.retries.begin(), snapshot.retries.end(),
-                   [](const auto& a, const auto& b) { return a.policy < b.policy; });
-  sort_by(snapshot.successes, &Snapshot::Successes::policy);
-  sort_by(snapshot.delays, &Snapshot::Delays::policy);
-  sort_by(snapshot.failures, &Snapshot::Failures::error);
+void sort(Snapshot& snapshot) {
+  sort_by(snapshot.retries, &Snapshot::Retries::source, &Snapshot::Retries::policy_type);
+  sort_by(snapshot.successes, &Snapshot::Successes::source, &Snapshot::Successes::policy_type);
+  sort_by(snapshot.failures, &Snapshot::Failures::source, &Snapshot::Failures::policy_type,
+          &Snapshot::Failures::error_type);
+  sort_by(snapshot.errors, &Snapshot::Errors::source, &Snapshot::Errors::kind, &Snapshot::Errors::error_type);
+  using Delays = decltype(snapshot.delays)::value_type;
+  sort_by(snapshot.delays, &Delays::source, &Delays::policy_type);
+  using Durations = decltype(snapshot.durations)::value_type;
+  sort_by(snapshot.durations, &Durations::source, &Durations::policy_type);
   sort_by(snapshot.circuits, &Snapshot::Circuit::circuit);
-  sort_by(snapshot.dead_letters, &Snapshot::DeadLetters::queue, &Snapshot::DeadLetters::error);
+  sort_by(snapshot.dead_letters, &Snapshot::DeadLetters::queue, &Snapshot::DeadLetters::error_type,
+          &Snapshot::DeadLetters::task);
   sort_by(snapshot.throttled, &Snapshot::Throttled::queue);
 }
 
 }  // namespace
 
 struct RetryMetrics::Families {
-  std::array<PolicyCounters, std::variant_size_v<RetryPolicy>> policies{};  ///< by RetryPolicy::index()
-  MetricSeries<1, Counter> failures;
+  OfSources tasks;
+  OfSources operations;
   MetricSeries<1, std::atomic<CircuitState>> circuits;
-  MetricSeries<2, Counter> dead_letters;
+  MetricSeries<3, Counter> dead_letters;  ///< queue, error, task
   MetricSeries<1, Counter> throttled;
 
-  PolicyCounters& of(const RetryPolicy& policy) noexcept { return policies[policy.index()]; }
+  OfSources& of(const RetrySource& source) noexcept {
+    return source.kind == RetrySource::Kind::task ? tasks : operations;
+  }
+  PolicyCounters& of(const RetrySource& source, const RetryPolicy& policy) noexcept {
+    return of(source).by_policy.at({source.name})[policy.index()];
+  }
 };
 
 RetryMetrics::RetryMetrics() : families_(std::make_unique<Families>()) {}
 RetryMetrics::~RetryMetrics() = default;
 
-void RetryMetrics::retry_scheduled(const RetryPolicy& policy, int retry, milliseconds delay) noexcept {
-  PolicyCounters& counters = families_->of(policy);
+void RetryMetrics::retry_scheduled(const RetrySource& source, const RetryPolicy& policy, int retry,
+                                   milliseconds delay) noexcept {
+  PolicyCounters& counters = families_->of(source, policy);
   const bool has_number = retry >= 1 && retry <= limits::max_retries;
   add_one(counters.retries[has_number ? static_cast<std::size_t>(retry) : 0]);
-  count_delay(counters, std::max(delay, milliseconds{0}));
+  counters.delays.add(std::clamp(delay, milliseconds{0}, longest_counted));
 }
 
-void RetryMetrics::succeeded_after_retry(const RetryPolicy& policy) noexcept {
-  add_one(families_->of(policy).successes);
+void RetryMetrics::succeeded(const EndedAttempt& attempt) noexcept {
+  if (attempt.retry == 0) return;
+  PolicyCounters& counters = families_->of(attempt.source, attempt.policy);
+  add_one(counters.successes);
+  if (attempt.ran) counters.durations.add(*attempt.ran);
 }
 
-void RetryMetrics::attempt_failed(std::string_view error_code) noexcept {
-  add_one(families_->failures.at({error_code}));
+void RetryMetrics::failed(const EndedAttempt& attempt, std::string_view error_code, bool is_transient) noexcept {
+  OfSources& sources = families_->of(attempt.source);
+  add_one(sources.errors.at({is_transient ? "transient" : "permanent", error_code, attempt.source.name}));
+  if (attempt.retry == 0) return;
+  add_one(sources.failures.at({name_of(attempt.policy), error_code, attempt.source.name}));
+  if (attempt.ran) families_->of(attempt.source, attempt.policy).durations.add(*attempt.ran);
 }
 
-void RetryMetrics::dead_lettered(std::string_view queue, std::string_view error_code) noexcept {
-  add_one(families_->dead_letters.at({queue, error_code}));
+void RetryMetrics::dead_lettered(std::string_view queue, std::string_view task, std::string_view error_code) noexcept {
+  add_one(families_->dead_letters.at({queue, error_code, task}));
 }
 
 void RetryMetrics::retry_throttled(std::string_view queue) noexcept { add_one(families_->throttled.at({queue})); }
@@ -134,21 +200,13 @@ std::function<void(const CircuitChange&)> RetryMetrics::watch(std::string_view c
 
 RetryMetricsSnapshot RetryMetrics::snapshot() const {
   RetryMetricsSnapshot snapshot;
-  for (const RetryPolicy& unset : unset_policies) {
-    const std::string policy{name_of(unset)};
-    const PolicyCounters& counters = families_->of(unset);
-    add_retries(snapshot, policy, counters);
-    if (const auto count = value_of(counters.successes)) snapshot.successes.push_back({policy, count});
-    add_delays(snapshot, policy, counters);
-  }
-  families_->failures.for_each([&](const auto& key, const Counter& count) {
-    snapshot.failures.push_back({key[0], value_of(count)});
-  });
+  add_sources(snapshot, RetrySource::Kind::task, families_->tasks);
+  add_sources(snapshot, RetrySource::Kind::operation, families_->operations);
   families_->circuits.for_each([&](const auto& key, const std::atomic<CircuitState>& state) {
     snapshot.circuits.push_back({key[0], state.load(std::memory_order_relaxed)});
   });
   families_->dead_letters.for_each([&](const auto& key, const Counter& count) {
-    snapshot.dead_letters.push_back({key[0], key[1], value_of(count)});
+    snapshot.dead_letters.push_back({key[0], key[1], key[2], value_of(count)});
   });
   families_->throttled.for_each([&](const auto& key, const Counter& count) {
     snapshot.throttled.push_back({key[0], value_of(count)});

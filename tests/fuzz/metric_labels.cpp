@@ -41,15 +41,20 @@ void fuzz::check(std::string_view input) {
   const std::string queue = lines.text();
   const std::string_view label = lines.rest();
   dogged::RetryMetrics metrics;
-  metrics.attempt_failed(label);
-  metrics.dead_lettered(queue, label);
+  const dogged::RetryPolicy policy = dogged::NoRetry{};
+  metrics.failed({{dogged::RetrySource::Kind::task, queue}, policy, 1}, label, true);
+  metrics.dead_lettered(queue, queue, label);
   metrics.circuit_state(label, dogged::CircuitState::open);
   metrics.retry_throttled(queue);
   const support::Exposition text = read(metrics.to_prometheus_text());
-  require_one(text, "queue_retry_failures_total", {{"error", expected(label)}});
-  require_one(text, "queue_dead_letter_messages_total", {{"queue", expected(queue)}, {"error", expected(label)}});
+  require_one(text, "queue_retry_failures_total",
+              {{"policy_type", "none"}, {"error_type", expected(label)}, {"task", expected(queue)}});
+  require_one(text, "queue_errors_total",
+              {{"kind", "transient"}, {"error_type", expected(label)}, {"task", expected(queue)}});
+  require_one(text, "queue_dead_letter_messages_total",
+              {{"queue_name", expected(queue)}, {"error_type", expected(label)}, {"task", expected(queue)}});
   require_one(text, "queue_circuit_breaker_state", {{"circuit", expected(label)}});
-  require_one(text, "queue_retry_throttled_total", {{"queue", expected(queue)}});
+  require_one(text, "queue_retry_throttled_total", {{"queue_name", expected(queue)}});
 
   bool was_refused = false;
   try {

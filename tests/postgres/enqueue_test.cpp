@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -539,25 +540,30 @@ void refuse_tasks(TestDatabase& database, int times, const std::string& sqlstate
   database.run("select setval('dogged.inserts', 1, false)");
 }
 
-std::uint64_t failures_counted(const std::string& error) {
-  for (const auto& series : retry_metrics().snapshot().failures) {
-    if (series.error == error) return series.count;
+/// The sum of the series of these operations in one family that `is_wanted`.
+template <class Series, class IsWanted>
+std::uint64_t counted(std::vector<Series> RetryMetricsSnapshot::*family, IsWanted is_wanted,
+                      const std::set<std::string>& operations = {"client.enqueue"}) {
+  std::uint64_t sum = 0;
+  const RetryMetricsSnapshot snapshot = retry_metrics().snapshot();
+  for (const Series& series : snapshot.*family) {
+    const bool is_ours = series.source.kind == RetrySource::Kind::operation && operations.contains(series.source.name);
+    if (is_ours && is_wanted(series)) sum += series.count;
   }
-  return 0;
+  return sum;
+}
+
+std::uint64_t errors_counted(const std::string& error) {
+  return counted(&RetryMetricsSnapshot::errors, [&](const auto& series) { return series.error_type == error; });
 }
 
 std::uint64_t successes_counted(const std::string& policy) {
-  for (const auto& series : retry_metrics().snapshot().successes) {
-    if (series.policy == policy) return series.count;
-  }
-  return 0;
+  return counted(&RetryMetricsSnapshot::successes, [&](const auto& series) { return series.policy_type == policy; });
 }
 
 std::uint64_t retries_counted(const std::string& policy, const std::string& number) {
-  for (const auto& series : retry_metrics().snapshot().retries) {
-    if (series.policy == policy && series.attempt == number) return series.count;
-  }
-  return 0;
+  return counted(&RetryMetricsSnapshot::retries,
+                 [&](const auto& series) { return series.policy_type == policy && series.attempt == number; });
 }
 
 }  // namespace
@@ -566,7 +572,7 @@ TEST_CASE("each retry of a client's call, giving up and each error that is not r
   TestDatabase database;
   const RetryPolicy policy = linear(1ms, 1ms).with_max_retries(2).with_jitter(Jitter::none());
   LoggedClient logged{database, policy, spdlog::level::debug};
-  const auto serialization_failures = failures_counted("PG_40001"), denials = failures_counted("PG_42501");
+  const auto serialization_failures = errors_counted("PG_40001"), denials = errors_counted("PG_42501");
   const auto first = retries_counted("linear", "1"), second = retries_counted("linear", "2");
   const auto successes = successes_counted("linear");
   logged.client.enqueue(work, no_args);  // at once: nothing to tell
@@ -586,8 +592,8 @@ TEST_CASE("each retry of a client's call, giving up and each error that is not r
                             "warning event=gave_up call=enqueue error=PG_40001 retries=2\n",
                             "debug event=not_retried call=enqueue error=PG_42501 retries=0\n",
                         });
-  CHECK(failures_counted("PG_40001") - serialization_failures == 4);
-  CHECK(failures_counted("PG_42501") - denials == 1);
+  CHECK(errors_counted("PG_40001") - serialization_failures == 4);
+  CHECK(errors_counted("PG_42501") - denials == 1);
   CHECK(retries_counted("linear", "1") - first == 2);
   CHECK(retries_counted("linear", "2") - second == 1);
   CHECK(successes_counted("linear") - successes == 1);
@@ -598,7 +604,11 @@ TEST_CASE("a client's log names the call that failed, and says of a client that 
   const TaskId id = database.client().enqueue(work, no_args);
   const RetryPolicy policy = GENERATE(RetryPolicy{NoRetry{}}, RetryPolicy{fixed(1ms).with_max_retries(1)});
   LoggedClient logged{database, policy, spdlog::level::info, "&options=-c%20lock_timeout%3D20ms"};
-  const auto timeouts = failures_counted("PG_55P03");
+  const auto all_timeouts = [] {
+    return counted(&RetryMetricsSnapshot::errors, [](const auto& series) { return series.error_type == "PG_55P03"; },
+                   {"client.enqueue", "client.cancel", "client.replay", "client.reschedule", "client.wait"});
+  };
+  const auto timeouts = all_timeouts();
   database.connection().transaction([&] {
     database.run("lock table dogged.tasks_live in access exclusive mode");
     CHECK_THROWS_AS(logged.client.enqueue(work, no_args), DatabaseError);
@@ -608,7 +618,7 @@ TEST_CASE("a client's log names the call that failed, and says of a client that 
     CHECK_THROWS_AS(logged.client.wait(id, 1h), DatabaseError);
   });
   const bool retries = max_retries(policy) > 0;
-  CHECK(failures_counted("PG_55P03") - timeouts == (retries ? 10 : 5));
+  CHECK(all_timeouts() - timeouts == (retries ? 10 : 5));
   const std::string gave_up = "warning event=gave_up call=", error = " error=PG_55P03 retries=1\n";
   const std::vector<std::string> lines{gave_up + "enqueue" + error, gave_up + "cancel" + error,
                                        gave_up + "replay" + error, gave_up + "reschedule" + error,

@@ -118,21 +118,37 @@ std::string line_of(TaskId id, const char* before, const std::string& after, con
 class Counted {
  public:
   std::uint64_t failures(const std::string& error) const {
-    return difference(&RetryMetricsSnapshot::failures, [&](const auto& series) { return series.error == error; });
+    return difference(&RetryMetricsSnapshot::failures, [&](const auto& series) {
+      return is_of_task(series) && series.policy_type == "fixed" && series.error_type == error;
+    });
+  }
+  std::uint64_t errors(const std::string& kind, const std::string& error) const {
+    return difference(&RetryMetricsSnapshot::errors, [&](const auto& series) {
+      return is_of_task(series) && series.kind == kind && series.error_type == error;
+    });
   }
   std::uint64_t retries(const std::string& number) const {
-    return difference(&RetryMetricsSnapshot::retries,
-                      [&](const auto& series) { return series.policy == "fixed" && series.attempt == number; });
+    return difference(&RetryMetricsSnapshot::retries, [&](const auto& series) {
+      return is_of_task(series) && series.policy_type == "fixed" && series.attempt == number;
+    });
   }
   std::uint64_t successes() const {
-    return difference(&RetryMetricsSnapshot::successes, [](const auto& series) { return series.policy == "fixed"; });
+    return difference(&RetryMetricsSnapshot::successes,
+                      [](const auto& series) { return is_of_task(series) && series.policy_type == "fixed"; });
   }
   std::uint64_t dead_letters(const std::string& error) const {
-    return difference(&RetryMetricsSnapshot::dead_letters,
-                      [&](const auto& series) { return series.queue == queue && series.error == error; });
+    return difference(&RetryMetricsSnapshot::dead_letters, [&](const auto& series) {
+      return series.queue == queue && series.task == kept.name() && series.error_type == error;
+    });
   }
   /// In the bucket of the shortest delays, 1 ms.
-  std::uint64_t shortest_delays() const { return shortest_delays_of(retry_metrics().snapshot()) - delays_before_; }
+  std::uint64_t shortest_delays() const {
+    return buckets_of(retry_metrics().snapshot().delays, 1) - buckets_of(before_.delays, 1);
+  }
+  /// In all buckets.
+  std::uint64_t durations() const {
+    return buckets_of(retry_metrics().snapshot().durations, 100) - buckets_of(before_.durations, 100);
+  }
 
  private:
   template <class Series, class Wanted>
@@ -147,15 +163,22 @@ class Counted {
     }
     return sum;
   }
-  static std::uint64_t shortest_delays_of(const RetryMetricsSnapshot& snapshot) {
-    for (const auto& series : snapshot.delays) {
-      if (series.policy == "fixed") return series.counts[0];
+  template <class Series>
+  static std::uint64_t buckets_of(const std::vector<Series>& histograms, std::size_t most) {
+    std::uint64_t sum = 0;
+    for (const Series& series : histograms) {
+      if (!is_of_task(series) || series.policy_type != "fixed") continue;
+      for (std::size_t i = 0; i < std::min(most, series.counts.size()); ++i) sum += series.counts[i];
     }
-    return 0;
+    return sum;
+  }
+  template <class Series>
+  static bool is_of_task(const Series& series) {
+    return series.source.kind == RetrySource::Kind::task &&
+           (series.source.name == kept.name() || series.source.name == not_kept.name());
   }
 
   RetryMetricsSnapshot before_ = retry_metrics().snapshot();
-  std::uint64_t delays_before_ = shortest_delays_of(before_);
 };
 
 }  // namespace
@@ -179,8 +202,11 @@ TEST_CASE("each retry, giving up and each error that is not retried is counted, 
             line_of(discarded, "warning event=not_retried",
                     "attempt=1 error=RECORDED_UNLISTED retries=0 status=discarded", not_kept),
         });
-  CHECK(counted.failures(listed) == 4);
-  CHECK(counted.failures(unlisted) == 2);
+  CHECK(counted.errors("transient", listed) == 4);
+  CHECK(counted.errors("permanent", unlisted) == 2);
+  CHECK(counted.failures(listed) == 2);  // of retries: both of the task that gave up
+  CHECK(counted.failures(unlisted) == 0);
+  CHECK(counted.durations() == 3);  // and the retry that succeeded
   CHECK(counted.retries("1") == 2);
   CHECK(counted.retries("2") == 1);
   CHECK(counted.shortest_delays() == 3);
@@ -207,7 +233,8 @@ TEST_CASE("an attempt that was lost with its worker is counted by the one that r
   REQUIRE(has_status(database, id, "succeeded"));
   CHECK(database.history_of(id) == "1 lost true, 2 succeeded false");
   CHECK(worker.stop().empty());
-  CHECK(counted.failures("WORKER_LOST") == 1);
+  CHECK(counted.errors("transient", "WORKER_LOST") == 1);
+  CHECK(counted.durations() == 0);
   CHECK(counted.retries("1") == 0);
   CHECK(counted.successes() == 0);
 }

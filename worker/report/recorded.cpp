@@ -19,15 +19,25 @@ bool has_failed_for_good(const lifecycle::Transition& to) {
   return to.status == Status::failed || to.status == Status::discarded || to.status == Status::expired;
 }
 
+bool spends_retry(const lifecycle::Transition& to) { return to.next_run && to.next_run->spends_retry; }
+
+EndedAttempt ended(const Report& report) {
+  const bool has_spent_one = spends_retry(report.transition);
+  EndedAttempt attempt{.source = {RetrySource::Kind::task, report.name}, .policy = *report.retry_policy};
+  attempt.retry = report.transition.retry_count - (has_spent_one ? 1 : 0);
+  if (report.transition.outcome != Outcome::lost) attempt.ran = report.finished_at - report.started_at;
+  return attempt;
+}
+
 void count(const Report& report) {
   RetryMetrics& metrics = retry_metrics();
   const lifecycle::Transition& to = report.transition;
-  if (is_failure(to)) metrics.attempt_failed(to.code());
-  if (to.next_run && to.next_run->spends_retry) {
-    metrics.retry_scheduled(*report.retry_policy, to.retry_count, to.next_run->delay);
-  }
-  if (to.outcome == Outcome::succeeded && to.retry_count > 0) metrics.succeeded_after_retry(*report.retry_policy);
-  if (to.status == Status::failed) metrics.dead_lettered(report.queue, to.code());
+  if (to.outcome == Outcome::succeeded && to.retry_count == 0) return;
+  const EndedAttempt attempt = ended(report);
+  if (to.outcome == Outcome::succeeded) metrics.succeeded(attempt);
+  if (is_failure(to)) metrics.failed(attempt, to.code(), to.is_retryable_failure || to.outcome == Outcome::lost);
+  if (spends_retry(to)) metrics.retry_scheduled(attempt.source, attempt.policy, to.retry_count, to.next_run->delay);
+  if (to.status == Status::failed) metrics.dead_lettered(report.queue, report.name, to.code());
 }
 
 std::string_view event_of_failed(const Report& report) {
@@ -41,7 +51,7 @@ std::string_view event_of_failed(const Report& report) {
 void note_recorded(const Report& report, spdlog::logger& log) {
   count(report);
   const lifecycle::Transition& to = report.transition;
-  if (to.next_run && to.next_run->spends_retry) {
+  if (spends_retry(to)) {
     log.debug("event=retry task={} name={} queue={} attempt={} error={} retry={} max_retries={} delay_ms={}", report.id,
               report.name, report.queue, report.attempt, to.code(), to.retry_count, max_retries(*report.retry_policy),
               to.next_run->delay.count());

@@ -179,7 +179,8 @@ Report make_report(const ClaimedTask& task, SteadyClock::time_point started_at, 
   report.id = task.id;
   report.attempt = task.attempt;
   report.transition = lifecycle::after_attempt(state, declaration.rules, ending, draw).value();
-  if (report.transition.outcome != lifecycle::Outcome::succeeded) {
+  // A success at the first attempt is the usual end: neither the log nor the retry metrics name it.
+  if (report.transition.outcome != lifecycle::Outcome::succeeded || report.transition.retry_count > 0) {
     report.name = task.definition->name;
     report.queue = task.queue;
   }

@@ -53,7 +53,7 @@ struct Report {
   std::string error_message;
   std::string error_details_json;  ///< empty for none
   bool may_be_committed = false;   ///< by complete_in: then the task is rightly not held any more
-  std::string name;                ///< of the task, and its queue; set if the attempt has not succeeded
+  std::string name;                ///< of the task, and its queue; empty if the first attempt succeeded
   std::string queue;
   const RetryPolicy* retry_policy = nullptr;  ///< the policy that decided
   std::string_view circuit;                   ///< of its definition; empty for none

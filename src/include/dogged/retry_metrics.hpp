@@ -4,20 +4,29 @@
 //   dogged::CircuitBreaker payments{settings, {.on_change = dogged::retry_metrics().watch("payments")}};
 //   body = dogged::retry_metrics().to_prometheus_text();   // Content-Type: text/plain; version=0.0.4
 //
-//   queue_retry_attempts_total{policy,attempt}      counter    retries that were scheduled
-//   queue_retry_successes_total{policy}             counter    successes after at least one retry
-//   queue_retry_failures_total{error}               counter    failed attempts
-//   queue_retry_delay_seconds{policy}               histogram  delays before retries
-//   queue_circuit_breaker_state{circuit}            gauge      0 closed, 1 half-open, 2 open
-//   queue_dead_letter_messages_total{queue,error}   counter    tasks that became dead letters
-//   queue_retry_throttled_total{queue}              counter    times a retry was put off by its queue's retry budget
+//   queue_retry_attempts_total{policy_type,attempt,task}             counter    retries that were scheduled
+//   queue_retry_successes_total{policy_type,task}                    counter    retries that succeeded
+//   queue_retry_failures_total{policy_type,error_type,task}          counter    retries that failed
+//   queue_retry_delay_seconds{policy_type,task}                      histogram  delays before retries
+//   queue_retry_duration_seconds{policy_type,task}                   histogram  how long retries ran
+//   queue_errors_total{kind,error_type,task}                         counter    failed attempts, first ones included
+//   queue_dead_letter_messages_total{queue_name,error_type,task}     counter    tasks that became dead letters
+//   queue_retry_throttled_total{queue_name}                          counter    times a queue's retry budget was spent
+//   queue_circuit_breaker_state{circuit}                             gauge      0 closed, 1 open, 2 half-open
 //
-// `policy` is the first word of policy_to_text: none, fixed, exponential or linear. `attempt` is the number of the
-// retry, 1 to 20. The program chooses the other labels.
+// A retry is an attempt after the first one that spends a retry of its policy. Calls that this process retries with
+// dogged::retry have the label `operation` (RetryOptions::operation) in place of `task`. The calls of a Client have
+// the operations `client.enqueue`, `client.cancel` and so on. So `{task!=""}` selects the retries of tasks, and
+// `sum by (operation)` the others.
+//
+// `policy_type` is the first word of policy_to_text: none, fixed, exponential or linear. `attempt` is the number of the
+// retry, 1 to 20. `kind` is `transient` for an error that is retried while retries are left, else `permanent`.
+// A circuit may guard several tasks, so its gauge names none.
 //
 // A family keeps at most 1,000 series, the first ones. Further ones are counted in one more series whose labels are
-// all `other`, so that error codes made of ids cannot fill the memory. A text that is empty, longer than 128 bytes, no
-// UTF-8 or has a NUL is replaced by `other`.
+// all `other`, so that error codes made of ids cannot fill the memory. Families without `error_type` keep 1,000 tasks
+// and 1,000 operations, each with all of its series. A text that is empty, longer than 128 bytes, no UTF-8 or has a NUL
+// is replaced by `other`.
 #pragma once
 
 #include <array>
@@ -26,6 +35,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,7 +46,7 @@
 namespace dogged {
 
 namespace limits {
-inline constexpr std::size_t metric_series = 1000;  ///< in each family, without `other`
+inline constexpr std::size_t metric_series = 1000;  ///< in each family, without `other`; or tasks, or operations
 inline constexpr std::size_t metric_label_bytes = 128;
 }  // namespace limits
 
@@ -49,31 +59,74 @@ inline constexpr std::array<milliseconds, 17> retry_delay_buckets = {
     std::chrono::minutes{15}, std::chrono::hours{1},    std::chrono::hours{4},   std::chrono::hours{12},
     std::chrono::hours{24}};
 
-/// The counts so far, each list sorted by its labels (attempts by number, `other` last). A series without counts is
-/// not listed.
+/// The upper bounds of queue_retry_duration_seconds, included in their buckets: from a cache's answer to an hour's
+/// export.
+inline constexpr std::array<milliseconds, 16> retry_duration_buckets = {
+    milliseconds{1},         milliseconds{5},         milliseconds{10},         milliseconds{50},
+    milliseconds{100},       milliseconds{250},       milliseconds{500},        std::chrono::seconds{1},
+    milliseconds{2500},      std::chrono::seconds{5}, std::chrono::seconds{10}, std::chrono::seconds{30},
+    std::chrono::minutes{1}, std::chrono::minutes{5}, std::chrono::minutes{15}, std::chrono::hours{1}};
+
+/// What retries: a task of a queue, or a call that this process makes with dogged::retry. Its kind is the name of the
+/// label that shows `name`.
+struct RetrySource {
+  enum class Kind { task, operation };
+  Kind kind = Kind::task;
+  std::string_view name;
+};
+
+/// An attempt that has ended, for RetryMetrics.
+struct EndedAttempt {
+  RetrySource source;
+  const RetryPolicy& policy;
+  int retry = 0;  ///< the number of the retry that the attempt was; 0: it was no retry
+  std::optional<std::chrono::nanoseconds> ran = {};  ///< none: nobody knows, for its process was lost
+};
+
+/// The counts so far, each list sorted by its labels (tasks before operations, attempts by number, `other` last). A
+/// series without counts is not listed.
 struct RetryMetricsSnapshot {
+  /// A RetrySource that owns its name.
+  struct Source {
+    RetrySource::Kind kind = RetrySource::Kind::task;
+    std::string name;
+    friend auto operator<=>(const Source&, const Source&) = default;
+  };
   struct Retries {
-    std::string policy;
+    Source source;
+    std::string policy_type;
     std::string attempt;
     std::uint64_t count;
     friend bool operator==(const Retries&, const Retries&) = default;
   };
   struct Successes {
-    std::string policy;
+    Source source;
+    std::string policy_type;
     std::uint64_t count;
     friend bool operator==(const Successes&, const Successes&) = default;
   };
   struct Failures {
-    std::string error;
+    Source source;
+    std::string policy_type;
+    std::string error_type;
     std::uint64_t count;
     friend bool operator==(const Failures&, const Failures&) = default;
   };
-  struct Delays {
-    std::string policy;
-    /// Counts of each bucket alone, not cumulative.
-    std::array<std::uint64_t, retry_delay_buckets.size() + 1> counts;
-    milliseconds sum;
-    friend bool operator==(const Delays&, const Delays&) = default;
+  struct Errors {
+    Source source;
+    std::string kind;
+    std::string error_type;
+    std::uint64_t count;
+    friend bool operator==(const Errors&, const Errors&) = default;
+  };
+  /// Counts of each bucket alone, not cumulative.
+  template <std::size_t BoundCount>
+  struct Histogram {
+    Source source;
+    std::string policy_type;
+    std::array<std::uint64_t, BoundCount + 1> counts;
+    std::chrono::microseconds sum;
+    friend bool operator==(const Histogram&, const Histogram&) = default;
   };
   struct Circuit {
     std::string circuit;
@@ -82,7 +135,8 @@ struct RetryMetricsSnapshot {
   };
   struct DeadLetters {
     std::string queue;
-    std::string error;
+    std::string error_type;
+    std::string task;
     std::uint64_t count;
     friend bool operator==(const DeadLetters&, const DeadLetters&) = default;
   };
@@ -96,7 +150,9 @@ struct RetryMetricsSnapshot {
   std::vector<Retries> retries;
   std::vector<Successes> successes;
   std::vector<Failures> failures;
-  std::vector<Delays> delays;
+  std::vector<Errors> errors;
+  std::vector<Histogram<retry_delay_buckets.size()>> delays;
+  std::vector<Histogram<retry_duration_buckets.size()>> durations;
   std::vector<Circuit> circuits;
   std::vector<DeadLetters> dead_letters;
   std::vector<Throttled> throttled;
@@ -114,13 +170,13 @@ class RetryMetrics {
 
   /// Retry 1, 2, … will be made after `delay`. A number out of 1 to 20 is counted as `other`, a negative delay as
   /// 0.
-  void retry_scheduled(const RetryPolicy& policy, int retry, milliseconds delay) noexcept;
-  /// Call it once for a success after at least one retry, and not for a success of the first attempt.
-  void succeeded_after_retry(const RetryPolicy& policy) noexcept;
-  /// An attempt failed with this error code.
-  void attempt_failed(std::string_view error_code) noexcept;
+  void retry_scheduled(const RetrySource& source, const RetryPolicy& policy, int retry, milliseconds delay) noexcept;
+  /// Counts nothing if the attempt was no retry.
+  void succeeded(const EndedAttempt& attempt) noexcept;
+  /// `is_transient`: the policy retries this error while retries are left.
+  void failed(const EndedAttempt& attempt, std::string_view error_code, bool is_transient) noexcept;
   /// A task has failed for good and is kept as a dead letter.
-  void dead_lettered(std::string_view queue, std::string_view error_code) noexcept;
+  void dead_lettered(std::string_view queue, std::string_view task, std::string_view error_code) noexcept;
   /// A retry was due, but its queue's retry budget is spent, so it was put off; each time counts.
   void retry_throttled(std::string_view queue) noexcept;
   /// The state of the circuit from now on. `other` shows the last state reported for any circuit in it.

@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <stop_token>
+#include <string>
 
 #include <dogged/circuit_breaker.hpp>
 #include <dogged/policy.hpp>
@@ -81,9 +82,11 @@ struct RetryOptions {
   std::function<void(const RetrySummary&)> on_failure = {};
   /// Counts each failed attempt, by the code that an untaught ExceptionMapper gives its exception; an
   /// AttemptTimeout counts as TIMEOUT, and an expected-like result's error as UNHANDLED_EXCEPTION. Counts each retry
-  /// whose wait begins, with its delay, and a success after the first attempt. Waits for a breaker are not counted. It
-  /// must outlive the call. Null: nothing is counted. &retry_metrics() is that of the process.
+  /// whose wait begins, with its delay, and each success that was a retry. Waits for a breaker are not counted. It must
+  /// outlive the call. Null: nothing is counted. &retry_metrics() is that of the process.
   RetryMetrics* metrics = nullptr;
+  /// The name under which `metrics` counts: a label, such as `fetch_page`. Empty: it counts under `other`.
+  std::string operation = {};
 
   // Replaced in tests and event loops. Empty: wait_or_stop, std::chrono::steady_clock::now, random_draw.
   /// Returns when the duration is over (true) or `stop` was set (false).

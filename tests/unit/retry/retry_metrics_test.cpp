@@ -27,6 +27,14 @@ namespace {
 
 constexpr Exponential policy{.base = 1s, .max_retries = 3, .jitter = Jitter::none()};
 
+const RetryPolicy as_variant = policy;
+constexpr RetrySource mail{RetrySource::Kind::task, "mail"};
+const Snapshot::Source mail_source{RetrySource::Kind::task, "mail"};
+const Snapshot::Source unnamed{RetrySource::Kind::operation, "other"};
+
+/// A first attempt of the task that failed.
+void fail(RetryMetrics& metrics, std::string_view code) { metrics.failed({mail, as_variant}, code, true); }
+
 struct Expected {
   bool is_good;
   [[nodiscard]] bool has_value() const { return is_good; }
@@ -34,9 +42,7 @@ struct Expected {
   [[nodiscard]] int error() const { return 2; }
 };
 
-std::uint64_t sum_of(const std::array<std::uint64_t, retry_delay_buckets.size() + 1>& counts) {
-  return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
-}
+std::uint64_t sum_of(const auto& counts) { return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}); }
 
 /// The label values of the samples of a family, read back from the text, and their numbers.
 std::map<std::string, double> values(const RetryMetrics& metrics, const std::string& family, const std::string& label) {
@@ -52,34 +58,36 @@ std::map<std::string, double> values(const RetryMetrics& metrics, const std::str
 
 TEST_CASE("retries are counted by policy and number") {
   RetryMetrics metrics;
-  for (const int retry : {10, 2, 2, 20}) metrics.retry_scheduled(policy, retry, 1s);
-  metrics.retry_scheduled(Linear{}, 1, 1s);
-  metrics.retry_scheduled(Fixed{}, 1, 1s);
-  metrics.succeeded_after_retry(policy);
-  metrics.succeeded_after_retry(Fixed{});
-  metrics.succeeded_after_retry(NoRetry{});
+  for (const int retry : {10, 2, 2, 20}) metrics.retry_scheduled(mail, policy, retry, 1s);
+  metrics.retry_scheduled(mail, Linear{}, 1, 1s);
+  metrics.retry_scheduled(mail, Fixed{}, 1, 1s);
+  for (const RetryPolicy& each : {RetryPolicy{policy}, RetryPolicy{Fixed{}}, RetryPolicy{NoRetry{}}}) {
+    metrics.succeeded({mail, each, 1});
+  }
   const Snapshot snapshot = metrics.snapshot();
-  CHECK(snapshot.retries == std::vector<Snapshot::Retries>{{"exponential", "2", 2},
-                                                           {"exponential", "10", 1},
-                                                           {"exponential", "20", 1},
-                                                           {"fixed", "1", 1},
-                                                           {"linear", "1", 1}});
-  CHECK(snapshot.successes == std::vector<Snapshot::Successes>{{"exponential", 1}, {"fixed", 1}, {"none", 1}});
+  CHECK(snapshot.retries == std::vector<Snapshot::Retries>{{mail_source, "exponential", "2", 2},
+                                                           {mail_source, "exponential", "10", 1},
+                                                           {mail_source, "exponential", "20", 1},
+                                                           {mail_source, "fixed", "1", 1},
+                                                           {mail_source, "linear", "1", 1}});
+  CHECK(snapshot.successes == std::vector<Snapshot::Successes>{{mail_source, "exponential", 1},
+                                                               {mail_source, "fixed", 1},
+                                                               {mail_source, "none", 1}});
 }
 
 TEST_CASE("retry numbers that no policy has are counted as other") {
   RetryMetrics metrics;
   for (const int retry : {0, -1, 21, std::numeric_limits<int>::max(), std::numeric_limits<int>::min()}) {
-    metrics.retry_scheduled(policy, retry, 1s);
+    metrics.retry_scheduled(mail, policy, retry, 1s);
   }
-  CHECK(metrics.snapshot().retries == std::vector<Snapshot::Retries>{{"exponential", "other", 5}});
+  CHECK(metrics.snapshot().retries == std::vector<Snapshot::Retries>{{mail_source, "exponential", "other", 5}});
 }
 
 TEST_CASE("a delay is in the first bucket whose bound is not below it") {
   for (std::size_t i = 0; i < retry_delay_buckets.size(); ++i) {
     RetryMetrics metrics;
-    metrics.retry_scheduled(policy, 1, retry_delay_buckets[i]);
-    metrics.retry_scheduled(policy, 1, retry_delay_buckets[i] + 1ms);
+    metrics.retry_scheduled(mail, policy, 1, retry_delay_buckets[i]);
+    metrics.retry_scheduled(mail, policy, 1, retry_delay_buckets[i] + 1ms);
     const auto delays = metrics.snapshot().delays.at(0);
     CHECK(delays.counts[i] == 1);
     CHECK(delays.counts[i + 1] == 1);
@@ -96,7 +104,7 @@ TEST_CASE("the buckets go up from 1 ms to 24 h") {
 
 TEST_CASE("a negative delay is counted as 0") {
   RetryMetrics metrics;
-  metrics.retry_scheduled(policy, 1, milliseconds::min());
+  metrics.retry_scheduled(mail, policy, 1, milliseconds::min());
   CHECK(metrics.snapshot().delays.at(0).counts[0] == 1);
   CHECK(metrics.snapshot().delays.at(0).sum == 0ms);
 }
@@ -104,7 +112,7 @@ TEST_CASE("a negative delay is counted as 0") {
 TEST_CASE("a histogram's buckets add up to its count, in seconds and in ascending order") {
   RetryMetrics metrics;
   for (const milliseconds delay : {0ms, 1ms, 1500ms, milliseconds{24h}, milliseconds{25h}}) {
-    metrics.retry_scheduled(policy, 1, delay);
+    metrics.retry_scheduled(mail, policy, 1, delay);
   }
   const auto text = support::ExpositionReader::read(metrics.to_prometheus_text());
   const auto& family = text.at("queue_retry_delay_seconds");
@@ -112,7 +120,7 @@ TEST_CASE("a histogram's buckets add up to its count, in seconds and in ascendin
   std::vector<std::pair<std::string, double>> buckets;
   std::map<std::string, double> others;
   for (const auto& sample : family.samples) {
-    CHECK(sample.labels.at("policy") == "exponential");
+    CHECK(sample.labels.at("policy_type") == "exponential");
     if (sample.name.ends_with("_bucket")) {
       buckets.emplace_back(sample.labels.at("le"), sample.value);
     } else {
@@ -152,6 +160,8 @@ TEST_CASE("the text of metrics that counted nothing has every family and no samp
                                                     {"queue_retry_successes_total", "counter"},
                                                     {"queue_retry_failures_total", "counter"},
                                                     {"queue_retry_delay_seconds", "histogram"},
+                                                    {"queue_retry_duration_seconds", "histogram"},
+                                                    {"queue_errors_total", "counter"},
                                                     {"queue_circuit_breaker_state", "gauge"},
                                                     {"queue_dead_letter_messages_total", "counter"},
                                                     {"queue_retry_throttled_total", "counter"}});
@@ -159,20 +169,59 @@ TEST_CASE("the text of metrics that counted nothing has every family and no samp
 
 TEST_CASE("the text is what Prometheus's format says, letter by letter") {
   RetryMetrics metrics;
-  metrics.retry_scheduled(policy, 2, 1s);
-  metrics.succeeded_after_retry(policy);
-  metrics.dead_lettered("a\"b\\c\nd", "HTTP_500");
+  metrics.retry_scheduled(mail, policy, 2, 1s);
+  metrics.succeeded({mail, as_variant, 2, 3s});
+  metrics.failed({{RetrySource::Kind::operation, "fetch"}, as_variant, 1}, "HTTP_500", true);
+  metrics.failed({mail, as_variant}, "HTTP_404", false);
+  metrics.dead_lettered("a\"b\\c\nd", "mail", "HTTP_500");
   metrics.circuit_state("payments", CircuitState::half_open);
+  metrics.retry_throttled("web");
   const std::string text = metrics.to_prometheus_text();
   for (const char* line :
-       {"queue_retry_attempts_total{policy=\"exponential\",attempt=\"2\"} 1\n",
-        "# TYPE queue_retry_successes_total counter\n", "queue_retry_successes_total{policy=\"exponential\"} 1\n",
-        "queue_retry_delay_seconds_bucket{policy=\"exponential\",le=\"+Inf\"} 1\n",
-        "queue_circuit_breaker_state{circuit=\"payments\"} 1\n",
-        R"(queue_dead_letter_messages_total{queue="a\"b\\c\nd",error="HTTP_500"} 1)"}) {
+       {"queue_retry_attempts_total{policy_type=\"exponential\",attempt=\"2\",task=\"mail\"} 1\n",
+        "# TYPE queue_retry_successes_total counter\n",
+        "queue_retry_successes_total{policy_type=\"exponential\",task=\"mail\"} 1\n",
+        "queue_retry_failures_total{policy_type=\"exponential\",error_type=\"HTTP_500\",operation=\"fetch\"} 1\n",
+        "queue_retry_delay_seconds_bucket{policy_type=\"exponential\",task=\"mail\",le=\"+Inf\"} 1\n",
+        "queue_retry_duration_seconds_bucket{policy_type=\"exponential\",task=\"mail\",le=\"2.5\"} 0\n",
+        "queue_retry_duration_seconds_bucket{policy_type=\"exponential\",task=\"mail\",le=\"5\"} 1\n",
+        "queue_retry_duration_seconds_sum{policy_type=\"exponential\",task=\"mail\"} 3\n",
+        "queue_errors_total{kind=\"transient\",error_type=\"HTTP_500\",operation=\"fetch\"} 1\n",
+        "queue_errors_total{kind=\"permanent\",error_type=\"HTTP_404\",task=\"mail\"} 1\n",
+        "queue_circuit_breaker_state{circuit=\"payments\"} 2\n", "queue_retry_throttled_total{queue_name=\"web\"} 1\n",
+        R"(queue_dead_letter_messages_total{queue_name="a\"b\\c\nd",error_type="HTTP_500",task="mail"} 1)"}) {
     INFO(line);
     CHECK(text.find(line) != std::string::npos);
   }
+}
+
+TEST_CASE("a first attempt counts as an error if it fails, and as no retry") {
+  RetryMetrics metrics;
+  metrics.succeeded({mail, as_variant, 0, 1s});
+  metrics.failed({mail, as_variant, 0, 1s}, "HTTP_500", true);
+  const Snapshot snapshot = metrics.snapshot();
+  CHECK(snapshot.errors == std::vector<Snapshot::Errors>{{mail_source, "transient", "HTTP_500", 1}});
+  CHECK(snapshot.failures.empty());
+  CHECK(snapshot.successes.empty());
+  CHECK(snapshot.durations.empty());
+}
+
+TEST_CASE("a retry whose duration nobody knows is counted, and has no duration") {
+  RetryMetrics metrics;
+  metrics.failed({mail, as_variant, 1}, "WORKER_LOST", true);
+  CHECK(metrics.snapshot().failures.size() == 1);
+  CHECK(metrics.snapshot().durations.empty());
+}
+
+TEST_CASE("a task and an operation of the same name are counted apart") {
+  RetryMetrics metrics;
+  metrics.retry_scheduled(mail, policy, 1, 1s);
+  metrics.retry_scheduled({RetrySource::Kind::operation, "mail"}, policy, 1, 1s);
+  metrics.succeeded({{RetrySource::Kind::operation, "mail"}, as_variant, 1});
+  const Snapshot::Source operation{RetrySource::Kind::operation, "mail"};
+  CHECK(metrics.snapshot().retries ==
+        std::vector<Snapshot::Retries>{{mail_source, "exponential", "1", 1}, {operation, "exponential", "1", 1}});
+  CHECK(metrics.snapshot().successes == std::vector<Snapshot::Successes>{{operation, "exponential", 1}});
 }
 
 TEST_CASE("any label reads back from the text as it was") {
@@ -181,10 +230,10 @@ TEST_CASE("any label reads back from the text as it was") {
     for (const char c : bytes) label += c > 0 ? c : '"';
     label.resize(std::min(label.size(), limits::metric_label_bytes));
     RetryMetrics metrics;
-    metrics.attempt_failed(label);
-    metrics.dead_lettered("\\" + label.substr(1), label);
-    RC_ASSERT(values(metrics, "queue_retry_failures_total", "error") == (std::map<std::string, double>{{label, 1}}));
-    RC_ASSERT(values(metrics, "queue_dead_letter_messages_total", "queue") ==
+    fail(metrics, label);
+    metrics.dead_lettered("\\" + label.substr(1), "mail", label);
+    RC_ASSERT(values(metrics, "queue_errors_total", "error_type") == (std::map<std::string, double>{{label, 1}}));
+    RC_ASSERT(values(metrics, "queue_dead_letter_messages_total", "queue_name") ==
               (std::map<std::string, double>{{"\\" + label.substr(1), 1}}));
   }));
 }
@@ -194,15 +243,15 @@ TEST_CASE("a text that no label may have is counted as other") {
       "", std::string(129, 'x'), "\xFF", "a\xC0\x80", "\xED\xA0\x80", "cut \xE2\x82", std::string{"nul\0", 4}};
   RetryMetrics metrics;
   for (const std::string& text : bad) {
-    metrics.attempt_failed(text);
-    metrics.dead_lettered("mail", text);
-    metrics.dead_lettered(text, text);
+    fail(metrics, text);
+    metrics.dead_lettered("mail", "mail", text);
+    metrics.dead_lettered(text, "mail", text);
     metrics.retry_throttled(text);
   }
   CHECK(metrics.snapshot().throttled == std::vector<Snapshot::Throttled>{{"other", bad.size()}});
-  CHECK(metrics.snapshot().failures == std::vector<Snapshot::Failures>{{"other", bad.size()}});
-  CHECK(metrics.snapshot().dead_letters ==
-        std::vector<Snapshot::DeadLetters>{{"mail", "other", bad.size()}, {"other", "other", bad.size()}});
+  CHECK(metrics.snapshot().errors == std::vector<Snapshot::Errors>{{mail_source, "transient", "other", bad.size()}});
+  CHECK(metrics.snapshot().dead_letters == std::vector<Snapshot::DeadLetters>{{"mail", "other", "mail", bad.size()},
+                                                                              {"other", "other", "mail", bad.size()}});
 }
 
 TEST_CASE("a text that may be a label is counted as it is") {
@@ -210,38 +259,37 @@ TEST_CASE("a text that may be a label is counted as it is") {
   RetryMetrics metrics;
   std::map<std::string, double> counted;
   for (const std::string& text : good) {
-    metrics.attempt_failed(text);
+    fail(metrics, text);
     counted[text] = 1;
   }
-  CHECK(values(metrics, "queue_retry_failures_total", "error") == counted);
+  CHECK(values(metrics, "queue_errors_total", "error_type") == counted);
 }
 
 TEST_CASE("a text that is other by itself shares the series of what is counted as other") {
   RetryMetrics metrics;
-  metrics.attempt_failed("other");
-  metrics.attempt_failed("");
-  metrics.dead_lettered("other", "other");
-  metrics.dead_lettered("", "");
-  CHECK(values(metrics, "queue_retry_failures_total", "error") == std::map<std::string, double>{{"other", 2}});
-  CHECK(metrics.snapshot().dead_letters == std::vector<Snapshot::DeadLetters>{{"other", "other", 2}});
+  fail(metrics, "other");
+  fail(metrics, "");
+  metrics.dead_lettered("other", "other", "other");
+  metrics.dead_lettered("", "", "");
+  CHECK(values(metrics, "queue_errors_total", "error_type") == std::map<std::string, double>{{"other", 2}});
+  CHECK(metrics.snapshot().dead_letters == std::vector<Snapshot::DeadLetters>{{"other", "other", "other", 2}});
 }
 
 TEST_CASE("a family keeps 1000 series, and counts what comes later as other") {
   RetryMetrics metrics;
-  metrics.attempt_failed("other");
   for (int round = 0; round < 2; ++round) {
     for (int id = 0; id < 1500; ++id) {
-      metrics.attempt_failed("CODE_" + std::to_string(id));
-      metrics.dead_lettered("queue_" + std::to_string(id), "CODE");
+      fail(metrics, "CODE_" + std::to_string(id));
+      metrics.dead_lettered("queue_" + std::to_string(id), "mail", "CODE");
       metrics.circuit_state("circuit_" + std::to_string(id), CircuitState::open);
     }
   }
   const Snapshot snapshot = metrics.snapshot();
-  REQUIRE(snapshot.failures.size() == limits::metric_series + 1);
+  REQUIRE(snapshot.errors.size() == limits::metric_series + 1);
   CHECK(snapshot.circuits.size() == limits::metric_series + 1);
   CHECK(snapshot.dead_letters.size() == limits::metric_series + 1);
-  const auto failures = values(metrics, "queue_retry_failures_total", "error");
-  CHECK(failures.at("other") == 1 + 2 * 500);
+  const auto failures = values(metrics, "queue_errors_total", "error_type");
+  CHECK(failures.at("other") == 2 * 500);
   CHECK(failures.at("CODE_999") == 2);
   CHECK(failures.count("CODE_1000") == 0);
 }
@@ -249,19 +297,24 @@ TEST_CASE("a family keeps 1000 series, and counts what comes later as other") {
 TEST_CASE("lists of a snapshot are sorted") {
   RetryMetrics metrics;
   for (const char* code : {"B", "C", "A"}) {
-    metrics.attempt_failed(code);
+    fail(metrics, code);
     metrics.circuit_state(code, CircuitState::closed);
-    metrics.dead_lettered("z", code);
-    metrics.dead_lettered("a", code);
+    metrics.dead_lettered("z", "mail", code);
+    metrics.dead_lettered("a", "mail", code);
     metrics.retry_throttled(code);
   }
   const Snapshot snapshot = metrics.snapshot();
-  CHECK(snapshot.failures == std::vector<Snapshot::Failures>{{"A", 1}, {"B", 1}, {"C", 1}});
+  CHECK(snapshot.errors == std::vector<Snapshot::Errors>{{mail_source, "transient", "A", 1},
+                                                         {mail_source, "transient", "B", 1},
+                                                         {mail_source, "transient", "C", 1}});
   CHECK(snapshot.circuits.front().circuit == "A");
   CHECK(snapshot.throttled == std::vector<Snapshot::Throttled>{{"A", 1}, {"B", 1}, {"C", 1}});
-  CHECK(snapshot.dead_letters ==
-        std::vector<Snapshot::DeadLetters>{
-            {"a", "A", 1}, {"a", "B", 1}, {"a", "C", 1}, {"z", "A", 1}, {"z", "B", 1}, {"z", "C", 1}});
+  CHECK(snapshot.dead_letters == std::vector<Snapshot::DeadLetters>{{"a", "A", "mail", 1},
+                                                                    {"a", "B", "mail", 1},
+                                                                    {"a", "C", "mail", 1},
+                                                                    {"z", "A", "mail", 1},
+                                                                    {"z", "B", "mail", 1},
+                                                                    {"z", "C", "mail", 1}});
 }
 
 TEST_CASE("what threads count at once adds up exactly") {
@@ -270,9 +323,9 @@ TEST_CASE("what threads count at once adds up exactly") {
   RetryMetrics metrics;
   const auto count = [&metrics] {
     for (int i = 0; i < rounds; ++i) {
-      metrics.attempt_failed("CODE_" + std::to_string(i % 1200));
-      metrics.dead_lettered("mail", "SAME");
-      metrics.retry_scheduled(policy, i % 20 + 1, 3ms);
+      fail(metrics, "CODE_" + std::to_string(i % 1200));
+      metrics.dead_lettered("mail", "mail", "SAME");
+      metrics.retry_scheduled(mail, policy, i % 20 + 1, 3ms);
       if (i % 500 == 0) (void)metrics.snapshot();
     }
   };
@@ -282,12 +335,12 @@ TEST_CASE("what threads count at once adds up exactly") {
 
   const Snapshot snapshot = metrics.snapshot();
   std::uint64_t failures = 0;
-  for (const auto& failure : snapshot.failures) failures += failure.count;
+  for (const auto& error : snapshot.errors) failures += error.count;
   std::uint64_t retries = 0;
   for (const auto& retry : snapshot.retries) retries += retry.count;
   CHECK(failures == thread_count * rounds);
   CHECK(retries == thread_count * rounds);
-  CHECK(snapshot.dead_letters == std::vector<Snapshot::DeadLetters>{{"mail", "SAME", thread_count * rounds}});
+  CHECK(snapshot.dead_letters == std::vector<Snapshot::DeadLetters>{{"mail", "SAME", "mail", thread_count * rounds}});
   CHECK(sum_of(snapshot.delays.at(0).counts) == thread_count * rounds);
   CHECK(snapshot.delays.at(0).sum == thread_count * rounds * 3ms);
 }
@@ -295,19 +348,19 @@ TEST_CASE("what threads count at once adds up exactly") {
 TEST_CASE("retries that their queue's budget puts off are counted by queue") {
   RetryMetrics metrics;
   for (const char* queue : {"mail", "web", "mail"}) metrics.retry_throttled(queue);
-  CHECK(values(metrics, "queue_retry_throttled_total", "queue") ==
+  CHECK(values(metrics, "queue_retry_throttled_total", "queue_name") ==
         std::map<std::string, double>{{"mail", 2}, {"web", 1}});
 }
 
 TEST_CASE("the process has one RetryMetrics") { CHECK(&retry_metrics() == &retry_metrics()); }
 
-TEST_CASE("a circuit's gauge is 0 closed, 1 half-open, 2 open") {
+TEST_CASE("a circuit's gauge is 0 closed, 1 open, 2 half-open") {
   RetryMetrics metrics;
   metrics.circuit_state("a", CircuitState::closed);
   metrics.circuit_state("b", CircuitState::half_open);
   metrics.circuit_state("c", CircuitState::open);
   CHECK(values(metrics, "queue_circuit_breaker_state", "circuit") ==
-        std::map<std::string, double>{{"a", 0}, {"b", 1}, {"c", 2}});
+        std::map<std::string, double>{{"a", 0}, {"b", 2}, {"c", 1}});
 }
 
 TEST_CASE("a breaker that is watched is shown as it is") {
@@ -358,20 +411,28 @@ TEST_CASE("retry counts failures by code, retries by number, and the success tha
   RetryMetrics metrics;
   RetryOptions options = world.options();
   options.metrics = &metrics;
+  options.operation = "fetch";
   int calls = 0;
   const auto result = retry(
       policy,
       [&] {
+        world.now += 10ms;
         if (++calls == 1) throw std::system_error{std::make_error_code(std::errc::connection_refused)};
         if (calls == 2) throw std::runtime_error{"?"};
       },
       options);
   REQUIRE(result.succeeded());
   const Snapshot snapshot = metrics.snapshot();
-  CHECK(snapshot.failures == std::vector<Snapshot::Failures>{{"CONNECT_REFUSED", 1}, {"UNHANDLED_EXCEPTION", 1}});
-  CHECK(snapshot.retries == std::vector<Snapshot::Retries>{{"exponential", "1", 1}, {"exponential", "2", 1}});
-  CHECK(snapshot.successes == std::vector<Snapshot::Successes>{{"exponential", 1}});
+  const Snapshot::Source fetch{RetrySource::Kind::operation, "fetch"};
+  CHECK(snapshot.errors == std::vector<Snapshot::Errors>{{fetch, "transient", "CONNECT_REFUSED", 1},
+                                                         {fetch, "transient", "UNHANDLED_EXCEPTION", 1}});
+  CHECK(snapshot.failures == std::vector<Snapshot::Failures>{{fetch, "exponential", "UNHANDLED_EXCEPTION", 1}});
+  CHECK(snapshot.retries ==
+        std::vector<Snapshot::Retries>{{fetch, "exponential", "1", 1}, {fetch, "exponential", "2", 1}});
+  CHECK(snapshot.successes == std::vector<Snapshot::Successes>{{fetch, "exponential", 1}});
   CHECK(snapshot.delays.at(0).sum == 3s);
+  CHECK(sum_of(snapshot.durations.at(0).counts) == 2);
+  CHECK(snapshot.durations.at(0).sum == 20ms);
 }
 
 TEST_CASE("a first attempt that succeeds is not counted") {
@@ -392,7 +453,8 @@ TEST_CASE("failures that are not retried are counted, and no retry with them") {
   (void)retry(
       policy, [] { return Expected{false}; }, options);
   const Snapshot snapshot = metrics.snapshot();
-  CHECK(snapshot.failures == std::vector<Snapshot::Failures>{{"OUT_OF_MEMORY", 1}, {"UNHANDLED_EXCEPTION", 4}});
+  CHECK(snapshot.errors == std::vector<Snapshot::Errors>{{unnamed, "permanent", "OUT_OF_MEMORY", 1},
+                                                         {unnamed, "transient", "UNHANDLED_EXCEPTION", 4}});
   CHECK(snapshot.retries.size() == 3);
   CHECK(snapshot.successes.empty());
 }
@@ -405,7 +467,7 @@ TEST_CASE("a retry that the deadline leaves no time for is not counted") {
   options.deadline = world.now + 1s;
   (void)retry(
       policy, []() -> int { throw std::runtime_error{"?"}; }, options);
-  CHECK(metrics.snapshot().failures.size() == 1);
+  CHECK(metrics.snapshot().errors.size() == 1);
   CHECK(metrics.snapshot().retries.empty());
 }
 
@@ -422,5 +484,19 @@ TEST_CASE("an attempt that failed after its time is counted as TIMEOUT") {
         throw std::runtime_error{"late"};
       },
       options);
-  CHECK(metrics.snapshot().failures == std::vector<Snapshot::Failures>{{"TIMEOUT", 1}});
+  CHECK(metrics.snapshot().errors == std::vector<Snapshot::Errors>{{unnamed, "transient", "TIMEOUT", 1}});
+}
+
+TEST_CASE("an error is transient if the retry was stopped or its condition threw before there was a verdict") {
+  RetryMetrics metrics;
+  std::stop_source stop;
+  (void)retry(policy,
+              [&]() -> int {
+                stop.request_stop();
+                throw std::bad_alloc{};
+              },
+              {.stop = stop.get_token(), .metrics = &metrics});
+  const auto throws = [](const std::exception_ptr&) -> bool { throw std::runtime_error{"no verdict"}; };
+  (void)retry_if(policy, []() -> int { throw std::bad_alloc{}; }, throws, {.metrics = &metrics});
+  CHECK(metrics.snapshot().errors == std::vector<Snapshot::Errors>{{unnamed, "transient", "OUT_OF_MEMORY", 2}});
 }

@@ -15,6 +15,10 @@
 #include <dogged/retry_options.hpp>
 #include <dogged/retry_result.hpp>
 
+namespace dogged {
+struct EndedAttempt;  // <dogged/retry_metrics.hpp>
+}
+
 namespace dogged::detail {
 
 /// Waits. Gives the reason if the retry has to end instead; what the wait throws is put into `summary`.
@@ -55,6 +59,9 @@ class RetryLoop {
   [[nodiscard]] bool is_allowed_by_breaker();
   void wait_for_breaker();
   [[nodiscard]] std::exception_ptr as_seen(const std::exception_ptr& error) const;
+  [[nodiscard]] EndedAttempt ended_attempt() const;
+  void count_failure(bool is_transient) const;
+  [[nodiscard]] RetryVerdict verdict_of(const Judge& judge) const;
   void retry_or_end(const std::exception_ptr& error, const Judge& judge);
   [[nodiscard]] std::optional<milliseconds> delay_before_retry(const std::exception_ptr& error,
                                                                const RetryVerdict& verdict) const;
@@ -64,6 +71,7 @@ class RetryLoop {
   const RetryPolicy& policy_;
   const RetryOptions& options_;
   const std::chrono::steady_clock::time_point start_;
+  std::chrono::steady_clock::time_point attempt_start_;  ///< if the attempt is timed or counted
   std::chrono::steady_clock::time_point attempt_end_ = std::chrono::steady_clock::time_point::max();
   AttemptContext context_;
   CircuitBreaker::Permit permit_;
