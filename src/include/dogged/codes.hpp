@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -53,9 +54,8 @@ class ErrorCode {
   constexpr ErrorCode(std::string_view code)
       DOGGED_REFUSE_IF_(!detail::is_valid_error_code(code),
                         "dogged: an error code is 1 to 64 of A-Z 0-9 _ beginning with a letter")
-      : size_(code.size()) {
+      : ErrorCode(code, Unchecked{}) {
     if (!detail::is_valid_error_code(code)) mistake::an_error_code_is_1_to_64_of_A_to_Z_digits_underscore(code);
-    for (std::size_t i = 0; i < code.size(); ++i) text_[i] = code[i];
   }
   constexpr ErrorCode(const char* code)
       DOGGED_REFUSE_IF_(!detail::is_valid_error_code(code),
@@ -63,12 +63,24 @@ class ErrorCode {
       : ErrorCode(std::string_view{code}) {}
   ErrorCode(const std::string& code) : ErrorCode(std::string_view{code}) {}
 
+  /// None if the text is no error code.
+  [[nodiscard]] static constexpr std::optional<ErrorCode> from_text(std::string_view text) noexcept {
+    if (!detail::is_valid_error_code(text)) return std::nullopt;
+    return ErrorCode{text, Unchecked{}};
+  }
+
   [[nodiscard]] constexpr std::string_view view() const noexcept { return {text_.data(), size_}; }
   [[nodiscard]] std::string str() const { return std::string{view()}; }
 
   friend constexpr bool operator==(const ErrorCode& a, const ErrorCode& b) noexcept { return a.view() == b.view(); }
 
  private:
+  struct Unchecked {};
+  constexpr ErrorCode(std::string_view code, Unchecked) noexcept
+      : size_(code.size() < limits::error_code_bytes ? code.size() : limits::error_code_bytes) {
+    for (std::size_t i = 0; i < size_; ++i) text_[i] = code[i];
+  }
+
   std::array<char, limits::error_code_bytes> text_{};
   std::size_t size_;
 };
