@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <stdexcept>
+#include <new>
+#include <system_error>
 #include <utility>
 
 namespace dogged::db {
@@ -28,20 +29,13 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 7> connect_h
     {"could not translate host name", "check the host in the database URL"},
 }};
 
-/// SQLSTATEs of statements that can never succeed with the present schema.
-constexpr std::array<std::string_view, 11> codes_of_defects{
-    "3F000",  // invalid_schema_name
-    "42601",  // syntax_error
-    "42702",  // ambiguous_column
-    "42703",  // undefined_column
-    "42704",  // undefined_object
-    "42804",  // datatype_mismatch
-    "42846",  // cannot_coerce
-    "42883",  // undefined_function
-    "42P01",  // undefined_table
-    "42P02",  // undefined_parameter
-    "42P18",  // indeterminate_datatype
-};
+/// The statement can never succeed with the present schema: class 42 (a name, a type or the syntax is wrong), and
+/// 3F000, a schema that is not there. A missing right is the operator's to give. What is there twice (42P07, 42710) was
+/// made by another session meanwhile.
+bool fits_no_schema(std::string_view sqlstate) noexcept {
+  if (sqlstate == insufficient_privilege || sqlstate == "42P07" || sqlstate == "42710") return false;
+  return sqlstate == "3F000" || sqlstate.starts_with("42");
+}
 
 /// PostgreSQL's error names the refused object, and no role that has the right.
 std::string_view hint_for_missing_right(std::string_view message) {
@@ -93,10 +87,12 @@ bool is_connection_gone(std::string_view sqlstate) noexcept {
 }
 
 bool is_defect(const std::exception& error) noexcept {
-  if (const auto* refused = dynamic_cast<const DatabaseError*>(&error)) {
-    return std::find(codes_of_defects.begin(), codes_of_defects.end(), refused->sqlstate()) != codes_of_defects.end();
-  }
-  return dynamic_cast<const std::logic_error*>(&error) != nullptr;
+  if (const auto* refused = dynamic_cast<const DatabaseError*>(&error)) return fits_no_schema(refused->sqlstate());
+  // A refusal of values may pass too: an operator's trigger or constraint may have made it.
+  const bool may_pass = dynamic_cast<const Error*>(&error) != nullptr ||
+                        dynamic_cast<const std::system_error*>(&error) != nullptr ||
+                        dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
+  return !may_pass;
 }
 
 ConnectionError connect_error(const std::string& libpq_message) {

@@ -33,8 +33,10 @@ inline constexpr std::string_view insufficient_privilege = "42501";
 /// that has become read-only (25006): after a failover another host of the URL may be writable.
 [[nodiscard]] bool is_connection_gone(std::string_view sqlstate) noexcept;
 
-/// Whether the error is a mistake of dogged itself, or of a schema that does not fit this program: a missing column or
-/// function, a type that does not fit, a broken invariant. A retry does not help.
+/// Whether the error of a worker's own statement is a mistake of dogged, or of a schema that does not fit this program:
+/// a missing column or function, a broken invariant. A retry does not help. All errors are, except a lost connection, a
+/// refusal that may pass (locks, limits, rights, an operator's trigger), and a system without memory or other
+/// resources.
 [[nodiscard]] bool is_defect(const std::exception& error) noexcept;
 
 /// Why a connection could not be made, and what to check.

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 
 #include <spdlog/sinks/ringbuffer_sink.h>
@@ -224,7 +225,7 @@ TEST_CASE("a statement that can never succeed against the schema is a mistake of
   const auto refused = [](const std::string& sqlstate) {
     return db::is_defect(DatabaseError{"claim: no", "", sqlstate});
   };
-  for (const char* sqlstate : {"42703", "42883", "42P01", "42601", "42804", "3F000"}) {
+  for (const char* sqlstate : {"42703", "42883", "42P01", "42601", "42804", "3F000", "42P10", "42725"}) {
     INFO(sqlstate);
     CHECK(refused(sqlstate));
   }
@@ -234,6 +235,8 @@ TEST_CASE("a statement that can never succeed against the schema is a mistake of
     CHECK_FALSE(refused(sqlstate));
   }
   CHECK(db::is_defect(std::logic_error{"a broken invariant"}));
+  CHECK(db::is_defect(std::bad_optional_access{}));
+  CHECK_FALSE(db::is_defect(InvalidInput{"an operator's trigger refuses it"}));
   CHECK_FALSE(db::is_defect(std::bad_alloc{}));
   CHECK_FALSE(db::is_defect(ConnectionError{"refused", "", ""}));
 }
