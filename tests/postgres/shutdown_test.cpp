@@ -7,6 +7,9 @@
 #include <iterator>
 #include <thread>
 
+#include <spdlog/sinks/ringbuffer_sink.h>
+#include <spdlog/spdlog.h>
+
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
 #include "support/usual_task.hpp"
@@ -238,23 +241,37 @@ TEST_CASE("a failure within the grace period is a failure, not an interruption")
 
 TEST_CASE("a table that another session keeps locked does not hold up a shutdown") {
   TestDatabase database;
-  RunningWorker worker{
-      database, {registered(work, [](Context&, const nlohmann::json&) {}, {})}, {.poll_interval = 10min}};
-  REQUIRE(worker_is_asleep(database, worker.id()));
+  const auto sink = std::make_shared<spdlog::sinks::ringbuffer_sink_mt>(100);
+  runtime::WakeFd stop;
+  runtime::Worker worker{{.database = database.settings_of("worker"), .name = "stopped", .poll_interval = 10min},
+                         runtime::make_definitions({registered(work, [](Context&, const nlohmann::json&) {}, {})}),
+                         std::make_shared<spdlog::logger>("log", sink),
+                         stop};
+  std::thread thread{[&] { worker.run(); }};
+  const bool sleeps = worker_is_asleep(database, worker.id());
   db::Connection user{database.settings()};
+  bool waits = false;
   user.transaction([&] {
     user.run({"lock", "lock table dogged.tasks_live in access exclusive mode"});
-    user.run({"ring", "select pg_notify('dogged.wake', '')"});
     db::Connection other{database.settings()};
     other.run({"ring", "select pg_notify('dogged.wake', '')"});
-    REQUIRE(eventually([&] {
+    waits = eventually([&] {
       return database.value(
                  "select count(*) > 0 as value from pg_stat_activity where datname = current_database() and "
                  "wait_event_type = 'Lock' and "
                  "application_name = $1",
                  db::Params{}.add(database.application() + " claimer")) == "t";
-    }));
-    worker.stop();  // returns while the table is locked
+    });
+    stop.wake();
+    thread.join();  // while the table is locked
   });
+  REQUIRE(sleeps);
+  REQUIRE(waits);
   CHECK(database.value("select stopped_at is not null as value from dogged.workers") == "t");
+  // The worker broke off the statement that gives tasks back. It did not wait until the server's timeout had done so.
+  std::string log;
+  for (const std::string& line : sink->last_formatted()) log += line;
+  INFO(log);
+  CHECK(test::contains(log, "claimer: no answer for"));
+  CHECK_FALSE(test::contains(log, "statement timeout"));
 }

@@ -293,6 +293,7 @@ void Claimer::fall_asleep() {
 }
 
 bool Claimer::give_back(const std::vector<ClaimedTask>& tasks, TimePoint until) {
+  service_.expect_answers_within(std::chrono::duration_cast<milliseconds>(until - SteadyClock::now()));
   bool given = tasks.empty();
   while (!given || plan_.certainty().state() != Certainty::State::sure) {
     const TimePoint now = SteadyClock::now();

@@ -47,8 +47,8 @@ class Claimer {
   /// Claims nothing more, and waits for the claim under way.
   void stop() { service_.stop(); }
 
-  /// After stop(): gives back tasks that were not started, and wakes other workers for them. Tries until `until`; false
-  /// if it failed.
+  /// After stop(): gives back tasks that were not started, and wakes other workers for them. Tries until `until`, when
+  /// the watchdog breaks off a statement that still waits, for example for a locked table; false if it failed.
   bool give_back(const std::vector<ClaimedTask>& tasks, TimePoint until);
   /// After give_back(): closes the connection, because nothing reads its notifications any more.
   void disconnect() noexcept { session().close(); }

@@ -35,9 +35,7 @@ void Service::request_stop() noexcept {
   wake();
 }
 
-TimePoint Service::break_if_stuck(TimePoint now) noexcept {
-  return session().abort_if_busy_for(settings_.answer_within, now);
-}
+TimePoint Service::break_if_stuck(TimePoint now) noexcept { return session().abort_if_busy_for(answer_within_, now); }
 
 void Service::stop(milliseconds patience) {
   if (!thread_.joinable()) return;

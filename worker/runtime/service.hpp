@@ -1,6 +1,7 @@
 // The thread of one part of the worker: claimer, completer, lease keeper, upkeep and watchdog are services.
 #pragma once
 
+#include <atomic>
 #include <exception>
 #include <functional>
 #include <future>
@@ -44,6 +45,8 @@ class Service {
   void wake() const noexcept { wake_.wake(); }
   /// Also wakes the thread. A part that waits elsewhere registers a std::stop_callback.
   void request_stop() noexcept;
+  /// Replaces Settings::answer_within, for a thread whose time is short.
+  void expect_answers_within(milliseconds patience) noexcept { answer_within_ = patience; }
   /// Breaks the connection if its statement has waited for too long at `now`. Gives when to call this again.
   TimePoint break_if_stuck(TimePoint now) noexcept;
 
@@ -67,6 +70,7 @@ class Service {
   void run() noexcept;
 
   const Settings settings_;
+  std::atomic<milliseconds> answer_within_{settings_.answer_within};
   const WakeFd wake_;
   std::stop_source stop_;
   std::function<void()> work_;
