@@ -158,7 +158,7 @@ TEST_CASE("an embedded worker leaves the signal handlers of its program alone") 
   std::signal(SIGTERM, SIG_IGN);
   const auto pipe_before = action_of(SIGPIPE);
   const auto interrupt_before = action_of(SIGINT);
-  Worker worker{on(database), tasks_of([](Context&, const nlohmann::json&) {})};
+  Worker worker{on(database, {.metrics_listen = "127.0.0.1:0"}), tasks_of([](Context&, const nlohmann::json&) {})};
   worker.start();
   CHECK(action_of(SIGTERM) == SIG_IGN);
   CHECK(action_of(SIGPIPE) == pipe_before);

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <ctime>
 #include <deque>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include <httplib.h>
+#include <signal.h>
 
 #include <dogged/detail/mutex.hpp>
 #include <dogged/error.hpp>
@@ -77,9 +79,11 @@ class PageServer::Impl {
  public:
   Impl(const std::string& name, const ListenAddress& address, Respond respond)
       : address_(address), respond_(std::move(respond)) {
+    ::sigaction(SIGPIPE, &pipe_action_, nullptr);
     set_up();
     bind(name);
     thread_ = std::thread{[this] {
+      block_sigpipe();
       server_.listen_after_bind();
       has_ended_ = true;
     }};
@@ -93,6 +97,20 @@ class PageServer::Impl {
   [[nodiscard]] const ListenAddress& address() const noexcept { return address_; }
 
  private:
+  static struct sigaction action_of_sigpipe() {
+    struct sigaction action {};
+    ::sigaction(SIGPIPE, nullptr, &action);
+    return action;
+  }
+
+  /// A scraper that hangs up must not end the program. The threads that answer inherit the mask of this one.
+  static void block_sigpipe() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  }
+
   void set_up() {
     server_.new_task_queue = [] { return new BoundedPool; };
     // httplib's default, SO_REUSEPORT, would let two workers listen on one port, each for a part of the requests.
@@ -126,6 +144,8 @@ class PageServer::Impl {
 
   ListenAddress address_;
   const Respond respond_;
+  // httplib's constructor ignores SIGPIPE for the whole process, which may be a program that embeds the worker.
+  const struct sigaction pipe_action_ = action_of_sigpipe();
   httplib::Server server_;
   std::atomic<bool> has_ended_{false};
   std::thread thread_;
