@@ -85,17 +85,24 @@ milliseconds duration_option(const std::string& name, const std::string& text, c
   return value;
 }
 
-}  // namespace
+/// Options as their texts, whose ranges are checked after CLI11 has parsed.
+struct OptionTexts {
+  explicit OptionTexts(const WorkerOptions& defaults)
+      : heartbeat(duration_to_text(defaults.heartbeat)),
+        lease(duration_to_text(defaults.lease)),
+        grace(duration_to_text(defaults.grace)),
+        stop_grace(duration_to_text(defaults.stop_grace)) {}
 
-std::optional<int> parse_command_line(int argc, char** argv, CommandLine& line) {
-  CLI::App app{"A dogged worker: runs the tasks that this program registers."};
-  app.footer(footer);
-  app.set_version_flag("--version", std::string{"dogged "} + DOGGED_VERSION);
-  WorkerOptions& options = line.worker;
   std::string queues;
-  std::string heartbeat = duration_to_text(options.heartbeat), lease = duration_to_text(options.lease);
-  std::string grace = duration_to_text(options.grace), stop_grace = duration_to_text(options.stop_grace);
-  std::string poll_interval = options.poll_interval ? duration_to_text(*options.poll_interval) : "10s";
+  std::string heartbeat;
+  std::string lease;
+  std::string grace;
+  std::string stop_grace;
+  std::string poll_interval = "10s";
+};
+
+/// Where the queue is, and what of it the worker serves.
+void add_options_of_queue(CLI::App& app, WorkerOptions& options, OptionTexts& texts) {
   app.add_option("--database-url", options.database_url,
                  "Where the queue is; otherwise DATABASE_URL, libpq's PG* variables, or the private server of `dogged "
                  "dev up`")
@@ -106,7 +113,7 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& line) 
   app.add_option("--schema", options.schema, "The schema of the queue")
       ->envname("DOGGED_SCHEMA")
       ->capture_default_str();
-  app.add_option("--queues", queues,
+  app.add_option("--queues", texts.queues,
                  "Which queues to serve, and how many tasks of each at once; otherwise every queue that a registered "
                  "task names, 10 each")
       ->type_name("NAME:CONCURRENCY,…");
@@ -116,19 +123,23 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& line) 
   app.add_option("--name", options.name,
                  "What `dogged workers` shows; no two workers that live can have the same; default: host:pid")
       ->type_name("NAME");
-  app.add_option("--heartbeat", heartbeat,
+}
+
+/// How long things take.
+void add_options_of_time(CLI::App& app, WorkerOptions& options, OptionTexts& texts) {
+  app.add_option("--heartbeat", texts.heartbeat,
                  "How often the lease on its tasks is renewed, 10ms to 20m; half as often while it holds none")
       ->type_name("DURATION")
       ->capture_default_str();
-  app.add_option("--lease", lease,
+  app.add_option("--lease", texts.lease,
                  "How long its tasks stay its own without a heartbeat: at least three heartbeats, at most 1h")
       ->type_name("DURATION")
       ->capture_default_str();
-  app.add_option("--grace", grace, "How long what runs may go on after SIGTERM, 0s to 24h")
+  app.add_option("--grace", texts.grace, "How long what runs may go on after SIGTERM, 0s to 24h")
       ->type_name("DURATION")
       ->capture_default_str();
   app.add_option(
-         "--stop-grace", stop_grace,
+         "--stop-grace", texts.stop_grace,
          "How long a handler may go on after its stop token was set (timeout, cancellation, end of --grace; after a "
          "lost lease, from when PostgreSQL answers), 0s to 24h; then its attempt ends without it")
       ->type_name("DURATION")
@@ -139,10 +150,14 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& line) 
          "order and starts itself anew, 0 to 10000")
       ->type_name("N")
       ->capture_default_str();
+}
+
+void add_other_options(CLI::App& app, CommandLine& line, OptionTexts& texts) {
+  WorkerOptions& options = line.worker;
   app.add_flag("--poll-only", options.poll_only,
                "For a transaction pooler such as PgBouncer in between: no LISTEN and nothing else that is bound to a "
                "session; new tasks are found by polling (--poll-interval, then 1s unless said)");
-  app.add_option("--poll-interval", poll_interval,
+  app.add_option("--poll-interval", texts.poll_interval,
                  "How long to wait at most without a notification before looking again, 10ms to 10m")
       ->type_name("DURATION")
       ->capture_default_str();
@@ -160,6 +175,30 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& line) 
       ->capture_default_str();
   app.add_flag("--list-tasks", line.list_tasks,
                "Print the tasks that this program registers, with the retries that apply, and end");
+}
+
+void take_texts(const CLI::App& app, const OptionTexts& texts, WorkerOptions& options) {
+  if (app.count("--queues") > 0) options.queues = queues_from_text(texts.queues);
+  options.heartbeat = duration_option("--heartbeat", texts.heartbeat, ranges::heartbeat);
+  options.lease = duration_option("--lease", texts.lease, ranges::lease);
+  options.grace = duration_option("--grace", texts.grace, ranges::grace);
+  options.stop_grace = duration_option("--stop-grace", texts.stop_grace, ranges::grace);
+  if (app.count("--poll-interval") > 0) {
+    options.poll_interval = duration_option("--poll-interval", texts.poll_interval, ranges::poll_interval);
+  }
+}
+
+}  // namespace
+
+std::optional<int> parse_command_line(int argc, char** argv, CommandLine& line) {
+  CLI::App app{"A dogged worker: runs the tasks that this program registers."};
+  app.footer(footer);
+  app.set_version_flag("--version", std::string{"dogged "} + DOGGED_VERSION);
+  WorkerOptions& options = line.worker;
+  OptionTexts texts{options};
+  add_options_of_queue(app, options, texts);
+  add_options_of_time(app, options, texts);
+  add_other_options(app, line, texts);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked_for) {  // --help, --version
@@ -168,15 +207,7 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& line) 
   } catch (const CLI::ParseError& error) {
     throw InvalidInput(complaint_of(app, error), std::string{argv[0]} + " --help");
   }
-
-  if (app.count("--queues") > 0) options.queues = queues_from_text(queues);
-  options.heartbeat = duration_option("--heartbeat", heartbeat, ranges::heartbeat);
-  options.lease = duration_option("--lease", lease, ranges::lease);
-  options.grace = duration_option("--grace", grace, ranges::grace);
-  options.stop_grace = duration_option("--stop-grace", stop_grace, ranges::grace);
-  if (app.count("--poll-interval") > 0) {
-    options.poll_interval = duration_option("--poll-interval", poll_interval, ranges::poll_interval);
-  }
+  take_texts(app, texts, options);
   if (app.count("--name") > 0) require_worker_name("--name", options.name);
   require_thread_limit("--max-abandoned-threads", options.max_abandoned_threads);
   if (const auto lease_id = take_previous_lease()) options.previous_lease = lease_id;
