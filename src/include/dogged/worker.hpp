@@ -197,17 +197,7 @@ int worker_main(int argc, char** argv, WorkerOptions options = {});
   DOGGED_TASK_REGISTER_PASTED_(number, handler, task __VA_OPT__(, ) __VA_ARGS__)
 #define DOGGED_TASK_REGISTER_PASTED_(number, handler, task, ...) \
   DOGGED_TASK_REGISTER_IN_(dogged_registration_##number##_, handler, task __VA_OPT__(, ) __VA_ARGS__)
-// GCC refuses options in another order than TaskOptions has them. Clang would warn, and store them in their order.
-#ifdef __clang__
-#define DOGGED_ORDER_IS_AN_ERROR_BEGIN_ \
-  _Pragma("clang diagnostic push") _Pragma("clang diagnostic error \"-Wreorder-init-list\"")
-#define DOGGED_ORDER_IS_AN_ERROR_END_ _Pragma("clang diagnostic pop")
-#else
-#define DOGGED_ORDER_IS_AN_ERROR_BEGIN_
-#define DOGGED_ORDER_IS_AN_ERROR_END_
-#endif
 #define DOGGED_TASK_REGISTER_IN_(scope, handler, task, ...)                                                       \
-  DOGGED_ORDER_IS_AN_ERROR_BEGIN_                                                                                 \
   namespace {                                                                                                     \
   namespace scope {                                                                                               \
   constexpr ::dogged::TaskOptions dogged_options_{__VA_ARGS__};                                                   \
@@ -216,5 +206,4 @@ int worker_main(int argc, char** argv, WorkerOptions options = {});
   const ::dogged::detail::Registration dogged_entry_{handler, task, dogged_options_};                             \
   }                                                                                                               \
   }                                                                                                               \
-  DOGGED_ORDER_IS_AN_ERROR_END_                                                                                   \
   static_assert(true, "a semicolon belongs after TASK_REGISTER(...)")
