@@ -34,7 +34,8 @@ function(dogged_embed target kind name directories)
     DEPENDS ${files} ${DOGGED_EMBED_SQL_SCRIPT}
     COMMENT "Embedding SQL: ${name}" VERBATIM)
   target_sources(${target} PRIVATE ${stamp} ${outputs})
-  set_source_files_properties(${outputs} PROPERTIES GENERATED TRUE)
+  # Alone, so that a changed SQL text compiles one file.
+  set_source_files_properties(${outputs} PROPERTIES GENERATED TRUE SKIP_UNITY_BUILD_INCLUSION TRUE)
   target_include_directories(${target} PRIVATE ${DOGGED_GENERATED})
 endfunction()
 
