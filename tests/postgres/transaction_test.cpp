@@ -6,6 +6,7 @@
 #include <limits>
 #include <thread>
 
+#include <dogged/middleware.hpp>
 #include <dogged/transaction.hpp>
 
 #include "support/catch.hpp"
@@ -87,7 +88,7 @@ class HeldAttempt final : public Context {
   [[nodiscard]] StopReason stop_reason() const noexcept override { return StopReason::none; }
   [[nodiscard]] spdlog::logger& log() const override { throw std::logic_error("not part of these tests"); }
   [[nodiscard]] Completion begin_completion() override {
-    return {id_, 1, worker_id_, schema.empty() ? database_.schema() : schema, running_for, max_result_bytes};
+    return {id_, 1, worker_id_, schema.empty() ? database_.schema() : schema, running_for, max_result_bytes, ""};
   }
 
   [[nodiscard]] std::int64_t worker_id() const noexcept { return worker_id_; }
@@ -925,4 +926,48 @@ TEST_CASE("the commit of a transaction that enqueued wakes a sleeping worker, an
   CHECK(runs == 1);
   transaction.commit();
   CHECK(eventually([&] { return database.status_of(id) == "succeeded"; }));
+}
+
+namespace {
+
+/// Each attempt has a transaction on the queue's database, which a middleware commits with the attempt's end.
+struct InTransaction {
+  std::optional<pqxx::connection> connection;
+  std::optional<pqxx::work> transaction;
+};
+class Transactions final : public Middleware {
+ public:
+  void before(Context& context) override {
+    auto& [connection, transaction] = context.local<InTransaction>();
+    connection.emplace(context.database_url());
+    transaction.emplace(*connection);
+  }
+  void after(Context& context) override {
+    auto& transaction = *context.local<InTransaction>().transaction;
+    context.complete_in(transaction);
+    transaction.commit();
+  }
+};
+const Middlewares& in_transactions() {
+  static const Middlewares all{std::make_shared<Transactions>()};
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("a middleware that completes attempts in a transaction stores the result that the handler has returned") {
+  TestDatabase database;
+  const Ledger ledger{database};
+  database.run("grant insert on dogged.ledger to public");  // the middleware has the worker's login
+  RunningWorker worker{database,
+                       {registered(pay,
+                                   [&](Context& context, const nlohmann::json&) {
+                                     ledger.write(*context.local<InTransaction>().transaction, "paid");
+                                     return std::string{"receipt 7"};
+                                   },
+                                   {.middleware = in_transactions})}};
+  const TaskId id = database.client().enqueue(pay, no_args);
+  REQUIRE(eventually([&] { return database.status_of(id) == "succeeded"; }));
+  CHECK(ledger.entries() == "paid");
+  CHECK(database.value("select result::text as value from dogged.tasks") == R"("receipt 7")");
 }

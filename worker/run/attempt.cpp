@@ -61,8 +61,11 @@ class AttemptContext final : public Context {
     completion_begun_ = true;
     const auto running_for = std::chrono::duration_cast<std::chrono::microseconds>(SteadyClock::now() - started_at_);
     return {task_.id,         task_.attempt, settings_.worker_id,
-            settings_.schema, running_for,   settings_.limits.max_result_bytes};
+            settings_.schema, running_for,   settings_.limits.max_result_bytes,
+            returned_json_};
   }
+  void note_returned(std::string result_json) { returned_json_ = std::move(result_json); }
+  [[nodiscard]] std::string take_returned() { return std::move(returned_json_); }
   [[nodiscard]] bool completion_begun() const noexcept { return completion_begun_; }
 
  private:
@@ -72,6 +75,7 @@ class AttemptContext final : public Context {
   const SteadyClock::time_point started_at_;
   spdlog::logger& worker_log_;
   std::atomic<bool> completion_begun_{false};
+  std::string returned_json_;
   mutable std::once_flag log_made_;
   mutable std::shared_ptr<spdlog::logger> log_;
 };
@@ -132,10 +136,11 @@ std::string shown_pointer(std::string_view pointer, const Pointers& redact) {
 
 HandlerEnd run_handler(const ClaimedTask& task, AttemptContext& context, const AttemptLimits& limits, Hooks& hooks) {
   try {
-    HandlerEnd end;
     hooks.before(context);
-    end.result_json = task.definition->run(context, {task.args_json, task.args_version});
+    context.note_returned(task.definition->run(context, {task.args_json, task.args_version}));
     hooks.after(context);
+    HandlerEnd end;
+    end.result_json = context.take_returned();
     if (const std::size_t bytes = detail::bytes_as_jsonb(end.result_json); bytes > limits.max_result_bytes) {
       return failed_with(codes::invalid_result,
                          "the result has " + std::to_string(bytes) + " bytes as JSON; the limit is " +

@@ -49,8 +49,9 @@ class Middleware {
 
   /// Before the args are read and the handler begins.
   virtual void before(Context&) {}
-  /// The handler has returned. An attempt that the handler completed in its own transaction has succeeded by then,
-  /// even if this hook throws.
+  /// The handler has returned. This hook may end the attempt by Context::complete_in(transaction), which stores the
+  /// result that the handler has returned. An attempt that the handler completed in its own transaction has succeeded
+  /// by then, even if this hook throws.
   virtual void after(Context&) {}
   /// The attempt did not succeed: the handler or a hook has thrown, or the result cannot be stored.
   virtual void on_error(Context&, const AttemptEnd&) {}

@@ -219,7 +219,7 @@ class TaskError : public std::runtime_error {
 
  private:
   [[nodiscard]] static ErrorCode checked(std::string_view code, const std::string& message) {
-    if (detail::is_valid_error_code(code)) return code;
+    if (const auto valid = ErrorCode::from_text(code)) return *valid;
     throw std::invalid_argument("the error code \"" + std::string{code.substr(0, limits::error_code_bytes)} +
                                 "\" is not 1 to 64 of A-Z 0-9 _ beginning with a letter; its message was: " + message);
   }
@@ -281,7 +281,8 @@ class Context {
   [[nodiscard]] virtual StopReason stop_reason() const noexcept = 0;
   /// Ends the attempt as succeeded within `transaction`, a libpqxx transaction of the handler's own on the queue's
   /// database. The writes of the handler in it and the end of the attempt commit together, or neither does. `result` if
-  /// the task has one. Include <dogged/transaction.hpp>, which says more.
+  /// the task has one; in Middleware::after without it, for the result that the handler has returned. Include
+  /// <dogged/transaction.hpp>, which says more.
   template <class Transaction, class... Result>
   void complete_in(Transaction& transaction, const Result&... result);
   /// A logger whose lines carry the task's id, name and attempt. A message is one line: its control characters are
@@ -304,6 +305,7 @@ class Context {
     std::string schema;
     std::chrono::microseconds running_for{0};
     std::size_t max_result_bytes = 0;
+    std::string returned_json = {};  ///< the result that the handler has returned; empty before, and if it has none
   };
   /// For complete_in. From now on a transaction of the handler is taken to hold the attempt's end: if the task is still
   /// held when the handler ends, the attempt has failed with NOT_COMMITTED.

@@ -163,7 +163,9 @@ void Context::complete_in(Transaction& transaction, const Result&... result) {
   } catch (const std::invalid_argument& error) {
     throw TaskError{codes::invalid_result, error.what()};
   }
-  detail::run_call(transaction, detail::completion_call(begin_completion(), result_json));
+  const Completion completion = begin_completion();
+  if constexpr (sizeof...(Result) == 0) result_json = completion.returned_json;
+  detail::run_call(transaction, detail::completion_call(completion, result_json));
 }
 
 /// Where enqueue_in puts tasks, within the database of the transaction; a text alone is the schema.
