@@ -1,5 +1,8 @@
 // The compiled side of the assertions on enqueued tasks.
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <optional>
 
 #include <nlohmann/json.hpp>
 
@@ -18,6 +21,11 @@ struct NamedTask {
   EnqueuedTask<std::string> task;
 };
 
+std::optional<std::chrono::system_clock::time_point> time_of(std::optional<std::int64_t> us) {
+  if (!us) return std::nullopt;
+  return std::chrono::system_clock::time_point{std::chrono::microseconds{*us}};
+}
+
 /// All of them where `name` is empty.
 std::vector<NamedTask> read_tasks(const std::string& url, std::string_view name, const LookOptions& options) {
   db::Connection connection{{.url = url, .schema = options.schema, .application_name = "dogged testing"}};
@@ -29,11 +37,14 @@ std::vector<NamedTask> read_tasks(const std::string& url, std::string_view name,
                      {.id = task.id,
                       .args = task.args,
                       .queue = task.queue,
-                      .run_at = std::chrono::system_clock::time_point{std::chrono::microseconds{task.run_at_us}},
+                      .run_at = *time_of(task.run_at_us),
                       .priority = task.priority,
                       .tags = nlohmann::json::parse(task.tags).get<std::vector<std::string>>(),
                       .trace_context = task.trace_context.value_or(""),
-                      .status = task.status}});
+                      .status = task.status,
+                      .parent = task.parent_id.value_or(0),
+                      .args_version = task.args_version,
+                      .expires_at = time_of(task.expires_at_us)}});
   }
   return tasks;
 }

@@ -22,7 +22,7 @@ struct Mail {
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Mail, to, copies)
 
-constexpr dogged::Task<Mail> send_mail{"mail.send", {.queue = "mail"}};
+constexpr dogged::Task<Mail> send_mail{"mail.send", {.queue = "mail", .version = 3}};
 constexpr dogged::Task<std::string> read_mail{"mail.send"};
 constexpr dogged::Task<Mail> burn_mail{"mail.burn"};
 
@@ -44,10 +44,11 @@ TEST_CASE("enqueued tasks are given with typed args and with what they were enqu
   const dogged::TaskId id =
       client.enqueue(send_mail, {.to = "a", .copies = 2},
                      {.run_at = run_at, .priority = -5, .trace_context = "00-1", .tags = {"tenant:42", "vip"}});
+  const dogged::TaskId child = client.enqueue(send_mail, {.to = "c"}, {.expires_at = run_at + 1h, .parent = id});
   client.enqueue(burn_mail, {.to = "b"});
 
   const auto found = enqueued(database.url(), send_mail);
-  REQUIRE(found.size() == 1);
+  REQUIRE(found.size() == 2);
   CHECK(found[0].id == id);
   CHECK(found[0].args.to == "a");
   CHECK(found[0].args.copies == 2);
@@ -57,6 +58,23 @@ TEST_CASE("enqueued tasks are given with typed args and with what they were enqu
   CHECK((found[0].tags == std::vector<std::string>{"tenant:42", "vip"}));
   CHECK(found[0].trace_context == "00-1");
   CHECK(found[0].status == "pending");
+  CHECK(found[0].parent == 0);
+  CHECK(found[0].args_version == 3);
+  CHECK_FALSE(found[0].expires_at);
+  CHECK(found[1].id == child);
+  CHECK(found[1].parent == id);
+  CHECK(found[1].expires_at == run_at + 1h);
+}
+
+TEST_CASE("a task is asserted without args, with options") {
+  const Database database = server().database();
+  CHECK(failure_of([&] {
+          (void)require_enqueued(database.url(), send_mail, dogged::testing::LookOptions{.with_ended = true});
+        }).find("there is no task at all") != std::string::npos);
+  dogged::Client client{database.url(), {.warns_of_undeclared = false}};
+  const dogged::TaskId id = client.enqueue(send_mail, {.to = "a"});
+  client.cancel(id);
+  CHECK(require_enqueued(database.url(), send_mail, dogged::testing::LookOptions{.with_ended = true}).id == id);
 }
 
 TEST_CASE("tasks that have ended are left out, unless they are asked for") {

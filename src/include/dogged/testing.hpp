@@ -209,6 +209,9 @@ struct EnqueuedTask {
   std::vector<std::string> tags;
   std::string trace_context;
   std::string status;  ///< pending, running, or how it ended (docs/lifecycle.md)
+  TaskId parent = 0;   ///< the task whose handler enqueued this one, or that the producer named; 0: none
+  int args_version = 1;
+  std::optional<std::chrono::system_clock::time_point> expires_at;  ///< by the database's clock; none: never
 };
 
 /// Thrown by require_enqueued and require_none_enqueued. The message lists what there is instead.
@@ -235,7 +238,8 @@ template <class Args, class Result>
   for (EnqueuedTask<std::string>& found : detail::find_tasks(url, task.name(), options)) {
     try {
       typed.push_back({found.id, dogged::detail::parse_args<Args>(found.args), std::move(found.queue), found.run_at,
-                       found.priority, std::move(found.tags), std::move(found.trace_context), std::move(found.status)});
+                       found.priority, std::move(found.tags), std::move(found.trace_context), std::move(found.status),
+                       found.parent, found.args_version, found.expires_at});
     } catch (const std::exception& error) {
       throw AssertionFailed("the args of task " + std::to_string(found.id) + " (" + std::string{task.name()} +
                             ") are not of the type of its key: " + error.what());
@@ -266,10 +270,11 @@ EnqueuedTask<Args> require_enqueued(const std::string& url, const Task<Args, Res
   detail::fail_not_enqueued(url, task.name(), "with args " + wanted.dump(), options);
 }
 
-/// The first task of this name.
-template <class Args, class Result>
-EnqueuedTask<Args> require_enqueued(const std::string& url, const Task<Args, Result>& task) {
-  return require_enqueued(url, task, [](const EnqueuedTask<Args>&) { return true; });
+/// The first task of this name. Write `LookOptions{…}` out, because braces alone are args.
+template <class Args, class Result, std::same_as<LookOptions> Look = LookOptions>
+EnqueuedTask<Args> require_enqueued(const std::string& url, const Task<Args, Result>& task, const Look& options = {}) {
+  return require_enqueued(
+      url, task, [](const EnqueuedTask<Args>&) { return true; }, options);
 }
 
 /// Throws AssertionFailed, which lists them, if there are tasks of this name. Throws ConnectionError and DatabaseError.
