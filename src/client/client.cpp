@@ -22,6 +22,7 @@
 #include <dogged/retry_options.hpp>
 
 #include "client/enqueue_statement.hpp"
+#include "client/escaping_log.hpp"
 #include "client/repeatable_calls.hpp"
 #include "client/task_wait.hpp"
 #include "db/errors.hpp"
@@ -45,7 +46,7 @@ RepeatableCalls::Settings settings_of(const std::string& url, ClientOptions& opt
           .retry = options.retry,
           .retry_for = retry_for,
           .warns_of_undeclared = options.warns_of_undeclared,
-          .log = options.log ? std::move(options.log) : spdlog::default_logger()};
+          .log = escaping(options.log ? options.log : spdlog::default_logger())};
 }
 
 /// The longest of the tasks' wait_for_room.

@@ -1,5 +1,5 @@
 // See escaping_log.hpp.
-#include "runtime/escaping_log.hpp"
+#include "client/escaping_log.hpp"
 
 #include <string>
 #include <utility>
@@ -10,7 +10,7 @@
 
 #include "retry/escaped.hpp"
 
-namespace dogged::runtime {
+namespace dogged {
 namespace {
 
 /// Thread-safe as its sinks are.
@@ -49,4 +49,4 @@ std::shared_ptr<spdlog::logger> escaping(const std::shared_ptr<spdlog::logger>& 
   return result;
 }
 
-}  // namespace dogged::runtime
+}  // namespace dogged

@@ -143,8 +143,7 @@ db::Rows RepeatableCalls::repeat(const db::BoundStatement& call, const db::Bound
 void RepeatableCalls::lost(const std::string& why) {
   prepares_ = connection_->settings().prepares;
   connection_.reset();
-  settings_.log->warn("{}: {}; the next call connects again", settings_.database.application_name,
-                      escaped(db::one_line(why)));
+  settings_.log->warn("{}: {}; the next call connects again", settings_.database.application_name, db::one_line(why));
 }
 
 void RepeatableCalls::connect_if_closed() {

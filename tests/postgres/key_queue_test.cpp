@@ -117,6 +117,18 @@ TEST_CASE("a key with a bad queue is refused at run time as well") {
   CHECK_THROWS_AS((Task<nlohmann::json>{"a", {.queue = queue}}), InvalidInput);
 }
 
+TEST_CASE("a text that a producer gave forges no line of its client's log, and moves no cursor") {
+  TestDatabase database;
+  const KeptLog log;
+  Client client{database.settings().url,
+                {.schema = database.schema(), .application_name = "shop\x1b[31m", .log = log.logger()}};
+  CHECK_THROWS_AS(client.enqueue(NewTask{.name = "lost", .options = {.queue = "q\n2026 error FORGED\u202e"}}),
+                  InvalidInput);
+  REQUIRE(log.with("no worker has declared").size() == 1);
+  CHECK(contains(log.with("no worker has declared").front(), R"(the queue q\n2026 error FORGED\u202e)"));
+  CHECK(contains(log.with("no worker has declared").front(), R"(shop\u001b[31m)"));
+}
+
 TEST_CASE("a client warns once of each name that no worker has declared, and not of one that has been") {
   TestDatabase database;
   test::declare(database, {does_nothing(mail)});
@@ -141,7 +153,8 @@ TEST_CASE(
   const auto lines = started(database, {does_nothing(charge)}, {}).with("tasks move");
   REQUIRE(lines.size() == 1);
   CHECK(contains(lines.front(), "3 tasks of card.charge wait in the queue default"));
-  CHECK(contains(lines.front(), "`dogged tasks move --queue default --name card.charge --to payments`"));
+  CHECK(contains(lines.front(), "`dogged tasks move --schema " + database.schema() +
+                                    " --queue default --name card.charge --to payments`"));
 
   const RunningWorker serves_both{database, {does_nothing(charge)}, {.queues = {{"default", 1}, {"payments", 1}}}};
   client.enqueue({"card.charge", "{}", {.delay = std::chrono::hours{1}}});

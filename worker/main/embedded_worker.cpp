@@ -11,9 +11,9 @@
 #include <dogged/retry_metrics.hpp>
 #include <dogged/worker.hpp>
 
+#include "client/escaping_log.hpp"
 #include "http/page_server.hpp"
 #include "main/worker_settings.hpp"
-#include "runtime/escaping_log.hpp"
 #include "runtime/wake_fd.hpp"
 #include "runtime/worker.hpp"
 
@@ -23,7 +23,7 @@ namespace {
 constexpr std::string_view listen_option = "metrics_listen (--metrics-listen)";
 
 std::shared_ptr<spdlog::logger> log_of(const WorkerOptions& options) {
-  return runtime::escaping(options.log ? options.log : spdlog::default_logger());
+  return escaping(options.log ? options.log : spdlog::default_logger());
 }
 
 WorkerEnd end_of(const runtime::ShutdownResult& result, std::int64_t lease) {

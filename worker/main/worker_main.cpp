@@ -19,12 +19,12 @@
 #include <dogged/worker.hpp>
 
 #include "client/database_url.hpp"
+#include "client/escaping_log.hpp"
 #include "client/exit_codes.hpp"
 #include "db/conninfo.hpp"
 #include "main/worker_options.hpp"
 #include "main/worker_settings.hpp"
 #include "retry/escaped.hpp"
-#include "runtime/escaping_log.hpp"
 #include "tasks/definition.hpp"
 
 namespace dogged {
@@ -74,7 +74,7 @@ std::shared_ptr<spdlog::logger> make_log(const std::string& level) {
   auto log = spdlog::stderr_color_mt("dogged");
   log->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %^%l%$ [%n] %v");
   log->set_level(spdlog::level::from_str(level));
-  return runtime::escaping(log);
+  return escaping(log);
 }
 
 void print_tasks(const runtime::Definitions& definitions) {

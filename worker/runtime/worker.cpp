@@ -13,6 +13,7 @@
 #include "circuits/circuits.hpp"
 #include "claim/claimer.hpp"
 #include "claim/inbox.hpp"
+#include "client/escaping_log.hpp"
 #include "db/errors.hpp"
 #include "lease/lease_keeper.hpp"
 #include "migrate/migrate.hpp"
@@ -21,7 +22,6 @@
 #include "retry/counted.hpp"
 #include "retry/duration.hpp"
 #include "run/executors.hpp"
-#include "runtime/escaping_log.hpp"
 #include "runtime/incarnation.hpp"
 #include "runtime/service.hpp"
 #include "runtime/session.hpp"
@@ -400,7 +400,9 @@ ShutdownResult Worker::shut_down(Services& services, milliseconds grace, millise
   ShutdownResult result;
   services.claimer->stop();
   const std::vector<ClaimedTask> unstarted = services.executors->take_back();
-  if (services.claimer->give_back(unstarted, SteadyClock::now() + time_to_give_back)) {
+  const TimePoint given_back_by = SteadyClock::now() + time_to_give_back;
+  services.watchdog.note_deadline(given_back_by);
+  if (services.claimer->give_back(unstarted, given_back_by)) {
     result.given_back = unstarted.size();
   } else {
     log_->error("{} could not be given back", counted(unstarted.size(), "claimed task"));

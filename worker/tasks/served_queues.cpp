@@ -54,6 +54,8 @@ void tell_of_unserved(db::Connection& connection, const std::map<std::string, in
   }
   std::vector<std::string> names;
   for (const auto& [name, definition] : definitions) names.push_back(name);
+  const std::string& schema = connection.settings().schema;
+  const std::string of_schema = schema == db::Settings{}.schema ? "" : " --schema " + schema;
   for (const auto& [queue, name, tasks, args_version, is_all] :
        connection.run(sql::StrandedTasks{.most = most_looked_through, .queues = names_in(queues), .names = names})) {
     const Definition& own = definitions.find(name)->second;
@@ -67,9 +69,9 @@ void tell_of_unserved(db::Connection& connection, const std::map<std::string, in
     }
     log.warn(
         "{}{} of {} {} in the queue {}, which no live worker that knows them serves: move them with "
-        "`dogged tasks move --queue {} --name {} --to {}`, or serve it (--queues)",
-        is_all ? "" : "at least ", counted(tasks, "task"), name, tasks == 1 ? "waits" : "wait", queue, queue, name,
-        queues.contains(own.queue) ? own.queue : queues.begin()->first);
+        "`dogged tasks move{} --queue {} --name {} --to {}`, or serve it (--queues)",
+        is_all ? "" : "at least ", counted(tasks, "task"), name, tasks == 1 ? "waits" : "wait", queue, of_schema, queue,
+        name, queues.contains(own.queue) ? own.queue : queues.begin()->first);
   }
 }
 

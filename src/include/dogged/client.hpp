@@ -41,8 +41,8 @@ struct ClientOptions {
   /// refused.
   milliseconds retry_for = std::chrono::seconds{30};
   /// Gets one line for each change between connected and not connected, and for each failed call
-  /// (docs/producers.md, "What a client says of its calls"); null: spdlog's default logger. Include <spdlog/spdlog.h>
-  /// to make one.
+  /// (docs/producers.md, "What a client says of its calls"); null: spdlog's default logger. The client takes its sinks
+  /// and its present level, and escapes control characters. Include <spdlog/spdlog.h> to make one.
   std::shared_ptr<spdlog::logger> log = {};
   /// Whether the client warns in `log`, once for each name, of a task that no worker has declared.
   bool warns_of_undeclared = true;
