@@ -207,7 +207,7 @@ begin
   elsif not exists (select from dogged.queues q where q.name = refuse_task.queue) then
     mistake := format('%s: the queue "%s" does not exist', what, left(refuse_task.queue, 128));
     remedy := dogged.queues_to_tell_of() ||
-              'A worker creates the queues that it serves; dogged.create_queue(name) creates one now.';
+              'A worker creates the queues of its tasks; dogged.create_queue(name) creates one now.';
   elsif not isfinite(refuse_task.run_at) then
     mistake := format('%s: run_at is %s', what, refuse_task.run_at);
     remedy := 'Give a time, or leave run_at out to run at once.';

@@ -9,7 +9,7 @@ begin
     raise exception 'the queue "%" does not exist', require_queue.name
       using errcode = 'invalid_parameter_value',
             hint = coalesce('Nearest to it: ' || dogged.nearest_queues(require_queue.name) || '. ', '')
-                   || 'A worker creates the queues that it serves; dogged.create_queue(name) creates one now.';
+                   || 'A worker creates the queues of its tasks; dogged.create_queue(name) creates one now.';
   end if;
 end $$;
 comment on function dogged.require_queue(text) is 'Raises an error with the nearest names where there is no such queue.';

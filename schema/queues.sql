@@ -47,7 +47,7 @@ begin
     raise exception 'the queue "%" does not exist', lock_queue.name
       using errcode = 'invalid_parameter_value',
             hint = coalesce('Nearest to it: ' || dogged.nearest_queues(lock_queue.name) || '. ', '')
-                   || 'A worker creates the queues that it serves; dogged.create_queue(name) creates one now.';
+                   || 'A worker creates the queues of its tasks; dogged.create_queue(name) creates one now.';
   end if;
   return queue;
 end $$;
@@ -213,7 +213,8 @@ declare
 begin
   select min(w.name) as name, count(*) as workers into served
     from dogged.workers w
-   where w.stopped_at is null and w.lease_ended_at is null and w.queues ? require_not_served.queue;
+   where w.stopped_at is null and w.lease_ended_at is null and w.lease_until > clock_timestamp()
+     and w.queues ? require_not_served.queue;
   if served.workers > 0 then
     raise exception 'the queue "%" is served by %', require_not_served.queue,
       case when served.workers = 1 then format('the worker "%s"', served.name)
@@ -222,7 +223,7 @@ begin
             hint = 'Nothing has changed. Start them without it (--queues), or stop them; then do it again.';
   end if;
 end $$;
-comment on function dogged.require_not_served(text) is 'Raises an error where a worker that has not ended serves the queue.';
+comment on function dogged.require_not_served(text) is 'Raises an error where a worker whose lease lasts serves the queue.';
 
 create or replace function dogged.delete_queue(name text) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$

@@ -33,8 +33,7 @@ std::string complaint(Noun noun, const std::string& name) {
 std::string where_to_look(Noun noun) {
   switch (noun) {
     case Noun::queue:
-      return "`dogged queues list` lists them; a worker makes those that it serves, and `dogged queues create` makes "
-             "one";
+      return "`dogged queues list` lists them; a worker makes those of its tasks, and `dogged queues create` makes one";
     case Noun::task:
       return "names are published when a worker starts: dogged workers";
     case Noun::worker:

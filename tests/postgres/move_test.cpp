@@ -140,6 +140,9 @@ TEST_CASE("a queue is deleted only if it is empty, if no worker serves it, and i
     const RunningWorker worker{database, {does_nothing({.queue = "old"})}};
     CHECK(contains(refusal(database, "select dogged.delete_queue('old')"), "is served by the worker"));
   }
+  // A worker that was killed cannot be stopped, and ends nothing while no other worker runs.
+  const std::int64_t killed = test::add_worker(database, "-1 hour");
+  database.run("update dogged.workers set queues = '{\"old\": 1}' where id = $1::bigint", db::Params{}.add(killed));
   database.run("select dogged.delete_queue('old')");
   CHECK(database.value("select count(*) as value from dogged.queues where name = 'old'") == "0");
   CHECK(queue_of(database, id) == "old");

@@ -233,6 +233,9 @@ TEST_CASE("an attempt that was lost with its worker is counted by the one that r
   REQUIRE(has_status(database, id, "succeeded"));
   CHECK(database.history_of(id) == "1 lost true, 2 succeeded false");
   CHECK(worker.stop().empty());
+  const std::vector<std::string> lines = worker.lines();
+  CHECK(std::any_of(lines.begin(), lines.end(),
+                    [](const std::string& line) { return contains(line, "warning rescued 1 task of worker "); }));
   CHECK(counted.errors("transient", "WORKER_LOST") == 1);
   CHECK(counted.durations() == 0);
   CHECK(counted.retries("1") == 0);

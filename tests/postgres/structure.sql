@@ -1114,7 +1114,7 @@ begin
     raise exception 'the queue "%" does not exist', lock_queue.name
       using errcode = 'invalid_parameter_value',
             hint = coalesce('Nearest to it: ' || dogged.nearest_queues(lock_queue.name) || '. ', '')
-                   || 'A worker creates the queues that it serves; dogged.create_queue(name) creates one now.';
+                   || 'A worker creates the queues of its tasks; dogged.create_queue(name) creates one now.';
   end if;
   return queue;
 end $$;
@@ -1992,7 +1992,7 @@ begin
   elsif not exists (select from dogged.queues q where q.name = refuse_task.queue) then
     mistake := format('%s: the queue "%s" does not exist', what, left(refuse_task.queue, 128));
     remedy := dogged.queues_to_tell_of() ||
-              'A worker creates the queues that it serves; dogged.create_queue(name) creates one now.';
+              'A worker creates the queues of its tasks; dogged.create_queue(name) creates one now.';
   elsif not isfinite(refuse_task.run_at) then
     mistake := format('%s: run_at is %s', what, refuse_task.run_at);
     remedy := 'Give a time, or leave run_at out to run at once.';
@@ -2283,7 +2283,8 @@ declare
 begin
   select min(w.name) as name, count(*) as workers into served
     from dogged.workers w
-   where w.stopped_at is null and w.lease_ended_at is null and w.queues ? require_not_served.queue;
+   where w.stopped_at is null and w.lease_ended_at is null and w.lease_until > clock_timestamp()
+     and w.queues ? require_not_served.queue;
   if served.workers > 0 then
     raise exception 'the queue "%" is served by %', require_not_served.queue,
       case when served.workers = 1 then format('the worker "%s"', served.name)
@@ -2293,7 +2294,7 @@ begin
   end if;
 end $$;
 
-COMMENT ON FUNCTION dogged.require_not_served(queue text) IS 'Raises an error where a worker that has not ended serves the queue.';
+COMMENT ON FUNCTION dogged.require_not_served(queue text) IS 'Raises an error where a worker whose lease lasts serves the queue.';
 
 CREATE FUNCTION dogged.require_queue(name text) RETURNS void
     LANGUAGE plpgsql STABLE
@@ -2305,7 +2306,7 @@ begin
     raise exception 'the queue "%" does not exist', require_queue.name
       using errcode = 'invalid_parameter_value',
             hint = coalesce('Nearest to it: ' || dogged.nearest_queues(require_queue.name) || '. ', '')
-                   || 'A worker creates the queues that it serves; dogged.create_queue(name) creates one now.';
+                   || 'A worker creates the queues of its tasks; dogged.create_queue(name) creates one now.';
   end if;
 end $$;
 
