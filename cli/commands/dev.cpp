@@ -125,8 +125,11 @@ void require_plain_names(std::vector<std::string> arguments) {
   std::vector<std::string_view> names;
   opterr = 0;
   for (int found = 0; found != -1;) {
+    const char* const argument = argv[static_cast<std::size_t>(optind)];
     found = getopt_long(static_cast<int>(argv.size()) - 1, argv.data(), "c:d:f:F:h:L:o:p:P:R:T:U:v:", options, nullptr);
     if (found == 'd' || found == 'h' || found == 'p' || found == 'U') names.emplace_back(optarg);
+    if (found == '?' && argument != nullptr)
+      names.emplace_back(argument);  // psql quotes an option that it does not know
   }
   names.insert(names.end(), argv.begin() + optind, argv.end() - 1);
   if (std::all_of(names.begin(), names.end(), is_plain_name)) return;

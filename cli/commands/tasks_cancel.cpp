@@ -163,7 +163,7 @@ void announce_wait(const Invocation& invocation, const Cancellations& tasks) {
 
 ExitCode cancel(const Invocation& invocation, const CancelOptions& options) {
   const bool waits = !options.wait.empty();
-  const auto longest = waits && options.wait != "true" ? std::optional{duration_from_text(options.wait)} : std::nullopt;
+  const auto longest = waits && options.wait != "true" ? std::optional{duration_of(options.wait)} : std::nullopt;
   const TaskIds ids = task_ids_of(options.ids, "tasks cancel", "nothing was cancelled");
   db::Connection connection = invocation.connect();
   Cancellations tasks = cancel_all(connection, ids);
@@ -205,8 +205,13 @@ void add_tasks_cancel(CLI::App& tasks, Invocation& invocation) {
       ->type_name("ID")
       ->required()
       ->check(is_id_to_cancel());
-  command->add_flag("--wait", options->wait,
-                    "Wait until those that run have ended, and say how; --wait=30s: at most so long");
+  command
+      ->add_flag("--wait", options->wait,
+                 "Wait until those that run have ended, and say how; --wait=30s: at most so long")
+      ->check([](const std::string& given) {
+        std::string text = given;
+        return text == "true" ? std::string{} : is_duration()(text);
+      });
 }
 
 }  // namespace dogged::cli

@@ -30,6 +30,8 @@ inline constexpr std::chrono::milliseconds longest_duration = std::chrono::hours
 
 /// 30s, 1h30m, 7d; `most` at most.
 [[nodiscard]] CLI::Validator is_duration(std::chrono::milliseconds most = longest_duration);
+/// A duration as is_duration takes it. Throws InvalidInput.
+[[nodiscard]] std::chrono::milliseconds duration_of(const std::string& text);
 
 /// Nothing where the option was not given.
 [[nodiscard]] std::optional<std::string> given(const std::string& text);

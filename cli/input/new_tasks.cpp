@@ -42,7 +42,10 @@ class Checker : public nlohmann::json_sax<json> {
     const std::string what = error.what();
     const std::string text = what.substr(0, what.find("; last read"));
     const auto reason = text.rfind(" - ");
-    reason_ = reason == std::string::npos ? text : text.substr(reason + 3);
+    constexpr int number_overflow = 406;  // its text quotes the number, which is a value of args
+    reason_ = error.id == number_overflow   ? "a number is larger than a double can be"
+              : reason == std::string::npos ? text
+                                            : text.substr(reason + 3);
     position_ = position;
     return false;
   }
@@ -155,9 +158,7 @@ void set_member(NewTask& task, const std::string& key, std::string_view value, Z
   const auto time = [&] {
     return read_member(key, value, [zone](const std::string& text) { return time_point_from_text(text, zone); });
   };
-  const auto duration = [&] {
-    return read_member(key, value, [](const std::string& text) { return duration_from_text(text); });
-  };
+  const auto duration = [&] { return read_member(key, value, duration_of); };
   if (key == "name") {
     task.name = text_of(key, value);
   } else if (key == "args") {

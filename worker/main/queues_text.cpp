@@ -31,10 +31,10 @@ std::map<std::string, int> queues_from_text(std::string_view text) {
     const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), concurrency);
     const bool is_number = error == std::errc{} && end == number.data() + number.size();
     if (!is_number || concurrency < 1 || concurrency > max_concurrency) {
-      // What is no number may be a part of a database URL, with its password.
-      const bool has_digits_alone = number.find_first_not_of("0123456789") == std::string_view::npos;
+      // A database URL may stand here by mistake.
+      const bool may_have_password = number.find('@') != std::string_view::npos;
       throw InvalidInput("--queues: the concurrency of " + name +
-                             (has_digits_alone ? " is " + in_quotes(number) : " is no number") +
+                             (may_have_password ? " is no number" : " is " + in_quotes(number)) +
                              "; it must be 1 to 1000",
                          form);
     }
