@@ -10,19 +10,20 @@
 
 namespace webhooks {
 
-/// One webhook to deliver: `body` is POSTed as JSON to `url` (http or https).
+/// One webhook to deliver: `body` is POSTed as JSON to `url` (http or https). A member that is added later has its
+/// default in tasks that were enqueued before.
 struct Delivery {
   std::string url;
   nlohmann::json body;
 };
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Delivery, url, body)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Delivery, url, body)
 
 /// The receiver's answer to a delivery that it took.
 struct Receipt {
   int status = 0;                ///< 200 to 299
   std::int64_t duration_ms = 0;  ///< of the whole exchange, connecting included
 };
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Receipt, status, duration_ms)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Receipt, status, duration_ms)
 
 inline constexpr dogged::Task<Delivery, Receipt> deliver_webhook{"webhook.deliver"};
 

@@ -94,7 +94,7 @@ template <class Result>
 struct Awaited {
   static_assert(FromJson<Result>,
                 "dogged: to wait for the result of a task, its type must convert from nlohmann::json: give the type "
-                "from_json, for example with NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE");
+                "from_json, for example with NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT");
   using type = TaskResult<Result>;
 };
 template <>

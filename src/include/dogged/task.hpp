@@ -99,10 +99,10 @@ template <class Args, class Result = void>
 class Task {
   static_assert(detail::ToJson<Args> && detail::FromJson<Args>,
                 "dogged: the args of a task must convert to and from nlohmann::json: give the type to_json and "
-                "from_json, for example with NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE");
+                "from_json, for example with NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT");
   static_assert(std::is_void_v<Result> || detail::ToJson<Result>,
                 "dogged: the result of a task must be void or convert to nlohmann::json: give the type to_json, for "
-                "example with NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE");
+                "example with NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT");
 
  public:
   using args_type = Args;

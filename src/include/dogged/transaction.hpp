@@ -156,7 +156,7 @@ void Context::complete_in(Transaction& transaction, const Result&... result) {
   static_assert(sizeof...(Result) <= 1, "dogged: complete_in takes one result, or none where the task has none");
   static_assert((detail::ToJson<Result> && ...),
                 "dogged: the result must convert to nlohmann::json: give the type to_json, for example with "
-                "NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE");
+                "NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT");
   std::string result_json;
   try {
     ((result_json = detail::to_json_text("the result", result)), ...);
