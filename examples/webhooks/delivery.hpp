@@ -25,6 +25,6 @@ struct Receipt {
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Receipt, status, duration_ms)
 
-inline constexpr dogged::Task<Delivery, Receipt> deliver_webhook{"webhook.deliver"};
+inline constexpr dogged::Task<Delivery, Receipt> deliver_webhook{"webhook.deliver", {.queue = "webhooks"}};
 
 }  // namespace webhooks

@@ -9,7 +9,7 @@
 
 using namespace std::chrono_literals;
 
-TASK_REGISTER(webhooks::deliver, webhooks::deliver_webhook, .queue = "webhooks",
+TASK_REGISTER(webhooks::deliver, webhooks::deliver_webhook,
               .retry = dogged::Exponential{.base = 1s, .max_retries = 4, .max_delay = 8s},
               .auto_retry_for = webhooks::worth_retrying, .timeout = 2s);
 

@@ -9,7 +9,7 @@
 
 using namespace std::chrono_literals;
 
-TASK_REGISTER(webhooks::deliver, webhooks::deliver_webhook, .queue = "webhooks",
+TASK_REGISTER(webhooks::deliver, webhooks::deliver_webhook,
               .retry = dogged::Exponential{.base = 30s, .multiplier = 3, .max_retries = 10, .max_delay = 6h},
               .auto_retry_for = webhooks::worth_retrying, .timeout = 10s);
 
