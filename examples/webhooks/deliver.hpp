@@ -1,6 +1,7 @@
 // The handler of webhook.deliver. It is registered elsewhere, so that two workers and the tests share it.
 #pragma once
 
+#include <dogged/code_sets.hpp>
 #include <dogged/task.hpp>
 
 #include "delivery.hpp"
@@ -9,10 +10,8 @@ namespace webhooks {
 
 /// The codes that another attempt may mend. Other codes end the task at once: a receiver that says 404 or 401, a text
 /// that is no URL, a certificate that is not trusted.
-inline constexpr dogged::ErrorCodes worth_retrying{
-    "HTTP_408",         "HTTP_425",         "HTTP_429",        "HTTP_500",         "HTTP_502",
-    "HTTP_503",         "HTTP_504",         "CONNECT_REFUSED", "CONNECT_TIMEOUT",  "CONNECT_FAILED",
-    "CONNECTION_RESET", "RESPONSE_TIMEOUT", "DNS_FAILURE",     "DELIVERY_ABORTED", "TIMEOUT"};
+inline constexpr dogged::ErrorCodes worth_retrying = dogged::codes::http_retryable + dogged::codes::connect_transient +
+                                                     dogged::ErrorCodes{"DELIVERY_ABORTED", "TIMEOUT"};
 
 /// POSTs the delivery. Throws dogged::TaskError with a code of http_post.hpp, the receiver's Retry-After, and the
 /// answer as details. All attempts of a task carry the same Idempotency-Key, `dogged-<task id>`.
