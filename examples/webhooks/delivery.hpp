@@ -11,7 +11,7 @@
 namespace webhooks {
 
 /// One webhook to deliver: `body` is POSTed as JSON to `url` (http or https). A member that is added later has its
-/// default in tasks that were enqueued before.
+/// default in tasks that were enqueued before. A task without `url` fails with INVALID_URL.
 struct Delivery {
   std::string url;
   nlohmann::json body;
