@@ -1,14 +1,16 @@
 -- The ancestors of task @task_id, its parent first, at most @most. A task that retention has dropped has no name and
--- no status, and is the last row. A parent has a lower id than its child, unless a producer named another parent.
--- The walk ends there, so that it cannot loop.
+-- no status, and is the last row. A producer may name any parent, so that tasks can be in a circle. The walk ends
+-- before a task that it has met.
 -- gives: id bigint, name text?, status dogged.task_status?
 with recursive above as (
-  select t.parent_id as id, 1 as level from dogged.redacted_tasks t where t.id = @task_id::bigint
+  select t.parent_id as id, 1 as level, array[t.id, t.parent_id] as met
+    from dogged.redacted_tasks t
+   where t.id = @task_id::bigint
    union all
-  select t.parent_id, a.level + 1
+  select t.parent_id, a.level + 1, a.met || t.parent_id
     from above a
    cross join lateral (select p.parent_id from dogged.redacted_tasks p where p.id = a.id limit 1) t
-   where a.level < @most::int and t.parent_id < a.id
+   where a.level < @most::int and t.parent_id <> all (a.met)
 )
 select a.id, t.name, t.status
   from above a
