@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <exception>
 #include <iostream>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "cli/commands/command_tree.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/completion.hpp"
+#include "cli/commands/help_formatter.hpp"
 #include "cli/hint.hpp"
 #include "cli/input/choices.hpp"
 #include "cli/render/json_object.hpp"
@@ -193,7 +195,7 @@ int run_main(int argc, char** argv) {
   app.fallthrough();
   app.footer(exit_codes);
   app.set_version_flag("--version", "dogged " DOGGED_VERSION);
-  app.get_formatter()->column_width(34);
+  app.formatter(std::make_shared<HelpFormatter>(invocation.style().width));  // before the subcommands, which inherit it
   add_global_options(app, invocation);
 
   add_dev(app, invocation);
