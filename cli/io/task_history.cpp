@@ -8,7 +8,7 @@ namespace dogged::cli {
 namespace {
 
 std::optional<DefinitionView> read_definition(db::Connection& connection, const std::string& name) {
-  auto definitions = connection.run(sql::ShowDefinition{.name = name});
+  auto definitions = connection.run(sql::ListDefinitions{.name = name});
   if (definitions.empty()) return std::nullopt;
   try {
     return definition_of(std::move(definitions.front()));

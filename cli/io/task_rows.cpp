@@ -128,7 +128,7 @@ AttemptView attempt_of(sql::TaskAttempts::Row row) {
 }
 AttemptView attempt_of(sql::ListAttempts::Row row) { return attempt_from(std::move(row)); }
 
-DefinitionView definition_of(sql::ShowDefinition::Row row) {
+DefinitionView definition_of(sql::ListDefinitions::Row row) {
   DefinitionView definition;
   definition.name = std::move(row.name);
   definition.queue = std::move(row.queue);

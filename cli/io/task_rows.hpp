@@ -18,7 +18,7 @@ namespace dogged::cli {
 [[nodiscard]] AttemptView attempt_of(sql::TaskAttempts::Row row);
 [[nodiscard]] AttemptView attempt_of(sql::ListAttempts::Row row);
 /// Throws InvalidPolicy for a policy that this program does not know.
-[[nodiscard]] DefinitionView definition_of(sql::ShowDefinition::Row row);
+[[nodiscard]] DefinitionView definition_of(sql::ListDefinitions::Row row);
 
 [[nodiscard]] std::string to_json(const TaskView& task);
 [[nodiscard]] std::string to_json(const AttemptView& attempt);

@@ -1,4 +1,4 @@
--- The declaration of task name @name by a worker.
+-- Lists what workers declared: every task by its name, or task @name alone.
 -- gives: name text, queue text, retry_policy jsonb, auto_retry_for text, timeout_ms bigint?, retry_lost boolean
 -- gives: max_losses int, dead_letter boolean, version text, args_version int, retry_sources jsonb
 -- gives: updated_at_us bigint, circuit text?, failure_threshold int?, recovery_timeout_ms bigint?
@@ -9,4 +9,5 @@ select d.name, d.queue, d.retry_policy::text as retry_policy, array_to_json(d.au
        d.circuit, c.failure_threshold, c.recovery_timeout_ms, c.success_threshold
   from dogged.task_definitions d
   left join dogged.circuits c on c.name = d.circuit
- where d.name = @name::text
+ where @name::text? is null or d.name = @name
+ order by d.name
