@@ -1,5 +1,4 @@
 // `dogged attempts`: the history of attempts, the latest first.
-#include <algorithm>
 #include <iostream>
 #include <memory>
 
@@ -18,7 +17,7 @@ using lifecycle::Outcome;
 
 struct AttemptOptions {
   std::int64_t task = 0;
-  std::string name, error_code, outcome, since;
+  std::string name, error_code, outcome, finished_after, finished_before;
   std::int64_t limit = 50;
 };
 
@@ -52,13 +51,22 @@ Record record_of(const AttemptView& attempt, Time now, Zone zone) {
           to_json(attempt)};
 }
 
+struct Ended {
+  std::optional<Time> after, before;
+};
+
 /// A day, unless one task is asked for: without a bound every attempt that is kept would be read.
-std::optional<std::int64_t> since_ms(const AttemptOptions& options, Time now, Zone zone) {
-  if (const auto since = past_time_of(options.since, now, zone)) {
-    return std::chrono::ceil<milliseconds>(std::max(now - *since, microseconds{0})).count();
-  }
-  if (options.task != 0) return std::nullopt;
-  return milliseconds{std::chrono::hours{24}}.count();
+Ended ended_of(const AttemptOptions& options, Time now, Zone zone) {
+  Ended ended{past_time_of(options.finished_after, now, zone), past_time_of(options.finished_before, now, zone)};
+  if (!ended.after && options.task == 0) ended.after = ended.before.value_or(now) - std::chrono::hours{24};
+  return ended;
+}
+
+std::string nothing_found(const Ended& ended, Zone zone) {
+  std::string text = "no such attempts";
+  if (ended.after) text += " since " + date_and_clock_text(*ended.after, zone);
+  if (ended.before) text += " before " + date_and_clock_text(*ended.before, zone);
+  return ended.after ? text + "; --finished-after 7d looks further back" : text;
 }
 
 /// Throws Failure where the task, or the name of a task, is not there: the reason why no attempt was found.
@@ -74,20 +82,18 @@ ExitCode list(const Invocation& invocation, const AttemptOptions& options) {
   const Zone zone = invocation.style().zone;
   db::Connection connection = invocation.connect();
   const Time now = now_of(connection);
-  const auto since = since_ms(options, now, zone);
+  const Ended ended = ended_of(options, now, zone);
   auto attempts = connection.run(sql::ListAttempts{.task = given(options.task),
                                                    .name = given(options.name),
                                                    .error_code = given(options.error_code),
                                                    .outcome = given(options.outcome),
-                                                   .last_ms = since,
+                                                   .finished_after = as_parameter(ended.after),
+                                                   .finished_before = as_parameter(ended.before),
                                                    .most = options.limit});
   if (attempts.empty()) require_existing(connection, options);
   std::vector<Record> records;
   for (auto& attempt : attempts) records.push_back(record_of(attempt_of(std::move(attempt)), now, zone));
-  invocation.print(attempt_columns, records,
-                   since ? "no such attempts since " + date_and_clock_text(now - milliseconds{*since}, zone) +
-                               "; --since 7d looks further back"
-                         : "no such attempts");
+  invocation.print(attempt_columns, records, nothing_found(ended, zone));
   if (invocation.format == Format::table && std::ssize(records) == options.limit) {
     std::cout.flush();
     std::cerr << "there may be more: --limit shows more than " << options.limit << "\n";
@@ -101,8 +107,8 @@ void add_attempts(CLI::App& app, Invocation& invocation) {
   const auto options = std::make_shared<AttemptOptions>();
   CLI::App* command = add_command(app, invocation, "attempts", "List attempts that ended, the latest first",
                                   "  dogged attempts --task 42\n"
-                                  "  dogged attempts --error-code HTTP_503 --since 1h\n"
-                                  "  dogged attempts --outcome lost --since 7d -o json",
+                                  "  dogged attempts --error-code HTTP_503 --finished-after 1h\n"
+                                  "  dogged attempts --outcome lost --finished-after 7d -o json",
                                   [&invocation, options] { return list(invocation, *options); });
   command->add_option("--task", options->task, "Of this task")->type_name("ID")->check(is_task_id());
   command->add_option("--name", options->name, "Of tasks with this name")->type_name("NAME");
@@ -111,8 +117,12 @@ void add_attempts(CLI::App& app, Invocation& invocation) {
       ->type_name("OUTCOME")
       ->check(is_outcome());
   command
-      ->add_option("--since", options->since,
-                   "Ended at this time or later: 2026-11-24T14:00, or 7d (ago); 24h unless said or --task is given")
+      ->add_option(
+          "--finished-after", options->finished_after,
+          "Ended at this time or later: 2026-11-24T14:00, or 7d (ago); the last 24h unless said or --task is given")
+      ->type_name("TIME")
+      ->check(is_time_or_duration());
+  command->add_option("--finished-before", options->finished_before, "Ended before this time, or so long ago")
       ->type_name("TIME")
       ->check(is_time_or_duration());
   command->add_option("--limit", options->limit, "How many; 50 unless said")->type_name("N")->check(is_limit());

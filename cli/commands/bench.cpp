@@ -219,11 +219,11 @@ void add_common_options(CLI::App& command, BenchOptions& options) {
 }
 
 /// `text` holds the default, and then the given value.
-void add_time(CLI::App& command, const std::string& name, std::string& text, const std::string& description,
-              milliseconds least) {
+void add_duration(CLI::App& command, const std::string& name, std::string& text, const std::string& description,
+                  milliseconds least) {
   constexpr milliseconds most = std::chrono::hours{720};
   command.add_option(name, text, description)
-      ->type_name("TIME")
+      ->type_name("DURATION")
       ->capture_default_str()
       ->check(is_duration(most))
       ->check(CLI::Validator{[name, least](std::string& time) {
@@ -311,7 +311,7 @@ void add_bench(CLI::App& app, Invocation& invocation) {
   add_number(*command, "--batch", options->workload.batch, "How many in one call, in bulk", 1, 100'000);
   add_number(*command, "--clients", options->workload.clients, "How many enqueue singly at once", 1, 1000);
   options->time = "5s";
-  add_time(*command, "--time", options->time, "For how long to enqueue singly", milliseconds{1});
+  add_duration(*command, "--time", options->time, "For how long to enqueue singly", milliseconds{1});
 
   options = make_options();
   command =
@@ -323,7 +323,8 @@ void add_bench(CLI::App& app, Invocation& invocation) {
                         });
   add_tasks(*command, *options, 500, "How many, one after another");
   options->every = "20ms";
-  add_time(*command, "--every", options->every, "On average between one that has begun and the next", milliseconds{1});
+  add_duration(*command, "--every", options->every, "On average between one that has begun and the next",
+               milliseconds{1});
 
   options = make_options();
   command =
@@ -334,7 +335,7 @@ void add_bench(CLI::App& app, Invocation& invocation) {
                         });
   add_tasks(*command, *options, 1'000, "How many; each fails once, and is due again after 2 s");
   options->time = "10s";
-  add_time(*command, "--time", options->time, "Over which they fall due", milliseconds{1});
+  add_duration(*command, "--time", options->time, "Over which they fall due", milliseconds{1});
 
   options = make_options();
   command = add_bench_command(*parent, invocation, "idle", options, "What workers cost that have nothing to do",
@@ -345,12 +346,12 @@ void add_bench(CLI::App& app, Invocation& invocation) {
                                 idle(scene, server, workload, figures);
                               });
   options->time = "30s";
-  add_time(*command, "--time", options->time, "For how long to watch", std::chrono::seconds{1});
+  add_duration(*command, "--time", options->time, "For how long to watch", std::chrono::seconds{1});
   // Workers compare their declarations for a minute after their start, and then do chores. A session's counters appear
   // up to 10 s later.
   options->settle = "80s";
-  add_time(*command, "--settle", options->settle, "How long they are left alone first, to come to rest",
-           milliseconds{0});
+  add_duration(*command, "--settle", options->settle, "How long they are left alone first, to come to rest",
+               milliseconds{0});
 
   options = make_options();
   command = add_bench_command(
@@ -363,7 +364,7 @@ void add_bench(CLI::App& app, Invocation& invocation) {
   add_number<std::int64_t>(*command, "--rate", options->workload.rate, "How many tasks a second are enqueued", 100,
                            1'000'000);
   options->time = "30s";
-  add_time(*command, "--time", options->time, "For how long", std::chrono::seconds{1});
+  add_duration(*command, "--time", options->time, "For how long", std::chrono::seconds{1});
 }
 
 }  // namespace dogged::cli

@@ -1,6 +1,6 @@
 -- Lists attempts, the latest first, at most @most: of task @task, name @name, error code @error_code and outcome
--- @outcome (null: all), ended in the last @last_ms milliseconds (null: ever). With @last_ms the query reads only the
--- days in that time.
+-- @outcome (null: all), ended from @finished_after to before @finished_before (null: no bound). The query reads only
+-- the days between the two.
 -- gives: task_id bigint, attempt int, name text, queue text, outcome dogged.attempt_outcome, worker_id bigint
 -- gives: worker text?, error_code text?, error_message text?, error_details jsonb?, will_retry boolean, policy text?
 -- gives: backoff_ms bigint?, delay_ms bigint?, retry_after_ms bigint?, trace_context text?, claimed_at_us bigint
@@ -18,6 +18,7 @@ select a.task_id, a.attempt, a.name, a.queue, a.outcome, a.worker_id, w.name as 
    and (@name::text? is null or a.name = @name)
    and (@error_code::text? is null or a.error_code = @error_code)
    and (@outcome::dogged.attempt_outcome? is null or a.outcome = @outcome)
-   and (@last_ms::bigint? is null or a.finished_at >= now() - @last_ms * interval '1 millisecond')
+   and (@finished_after::timestamptz? is null or a.finished_at >= @finished_after)
+   and (@finished_before::timestamptz? is null or a.finished_at < @finished_before)
  order by a.finished_at desc, a.task_id desc, a.attempt desc
  limit @most::bigint
