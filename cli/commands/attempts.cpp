@@ -23,13 +23,13 @@ struct AttemptOptions {
 
 const std::vector<Column> attempt_columns{{.title = "TASK", .align = Align::right},
                                           {.title = "#", .align = Align::right},
-                                          {.title = "NAME", .least = 32, .cut = Cut::middle},
+                                          {.title = "NAME", .least = 16, .cut = Cut::middle},
                                           {.title = "OUTCOME"},
-                                          {.title = "ERROR", .least = 30},
-                                          {.title = "RAN", .align = Align::right, .rank = 2},
-                                          {.title = "ENDED", .rank = 1},
-                                          {.title = "RETRY AFTER", .rank = 3},
-                                          {.title = "WORKER", .rank = 4, .least = 12, .cut = Cut::middle}};
+                                          {.title = "ERROR", .least = 24},
+                                          {.title = "RAN", .align = Align::right, .rank = 1},
+                                          {.title = "ENDED"},
+                                          {.title = "RETRY AFTER", .rank = 2},
+                                          {.title = "WORKER", .rank = 3, .least = 12, .cut = Cut::middle}};
 
 Color color_of(Outcome outcome) {
   if (outcome == Outcome::succeeded) return Color::green;

@@ -18,10 +18,12 @@ namespace {
 
 using circuit::SharedCircuit;
 
-const std::vector<Column> circuit_columns{
-    {.title = "CIRCUIT", .least = 24}, {.title = "STATE"},
-    {.title = "SINCE", .rank = 1},     {.title = "COUNTED"},
-    {.title = "SETTINGS", .rank = 3},  {.title = "TASKS", .rank = 2, .least = 16}};
+const std::vector<Column> circuit_columns{{.title = "CIRCUIT", .least = 24},
+                                          {.title = "STATE"},
+                                          {.title = "SINCE", .rank = 2},
+                                          {.title = "COUNTED"},
+                                          {.title = "SETTINGS", .rank = 3, .least = 25},
+                                          {.title = "TASKS", .rank = 1, .least = 16, .enough = 32}};
 
 Color color_of(CircuitState state) {
   switch (state) {
@@ -36,19 +38,22 @@ Color color_of(CircuitState state) {
 }
 
 /// How far it is from its next state.
-std::string standing_text(const SharedCircuit& shared) {
+Cell standing_cell(const SharedCircuit& shared, Zone zone) {
   const detail::Circuit& circuit = shared.circuit;
   const CircuitBreakerSettings& settings = shared.settings;
   if (circuit.state == CircuitState::closed) {
-    return std::to_string(circuit.failures) + " of " + counted(settings.failure_threshold, "failure");
+    return {std::to_string(circuit.failures) + " of " + counted(settings.failure_threshold, "failure")};
   }
   if (circuit.state == CircuitState::half_open) {
-    return std::to_string(circuit.successes) + " of " + std::to_string(settings.success_threshold) +
-           (settings.success_threshold == 1 ? " success" : " successes");
+    return {std::to_string(circuit.successes) + " of " + std::to_string(settings.success_threshold) +
+            (settings.success_threshold == 1 ? " success" : " successes")};
   }
-  if (circuit.is_forced) return "by hand, until closed by hand";
-  const milliseconds left = settings.recovery_timeout - milliseconds{shared.now_ms - circuit.since_ms};
-  return left > milliseconds{0} ? "probes in " + short_duration(left) : "probes may run";
+  if (circuit.is_forced) return {"by hand, until closed by hand"};
+  const Time probes_at = time_from_microseconds(1000 * circuit.since_ms) + settings.recovery_timeout;
+  const Time now = time_from_microseconds(1000 * shared.now_ms);
+  if (probes_at <= now) return {"probes may run"};
+  return {"probes in " + short_duration(probes_at - now), Color::plain,
+          "probes at " + date_and_clock_text(probes_at, zone)};
 }
 
 std::string settings_text(const CircuitBreakerSettings& settings) {
@@ -77,7 +82,7 @@ Record record_of(const sql::Circuits::Row& row, const Style& style) {
   return {{{shared.name},
            {std::string{to_text(shared.circuit.state)}, color_of(shared.circuit.state)},
            time_cell(changed_at, time_from_microseconds(1000 * shared.now_ms), style.zone),
-           {standing_text(shared)},
+           standing_cell(shared, style.zone),
            {settings_text(shared.settings)},
            {joined(nlohmann::json::parse(row.tasks).get<std::vector<std::string>>())}},
           members_of(shared).add("changed_at", changed_at).add_json("tasks", row.tasks).text()};

@@ -38,12 +38,12 @@ Cursor cursor_from_text(const std::string& text) {
 }
 
 const std::vector<Column> letter_columns{{.title = "ID", .align = Align::right},
-                                         {.title = "NAME", .least = 32, .cut = Cut::middle},
+                                         {.title = "NAME", .least = 16, .cut = Cut::middle},
                                          {.title = "QUEUE", .rank = 4, .least = 10},
-                                         {.title = "CODE", .least = 30},
+                                         {.title = "CODE", .least = 24},
                                          {.title = "ATTEMPTS", .align = Align::right, .rank = 3},
                                          {.title = "FAILED", .rank = 1},
-                                         {.title = "MESSAGE", .rank = 2, .least = 24}};
+                                         {.title = "MESSAGE", .rank = 2, .least = 12}};
 
 Record letter_record(const sql::ListDead::Row& letter, Zone zone) {
   const Time failed_at = time_from_microseconds(letter.failed_at_us);
@@ -100,12 +100,12 @@ ExitCode list(const Invocation& invocation, const DeadFilterOptions& filter_opti
 }
 
 const std::vector<Column> kinds{{.title = "COUNT", .align = Align::right},
-                                {.title = "CODE", .least = 30},
+                                {.title = "CODE", .least = 24},
                                 {.title = "FIRST", .rank = 3},
                                 {.title = "LAST", .rank = 1},
-                                {.title = "TASKS", .least = 20},
+                                {.title = "TASKS", .least = 20, .enough = 32},
                                 {.title = "SAMPLE", .align = Align::right},
-                                {.title = "MESSAGE", .least = 24}};
+                                {.title = "MESSAGE", .rank = 2, .least = 12}};
 
 Record kind_of(const sql::TopDead::Row& kind, Zone zone) {
   const Time first = time_from_microseconds(kind.first_us);

@@ -119,10 +119,9 @@ std::string render_settings(const DefinitionView& definition, const Style& style
     }
   }
   if (definition.circuit) add("circuit", *definition.circuit);
-  return render_table({{.title = "SETTING"},
-                       {.title = "VALUE", .least = 20, .wraps = true},
-                       {.title = "SOURCE", .least = 20, .wraps = true}},
-                      rows, style);
+  return render_table(
+      {{.title = "SETTING"}, {.title = "VALUE", .least = 20}, {.title = "SOURCE", .least = 20, .cut = Cut::middle}},
+      rows, style);
 }
 
 ExitCode show(const Invocation& invocation, const PolicyOptions& options) {

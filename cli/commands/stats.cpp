@@ -24,9 +24,9 @@ const std::vector<Column> stats_columns{{.title = "QUEUE", .least = 20, .cut = C
                                         {.title = "FAILED", .align = Align::right, .rank = 2},
                                         {.title = "RETRIED", .align = Align::right, .rank = 5},
                                         {.title = "WAIT", .align = Align::right, .rank = 3},
-                                        {.title = "P95", .align = Align::right, .rank = 6},
+                                        {.title = "WAIT P95", .align = Align::right, .rank = 6},
                                         {.title = "RUN", .align = Align::right, .rank = 4},
-                                        {.title = "P95", .align = Align::right, .rank = 7}};
+                                        {.title = "RUN P95", .align = Align::right, .rank = 7}};
 
 std::string formatted(const char* format, double number) {
   char text[32];

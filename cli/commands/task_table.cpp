@@ -49,11 +49,11 @@ Color color_of_status(Status status) {
 
 const std::vector<Column> task_columns{{.title = "ID", .align = Align::right},
                                        {.title = "STATUS"},
-                                       {.title = "NAME", .least = 36, .cut = Cut::middle},
+                                       {.title = "NAME", .least = 16, .cut = Cut::middle},
                                        {.title = "QUEUE", .rank = 2, .least = 16, .cut = Cut::middle},
                                        {.title = "ATTEMPTS", .align = Align::right, .rank = 1},
                                        {.title = "WHEN"},
-                                       {.title = "ERROR", .least = 30},
+                                       {.title = "ERROR", .least = 24},
                                        {.title = "ENQUEUED", .rank = 3}};
 
 Record record_of(const TaskView& task, Zone zone) {

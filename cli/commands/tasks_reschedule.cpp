@@ -39,7 +39,9 @@ Color color_of(const Rescheduled& task) {
 /// Nothing of a task that does not wait.
 Cell due_cell(const Standing& standing, Zone zone) {
   if (!standing.due_at) return {""};
-  return *standing.due_at <= standing.now ? Cell{"now"} : time_cell(*standing.due_at, standing.now, zone);
+  Cell cell = time_cell(*standing.due_at, standing.now, zone);
+  if (*standing.due_at <= standing.now) cell.text = "now";
+  return cell;
 }
 
 Record record_of(std::int64_t id, const Rescheduled& task, Zone zone) {

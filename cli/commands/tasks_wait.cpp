@@ -28,11 +28,11 @@ using AwaitedTasks = std::map<std::int64_t, std::optional<Standing>>;
 
 const std::vector<Column> wait_columns{{.title = "ID", .align = Align::right},
                                        {.title = "STATUS"},
-                                       {.title = "NAME", .least = 32, .cut = Cut::middle},
+                                       {.title = "NAME", .least = 16, .cut = Cut::middle},
                                        {.title = "ATTEMPTS", .align = Align::right, .rank = 4},
                                        {.title = "ENDED", .rank = 3},
-                                       {.title = "RESULT", .rank = 1, .least = 16},
-                                       {.title = "ERROR", .least = 30},
+                                       {.title = "RESULT", .rank = 1, .least = 16, .enough = 40},
+                                       {.title = "ERROR", .least = 24},
                                        {.title = "MESSAGE", .rank = 2, .least = 20}};
 
 Record missing_record(std::int64_t id) {

@@ -21,10 +21,10 @@ const std::vector<Column> worker_columns{{.title = "ID", .align = Align::right},
                                          {.title = "HOST", .rank = 8, .least = 12, .cut = Cut::middle},
                                          {.title = "PID", .align = Align::right, .rank = 9},
                                          {.title = "STATE"},
-                                         {.title = "LEASE", .rank = 1},
+                                         {.title = "LEASE", .rank = 1, .least = 15},
                                          {.title = "RUNNING", .align = Align::right},
-                                         {.title = "QUEUES", .rank = 4, .least = 24, .wraps = true},
-                                         {.title = "TASKS", .rank = 6, .least = 16},
+                                         {.title = "QUEUES", .rank = 4, .least = 12, .enough = 24},
+                                         {.title = "TASKS", .rank = 6, .least = 16, .enough = 32},
                                          {.title = "STARTED", .rank = 7},
                                          {.title = "LAST SEEN", .rank = 5},
                                          {.title = "FENCED", .align = Align::right, .rank = 2},
@@ -58,14 +58,18 @@ Color color_of(std::string_view state) {
 using WorkerRow = sql::ListWorkers::Row;
 
 /// What is left of it, or since when there is nothing left.
-std::string lease_text(const WorkerRow& worker, Time now) {
-  if (worker.state == "stopped") return "";
+Cell lease_cell(const WorkerRow& worker, Time now, Zone zone) {
+  if (worker.state == "stopped") return {""};
   if (worker.state != "lost") {
     const Time until = time_from_microseconds(worker.lease_until_us);
-    return until > now ? short_duration(until - now) + " left" : "over " + short_duration(now - until) + " ago";
+    const std::string moment = date_and_clock_text(until, zone);
+    if (until > now) return {short_duration(until - now) + " left", Color::plain, "until " + moment};
+    return {"over " + short_duration(now - until) + " ago", Color::plain, "over since " + moment};
   }
   const Time ended_at = time_from_microseconds(worker.lease_ended_at_us.value());
-  return "ended " + short_duration(now - ended_at) + " ago" + (worker.rescued_at_us ? "" : ", tasks to be rescued");
+  const std::string what_follows = worker.rescued_at_us ? "" : ", tasks to be rescued";
+  return {"ended " + short_duration(now - ended_at) + " ago" + what_follows, Color::plain,
+          "ended " + date_and_clock_text(ended_at, zone) + what_follows};
 }
 
 std::string count_text(std::int64_t count) { return count == 0 ? "" : std::to_string(count); }
@@ -112,7 +116,7 @@ Record worker_record(const WorkerRow& worker, Zone zone) {
            {worker.host},
            {std::to_string(worker.pid)},
            {worker.state, color_of(worker.state)},
-           {lease_text(worker, now)},
+           lease_cell(worker, now, zone),
            {std::to_string(worker.running_tasks)},
            {queues_text(worker.queues)},
            {names_text(worker.task_names)},
@@ -153,7 +157,13 @@ struct Work {
   std::vector<std::pair<std::string, std::int64_t>> outcomes;
 };
 
-Record task_record_of(const sql::WorkerTasks::Row& task, Time now) {
+Cell cancellation_cell(std::optional<Time> requested_at, Time now, Zone zone) {
+  if (!requested_at) return {""};
+  return {"requested " + relative(*requested_at, now), Color::yellow,
+          "requested " + date_and_clock_text(*requested_at, zone)};
+}
+
+Record task_record_of(const sql::WorkerTasks::Row& task, Time now, Zone zone) {
   const Time claimed_at = time_from_microseconds(task.claimed_at_us);
   const auto cancel_requested_at = time_from_microseconds(task.cancel_requested_at_us);
   JsonObject json;
@@ -168,14 +178,14 @@ Record task_record_of(const sql::WorkerTasks::Row& task, Time now) {
            {task.queue},
            {std::to_string(task.attempt)},
            {short_duration(now - claimed_at), Color::plain, readable(now - claimed_at)},
-           {cancel_requested_at ? "requested " + relative(*cancel_requested_at, now) : "", Color::yellow}},
+           cancellation_cell(cancel_requested_at, now, zone)},
           json.text()};
 }
 
-Work work_of(db::Connection& connection, std::int64_t worker, Time now) {
+Work work_of(db::Connection& connection, std::int64_t worker, Time now, Zone zone) {
   Work work;
   for (const auto& task : connection.run(sql::WorkerTasks{.worker_id = worker})) {
-    work.tasks.push_back(task_record_of(task, now));
+    work.tasks.push_back(task_record_of(task, now, zone));
   }
   const sql::WorkerOutcomes ended{.last_ms = outcomes_window.count(), .worker_id = worker};
   for (const auto& [outcome, attempts] : connection.run(ended)) work.outcomes.emplace_back(outcome, attempts);
@@ -223,7 +233,7 @@ std::string text_of(const WorkerRow& worker, const Work& work, const Style& styl
   add("started", date_and_clock_text(started_at, style.zone) + ", " + relative(started_at, now));
   add("stopped", stopped_at ? relative(*stopped_at, now) : "");
   add("heartbeat", stopped_at ? "" : relative(time_from_microseconds(worker.heartbeat_at_us), now));
-  add("lease", lease_text(worker, now));
+  add("lease", lease_cell(worker, now, style.zone).text);
   add("queues", queues_text(worker.queues));
   add("tasks", names_text(worker.task_names));
   add("ended", outcomes_text(work) + " in the last " + readable(outcomes_window));
@@ -250,7 +260,7 @@ ExitCode show(const Invocation& invocation, const std::string& word) {
   const auto workers = connection.run(sql::ListWorkers{.all = true, .word = word, .most = most_workers});
   if (workers.empty()) throw not_there(connection, Noun::worker, word);
   const WorkerRow& worker = chosen(workers, word);
-  const Work work = work_of(connection, worker.id, time_from_microseconds(worker.now_us));
+  const Work work = work_of(connection, worker.id, time_from_microseconds(worker.now_us), invocation.style().zone);
   invocation.print(text_of(worker, work, invocation.table_style()), json_of(worker, work));
   return ExitCode::ok;
 }

@@ -2,7 +2,7 @@
 #include "cli/render/table.hpp"
 
 #include <algorithm>
-#include <functional>
+#include <limits>
 
 namespace dogged::cli {
 namespace {
@@ -12,10 +12,13 @@ constexpr std::size_t narrowest_cut = 8;
 struct Layout {
   std::vector<std::size_t> shown;   ///< positions of the columns that are not empty, and have room
   std::vector<std::size_t> widths;  ///< of all columns
-};
 
-/// The columns that a column takes at least.
-using Least = std::function<std::size_t(std::size_t column)>;
+  [[nodiscard]] std::size_t total() const {
+    std::size_t total = shown.empty() ? 0 : column_gap * (shown.size() - 1);
+    for (std::size_t i : shown) total += widths[i];
+    return total;
+  }
+};
 
 std::vector<std::vector<Cell>> harmless_rows(std::vector<std::vector<Cell>> rows, const Style& style) {
   for (auto& row : rows) {
@@ -27,45 +30,56 @@ std::vector<std::vector<Cell>> harmless_rows(std::vector<std::vector<Cell>> rows
   return rows;
 }
 
-std::size_t total_width(const Layout& layout, const Least& width_of) {
-  std::size_t total = layout.shown.empty() ? 0 : column_gap * (layout.shown.size() - 1);
-  for (std::size_t i : layout.shown) total += width_of(i);
-  return total;
+/// Takes the excess from one column, which keeps `least`.
+void cut_one(Layout& layout, std::size_t column, std::size_t least, std::size_t width) {
+  const std::size_t total = layout.total();
+  std::size_t& own = layout.widths[column];
+  if (total > width && own > least) own -= std::min(total - width, own - least);
 }
 
-/// Leaves columns out, the highest ranks first, until the others fit.
-void leave_out(const std::vector<Column>& columns, Layout& layout, const Least& least, std::size_t width) {
-  while (total_width(layout, least) > width) {
-    const auto last = std::max_element(layout.shown.begin(), layout.shown.end(),
-                                       [&](std::size_t a, std::size_t b) { return columns[a].rank < columns[b].rank; });
-    if (columns[*last].rank == 0) return;
-    layout.shown.erase(last);
+/// Cuts lists to what is enough of them, the highest ranks first.
+void cut_lists(const std::vector<Column>& columns, Layout& layout, std::size_t width) {
+  std::vector<std::size_t> by_rank = layout.shown;
+  std::stable_sort(by_rank.begin(), by_rank.end(),
+                   [&](std::size_t a, std::size_t b) { return columns[a].rank > columns[b].rank; });
+  for (std::size_t i : by_rank) {
+    if (columns[i].enough > 0) cut_one(layout, i, columns[i].enough, width);
   }
 }
 
-/// Takes the excess from the widest column that has more than its least, one column after another.
-void shrink(Layout& layout, const Least& least, std::size_t width) {
-  std::size_t total = total_width(layout, [&](std::size_t i) { return layout.widths[i]; });
-  for (; total > width; --total) {
+/// Cuts columns and leaves them out, the highest ranks first, until the others fit.
+void leave_out(const std::vector<Column>& columns, Layout& layout, std::size_t width) {
+  while (layout.total() > width) {
+    const auto last = std::max_element(layout.shown.begin(), layout.shown.end(),
+                                       [&](std::size_t a, std::size_t b) { return columns[a].rank < columns[b].rank; });
+    if (columns[*last].rank == 0) return;
+    if (columns[*last].least > 0) cut_one(layout, *last, columns[*last].least, width);
+    if (layout.total() > width) layout.shown.erase(last);
+  }
+}
+
+/// Takes the excess from the widest column that has more than its least, and than `most`, one column after another.
+void shrink(const std::vector<Column>& columns, Layout& layout, std::size_t most, std::size_t width) {
+  for (std::size_t total = layout.total(); total > width; --total) {
     std::size_t* widest = nullptr;
     for (std::size_t i : layout.shown) {
+      const std::size_t least = columns[i].least;
       std::size_t& candidate = layout.widths[i];
-      if (candidate > least(i) && (widest == nullptr || candidate > *widest)) widest = &candidate;
+      const bool may_be_cut = least > 0 && candidate > std::min(least, most);
+      if (may_be_cut && (widest == nullptr || candidate > *widest)) widest = &candidate;
     }
     if (widest == nullptr) return;
     --*widest;
   }
 }
 
+/// Each step goes as far as it has to. Their order is the same for all widths, which is why a wider terminal never
+/// shows less of a column.
 void fit(const std::vector<Column>& columns, Layout& layout, std::size_t width) {
-  const auto least = [&](std::size_t most) {
-    return [&, most](std::size_t i) {
-      return columns[i].least == 0 ? layout.widths[i] : std::min({layout.widths[i], columns[i].least, most});
-    };
-  };
-  leave_out(columns, layout, least(width), width);
-  shrink(layout, least(width), width);
-  shrink(layout, least(narrowest_cut), width);
+  cut_lists(columns, layout, width);
+  leave_out(columns, layout, width);
+  shrink(columns, layout, std::numeric_limits<std::size_t>::max(), width);
+  shrink(columns, layout, narrowest_cut, width);
 }
 
 Layout lay_out(const std::vector<Column>& columns, const std::vector<std::vector<Cell>>& rows, const Style& style) {
@@ -80,12 +94,6 @@ Layout lay_out(const std::vector<Column>& columns, const std::vector<std::vector
   return layout;
 }
 
-/// The lines of a cell.
-std::vector<std::string> lines_of(const std::string& text, const Column& column, std::size_t width, bool unicode) {
-  if (column.wraps) return wrapped(text, width, unicode);
-  return {shorten(text, width, unicode, column.cut)};
-}
-
 }  // namespace
 
 Cell time_cell(Time time, Time now, Zone zone) {
@@ -98,24 +106,16 @@ std::string render_table(const std::vector<Column>& columns, const std::vector<s
   const Layout layout = lay_out(columns, clean, style);
   std::string result;
   const auto add_row = [&](auto cell_at) {
-    std::vector<std::vector<std::string>> cells;
-    std::size_t height = 0;
+    std::string line;
     for (std::size_t i : layout.shown) {
-      cells.push_back(lines_of(cell_at(i).text, columns[i], layout.widths[i], style.unicode));
-      height = std::max(height, cells.back().size());
+      const Cell cell = cell_at(i);
+      const std::string text = shorten(cell.text, layout.widths[i], style.unicode, columns[i].cut);
+      const std::string painted = style.paint(cell.color, text);
+      const std::string padding(layout.widths[i] - std::min(display_width(text), layout.widths[i]), ' ');
+      if (i != layout.shown.front()) line += std::string(column_gap, ' ');
+      line += columns[i].align == Align::right ? padding + painted : painted + padding;
     }
-    for (std::size_t number = 0; number < height; ++number) {
-      std::string line;
-      for (std::size_t shown = 0; shown < layout.shown.size(); ++shown) {
-        const std::size_t i = layout.shown[shown];
-        const std::string text = number < cells[shown].size() ? cells[shown][number] : "";
-        const std::string painted = style.paint(cell_at(i).color, text);
-        const std::string padding(layout.widths[i] - std::min(display_width(text), layout.widths[i]), ' ');
-        if (shown > 0) line += std::string(column_gap, ' ');
-        line += columns[i].align == Align::right ? padding + painted : painted + padding;
-      }
-      result += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";  // no spaces at the end of a line
-    }
+    result += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";  // no spaces at the end of a line
   };
   add_row([&](std::size_t i) { return Cell{columns[i].title, Color::dim}; });
   for (const auto& row : clean) {

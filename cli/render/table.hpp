@@ -15,15 +15,15 @@ enum class Align { left, right };
 struct Column {
   std::string title;
   Align align = Align::left;
-  /// Where the terminal is too narrow, the column with the highest rank is left out, then the next; 0 stays: what
-  /// people came for.
+  /// Where the terminal is too narrow, the column with the highest rank is cut to `least` and then left out, then the
+  /// next: none is cut while a less important one is there. Rank 0 stays: what people came for. Where even these do not
+  /// fit, the widest is cut first, all to `least` and then further. So a wider terminal never shows less of a column.
   int rank = 0;
-  /// The column may be cut to this width before any column is left out. If the columns of rank 0 still do not fit, it
-  /// is cut further. 0: never cut.
+  /// Not cut below this width before it is left out. 0: never cut.
   std::size_t least = 0;
+  /// Of lists, which may be of any length: cut to this width before any column is left out. 0: as the others.
+  std::size_t enough = 0;
   Cut cut = Cut::end;
-  /// Goes on in the next line where it would be cut.
-  bool wraps = false;
 };
 
 struct Cell {

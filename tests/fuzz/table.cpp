@@ -49,6 +49,19 @@ std::size_t least_width(const std::vector<Column>& columns, const Rows& rows, bo
   return width;
 }
 
+/// Each column that is shown is shown on a wider terminal as well. A title takes 8 columns, to which none is cut
+/// further.
+void require_all_shown_wider(const std::vector<Column>& columns, const Rows& rows, Style style,
+                             const std::string& drawn) {
+  const auto titles = [](const std::string& table) { return table.substr(0, table.find('\n')); };
+  ++style.width;
+  const std::string wider = titles(render_table(columns, rows, style));
+  for (const Column& column : columns) {
+    if (titles(drawn).find(column.title) == std::string::npos) continue;
+    fuzz::require(wider.find(column.title) != std::string::npos, "a wider terminal shows all of them", drawn);
+  }
+}
+
 }  // namespace
 
 void fuzz::check(std::string_view input) {
@@ -61,6 +74,7 @@ void fuzz::check(std::string_view input) {
   const std::string drawn = render_table(columns, rows, style);
   require_drawn_within(drawn, std::max(style.width, least_width(columns, rows, style.unicode)));
   require(std::count(drawn.begin(), drawn.end(), '\n') == std::ssize(rows) + 1, "each row is a line", drawn);
+  require_all_shown_wider(columns, rows, style, drawn);
   style.color = true;
   require(without_colors(render_table(columns, rows, style)) == without_colors(drawn), "colours change no text", drawn);
 }

@@ -164,9 +164,10 @@ TEST_CASE("where a table is too wide, columns go in the order of their rank, and
     return text;
   };
   CHECK(titles(80) == "ID QUEUE NAME HOST");
-  CHECK(titles(29) == "ID QUEUE NAME HOST");  // the name gives way first, down to its least width
-  CHECK(titles(28) == "ID NAME HOST");
-  CHECK(titles(19) == "ID NAME");
+  CHECK(titles(39) == "ID QUEUE NAME HOST");
+  CHECK(titles(38) == "ID NAME HOST");  // the name stays whole
+  CHECK(titles(29) == "ID NAME");
+  CHECK(titles(15) == "ID NAME");
   CHECK(contains(render_table(columns, rows, {.width = 13, .unicode = true, .color = false}), " 1  xxxxxxxx…\n"));
 }
 
@@ -176,15 +177,44 @@ TEST_CASE("a wide table has all columns whole, and its cells in full") {
   CHECK(contains(render_table(columns, rows, {.width = 20, .wide = true}), "x  2026-11-21 12:00:00\n"));
 }
 
-TEST_CASE("a cell that wraps goes on below itself") {
-  const std::vector<Column> columns{
-      {.title = "SETTING"}, {.title = "VALUE", .least = 9, .wraps = true}, {.title = "FROM"}};
-  const std::vector<std::vector<Cell>> rows{{{"a"}, {"one two three"}, {"file"}}, {{"b"}, {"four"}, {"file"}}};
-  CHECK(render_table(columns, rows, {.width = 24}) ==
-        "SETTING  VALUE      FROM\n"
-        "a        one two    file\n"
-        "         three\n"
-        "b        four       file\n");
+TEST_CASE("a wider terminal never shows less of a column, and no column is cut while a less important one is there") {
+  const std::vector<Column> columns{{.title = "I"},
+                                    {.title = "N", .least = 16, .cut = Cut::middle},
+                                    {.title = "M", .rank = 3, .least = 12},
+                                    {.title = "L", .rank = 1, .least = 10, .enough = 20},
+                                    {.title = "Q", .rank = 2, .least = 10},
+                                    {.title = "S"}};
+  const std::vector<std::size_t> lengths{8, 29, 60, 45, 21, 9};
+  std::vector<Cell> row;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const char letter = static_cast<char>('a' + i);
+    row.push_back({std::string(lengths[i], letter)});
+  }
+  std::vector<std::size_t> narrower(columns.size(), 0);
+  for (std::size_t width = 20; width <= 200; ++width) {
+    const std::string text = render_table(columns, {row}, {.width = width});
+    std::vector<std::size_t> shown;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const char letter = static_cast<char>('a' + i);
+      shown.push_back(static_cast<std::size_t>(std::count(text.begin(), text.end(), letter)));
+    }
+    INFO(width << " columns:\n" << text);
+    for (std::size_t i = 0; i < columns.size(); ++i) CHECK(shown[i] >= narrower[i]);
+    if (shown[3] > 0) CHECK(shown[1] == 29);
+    if (shown[4] > 0) CHECK(shown[3] >= 19);  // 20 are enough of a list while others wait for room
+    if (shown[2] > 0) CHECK(shown[4] == 21);
+    if (shown[3] > 20) CHECK(shown[2] == 60);
+    narrower = shown;
+  }
+  CHECK(narrower == lengths);
+}
+
+TEST_CASE("where the columns that stay do not fit, the widest is cut first, each to its least before any below it") {
+  const std::vector<Column> columns{{.title = "NAME", .least = 16, .cut = Cut::middle}, {.title = "CODE", .least = 24}};
+  const std::vector<std::vector<Cell>> rows{{{std::string(29, 'n')}, {std::string(21, 'c')}}};
+  CHECK(contains(render_table(columns, rows, {.width = 45}), "nnnnnnnnnnn…nnnnnnnnnn  ccccccccccccccccccccc\n"));
+  CHECK(contains(render_table(columns, rows, {.width = 39}), "nnnnnnnn…nnnnnnn  ccccccccccccccccccccc\n"));
+  CHECK(contains(render_table(columns, rows, {.width = 38}), "nnnnnnnn…nnnnnnn  ccccccccccccccccccc…\n"));
 }
 
 TEST_CASE("JSON strings are escaped, and broken UTF-8 does not break the document") {
