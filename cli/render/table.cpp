@@ -14,9 +14,9 @@ struct Layout {
   std::vector<std::size_t> widths;  ///< of all columns
 
   [[nodiscard]] std::size_t total() const {
-    std::size_t total = shown.empty() ? 0 : column_gap * (shown.size() - 1);
-    for (std::size_t i : shown) total += widths[i];
-    return total;
+    std::size_t sum = shown.empty() ? 0 : column_gap * (shown.size() - 1);
+    for (std::size_t i : shown) sum += widths[i];
+    return sum;
   }
 };
 
