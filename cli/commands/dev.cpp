@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 
@@ -116,20 +117,23 @@ void require_plain_names(std::vector<std::string> arguments) {
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
   // Only options with a value matter. getopt passes over others, which psql checks.
-  static const option options[] = {
-      {"command", 1, nullptr, 'c'},          {"dbname", 1, nullptr, 'd'},   {"file", 1, nullptr, 'f'},
-      {"field-separator", 1, nullptr, 'F'},  {"host", 1, nullptr, 'h'},     {"log-file", 1, nullptr, 'L'},
-      {"output", 1, nullptr, 'o'},           {"port", 1, nullptr, 'p'},     {"pset", 1, nullptr, 'P'},
-      {"record-separator", 1, nullptr, 'R'}, {"set", 1, nullptr, 'v'},      {"table-attr", 1, nullptr, 'T'},
-      {"username", 1, nullptr, 'U'},         {"variable", 1, nullptr, 'v'}, {nullptr, 0, nullptr, 0}};
+  static const option options[] = {{"command", 1, nullptr, 'c'},  {"dbname", 1, nullptr, 'd'},
+                                   {"file", 1, nullptr, 'f'},     {"field-separator", 1, nullptr, 'F'},
+                                   {"host", 1, nullptr, 'h'},     {"log-file", 1, nullptr, 'L'},
+                                   {"output", 1, nullptr, 'o'},   {"port", 1, nullptr, 'p'},
+                                   {"pset", 1, nullptr, 'P'},     {"record-separator", 1, nullptr, 'R'},
+                                   {"set", 1, nullptr, 'v'},      {"table-attr", 1, nullptr, 'T'},
+                                   {"username", 1, nullptr, 'U'}, {"variable", 1, nullptr, 'v'},
+                                   {"help", 2, nullptr, 1},       {nullptr, 0, nullptr, 0}};
   std::vector<std::string_view> names;
   opterr = 0;
   for (int found = 0; found != -1;) {
-    const char* const argument = argv[static_cast<std::size_t>(optind)];
     found = getopt_long(static_cast<int>(argv.size()) - 1, argv.data(), "c:d:f:F:h:L:o:p:P:R:T:U:v:", options, nullptr);
-    if (found == 'd' || found == 'h' || found == 'p' || found == 'U') names.emplace_back(optarg);
-    if (found == '?' && argument != nullptr)
-      names.emplace_back(argument);  // psql quotes an option that it does not know
+    if (found == '?' && optopt == 0)
+      names.emplace_back(argv[static_cast<std::size_t>(optind - 1)]);  // psql quotes an unknown option
+    if (optarg == nullptr || found == 'c' || found == 'v') continue;
+    const bool names_server = std::strchr("dhpU", found) != nullptr;
+    if (names_server || std::strstr(optarg, "://") != nullptr) names.emplace_back(optarg);
   }
   names.insert(names.end(), argv.begin() + optind, argv.end() - 1);
   if (std::all_of(names.begin(), names.end(), is_plain_name)) return;

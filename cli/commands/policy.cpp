@@ -142,8 +142,8 @@ ExitCode show(const Invocation& invocation, const PolicyOptions& options) {
 
 const std::vector<Column> definition_columns{{.title = "NAME", .least = 24, .cut = Cut::middle},
                                              {.title = "QUEUE", .rank = 1, .least = 10, .cut = Cut::middle},
-                                             {.title = "POLICY", .least = 16, .wraps = true},
-                                             {.title = "RETRIED FOR", .least = 16, .wraps = true}};
+                                             {.title = "POLICY", .least = 16},
+                                             {.title = "RETRIED FOR", .least = 16, .enough = 32}};
 
 Record record_of(const DefinitionView& definition, const Style& style) {
   const std::string codes = codes_text(definition.auto_retry_for, style.wide);

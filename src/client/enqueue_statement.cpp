@@ -38,6 +38,7 @@ bool has_nul(std::string_view text) { return text.find('\0') != std::string_view
 void require_sound(const NewTask& task) {
   const EnqueueOptions& options = task.options;
   if (options.run_at && options.delay) refuse(task, "give either run_at or delay, not both");
+  constexpr std::size_t most_tags = 256;  // as dogged.mistake_in_tags, before millions of them are sent
   if (options.delay && (*options.delay < milliseconds{0} || *options.delay > longest_ahead)) {
     refuse(task,
            "delay is " + std::to_string(options.delay->count()) + " ms; it must be 0 to 10 years (315360000000 ms)");
@@ -49,6 +50,10 @@ void require_sound(const NewTask& task) {
   }
   if (has_nul(task.name) || has_nul(queue_of(task)) || has_nul(options.trace_context)) {
     refuse(task, "its name, queue or trace_context contains a NUL byte");
+  }
+  if (options.tags.size() > most_tags) {
+    refuse(task, "it has " + std::to_string(options.tags.size()) +
+                     " tags; no more than 256 fit into 512 bytes with commas between them");
   }
   if (std::any_of(options.tags.begin(), options.tags.end(), has_nul)) {
     refuse(task, "one of its tags contains a NUL byte");

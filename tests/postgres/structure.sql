@@ -569,6 +569,11 @@ begin
   if cardinality(enqueue_many.tags) = 1 then tags := null; end if;
   if cardinality(parent_ids) = 1 then parent_ids := null; end if;
   if cardinality(args_versions) = 1 then args_versions := null; end if;
+  -- Before the casts, which take seconds for millions of tags.
+  if greatest(octet_length(common.tags), (select max(octet_length(t.tags)) from unnest(enqueue_many.tags) as t (tags))) > 65536 then
+    raise exception 'the tags of a task have more than 65536 bytes as text; the limit is 512, with commas between them'
+      using errcode = 'invalid_parameter_value';
+  end if;
   tags_of_all := nullif(common.tags::text[], '{}');
 
   -- Ids are in the order of the tasks. They are drawn first, so they need not be collected from the inserted rows,

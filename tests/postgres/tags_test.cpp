@@ -181,5 +181,19 @@ TEST_CASE("tags that are far too many, or far too long, are refused by their num
   };
   CHECK(contains(refusal("array_fill(text '!', array[2000000])"), "it has 2000000 tags; no more than 256 fit"));
   CHECK(contains(refusal("array['!', repeat('a', 1000000)]"), "bytes; the limit is 512"));
+  const EnqueueOptions too_many{.tags = std::vector<std::string>(257, "a")};
+  CHECK(contains(
+      error_of<InvalidInput>([&] { database.client().enqueue({.name = "a.b", .options = too_many}); }).message(),
+      "it has 257 tags; no more than 256 fit"));
+  const auto refusal_of_many = [&](const std::string& tags) {
+    return error_of<InvalidInput>([&] {
+             database.run("select dogged.enqueue_many(array['a.b'], array['{}', '{}']::jsonb[], tags => " + tags + ")");
+           })
+        .message();
+  };
+  for (const char* tags :
+       {"array[array_fill(text '!', array[40000])::text]", "array['{}', array_fill(text '!', array[40000])::text]"}) {
+    CHECK(contains(refusal_of_many(tags), "more than 65536 bytes"));
+  }
   CHECK_NOTHROW(database.run("select dogged.enqueue('a.b', tags => array_fill(text 'a', array[256]))"));
 }
