@@ -24,22 +24,25 @@ RetryPreset preset(std::string_view name, int retries, milliseconds first_delay,
 std::vector<RetryPreset> make_presets() {
   return {
       preset(
-          "database_write", 5, milliseconds{100}, seconds{5}, true,
+          "database_write", 5, milliseconds{100}, seconds{30}, true,
           "3 s in all outlast a deadlock, a serialization failure and a lost connection; what a longer outage leaves "
           "unwritten has no other copy, so it is kept."),
-      preset("database_read", 3, milliseconds{50}, seconds{1}, false,
-             "Somebody waits for the answer, and half a second is what one waits; who still wants it asks again."),
-      preset("pubsub_publish", 5, milliseconds{100}, seconds{10}, true,
-             "3 s outlast a service that sheds load; a message that nobody received has no other copy, so it is kept."),
-      preset("cache_get", 1, milliseconds{10}, milliseconds{50}, false,
-             "The source answers as well: one retry for a connection that was closed, and then no more time is lost."),
-      preset("cache_set", 2, milliseconds{10}, milliseconds{100}, false,
+      preset(
+          "database_read", 3, milliseconds{50}, seconds{10}, false,
+          "Somebody waits for the answer, and a third of a second is what one waits; who still wants it asks again."),
+      preset(
+          "pubsub_publish", 5, milliseconds{50}, seconds{5}, true,
+          "1.5 s outlast a service that sheds load; a message that nobody received has no other copy, so it is kept."),
+      preset("cache_get", 3, milliseconds{50}, seconds{5}, false,
+             "The source answers as well: a third of a second for a connection that was closed, and then no more."),
+      preset("cache_set", 3, milliseconds{50}, seconds{5}, false,
              "An entry that is not written costs one miss, and the next reader writes it."),
-      preset("broker_publish", 8, milliseconds{200}, seconds{30}, true,
-             "51 s outlast a broker's restart and the election of a leader; a message that was not taken is kept."),
-      preset("http_request", 4, milliseconds{500}, seconds{30}, true,
-             "7.5 s outlast a deployment behind a load balancer, and leave an overloaded server room to recover; a 429 "
-             "or 503 with Retry-After says its own delay."),
+      preset("broker_publish", 5, milliseconds{100}, seconds{30}, true,
+             "3 s outlast a lost connection and the election of a leader; a message that was not taken is kept."),
+      preset(
+          "http_request", 3, milliseconds{200}, seconds{10}, false,
+          "1.4 s outlast a connection that was reset and a server that is overloaded for a moment; the caller has the "
+          "error. A 429 or 503 with Retry-After says its own delay."),
   };
 }
 

@@ -118,13 +118,15 @@ struct RetryPreset {
 };
 
 ///   name             attempts  first delay  max_delay  jitter   dead letter
-///   database_write   6         100 ms       5 s        ± 50 ms  yes
-///   database_read    4         50 ms        1 s        ± 25 ms  no
-///   pubsub_publish   6         100 ms       10 s       ± 50 ms  yes
-///   cache_get        2         10 ms        50 ms      ± 5 ms   no
-///   cache_set        3         10 ms        100 ms     ± 5 ms   no
-///   broker_publish   9         200 ms       30 s       ± 100 ms yes
-///   http_request     5         500 ms       30 s       ± 250 ms yes
+///   database_write   6         100 ms       30 s       ± 50 ms  yes
+///   database_read    4         50 ms        10 s       ± 25 ms  no
+///   pubsub_publish   6         50 ms        5 s        ± 25 ms  yes
+///   cache_get        4         50 ms        5 s        ± 25 ms  no
+///   cache_set        4         50 ms        5 s        ± 25 ms  no
+///   broker_publish   6         100 ms       30 s       ± 50 ms  yes
+///   http_request     4         200 ms       10 s       ± 100 ms no
+///
+/// `attempts` include the first: database_write makes 5 retries.
 [[nodiscard]] const std::vector<RetryPreset>& retry_presets();
 
 /// Throws InvalidPolicy for an unknown name, with the nearest one.

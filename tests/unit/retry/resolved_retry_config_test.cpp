@@ -206,15 +206,15 @@ TEST_CASE("A setting for every operation may have no effect on one, and is shown
 
 TEST_CASE("A ceiling for every operation cuts, and a delay of one operation above a lower ceiling is refused") {
   const RetryLayers layers{.preset = "cache_get"};
-  const auto cut = resolved_in(environment_of({{"RETRY_INITIAL_BACKOFF_MS", "1000"}}), layers);
-  CHECK(delay_range(cut.config.policy(), 1)->backoff == 50ms);
-  CHECK(cut.to_text().find("\ninitial_delay = 1s (environment RETRY_INITIAL_BACKOFF_MS), cut by max_delay\n") !=
+  const auto cut = resolved_in(environment_of({{"RETRY_INITIAL_BACKOFF_MS", "6000"}}), layers);
+  CHECK(delay_range(cut.config.policy(), 1)->backoff == 5s);
+  CHECK(cut.to_text().find("\ninitial_delay = 6s (environment RETRY_INITIAL_BACKOFF_MS), cut by max_delay\n") !=
         std::string::npos);
   CHECK(refusal([&] {
-          return resolved_in(environment_of({{"WEBHOOK_DELIVER_RETRY_INITIAL_BACKOFF_MS", "1000"}}), layers);
+          return resolved_in(environment_of({{"WEBHOOK_DELIVER_RETRY_INITIAL_BACKOFF_MS", "6000"}}), layers);
         }) ==
-        "environment WEBHOOK_DELIVER_RETRY_INITIAL_BACKOFF_MS is up to 1s, which max_delay, 50ms (preset cache_get), "
-        "would cut; set max_delay as well, 1s to 24h");
+        "environment WEBHOOK_DELIVER_RETRY_INITIAL_BACKOFF_MS is up to 6s, which max_delay, 5s (preset cache_get), "
+        "would cut; set max_delay as well, 6s to 24h");
 }
 
 TEST_CASE("Only a first delay or an interval above the ceiling is shown as cut") {
@@ -253,7 +253,7 @@ TEST_CASE("Every variable sets its field") {
 
 TEST_CASE("Jitter that is enabled keeps its kind, and is a quarter where there was none") {
   const Environment on = environment_of({{"RETRY_JITTER_ENABLED", "1"}});
-  CHECK(resolved_in(on, {.preset = "cache_get"}).config.jitter == Jitter::absolute(5ms));
+  CHECK(resolved_in(on, {.preset = "cache_get"}).config.jitter == Jitter::absolute(25ms));
   const Exponential exact{.base = 1s, .max_retries = 1, .jitter = Jitter::none()};
   CHECK(resolved_in(on, {.policy = exact}).config.jitter == Jitter::proportional(0.25));
 }
@@ -344,13 +344,13 @@ TEST_CASE("What applies is printed with its origin, line by line") {
             .to_text() ==
         "policy_type = exponential_backoff (preset http_request)\n"
         "max_attempts = 7 (environment RETRY_MAX_ATTEMPTS)\n"
-        "initial_delay = 500ms (preset http_request)\n"
+        "initial_delay = 200ms (preset http_request)\n"
         "intervals = none (preset http_request), not used\n"
         "max_delay = 1m (file retry.json /tasks/webhook.deliver/max_delay)\n"
         "multiplier = 2 (preset http_request)\n"
-        "increment = 500ms (built-in default), not used\n"
-        "jitter = 250ms (preset http_request)\n"
-        "dead_letter_enabled = true (preset http_request)\n"
+        "increment = 200ms (built-in default), not used\n"
+        "jitter = 100ms (preset http_request)\n"
+        "dead_letter_enabled = false (preset http_request)\n"
         "circuit_breaker = failure_threshold=10 recovery_timeout=30s success_threshold=2 (file retry.json "
         "/defaults/circuit_breaker)\n"
         "auto_retry_for = not said (built-in default)\n");
