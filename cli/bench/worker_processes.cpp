@@ -33,9 +33,9 @@ constexpr int fd_in_worker = 3;
 /// Whether the variable would change the retries of workers (docs/worker.md). A benchmark uses the retries that its own
 /// tasks declare.
 bool changes_retries(std::string_view variable) {
-  constexpr std::array<std::string_view, 6> names{"RETRY_MAX_ATTEMPTS",   "RETRY_INITIAL_BACKOFF_MS",
-                                                  "RETRY_MAX_BACKOFF_MS", "RETRY_BACKOFF_MULTIPLIER",
-                                                  "RETRY_JITTER_ENABLED", "DOGGED_RETRY_CONFIG"};
+  constexpr std::array<std::string_view, 7> names{
+      "RETRY_MAX_ATTEMPTS",       "RETRY_MAX_RETRIES",    "RETRY_INITIAL_BACKOFF_MS", "RETRY_MAX_BACKOFF_MS",
+      "RETRY_BACKOFF_MULTIPLIER", "RETRY_JITTER_ENABLED", "DOGGED_RETRY_CONFIG"};
   const std::string_view name = variable.substr(0, variable.find('='));
   return std::any_of(names.begin(), names.end(), [&](std::string_view setting) { return name.ends_with(setting); });
 }

@@ -30,8 +30,14 @@ bool is_in_a_file(RetryLayer kind) { return kind == RetryLayer::file_defaults ||
 
 /// Where the layer says the field; origin and error call it the same.
 std::string place_in(const Layer& layer, std::string_view field) {
-  if (is_environment(layer.kind)) return layer.source + std::string{variable_of(field)};
-  if (is_in_a_file(layer.kind)) return layer.source + layer.pointer + "/" + std::string{field};
+  const auto other = layer.settings.written_as.find(field);
+  const bool has_other_name = other != layer.settings.written_as.end();
+  if (is_environment(layer.kind)) {
+    return layer.source + (has_other_name ? other->second : std::string{variable_of(field)});
+  }
+  if (is_in_a_file(layer.kind)) {
+    return layer.source + layer.pointer + "/" + (has_other_name ? other->second : std::string{field});
+  }
   return layer.source;
 }
 

@@ -14,8 +14,9 @@
 namespace dogged {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 5> variables{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 6> variables{{
     {"max_attempts", "RETRY_MAX_ATTEMPTS"},
+    {"max_retries", "RETRY_MAX_RETRIES"},
     {"initial_delay", "RETRY_INITIAL_BACKOFF_MS"},
     {"max_delay", "RETRY_MAX_BACKOFF_MS"},
     {"multiplier", "RETRY_BACKOFF_MULTIPLIER"},
@@ -26,12 +27,13 @@ class Reader {
  public:
   Reader(const Environment& environment, const std::string& prefix) : environment_(environment), prefix_(prefix) {}
 
-  [[nodiscard]] std::optional<std::int64_t> whole_number(std::string_view field, std::int64_t most) const {
+  [[nodiscard]] std::optional<std::int64_t> whole_number(std::string_view field, std::int64_t least,
+                                                         std::int64_t most) const {
     const auto text = text_of(field);
     if (!text) return std::nullopt;
     const auto number = whole_number_in(*text);
-    if (number && *number >= 1 && *number <= most) return number;
-    refuse(field, *text, "a whole number, 1 to " + std::to_string(most));
+    if (number && *number >= least && *number <= most) return number;
+    refuse(field, *text, "a whole number, " + std::to_string(least) + " to " + std::to_string(most));
   }
 
   [[nodiscard]] std::optional<double> multiplier(std::string_view field) const {
@@ -48,6 +50,11 @@ class Reader {
     if (text == "true" || text == "1") return true;
     if (text == "false" || text == "0") return false;
     refuse(field, *text, "true or 1, false or 0");
+  }
+
+  [[noreturn]] void refuse_beside(std::string_view field, std::string_view other) const {
+    refuse_setting(field, "environment " + name_of(field),
+                   " says in other words what " + name_of(other) + " says; unset one of them");
   }
 
  private:
@@ -87,13 +94,18 @@ RetrySettings settings_from_environment(const Environment& environment, const st
                                         const RetryConfig& below) {
   const Reader reader{environment, prefix};
   RetrySettings settings;
-  if (const auto attempts = reader.whole_number("max_attempts", limits::max_attempts)) {
+  if (const auto attempts = reader.whole_number("max_attempts", 1, limits::max_attempts)) {
     settings.max_attempts = static_cast<int>(*attempts);
   }
-  if (const auto delay = reader.whole_number("initial_delay", limits::max_delay.count())) {
+  if (const auto retries = reader.whole_number("max_retries", 0, limits::max_retries)) {
+    if (settings.max_attempts) reader.refuse_beside("max_retries", "max_attempts");
+    settings.max_attempts = static_cast<int>(*retries) + 1;
+    settings.written_as["max_attempts"] = variable_of("max_retries");
+  }
+  if (const auto delay = reader.whole_number("initial_delay", 1, limits::max_delay.count())) {
     settings.initial_delay = milliseconds{*delay};
   }
-  if (const auto delay = reader.whole_number("max_delay", limits::max_delay.count())) {
+  if (const auto delay = reader.whole_number("max_delay", 1, limits::max_delay.count())) {
     settings.max_delay = milliseconds{*delay};
   }
   settings.multiplier = reader.multiplier("multiplier");

@@ -125,6 +125,7 @@ const Words& setting_keys() {
   static const Words keys = [] {
     Words names;
     for_each_config_field([&names](const auto& field) { names.push_back(field.name); });
+    names.push_back("jitter_enabled");
     return with("preset", names);
   }();
   return keys;
@@ -320,6 +321,18 @@ void read_preset(const Place& place, const json& value, std::optional<std::strin
   }
 }
 
+/// Another word for `"jitter": true` and `"jitter": false`.
+void read_jitter_enabled(const Place& place, const json& value, RetrySettings& settings) {
+  bool is_enabled = false;
+  read_value(place, value, is_enabled);
+  if (is_enabled && settings.jitter) {
+    if (settings.jitter == Jitter::none()) refuse(place, " is true, and jitter is false; leave one of them out");
+    return;
+  }
+  settings.jitter = is_enabled ? RetryConfig{}.jitter : Jitter::none();
+  settings.written_as["jitter"] = place.field;
+}
+
 RetrySettings settings_from(const Place& place, const json& object) {
   require_object(place, object, R"(write an object such as {"max_attempts": 5})");
   require_known_keys(place, object, setting_keys());
@@ -331,6 +344,8 @@ RetrySettings settings_from(const Place& place, const json& object) {
     if (found == object.end()) return;
     read_value(place.member(std::string{field.name}), *found, settings.*field.in_settings, field.mistake_in);
   });
+  const auto enabled = object.find("jitter_enabled");
+  if (enabled != object.end()) read_jitter_enabled(place.member("jitter_enabled"), *enabled, settings);
   return settings;
 }
 

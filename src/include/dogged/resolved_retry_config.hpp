@@ -46,6 +46,9 @@ struct RetrySettings {
   std::optional<bool> dead_letter_enabled{};
   std::optional<std::optional<CircuitBreakerSettings>> circuit_breaker{};  ///< as a whole; an empty one is none
   std::optional<std::vector<std::string>> auto_retry_for{};
+  /// The settings that the layer says by another key or variable than the usual one, for origins and errors:
+  /// {"max_attempts", "RETRY_MAX_RETRIES"}.
+  std::map<std::string, std::string, std::less<>> written_as{};
 
   friend bool operator==(const RetrySettings&, const RetrySettings&) = default;
 };
@@ -92,10 +95,10 @@ struct RetryLayers {
   std::optional<std::string> preset{};
   /// May be null.
   const RetryConfigFile* file = nullptr;
-  /// RETRY_MAX_ATTEMPTS (1 to 21), RETRY_INITIAL_BACKOFF_MS and RETRY_MAX_BACKOFF_MS (1 to 86400000),
-  /// RETRY_BACKOFF_MULTIPLIER (1 to 100), RETRY_JITTER_ENABLED (true or 1, false or 0), and each with OPERATION_ before
-  /// it. `true` keeps the jitter of the layers below, or is ± 25 % if they have none. Any other value is an error, and
-  /// so is an empty text. An empty function is an empty environment.
+  /// RETRY_MAX_ATTEMPTS (1 to 21, the first attempt included) or RETRY_MAX_RETRIES (0 to 20), RETRY_INITIAL_BACKOFF_MS
+  /// and RETRY_MAX_BACKOFF_MS (1 to 86400000), RETRY_BACKOFF_MULTIPLIER (1 to 100), RETRY_JITTER_ENABLED (true or 1,
+  /// false or 0), and each with OPERATION_ before it. `true` keeps the jitter of the layers below, or is ± 25 % if they
+  /// have none. Any other value is an error, and so is an empty text. An empty function is an empty environment.
   Environment environment = process_environment;
 };
 

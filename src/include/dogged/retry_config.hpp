@@ -95,6 +95,7 @@ struct RetryConfig {
 
   /// Reads such an object. Every key may be missing; `"preset": NAME` replaces the defaults by a preset's settings.
   /// Durations have a unit: "100ms", "60s", "1h30m". `jitter` is true (± 25 %), false, "25%", "full" or "50ms".
+  /// `jitter_enabled` is true or false, as `jitter` may be; beside a `jitter` it turns that one off or leaves it.
   /// `intervals` without max_attempts allows as many retries as it has entries. `circuit_breaker` may lack keys; false
   /// is none. `auto_retry_for` takes names of the sets of <dogged/code_sets.hpp> beside codes, as ["http_transient",
   /// "MY_CODE"], and then has their codes; "*" stands alone.

@@ -251,6 +251,29 @@ TEST_CASE("Every variable sets its field") {
             .max_attempts = 21, .initial_delay = 1ms, .max_delay = 24h, .multiplier = 1.5, .jitter = Jitter::none()});
 }
 
+TEST_CASE("A variable may count retries without the first attempt, and is named where it came from") {
+  const ResolvedRetryConfig resolved = resolved_in(environment_of({{"RETRY_MAX_RETRIES", "5"}}));
+  CHECK(resolved.config.max_attempts == 6);
+  CHECK(resolved.to_text().find("\nmax_attempts = 6 (environment RETRY_MAX_RETRIES)\n") != std::string::npos);
+  CHECK(resolved_in(environment_of({{"RETRY_MAX_RETRIES", "0"}})).config.policy() == RetryPolicy{NoRetry{}});
+  CHECK(resolved_in(environment_of({{"RETRY_MAX_RETRIES", "20"}})).config.max_attempts == 21);
+  CHECK(resolved_in(environment_of({{"RETRY_MAX_ATTEMPTS", "2"}, {"WEBHOOK_DELIVER_RETRY_MAX_RETRIES", "2"}}))
+            .config.max_attempts == 3);
+  CHECK(refusal([&] {
+          return resolved_in(environment_of({{"RETRY_MAX_RETRIES", "21"}}));
+        }) == "environment RETRY_MAX_RETRIES is \"21\"; it must be a whole number, 0 to 20");
+  CHECK(refusal([&] {
+          return resolved_in(environment_of({{"RETRY_MAX_RETRIES", "3"}, {"RETRY_MAX_ATTEMPTS", "4"}}));
+        }) == "environment RETRY_MAX_RETRIES says in other words what RETRY_MAX_ATTEMPTS says; unset one of them");
+}
+
+TEST_CASE("A file that says jitter_enabled is shown with that key") {
+  const RetryConfigFile file = file_of(R"({"tasks": {"webhook.deliver": {"jitter_enabled": false}}})");
+  CHECK(resolved_in(environment_of({}), {.policy = default_retry_policy, .file = &file})
+            .to_text()
+            .find("\njitter = none (file retry.json /tasks/webhook.deliver/jitter_enabled)\n") != std::string::npos);
+}
+
 TEST_CASE("Jitter that is enabled keeps its kind, and is a quarter where there was none") {
   const Environment on = environment_of({{"RETRY_JITTER_ENABLED", "1"}});
   CHECK(resolved_in(on, {.preset = "cache_get"}).config.jitter == Jitter::absolute(25ms));

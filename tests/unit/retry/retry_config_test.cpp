@@ -369,7 +369,7 @@ TEST_CASE("A misspelt key, policy type or preset is refused, and the nearest off
   const std::string keys =
       "; it takes preset, policy_type, max_attempts, initial_delay, intervals, max_delay, multiplier, increment, "
       "jitter, "
-      "dead_letter_enabled, circuit_breaker or auto_retry_for";
+      "dead_letter_enabled, circuit_breaker, auto_retry_for or jitter_enabled";
   const std::string types = "; write exponential_backoff, linear_backoff, fixed_interval, circuit_breaker or no_retry";
   const std::string presets =
       "; write database_write, database_read, pubsub_publish, cache_get, cache_set, broker_publish or http_request";
@@ -404,7 +404,8 @@ TEST_CASE("A misspelt key, policy type or preset is refused, and the nearest off
                                           {"backoff_multiplier", "multiplier"},
                                           {"attempts", "max_attempts"},
                                           {"maxAttempts", "max_attempts"},
-                                          {"jitter_enabled", "jitter"}}) {
+                                          {"jittr", "jitter"},
+                                          {"jitter_enable", "jitter_enabled"}}) {
     check_refused({{"{\"" + key + "\": 1}",
                     "the retry config has no key \"" + key + "\" (did you mean \"" + offered + "\"?)" + keys}});
   }
@@ -491,6 +492,19 @@ TEST_CASE("Every preset has the figures of the manual, and a reason") {
     CHECK_FALSE(preset.reason.empty());
     CHECK(RetryConfig::from_json(R"({"preset": ")" + figures.name + R"("})") == preset.config);
   }
+}
+
+TEST_CASE("jitter_enabled is another word for jitter, and turns a jitter beside it off or leaves it") {
+  const auto jitter_of = [](const char* text) { return RetryConfig::from_json(text).jitter; };
+  CHECK(jitter_of(R"({"jitter_enabled": true})") == Jitter::proportional(0.25));
+  CHECK(jitter_of(R"({"jitter_enabled": false})") == Jitter::none());
+  CHECK(jitter_of(R"({"jitter_enabled": true, "jitter": "50ms"})") == Jitter::absolute(50ms));
+  CHECK(jitter_of(R"({"jitter_enabled": false, "jitter": "50ms"})") == Jitter::none());
+  check_refused({
+      {R"({"jitter_enabled": true, "jitter": false})",
+       "/jitter_enabled is true, and jitter is false; leave one of them out"},
+      {R"({"jitter_enabled": "yes"})", R"(/jitter_enabled cannot be "yes"; write true or false)"},
+  });
 }
 
 TEST_CASE("A preset's settings are replaced by those beside it") {
