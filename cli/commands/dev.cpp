@@ -131,9 +131,13 @@ void require_plain_names(std::vector<std::string> arguments) {
     found = getopt_long(static_cast<int>(argv.size()) - 1, argv.data(), "c:d:f:F:h:L:o:p:P:R:T:U:v:", options, nullptr);
     if (found == '?' && optopt == 0)
       names.emplace_back(argv[static_cast<std::size_t>(optind - 1)]);  // psql quotes an unknown option
-    if (optarg == nullptr || found == 'c' || found == 'v') continue;
+    if (optarg == nullptr || found == 'v') continue;
+    const std::string_view value = optarg;
     const bool names_server = std::strchr("dhpU", found) != nullptr;
-    if (names_server || std::strstr(optarg, "://") != nullptr) names.emplace_back(optarg);
+    // SQL may have a URL in it, but does not begin with one.
+    const std::string_view looked_at = found == 'c' ? value.substr(0, value.find(' ')) : value;
+    const bool has_url = looked_at.find("://") != std::string_view::npos;
+    if (names_server || has_url) names.push_back(value);
   }
   names.insert(names.end(), argv.begin() + optind, argv.end() - 1);
   if (std::all_of(names.begin(), names.end(), is_plain_name)) return;
