@@ -11,6 +11,8 @@
 #include <dogged/retry_metrics.hpp>
 #include <dogged/retry_options.hpp>
 
+#include "runtime/invariant.hpp"
+
 namespace dogged::runtime {
 
 std::vector<int> args_versions_of(const Definitions& definitions, const std::vector<std::string>& names) {
@@ -32,16 +34,21 @@ HandingOut::HandingOut(Session& session, ClaimPlan& plan, GivingBack& giving_bac
 void HandingOut::hand_out(const std::vector<QueueClaim>& claims, std::vector<sql::Claim::Row> tasks,
                           TimePoint asked_at) {
   const TimePoint claimed_at = SteadyClock::now();
+  std::size_t not_taken = tasks.size();
   std::map<std::string, std::vector<sql::Claim::Row>> by_queue;
   for (sql::Claim::Row& task : tasks) by_queue[task.queue].push_back(std::move(task));
   std::vector<OfQueue> claimed;
   for (const QueueClaim& claim : claims) {
     claimed.push_back(take(std::move(by_queue[claim.queue]), asked_at, claimed_at));
+    not_taken -= claimed.back().tasks.size();
+    require_invariant(claimed.back().tasks.size() <= claim.how_many, "a claim gives no more tasks than it asks for");
     plan_.on_claimed(claim, claimed.back().places, claimed_at);
   }
+  require_invariant(not_taken == 0, "a claim gives tasks of the queues that it names");
   for (std::size_t i = 0; i < claims.size(); ++i) {
     const auto outlet = std::find_if(outlets_.begin(), outlets_.end(),
                                      [&](const Outlet& one) { return one.executor->queue() == claims[i].queue; });
+    require_invariant(outlet != outlets_.end(), "each queue that the worker claims from has an executor");
     hand_out(*outlet, claims[i], std::move(claimed[i]), claimed_at);
   }
 }
@@ -57,7 +64,9 @@ HandingOut::OfQueue HandingOut::take(std::vector<sql::Claim::Row> tasks, TimePoi
     task.attempt = row.attempt;
     task.retry_count = row.retry_count;
     task.losses = row.losses;
-    task.definition = &definitions_.find(row.name)->second;
+    const auto definition = definitions_.find(row.name);
+    require_invariant(definition != definitions_.end(), "a claim gives tasks whose names the worker knows");
+    task.definition = &definition->second;
     task.queue = std::move(row.queue);
     task.args_json = std::move(row.args);
     task.trace_context = std::move(row.trace_context).value_or("");

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "runtime/invariant.hpp"
+
 namespace dogged::runtime {
 namespace {
 
@@ -80,7 +82,8 @@ ReportBatch::State ReportBatch::state() const noexcept {
   return refused_.empty() ? State::sending : State::explaining;
 }
 
-std::span<const Report> ReportBatch::part() const noexcept {
+std::span<const Report> ReportBatch::part() const {
+  require_invariant(!parts_.empty(), "a batch that has ended has no part to send");
   return std::span{reports_}.subspan(parts_.back().begin, parts_.back().end - parts_.back().begin);
 }
 
@@ -107,6 +110,7 @@ void ReportBatch::on_explained(const std::vector<Verdict>& verdicts, TimePoint n
       taken_.push_back({std::move(report), sent_at_});
       continue;
     }
+    require_invariant(explained < verdicts.size(), "each report that was not taken has a verdict");
     switch (verdicts[explained++]) {
       case Verdict::fenced:
         break;
@@ -130,6 +134,7 @@ void ReportBatch::on_explained(const std::vector<Verdict>& verdicts, TimePoint n
         break;
     }
   }
+  require_invariant(explained == verdicts.size(), "each verdict is that of a report that was not taken");
   refused_.clear();
   parts_.pop_back();
 }

@@ -70,7 +70,7 @@ class ReportBatch {
   explicit ReportBatch(std::vector<Report> reports);
 
   [[nodiscard]] State state() const noexcept;
-  [[nodiscard]] std::span<const Report> part() const noexcept;
+  [[nodiscard]] std::span<const Report> part() const;
   [[nodiscard]] std::vector<const Report*> not_taken() const;
   /// A sending has failed. Rows may look locked by it, so clear_locks.sql comes before the next sending.
   [[nodiscard]] bool may_have_left_locks() const noexcept { return has_failed_; }

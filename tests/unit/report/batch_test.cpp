@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -48,6 +49,17 @@ std::vector<TaskId> ids_of(const ReportBatch& batch) {
 }
 
 }  // namespace
+
+TEST_CASE("a batch refuses verdicts that are not those of the reports that were not taken") {
+  for (const std::vector<Verdict>& verdicts : {std::vector<Verdict>{}, {Verdict::on_record, Verdict::on_record}}) {
+    ReportBatch batch{{success(1), success(2)}};
+    batch.on_sent({2}, start);
+    CHECK_THROWS_AS(batch.on_explained(verdicts, start), std::logic_error);
+  }
+  ReportBatch batch{{success(1)}};
+  batch.on_sent({}, start);
+  CHECK_THROWS_AS(batch.part(), std::logic_error);
+}
 
 TEST_CASE("a batch that is taken whole has ended with one sending") {
   ReportBatch batch{{success(1), success(2)}};

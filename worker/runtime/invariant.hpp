@@ -1,0 +1,15 @@
+// What holds on both sides of a boundary, unless dogged has a mistake.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace dogged::runtime {
+
+/// Throws std::logic_error if the invariant does not hold. The service in which it is broken then ends the worker
+/// (db::is_defect), instead of going on with what nobody has thought of. Also in release builds.
+inline void require_invariant(bool holds, const char* invariant) {
+  if (!holds) throw std::logic_error(std::string{"broken invariant: "} + invariant);
+}
+
+}  // namespace dogged::runtime
