@@ -29,29 +29,28 @@ create table dogged.task_attempts_default partition of dogged.task_attempts defa
 comment on table dogged.task_attempts is
   'One row for each attempt that ended: append-only. UPDATE, DELETE and TRUNCATE are refused; retention drops '
   'partitions of whole days.';
-comment on column dogged.task_attempts.task_id is 'Of tasks.id.';
+comment on column dogged.task_attempts.task_id is 'The task: tasks.id.';
 comment on column dogged.task_attempts.attempt is '1, 2, 3 … for the whole life of the task, without a gap.';
-comment on column dogged.task_attempts.name is 'Of the task, so that questions about many attempts need no join.';
-comment on column dogged.task_attempts.queue is 'The queue that the task stood in.';
-comment on column dogged.task_attempts.outcome is 'What it came to (docs/lifecycle.md).';
-comment on column dogged.task_attempts.worker_id is 'Who ran it: workers.id.';
-comment on column dogged.task_attempts.claimed_at is 'When its worker took the task.';
-comment on column dogged.task_attempts.started_at is 'When its handler began.';
-comment on column dogged.task_attempts.finished_at is 'When its handler ended.';
+comment on column dogged.task_attempts.name is 'The task''s name, so that queries on many attempts need no join.';
+comment on column dogged.task_attempts.queue is 'The queue that the task was in.';
+comment on column dogged.task_attempts.outcome is 'How the attempt ended (docs/lifecycle.md).';
+comment on column dogged.task_attempts.worker_id is 'The worker that ran the attempt: workers.id.';
+comment on column dogged.task_attempts.claimed_at is 'When the worker claimed the task.';
+comment on column dogged.task_attempts.started_at is 'When the handler began.';
+comment on column dogged.task_attempts.finished_at is 'When the handler ended.';
 comment on column dogged.task_attempts.error_code is 'Null unless the outcome is failed, timed_out, cancelled or lost.';
-comment on column dogged.task_attempts.error_message is
-  'The same in words; an interrupted attempt may have one as well.';
+comment on column dogged.task_attempts.error_message is 'The error message; an interrupted attempt may have one as well.';
 comment on column dogged.task_attempts.error_details is
-  'What the handler added to its error (TaskError::details), as JSON.';
+  'Details that the handler added to its error (TaskError::details), as JSON.';
 comment on column dogged.task_attempts.will_retry is 'Whether another attempt was scheduled when this one ended.';
 comment on column dogged.task_attempts.next_retry_at is 'finished_at + delay_ms where will_retry.';
 comment on column dogged.task_attempts.policy is
-  'The retry policy that was applied, as `dogged policy show` reads it; null where no retry was decided by one.';
+  'The applied retry policy, as `dogged policy show` reads it; null where no policy decided on a retry.';
 comment on column dogged.task_attempts.backoff_ms is 'The delay by the policy, before jitter.';
 comment on column dogged.task_attempts.delay_ms is 'The delay after jitter.';
-comment on column dogged.task_attempts.retry_after_ms is 'Given by the error, in place of the policy''s delay.';
+comment on column dogged.task_attempts.retry_after_ms is 'The delay that the error gave, in place of the policy''s delay.';
 
-comment on column dogged.task_attempts.trace_context is 'Of the task, as the producer gave it.';
+comment on column dogged.task_attempts.trace_context is 'The task''s trace context, as the producer gave it.';
 comment on table dogged.task_attempts_default is
   'For days that have no partition yet; dogged.make_partitions moves its rows.';
 

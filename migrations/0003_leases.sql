@@ -12,33 +12,34 @@ alter table dogged.workers
   add column clock_ahead_ms    bigint,
   add column clock_uncertainty_ms bigint;
 alter table dogged.workers alter column lease_until drop default;
--- These runs began before leases existed: the next worker rescues the tasks that they hold.
+-- All runs so far began before leases existed: the next worker rescues the tasks that these runs hold.
 update dogged.workers set lease_ended_at = clock_timestamp(), asleep = false;
 
 comment on column dogged.workers.heartbeat_at is 'When the worker last renewed its lease.';
 comment on column dogged.workers.lease_ms is 'How long a renewal lasts: the worker''s setting --lease.';
-comment on column dogged.workers.lease_until is 'Until when no other worker may end the lease; each heartbeat moves it on.';
+comment on column dogged.workers.lease_until is
+  'No other worker may end the lease before this time; each heartbeat moves this time on.';
 comment on column dogged.workers.lease_ended_at is
-  'When the lease was ended: by another worker after it had lapsed, also of a worker that had stopped, or by its own '
-  'worker, which went on as a new run. From then on it can neither be renewed nor claimed under, and what is held is '
-  'rescued.';
-comment on column dogged.workers.rescued_at is 'When nothing was left that was held under the ended lease.';
+  'When the lease was ended. Another worker ends a lapsed lease, also the lease of a stopped worker. A worker ends its own lease '
+  'when it goes on as a new run. An ended lease can neither be renewed nor claimed under, and the tasks held under it are rescued.';
+comment on column dogged.workers.rescued_at is 'When no task was held under the ended lease any more.';
 comment on column dogged.workers.claim_session is
-  'Raised by the worker when the answer to a claim or a release was lost: a statement of an earlier session that arrives '
-  'late changes nothing.';
+  'The worker raises this number when the answer to a claim or a release was lost. A late statement of an earlier session then '
+  'changes nothing.';
 comment on column dogged.workers.fenced is
-  'Reports and give-backs that changed nothing because the worker did not hold the task any more: of the whole process, '
-  'earlier runs included, as of its last heartbeat. Not to be added up over the runs of a process.';
+  'Reports and releases that changed nothing because the worker no longer held the task. The number is that of the whole process, '
+  'earlier runs included, as of the last heartbeat. Do not add these numbers up over the runs of a process.';
 comment on column dogged.workers.abandoned_threads is
-  'Threads whose handler did not end after its stop token was set; its attempt was ended without it.';
+  'Threads whose handler did not end after its stop token was set. The worker ended the attempt without the handler.';
 comment on column dogged.workers.clock_ahead_ms is
-  'By how many milliseconds its host''s clock was ahead of the server''s (negative: behind), as measured beside the heartbeat before the '
-  'last one, or when it registered. Nothing depends on it but what the host''s own logs say.';
+  'By how many milliseconds the clock of the worker''s host was ahead of the server''s clock (negative: behind). Measured beside '
+  'the heartbeat before the last one, or at registration. Only the host''s own logs depend on this clock.';
 comment on column dogged.workers.clock_uncertainty_ms is
   'By how much clock_ahead_ms may be wrong: half of the time that the answer took.';
 
--- The leases that may lapse, and the workers whose tasks must be rescued. Both are few, whatever the table's age.
--- lease_until is in no index, and each page has free room, so a heartbeat changes no index (docs/decisions/0012).
+-- Indexes of the leases that may lapse, and of the workers whose tasks must be rescued. Both indexes are small,
+-- whatever the table's age. lease_until is in no index, and each page has free room, so a heartbeat changes no index
+-- (docs/decisions/0012).
 alter table dogged.workers set (fillfactor = 50);
 create index workers_lease on dogged.workers (id) where lease_ended_at is null;
 create index workers_to_rescue on dogged.workers (id) where lease_ended_at is not null and rescued_at is null;
@@ -58,11 +59,11 @@ alter table dogged.claims alter column task_ids set storage main;  -- a thousand
 insert into dogged.claims (worker_id, task_ids)
 select worker_id, array_agg(id) from dogged.tasks_live where status = 'running' group by worker_id;
 comment on table dogged.claims is
-  'What workers have claimed. Every task that runs stands in an entry of its worker; an entry may also name tasks that the '
-  'worker does not hold, or no longer.';
+  'The claims of workers. Every running task is in an entry of its worker. An entry may also name tasks that the worker does not '
+  'hold, or no longer holds.';
 comment on column dogged.claims.worker_id is 'The lease: workers.id.';
-comment on column dogged.claims.id is 'In the order in which the worker wrote them.';
-comment on column dogged.claims.task_ids is 'What was claimed.';
+comment on column dogged.claims.id is 'Ascends in the order in which the worker wrote the entries.';
+comment on column dogged.claims.task_ids is 'The ids of the claimed tasks.';
 
 -- Rescue finds the tasks of a dead worker by the worker's row and its claims, so that row must stay until then.
 create function dogged.refuse_to_forget_worker() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -77,18 +78,17 @@ begin
   delete from dogged.claims where worker_id = old.id;
   return old;
 end $$;
-comment on function dogged.refuse_to_forget_worker() is 'Keeps a worker''s row for as long as tasks run under it.';
+comment on function dogged.refuse_to_forget_worker() is 'Keeps a worker''s row for as long as tasks run under its lease.';
 create trigger refuse_to_forget before delete on dogged.workers
   for each row execute function dogged.refuse_to_forget_worker();
 
 alter table dogged.tasks add column cancel_requested_at timestamptz;
 comment on column dogged.tasks.cancel_requested_at is
-  'When dogged.cancel was called while an attempt ran. Its handler is asked to stop; unless it succeeds all the same, the '
-  'task ends as cancelled.';
+  'When dogged.cancel was called while an attempt ran. The worker asks the handler to stop. Unless the attempt succeeds all the '
+  'same, the task ends as cancelled.';
 -- Workers poll this index while they run tasks.
 create index tasks_live_cancelling on dogged.tasks_live (id) where cancel_requested_at is not null;
 
-comment on column dogged.task_attempts.started_at is
-  'When its handler began; of a lost attempt, when it was claimed.';
+comment on column dogged.task_attempts.started_at is 'When the handler began; for a lost attempt, when the task was claimed.';
 comment on column dogged.task_attempts.finished_at is
-  'When its handler ended, called complete_in, or was given up; of a lost attempt, when it was rescued.';
+  'When the handler ended, called complete_in, or was given up; for a lost attempt, when the task was rescued.';

@@ -1,7 +1,7 @@
 -- Circuit breakers that all workers share. src/circuit makes the decisions; the types and tables here hold its state.
 
 create type dogged.circuit_state as enum ('closed', 'open', 'half_open');
-comment on type dogged.circuit_state is 'closed: tasks run; open: they are put off; half_open: a few run to find out.';
+comment on type dogged.circuit_state is 'closed: tasks run; open: tasks are deferred; half_open: a few tasks run as probes.';
 
 create table dogged.circuits (
   name                text primary key
@@ -19,22 +19,26 @@ create table dogged.circuits (
   changed_at          timestamptz not null default clock_timestamp()
 ) with (fillfactor = 50);
 comment on table dogged.circuits is
-  'Circuit breakers (.circuit of a task). While one is open, tasks of that circuit do not run: they are put off, and no attempt is '
-  'spent. `dogged circuits` opens and closes one by hand; its settings are those of the worker that started last.';
-comment on column dogged.circuits.name is 'As .circuit of the tasks says.';
+  'Circuit breakers (.circuit of a task). While a circuit is open, its tasks are deferred and spend no attempt. `dogged circuits` '
+  'opens and closes a circuit by hand. The settings are those of the worker that started last.';
+comment on column dogged.circuits.name is 'The circuit''s name, as in .circuit of its tasks.';
 comment on column dogged.circuits.failure_threshold is
-  'So many attempts that failed with a code that their task retries, one after another, open it.';
-comment on column dogged.circuits.recovery_timeout_ms is 'So long nothing runs then; after that it is half-open.';
+  'This many attempts in a row that fail with an error code that their task retries open the circuit.';
+comment on column dogged.circuits.recovery_timeout_ms is
+  'How long an open circuit lets no task run. After that the circuit is half-open.';
 comment on column dogged.circuits.success_threshold is
-  'So many successes close a half-open circuit, and so many tasks run at once to find out.';
-comment on column dogged.circuits.state is 'Whether tasks of it run: closed, open or half_open.';
-comment on column dogged.circuits.failures is 'In a row, while it is closed.';
-comment on column dogged.circuits.successes is 'Of probes, while it is half-open.';
-comment on column dogged.circuits.probes is 'Tasks that run to find out, while it is half-open.';
-comment on column dogged.circuits.is_forced is 'Opened by hand: it stays open until it is closed by hand.';
-comment on column dogged.circuits.since is 'Open: since when; half-open: when the last probe was let through.';
-comment on column dogged.circuits.generation is 'What attempts of an earlier state report does not count.';
-comment on column dogged.circuits.changed_at is 'When its state changed last.';
+  'This many successes close a half-open circuit. At most this many probes run at once.';
+comment on column dogged.circuits.state is 'Whether tasks of the circuit run: closed, open or half_open.';
+comment on column dogged.circuits.failures is 'Failures in a row, while the circuit is closed.';
+comment on column dogged.circuits.successes is 'Successes of probes, while the circuit is half-open.';
+comment on column dogged.circuits.probes is 'Probes that run now, while the circuit is half-open.';
+comment on column dogged.circuits.is_forced is
+  'Whether the circuit was opened by hand. Such a circuit stays open until it is closed by hand.';
+comment on column dogged.circuits.since is 'Open: when the circuit was opened; half-open: when the last probe was let through.';
+comment on column dogged.circuits.generation is
+  'The number of the current state. Reports of attempts from an earlier state do not count.';
+comment on column dogged.circuits.changed_at is 'When the state last changed.';
 
 alter table dogged.task_definitions add column circuit text;
-comment on column dogged.task_definitions.circuit is 'The circuit breaker that it shares with others (circuits); null: none.';
+comment on column dogged.task_definitions.circuit is
+  'The circuit breaker that the task shares with other tasks (circuits); null: none.';

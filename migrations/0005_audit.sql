@@ -11,16 +11,16 @@ create table dogged.audit (
 );
 create index audit_task on dogged.audit (task_id, id) where task_id is not null;
 comment on table dogged.audit is
-  'What people changed by hand: cancelled, replayed, rescheduled and purged tasks, paused queues, opened circuits. Append-only: '
-  'UPDATE, DELETE and TRUNCATE are refused.';
-comment on column dogged.audit.id is 'In the order of writing.';
-comment on column dogged.audit.at is 'When it was done.';
+  'Changes that people made by hand: cancelled, replayed, rescheduled and purged tasks, paused queues, opened circuits. '
+  'Append-only: UPDATE, DELETE and TRUNCATE are refused.';
+comment on column dogged.audit.id is 'Ascends in the order of writing.';
+comment on column dogged.audit.at is 'When the action was done.';
 comment on column dogged.audit.actor is
-  'Who: the setting dogged.actor of the session (the dogged command sets it to user@host), else the database''s session_user.';
+  'The actor: the session''s setting dogged.actor (the dogged command sets it to user@host), else the database''s session_user.';
 comment on column dogged.audit.application is 'The session''s application_name.';
-comment on column dogged.audit.action is 'What was called: cancel, replay, purge, pause_queue …';
-comment on column dogged.audit.task_id is 'Of an action on one task; null for a queue or a circuit.';
-comment on column dogged.audit.details is 'What else the action was given, and what it replaced.';
+comment on column dogged.audit.action is 'The action: cancel, replay, purge, pause_queue …';
+comment on column dogged.audit.task_id is 'The task of an action on one task; null for an action on a queue or a circuit.';
+comment on column dogged.audit.details is 'The other parameters of the action, and the values that it replaced.';
 
 create function dogged.refuse_change_of_audit() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin

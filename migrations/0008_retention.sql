@@ -8,11 +8,12 @@ alter table dogged.settings
   add constraint keep_failed_days check (keep_failed_days between 1 and 3650),
   add constraint keep_attempts_days check (keep_attempts_days between keep_done_days and 3650);
 comment on column dogged.settings.keep_done_days is
-  'For how many days tasks that succeeded, were discarded, cancelled or expired are kept, counted from the end of the day (UTC) on '
-  'which they ended.';
-comment on column dogged.settings.keep_failed_days is 'The same for dead letters. Their attempts are kept as long as they are.';
+  'For how many days succeeded, discarded, cancelled and expired tasks are kept, counted from the end of the day (UTC) on which '
+  'they ended.';
+comment on column dogged.settings.keep_failed_days is
+  'The same for dead letters. The attempts of a dead letter are kept as long as the dead letter.';
 comment on column dogged.settings.keep_attempts_days is
-  'The same for attempts, counted from their own end. Those of tasks that are still there then are kept as long as their task is. Not '
+  'The same for attempts, counted from their own end. Attempts whose task still exists then are kept as long as the task. Not '
   'below keep_done_days.';
 
 -- A queue's own setting can only be longer than the general one. Retention drops whole days, and first copies the rows
@@ -21,12 +22,12 @@ alter table dogged.queues
   add column keep_done_days   integer check (keep_done_days between 1 and 3650),
   add column keep_failed_days integer check (keep_failed_days between 1 and 3650);
 comment on column dogged.queues.keep_done_days is
-  'For how many days its tasks that ended well, or were discarded, cancelled or expired, are kept with their attempts, if that is longer '
-  'than settings.keep_done_days. Null: as all.';
-comment on column dogged.queues.keep_failed_days is 'The same for its dead letters and settings.keep_failed_days.';
+  'For how many days succeeded, discarded, cancelled and expired tasks of the queue are kept with their attempts, if longer than '
+  'settings.keep_done_days. Null: as for all queues.';
+comment on column dogged.queues.keep_failed_days is 'The same for the queue''s dead letters and settings.keep_failed_days.';
 
 -- Tasks whose first attempt may be stored in an earlier day than the day on which they ended, judged without reading
--- the attempts. Retention looks for these tasks when it drops a day of attempts. They are few, even on a day with
+-- the attempts. Retention looks for these tasks when it drops a day of attempts. Such tasks are few, even on a day with
 -- millions of tasks. schema/retention.sql repeats the condition. A task that succeeded at once has no entry here.
 create index tasks_done_crossed_days on dogged.tasks_done (enqueued_at, finished_at)
   where attempt > 0 and (attempt > 1 or status <> 'succeeded')
@@ -53,6 +54,6 @@ begin
   return new;
 end $$;
 comment on function dogged.refuse_bad_retention() is
-  'Says what is wrong with keep_…_days, where the constraints of the table would only name themselves.';
+  'Raises an error that says what is wrong with keep_…_days. The constraints of the table would only name themselves.';
 create trigger refuse_bad_retention before insert or update on dogged.settings
   for each row execute function dogged.refuse_bad_retention();

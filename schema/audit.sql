@@ -3,8 +3,7 @@
 
 create or replace function dogged.audit_actor() returns text
 language sql stable return coalesce(nullif(current_setting('dogged.actor', true), ''), session_user);
-comment on function dogged.audit_actor() is
-  'Who acts: the setting dogged.actor of the session, else the database''s session_user.';
+comment on function dogged.audit_actor() is 'The actor: the session''s setting dogged.actor, else the database''s session_user.';
 
 create or replace function dogged.record_audit(action text, task_id bigint default null, details jsonb default '{}')
 returns void language sql volatile security definer begin atomic
@@ -14,7 +13,8 @@ returns void language sql volatile security definer begin atomic
 end;
 comment on function dogged.record_audit(text, bigint, jsonb) is 'Writes a row of dogged.audit in the caller''s transaction.';
 
--- Fewer days delete tasks for every user. So each change records its actor, however it was made.
+-- A shorter retention deletes tasks for every user. So the trigger records the actor of each change, however the change
+-- was made.
 create or replace function dogged.audit_settings() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   perform dogged.record_audit(

@@ -11,8 +11,8 @@ begin
   end if;
 
   -- Waits for a running claim or completion; after that the task runs, or has left the live table. Each statement below
-  -- has its own snapshot, which shows that result. Under REPEATABLE READ and SERIALIZABLE it does not, so PostgreSQL
-  -- refuses the lock (40001).
+  -- has its own snapshot, which shows that result. Under REPEATABLE READ and SERIALIZABLE the snapshot may be older, so
+  -- PostgreSQL refuses the lock (40001).
   select t.status, t.worker_id, t.queue, t.name, t.cancel_requested_at is null as is_new into task
     from dogged.tasks_live t where t.id = cancel.id for update;
 
@@ -49,6 +49,7 @@ begin
   return 'cancelled';
 end $$;
 comment on function dogged.cancel(bigint) is
-  'Cancels a task, in the caller''s transaction, recorded in dogged.audit. Gives cancelled: it was pending and has ended; '
-  'requested: it runs, its handler is asked to stop once this transaction commits, and unless it succeeds the task ends as '
-  'cancelled; ended: it had ended before, nothing has changed; not_found: there is no such task, or no longer.';
+  'Cancels a task in the caller''s transaction, and records this in dogged.audit. Returns cancelled: the task was pending and has '
+  'ended; requested: the task runs, its handler is asked to stop once this transaction commits, and the task ends as cancelled '
+  'unless the attempt succeeds; ended: the task had ended before, nothing has changed; not_found: no such task exists, or no '
+  'longer.';

@@ -1,8 +1,8 @@
 -- dogged.complete_in(…) ends an attempt as succeeded in its handler's own transaction. The handler's writes and the end
 -- of the attempt commit together, or neither does. Context::complete_in of <dogged/transaction.hpp> calls it.
 --
--- It is fenced like complete.sql. If the worker no longer holds the attempt, the function raises an error, after which
--- PostgreSQL itself refuses to commit the transaction. A caller could overlook a result.
+-- dogged.complete_in is fenced like complete.sql. If the worker no longer holds the attempt, the function raises an
+-- error, after which PostgreSQL itself refuses to commit the transaction. A caller could overlook a result.
 --
 -- SQLSTATE LE001: the worker no longer holds the attempt. 22023: the attempt has already succeeded.
 
@@ -71,6 +71,5 @@ begin
   end if;
 end $$;
 comment on function dogged.complete_in(bigint, integer, bigint, jsonb, bigint) is
-  'Internal: what Context::complete_in calls. Ends a running attempt as succeeded in the caller''s transaction; '
-  'ran_us: for how long its handler has run. Raises LE001 where the task is not held under this attempt and worker '
-  'any more: then nothing of the transaction commits.';
+  'Internal: ends a running attempt as succeeded in the caller''s transaction, for Context::complete_in. ran_us: how long the '
+  'handler has run. Raises LE001 if the worker no longer holds this attempt. Then nothing of the transaction commits.';

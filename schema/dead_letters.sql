@@ -1,5 +1,5 @@
--- Functions for `dogged dead`: they match dead letters against a filter, tell what kind of error a message is, and tell
--- why tasks were not taken. They also export dead letters as lines of a file, and import them.
+-- Functions for `dogged dead`. The functions match dead letters against a filter, classify error messages, and tell why
+-- tasks were not taken. Others export dead letters as lines of a file, and import such lines.
 -- Bodies in SQL-standard form are bound when they are created, so that no search_path can change them, and are inlined.
 
 -- A null filter matches everything. Once inlined, each condition uses its index, and the conditions of null filters
@@ -21,8 +21,8 @@ language sql immutable parallel safe return
   and (tags is null or letter_tags @> tags);
 comment on function dogged.dead_letter_matches(bigint, text, text, text, text, timestamptz, text[], text, text, text, text,
                                                timestamptz, timestamptz, bigint[], text[]) is
-  'Internal: whether a dead letter is what `dogged dead` was asked for; null means all. message: a regular expression of '
-  'PostgreSQL; failed_after is included, failed_before is not.';
+  'Internal: whether a dead letter matches the filter of `dogged dead`; a null filter matches all. message: a regular expression '
+  'of PostgreSQL; failed_after is included, failed_before is not.';
 
 -- Links are replaced first, because they hold numbers; then quoted text; then every word with a digit, such as UUIDs,
 -- hexadecimal numbers, times and addresses. Only the beginning counts, so that a long trace costs no more than a
@@ -35,8 +35,8 @@ language sql immutable parallel safe return
       '"[^"]*"|`[^`]*`|(?<![[:alnum:]_])''[^'']*''', '<text>', 'g'),
     '[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F-]{17,}|\w*\d[\w.:-]*\w|\d', '<n>', 'g');
 comment on function dogged.error_fingerprint(text) is
-  'The first 300 characters of an error message with <url>, <text> (what is quoted) and <n> (numbers, ids, times) in place of '
-  'what differs from one failure to the next: messages of one kind have the same fingerprint.';
+  'The first 300 characters of an error message, without the parts that differ from one failure to the next. <url>, <text> (quoted '
+  'text) and <n> (numbers, ids, times) replace these parts. Messages of one kind have the same fingerprint.';
 
 -- Reads in the caller's next snapshot, which shows the current state of tasks that the caller waited for or skipped.
 create or replace function dogged.dead_letter_standing(ids bigint[], attempts integer[])
@@ -52,8 +52,8 @@ language sql stable begin atomic
       on t.id = a.id;
 end;
 comment on function dogged.dead_letter_standing(bigint[], integer[]) is
-  'Why tasks were not taken as dead letters: not_found; not_failed: it has another status; changed: it was replayed and has '
-  'failed again, in another attempt than the one that was named; locked: someone else is changing it.';
+  'Why tasks were not taken as dead letters. not_found; not_failed: the task has another status; changed: the task was replayed '
+  'and has failed again, in another attempt than the named one; locked: another transaction is changing the task.';
 
 -- Times are in UTC. Args are not redacted, because an import must restore them.
 create or replace function dogged.export_dead_letters(ids bigint[], attempts integer[] default null)
@@ -80,8 +80,8 @@ language sql stable set search_path = pg_catalog, pg_temp set timezone = 'UTC' a
    order by f.id
 $$;
 comment on function dogged.export_dead_letters(bigint[], integer[]) is
-  'Each of the dead letters as a JSON text with everything that is known of it, the args as they are (not redacted), and its '
-  'attempts; dogged.import_dead_letters takes them back. attempts: only those that failed in that attempt.';
+  'Each of the dead letters as a JSON text with all that is known of it, and its attempts. The args are not redacted. '
+  'dogged.import_dead_letters takes these texts. attempts: only dead letters that failed in that attempt.';
 
 create or replace function dogged.tags_of_letter(letter jsonb) returns text[]
 language sql immutable return
@@ -145,7 +145,7 @@ begin
   end if;
 end $$;
 comment on function dogged.refuse_dead_letter(jsonb) is
-  'Raises an error that names what is wrong with a dead letter that is to be imported, if anything is.';
+  'Raises an error that names the mistake in a dead letter to be imported, if there is one.';
 
 create or replace function dogged.import_dead_letters(letters jsonb[])
 returns table (place bigint, id bigint, result text)
@@ -163,8 +163,8 @@ begin
   select max((l ->> 'id')::bigint) into highest_id from unnest(letters) l;
   perform setval('dogged.tasks_id_seq', highest_id + 1000000) from dogged.tasks_id_seq s where s.last_value <= highest_id;
 
-  -- An enqueue may have taken one of the ids without having committed: the primary key makes this insert wait for it.
-  -- Later enqueues take new ids.
+  -- An enqueue may have taken one of the ids without having committed: the primary key makes this insert wait for that
+  -- enqueue. Later enqueues take new ids.
   with placeholder as (
     insert into dogged.tasks_live (id, queue, name, args)
     select distinct (l ->> 'id')::bigint, 'default', 'imported', '{}'::jsonb from unnest(letters) l order by 1
@@ -229,5 +229,6 @@ begin
     select j.place, j.id, j.result from judged j order by j.place;
 end $$;
 comment on function dogged.import_dead_letters(jsonb[]) is
-  'Puts dead letters back as export_dead_letters wrote them, under their ids, in the caller''s transaction. For each, by its '
-  'place: imported; id_taken: there is a task of that id, or was another one; no_queue; too_old: settings.keep_failed_days, or its queue''s own, are over. Error 22023 for what is none.';
+  'Imports dead letters that export_dead_letters wrote, under their ids, in the caller''s transaction. Returns for each, by its '
+  'place: imported; id_taken: a task has that id, or another task had it; no_queue; too_old: settings.keep_failed_days, or the '
+  'queue''s own, are over. Raises 22023 for a text that is no dead letter.';

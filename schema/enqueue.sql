@@ -1,7 +1,7 @@
--- dogged.enqueue(…) and dogged.enqueue_many(…) enqueue tasks; the C++ client calls them too. They insert valid tasks in
--- the caller's transaction, and wake a sleeping worker at commit. They run as the owner of the schema, so that a
--- producer needs no right on any table. If a task was not inserted, they look for the mistake: errors have SQLSTATE
--- 22023 and say what to do. docs/decisions/0004 says why they are written as they are.
+-- dogged.enqueue(…) and dogged.enqueue_many(…) enqueue tasks; the C++ client calls them too. Both insert valid tasks in
+-- the caller's transaction, and wake a sleeping worker at commit. Both run as the owner of the schema, so that a
+-- producer needs no right on any table. If a task was not inserted, the function looks for the mistake. Its errors have
+-- SQLSTATE 22023 and say what to do. docs/decisions/0004 gives the reasons for the form of these functions.
 
 -- SQL-standard form: bodies are bound when they are created, so that no search_path can change them, and are inlined in
 -- their callers.
@@ -32,8 +32,8 @@ comment on function dogged.is_sound_task(text, timestamptz, integer, text, times
   'Internal: whether enqueue takes a task, if its queue exists and its args are not too long.';
 
 -- Reads the queue's part of both indexes until it has counted `most`, and no rows of other queues: 0.2 ms for a
--- thousand tasks. It runs as the schema's owner, like has_room: a login that may enqueue need not be able to read
--- tasks.
+-- thousand tasks. The function runs as the schema's owner, like has_room: a login that may enqueue need not be able to
+-- read tasks.
 create or replace function dogged.held_of_queue(queue text, most integer) returns integer
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -47,11 +47,11 @@ begin
                    limit held_of_queue.most) held);
 end $$;
 comment on function dogged.held_of_queue(text, integer) is
-  'How many tasks the queue holds that have not ended; no more than `most` are counted.';
+  'The number of tasks of the queue that have not ended; no more than `most` are counted.';
 
 -- Counts only if the ids given out since the last count could have filled the queue. A counter would be a row that
--- every enqueue and every completion waits for. No transaction waits for this row: one that finds it locked counts by
--- itself.
+-- every enqueue and every completion waits for. No transaction waits for the row of queue_depths: a transaction that
+-- finds the row locked counts by itself.
 create or replace function dogged.has_room(queue text, max_depth integer, more integer, own_id bigint default null)
 returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -76,8 +76,8 @@ begin
   return true;
 end $$;
 comment on function dogged.has_room(text, integer, integer, bigint) is
-  'Whether so many more tasks fit into a queue. What others enqueue at the same time and have not committed is not counted. own_id: the '
-  'first id of tasks that the caller has inserted; who has counted since it was given out has not seen them.';
+  'Whether this many more tasks fit into a queue. Concurrent enqueues that are not committed are not counted. own_id: the first id '
+  'of the tasks that the caller has inserted. A count that was made after this id was given out has not seen these tasks.';
 
 create or replace function dogged.refuse_for_depth(queue text, held integer, max_depth integer, more integer) returns void
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
@@ -94,7 +94,7 @@ begin
                  'max_depth (dogged.set_queue, dogged queues set).';
 end $$;
 comment on function dogged.refuse_for_depth(text, integer, integer, integer) is
-  'Raises the error (53400) of an enqueue to a queue that has no room for so many more.';
+  'Raises the error (53400) of an enqueue to a queue that has no room for this many more tasks.';
 
 -- Runs after the insert, so it counts the tasks that this call has inserted.
 create or replace function dogged.require_room(queues text[], own_id bigint) returns void
@@ -116,8 +116,8 @@ begin
   end loop;
 end $$;
 comment on function dogged.require_room(text[], bigint) is
-  'Raises an error where a queue holds more than its max_depth, now that tasks were inserted. queues: one for each of them; own_id: the '
-  'first of their ids.';
+  'Raises an error if a queue holds more tasks than its max_depth after an insert. queues: the queue of each inserted task; '
+  'own_id: the first of their ids.';
 
 create or replace function dogged.mistake_in_tags(tags text[]) returns text
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
@@ -153,7 +153,8 @@ begin
             from (select * from dogged.queues order by name limit 20) q);
 end $$;
 comment on function dogged.queues_to_tell_of() is
-  'Internal: the names of queues for an error, where the session may read them; else nothing: who may only enqueue is not told them.';
+  'Internal: the names of queues for an error message. Empty if the session may not read queues: a login that may only enqueue '
+  'does not learn their names.';
 -- The length of args as text, as far as it matters. 8 bytes of args can be 131,072 bytes as text: numbers such as
 -- 1e131071. So 2,048 bytes are at most 22 MB. In longer args the numbers are measured first, one by one.
 create or replace function dogged.numbers_exceed(value jsonb, most integer) returns boolean
@@ -169,7 +170,7 @@ begin
   return false;
 end $$;
 comment on function dogged.numbers_exceed(jsonb, integer) is
-  'Internal: whether the numbers of a document have more bytes than that as text. Ends as soon as they have.';
+  'Internal: whether the numbers of a document have more than `most` bytes as text. Stops counting as soon as they have.';
 
 create or replace function dogged.json_bytes(value jsonb, most integer) returns integer
 language sql stable parallel safe return
@@ -277,7 +278,8 @@ begin
   end loop;
 end $$;
 comment on function dogged.refuse_arrays(jsonb, integer) is
-  'Internal: raises the error that says which array of enqueue_many does not fit its args. lengths: of each, by its name.';
+  'Internal: raises the error that says which array of enqueue_many does not fit its args. lengths: the length of each array, by '
+  'its name.';
 
 create or replace function dogged.enqueue_many(
   names text[], args jsonb[], queues text[] default null, run_ats timestamptz[] default null,
@@ -292,9 +294,9 @@ declare
   own_transaction constant xid8 := pg_current_xact_id();  -- before an id is taken: see src/sql/claim/settle_watermarks.sql
   tasks constant integer := cardinality(enqueue_many.args);
   max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
-  -- Args that are no longer than this as jsonb are short enough as text, so they are not written out. The longest text
-  -- is that of a number with 131,072 digits before its point and 16,383 after, which may take 14 bytes. The elements of
-  -- an array are neither compressed nor stored out of line.
+  -- Args that are no longer than this as jsonb are short enough as text, so they are not converted to text. The longest
+  -- text is that of a number with 131,072 digits before its point and 16,383 after, which may take 14 bytes. The
+  -- elements of an array are neither compressed nor stored out of line.
   surely_short constant integer := max_args_bytes / 16384;
   are_alike constant boolean :=  -- except for their args
     greatest(cardinality(names), cardinality(queues), cardinality(run_ats), cardinality(priorities),
@@ -302,7 +304,7 @@ declare
              cardinality(args_versions)) = 1;
   common record;  -- the values given once for all tasks
   tags_of_all text[];
-  -- Used if the tasks are alike. They are variables, because a record's field takes longer to read, for each task.
+  -- Used if the tasks are alike. Variables, because a record's field takes longer to read, for each task.
   queue_of_all text;
   name_of_all text;
   run_at_of_all timestamptz;
@@ -364,8 +366,8 @@ begin
   end if;
   tags_of_all := nullif(common.tags::text[], '{}');
 
-  -- Ids are in the order of the tasks. They are drawn first, so they need not be collected from the inserted rows,
-  -- whose order is not defined.
+  -- Ids are in the order of the tasks. The function draws the ids before the insert, because the inserted rows come
+  -- back in no defined order.
   if are_alike then
     queue_of_all := (select q.name from dogged.queues q
                       where q.name = coalesce(common.queue, (select d.queue from dogged.task_definitions d
@@ -448,9 +450,9 @@ begin
   end if;
 
   has_limits := exists (select from dogged.queues q where q.max_depth is not null);
-  -- This query follows the insert and has its own snapshot. A worker that falls asleep meanwhile either sees the rows
-  -- or waits for this transaction to end (fall_asleep.sql). An older snapshot cannot tell, so then this transaction
-  -- always wakes workers.
+  -- The query for sleeping workers follows the insert and has its own snapshot. A worker that falls asleep meanwhile
+  -- either sees the rows or waits for this transaction to end (fall_asleep.sql). With an older snapshot the query
+  -- cannot tell, so then this transaction always wakes workers.
   some_may_sleep := current_setting('transaction_isolation') <> 'read committed'
                     or exists (select from dogged.workers w where w.asleep);
   if not has_limits and not some_may_sleep then return ids; end if;
@@ -474,13 +476,13 @@ begin
 end $$;
 comment on function dogged.enqueue_many(text[], jsonb[], text[], timestamptz[], integer[], text[], timestamptz[], text[], bigint[],
                                         integer[]) is
-  'Enqueues tasks in the caller''s transaction, all or none, and gives their ids in order. args has an element for each task. '
-  'Of every other array element i belongs to task i, or its only element to all tasks, which is faster; an array or an element '
-  'that is null means its default (see dogged.enqueue). tags: of each task the text of an array, as ''{eu,vip}''.';
+  'Enqueues tasks in the caller''s transaction, all or none, and returns their ids in order. args has an element for each task. In '
+  'every other array, element i belongs to task i. An array of one element applies to all tasks, which is faster. A null array or '
+  'element means the default (see dogged.enqueue). tags: for each task the text of an array, as ''{eu,vip}''.';
 
--- The same for one task, without joins, and with as few tables as possible: between two waits for the disk each table
--- leaves the CPU's caches. Every name is qualified, of types and operators too, because setting a search_path took
--- longer than all the rest. The function runs as the owner, and a caller could replace an unqualified name.
+-- Enqueues one task without joins and with as few tables as possible: each table leaves the CPU's caches between two
+-- waits for the disk. Every name is qualified, of types and operators too: the function runs as the owner, and a caller
+-- could replace an unqualified name. Setting a search_path instead took longer than all the rest.
 create or replace function dogged.enqueue(
   name text, args jsonb default '{}', queue text default null, run_at timestamptz default null,
   priority integer default 0, trace_context text default null, expires_at timestamptz default null, tags text[] default null,
@@ -538,22 +540,22 @@ begin
   return new_id;
 end $$;
 comment on function dogged.enqueue(text, jsonb, text, timestamptz, integer, text, timestamptz, text[], bigint, integer, uuid, bigint) is
-  'Enqueues one task in the caller''s transaction and gives its id. queue: the one that the task''s definition names, '
-  'or default. run_at: at once. priority: lower runs first. expires_at: no attempt begins after it; what is pending then ends '
-  'as expired. tags: words to find it by, of A-Z a-z 0-9 . _ : / - with commas between them up to 512 bytes. parent_id: the '
-  'task that this one belongs to, which may be gone. args_version: of the args, as the task''s key has it; 1. producer, call: an '
-  'idempotency key, by which a producer may repeat a call after its answer was lost: the producer counts its calls, and an error (23505) says that this one, or '
-  'a later one, is on record, from where dogged.call_made gives the id. It is forgotten when the producer has called nothing for two '
-  'days. Errors say what to change; nothing is enqueued then.';
+  'Enqueues one task in the caller''s transaction and returns its id. queue: the queue that the task''s definition names, or '
+  'default. run_at: at once. priority: lower runs first. expires_at: no attempt begins after this time; a task that is still '
+  'pending then ends as expired. tags: words to find the task by, of A-Z a-z 0-9 . _ : / - with commas between them up to 512 '
+  'bytes. parent_id: the task that this one belongs to; the parent may no longer exist. args_version: the version of the args in '
+  'the task''s key; 1. producer, call: an idempotency key, by which a producer may repeat a call after its answer was lost. The '
+  'producer counts its calls. Error 23505 says that this call, or a later one, is on record; dogged.call_made then gives the id. '
+  'The record is removed when the producer has made no call for two days. Errors say what to change; nothing is enqueued then.';
 
--- Strict: PostgreSQL does not enter it if a producer sends no parent.
+-- Strict: PostgreSQL does not enter the function if a producer sends no parent.
 create or replace function dogged.parent_here(parent_id bigint, installation uuid) returns bigint
 language plpgsql stable strict security definer set search_path = pg_catalog, pg_temp as $$
 begin
   return (select parent_here.parent_id from dogged.settings s where s.installation = parent_here.installation);
 end $$;
 comment on function dogged.parent_here(bigint, uuid) is
-  'Internal: the id of a task of the named installation, as the parent of a task that is enqueued here; null where this is another one.';
+  'Internal: parent_id, as the parent of a task that is enqueued here, if the named installation is this one; else null.';
 
 create or replace function dogged.create_queue(name text) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -564,7 +566,8 @@ begin
     insert into dogged.queues (name) values (create_queue.name) on conflict do nothing;
   end if;
 end $$;
-comment on function dogged.create_queue(text) is 'Makes a queue, so that tasks can be enqueued to it; harmless if it is there.';
+comment on function dogged.create_queue(text) is
+  'Creates a queue, so that tasks can be enqueued to it. Does nothing if the queue exists.';
 
 create or replace function dogged.prepare_task(name text, queue text default null) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -573,5 +576,5 @@ begin
   return exists (select from dogged.task_definitions d where d.name = prepare_task.name);
 end $$;
 comment on function dogged.prepare_task(text, text) is
-  'For a producer, before it enqueues the first task of a name: makes the queue that the task''s key names, where it is not there, and '
-  'tells whether a worker has declared the task.';
+  'For a producer, before it enqueues the first task of a name. Creates the queue that the task''s key names, unless the queue '
+  'exists. Returns whether a worker has declared the task.';

@@ -2,8 +2,8 @@
 -- settings.partition_days_ahead days ahead. Workers call it when they start and every hour; `dogged migrate` calls it
 -- too.
 --
--- A day is a day in UTC. Rows in the default partition, whose day was missing, are moved, also for older days:
--- retention drops days, and would never find these rows in the default partition. No statement waits for long:
+-- A day is a day in UTC. Rows whose day was missing are moved out of the default partition, also for older days.
+-- Retention drops days, and would never find these rows in the default partition. No statement waits for long:
 -- attaching needs a short exclusive lock on the default partition. If a long query holds that partition, a later call
 -- creates the days, and completions go on into the default partition.
 
@@ -37,8 +37,8 @@ begin
   return true;
 end $$;
 comment on function dogged.make_partition(text, date) is
-  'Internal: makes one day''s partition of task_attempts, tasks_done or tasks_failed; false if it is there. Error lock_not_available if the '
-  'default partition is in use for longer than 500 ms.';
+  'Internal: creates one day''s partition of task_attempts, tasks_done or tasks_failed; false if the partition exists. Raises '
+  'lock_not_available if the default partition is in use for longer than 500 ms.';
 
 create or replace function dogged.days_to_make(parent text) returns setof date
 language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = on as $$
@@ -59,7 +59,8 @@ begin
           (today - 1)::timestamp at time zone 'UTC';
 end $$;
 comment on function dogged.days_to_make(text) is
-  'Internal: the days of a partitioned table that shall have a partition: the coming ones, and older ones that stand in its default partition.';
+  'Internal: the days for which a partitioned table needs a partition: the coming days, and older days with rows in its default '
+  'partition.';
 
 -- Runs as the owner: workers call it, but may not create tables.
 create or replace function dogged.make_partitions() returns integer
@@ -88,5 +89,5 @@ begin
   return made;
 end $$;
 comment on function dogged.make_partitions() is
-  'Makes the partitions of the coming days that are missing, and gives their number; 0 while another call is at it. Safe '
-  'to call at any time.';
+  'Creates the missing partitions of the coming days, and returns their number; 0 while another call holds the lock. Safe to call '
+  'at any time.';

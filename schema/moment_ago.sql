@@ -5,5 +5,5 @@
 create or replace function dogged.moment_ago(claimed_at timestamptz, microseconds bigint) returns timestamptz
 language sql stable return greatest(claimed_at, statement_timestamp() - microseconds * interval '1 microsecond');
 comment on function dogged.moment_ago(timestamptz, bigint) is
-  'Internal: statement_timestamp() less microseconds, but not before claimed_at: when something happened that a worker '
-  'timed after its claim.';
+  'Internal: statement_timestamp() less microseconds, but not before claimed_at: the time of an event that a worker timed after '
+  'its claim.';

@@ -1,5 +1,5 @@
--- dogged.move_tasks(ids, queue) and dogged.move_queue(from_queue, to_queue) move waiting tasks to another queue. They
--- move dead letters as well, so that a later replay finds a queue that is served.
+-- dogged.move_tasks(ids, queue) and dogged.move_queue(from_queue, to_queue) move waiting tasks to another queue. Dead
+-- letters move as well, so that a later replay finds a queue that is served.
 
 create or replace function dogged.require_queue(name text) returns void
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
@@ -12,7 +12,7 @@ begin
                    || 'A worker creates the queues of its tasks; dogged.create_queue(name) creates one now.';
   end if;
 end $$;
-comment on function dogged.require_queue(text) is 'Raises an error with the nearest names where there is no such queue.';
+comment on function dogged.require_queue(text) is 'Raises an error with the nearest names if the queue does not exist.';
 
 create or replace function dogged.move_tasks(ids bigint[], queue text) returns table (id bigint, result text)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -73,10 +73,10 @@ begin
      order by a.id;
 end $$;
 comment on function dogged.move_tasks(bigint[], text) is
-  'Moves tasks that are pending, and dead letters, to another queue, in the caller''s transaction, recorded in dogged.audit. A task that '
-  'is ready stands behind those that are ready there. max_depth limits enqueue alone. Gives for each id: moved; there: the task is of that '
-  'queue already; running: an attempt is under way, nothing has changed; ended: it had ended before; not_found: there is no such task, or '
-  'no longer.';
+  'Moves pending tasks and dead letters to another queue in the caller''s transaction, and records this in dogged.audit. A ready '
+  'task comes behind the tasks that are ready there. max_depth limits enqueue alone. Returns for each id: moved; there: the task '
+  'is in that queue already; running: an attempt is under way, nothing has changed; ended: the task had ended before; not_found: '
+  'no such task exists, or no longer.';
 
 create or replace function dogged.move_queue(from_queue text, to_queue text, name text default null, most integer default null)
 returns bigint
@@ -109,6 +109,6 @@ begin
   return (select count(*) from dogged.move_tasks(ids, to_queue) m where m.result = 'moved');
 end $$;
 comment on function dogged.move_queue(text, text, text, integer) is
-  'Moves the pending tasks and the dead letters of a queue to another one, as dogged.move_tasks, and gives how many it moved. name: only '
-  'tasks of this name; most: only so many, those with the least ids. What is locked is passed over. What runs stays: its retries '
-  'return to the old queue.';
+  'Moves the pending tasks and the dead letters of a queue to another queue, like dogged.move_tasks, and returns their number. '
+  'name: only tasks of this name; most: at most this many, those with the lowest ids. Locked tasks are skipped. Running tasks '
+  'stay, and their retries return to the old queue.';

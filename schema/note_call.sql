@@ -43,16 +43,16 @@ begin
   return ids;
 end $$;
 comment on function dogged.note_call(uuid, bigint, bigint[], text) is
-  'Internal: notes what a producer''s call has enqueued or answered, in the transaction that does it, and gives the ids back. An error where '
-  'that call, or a later one, is on record: so a call that is repeated does not take effect twice. Without a producer nothing is noted. '
-  'task_ids: in the order in which they were given out.';
+  'Internal: records the tasks that a producer''s call enqueued, or its answer, in the transaction of that call, and returns the '
+  'ids. Raises an error if that call, or a later one, is on record, so that a repeated call does not take effect twice. Without a '
+  'producer nothing is recorded. task_ids: in the order in which the ids were given out.';
 
 create or replace function dogged.reserve_producer(producer uuid) returns void
 language sql volatile security definer begin atomic
   insert into dogged.producer_calls (producer, call, task_ids) values (reserve_producer.producer, 0, '{}') on conflict do nothing;
 end;
 comment on function dogged.reserve_producer(uuid) is
-  'Sees to it that a producer has a row, which can be locked. Waits for a first call that is still under way.';
+  'Ensures that a producer has a row to lock. Waits for a first call that is still running.';
 
 create or replace function dogged.call_made(producer uuid, call bigint) returns int8multirange
 language sql volatile security definer begin atomic
@@ -62,8 +62,8 @@ language sql volatile security definer begin atomic
   select last.task_ids from last where last.call = call_made.call;
 end;
 comment on function dogged.call_made(uuid, bigint) is
-  'The ids of the tasks that a producer''s call has enqueued; null if it has not taken effect. Waits for a try that is still under way, and '
-  'keeps later ones waiting until the caller''s transaction ends.';
+  'The ids of the tasks that a producer''s call enqueued; null if the call has not taken effect. Waits for a try that is still '
+  'running, and keeps later tries waiting until the caller''s transaction ends.';
 
 create or replace function dogged.answer_made(producer uuid, call bigint) returns setof text
 language sql volatile security definer begin atomic
@@ -72,5 +72,4 @@ language sql volatile security definer begin atomic
   )
   select last.answer from last where last.call = answer_made.call;
 end;
-comment on function dogged.answer_made(uuid, bigint) is
-  'As call_made, of a call that enqueues nothing: what it has answered.';
+comment on function dogged.answer_made(uuid, bigint) is 'Like call_made, for a call that enqueues nothing: the answer of the call.';

@@ -14,11 +14,12 @@ select parent.relname::text as parent, part.relname::text as partition, days.day
   join pg_class part on part.oid = inhrelid and part.relname ~ '_[0-9]{8}$'
  cross join lateral (select to_date(right(part.relname, 8), 'YYYYMMDD') as day, part.relname ~ '_kept_' as is_kept) as days;
 comment on view dogged.partitions is
-  'One row for each day (UTC) of tasks_done, tasks_failed and task_attempts. Retention drops it after kept_until; in a smaller partition '
-  '(is_kept) it keeps tasks of queues that are kept longer, and attempts whose task is still there.';
+  'One row for each day (UTC) of tasks_done, tasks_failed and task_attempts. Retention drops the day after kept_until. In a '
+  'smaller partition (is_kept), retention keeps tasks of queues with a longer setting, and attempts whose task still exists.';
 comment on column dogged.partitions.parent is 'tasks_done, tasks_failed or task_attempts.';
 comment on column dogged.partitions.partition is 'The name of the table that holds the day.';
-comment on column dogged.partitions.day is 'Of finished_at, in UTC.';
-comment on column dogged.partitions.is_kept is 'What retention has left of a day.';
-comment on column dogged.partitions.kept_until is 'When the day is old enough to be dropped; of what is left of tasks: when the last of them are.';
-comment on column dogged.partitions.bytes is 'Of the table and its indexes.';
+comment on column dogged.partitions.day is 'The day of finished_at, in UTC.';
+comment on column dogged.partitions.is_kept is 'Whether the partition holds only the rows that retention has kept of its day.';
+comment on column dogged.partitions.kept_until is
+  'When the day is old enough to be dropped; for kept tasks, when the last of them are old enough.';
+comment on column dogged.partitions.bytes is 'The size of the table and its indexes.';

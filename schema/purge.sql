@@ -44,8 +44,8 @@ begin
      order by o.id;
 end $$;
 comment on function dogged.purge_many(bigint[], integer[]) is
-  'Deletes dead letters, in the caller''s transaction, without waiting for those that someone else is changing. attempts: only '
-  'those that failed in that attempt. Gives for each id: purged, or what dogged.dead_letter_standing says.';
+  'Deletes dead letters in the caller''s transaction, and skips dead letters that another transaction is changing. attempts: only '
+  'dead letters that failed in that attempt. Returns for each id: purged, or the answer of dogged.dead_letter_standing.';
 
 create or replace function dogged.purge(id bigint) returns text
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -64,5 +64,5 @@ begin
   return answer;
 end $$;
 comment on function dogged.purge(bigint) is
-  'Deletes a dead letter, in the caller''s transaction. Gives purged; not_failed: it is no dead letter (any more); not_found: there '
-  'is no such task, or no longer.';
+  'Deletes a dead letter in the caller''s transaction. Returns purged; not_failed: the task is no dead letter, or no longer one; '
+  'not_found: no such task exists, or no longer.';

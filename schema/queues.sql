@@ -12,7 +12,7 @@ begin
 end $$;
 comment on function dogged.require_queue_name(text) is 'Raises an error unless a queue may have this name.';
 
--- Counts the pairs of adjacent letters that both names have. That is enough to find a typing mistake, and needs no
+-- Counts the pairs of adjacent letters that both names have. The count is enough to find a typing mistake, and needs no
 -- extension.
 create or replace function dogged.nearest_queues(name text) returns text
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
@@ -32,7 +32,8 @@ begin
            where near.rank <= 5 and near.is_near);
 end $$;
 comment on function dogged.nearest_queues(text) is
-  'The names of up to five queues that are most like this one: those that share two letters in a row with it, if any does.';
+  'The names of up to five queues that are most like this name. If any queue shares two adjacent letters with the name, only such '
+  'queues are listed.';
 
 -- Locks the queue's row: a concurrent change of its settings waits. Workers and enqueue read without a lock, so they do
 -- not wait.
@@ -52,7 +53,7 @@ begin
   return queue;
 end $$;
 comment on function dogged.lock_queue(text) is
-  'The row of a queue, locked until the transaction ends; an error with the nearest names where there is none.';
+  'The row of a queue, locked until the transaction ends. Raises an error with the nearest names if the queue does not exist.';
 
 create or replace function dogged.pause_queue(name text, until timestamptz default null) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -80,8 +81,8 @@ begin
   return true;
 end $$;
 comment on function dogged.pause_queue(text, timestamptz) is
-  'Workers claim nothing from the queue once this is committed; what runs goes on, and tasks can be enqueued. until: it goes '
-  'on by itself then. Of a queue that is paused it changes until when. False: that was so before.';
+  'Pauses a queue: workers claim nothing from the queue once this is committed. Running tasks go on, and tasks can be enqueued. '
+  'until: the pause ends by itself then. For a paused queue the call changes that time. Returns false if nothing changed.';
 
 create or replace function dogged.resume_queue(name text) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -96,7 +97,8 @@ begin
   return true;
 end $$;
 comment on function dogged.resume_queue(text) is
-  'Ends the pause of a queue: workers claim from it again once this is committed. False: it was not paused.';
+  'Ends the pause of a queue: workers claim from the queue again once this is committed. Returns false if the queue was not '
+  'paused.';
 
 -- The first setting that is unknown or out of range raises an error.
 create or replace function dogged.require_queue_settings(queue text, settings jsonb) returns void
@@ -186,11 +188,12 @@ begin
 end $$;
 comment on function dogged.set_queue(text, jsonb) is
   'Changes settings of a queue, which workers follow at once: {"concurrency": 5, "max_depth": 1000, "retry_budget": 0.2, '
-  '"min_retries_per_second": 10, "keep_done_days": 30, "keep_failed_days": 365}. What is not named stays; null takes a setting back. False: all of it was so before.';
+  '"min_retries_per_second": 10, "keep_done_days": 30, "keep_failed_days": 365}. Settings that are not named stay; null takes a '
+  'setting back. Returns false if nothing changed.';
 
--- An enqueue reads dogged.queues, so it holds a lock on that table until its transaction ends. This lock is therefore
--- granted only when no enqueue is running, and none begins before the caller's transaction has ended. A queue that is
--- empty stays empty.
+-- An enqueue reads dogged.queues, so it holds a lock on that table until its transaction ends. The exclusive lock is
+-- therefore granted only when no enqueue is running. No enqueue begins before the caller's transaction has ended, so an
+-- empty queue stays empty.
 create or replace function dogged.lock_queues(name text) returns dogged.queues
 language plpgsql set search_path = pg_catalog, pg_temp set lock_timeout = '2s' as $$
 begin
@@ -204,7 +207,8 @@ begin
   return dogged.lock_queue(lock_queues.name);
 end $$;
 comment on function dogged.lock_queues(text) is
-  'The row of a queue, with the table locked against every enqueue until the transaction ends; an error where others hold it for 2 s.';
+  'The row of a queue, with the table locked against every enqueue until the transaction ends. Raises an error if other '
+  'transactions hold the table for 2 s.';
 
 create or replace function dogged.require_not_served(queue text) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -223,7 +227,7 @@ begin
             hint = 'Nothing has changed. Start them without it (--queues), or stop them; then do it again.';
   end if;
 end $$;
-comment on function dogged.require_not_served(text) is 'Raises an error where a worker whose lease lasts serves the queue.';
+comment on function dogged.require_not_served(text) is 'Raises an error if a worker whose lease has not lapsed serves the queue.';
 
 create or replace function dogged.delete_queue(name text) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -252,8 +256,8 @@ begin
   perform dogged.record_audit('delete_queue', null, jsonb_build_object('queue', queue.name, 'before', to_jsonb(queue)));
 end $$;
 comment on function dogged.delete_queue(text) is
-  'Deletes a queue that is empty and that no worker serves, with its settings. An error says what stands in the way. Tasks that have '
-  'ended keep its name.';
+  'Deletes an empty queue that no worker serves, with its settings. Otherwise raises an error with the reason. Tasks that have '
+  'ended keep the queue''s name.';
 
 create or replace function dogged.rename_queue(name text, new_name text) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -292,6 +296,6 @@ begin
   return moved;
 end $$;
 comment on function dogged.rename_queue(text, text) is
-  'Gives a queue that no worker serves another name, with its settings, its tasks and dead letters (100,000 that have not ended at most), '
-  'and the definitions that name it; gives how many tasks it moved. Programs that say the old name are to be changed first: a worker '
-  'that declares it makes it again.';
+  'Renames a queue that no worker serves, with its settings and the definitions that name the queue. Its tasks and dead letters '
+  'move along (at most 100,000 tasks that have not ended). Returns the number of moved tasks. Change programs that name the old '
+  'queue first: a worker that declares the old name creates the queue again.';

@@ -21,7 +21,7 @@ begin
   return document;
 end $$;
 comment on function dogged.redacted(text, jsonb) is
-  'The document with "[redacted]" in place of what the JSON pointers in task_definitions.redact name.';
+  'The document with "[redacted]" in place of the values that the JSON pointers in task_definitions.redact name.';
 
 -- Most tasks hide nothing. For them the view does not call the function, which takes longer than reading the row. A
 -- statement reads the names of the others once.
@@ -37,7 +37,7 @@ select t.id, t.status, t.queue, t.name, t.priority,
        t.expires_at, t.tags, t.parent_id, t.args_version
   from dogged.tasks t;
 comment on view dogged.redacted_tasks is
-  'As tasks, with "[redacted]" in place of what the tasks'' workers have declared as .redact.';
+  'Like tasks, with "[redacted]" in place of the values that workers have declared as .redact.';
 -- Each column has the same meaning as in tasks.
 do $$
 declare
@@ -52,5 +52,5 @@ begin
     execute format('comment on column dogged.redacted_tasks.%I is %L', column_name, meaning);
   end loop;
 end $$;
-comment on column dogged.redacted_tasks.args is 'Without what is redacted.';
-comment on column dogged.redacted_tasks.result is 'Without what is redacted.';
+comment on column dogged.redacted_tasks.args is 'The args, without the redacted values.';
+comment on column dogged.redacted_tasks.result is 'The result, without the redacted values.';

@@ -1,5 +1,5 @@
--- dogged.replay(id) and dogged.replay_many(ids) make dead letters pending again. They keep their id and history, and
--- have all of their retries again.
+-- dogged.replay(id) and dogged.replay_many(ids) make dead letters pending again. The tasks keep their id and history,
+-- and have all of their retries again.
 --
 -- The attempt number goes on, so that a late report of a worker on an earlier attempt is still fenced.
 
@@ -100,10 +100,10 @@ begin
      order by o.id;
 end $$;
 comment on function dogged.replay_many(bigint[], timestamptz, double precision, jsonb[], integer[]) is
-  'Makes dead letters pending again, in the caller''s transaction, without waiting for those that someone else is changing. run_at: '
-  'not before this time; per_second: no more than so many fall due in a second, from then on; args: new args by position, null '
-  'where they stay; attempts: only those that failed in that attempt. Gives for each id: replayed, with the time when it is due, or '
-  'args_too_large, or what dogged.dead_letter_standing says.';
+  'Makes dead letters pending again in the caller''s transaction, and skips dead letters that another transaction is changing. '
+  'run_at: no task is due before this time; per_second: from then on at most this many fall due in a second; args: new args by '
+  'position, null where they stay; attempts: only dead letters that failed in that attempt. Returns for each id: replayed, with '
+  'the due time; args_too_large; or the answer of dogged.dead_letter_standing.';
 
 create or replace function dogged.replay(id bigint, run_at timestamptz default null, args jsonb default null) returns text
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -132,6 +132,6 @@ begin
   return answer;
 end $$;
 comment on function dogged.replay(bigint, timestamptz, jsonb) is
-  'Replays a dead letter, in the caller''s transaction: it keeps its id and its attempts, and has all of its retries again. run_at: '
-  'at once. args: as they are. Gives replayed; not_failed: it is no dead letter (any more); not_found: there is no such task, '
-  'or no longer.';
+  'Replays a dead letter in the caller''s transaction. The task keeps its id and its attempts, and has all of its retries again. '
+  'run_at: at once. args: as they are. Returns replayed; not_failed: the task is no dead letter, or no longer one; not_found: no '
+  'such task exists, or no longer.';

@@ -64,7 +64,7 @@ begin
   return 'rescheduled';
 end $$;
 comment on function dogged.reschedule(bigint, timestamptz) is
-  'Sets when a pending task runs next, whether it is ready, waits for its first run or for a retry; in the caller''s '
-  'transaction, recorded in dogged.audit. now(): as soon as a worker is free; no retry is spent. Gives rescheduled; running: an '
-  'attempt is under way, nothing has changed; ended: it had ended before (dogged.replay runs a dead letter again); not_found: '
-  'there is no such task, or no longer.';
+  'Sets the time of the next run of a pending task in the caller''s transaction, and records this in dogged.audit. The task may be '
+  'ready, or wait for its first run or for a retry. now(): the task runs as soon as a worker is free. No retry is spent. Returns '
+  'rescheduled; running: an attempt is under way, nothing has changed; ended: the task had ended before (dogged.replay runs a dead '
+  'letter again); not_found: no such task exists, or no longer.';

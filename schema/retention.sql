@@ -1,17 +1,17 @@
--- Retention drops days that are older than settings.keep_…_days, as whole partitions. It deletes no single rows, so
--- nothing needs vacuum, and a day of millions of rows goes as fast as a file is removed. Workers call these functions
--- every hour, users call them by `dogged maintain`. Each call does one step and reports it, so that no lock is held
--- from one step to the next.
+-- Retention drops days that are older than settings.keep_…_days, as whole partitions. No single row is deleted, so
+-- nothing needs vacuum. A day of millions of rows goes as fast as a file is removed. Workers call these functions every
+-- hour, users call them by `dogged maintain`. Each call does one step and reports it, so that no lock is held from one
+-- step to the next.
 --
 -- Dropping a partition needs an exclusive lock on its parent for a moment. Completions write to that table all the time
 -- and must not queue behind a step that waits for a long query. So a step waits 200 ms at most, and then changes
 -- nothing; a later call does it.
 --
 -- Of a day of tasks, retention keeps those of queues with a longer setting of their own (queues.keep_…_days). Of a day
--- of attempts, it keeps those whose task still exists. These tasks are dead letters, tasks that have not ended, and
--- tasks that ended on a later day or are kept longer. The kept rows are copied into a table of their own that replaces
--- the day (tasks_done_kept_YYYYMMDD). So rows of the history are dropped, or copied unchanged, and no row is ever
--- updated or deleted. Rows that need not be kept any longer go with the next thinning (dogged.thin_kept_day).
+-- of attempts, retention keeps the attempts whose task still exists. Such a task is a dead letter, has not ended, ended
+-- on a later day, or is kept longer. The kept rows are copied into a table of their own that replaces the day
+-- (tasks_done_kept_YYYYMMDD). So rows of the history are dropped, or copied unchanged, and no row is ever updated or
+-- deleted. Rows that need not be kept any longer go with the next thinning (dogged.thin_kept_day).
 
 create or replace function dogged.require_read_committed() returns void
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
@@ -48,11 +48,12 @@ begin
   return copied;
 end $$;
 comment on function dogged.make_kept_tasks(text, text, date) is
-  'Makes tasks_done_next or tasks_failed_next of the rows of one partition whose queues keep them longer; gives their number.';
+  'Creates tasks_done_next or tasks_failed_next from the rows of one partition whose queues keep them longer; returns their '
+  'number.';
 
 -- random_page_cost: tasks that failed on one day have neighbouring ids, and so do their attempts. With the default of
--- 4, a day of millions would be read completely for a few thousand of its rows. jit: with a month of days, compilation
--- takes seconds.
+-- 4, PostgreSQL would read a day of millions completely for a few thousand of its rows. jit: with a month of days,
+-- compilation takes seconds.
 create or replace function dogged.make_kept_attempts(source text, day date) returns bigint
 language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = on set plan_cache_mode = auto
 set random_page_cost = 1.1 set jit = off as $$
@@ -83,8 +84,8 @@ begin
   return copied;
 end $$;
 comment on function dogged.make_kept_attempts(text, date) is
-  'Makes task_attempts_next of the rows of one partition of task_attempts whose tasks are failed, pending or running, ended otherwise '
-  'on a later day, or are kept longer; gives their number.';
+  'Creates task_attempts_next from rows of one partition of task_attempts; returns their number. The task of such a row is failed, '
+  'pending or running, ended otherwise on a later day, or is kept longer.';
 
 create or replace function dogged.replace_day(parent text, source text, day date, has_rows boolean) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -92,7 +93,7 @@ declare
   next constant text := parent || '_next';
   kept constant text := format('%s_kept_%s', parent, to_char(day, 'YYYYMMDD'));
 begin
-  -- Proves the range of the rows to ATTACH, so that it does not read them.
+  -- Proves the range of the rows to ATTACH, so that ATTACH does not read the rows.
   execute format('alter table dogged.%I add constraint of_day check (%s)', next,
                  pg_get_partition_constraintdef(format('dogged.%I', source)::regclass));
   execute format('lock table only dogged.%I in access exclusive mode', parent);
@@ -111,7 +112,7 @@ begin
   end if;
 end $$;
 comment on function dogged.replace_day(text, text, date, boolean) is
-  'Puts the table …_next in the place of one partition, or nothing where it has no rows.';
+  'Replaces one partition by the table …_next, or drops both if that table has no rows.';
 
 create or replace function dogged.keep_rows_of_day(parent text, source text, day date) returns bigint
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -126,8 +127,8 @@ begin
   return kept;
 end $$;
 comment on function dogged.keep_rows_of_day(text, text, date) is
-  'Leaves of one partition what is to be kept, and drops it where that is nothing; gives the number of rows. Error lock_not_available '
-  'where the table was in use for longer than lock_timeout.';
+  'Leaves of one partition only the rows to be kept, or drops the partition if there are none; returns the number of rows. Raises '
+  'lock_not_available if the table was in use for longer than lock_timeout.';
 
 create or replace function dogged.drop_oldest_day(parent text, out partition text, out outcome text, out rows_kept bigint)
 language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '200ms' as $$
@@ -174,10 +175,10 @@ begin
   end;
 end $$;
 comment on function dogged.drop_oldest_day(text) is
-  'Drops the oldest day of tasks_done, tasks_failed or task_attempts if it is older than dogged.settings keeps it. outcome: dropped; '
-  'nothing where no day is due; postponed where the table was in use for longer than 200 ms, or where the tasks of a day of attempts '
-  'are still there; busy while another call is at it. rows_kept: tasks of queues that are kept longer, or attempts whose tasks are still '
-  'there, which stay.';
+  'Drops the oldest day of tasks_done, tasks_failed or task_attempts if dogged.settings no longer keeps that day. outcome: '
+  'dropped; nothing: no day is due; postponed: the table was in use for longer than 200 ms, or the tasks of a day of attempts '
+  'still exist; busy: another call holds the lock. rows_kept: the number of rows that stay: tasks of queues with a longer setting, '
+  'or attempts whose task still exists.';
 
 create or replace function dogged.kept_days_to_thin(parent text) returns setof date
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp set enable_seqscan = on set plan_cache_mode = auto set jit = off
@@ -214,8 +215,8 @@ begin
   end loop;
 end $$;
 comment on function dogged.kept_days_to_thin(text) is
-  'Days of tasks_done, tasks_failed or task_attempts of which retention has left rows that are not to be kept any more: tasks whose '
-  'queue''s own days are over, attempts whose task is gone; or no rows at all.';
+  'Kept days of tasks_done, tasks_failed or task_attempts with rows that need not be kept any longer: tasks whose queue''s own '
+  'days are over, or attempts whose task is gone. Kept days without rows are included.';
 
 create or replace function dogged.thin_kept_day(parent text, day date, out partition text, out outcome text, out rows_kept bigint)
 language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '200ms' as $$
@@ -241,8 +242,8 @@ begin
   end;
 end $$;
 comment on function dogged.thin_kept_day(text, date) is
-  'Leaves of what retention has left of a day what is to be kept still, and drops the partition where that is nothing. outcome: thinned, '
-  'nothing, postponed or busy, as of dogged.drop_oldest_day.';
+  'Removes from a kept day the rows that need not be kept any longer, and drops the partition if no rows are left. outcome: '
+  'thinned, nothing, postponed or busy, as of dogged.drop_oldest_day.';
 
 create or replace function dogged.forget_workers() returns integer
 language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = on set plan_cache_mode = auto as $$
@@ -270,7 +271,8 @@ begin
   return forgotten;
 end $$;
 comment on function dogged.forget_workers() is
-  'Deletes the rows of workers that ended longer ago than attempts are kept and that no attempt and no task names; gives their number.';
+  'Deletes the rows of workers that ended longer ago than attempts are kept and that no attempt and no task names; returns their '
+  'number.';
 
 create or replace function dogged.forget_calls() returns integer
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -285,4 +287,4 @@ begin
   return forgotten;
 end $$;
 comment on function dogged.forget_calls() is
-  'Forgets up to 10,000 clients that have called nothing for two days (producer_calls); gives their number.';
+  'Deletes the rows of up to 10,000 clients that have made no call for two days (producer_calls); returns their number.';

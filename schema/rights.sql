@@ -162,8 +162,10 @@ select r.object, r.privileges, r.roles, r.except_columns
     ('grant_rights', 'execute', '{}', '{}')
   ) as r (object, privileges, roles, except_columns);
 comment on view dogged.rights is
-  'Who may use which table, view, sequence or function: what `dogged migrate` grants where `dogged migrate --roles` has made the roles.';
-comment on column dogged.rights.object is 'The name of a table, view, sequence or function; of a function, all that have the name.';
+  'The roles that may use each table, view, sequence or function. `dogged migrate` grants these rights if `dogged migrate --roles` '
+  'has made the roles.';
+comment on column dogged.rights.object is
+  'The name of a table, view, sequence or function. The name of a function means all functions of that name.';
 comment on column dogged.rights.privileges is
   'As GRANT names them. execute as owner: the function runs with the rights of the schema''s owner (security definer).';
 comment on column dogged.rights.roles is 'producer, worker, viewer, operator; the role''s name is settings.role_prefix, _ and this. Empty: the owner alone.';
@@ -210,9 +212,9 @@ begin
   return dogged.role_names(chosen);
 end $$;
 comment on function dogged.make_roles(text) is
-  'Makes the roles of producers, workers, viewers and operators where they are missing, and grants them their rights. Gives their '
-  'names. prefix: what their names begin with; the former one, or the name of the schema. Where it was another one, the '
-  'former roles lose their rights here.';
+  'Creates the missing roles of producers, workers, viewers and operators, grants all of them their rights, and returns their '
+  'names. prefix: the beginning of the names; the former prefix, or the name of the schema. If the prefix changes, the former '
+  'roles lose their rights here.';
 
 create or replace function dogged.revoke_rights(prefix text) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -304,5 +306,6 @@ begin
   end loop;
 end $$;
 comment on function dogged.grant_rights() is
-  'Grants what dogged.rights says to the roles that dogged.make_roles() has made, and takes away what else they have in this schema. '
-  'Lets nobody else but the owner call a function of this schema. `dogged migrate` calls it each time.';
+  'Grants the rights of dogged.rights to the roles that dogged.make_roles() has made, and revokes all other rights of these roles '
+  'in this schema. Apart from them, only the owner may call functions of this schema. `dogged migrate` calls this function each '
+  'time.';

@@ -1,9 +1,9 @@
 -- Views on tasks, queues, workers and errors. A query for one task uses an index. A query for many reads the days or
 -- minutes that the comment of the view names, however long the history is (docs/decisions/0009-views.md).
 --
--- A value that needs its own lookup is a subquery in the list of columns. It costs nothing unless it is selected, and
--- conditions on the other columns reach the tables. New columns go to the end of a view: `create or replace` refuses
--- any other change, and users' queries would break.
+-- A value that needs its own lookup is a subquery in the list of columns. Such a subquery costs nothing unless it is
+-- selected, and conditions on the other columns reach the tables. New columns go to the end of a view: `create or
+-- replace` refuses any other change, and users' queries would break.
 --
 -- args and results are shown only through dogged.redacted.
 
@@ -29,7 +29,7 @@ with attempts as not materialized (
    where t.status = 'running'
 ), dated as not materialized (
   -- If the task has ended, it ended after this attempt, and the previous attempt ended before this one was claimed. So
-  -- the query reads only the days that can hold them.
+  -- the query reads only the days that can hold the task or the previous attempt.
   select a.*, coalesce(a.started_at, a.claimed_at) as began_at,
          case when a.attempt = 1
               then (select t.run_at from dogged.tasks t
@@ -55,36 +55,36 @@ select d.task_id, d.attempt, d.name, d.queue, d.outcome, greatest(d.began_at - d
        (select w.name from dogged.workers w where w.id = d.worker_id) as worker, d.trace_context, d.claimed_at, d.due_at
   from dated d;
 comment on view dogged.task_timeline is
-  'One row for each attempt of a task: those that ended, and the one under way (its outcome is null). Ask for one '
-  'task_id, or for a short time by finished_at.';
-comment on column dogged.task_timeline.task_id is 'Of tasks.id.';
+  'One row for each attempt of a task: ended attempts, and the running attempt (its outcome is null). Query one task_id, or a '
+  'short time by finished_at.';
+comment on column dogged.task_timeline.task_id is 'The task: tasks.id.';
 comment on column dogged.task_timeline.attempt is '1, 2, 3 … for the whole life of the task.';
-comment on column dogged.task_timeline.name is 'Of the task.';
-comment on column dogged.task_timeline.queue is 'Of the task.';
+comment on column dogged.task_timeline.name is 'The task''s name.';
+comment on column dogged.task_timeline.queue is 'The queue that the task was in.';
 comment on column dogged.task_timeline.outcome is
-  'What it came to: succeeded, failed, timed_out, cancelled, lost or interrupted; null while it runs.';
+  'How the attempt ended: succeeded, failed, timed_out, cancelled, lost or interrupted; null while the attempt runs.';
 comment on column dogged.task_timeline.waited is
-  'From due_at to its start: how long it waited for a worker. Null where due_at is not known.';
-comment on column dogged.task_timeline.started_at is 'When its handler began; of a lost attempt, when it was claimed.';
-comment on column dogged.task_timeline.finished_at is 'When it ended; null while it runs.';
+  'From due_at to the start: how long the attempt waited for a worker. Null where due_at is not known.';
+comment on column dogged.task_timeline.started_at is 'When the handler began; for a lost attempt, when the task was claimed.';
+comment on column dogged.task_timeline.finished_at is 'When the attempt ended; null while the attempt runs.';
 comment on column dogged.task_timeline.ran is
-  'How long its handler took, or has been running, the time since it was claimed included.';
+  'How long the handler took. For a running attempt, the time since the task was claimed.';
 comment on column dogged.task_timeline.error_code is
-  'What went wrong; null unless it failed, timed out, was cancelled or lost.';
-comment on column dogged.task_timeline.error_message is 'The same in words.';
-comment on column dogged.task_timeline.error_details is 'What the handler added to its error, as JSON.';
-comment on column dogged.task_timeline.will_retry is 'Whether another attempt was scheduled when it ended.';
-comment on column dogged.task_timeline.next_retry_at is 'For when that was scheduled.';
-comment on column dogged.task_timeline.policy is 'The retry policy that was applied, as `dogged policy show` reads it.';
+  'The error code; null unless the attempt failed, timed out, was cancelled or was lost.';
+comment on column dogged.task_timeline.error_message is 'The error message.';
+comment on column dogged.task_timeline.error_details is 'Details that the handler added to its error, as JSON.';
+comment on column dogged.task_timeline.will_retry is 'Whether another attempt was scheduled when this one ended.';
+comment on column dogged.task_timeline.next_retry_at is 'The time for which the next attempt was scheduled.';
+comment on column dogged.task_timeline.policy is 'The applied retry policy, as `dogged policy show` reads it.';
 comment on column dogged.task_timeline.backoff_ms is 'The delay by the policy, before jitter.';
 comment on column dogged.task_timeline.delay_ms is 'The delay after jitter.';
-comment on column dogged.task_timeline.retry_after_ms is 'Given by the error, in place of the policy''s delay.';
-comment on column dogged.task_timeline.worker is 'The name of the worker that ran it.';
-comment on column dogged.task_timeline.trace_context is 'As the producer gave it.';
-comment on column dogged.task_timeline.claimed_at is 'When its worker took the task.';
+comment on column dogged.task_timeline.retry_after_ms is 'The delay that the error gave, in place of the policy''s delay.';
+comment on column dogged.task_timeline.worker is 'The name of the worker that ran the attempt.';
+comment on column dogged.task_timeline.trace_context is 'The trace context, as the producer gave it.';
+comment on column dogged.task_timeline.claimed_at is 'When the worker claimed the task.';
 comment on column dogged.task_timeline.due_at is
-  'When it was due: the task''s run_at for the first attempt, then next_retry_at of the attempt before, or what the task was '
-  'replayed or rescheduled to since then.';
+  'When the attempt was due: at run_at for the first attempt, at next_retry_at of the previous attempt for later ones. If the task '
+  'was replayed or rescheduled since then, at the time set by the replay or reschedule.';
 
 create or replace view dogged.dead_letters as
 select f.id, f.name, f.queue, f.error_code, f.error_message, f.attempt as attempts, f.retry_count, f.losses, f.enqueued_at,
@@ -97,32 +97,31 @@ select f.id, f.name, f.queue, f.error_code, f.error_message, f.attempt as attemp
        f.priority, f.run_at, coalesce(f.tags, '{}') as tags, f.parent_id, coalesce(f.args_version, 1::smallint) as args_version
   from dogged.tasks_failed f;
 comment on view dogged.dead_letters is
-  'Tasks that ended failed, with what went wrong last. dogged.replay runs one again. By id and by failed_at it '
-  'answers at once; to count all of them is to read all of them.';
-comment on column dogged.dead_letters.id is 'Of the task.';
-comment on column dogged.dead_letters.name is 'Of the task.';
-comment on column dogged.dead_letters.queue is 'Of the task.';
-comment on column dogged.dead_letters.error_code is 'Of the last attempt.';
-comment on column dogged.dead_letters.error_message is 'Of the last attempt.';
-comment on column dogged.dead_letters.attempts is 'How many there were.';
+  'Tasks that ended as failed, with their last error. dogged.replay runs a dead letter again. Queries by id and by failed_at '
+  'answer at once. A count of all dead letters reads all of them.';
+comment on column dogged.dead_letters.id is 'The task''s id.';
+comment on column dogged.dead_letters.name is 'The task''s name.';
+comment on column dogged.dead_letters.queue is 'The task''s queue.';
+comment on column dogged.dead_letters.error_code is 'The error code of the last attempt.';
+comment on column dogged.dead_letters.error_message is 'The error message of the last attempt.';
+comment on column dogged.dead_letters.attempts is 'The number of attempts.';
 comment on column dogged.dead_letters.retry_count is 'Retries spent.';
 comment on column dogged.dead_letters.losses is 'Attempts that ended because their worker died.';
-comment on column dogged.dead_letters.enqueued_at is 'When it was enqueued.';
-comment on column dogged.dead_letters.failed_at is 'When its last attempt ended.';
+comment on column dogged.dead_letters.enqueued_at is 'When the task was enqueued.';
+comment on column dogged.dead_letters.failed_at is 'When the last attempt ended.';
 comment on column dogged.dead_letters.args is
-  'As they were enqueued, without what its definition hides (task_definitions.redact).';
-comment on column dogged.dead_letters.trace_context is 'As the producer gave it.';
+  'The enqueued args, without the values that the task''s definition hides (task_definitions.redact).';
+comment on column dogged.dead_letters.trace_context is 'The trace context, as the producer gave it.';
 comment on column dogged.dead_letters.error_details is
-  'What the handler added to its last error, as JSON; null where there was nothing, or retention has dropped the '
-  'attempt.';
-comment on column dogged.dead_letters.outcome is 'Of the last attempt: failed, timed_out or lost.';
-comment on column dogged.dead_letters.worker is 'The name of the worker that ran it last.';
-comment on column dogged.dead_letters.priority is 'Lower runs first.';
-comment on column dogged.dead_letters.run_at is 'Not before this time for the first run.';
-comment on column dogged.dead_letters.tags is 'Words that its producer gave it.';
+  'Details that the handler added to its last error, as JSON; null if there were none, or if retention has dropped the attempt.';
+comment on column dogged.dead_letters.outcome is 'The outcome of the last attempt: failed, timed_out or lost.';
+comment on column dogged.dead_letters.worker is 'The name of the worker that ran the task last.';
+comment on column dogged.dead_letters.priority is 'Lower priorities run first.';
+comment on column dogged.dead_letters.run_at is 'The first attempt does not begin before this time.';
+comment on column dogged.dead_letters.tags is 'Words that the producer gave the task.';
 comment on column dogged.dead_letters.parent_id is 
   'The parent: the task of the handler that enqueued this one, or the task that the producer named. Null: none.';
-comment on column dogged.dead_letters.args_version is 'The version of its args.';
+comment on column dogged.dead_letters.args_version is 'The version of the args.';
 
 create or replace view dogged.task_overview as
 select t.id, t.name, t.queue, t.status,
@@ -171,37 +170,37 @@ select t.id, t.name, t.queue, t.status,
        coalesce(t.tags, '{}') as tags, t.parent_id, coalesce(t.args_version, 1::smallint) as args_version
   from dogged.tasks t;
 comment on view dogged.task_overview is
-  'One row for each task, with its state in words. Ask for one id, for the newest (order by id desc limit …), by '
-  'status, or for a short time by finished_at: that reads the days it touches.';
-comment on column dogged.task_overview.id is 'Of the task.';
-comment on column dogged.task_overview.name is 'What runs.';
-comment on column dogged.task_overview.queue is 'Where it stands.';
+  'One row for each task, with its state in words. Query one id, the newest tasks (order by id desc limit …), a status, or a short '
+  'time by finished_at. A query by finished_at reads only the days in that time.';
+comment on column dogged.task_overview.id is 'The task''s id.';
+comment on column dogged.task_overview.name is 'The task''s name.';
+comment on column dogged.task_overview.queue is 'The task''s queue.';
 comment on column dogged.task_overview.status is
   'For programs: pending, running, succeeded, failed, discarded, cancelled or expired.';
-comment on column dogged.task_overview.state is
-  'The same for people: what it waits for, or how it ended. Programs use status.';
-comment on column dogged.task_overview.since is 'Since when it is in that state.';
-comment on column dogged.task_overview.next_run_at is 'Of a pending task: when it is due.';
-comment on column dogged.task_overview.attempts is 'Attempts begun.';
+comment on column dogged.task_overview.state is 'The same for people: why the task waits, or how it ended. Programs use status.';
+comment on column dogged.task_overview.since is 'When the task entered that state.';
+comment on column dogged.task_overview.next_run_at is 'When a pending task is due.';
+comment on column dogged.task_overview.attempts is 'The number of attempts begun.';
 comment on column dogged.task_overview.retry_count is 'Retries spent.';
 comment on column dogged.task_overview.losses is 'Attempts that ended because their worker died.';
-comment on column dogged.task_overview.last_error_code is 'Of the last attempt that failed.';
-comment on column dogged.task_overview.last_error_message is 'Of the last attempt that failed.';
-comment on column dogged.task_overview.worker is 'The name of the worker that runs it, or ran it last.';
-comment on column dogged.task_overview.priority is 'Lower runs first.';
+comment on column dogged.task_overview.last_error_code is 'The error code of the last failed attempt.';
+comment on column dogged.task_overview.last_error_message is 'The error message of the last failed attempt.';
+comment on column dogged.task_overview.worker is 'The name of the worker that runs the task, or ran it last.';
+comment on column dogged.task_overview.priority is 'Lower priorities run first.';
 comment on column dogged.task_overview.args is
-  'As they were enqueued, without what its definition hides (task_definitions.redact).';
-comment on column dogged.task_overview.result is 'What its handler returned, without what its definition hides.';
-comment on column dogged.task_overview.enqueued_at is 'When it was enqueued.';
-comment on column dogged.task_overview.run_at is 'Not before this time for the first run.';
-comment on column dogged.task_overview.claimed_at is 'When a worker took it last.';
-comment on column dogged.task_overview.finished_at is 'When it ended.';
+  'The enqueued args, without the values that the task''s definition hides (task_definitions.redact).';
+comment on column dogged.task_overview.result is
+  'The handler''s return value, without the values that the task''s definition hides.';
+comment on column dogged.task_overview.enqueued_at is 'When the task was enqueued.';
+comment on column dogged.task_overview.run_at is 'The first attempt does not begin before this time.';
+comment on column dogged.task_overview.claimed_at is 'When a worker last claimed the task.';
+comment on column dogged.task_overview.finished_at is 'When the task ended.';
 comment on column dogged.task_overview.cancel_requested_at is 'When dogged.cancel was called while an attempt ran.';
-comment on column dogged.task_overview.trace_context is 'As the producer gave it.';
-comment on column dogged.task_overview.tags is 'Words that its producer gave it.';
+comment on column dogged.task_overview.trace_context is 'The trace context, as the producer gave it.';
+comment on column dogged.task_overview.tags is 'Words that the producer gave the task.';
 comment on column dogged.task_overview.parent_id is 
   'The parent: the task of the handler that enqueued this one, or the task that the producer named. Null: none.';
-comment on column dogged.task_overview.args_version is 'The version of its args.';
+comment on column dogged.task_overview.args_version is 'The version of the args.';
 
 -- jit off: compilation took ten times as long as the query. The planner assumes that all forty partitions are read.
 create or replace function dogged.recent_figures()
@@ -242,7 +241,7 @@ language sql stable set search_path = pg_catalog, pg_temp set jit = off as $$
     from rates r left join times t on t.queue = r.queue
 $$;
 comment on function dogged.recent_figures() is
-  'Internal: what queue_stats says of the attempts of the last five minutes, one row for each queue that had some.';
+  'Internal: the figures of queue_stats on the attempts of the last five minutes, one row for each queue with such attempts.';
 
 create or replace view dogged.queue_stats as
 with depth as (
@@ -265,30 +264,28 @@ select q.name as queue,
   left join depth d on d.queue = q.name
   left join dogged.recent_figures() r on r.queue = q.name;
 comment on view dogged.queue_stats is
-  'One row for each queue: what is in it now, and what was done in the last five minutes. Reads all live tasks, and '
-  'the attempts of the last five minutes.';
-comment on column dogged.queue_stats.queue is 'Its name.';
+  'One row for each queue: the tasks in it now, and the work of the last five minutes. Reads all live tasks, and the attempts of '
+  'the last five minutes.';
+comment on column dogged.queue_stats.queue is 'The queue''s name.';
 comment on column dogged.queue_stats.ready is 'Pending tasks that are due.';
 comment on column dogged.queue_stats.waiting is 'Pending tasks that wait for their time or for a retry.';
 comment on column dogged.queue_stats.running is 'Tasks that a worker holds.';
-comment on column dogged.queue_stats.oldest_due_at is
-  'Since when the ready task is due that waits longest; null where none is ready.';
-comment on column dogged.queue_stats.oldest_due_age is 'How long that is.';
+comment on column dogged.queue_stats.oldest_due_at is 'When the ready task that waits longest fell due; null if no task is ready.';
+comment on column dogged.queue_stats.oldest_due_age is 'How long ago that was.';
 comment on column dogged.queue_stats.attempts is 'Attempts that ended in the last five minutes.';
 comment on column dogged.queue_stats.ended_per_minute is
-  'Tasks that ended, however, a minute: of the last five. Without those that were cancelled before they ran.';
+  'Tasks that ended in any way, per minute, over the last five minutes. Tasks that were cancelled before they ran are not counted.';
 comment on column dogged.queue_stats.failed_per_minute is
-  'Tasks that ended failed or discarded, a minute: of the last five.';
+  'Tasks that ended as failed or discarded, per minute, over the last five minutes.';
 comment on column dogged.queue_stats.retry_share is
-  'Of the attempts of the last five minutes: the share that failed and is tried again, from 0 to 1; null where there '
-  'were none.';
+  'The share, from 0 to 1, of the attempts of the last five minutes that failed and are retried; null if there were no attempts.';
 comment on column dogged.queue_stats.wait_p50 is
-  'Half of the attempts began within this time after they were due. As the three columns that follow, of all attempts of '
-  'the last five minutes up to 500 of the queue; of more it is an estimate, from about 500 of them, spread evenly over '
-  'the five minutes.';
-comment on column dogged.queue_stats.wait_p95 is '95 of 100 began within this time after they were due.';
-comment on column dogged.queue_stats.run_p50 is 'Half of them took no longer.';
-comment on column dogged.queue_stats.run_p95 is '95 of 100 took no longer.';
+  'Half of the attempts began within this time after they were due. This column and the next three use all attempts of the last '
+  'five minutes, up to 500 of the queue. With more attempts, the figures are estimates from about 500, spread evenly over the five '
+  'minutes.';
+comment on column dogged.queue_stats.wait_p95 is '95 of 100 attempts began within this time after they were due.';
+comment on column dogged.queue_stats.run_p50 is 'Half of the attempts took no longer than this.';
+comment on column dogged.queue_stats.run_p95 is '95 of 100 attempts took no longer than this.';
 
 create or replace view dogged.worker_stats as
 select w.id, w.name,
@@ -312,36 +309,36 @@ select w.id, w.name,
               group by a.worker_id) r on r.worker_id = w.id
  where coalesce(w.stopped_at, w.lease_ended_at, now()) > now() - interval '1 day';
 comment on view dogged.worker_stats is
-  'One row for each run of a worker that is there, or ended in the last day, with what it did in the last five '
-  'minutes. `dogged workers` shows the same.';
-comment on column dogged.worker_stats.id is 'Of workers.id.';
-comment on column dogged.worker_stats.name is 'Of the worker.';
+  'One row for each run of a worker that has not ended, or ended in the last day. Attempts are those of the last five minutes. '
+  '`dogged workers` shows the same.';
+comment on column dogged.worker_stats.id is 'The worker: workers.id.';
+comment on column dogged.worker_stats.name is 'The worker''s name.';
 comment on column dogged.worker_stats.state is
-  'alive; stalled: its lease has lapsed, and nobody has ended it yet; dead: its lease was ended, what it held is '
-  'rescued; stopped: it ended in order. `dogged workers` says live, lapsed, lost and stopped.';
+  'alive; stalled: the lease has lapsed, and no worker has ended it yet; dead: the lease was ended, and the tasks held under it '
+  'are rescued; stopped: the worker ended in order. `dogged workers` calls these states live, lapsed, lost and stopped.';
 comment on column dogged.worker_stats.lease_left is
-  'Until others may take its tasks; null where it is dead or stopped.';
-comment on column dogged.worker_stats.running is 'Tasks that it holds now.';
-comment on column dogged.worker_stats.attempts is 'Of it that ended in the last five minutes.';
-comment on column dogged.worker_stats.failed is 'Those of them that failed or timed out.';
+  'How long until other workers may take its tasks; null if the worker is dead or stopped.';
+comment on column dogged.worker_stats.running is 'Tasks that the worker holds now.';
+comment on column dogged.worker_stats.attempts is 'Attempts of the worker that ended in the last five minutes.';
+comment on column dogged.worker_stats.failed is 'Attempts of these that failed or timed out.';
 comment on column dogged.worker_stats.fenced is
-  'Reports that did not count because it had lost the task, of the whole process. Not to be added up over the runs of '
-  'a process.';
-comment on column dogged.worker_stats.abandoned_threads is 'Threads whose handler did not end when it was asked to.';
-comment on column dogged.worker_stats.asleep is 'It waits for a notification.';
+  'Reports of the whole process that did not count because the worker had lost the task. Do not add these numbers up over the runs '
+  'of a process.';
+comment on column dogged.worker_stats.abandoned_threads is 'Threads whose handler did not end when it was asked to stop.';
+comment on column dogged.worker_stats.asleep is 'Whether the worker waits for a notification.';
 comment on column dogged.worker_stats.queues is 'Concurrency by queue name.';
-comment on column dogged.worker_stats.task_names is 'The tasks that it knows.';
-comment on column dogged.worker_stats.host is 'Where it runs.';
-comment on column dogged.worker_stats.pid is 'Its process.';
-comment on column dogged.worker_stats.version is 'Of its program''s dogged.';
-comment on column dogged.worker_stats.started_at is 'When it began.';
-comment on column dogged.worker_stats.heartbeat_at is 'When it last renewed its lease.';
-comment on column dogged.worker_stats.lease_until is 'Until when its lease holds.';
-comment on column dogged.worker_stats.lease_ended_at is 'When its lease was ended.';
-comment on column dogged.worker_stats.rescued_at is 'When nothing was left that it had held.';
-comment on column dogged.worker_stats.stopped_at is 'When it ended in order.';
+comment on column dogged.worker_stats.task_names is 'The names of the tasks that the worker knows.';
+comment on column dogged.worker_stats.host is 'The host on which the worker runs.';
+comment on column dogged.worker_stats.pid is 'The worker''s process id.';
+comment on column dogged.worker_stats.version is 'The version of dogged that the worker was built with.';
+comment on column dogged.worker_stats.started_at is 'When this run began.';
+comment on column dogged.worker_stats.heartbeat_at is 'When the worker last renewed its lease.';
+comment on column dogged.worker_stats.lease_until is 'When the lease lapses, unless the worker renews it.';
+comment on column dogged.worker_stats.lease_ended_at is 'When the lease was ended.';
+comment on column dogged.worker_stats.rescued_at is 'When no task was held under the ended lease any more.';
+comment on column dogged.worker_stats.stopped_at is 'When the worker stopped in order.';
 comment on column dogged.worker_stats.clock_ahead_ms is
-  'By how many milliseconds its host''s clock is ahead of the server''s; null before its first heartbeat.';
+  'By how many milliseconds the clock of the worker''s host is ahead of the server''s clock; null before the first heartbeat.';
 
 create or replace view dogged.error_stats as
 select date_trunc('hour', a.finished_at) as hour, a.name, a.error_code,
@@ -352,16 +349,15 @@ select date_trunc('hour', a.finished_at) as hour, a.name, a.error_code,
  where a.error_code is not null and a.finished_at >= now() - interval '3 days'
  group by 1, 2, 3;
 comment on view dogged.error_stats is
-  'Errors of the last three days by hour, task name and code: attempts that failed, timed out, were cancelled or '
-  'lost. Reads the attempts of these days; of a shorter time, ask task_attempts with finished_at >= … '
-  '(docs/cookbook.md).';
-comment on column dogged.error_stats.hour is 'When it begins, in the session''s time zone.';
-comment on column dogged.error_stats.name is 'Of the tasks.';
-comment on column dogged.error_stats.error_code is 'What went wrong.';
-comment on column dogged.error_stats.attempts is 'How many ended so.';
-comment on column dogged.error_stats.retried is 'Of the attempts, those after which the task is tried again.';
-comment on column dogged.error_stats.ended is 'Of the attempts, those that were the last of their task.';
-comment on column dogged.error_stats.first_at is 'When the first of them ended.';
-comment on column dogged.error_stats.last_at is 'When the last of them ended.';
-comment on column dogged.error_stats.example_task_id is 'One of the tasks: the one that was enqueued last.';
-comment on column dogged.error_stats.example_message is 'One of the messages, its first 200 characters.';
+  'Errors of the last three days by hour, task name and code: attempts that failed, timed out, were cancelled or lost. Reads the '
+  'attempts of these days. For a shorter time, query task_attempts with finished_at >= … (docs/cookbook.md).';
+comment on column dogged.error_stats.hour is 'When the hour begins, in the session''s time zone.';
+comment on column dogged.error_stats.name is 'The name of the tasks.';
+comment on column dogged.error_stats.error_code is 'The error code of the attempts.';
+comment on column dogged.error_stats.attempts is 'The number of attempts that ended with this error.';
+comment on column dogged.error_stats.retried is 'Attempts after which the task is retried.';
+comment on column dogged.error_stats.ended is 'Attempts that were the last of their task.';
+comment on column dogged.error_stats.first_at is 'When the first of these attempts ended.';
+comment on column dogged.error_stats.last_at is 'When the last of these attempts ended.';
+comment on column dogged.error_stats.example_task_id is 'The task among these that was enqueued last.';
+comment on column dogged.error_stats.example_message is 'The first 200 characters of one of the messages.';

@@ -11,7 +11,7 @@ CREATE TYPE dogged.attempt_outcome AS ENUM (
     'interrupted'
 );
 
-COMMENT ON TYPE dogged.attempt_outcome IS 'What an attempt came to (docs/lifecycle.md).';
+COMMENT ON TYPE dogged.attempt_outcome IS 'How an attempt ended (docs/lifecycle.md).';
 
 CREATE TYPE dogged.circuit_state AS ENUM (
     'closed',
@@ -19,7 +19,7 @@ CREATE TYPE dogged.circuit_state AS ENUM (
     'half_open'
 );
 
-COMMENT ON TYPE dogged.circuit_state IS 'closed: tasks run; open: they are put off; half_open: a few run to find out.';
+COMMENT ON TYPE dogged.circuit_state IS 'closed: tasks run; open: tasks are deferred; half_open: a few tasks run as probes.';
 
 CREATE TYPE dogged.task_status AS ENUM (
     'pending',
@@ -31,7 +31,7 @@ CREATE TYPE dogged.task_status AS ENUM (
     'expired'
 );
 
-COMMENT ON TYPE dogged.task_status IS 'What has become of a task: pending and running are alive, the others have ended (docs/lifecycle.md).';
+COMMENT ON TYPE dogged.task_status IS 'The state of a task: pending and running tasks are alive, all others have ended (docs/lifecycle.md).';
 
 CREATE TABLE dogged.producer_calls (
     producer uuid NOT NULL,
@@ -42,17 +42,17 @@ CREATE TABLE dogged.producer_calls (
 )
 WITH (fillfactor='50');
 
-COMMENT ON TABLE dogged.producer_calls IS 'The last call of each connected client (dogged::Client), with the ids of the tasks that it enqueued, or its answer. Producer and call are the idempotency key of a call that is repeated because its answer was lost. Rows of two days ago are removed.';
+COMMENT ON TABLE dogged.producer_calls IS 'The last call of each connected client (dogged::Client), with the ids of the tasks that the call enqueued, or with its answer. Producer and call are the idempotency key of a call that is repeated because its answer was lost. Rows are removed after two days.';
 
-COMMENT ON COLUMN dogged.producer_calls.producer IS 'Drawn at random by the client when it is made.';
+COMMENT ON COLUMN dogged.producer_calls.producer IS 'A random id, which the client draws when it is created.';
 
-COMMENT ON COLUMN dogged.producer_calls.call IS 'Its calls, counted from 1.';
+COMMENT ON COLUMN dogged.producer_calls.call IS 'The number of the producer''s call, counted from 1.';
 
-COMMENT ON COLUMN dogged.producer_calls.task_ids IS 'What it enqueued: the answer, should it be asked for again. Of a thousand tasks mostly one range, where an array would be compressed.';
+COMMENT ON COLUMN dogged.producer_calls.task_ids IS 'The ids of the tasks that the call enqueued: the answer, if the client asks again. The ids of a thousand tasks are mostly one range, where an array would be compressed.';
 
-COMMENT ON COLUMN dogged.producer_calls.answer IS 'What a cancel, replay or reschedule has answered; null after an enqueue.';
+COMMENT ON COLUMN dogged.producer_calls.answer IS 'The answer of a cancel, replay or reschedule; null after an enqueue.';
 
-COMMENT ON COLUMN dogged.producer_calls.called_at IS 'When; the age by which rows are removed.';
+COMMENT ON COLUMN dogged.producer_calls.called_at IS 'When the call was made. The row is removed by this time.';
 
 CREATE FUNCTION dogged.answer_made(producer uuid, call bigint) RETURNS SETOF text
     LANGUAGE sql SECURITY DEFINER
@@ -69,7 +69,7 @@ CREATE FUNCTION dogged.answer_made(producer uuid, call bigint) RETURNS SETOF tex
    WHERE (last.call = answer_made.call);
 END;
 
-COMMENT ON FUNCTION dogged.answer_made(producer uuid, call bigint) IS 'As call_made, of a call that enqueues nothing: what it has answered.';
+COMMENT ON FUNCTION dogged.answer_made(producer uuid, call bigint) IS 'Like call_made, for a call that enqueues nothing: the answer of the call.';
 
 CREATE FUNCTION dogged.are_sound_tags(tags text[]) RETURNS boolean
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -81,7 +81,7 @@ CREATE FUNCTION dogged.audit_actor() RETURNS text
     LANGUAGE sql STABLE
     RETURN COALESCE(NULLIF(current_setting('dogged.actor'::text, true), ''::text), (SESSION_USER)::text);
 
-COMMENT ON FUNCTION dogged.audit_actor() IS 'Who acts: the setting dogged.actor of the session, else the database''s session_user.';
+COMMENT ON FUNCTION dogged.audit_actor() IS 'The actor: the session''s setting dogged.actor, else the database''s session_user.';
 
 CREATE FUNCTION dogged.audit_settings() RETURNS trigger
     LANGUAGE plpgsql
@@ -113,7 +113,7 @@ CREATE FUNCTION dogged.call_made(producer uuid, call bigint) RETURNS int8multira
    WHERE (last.call = call_made.call);
 END;
 
-COMMENT ON FUNCTION dogged.call_made(producer uuid, call bigint) IS 'The ids of the tasks that a producer''s call has enqueued; null if it has not taken effect. Waits for a try that is still under way, and keeps later ones waiting until the caller''s transaction ends.';
+COMMENT ON FUNCTION dogged.call_made(producer uuid, call bigint) IS 'The ids of the tasks that a producer''s call enqueued; null if the call has not taken effect. Waits for a try that is still running, and keeps later tries waiting until the caller''s transaction ends.';
 
 CREATE FUNCTION dogged.cancel(id bigint) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
@@ -128,8 +128,8 @@ begin
   end if;
 
   -- Waits for a running claim or completion; after that the task runs, or has left the live table. Each statement below
-  -- has its own snapshot, which shows that result. Under REPEATABLE READ and SERIALIZABLE it does not, so PostgreSQL
-  -- refuses the lock (40001).
+  -- has its own snapshot, which shows that result. Under REPEATABLE READ and SERIALIZABLE the snapshot may be older, so
+  -- PostgreSQL refuses the lock (40001).
   select t.status, t.worker_id, t.queue, t.name, t.cancel_requested_at is null as is_new into task
     from dogged.tasks_live t where t.id = cancel.id for update;
 
@@ -166,7 +166,7 @@ begin
   return 'cancelled';
 end $$;
 
-COMMENT ON FUNCTION dogged.cancel(id bigint) IS 'Cancels a task, in the caller''s transaction, recorded in dogged.audit. Gives cancelled: it was pending and has ended; requested: it runs, its handler is asked to stop once this transaction commits, and unless it succeeds the task ends as cancelled; ended: it had ended before, nothing has changed; not_found: there is no such task, or no longer.';
+COMMENT ON FUNCTION dogged.cancel(id bigint) IS 'Cancels a task in the caller''s transaction, and records this in dogged.audit. Returns cancelled: the task was pending and has ended; requested: the task runs, its handler is asked to stop once this transaction commits, and the task ends as cancelled unless the attempt succeeds; ended: the task had ended before, nothing has changed; not_found: no such task exists, or no longer.';
 
 CREATE FUNCTION dogged.complete_in(task_id bigint, attempt integer, worker_id bigint, result jsonb, ran_us bigint) RETURNS void
     LANGUAGE plpgsql
@@ -203,7 +203,7 @@ begin
   end if;
 end $$;
 
-COMMENT ON FUNCTION dogged.complete_in(task_id bigint, attempt integer, worker_id bigint, result jsonb, ran_us bigint) IS 'Internal: what Context::complete_in calls. Ends a running attempt as succeeded in the caller''s transaction; ran_us: for how long its handler has run. Raises LE001 where the task is not held under this attempt and worker any more: then nothing of the transaction commits.';
+COMMENT ON FUNCTION dogged.complete_in(task_id bigint, attempt integer, worker_id bigint, result jsonb, ran_us bigint) IS 'Internal: ends a running attempt as succeeded in the caller''s transaction, for Context::complete_in. ran_us: how long the handler has run. Raises LE001 if the worker no longer holds this attempt. Then nothing of the transaction commits.';
 
 CREATE FUNCTION dogged.create_queue(name text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -217,7 +217,7 @@ begin
   end if;
 end $$;
 
-COMMENT ON FUNCTION dogged.create_queue(name text) IS 'Makes a queue, so that tasks can be enqueued to it; harmless if it is there.';
+COMMENT ON FUNCTION dogged.create_queue(name text) IS 'Creates a queue, so that tasks can be enqueued to it. Does nothing if the queue exists.';
 
 CREATE FUNCTION dogged.days_to_make(parent text) RETURNS SETOF date
     LANGUAGE plpgsql
@@ -241,13 +241,13 @@ begin
           (today - 1)::timestamp at time zone 'UTC';
 end $_$;
 
-COMMENT ON FUNCTION dogged.days_to_make(parent text) IS 'Internal: the days of a partitioned table that shall have a partition: the coming ones, and older ones that stand in its default partition.';
+COMMENT ON FUNCTION dogged.days_to_make(parent text) IS 'Internal: the days for which a partitioned table needs a partition: the coming days, and older days with rows in its default partition.';
 
 CREATE FUNCTION dogged.dead_letter_matches(letter_id bigint, letter_name text, letter_queue text, letter_code text, letter_message text, failed_at timestamp with time zone, letter_tags text[], name text, queue text, error_code text, message text, failed_after timestamp with time zone, failed_before timestamp with time zone, ids bigint[], tags text[]) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN (((name IS NULL) OR (letter_name = name)) AND ((queue IS NULL) OR (letter_queue = queue)) AND ((error_code IS NULL) OR (letter_code = error_code)) AND ((message IS NULL) OR (letter_message ~ message)) AND ((failed_after IS NULL) OR (failed_at >= failed_after)) AND ((failed_before IS NULL) OR (failed_at < failed_before)) AND ((ids IS NULL) OR (letter_id = ANY (ids))) AND ((tags IS NULL) OR (letter_tags @> tags)));
 
-COMMENT ON FUNCTION dogged.dead_letter_matches(letter_id bigint, letter_name text, letter_queue text, letter_code text, letter_message text, failed_at timestamp with time zone, letter_tags text[], name text, queue text, error_code text, message text, failed_after timestamp with time zone, failed_before timestamp with time zone, ids bigint[], tags text[]) IS 'Internal: whether a dead letter is what `dogged dead` was asked for; null means all. message: a regular expression of PostgreSQL; failed_after is included, failed_before is not.';
+COMMENT ON FUNCTION dogged.dead_letter_matches(letter_id bigint, letter_name text, letter_queue text, letter_code text, letter_message text, failed_at timestamp with time zone, letter_tags text[], name text, queue text, error_code text, message text, failed_after timestamp with time zone, failed_before timestamp with time zone, ids bigint[], tags text[]) IS 'Internal: whether a dead letter matches the filter of `dogged dead`; a null filter matches all. message: a regular expression of PostgreSQL; failed_after is included, failed_before is not.';
 
 CREATE TABLE dogged.tasks (
     id bigint NOT NULL,
@@ -282,57 +282,57 @@ PARTITION BY LIST (status);
 
 COMMENT ON TABLE dogged.tasks IS 'Every task, from enqueue to its end.';
 
-COMMENT ON COLUMN dogged.tasks.id IS 'Given by enqueue, for the whole life of the task.';
+COMMENT ON COLUMN dogged.tasks.id IS 'The task''s id, given out by enqueue, for the whole life of the task.';
 
-COMMENT ON COLUMN dogged.tasks.status IS 'What has become of it; decides in which partition it stands.';
+COMMENT ON COLUMN dogged.tasks.status IS 'The task''s status, which decides in which partition the task is stored.';
 
-COMMENT ON COLUMN dogged.tasks.queue IS 'The name of its queue.';
+COMMENT ON COLUMN dogged.tasks.queue IS 'The name of the task''s queue.';
 
-COMMENT ON COLUMN dogged.tasks.name IS 'What runs: a name that workers declare with TASK_REGISTER.';
+COMMENT ON COLUMN dogged.tasks.name IS 'The task''s name, which workers declare with TASK_REGISTER.';
 
-COMMENT ON COLUMN dogged.tasks.priority IS 'Lower runs first; then what became ready first.';
+COMMENT ON COLUMN dogged.tasks.priority IS 'Lower priorities run first. Among equal priorities, the task that became ready first runs first.';
 
-COMMENT ON COLUMN dogged.tasks.args IS 'What its handler is given, as JSON. Show it to people by dogged.redacted(name, args).';
+COMMENT ON COLUMN dogged.tasks.args IS 'The handler''s args, as JSON. Show args to people only through dogged.redacted(name, args).';
 
-COMMENT ON COLUMN dogged.tasks.enqueued_at IS 'When its producer''s transaction began.';
+COMMENT ON COLUMN dogged.tasks.enqueued_at IS 'When the producer''s transaction began.';
 
-COMMENT ON COLUMN dogged.tasks.run_at IS 'Not before this time for the first run.';
+COMMENT ON COLUMN dogged.tasks.run_at IS 'The first attempt does not begin before this time.';
 
-COMMENT ON COLUMN dogged.tasks.deferred IS 'True while a pending task waits for run_at or next_retry_at: it then stands in the index of waiting tasks and not in the ready one. A worker makes it false when the time has come.';
+COMMENT ON COLUMN dogged.tasks.deferred IS 'True while a pending task waits for run_at or next_retry_at. The task is then in the index of waiting tasks, and not in the index of ready tasks. A worker sets this to false when the task is due.';
 
-COMMENT ON COLUMN dogged.tasks.next_retry_at IS 'Not before this time for the next run: a retry, or one that was put off because its circuit is open or its queue''s retry budget is spent. It stays while that run is under way.';
+COMMENT ON COLUMN dogged.tasks.next_retry_at IS 'The next attempt does not begin before this time. Set for a retry, or for a task that was deferred because its circuit is open or its queue''s retry budget is spent. The value stays while that attempt runs.';
 
-COMMENT ON COLUMN dogged.tasks.attempt IS 'Attempts begun. While running, the number of the current one.';
+COMMENT ON COLUMN dogged.tasks.attempt IS 'The number of attempts begun. While the task runs, the number of the current attempt.';
 
 COMMENT ON COLUMN dogged.tasks.retry_count IS 'Retries spent; a lost or interrupted attempt spends none.';
 
 COMMENT ON COLUMN dogged.tasks.losses IS 'Attempts that ended because their worker died.';
 
-COMMENT ON COLUMN dogged.tasks.worker_id IS 'Who holds it while it runs, and who ran it last: workers.id.';
+COMMENT ON COLUMN dogged.tasks.worker_id IS 'The worker that holds the running task, or that ran the task last: workers.id.';
 
-COMMENT ON COLUMN dogged.tasks.claimed_at IS 'When a worker took it last.';
+COMMENT ON COLUMN dogged.tasks.claimed_at IS 'When a worker last claimed the task.';
 
-COMMENT ON COLUMN dogged.tasks.finished_at IS 'When it ended; null while it is pending or running.';
+COMMENT ON COLUMN dogged.tasks.finished_at IS 'When the task ended; null while the task is pending or running.';
 
-COMMENT ON COLUMN dogged.tasks.result IS 'What its handler returned, as JSON; null unless it succeeded.';
+COMMENT ON COLUMN dogged.tasks.result IS 'The handler''s return value, as JSON; null unless the task succeeded.';
 
-COMMENT ON COLUMN dogged.tasks.error_code IS 'Of the last attempt that failed.';
+COMMENT ON COLUMN dogged.tasks.error_code IS 'The error code of the last failed attempt.';
 
-COMMENT ON COLUMN dogged.tasks.error_message IS 'The same in words.';
+COMMENT ON COLUMN dogged.tasks.error_message IS 'The error message of the last failed attempt.';
 
-COMMENT ON COLUMN dogged.tasks.trace_context IS 'As the producer gave it, copied to every attempt.';
+COMMENT ON COLUMN dogged.tasks.trace_context IS 'The trace context, as the producer gave it; copied to every attempt.';
 
-COMMENT ON COLUMN dogged.tasks.ready_position IS 'Its place among the ready tasks of its queue and priority; null: its id. A number from the sequence of the ids when it fell due; one before all of them when it was given back to run again at once.';
+COMMENT ON COLUMN dogged.tasks.ready_position IS 'The task''s place among the ready tasks of its queue and priority; null: its id is its place. A task that fell due has a number from the sequence of the ids. A task that was released to run again at once has a number before all of those.';
 
-COMMENT ON COLUMN dogged.tasks.expires_at IS 'No attempt begins after this time: a task that is still pending then ends as expired. Null: it does not expire.';
+COMMENT ON COLUMN dogged.tasks.expires_at IS 'No attempt begins after this time. A task that is still pending then ends as expired. Null: the task does not expire.';
 
-COMMENT ON COLUMN dogged.tasks.tags IS 'Words that its producer gave it, for people to find it by; null: none.';
+COMMENT ON COLUMN dogged.tasks.tags IS 'Words that the producer gave the task, for people to find the task by; null: none.';
 
 COMMENT ON COLUMN dogged.tasks.parent_id IS 'The parent: the task of the handler that enqueued this one, or the task that the producer named. Null: none. Retention may have dropped the parent.';
 
-COMMENT ON COLUMN dogged.tasks.args_version IS 'The version of its args, as its producer''s key or call named it; null: 1. Only a worker that knows this version, or a later one, runs it.';
+COMMENT ON COLUMN dogged.tasks.args_version IS 'The version of the args, as the producer''s key or call named it; null: 1. Only a worker that knows this version or a later one runs the task.';
 
-COMMENT ON COLUMN dogged.tasks.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. Its handler is asked to stop; unless it succeeds all the same, the task ends as cancelled.';
+COMMENT ON COLUMN dogged.tasks.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. The worker asks the handler to stop. Unless the attempt succeeds all the same, the task ends as cancelled.';
 
 CREATE FUNCTION dogged.dead_letter_standing(ids bigint[], attempts integer[]) RETURNS TABLE(id bigint, result text)
     LANGUAGE sql STABLE
@@ -352,7 +352,7 @@ CREATE FUNCTION dogged.dead_letter_standing(ids bigint[], attempts integer[]) RE
            WHERE (s.id = ANY (dead_letter_standing.ids))) t ON ((t.id = a.id)));
 END;
 
-COMMENT ON FUNCTION dogged.dead_letter_standing(ids bigint[], attempts integer[]) IS 'Why tasks were not taken as dead letters: not_found; not_failed: it has another status; changed: it was replayed and has failed again, in another attempt than the one that was named; locked: someone else is changing it.';
+COMMENT ON FUNCTION dogged.dead_letter_standing(ids bigint[], attempts integer[]) IS 'Why tasks were not taken as dead letters. not_found; not_failed: the task has another status; changed: the task was replayed and has failed again, in another attempt than the named one; locked: another transaction is changing the task.';
 
 CREATE FUNCTION dogged.delete_queue(name text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -383,7 +383,7 @@ begin
   perform dogged.record_audit('delete_queue', null, jsonb_build_object('queue', queue.name, 'before', to_jsonb(queue)));
 end $$;
 
-COMMENT ON FUNCTION dogged.delete_queue(name text) IS 'Deletes a queue that is empty and that no worker serves, with its settings. An error says what stands in the way. Tasks that have ended keep its name.';
+COMMENT ON FUNCTION dogged.delete_queue(name text) IS 'Deletes an empty queue that no worker serves, with its settings. Otherwise raises an error with the reason. Tasks that have ended keep the queue''s name.';
 
 CREATE FUNCTION dogged.drop_oldest_day(parent text, OUT partition text, OUT outcome text, OUT rows_kept bigint) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
@@ -433,7 +433,7 @@ begin
   end;
 end $$;
 
-COMMENT ON FUNCTION dogged.drop_oldest_day(parent text, OUT partition text, OUT outcome text, OUT rows_kept bigint) IS 'Drops the oldest day of tasks_done, tasks_failed or task_attempts if it is older than dogged.settings keeps it. outcome: dropped; nothing where no day is due; postponed where the table was in use for longer than 200 ms, or where the tasks of a day of attempts are still there; busy while another call is at it. rows_kept: tasks of queues that are kept longer, or attempts whose tasks are still there, which stay.';
+COMMENT ON FUNCTION dogged.drop_oldest_day(parent text, OUT partition text, OUT outcome text, OUT rows_kept bigint) IS 'Drops the oldest day of tasks_done, tasks_failed or task_attempts if dogged.settings no longer keeps that day. outcome: dropped; nothing: no day is due; postponed: the table was in use for longer than 200 ms, or the tasks of a day of attempts still exist; busy: another call holds the lock. rows_kept: the number of rows that stay: tasks of queues with a longer setting, or attempts whose task still exists.';
 
 CREATE FUNCTION dogged.enqueue(name text, args jsonb DEFAULT '{}'::jsonb, queue text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, priority integer DEFAULT 0, trace_context text DEFAULT NULL::text, expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone, tags text[] DEFAULT NULL::text[], parent_id bigint DEFAULT NULL::bigint, args_version integer DEFAULT NULL::integer, producer uuid DEFAULT NULL::uuid, call bigint DEFAULT NULL::bigint) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -490,7 +490,7 @@ begin
   return new_id;
 end $$;
 
-COMMENT ON FUNCTION dogged.enqueue(name text, args jsonb, queue text, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[], parent_id bigint, args_version integer, producer uuid, call bigint) IS 'Enqueues one task in the caller''s transaction and gives its id. queue: the one that the task''s definition names, or default. run_at: at once. priority: lower runs first. expires_at: no attempt begins after it; what is pending then ends as expired. tags: words to find it by, of A-Z a-z 0-9 . _ : / - with commas between them up to 512 bytes. parent_id: the task that this one belongs to, which may be gone. args_version: of the args, as the task''s key has it; 1. producer, call: an idempotency key, by which a producer may repeat a call after its answer was lost: the producer counts its calls, and an error (23505) says that this one, or a later one, is on record, from where dogged.call_made gives the id. It is forgotten when the producer has called nothing for two days. Errors say what to change; nothing is enqueued then.';
+COMMENT ON FUNCTION dogged.enqueue(name text, args jsonb, queue text, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[], parent_id bigint, args_version integer, producer uuid, call bigint) IS 'Enqueues one task in the caller''s transaction and returns its id. queue: the queue that the task''s definition names, or default. run_at: at once. priority: lower runs first. expires_at: no attempt begins after this time; a task that is still pending then ends as expired. tags: words to find the task by, of A-Z a-z 0-9 . _ : / - with commas between them up to 512 bytes. parent_id: the task that this one belongs to; the parent may no longer exist. args_version: the version of the args in the task''s key; 1. producer, call: an idempotency key, by which a producer may repeat a call after its answer was lost. The producer counts its calls. Error 23505 says that this call, or a later one, is on record; dogged.call_made then gives the id. The record is removed when the producer has made no call for two days. Errors say what to change; nothing is enqueued then.';
 
 CREATE FUNCTION dogged.enqueue_many(names text[], args jsonb[], queues text[] DEFAULT NULL::text[], run_ats timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], priorities integer[] DEFAULT NULL::integer[], trace_contexts text[] DEFAULT NULL::text[], expires_ats timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], tags text[] DEFAULT NULL::text[], parent_ids bigint[] DEFAULT NULL::bigint[], args_versions integer[] DEFAULT NULL::integer[]) RETURNS bigint[]
     LANGUAGE plpgsql SECURITY DEFINER
@@ -504,9 +504,9 @@ declare
   own_transaction constant xid8 := pg_current_xact_id();  -- before an id is taken: see src/sql/claim/settle_watermarks.sql
   tasks constant integer := cardinality(enqueue_many.args);
   max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
-  -- Args that are no longer than this as jsonb are short enough as text, so they are not written out. The longest text
-  -- is that of a number with 131,072 digits before its point and 16,383 after, which may take 14 bytes. The elements of
-  -- an array are neither compressed nor stored out of line.
+  -- Args that are no longer than this as jsonb are short enough as text, so they are not converted to text. The longest
+  -- text is that of a number with 131,072 digits before its point and 16,383 after, which may take 14 bytes. The
+  -- elements of an array are neither compressed nor stored out of line.
   surely_short constant integer := max_args_bytes / 16384;
   are_alike constant boolean :=  -- except for their args
     greatest(cardinality(names), cardinality(queues), cardinality(run_ats), cardinality(priorities),
@@ -514,7 +514,7 @@ declare
              cardinality(args_versions)) = 1;
   common record;  -- the values given once for all tasks
   tags_of_all text[];
-  -- Used if the tasks are alike. They are variables, because a record's field takes longer to read, for each task.
+  -- Used if the tasks are alike. Variables, because a record's field takes longer to read, for each task.
   queue_of_all text;
   name_of_all text;
   run_at_of_all timestamptz;
@@ -576,8 +576,8 @@ begin
   end if;
   tags_of_all := nullif(common.tags::text[], '{}');
 
-  -- Ids are in the order of the tasks. They are drawn first, so they need not be collected from the inserted rows,
-  -- whose order is not defined.
+  -- Ids are in the order of the tasks. The function draws the ids before the insert, because the inserted rows come
+  -- back in no defined order.
   if are_alike then
     queue_of_all := (select q.name from dogged.queues q
                       where q.name = coalesce(common.queue, (select d.queue from dogged.task_definitions d
@@ -660,9 +660,9 @@ begin
   end if;
 
   has_limits := exists (select from dogged.queues q where q.max_depth is not null);
-  -- This query follows the insert and has its own snapshot. A worker that falls asleep meanwhile either sees the rows
-  -- or waits for this transaction to end (fall_asleep.sql). An older snapshot cannot tell, so then this transaction
-  -- always wakes workers.
+  -- The query for sleeping workers follows the insert and has its own snapshot. A worker that falls asleep meanwhile
+  -- either sees the rows or waits for this transaction to end (fall_asleep.sql). With an older snapshot the query
+  -- cannot tell, so then this transaction always wakes workers.
   some_may_sleep := current_setting('transaction_isolation') <> 'read committed'
                     or exists (select from dogged.workers w where w.asleep);
   if not has_limits and not some_may_sleep then return ids; end if;
@@ -685,13 +685,13 @@ begin
   return ids;
 end $$;
 
-COMMENT ON FUNCTION dogged.enqueue_many(names text[], args jsonb[], queues text[], run_ats timestamp with time zone[], priorities integer[], trace_contexts text[], expires_ats timestamp with time zone[], tags text[], parent_ids bigint[], args_versions integer[]) IS 'Enqueues tasks in the caller''s transaction, all or none, and gives their ids in order. args has an element for each task. Of every other array element i belongs to task i, or its only element to all tasks, which is faster; an array or an element that is null means its default (see dogged.enqueue). tags: of each task the text of an array, as ''{eu,vip}''.';
+COMMENT ON FUNCTION dogged.enqueue_many(names text[], args jsonb[], queues text[], run_ats timestamp with time zone[], priorities integer[], trace_contexts text[], expires_ats timestamp with time zone[], tags text[], parent_ids bigint[], args_versions integer[]) IS 'Enqueues tasks in the caller''s transaction, all or none, and returns their ids in order. args has an element for each task. In every other array, element i belongs to task i. An array of one element applies to all tasks, which is faster. A null array or element means the default (see dogged.enqueue). tags: for each task the text of an array, as ''{eu,vip}''.';
 
 CREATE FUNCTION dogged.error_fingerprint(message text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN regexp_replace(regexp_replace(regexp_replace("left"(message, 300), '[[:alpha:]][[:alnum:]+.-]*://[^[:space:]"''`<>)]+'::text, '<url>'::text, 'g'::text), '"[^"]*"|`[^`]*`|(?<![[:alnum:]_])''[^'']*'''::text, '<text>'::text, 'g'::text), '[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F-]{17,}|\w*\d[\w.:-]*\w|\d'::text, '<n>'::text, 'g'::text);
 
-COMMENT ON FUNCTION dogged.error_fingerprint(message text) IS 'The first 300 characters of an error message with <url>, <text> (what is quoted) and <n> (numbers, ids, times) in place of what differs from one failure to the next: messages of one kind have the same fingerprint.';
+COMMENT ON FUNCTION dogged.error_fingerprint(message text) IS 'The first 300 characters of an error message, without the parts that differ from one failure to the next. <url>, <text> (quoted text) and <n> (numbers, ids, times) replace these parts. Messages of one kind have the same fingerprint.';
 
 CREATE FUNCTION dogged.export_dead_letters(ids bigint[], attempts integer[] DEFAULT NULL::integer[]) RETURNS TABLE(id bigint, attempt integer, letter text)
     LANGUAGE sql STABLE
@@ -719,7 +719,7 @@ CREATE FUNCTION dogged.export_dead_letters(ids bigint[], attempts integer[] DEFA
    order by f.id
 $$;
 
-COMMENT ON FUNCTION dogged.export_dead_letters(ids bigint[], attempts integer[]) IS 'Each of the dead letters as a JSON text with everything that is known of it, the args as they are (not redacted), and its attempts; dogged.import_dead_letters takes them back. attempts: only those that failed in that attempt.';
+COMMENT ON FUNCTION dogged.export_dead_letters(ids bigint[], attempts integer[]) IS 'Each of the dead letters as a JSON text with all that is known of it, and its attempts. The args are not redacted. dogged.import_dead_letters takes these texts. attempts: only dead letters that failed in that attempt.';
 
 CREATE FUNCTION dogged.forget_calls() RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
@@ -736,7 +736,7 @@ begin
   return forgotten;
 end $$;
 
-COMMENT ON FUNCTION dogged.forget_calls() IS 'Forgets up to 10,000 clients that have called nothing for two days (producer_calls); gives their number.';
+COMMENT ON FUNCTION dogged.forget_calls() IS 'Deletes the rows of up to 10,000 clients that have made no call for two days (producer_calls); returns their number.';
 
 CREATE FUNCTION dogged.forget_workers() RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
@@ -768,7 +768,7 @@ begin
   return forgotten;
 end $$;
 
-COMMENT ON FUNCTION dogged.forget_workers() IS 'Deletes the rows of workers that ended longer ago than attempts are kept and that no attempt and no task names; gives their number.';
+COMMENT ON FUNCTION dogged.forget_workers() IS 'Deletes the rows of workers that ended longer ago than attempts are kept and that no attempt and no task names; returns their number.';
 
 CREATE FUNCTION dogged.grant_rights() RETURNS void
     LANGUAGE plpgsql
@@ -831,7 +831,7 @@ begin
   end loop;
 end $$;
 
-COMMENT ON FUNCTION dogged.grant_rights() IS 'Grants what dogged.rights says to the roles that dogged.make_roles() has made, and takes away what else they have in this schema. Lets nobody else but the owner call a function of this schema. `dogged migrate` calls it each time.';
+COMMENT ON FUNCTION dogged.grant_rights() IS 'Grants the rights of dogged.rights to the roles that dogged.make_roles() has made, and revokes all other rights of these roles in this schema. Apart from them, only the owner may call functions of this schema. `dogged migrate` calls this function each time.';
 
 CREATE FUNCTION dogged.has_room(queue text, max_depth integer, more integer, own_id bigint DEFAULT NULL::bigint) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -858,7 +858,7 @@ begin
   return true;
 end $$;
 
-COMMENT ON FUNCTION dogged.has_room(queue text, max_depth integer, more integer, own_id bigint) IS 'Whether so many more tasks fit into a queue. What others enqueue at the same time and have not committed is not counted. own_id: the first id of tasks that the caller has inserted; who has counted since it was given out has not seen them.';
+COMMENT ON FUNCTION dogged.has_room(queue text, max_depth integer, more integer, own_id bigint) IS 'Whether this many more tasks fit into a queue. Concurrent enqueues that are not committed are not counted. own_id: the first id of the tasks that the caller has inserted. A count that was made after this id was given out has not seen these tasks.';
 
 CREATE FUNCTION dogged.held_of_queue(queue text, most integer) RETURNS integer
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -877,7 +877,7 @@ begin
                    limit held_of_queue.most) held);
 end $$;
 
-COMMENT ON FUNCTION dogged.held_of_queue(queue text, most integer) IS 'How many tasks the queue holds that have not ended; no more than `most` are counted.';
+COMMENT ON FUNCTION dogged.held_of_queue(queue text, most integer) IS 'The number of tasks of the queue that have not ended; no more than `most` are counted.';
 
 CREATE FUNCTION dogged.import_dead_letters(letters jsonb[]) RETURNS TABLE(place bigint, id bigint, result text)
     LANGUAGE plpgsql SECURITY DEFINER
@@ -896,8 +896,8 @@ begin
   select max((l ->> 'id')::bigint) into highest_id from unnest(letters) l;
   perform setval('dogged.tasks_id_seq', highest_id + 1000000) from dogged.tasks_id_seq s where s.last_value <= highest_id;
 
-  -- An enqueue may have taken one of the ids without having committed: the primary key makes this insert wait for it.
-  -- Later enqueues take new ids.
+  -- An enqueue may have taken one of the ids without having committed: the primary key makes this insert wait for that
+  -- enqueue. Later enqueues take new ids.
   with placeholder as (
     insert into dogged.tasks_live (id, queue, name, args)
     select distinct (l ->> 'id')::bigint, 'default', 'imported', '{}'::jsonb from unnest(letters) l order by 1
@@ -962,7 +962,7 @@ begin
     select j.place, j.id, j.result from judged j order by j.place;
 end $$;
 
-COMMENT ON FUNCTION dogged.import_dead_letters(letters jsonb[]) IS 'Puts dead letters back as export_dead_letters wrote them, under their ids, in the caller''s transaction. For each, by its place: imported; id_taken: there is a task of that id, or was another one; no_queue; too_old: settings.keep_failed_days, or its queue''s own, are over. Error 22023 for what is none.';
+COMMENT ON FUNCTION dogged.import_dead_letters(letters jsonb[]) IS 'Imports dead letters that export_dead_letters wrote, under their ids, in the caller''s transaction. Returns for each, by its place: imported; id_taken: a task has that id, or another task had it; no_queue; too_old: settings.keep_failed_days, or the queue''s own, are over. Raises 22023 for a text that is no dead letter.';
 
 CREATE FUNCTION dogged.is_one_line(value text) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -991,7 +991,7 @@ begin
   return false;
 end $_$;
 
-COMMENT ON FUNCTION dogged.numbers_exceed(value jsonb, most integer) IS 'Internal: whether the numbers of a document have more bytes than that as text. Ends as soon as they have.';
+COMMENT ON FUNCTION dogged.numbers_exceed(value jsonb, most integer) IS 'Internal: whether the numbers of a document have more than `most` bytes as text. Stops counting as soon as they have.';
 
 CREATE FUNCTION dogged.json_bytes(value jsonb, most integer) RETURNS integer
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -1014,7 +1014,7 @@ begin
   return kept;
 end $$;
 
-COMMENT ON FUNCTION dogged.keep_rows_of_day(parent text, source text, day date) IS 'Leaves of one partition what is to be kept, and drops it where that is nothing; gives the number of rows. Error lock_not_available where the table was in use for longer than lock_timeout.';
+COMMENT ON FUNCTION dogged.keep_rows_of_day(parent text, source text, day date) IS 'Leaves of one partition only the rows to be kept, or drops the partition if there are none; returns the number of rows. Raises lock_not_available if the table was in use for longer than lock_timeout.';
 
 CREATE FUNCTION dogged.kept_days_to_thin(parent text) RETURNS SETOF date
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -1055,7 +1055,7 @@ begin
   end loop;
 end $_$;
 
-COMMENT ON FUNCTION dogged.kept_days_to_thin(parent text) IS 'Days of tasks_done, tasks_failed or task_attempts of which retention has left rows that are not to be kept any more: tasks whose queue''s own days are over, attempts whose task is gone; or no rows at all.';
+COMMENT ON FUNCTION dogged.kept_days_to_thin(parent text) IS 'Kept days of tasks_done, tasks_failed or task_attempts with rows that need not be kept any longer: tasks whose queue''s own days are over, or attempts whose task is gone. Kept days without rows are included.';
 
 CREATE FUNCTION dogged.knows_task(task_names text[], args_versions jsonb, name text, args_version smallint) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -1084,27 +1084,27 @@ CREATE TABLE dogged.queues (
     CONSTRAINT queues_retry_budget_check CHECK (((retry_budget >= (0.001)::double precision) AND (retry_budget <= (1)::double precision)))
 );
 
-COMMENT ON TABLE dogged.queues IS 'The queues that tasks may be enqueued to, so that a misspelt name is an error and not a task that nobody runs. Workers add those that they serve.';
+COMMENT ON TABLE dogged.queues IS 'The queues that tasks may be enqueued to. A misspelt name is thus an error, and not a task that no worker runs. Workers add the queues of their tasks.';
 
 COMMENT ON COLUMN dogged.queues.name IS 'Up to 128 of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit.';
 
-COMMENT ON COLUMN dogged.queues.created_at IS 'When it was added.';
+COMMENT ON COLUMN dogged.queues.created_at IS 'When the queue was added.';
 
-COMMENT ON COLUMN dogged.queues.paused_at IS 'Since when no worker claims from it (dogged.pause_queue); null: it is not paused. What runs goes on.';
+COMMENT ON COLUMN dogged.queues.paused_at IS 'When the queue was paused (dogged.pause_queue); null: the queue is not paused. Workers claim nothing from a paused queue. Running tasks go on.';
 
-COMMENT ON COLUMN dogged.queues.paused_until IS 'When it goes on by itself: from then on the queue is not paused, whatever paused_at says. Null: when it is resumed.';
+COMMENT ON COLUMN dogged.queues.paused_until IS 'When the pause ends by itself. From then on the queue is not paused, whatever paused_at says. Null: the pause lasts until the queue is resumed.';
 
-COMMENT ON COLUMN dogged.queues.max_depth IS 'How many tasks it may hold that have not ended: one more is refused at enqueue. Null: any number. Retries, and what enqueues at the same time and is not committed, are not counted against it.';
+COMMENT ON COLUMN dogged.queues.max_depth IS 'How many tasks that have not ended the queue may hold. Enqueue refuses one more. Null: any number. Retries, and concurrent enqueues that are not committed, are not counted against this limit.';
 
-COMMENT ON COLUMN dogged.queues.concurrency IS 'How many of its tasks each worker runs at once; null: what the worker was started with.';
+COMMENT ON COLUMN dogged.queues.concurrency IS 'How many tasks of the queue each worker runs at once; null: the number that the worker was started with.';
 
-COMMENT ON COLUMN dogged.queues.retry_budget IS 'The share of retries among what a worker begins of it within 10 s. Further retries wait. Null: any.';
+COMMENT ON COLUMN dogged.queues.retry_budget IS 'The largest share of retries among the attempts of this queue that a worker begins within 10 s. Further retries wait. Null: any share.';
 
-COMMENT ON COLUMN dogged.queues.min_retries_per_second IS 'So many retries a second each worker may begin whatever retry_budget says, so that a quiet queue can retry.';
+COMMENT ON COLUMN dogged.queues.min_retries_per_second IS 'The number of retries a second that each worker may begin whatever retry_budget says, so that a quiet queue can retry.';
 
-COMMENT ON COLUMN dogged.queues.keep_done_days IS 'For how many days its tasks that ended well, or were discarded, cancelled or expired, are kept with their attempts, if that is longer than settings.keep_done_days. Null: as all.';
+COMMENT ON COLUMN dogged.queues.keep_done_days IS 'For how many days succeeded, discarded, cancelled and expired tasks of the queue are kept with their attempts, if longer than settings.keep_done_days. Null: as for all queues.';
 
-COMMENT ON COLUMN dogged.queues.keep_failed_days IS 'The same for its dead letters and settings.keep_failed_days.';
+COMMENT ON COLUMN dogged.queues.keep_failed_days IS 'The same for the queue''s dead letters and settings.keep_failed_days.';
 
 CREATE FUNCTION dogged.lock_queue(name text) RETURNS dogged.queues
     LANGUAGE plpgsql
@@ -1124,7 +1124,7 @@ begin
   return queue;
 end $$;
 
-COMMENT ON FUNCTION dogged.lock_queue(name text) IS 'The row of a queue, locked until the transaction ends; an error with the nearest names where there is none.';
+COMMENT ON FUNCTION dogged.lock_queue(name text) IS 'The row of a queue, locked until the transaction ends. Raises an error with the nearest names if the queue does not exist.';
 
 CREATE FUNCTION dogged.lock_queues(name text) RETURNS dogged.queues
     LANGUAGE plpgsql
@@ -1142,7 +1142,7 @@ begin
   return dogged.lock_queue(lock_queues.name);
 end $$;
 
-COMMENT ON FUNCTION dogged.lock_queues(name text) IS 'The row of a queue, with the table locked against every enqueue until the transaction ends; an error where others hold it for 2 s.';
+COMMENT ON FUNCTION dogged.lock_queues(name text) IS 'The row of a queue, with the table locked against every enqueue until the transaction ends. Raises an error if other transactions hold the table for 2 s.';
 
 CREATE FUNCTION dogged.make_kept_attempts(source text, day date) RETURNS bigint
     LANGUAGE plpgsql
@@ -1179,7 +1179,7 @@ begin
   return copied;
 end $_$;
 
-COMMENT ON FUNCTION dogged.make_kept_attempts(source text, day date) IS 'Makes task_attempts_next of the rows of one partition of task_attempts whose tasks are failed, pending or running, ended otherwise on a later day, or are kept longer; gives their number.';
+COMMENT ON FUNCTION dogged.make_kept_attempts(source text, day date) IS 'Creates task_attempts_next from rows of one partition of task_attempts; returns their number. The task of such a row is failed, pending or running, ended otherwise on a later day, or is kept longer.';
 
 CREATE FUNCTION dogged.make_kept_tasks(parent text, source text, day date) RETURNS bigint
     LANGUAGE plpgsql
@@ -1198,7 +1198,7 @@ begin
   return copied;
 end $_$;
 
-COMMENT ON FUNCTION dogged.make_kept_tasks(parent text, source text, day date) IS 'Makes tasks_done_next or tasks_failed_next of the rows of one partition whose queues keep them longer; gives their number.';
+COMMENT ON FUNCTION dogged.make_kept_tasks(parent text, source text, day date) IS 'Creates tasks_done_next or tasks_failed_next from the rows of one partition whose queues keep them longer; returns their number.';
 
 CREATE FUNCTION dogged.make_partition(parent text, day date) RETURNS boolean
     LANGUAGE plpgsql
@@ -1233,7 +1233,7 @@ begin
   return true;
 end $$;
 
-COMMENT ON FUNCTION dogged.make_partition(parent text, day date) IS 'Internal: makes one day''s partition of task_attempts, tasks_done or tasks_failed; false if it is there. Error lock_not_available if the default partition is in use for longer than 500 ms.';
+COMMENT ON FUNCTION dogged.make_partition(parent text, day date) IS 'Internal: creates one day''s partition of task_attempts, tasks_done or tasks_failed; false if the partition exists. Raises lock_not_available if the default partition is in use for longer than 500 ms.';
 
 CREATE FUNCTION dogged.make_partitions() RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1263,7 +1263,7 @@ begin
   return made;
 end $$;
 
-COMMENT ON FUNCTION dogged.make_partitions() IS 'Makes the partitions of the coming days that are missing, and gives their number; 0 while another call is at it. Safe to call at any time.';
+COMMENT ON FUNCTION dogged.make_partitions() IS 'Creates the missing partitions of the coming days, and returns their number; 0 while another call holds the lock. Safe to call at any time.';
 
 CREATE FUNCTION dogged.make_roles(prefix text DEFAULT NULL::text) RETURNS text[]
     LANGUAGE plpgsql
@@ -1303,7 +1303,7 @@ begin
   return dogged.role_names(chosen);
 end $_$;
 
-COMMENT ON FUNCTION dogged.make_roles(prefix text) IS 'Makes the roles of producers, workers, viewers and operators where they are missing, and grants them their rights. Gives their names. prefix: what their names begin with; the former one, or the name of the schema. Where it was another one, the former roles lose their rights here.';
+COMMENT ON FUNCTION dogged.make_roles(prefix text) IS 'Creates the missing roles of producers, workers, viewers and operators, grants all of them their rights, and returns their names. prefix: the beginning of the names; the former prefix, or the name of the schema. If the prefix changes, the former roles lose their rights here.';
 
 CREATE FUNCTION dogged.mistake_in_tags(tags text[]) RETURNS text
     LANGUAGE plpgsql STABLE
@@ -1335,7 +1335,7 @@ CREATE FUNCTION dogged.moment_ago(claimed_at timestamp with time zone, microseco
     LANGUAGE sql STABLE
     RETURN GREATEST(claimed_at, (statement_timestamp() - ((microseconds)::double precision * '00:00:00.000001'::interval)));
 
-COMMENT ON FUNCTION dogged.moment_ago(claimed_at timestamp with time zone, microseconds bigint) IS 'Internal: statement_timestamp() less microseconds, but not before claimed_at: when something happened that a worker timed after its claim.';
+COMMENT ON FUNCTION dogged.moment_ago(claimed_at timestamp with time zone, microseconds bigint) IS 'Internal: statement_timestamp() less microseconds, but not before claimed_at: the time of an event that a worker timed after its claim.';
 
 CREATE FUNCTION dogged.move_queue(from_queue text, to_queue text, name text DEFAULT NULL::text, most integer DEFAULT NULL::integer) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1369,7 +1369,7 @@ begin
   return (select count(*) from dogged.move_tasks(ids, to_queue) m where m.result = 'moved');
 end $$;
 
-COMMENT ON FUNCTION dogged.move_queue(from_queue text, to_queue text, name text, most integer) IS 'Moves the pending tasks and the dead letters of a queue to another one, as dogged.move_tasks, and gives how many it moved. name: only tasks of this name; most: only so many, those with the least ids. What is locked is passed over. What runs stays: its retries return to the old queue.';
+COMMENT ON FUNCTION dogged.move_queue(from_queue text, to_queue text, name text, most integer) IS 'Moves the pending tasks and the dead letters of a queue to another queue, like dogged.move_tasks, and returns their number. name: only tasks of this name; most: at most this many, those with the lowest ids. Locked tasks are skipped. Running tasks stay, and their retries return to the old queue.';
 
 CREATE FUNCTION dogged.move_tasks(ids bigint[], queue text) RETURNS TABLE(id bigint, result text)
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1432,7 +1432,7 @@ begin
      order by a.id;
 end $$;
 
-COMMENT ON FUNCTION dogged.move_tasks(ids bigint[], queue text) IS 'Moves tasks that are pending, and dead letters, to another queue, in the caller''s transaction, recorded in dogged.audit. A task that is ready stands behind those that are ready there. max_depth limits enqueue alone. Gives for each id: moved; there: the task is of that queue already; running: an attempt is under way, nothing has changed; ended: it had ended before; not_found: there is no such task, or no longer.';
+COMMENT ON FUNCTION dogged.move_tasks(ids bigint[], queue text) IS 'Moves pending tasks and dead letters to another queue in the caller''s transaction, and records this in dogged.audit. A ready task comes behind the tasks that are ready there. max_depth limits enqueue alone. Returns for each id: moved; there: the task is in that queue already; running: an attempt is under way, nothing has changed; ended: the task had ended before; not_found: no such task exists, or no longer.';
 
 CREATE FUNCTION dogged.nearest_queues(name text) RETURNS text
     LANGUAGE plpgsql STABLE
@@ -1454,7 +1454,7 @@ begin
            where near.rank <= 5 and near.is_near);
 end $$;
 
-COMMENT ON FUNCTION dogged.nearest_queues(name text) IS 'The names of up to five queues that are most like this one: those that share two letters in a row with it, if any does.';
+COMMENT ON FUNCTION dogged.nearest_queues(name text) IS 'The names of up to five queues that are most like this name. If any queue shares two adjacent letters with the name, only such queues are listed.';
 
 CREATE FUNCTION dogged.note_call(producer uuid, call bigint, task_ids bigint[], answer text DEFAULT NULL::text) RETURNS int8multirange
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1481,7 +1481,7 @@ begin
   return ids;
 end $$;
 
-COMMENT ON FUNCTION dogged.note_call(producer uuid, call bigint, task_ids bigint[], answer text) IS 'Internal: notes what a producer''s call has enqueued or answered, in the transaction that does it, and gives the ids back. An error where that call, or a later one, is on record: so a call that is repeated does not take effect twice. Without a producer nothing is noted. task_ids: in the order in which they were given out.';
+COMMENT ON FUNCTION dogged.note_call(producer uuid, call bigint, task_ids bigint[], answer text) IS 'Internal: records the tasks that a producer''s call enqueued, or its answer, in the transaction of that call, and returns the ids. Raises an error if that call, or a later one, is on record, so that a repeated call does not take effect twice. Without a producer nothing is recorded. task_ids: in the order in which the ids were given out.';
 
 CREATE FUNCTION dogged.parent_here(parent_id bigint, installation uuid) RETURNS bigint
     LANGUAGE plpgsql STABLE STRICT SECURITY DEFINER
@@ -1491,7 +1491,7 @@ begin
   return (select parent_here.parent_id from dogged.settings s where s.installation = parent_here.installation);
 end $$;
 
-COMMENT ON FUNCTION dogged.parent_here(parent_id bigint, installation uuid) IS 'Internal: the id of a task of the named installation, as the parent of a task that is enqueued here; null where this is another one.';
+COMMENT ON FUNCTION dogged.parent_here(parent_id bigint, installation uuid) IS 'Internal: parent_id, as the parent of a task that is enqueued here, if the named installation is this one; else null.';
 
 CREATE FUNCTION dogged.pause_queue(name text, until timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1521,13 +1521,13 @@ begin
   return true;
 end $$;
 
-COMMENT ON FUNCTION dogged.pause_queue(name text, until timestamp with time zone) IS 'Workers claim nothing from the queue once this is committed; what runs goes on, and tasks can be enqueued. until: it goes on by itself then. Of a queue that is paused it changes until when. False: that was so before.';
+COMMENT ON FUNCTION dogged.pause_queue(name text, until timestamp with time zone) IS 'Pauses a queue: workers claim nothing from the queue once this is committed. Running tasks go on, and tasks can be enqueued. until: the pause ends by itself then. For a paused queue the call changes that time. Returns false if nothing changed.';
 
 CREATE FUNCTION dogged.place(priority smallint, ready_position bigint, id bigint) RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN ((priority * '140737488355328'::bigint) + COALESCE(ready_position, id));
 
-COMMENT ON FUNCTION dogged.place(priority smallint, ready_position bigint, id bigint) IS 'Internal: where a ready task stands in its queue; the lowest place runs first.';
+COMMENT ON FUNCTION dogged.place(priority smallint, ready_position bigint, id bigint) IS 'Internal: the place of a ready task in its queue; the lowest place runs first.';
 
 CREATE SEQUENCE dogged.tasks_id_seq
     START WITH 1
@@ -1538,13 +1538,13 @@ CREATE SEQUENCE dogged.tasks_id_seq
 
 ALTER SEQUENCE dogged.tasks_id_seq OWNED BY dogged.tasks.id;
 
-COMMENT ON SEQUENCE dogged.tasks_id_seq IS 'Ids of tasks, and the places of those that became ready later than they were enqueued.';
+COMMENT ON SEQUENCE dogged.tasks_id_seq IS 'The ids of tasks, and the ready positions of tasks that became ready after their enqueue.';
 
 CREATE FUNCTION dogged.place_in_front() RETURNS bigint
     LANGUAGE sql
     RETURN (nextval('dogged.tasks_id_seq'::regclass) - '70368744177664'::bigint);
 
-COMMENT ON FUNCTION dogged.place_in_front() IS 'Internal: a new ready_position before those of all tasks that were not given back.';
+COMMENT ON FUNCTION dogged.place_in_front() IS 'Internal: a new ready_position before those of all tasks that were not released.';
 
 CREATE FUNCTION dogged.prepare_task(name text, queue text DEFAULT NULL::text) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1555,7 +1555,7 @@ begin
   return exists (select from dogged.task_definitions d where d.name = prepare_task.name);
 end $$;
 
-COMMENT ON FUNCTION dogged.prepare_task(name text, queue text) IS 'For a producer, before it enqueues the first task of a name: makes the queue that the task''s key names, where it is not there, and tells whether a worker has declared the task.';
+COMMENT ON FUNCTION dogged.prepare_task(name text, queue text) IS 'For a producer, before it enqueues the first task of a name. Creates the queue that the task''s key names, unless the queue exists. Returns whether a worker has declared the task.';
 
 CREATE FUNCTION dogged.prepare_to_count() RETURNS trigger
     LANGUAGE plpgsql
@@ -1566,7 +1566,7 @@ begin
   return null;
 end $$;
 
-COMMENT ON FUNCTION dogged.prepare_to_count() IS 'Makes the row in which the depth of a queue with a limit is kept.';
+COMMENT ON FUNCTION dogged.prepare_to_count() IS 'Creates the row that holds the depth of a queue with a limit.';
 
 CREATE FUNCTION dogged.purge(id bigint) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1587,7 +1587,7 @@ begin
   return answer;
 end $$;
 
-COMMENT ON FUNCTION dogged.purge(id bigint) IS 'Deletes a dead letter, in the caller''s transaction. Gives purged; not_failed: it is no dead letter (any more); not_found: there is no such task, or no longer.';
+COMMENT ON FUNCTION dogged.purge(id bigint) IS 'Deletes a dead letter in the caller''s transaction. Returns purged; not_failed: the task is no dead letter, or no longer one; not_found: no such task exists, or no longer.';
 
 CREATE FUNCTION dogged.purge_many(ids bigint[], attempts integer[] DEFAULT NULL::integer[]) RETURNS TABLE(id bigint, result text)
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1634,7 +1634,7 @@ begin
      order by o.id;
 end $$;
 
-COMMENT ON FUNCTION dogged.purge_many(ids bigint[], attempts integer[]) IS 'Deletes dead letters, in the caller''s transaction, without waiting for those that someone else is changing. attempts: only those that failed in that attempt. Gives for each id: purged, or what dogged.dead_letter_standing says.';
+COMMENT ON FUNCTION dogged.purge_many(ids bigint[], attempts integer[]) IS 'Deletes dead letters in the caller''s transaction, and skips dead letters that another transaction is changing. attempts: only dead letters that failed in that attempt. Returns for each id: purged, or the answer of dogged.dead_letter_standing.';
 
 CREATE FUNCTION dogged.queues_keeping(parent text, day date) RETURNS text[]
     LANGUAGE sql STABLE
@@ -1661,7 +1661,7 @@ begin
             from (select * from dogged.queues order by name limit 20) q);
 end $$;
 
-COMMENT ON FUNCTION dogged.queues_to_tell_of() IS 'Internal: the names of queues for an error, where the session may read them; else nothing: who may only enqueue is not told them.';
+COMMENT ON FUNCTION dogged.queues_to_tell_of() IS 'Internal: the names of queues for an error message. Empty if the session may not read queues: a login that may only enqueue does not learn their names.';
 
 CREATE FUNCTION dogged.recent_figures() RETURNS TABLE(queue text, attempts bigint, ended_per_minute numeric, failed_per_minute numeric, retry_share numeric, wait_p50 interval, wait_p95 interval, run_p50 interval, run_p95 interval)
     LANGUAGE sql STABLE
@@ -1702,7 +1702,7 @@ CREATE FUNCTION dogged.recent_figures() RETURNS TABLE(queue text, attempts bigin
     from rates r left join times t on t.queue = r.queue
 $$;
 
-COMMENT ON FUNCTION dogged.recent_figures() IS 'Internal: what queue_stats says of the attempts of the last five minutes, one row for each queue that had some.';
+COMMENT ON FUNCTION dogged.recent_figures() IS 'Internal: the figures of queue_stats on the attempts of the last five minutes, one row for each queue with such attempts.';
 
 CREATE TABLE dogged.audit (
     id bigint NOT NULL,
@@ -1714,21 +1714,21 @@ CREATE TABLE dogged.audit (
     details jsonb DEFAULT '{}'::jsonb NOT NULL
 );
 
-COMMENT ON TABLE dogged.audit IS 'What people changed by hand: cancelled, replayed, rescheduled and purged tasks, paused queues, opened circuits. Append-only: UPDATE, DELETE and TRUNCATE are refused.';
+COMMENT ON TABLE dogged.audit IS 'Changes that people made by hand: cancelled, replayed, rescheduled and purged tasks, paused queues, opened circuits. Append-only: UPDATE, DELETE and TRUNCATE are refused.';
 
-COMMENT ON COLUMN dogged.audit.id IS 'In the order of writing.';
+COMMENT ON COLUMN dogged.audit.id IS 'Ascends in the order of writing.';
 
-COMMENT ON COLUMN dogged.audit.at IS 'When it was done.';
+COMMENT ON COLUMN dogged.audit.at IS 'When the action was done.';
 
-COMMENT ON COLUMN dogged.audit.actor IS 'Who: the setting dogged.actor of the session (the dogged command sets it to user@host), else the database''s session_user.';
+COMMENT ON COLUMN dogged.audit.actor IS 'The actor: the session''s setting dogged.actor (the dogged command sets it to user@host), else the database''s session_user.';
 
 COMMENT ON COLUMN dogged.audit.application IS 'The session''s application_name.';
 
-COMMENT ON COLUMN dogged.audit.action IS 'What was called: cancel, replay, purge, pause_queue …';
+COMMENT ON COLUMN dogged.audit.action IS 'The action: cancel, replay, purge, pause_queue …';
 
-COMMENT ON COLUMN dogged.audit.task_id IS 'Of an action on one task; null for a queue or a circuit.';
+COMMENT ON COLUMN dogged.audit.task_id IS 'The task of an action on one task; null for an action on a queue or a circuit.';
 
-COMMENT ON COLUMN dogged.audit.details IS 'What else the action was given, and what it replaced.';
+COMMENT ON COLUMN dogged.audit.details IS 'The other parameters of the action, and the values that it replaced.';
 
 CREATE FUNCTION dogged.record_audit(action text, task_id bigint DEFAULT NULL::bigint, details jsonb DEFAULT '{}'::jsonb) RETURNS void
     LANGUAGE sql SECURITY DEFINER
@@ -1762,7 +1762,7 @@ begin
   return document;
 end $$;
 
-COMMENT ON FUNCTION dogged.redacted(task_name text, document jsonb) IS 'The document with "[redacted]" in place of what the JSON pointers in task_definitions.redact name.';
+COMMENT ON FUNCTION dogged.redacted(task_name text, document jsonb) IS 'The document with "[redacted]" in place of the values that the JSON pointers in task_definitions.redact name.';
 
 CREATE FUNCTION dogged.refuse_arrays(lengths jsonb, tasks integer) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
@@ -1788,7 +1788,7 @@ begin
   end loop;
 end $$;
 
-COMMENT ON FUNCTION dogged.refuse_arrays(lengths jsonb, tasks integer) IS 'Internal: raises the error that says which array of enqueue_many does not fit its args. lengths: of each, by its name.';
+COMMENT ON FUNCTION dogged.refuse_arrays(lengths jsonb, tasks integer) IS 'Internal: raises the error that says which array of enqueue_many does not fit its args. lengths: the length of each array, by its name.';
 
 CREATE FUNCTION dogged.refuse_bad_retention() RETURNS trigger
     LANGUAGE plpgsql
@@ -1814,7 +1814,7 @@ begin
   return new;
 end $$;
 
-COMMENT ON FUNCTION dogged.refuse_bad_retention() IS 'Says what is wrong with keep_…_days, where the constraints of the table would only name themselves.';
+COMMENT ON FUNCTION dogged.refuse_bad_retention() IS 'Raises an error that says what is wrong with keep_…_days. The constraints of the table would only name themselves.';
 
 CREATE FUNCTION dogged.refuse_call(producer uuid, call bigint) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
@@ -1946,7 +1946,7 @@ begin
   end if;
 end $_$;
 
-COMMENT ON FUNCTION dogged.refuse_dead_letter(letter jsonb) IS 'Raises an error that names what is wrong with a dead letter that is to be imported, if anything is.';
+COMMENT ON FUNCTION dogged.refuse_dead_letter(letter jsonb) IS 'Raises an error that names the mistake in a dead letter to be imported, if there is one.';
 
 CREATE FUNCTION dogged.refuse_for_depth(queue text, held integer, max_depth integer, more integer) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
@@ -1965,7 +1965,7 @@ begin
                  'max_depth (dogged.set_queue, dogged queues set).';
 end $$;
 
-COMMENT ON FUNCTION dogged.refuse_for_depth(queue text, held integer, max_depth integer, more integer) IS 'Raises the error (53400) of an enqueue to a queue that has no room for so many more.';
+COMMENT ON FUNCTION dogged.refuse_for_depth(queue text, held integer, max_depth integer, more integer) IS 'Raises the error (53400) of an enqueue to a queue that has no room for this many more tasks.';
 
 CREATE FUNCTION dogged.refuse_task(name text, args jsonb, queue text, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[], parent_id bigint, args_version integer) RETURNS void
     LANGUAGE plpgsql STABLE
@@ -2061,7 +2061,7 @@ begin
   return old;
 end $$;
 
-COMMENT ON FUNCTION dogged.refuse_to_forget_worker() IS 'Keeps a worker''s row for as long as tasks run under it.';
+COMMENT ON FUNCTION dogged.refuse_to_forget_worker() IS 'Keeps a worker''s row for as long as tasks run under its lease.';
 
 CREATE FUNCTION dogged.rename_queue(name text, new_name text) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2102,7 +2102,7 @@ begin
   return moved;
 end $$;
 
-COMMENT ON FUNCTION dogged.rename_queue(name text, new_name text) IS 'Gives a queue that no worker serves another name, with its settings, its tasks and dead letters (100,000 that have not ended at most), and the definitions that name it; gives how many tasks it moved. Programs that say the old name are to be changed first: a worker that declares it makes it again.';
+COMMENT ON FUNCTION dogged.rename_queue(name text, new_name text) IS 'Renames a queue that no worker serves, with its settings and the definitions that name the queue. Its tasks and dead letters move along (at most 100,000 tasks that have not ended). Returns the number of moved tasks. Change programs that name the old queue first: a worker that declares the old name creates the queue again.';
 
 CREATE FUNCTION dogged.replace_day(parent text, source text, day date, has_rows boolean) RETURNS void
     LANGUAGE plpgsql
@@ -2112,7 +2112,7 @@ declare
   next constant text := parent || '_next';
   kept constant text := format('%s_kept_%s', parent, to_char(day, 'YYYYMMDD'));
 begin
-  -- Proves the range of the rows to ATTACH, so that it does not read them.
+  -- Proves the range of the rows to ATTACH, so that ATTACH does not read the rows.
   execute format('alter table dogged.%I add constraint of_day check (%s)', next,
                  pg_get_partition_constraintdef(format('dogged.%I', source)::regclass));
   execute format('lock table only dogged.%I in access exclusive mode', parent);
@@ -2131,7 +2131,7 @@ begin
   end if;
 end $$;
 
-COMMENT ON FUNCTION dogged.replace_day(parent text, source text, day date, has_rows boolean) IS 'Puts the table …_next in the place of one partition, or nothing where it has no rows.';
+COMMENT ON FUNCTION dogged.replace_day(parent text, source text, day date, has_rows boolean) IS 'Replaces one partition by the table …_next, or drops both if that table has no rows.';
 
 CREATE FUNCTION dogged.replay(id bigint, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, args jsonb DEFAULT NULL::jsonb) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2162,7 +2162,7 @@ begin
   return answer;
 end $$;
 
-COMMENT ON FUNCTION dogged.replay(id bigint, run_at timestamp with time zone, args jsonb) IS 'Replays a dead letter, in the caller''s transaction: it keeps its id and its attempts, and has all of its retries again. run_at: at once. args: as they are. Gives replayed; not_failed: it is no dead letter (any more); not_found: there is no such task, or no longer.';
+COMMENT ON FUNCTION dogged.replay(id bigint, run_at timestamp with time zone, args jsonb) IS 'Replays a dead letter in the caller''s transaction. The task keeps its id and its attempts, and has all of its retries again. run_at: at once. args: as they are. Returns replayed; not_failed: the task is no dead letter, or no longer one; not_found: no such task exists, or no longer.';
 
 CREATE FUNCTION dogged.replay_many(ids bigint[], run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, per_second double precision DEFAULT NULL::double precision, args jsonb[] DEFAULT NULL::jsonb[], attempts integer[] DEFAULT NULL::integer[]) RETURNS TABLE(id bigint, result text, due_at timestamp with time zone)
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2261,7 +2261,7 @@ begin
      order by o.id;
 end $$;
 
-COMMENT ON FUNCTION dogged.replay_many(ids bigint[], run_at timestamp with time zone, per_second double precision, args jsonb[], attempts integer[]) IS 'Makes dead letters pending again, in the caller''s transaction, without waiting for those that someone else is changing. run_at: not before this time; per_second: no more than so many fall due in a second, from then on; args: new args by position, null where they stay; attempts: only those that failed in that attempt. Gives for each id: replayed, with the time when it is due, or args_too_large, or what dogged.dead_letter_standing says.';
+COMMENT ON FUNCTION dogged.replay_many(ids bigint[], run_at timestamp with time zone, per_second double precision, args jsonb[], attempts integer[]) IS 'Makes dead letters pending again in the caller''s transaction, and skips dead letters that another transaction is changing. run_at: no task is due before this time; per_second: from then on at most this many fall due in a second; args: new args by position, null where they stay; attempts: only dead letters that failed in that attempt. Returns for each id: replayed, with the due time; args_too_large; or the answer of dogged.dead_letter_standing.';
 
 CREATE FUNCTION dogged.require_longer_than_all(queue text, setting text, days integer, days_of_all integer) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
@@ -2299,7 +2299,7 @@ begin
   end if;
 end $$;
 
-COMMENT ON FUNCTION dogged.require_not_served(queue text) IS 'Raises an error where a worker whose lease lasts serves the queue.';
+COMMENT ON FUNCTION dogged.require_not_served(queue text) IS 'Raises an error if a worker whose lease has not lapsed serves the queue.';
 
 CREATE FUNCTION dogged.require_queue(name text) RETURNS void
     LANGUAGE plpgsql STABLE
@@ -2315,7 +2315,7 @@ begin
   end if;
 end $$;
 
-COMMENT ON FUNCTION dogged.require_queue(name text) IS 'Raises an error with the nearest names where there is no such queue.';
+COMMENT ON FUNCTION dogged.require_queue(name text) IS 'Raises an error with the nearest names if the queue does not exist.';
 
 CREATE FUNCTION dogged.require_queue_name(name text) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
@@ -2405,7 +2405,7 @@ begin
   end loop;
 end $$;
 
-COMMENT ON FUNCTION dogged.require_room(queues text[], own_id bigint) IS 'Raises an error where a queue holds more than its max_depth, now that tasks were inserted. queues: one for each of them; own_id: the first of their ids.';
+COMMENT ON FUNCTION dogged.require_room(queues text[], own_id bigint) IS 'Raises an error if a queue holds more tasks than its max_depth after an insert. queues: the queue of each inserted task; own_id: the first of their ids.';
 
 CREATE FUNCTION dogged.reschedule(id bigint, run_at timestamp with time zone) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2472,7 +2472,7 @@ begin
   return 'rescheduled';
 end $$;
 
-COMMENT ON FUNCTION dogged.reschedule(id bigint, run_at timestamp with time zone) IS 'Sets when a pending task runs next, whether it is ready, waits for its first run or for a retry; in the caller''s transaction, recorded in dogged.audit. now(): as soon as a worker is free; no retry is spent. Gives rescheduled; running: an attempt is under way, nothing has changed; ended: it had ended before (dogged.replay runs a dead letter again); not_found: there is no such task, or no longer.';
+COMMENT ON FUNCTION dogged.reschedule(id bigint, run_at timestamp with time zone) IS 'Sets the time of the next run of a pending task in the caller''s transaction, and records this in dogged.audit. The task may be ready, or wait for its first run or for a retry. now(): the task runs as soon as a worker is free. No retry is spent. Returns rescheduled; running: an attempt is under way, nothing has changed; ended: the task had ended before (dogged.replay runs a dead letter again); not_found: no such task exists, or no longer.';
 
 CREATE FUNCTION dogged.reserve_producer(producer uuid) RETURNS void
     LANGUAGE sql SECURITY DEFINER
@@ -2481,7 +2481,7 @@ CREATE FUNCTION dogged.reserve_producer(producer uuid) RETURNS void
    VALUES (reserve_producer.producer, 0, '{}'::int8multirange) ON CONFLICT DO NOTHING;
 END;
 
-COMMENT ON FUNCTION dogged.reserve_producer(producer uuid) IS 'Sees to it that a producer has a row, which can be locked. Waits for a first call that is still under way.';
+COMMENT ON FUNCTION dogged.reserve_producer(producer uuid) IS 'Ensures that a producer has a row to lock. Waits for a first call that is still running.';
 
 CREATE FUNCTION dogged.resume_queue(name text) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2498,7 +2498,7 @@ begin
   return true;
 end $$;
 
-COMMENT ON FUNCTION dogged.resume_queue(name text) IS 'Ends the pause of a queue: workers claim from it again once this is committed. False: it was not paused.';
+COMMENT ON FUNCTION dogged.resume_queue(name text) IS 'Ends the pause of a queue: workers claim from the queue again once this is committed. Returns false if the queue was not paused.';
 
 CREATE FUNCTION dogged.revoke_rights(prefix text) RETURNS void
     LANGUAGE plpgsql
@@ -2578,7 +2578,7 @@ begin
   return true;
 end $$;
 
-COMMENT ON FUNCTION dogged.set_queue(name text, settings jsonb) IS 'Changes settings of a queue, which workers follow at once: {"concurrency": 5, "max_depth": 1000, "retry_budget": 0.2, "min_retries_per_second": 10, "keep_done_days": 30, "keep_failed_days": 365}. What is not named stays; null takes a setting back. False: all of it was so before.';
+COMMENT ON FUNCTION dogged.set_queue(name text, settings jsonb) IS 'Changes settings of a queue, which workers follow at once: {"concurrency": 5, "max_depth": 1000, "retry_budget": 0.2, "min_retries_per_second": 10, "keep_done_days": 30, "keep_failed_days": 365}. Settings that are not named stay; null takes a setting back. Returns false if nothing changed.';
 
 CREATE FUNCTION dogged.tags_of_letter(letter jsonb) RETURNS text[]
     LANGUAGE sql IMMUTABLE
@@ -2595,7 +2595,7 @@ begin
   return null;
 end $$;
 
-COMMENT ON FUNCTION dogged.tell_of_queues() IS 'Workers hear of each change of a queue''s settings, also by a plain UPDATE.';
+COMMENT ON FUNCTION dogged.tell_of_queues() IS 'Notifies workers of each change of a queue''s settings, also by a plain UPDATE.';
 
 CREATE FUNCTION dogged.thin_kept_day(parent text, day date, OUT partition text, OUT outcome text, OUT rows_kept bigint) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2624,7 +2624,7 @@ begin
   end;
 end $$;
 
-COMMENT ON FUNCTION dogged.thin_kept_day(parent text, day date, OUT partition text, OUT outcome text, OUT rows_kept bigint) IS 'Leaves of what retention has left of a day what is to be kept still, and drops the partition where that is nothing. outcome: thinned, nothing, postponed or busy, as of dogged.drop_oldest_day.';
+COMMENT ON FUNCTION dogged.thin_kept_day(parent text, day date, OUT partition text, OUT outcome text, OUT rows_kept bigint) IS 'Removes from a kept day the rows that need not be kept any longer, and drops the partition if no rows are left. outcome: thinned, nothing, postponed or busy, as of dogged.drop_oldest_day.';
 
 ALTER TABLE dogged.audit ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME dogged.audit_id_seq
@@ -2655,31 +2655,31 @@ CREATE TABLE dogged.circuits (
 )
 WITH (fillfactor='50');
 
-COMMENT ON TABLE dogged.circuits IS 'Circuit breakers (.circuit of a task). While one is open, tasks of that circuit do not run: they are put off, and no attempt is spent. `dogged circuits` opens and closes one by hand; its settings are those of the worker that started last.';
+COMMENT ON TABLE dogged.circuits IS 'Circuit breakers (.circuit of a task). While a circuit is open, its tasks are deferred and spend no attempt. `dogged circuits` opens and closes a circuit by hand. The settings are those of the worker that started last.';
 
-COMMENT ON COLUMN dogged.circuits.name IS 'As .circuit of the tasks says.';
+COMMENT ON COLUMN dogged.circuits.name IS 'The circuit''s name, as in .circuit of its tasks.';
 
-COMMENT ON COLUMN dogged.circuits.failure_threshold IS 'So many attempts that failed with a code that their task retries, one after another, open it.';
+COMMENT ON COLUMN dogged.circuits.failure_threshold IS 'This many attempts in a row that fail with an error code that their task retries open the circuit.';
 
-COMMENT ON COLUMN dogged.circuits.recovery_timeout_ms IS 'So long nothing runs then; after that it is half-open.';
+COMMENT ON COLUMN dogged.circuits.recovery_timeout_ms IS 'How long an open circuit lets no task run. After that the circuit is half-open.';
 
-COMMENT ON COLUMN dogged.circuits.success_threshold IS 'So many successes close a half-open circuit, and so many tasks run at once to find out.';
+COMMENT ON COLUMN dogged.circuits.success_threshold IS 'This many successes close a half-open circuit. At most this many probes run at once.';
 
-COMMENT ON COLUMN dogged.circuits.state IS 'Whether tasks of it run: closed, open or half_open.';
+COMMENT ON COLUMN dogged.circuits.state IS 'Whether tasks of the circuit run: closed, open or half_open.';
 
-COMMENT ON COLUMN dogged.circuits.failures IS 'In a row, while it is closed.';
+COMMENT ON COLUMN dogged.circuits.failures IS 'Failures in a row, while the circuit is closed.';
 
-COMMENT ON COLUMN dogged.circuits.successes IS 'Of probes, while it is half-open.';
+COMMENT ON COLUMN dogged.circuits.successes IS 'Successes of probes, while the circuit is half-open.';
 
-COMMENT ON COLUMN dogged.circuits.probes IS 'Tasks that run to find out, while it is half-open.';
+COMMENT ON COLUMN dogged.circuits.probes IS 'Probes that run now, while the circuit is half-open.';
 
-COMMENT ON COLUMN dogged.circuits.is_forced IS 'Opened by hand: it stays open until it is closed by hand.';
+COMMENT ON COLUMN dogged.circuits.is_forced IS 'Whether the circuit was opened by hand. Such a circuit stays open until it is closed by hand.';
 
-COMMENT ON COLUMN dogged.circuits.since IS 'Open: since when; half-open: when the last probe was let through.';
+COMMENT ON COLUMN dogged.circuits.since IS 'Open: when the circuit was opened; half-open: when the last probe was let through.';
 
-COMMENT ON COLUMN dogged.circuits.generation IS 'What attempts of an earlier state report does not count.';
+COMMENT ON COLUMN dogged.circuits.generation IS 'The number of the current state. Reports of attempts from an earlier state do not count.';
 
-COMMENT ON COLUMN dogged.circuits.changed_at IS 'When its state changed last.';
+COMMENT ON COLUMN dogged.circuits.changed_at IS 'When the state last changed.';
 
 CREATE TABLE dogged.claims (
     worker_id bigint NOT NULL,
@@ -2689,13 +2689,13 @@ CREATE TABLE dogged.claims (
 WITH (toast_tuple_target='8160', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_cost_delay='0');
 ALTER TABLE ONLY dogged.claims ALTER COLUMN task_ids SET STORAGE MAIN;
 
-COMMENT ON TABLE dogged.claims IS 'What workers have claimed. Every task that runs stands in an entry of its worker; an entry may also name tasks that the worker does not hold, or no longer.';
+COMMENT ON TABLE dogged.claims IS 'The claims of workers. Every running task is in an entry of its worker. An entry may also name tasks that the worker does not hold, or no longer holds.';
 
 COMMENT ON COLUMN dogged.claims.worker_id IS 'The lease: workers.id.';
 
-COMMENT ON COLUMN dogged.claims.id IS 'In the order in which the worker wrote them.';
+COMMENT ON COLUMN dogged.claims.id IS 'Ascends in the order in which the worker wrote the entries.';
 
-COMMENT ON COLUMN dogged.claims.task_ids IS 'What was claimed.';
+COMMENT ON COLUMN dogged.claims.task_ids IS 'The ids of the claimed tasks.';
 
 ALTER TABLE dogged.claims ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME dogged.claims_id_seq
@@ -2731,43 +2731,43 @@ PARTITION BY RANGE (finished_at);
 
 COMMENT ON TABLE dogged.task_attempts IS 'One row for each attempt that ended: append-only. UPDATE, DELETE and TRUNCATE are refused; retention drops partitions of whole days.';
 
-COMMENT ON COLUMN dogged.task_attempts.task_id IS 'Of tasks.id.';
+COMMENT ON COLUMN dogged.task_attempts.task_id IS 'The task: tasks.id.';
 
 COMMENT ON COLUMN dogged.task_attempts.attempt IS '1, 2, 3 … for the whole life of the task, without a gap.';
 
-COMMENT ON COLUMN dogged.task_attempts.name IS 'Of the task, so that questions about many attempts need no join.';
+COMMENT ON COLUMN dogged.task_attempts.name IS 'The task''s name, so that queries on many attempts need no join.';
 
-COMMENT ON COLUMN dogged.task_attempts.queue IS 'The queue that the task stood in.';
+COMMENT ON COLUMN dogged.task_attempts.queue IS 'The queue that the task was in.';
 
-COMMENT ON COLUMN dogged.task_attempts.outcome IS 'What it came to (docs/lifecycle.md).';
+COMMENT ON COLUMN dogged.task_attempts.outcome IS 'How the attempt ended (docs/lifecycle.md).';
 
-COMMENT ON COLUMN dogged.task_attempts.worker_id IS 'Who ran it: workers.id.';
+COMMENT ON COLUMN dogged.task_attempts.worker_id IS 'The worker that ran the attempt: workers.id.';
 
-COMMENT ON COLUMN dogged.task_attempts.claimed_at IS 'When its worker took the task.';
+COMMENT ON COLUMN dogged.task_attempts.claimed_at IS 'When the worker claimed the task.';
 
-COMMENT ON COLUMN dogged.task_attempts.started_at IS 'When its handler began; of a lost attempt, when it was claimed.';
+COMMENT ON COLUMN dogged.task_attempts.started_at IS 'When the handler began; for a lost attempt, when the task was claimed.';
 
-COMMENT ON COLUMN dogged.task_attempts.finished_at IS 'When its handler ended, called complete_in, or was given up; of a lost attempt, when it was rescued.';
+COMMENT ON COLUMN dogged.task_attempts.finished_at IS 'When the handler ended, called complete_in, or was given up; for a lost attempt, when the task was rescued.';
 
 COMMENT ON COLUMN dogged.task_attempts.error_code IS 'Null unless the outcome is failed, timed_out, cancelled or lost.';
 
-COMMENT ON COLUMN dogged.task_attempts.error_message IS 'The same in words; an interrupted attempt may have one as well.';
+COMMENT ON COLUMN dogged.task_attempts.error_message IS 'The error message; an interrupted attempt may have one as well.';
 
-COMMENT ON COLUMN dogged.task_attempts.error_details IS 'What the handler added to its error (TaskError::details), as JSON.';
+COMMENT ON COLUMN dogged.task_attempts.error_details IS 'Details that the handler added to its error (TaskError::details), as JSON.';
 
 COMMENT ON COLUMN dogged.task_attempts.will_retry IS 'Whether another attempt was scheduled when this one ended.';
 
 COMMENT ON COLUMN dogged.task_attempts.next_retry_at IS 'finished_at + delay_ms where will_retry.';
 
-COMMENT ON COLUMN dogged.task_attempts.policy IS 'The retry policy that was applied, as `dogged policy show` reads it; null where no retry was decided by one.';
+COMMENT ON COLUMN dogged.task_attempts.policy IS 'The applied retry policy, as `dogged policy show` reads it; null where no policy decided on a retry.';
 
 COMMENT ON COLUMN dogged.task_attempts.backoff_ms IS 'The delay by the policy, before jitter.';
 
 COMMENT ON COLUMN dogged.task_attempts.delay_ms IS 'The delay after jitter.';
 
-COMMENT ON COLUMN dogged.task_attempts.retry_after_ms IS 'Given by the error, in place of the policy''s delay.';
+COMMENT ON COLUMN dogged.task_attempts.retry_after_ms IS 'The delay that the error gave, in place of the policy''s delay.';
 
-COMMENT ON COLUMN dogged.task_attempts.trace_context IS 'Of the task, as the producer gave it.';
+COMMENT ON COLUMN dogged.task_attempts.trace_context IS 'The task''s trace context, as the producer gave it.';
 
 CREATE TABLE dogged.tasks_failed (
     id bigint DEFAULT nextval('dogged.tasks_id_seq'::regclass) NOT NULL,
@@ -2802,57 +2802,57 @@ PARTITION BY RANGE (finished_at);
 
 COMMENT ON TABLE dogged.tasks_failed IS 'The dead letters, by the day they failed (UTC).';
 
-COMMENT ON COLUMN dogged.tasks_failed.id IS 'Given by enqueue, for the whole life of the task.';
+COMMENT ON COLUMN dogged.tasks_failed.id IS 'The task''s id, given out by enqueue, for the whole life of the task.';
 
-COMMENT ON COLUMN dogged.tasks_failed.status IS 'What has become of it; decides in which partition it stands.';
+COMMENT ON COLUMN dogged.tasks_failed.status IS 'The task''s status, which decides in which partition the task is stored.';
 
-COMMENT ON COLUMN dogged.tasks_failed.queue IS 'The name of its queue.';
+COMMENT ON COLUMN dogged.tasks_failed.queue IS 'The name of the task''s queue.';
 
-COMMENT ON COLUMN dogged.tasks_failed.name IS 'What runs: a name that workers declare with TASK_REGISTER.';
+COMMENT ON COLUMN dogged.tasks_failed.name IS 'The task''s name, which workers declare with TASK_REGISTER.';
 
-COMMENT ON COLUMN dogged.tasks_failed.priority IS 'Lower runs first; then what became ready first.';
+COMMENT ON COLUMN dogged.tasks_failed.priority IS 'Lower priorities run first. Among equal priorities, the task that became ready first runs first.';
 
-COMMENT ON COLUMN dogged.tasks_failed.args IS 'What its handler is given, as JSON. Show it to people by dogged.redacted(name, args).';
+COMMENT ON COLUMN dogged.tasks_failed.args IS 'The handler''s args, as JSON. Show args to people only through dogged.redacted(name, args).';
 
-COMMENT ON COLUMN dogged.tasks_failed.enqueued_at IS 'When its producer''s transaction began.';
+COMMENT ON COLUMN dogged.tasks_failed.enqueued_at IS 'When the producer''s transaction began.';
 
-COMMENT ON COLUMN dogged.tasks_failed.run_at IS 'Not before this time for the first run.';
+COMMENT ON COLUMN dogged.tasks_failed.run_at IS 'The first attempt does not begin before this time.';
 
-COMMENT ON COLUMN dogged.tasks_failed.deferred IS 'True while a pending task waits for run_at or next_retry_at: it then stands in the index of waiting tasks and not in the ready one. A worker makes it false when the time has come.';
+COMMENT ON COLUMN dogged.tasks_failed.deferred IS 'True while a pending task waits for run_at or next_retry_at. The task is then in the index of waiting tasks, and not in the index of ready tasks. A worker sets this to false when the task is due.';
 
-COMMENT ON COLUMN dogged.tasks_failed.next_retry_at IS 'Not before this time for the next run: a retry, or one that was put off because its circuit is open or its queue''s retry budget is spent. It stays while that run is under way.';
+COMMENT ON COLUMN dogged.tasks_failed.next_retry_at IS 'The next attempt does not begin before this time. Set for a retry, or for a task that was deferred because its circuit is open or its queue''s retry budget is spent. The value stays while that attempt runs.';
 
-COMMENT ON COLUMN dogged.tasks_failed.attempt IS 'Attempts begun. While running, the number of the current one.';
+COMMENT ON COLUMN dogged.tasks_failed.attempt IS 'The number of attempts begun. While the task runs, the number of the current attempt.';
 
 COMMENT ON COLUMN dogged.tasks_failed.retry_count IS 'Retries spent; a lost or interrupted attempt spends none.';
 
 COMMENT ON COLUMN dogged.tasks_failed.losses IS 'Attempts that ended because their worker died.';
 
-COMMENT ON COLUMN dogged.tasks_failed.worker_id IS 'Who holds it while it runs, and who ran it last: workers.id.';
+COMMENT ON COLUMN dogged.tasks_failed.worker_id IS 'The worker that holds the running task, or that ran the task last: workers.id.';
 
-COMMENT ON COLUMN dogged.tasks_failed.claimed_at IS 'When a worker took it last.';
+COMMENT ON COLUMN dogged.tasks_failed.claimed_at IS 'When a worker last claimed the task.';
 
-COMMENT ON COLUMN dogged.tasks_failed.finished_at IS 'When it ended; null while it is pending or running.';
+COMMENT ON COLUMN dogged.tasks_failed.finished_at IS 'When the task ended; null while the task is pending or running.';
 
-COMMENT ON COLUMN dogged.tasks_failed.result IS 'What its handler returned, as JSON; null unless it succeeded.';
+COMMENT ON COLUMN dogged.tasks_failed.result IS 'The handler''s return value, as JSON; null unless the task succeeded.';
 
-COMMENT ON COLUMN dogged.tasks_failed.error_code IS 'Of the last attempt that failed.';
+COMMENT ON COLUMN dogged.tasks_failed.error_code IS 'The error code of the last failed attempt.';
 
-COMMENT ON COLUMN dogged.tasks_failed.error_message IS 'The same in words.';
+COMMENT ON COLUMN dogged.tasks_failed.error_message IS 'The error message of the last failed attempt.';
 
-COMMENT ON COLUMN dogged.tasks_failed.trace_context IS 'As the producer gave it, copied to every attempt.';
+COMMENT ON COLUMN dogged.tasks_failed.trace_context IS 'The trace context, as the producer gave it; copied to every attempt.';
 
-COMMENT ON COLUMN dogged.tasks_failed.ready_position IS 'Its place among the ready tasks of its queue and priority; null: its id. A number from the sequence of the ids when it fell due; one before all of them when it was given back to run again at once.';
+COMMENT ON COLUMN dogged.tasks_failed.ready_position IS 'The task''s place among the ready tasks of its queue and priority; null: its id is its place. A task that fell due has a number from the sequence of the ids. A task that was released to run again at once has a number before all of those.';
 
-COMMENT ON COLUMN dogged.tasks_failed.expires_at IS 'No attempt begins after this time: a task that is still pending then ends as expired. Null: it does not expire.';
+COMMENT ON COLUMN dogged.tasks_failed.expires_at IS 'No attempt begins after this time. A task that is still pending then ends as expired. Null: the task does not expire.';
 
-COMMENT ON COLUMN dogged.tasks_failed.tags IS 'Words that its producer gave it, for people to find it by; null: none.';
+COMMENT ON COLUMN dogged.tasks_failed.tags IS 'Words that the producer gave the task, for people to find the task by; null: none.';
 
 COMMENT ON COLUMN dogged.tasks_failed.parent_id IS 'The parent: the task of the handler that enqueued this one, or the task that the producer named. Null: none. Retention may have dropped the parent.';
 
-COMMENT ON COLUMN dogged.tasks_failed.args_version IS 'The version of its args, as its producer''s key or call named it; null: 1. Only a worker that knows this version, or a later one, runs it.';
+COMMENT ON COLUMN dogged.tasks_failed.args_version IS 'The version of the args, as the producer''s key or call named it; null: 1. Only a worker that knows this version or a later one runs the task.';
 
-COMMENT ON COLUMN dogged.tasks_failed.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. Its handler is asked to stop; unless it succeeds all the same, the task ends as cancelled.';
+COMMENT ON COLUMN dogged.tasks_failed.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. The worker asks the handler to stop. Unless the attempt succeeds all the same, the task ends as cancelled.';
 
 CREATE TABLE dogged.workers (
     id bigint NOT NULL,
@@ -2883,47 +2883,47 @@ CREATE TABLE dogged.workers (
 )
 WITH (fillfactor='50');
 
-COMMENT ON TABLE dogged.workers IS 'A row for each run of a worker process. Its id is the lease under which the worker holds tasks: what a worker reports is taken only where the task still names that id.';
+COMMENT ON TABLE dogged.workers IS 'One row for each run of a worker process. The row''s id is the lease under which the worker holds tasks. A worker''s report counts only if the task still names that id.';
 
 COMMENT ON COLUMN dogged.workers.id IS 'The lease.';
 
-COMMENT ON COLUMN dogged.workers.name IS 'By --name, else host and process; no two at a time have the same.';
+COMMENT ON COLUMN dogged.workers.name IS 'The worker''s --name, else its host and process. No two workers have the same name at the same time.';
 
-COMMENT ON COLUMN dogged.workers.host IS 'Where it runs.';
+COMMENT ON COLUMN dogged.workers.host IS 'The host on which the worker runs.';
 
-COMMENT ON COLUMN dogged.workers.pid IS 'Its process on that host.';
+COMMENT ON COLUMN dogged.workers.pid IS 'The worker''s process id on that host.';
 
-COMMENT ON COLUMN dogged.workers.version IS 'Of dogged, which it was built with.';
+COMMENT ON COLUMN dogged.workers.version IS 'The version of dogged that the worker was built with.';
 
 COMMENT ON COLUMN dogged.workers.queues IS 'Concurrency by queue name.';
 
-COMMENT ON COLUMN dogged.workers.task_names IS 'The tasks that it knows; it never claims others.';
+COMMENT ON COLUMN dogged.workers.task_names IS 'The names of the tasks that the worker knows. The worker never claims other tasks.';
 
-COMMENT ON COLUMN dogged.workers.args_versions IS 'The version of the args that it knows, by task name, where that is not 1; null: none. It claims no task of a later version.';
+COMMENT ON COLUMN dogged.workers.args_versions IS 'The args version that the worker knows, by task name, where that version is not 1; null: none. The worker claims no task of a later version.';
 
 COMMENT ON COLUMN dogged.workers.started_at IS 'When this run began.';
 
 COMMENT ON COLUMN dogged.workers.heartbeat_at IS 'When the worker last renewed its lease.';
 
-COMMENT ON COLUMN dogged.workers.stopped_at IS 'When it ended in order; null while it runs, or if it died.';
+COMMENT ON COLUMN dogged.workers.stopped_at IS 'When the worker stopped in order; null while the worker runs, or if it died.';
 
-COMMENT ON COLUMN dogged.workers.asleep IS 'It waits for a notification: enqueue sends one only where this is true.';
+COMMENT ON COLUMN dogged.workers.asleep IS 'Whether the worker waits for a notification. Enqueue sends one only where this is true.';
 
 COMMENT ON COLUMN dogged.workers.lease_ms IS 'How long a renewal lasts: the worker''s setting --lease.';
 
-COMMENT ON COLUMN dogged.workers.lease_until IS 'Until when no other worker may end the lease; each heartbeat moves it on.';
+COMMENT ON COLUMN dogged.workers.lease_until IS 'No other worker may end the lease before this time; each heartbeat moves this time on.';
 
-COMMENT ON COLUMN dogged.workers.lease_ended_at IS 'When the lease was ended: by another worker after it had lapsed, also of a worker that had stopped, or by its own worker, which went on as a new run. From then on it can neither be renewed nor claimed under, and what is held is rescued.';
+COMMENT ON COLUMN dogged.workers.lease_ended_at IS 'When the lease was ended. Another worker ends a lapsed lease, also the lease of a stopped worker. A worker ends its own lease when it goes on as a new run. An ended lease can neither be renewed nor claimed under, and the tasks held under it are rescued.';
 
-COMMENT ON COLUMN dogged.workers.rescued_at IS 'When nothing was left that was held under the ended lease.';
+COMMENT ON COLUMN dogged.workers.rescued_at IS 'When no task was held under the ended lease any more.';
 
-COMMENT ON COLUMN dogged.workers.claim_session IS 'Raised by the worker when the answer to a claim or a release was lost: a statement of an earlier session that arrives late changes nothing.';
+COMMENT ON COLUMN dogged.workers.claim_session IS 'The worker raises this number when the answer to a claim or a release was lost. A late statement of an earlier session then changes nothing.';
 
-COMMENT ON COLUMN dogged.workers.fenced IS 'Reports and give-backs that changed nothing because the worker did not hold the task any more: of the whole process, earlier runs included, as of its last heartbeat. Not to be added up over the runs of a process.';
+COMMENT ON COLUMN dogged.workers.fenced IS 'Reports and releases that changed nothing because the worker no longer held the task. The number is that of the whole process, earlier runs included, as of the last heartbeat. Do not add these numbers up over the runs of a process.';
 
-COMMENT ON COLUMN dogged.workers.abandoned_threads IS 'Threads whose handler did not end after its stop token was set; its attempt was ended without it.';
+COMMENT ON COLUMN dogged.workers.abandoned_threads IS 'Threads whose handler did not end after its stop token was set. The worker ended the attempt without the handler.';
 
-COMMENT ON COLUMN dogged.workers.clock_ahead_ms IS 'By how many milliseconds its host''s clock was ahead of the server''s (negative: behind), as measured beside the heartbeat before the last one, or when it registered. Nothing depends on it but what the host''s own logs say.';
+COMMENT ON COLUMN dogged.workers.clock_ahead_ms IS 'By how many milliseconds the clock of the worker''s host was ahead of the server''s clock (negative: behind). Measured beside the heartbeat before the last one, or at registration. Only the host''s own logs depend on this clock.';
 
 COMMENT ON COLUMN dogged.workers.clock_uncertainty_ms IS 'By how much clock_ahead_ms may be wrong: half of the time that the answer took.';
 
@@ -2956,47 +2956,47 @@ CREATE VIEW dogged.dead_letters AS
     COALESCE(f.args_version, (1)::smallint) AS args_version
    FROM dogged.tasks_failed f;
 
-COMMENT ON VIEW dogged.dead_letters IS 'Tasks that ended failed, with what went wrong last. dogged.replay runs one again. By id and by failed_at it answers at once; to count all of them is to read all of them.';
+COMMENT ON VIEW dogged.dead_letters IS 'Tasks that ended as failed, with their last error. dogged.replay runs a dead letter again. Queries by id and by failed_at answer at once. A count of all dead letters reads all of them.';
 
-COMMENT ON COLUMN dogged.dead_letters.id IS 'Of the task.';
+COMMENT ON COLUMN dogged.dead_letters.id IS 'The task''s id.';
 
-COMMENT ON COLUMN dogged.dead_letters.name IS 'Of the task.';
+COMMENT ON COLUMN dogged.dead_letters.name IS 'The task''s name.';
 
-COMMENT ON COLUMN dogged.dead_letters.queue IS 'Of the task.';
+COMMENT ON COLUMN dogged.dead_letters.queue IS 'The task''s queue.';
 
-COMMENT ON COLUMN dogged.dead_letters.error_code IS 'Of the last attempt.';
+COMMENT ON COLUMN dogged.dead_letters.error_code IS 'The error code of the last attempt.';
 
-COMMENT ON COLUMN dogged.dead_letters.error_message IS 'Of the last attempt.';
+COMMENT ON COLUMN dogged.dead_letters.error_message IS 'The error message of the last attempt.';
 
-COMMENT ON COLUMN dogged.dead_letters.attempts IS 'How many there were.';
+COMMENT ON COLUMN dogged.dead_letters.attempts IS 'The number of attempts.';
 
 COMMENT ON COLUMN dogged.dead_letters.retry_count IS 'Retries spent.';
 
 COMMENT ON COLUMN dogged.dead_letters.losses IS 'Attempts that ended because their worker died.';
 
-COMMENT ON COLUMN dogged.dead_letters.enqueued_at IS 'When it was enqueued.';
+COMMENT ON COLUMN dogged.dead_letters.enqueued_at IS 'When the task was enqueued.';
 
-COMMENT ON COLUMN dogged.dead_letters.failed_at IS 'When its last attempt ended.';
+COMMENT ON COLUMN dogged.dead_letters.failed_at IS 'When the last attempt ended.';
 
-COMMENT ON COLUMN dogged.dead_letters.args IS 'As they were enqueued, without what its definition hides (task_definitions.redact).';
+COMMENT ON COLUMN dogged.dead_letters.args IS 'The enqueued args, without the values that the task''s definition hides (task_definitions.redact).';
 
-COMMENT ON COLUMN dogged.dead_letters.trace_context IS 'As the producer gave it.';
+COMMENT ON COLUMN dogged.dead_letters.trace_context IS 'The trace context, as the producer gave it.';
 
-COMMENT ON COLUMN dogged.dead_letters.error_details IS 'What the handler added to its last error, as JSON; null where there was nothing, or retention has dropped the attempt.';
+COMMENT ON COLUMN dogged.dead_letters.error_details IS 'Details that the handler added to its last error, as JSON; null if there were none, or if retention has dropped the attempt.';
 
-COMMENT ON COLUMN dogged.dead_letters.outcome IS 'Of the last attempt: failed, timed_out or lost.';
+COMMENT ON COLUMN dogged.dead_letters.outcome IS 'The outcome of the last attempt: failed, timed_out or lost.';
 
-COMMENT ON COLUMN dogged.dead_letters.worker IS 'The name of the worker that ran it last.';
+COMMENT ON COLUMN dogged.dead_letters.worker IS 'The name of the worker that ran the task last.';
 
-COMMENT ON COLUMN dogged.dead_letters.priority IS 'Lower runs first.';
+COMMENT ON COLUMN dogged.dead_letters.priority IS 'Lower priorities run first.';
 
-COMMENT ON COLUMN dogged.dead_letters.run_at IS 'Not before this time for the first run.';
+COMMENT ON COLUMN dogged.dead_letters.run_at IS 'The first attempt does not begin before this time.';
 
-COMMENT ON COLUMN dogged.dead_letters.tags IS 'Words that its producer gave it.';
+COMMENT ON COLUMN dogged.dead_letters.tags IS 'Words that the producer gave the task.';
 
 COMMENT ON COLUMN dogged.dead_letters.parent_id IS 'The parent: the task of the handler that enqueued this one, or the task that the producer named. Null: none.';
 
-COMMENT ON COLUMN dogged.dead_letters.args_version IS 'The version of its args.';
+COMMENT ON COLUMN dogged.dead_letters.args_version IS 'The version of the args.';
 
 CREATE VIEW dogged.error_stats AS
  SELECT date_trunc('hour'::text, a.finished_at) AS hour,
@@ -3013,35 +3013,35 @@ CREATE VIEW dogged.error_stats AS
   WHERE ((a.error_code IS NOT NULL) AND (a.finished_at >= (now() - '3 days'::interval)))
   GROUP BY (date_trunc('hour'::text, a.finished_at)), a.name, a.error_code;
 
-COMMENT ON VIEW dogged.error_stats IS 'Errors of the last three days by hour, task name and code: attempts that failed, timed out, were cancelled or lost. Reads the attempts of these days; of a shorter time, ask task_attempts with finished_at >= … (docs/cookbook.md).';
+COMMENT ON VIEW dogged.error_stats IS 'Errors of the last three days by hour, task name and code: attempts that failed, timed out, were cancelled or lost. Reads the attempts of these days. For a shorter time, query task_attempts with finished_at >= … (docs/cookbook.md).';
 
-COMMENT ON COLUMN dogged.error_stats.hour IS 'When it begins, in the session''s time zone.';
+COMMENT ON COLUMN dogged.error_stats.hour IS 'When the hour begins, in the session''s time zone.';
 
-COMMENT ON COLUMN dogged.error_stats.name IS 'Of the tasks.';
+COMMENT ON COLUMN dogged.error_stats.name IS 'The name of the tasks.';
 
-COMMENT ON COLUMN dogged.error_stats.error_code IS 'What went wrong.';
+COMMENT ON COLUMN dogged.error_stats.error_code IS 'The error code of the attempts.';
 
-COMMENT ON COLUMN dogged.error_stats.attempts IS 'How many ended so.';
+COMMENT ON COLUMN dogged.error_stats.attempts IS 'The number of attempts that ended with this error.';
 
-COMMENT ON COLUMN dogged.error_stats.retried IS 'Of the attempts, those after which the task is tried again.';
+COMMENT ON COLUMN dogged.error_stats.retried IS 'Attempts after which the task is retried.';
 
-COMMENT ON COLUMN dogged.error_stats.ended IS 'Of the attempts, those that were the last of their task.';
+COMMENT ON COLUMN dogged.error_stats.ended IS 'Attempts that were the last of their task.';
 
-COMMENT ON COLUMN dogged.error_stats.first_at IS 'When the first of them ended.';
+COMMENT ON COLUMN dogged.error_stats.first_at IS 'When the first of these attempts ended.';
 
-COMMENT ON COLUMN dogged.error_stats.last_at IS 'When the last of them ended.';
+COMMENT ON COLUMN dogged.error_stats.last_at IS 'When the last of these attempts ended.';
 
-COMMENT ON COLUMN dogged.error_stats.example_task_id IS 'One of the tasks: the one that was enqueued last.';
+COMMENT ON COLUMN dogged.error_stats.example_task_id IS 'The task among these that was enqueued last.';
 
-COMMENT ON COLUMN dogged.error_stats.example_message IS 'One of the messages, its first 200 characters.';
+COMMENT ON COLUMN dogged.error_stats.example_message IS 'The first 200 characters of one of the messages.';
 
 CREATE TABLE dogged.locks (
     name text NOT NULL
 );
 
-COMMENT ON TABLE dogged.locks IS 'What only one session may do at a time: a function of dogged locks the row until its transaction ends. `dogged doctor` names who has locked one for long.';
+COMMENT ON TABLE dogged.locks IS 'One row for each kind of work that only one session may do at a time. A function of dogged locks the row until its transaction ends. `dogged doctor` names the sessions that have held a lock for long.';
 
-COMMENT ON COLUMN dogged.locks.name IS 'partitions: making and dropping them, retention. import: importing dead letters.';
+COMMENT ON COLUMN dogged.locks.name IS 'partitions: creating and dropping partitions, retention. import: importing dead letters.';
 
 CREATE TABLE dogged.settings (
     only_row boolean DEFAULT true NOT NULL,
@@ -3064,27 +3064,27 @@ CREATE TABLE dogged.settings (
     CONSTRAINT settings_partition_days_ahead_check CHECK (((partition_days_ahead >= 1) AND (partition_days_ahead <= 60)))
 );
 
-COMMENT ON TABLE dogged.settings IS 'Limits of this queue, one row; update it to change them. Workers read it when they start.';
+COMMENT ON TABLE dogged.settings IS 'The limits of this installation, in one row. Update the row to change a limit. Workers read the row when they start.';
 
-COMMENT ON COLUMN dogged.settings.only_row IS 'Keeps it to one row.';
+COMMENT ON COLUMN dogged.settings.only_row IS 'Keeps the table to one row.';
 
-COMMENT ON COLUMN dogged.settings.max_args_bytes IS 'Tasks whose args are longer, as JSON text, are refused at enqueue.';
+COMMENT ON COLUMN dogged.settings.max_args_bytes IS 'Enqueue refuses tasks whose args are longer than this as JSON text.';
 
-COMMENT ON COLUMN dogged.settings.max_result_bytes IS 'A result that is longer, as JSON text, ends its task as failed with INVALID_RESULT.';
+COMMENT ON COLUMN dogged.settings.max_result_bytes IS 'A task whose result is longer than this as JSON text ends as failed with INVALID_RESULT.';
 
 COMMENT ON COLUMN dogged.settings.max_error_message_bytes IS 'Longer error messages are cut, and say so.';
 
-COMMENT ON COLUMN dogged.settings.partition_days_ahead IS 'For how many coming days partitions are kept ready.';
+COMMENT ON COLUMN dogged.settings.partition_days_ahead IS 'For how many coming days partitions are created in advance.';
 
-COMMENT ON COLUMN dogged.settings.role_prefix IS 'What the names of the roles begin with that `dogged migrate --roles` made; null: it has made none.';
+COMMENT ON COLUMN dogged.settings.role_prefix IS 'The beginning of the names of the roles that `dogged migrate --roles` made; null: no roles were made.';
 
-COMMENT ON COLUMN dogged.settings.installation IS 'Which queue this is, drawn at random: a handler''s task is the parent of what the handler enqueues here, and of nothing that it enqueues to another queue.';
+COMMENT ON COLUMN dogged.settings.installation IS 'The id of this installation, drawn at random. A handler''s task is the parent of the tasks that the handler enqueues here, but not of tasks that the handler enqueues to another installation.';
 
-COMMENT ON COLUMN dogged.settings.keep_done_days IS 'For how many days tasks that succeeded, were discarded, cancelled or expired are kept, counted from the end of the day (UTC) on which they ended.';
+COMMENT ON COLUMN dogged.settings.keep_done_days IS 'For how many days succeeded, discarded, cancelled and expired tasks are kept, counted from the end of the day (UTC) on which they ended.';
 
-COMMENT ON COLUMN dogged.settings.keep_failed_days IS 'The same for dead letters. Their attempts are kept as long as they are.';
+COMMENT ON COLUMN dogged.settings.keep_failed_days IS 'The same for dead letters. The attempts of a dead letter are kept as long as the dead letter.';
 
-COMMENT ON COLUMN dogged.settings.keep_attempts_days IS 'The same for attempts, counted from their own end. Those of tasks that are still there then are kept as long as their task is. Not below keep_done_days.';
+COMMENT ON COLUMN dogged.settings.keep_attempts_days IS 'The same for attempts, counted from their own end. Attempts whose task still exists then are kept as long as the task. Not below keep_done_days.';
 
 CREATE TABLE dogged.tasks_done (
     id bigint DEFAULT nextval('dogged.tasks_id_seq'::regclass) NOT NULL,
@@ -3119,57 +3119,57 @@ PARTITION BY RANGE (finished_at);
 
 COMMENT ON TABLE dogged.tasks_done IS 'The tasks that succeeded, were discarded, cancelled or expired, by the day they ended (UTC).';
 
-COMMENT ON COLUMN dogged.tasks_done.id IS 'Given by enqueue, for the whole life of the task.';
+COMMENT ON COLUMN dogged.tasks_done.id IS 'The task''s id, given out by enqueue, for the whole life of the task.';
 
-COMMENT ON COLUMN dogged.tasks_done.status IS 'What has become of it; decides in which partition it stands.';
+COMMENT ON COLUMN dogged.tasks_done.status IS 'The task''s status, which decides in which partition the task is stored.';
 
-COMMENT ON COLUMN dogged.tasks_done.queue IS 'The name of its queue.';
+COMMENT ON COLUMN dogged.tasks_done.queue IS 'The name of the task''s queue.';
 
-COMMENT ON COLUMN dogged.tasks_done.name IS 'What runs: a name that workers declare with TASK_REGISTER.';
+COMMENT ON COLUMN dogged.tasks_done.name IS 'The task''s name, which workers declare with TASK_REGISTER.';
 
-COMMENT ON COLUMN dogged.tasks_done.priority IS 'Lower runs first; then what became ready first.';
+COMMENT ON COLUMN dogged.tasks_done.priority IS 'Lower priorities run first. Among equal priorities, the task that became ready first runs first.';
 
-COMMENT ON COLUMN dogged.tasks_done.args IS 'What its handler is given, as JSON. Show it to people by dogged.redacted(name, args).';
+COMMENT ON COLUMN dogged.tasks_done.args IS 'The handler''s args, as JSON. Show args to people only through dogged.redacted(name, args).';
 
-COMMENT ON COLUMN dogged.tasks_done.enqueued_at IS 'When its producer''s transaction began.';
+COMMENT ON COLUMN dogged.tasks_done.enqueued_at IS 'When the producer''s transaction began.';
 
-COMMENT ON COLUMN dogged.tasks_done.run_at IS 'Not before this time for the first run.';
+COMMENT ON COLUMN dogged.tasks_done.run_at IS 'The first attempt does not begin before this time.';
 
-COMMENT ON COLUMN dogged.tasks_done.deferred IS 'True while a pending task waits for run_at or next_retry_at: it then stands in the index of waiting tasks and not in the ready one. A worker makes it false when the time has come.';
+COMMENT ON COLUMN dogged.tasks_done.deferred IS 'True while a pending task waits for run_at or next_retry_at. The task is then in the index of waiting tasks, and not in the index of ready tasks. A worker sets this to false when the task is due.';
 
-COMMENT ON COLUMN dogged.tasks_done.next_retry_at IS 'Not before this time for the next run: a retry, or one that was put off because its circuit is open or its queue''s retry budget is spent. It stays while that run is under way.';
+COMMENT ON COLUMN dogged.tasks_done.next_retry_at IS 'The next attempt does not begin before this time. Set for a retry, or for a task that was deferred because its circuit is open or its queue''s retry budget is spent. The value stays while that attempt runs.';
 
-COMMENT ON COLUMN dogged.tasks_done.attempt IS 'Attempts begun. While running, the number of the current one.';
+COMMENT ON COLUMN dogged.tasks_done.attempt IS 'The number of attempts begun. While the task runs, the number of the current attempt.';
 
 COMMENT ON COLUMN dogged.tasks_done.retry_count IS 'Retries spent; a lost or interrupted attempt spends none.';
 
 COMMENT ON COLUMN dogged.tasks_done.losses IS 'Attempts that ended because their worker died.';
 
-COMMENT ON COLUMN dogged.tasks_done.worker_id IS 'Who holds it while it runs, and who ran it last: workers.id.';
+COMMENT ON COLUMN dogged.tasks_done.worker_id IS 'The worker that holds the running task, or that ran the task last: workers.id.';
 
-COMMENT ON COLUMN dogged.tasks_done.claimed_at IS 'When a worker took it last.';
+COMMENT ON COLUMN dogged.tasks_done.claimed_at IS 'When a worker last claimed the task.';
 
-COMMENT ON COLUMN dogged.tasks_done.finished_at IS 'When it ended; null while it is pending or running.';
+COMMENT ON COLUMN dogged.tasks_done.finished_at IS 'When the task ended; null while the task is pending or running.';
 
-COMMENT ON COLUMN dogged.tasks_done.result IS 'What its handler returned, as JSON; null unless it succeeded.';
+COMMENT ON COLUMN dogged.tasks_done.result IS 'The handler''s return value, as JSON; null unless the task succeeded.';
 
-COMMENT ON COLUMN dogged.tasks_done.error_code IS 'Of the last attempt that failed.';
+COMMENT ON COLUMN dogged.tasks_done.error_code IS 'The error code of the last failed attempt.';
 
-COMMENT ON COLUMN dogged.tasks_done.error_message IS 'The same in words.';
+COMMENT ON COLUMN dogged.tasks_done.error_message IS 'The error message of the last failed attempt.';
 
-COMMENT ON COLUMN dogged.tasks_done.trace_context IS 'As the producer gave it, copied to every attempt.';
+COMMENT ON COLUMN dogged.tasks_done.trace_context IS 'The trace context, as the producer gave it; copied to every attempt.';
 
-COMMENT ON COLUMN dogged.tasks_done.ready_position IS 'Its place among the ready tasks of its queue and priority; null: its id. A number from the sequence of the ids when it fell due; one before all of them when it was given back to run again at once.';
+COMMENT ON COLUMN dogged.tasks_done.ready_position IS 'The task''s place among the ready tasks of its queue and priority; null: its id is its place. A task that fell due has a number from the sequence of the ids. A task that was released to run again at once has a number before all of those.';
 
-COMMENT ON COLUMN dogged.tasks_done.expires_at IS 'No attempt begins after this time: a task that is still pending then ends as expired. Null: it does not expire.';
+COMMENT ON COLUMN dogged.tasks_done.expires_at IS 'No attempt begins after this time. A task that is still pending then ends as expired. Null: the task does not expire.';
 
-COMMENT ON COLUMN dogged.tasks_done.tags IS 'Words that its producer gave it, for people to find it by; null: none.';
+COMMENT ON COLUMN dogged.tasks_done.tags IS 'Words that the producer gave the task, for people to find the task by; null: none.';
 
 COMMENT ON COLUMN dogged.tasks_done.parent_id IS 'The parent: the task of the handler that enqueued this one, or the task that the producer named. Null: none. Retention may have dropped the parent.';
 
-COMMENT ON COLUMN dogged.tasks_done.args_version IS 'The version of its args, as its producer''s key or call named it; null: 1. Only a worker that knows this version, or a later one, runs it.';
+COMMENT ON COLUMN dogged.tasks_done.args_version IS 'The version of the args, as the producer''s key or call named it; null: 1. Only a worker that knows this version or a later one runs the task.';
 
-COMMENT ON COLUMN dogged.tasks_done.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. Its handler is asked to stop; unless it succeeds all the same, the task ends as cancelled.';
+COMMENT ON COLUMN dogged.tasks_done.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. The worker asks the handler to stop. Unless the attempt succeeds all the same, the task ends as cancelled.';
 
 CREATE VIEW dogged.partitions AS
  SELECT (parent.relname)::text AS parent,
@@ -3201,19 +3201,19 @@ CREATE VIEW dogged.partitions AS
      CROSS JOIN LATERAL ( SELECT to_date("right"((part.relname)::text, 8), 'YYYYMMDD'::text) AS day,
             (part.relname ~ '_kept_'::text) AS is_kept) days);
 
-COMMENT ON VIEW dogged.partitions IS 'One row for each day (UTC) of tasks_done, tasks_failed and task_attempts. Retention drops it after kept_until; in a smaller partition (is_kept) it keeps tasks of queues that are kept longer, and attempts whose task is still there.';
+COMMENT ON VIEW dogged.partitions IS 'One row for each day (UTC) of tasks_done, tasks_failed and task_attempts. Retention drops the day after kept_until. In a smaller partition (is_kept), retention keeps tasks of queues with a longer setting, and attempts whose task still exists.';
 
 COMMENT ON COLUMN dogged.partitions.parent IS 'tasks_done, tasks_failed or task_attempts.';
 
 COMMENT ON COLUMN dogged.partitions.partition IS 'The name of the table that holds the day.';
 
-COMMENT ON COLUMN dogged.partitions.day IS 'Of finished_at, in UTC.';
+COMMENT ON COLUMN dogged.partitions.day IS 'The day of finished_at, in UTC.';
 
-COMMENT ON COLUMN dogged.partitions.is_kept IS 'What retention has left of a day.';
+COMMENT ON COLUMN dogged.partitions.is_kept IS 'Whether the partition holds only the rows that retention has kept of its day.';
 
-COMMENT ON COLUMN dogged.partitions.kept_until IS 'When the day is old enough to be dropped; of what is left of tasks: when the last of them are.';
+COMMENT ON COLUMN dogged.partitions.kept_until IS 'When the day is old enough to be dropped; for kept tasks, when the last of them are old enough.';
 
-COMMENT ON COLUMN dogged.partitions.bytes IS 'Of the table and its indexes.';
+COMMENT ON COLUMN dogged.partitions.bytes IS 'The size of the table and its indexes.';
 
 CREATE TABLE dogged.queue_depths (
     queue text NOT NULL,
@@ -3222,13 +3222,13 @@ CREATE TABLE dogged.queue_depths (
 )
 WITH (fillfactor='50');
 
-COMMENT ON TABLE dogged.queue_depths IS 'What queues with a max_depth held when they were counted last: since then they have grown by no more than the ids that were given out, so that enqueue seldom counts.';
+COMMENT ON TABLE dogged.queue_depths IS 'The depth of each queue with a max_depth when it was last counted. Since then the queue has grown by no more than the number of ids given out, so enqueue seldom counts.';
 
-COMMENT ON COLUMN dogged.queue_depths.queue IS 'Its name.';
+COMMENT ON COLUMN dogged.queue_depths.queue IS 'The queue''s name.';
 
-COMMENT ON COLUMN dogged.queue_depths.held IS 'Tasks that had not ended.';
+COMMENT ON COLUMN dogged.queue_depths.held IS 'Tasks that had not ended at the last count.';
 
-COMMENT ON COLUMN dogged.queue_depths.last_id IS 'The last value of tasks_id_seq then.';
+COMMENT ON COLUMN dogged.queue_depths.last_id IS 'The last value of tasks_id_seq at the last count.';
 
 CREATE TABLE dogged.tasks_live (
     id bigint DEFAULT nextval('dogged.tasks_id_seq'::regclass) NOT NULL,
@@ -3263,57 +3263,57 @@ WITH (fillfactor='45', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_
 
 COMMENT ON TABLE dogged.tasks_live IS 'The pending and running tasks: small and hot, whatever the history.';
 
-COMMENT ON COLUMN dogged.tasks_live.id IS 'Given by enqueue, for the whole life of the task.';
+COMMENT ON COLUMN dogged.tasks_live.id IS 'The task''s id, given out by enqueue, for the whole life of the task.';
 
-COMMENT ON COLUMN dogged.tasks_live.status IS 'What has become of it; decides in which partition it stands.';
+COMMENT ON COLUMN dogged.tasks_live.status IS 'The task''s status, which decides in which partition the task is stored.';
 
-COMMENT ON COLUMN dogged.tasks_live.queue IS 'The name of its queue.';
+COMMENT ON COLUMN dogged.tasks_live.queue IS 'The name of the task''s queue.';
 
-COMMENT ON COLUMN dogged.tasks_live.name IS 'What runs: a name that workers declare with TASK_REGISTER.';
+COMMENT ON COLUMN dogged.tasks_live.name IS 'The task''s name, which workers declare with TASK_REGISTER.';
 
-COMMENT ON COLUMN dogged.tasks_live.priority IS 'Lower runs first; then what became ready first.';
+COMMENT ON COLUMN dogged.tasks_live.priority IS 'Lower priorities run first. Among equal priorities, the task that became ready first runs first.';
 
-COMMENT ON COLUMN dogged.tasks_live.args IS 'What its handler is given, as JSON. Show it to people by dogged.redacted(name, args).';
+COMMENT ON COLUMN dogged.tasks_live.args IS 'The handler''s args, as JSON. Show args to people only through dogged.redacted(name, args).';
 
-COMMENT ON COLUMN dogged.tasks_live.enqueued_at IS 'When its producer''s transaction began.';
+COMMENT ON COLUMN dogged.tasks_live.enqueued_at IS 'When the producer''s transaction began.';
 
-COMMENT ON COLUMN dogged.tasks_live.run_at IS 'Not before this time for the first run.';
+COMMENT ON COLUMN dogged.tasks_live.run_at IS 'The first attempt does not begin before this time.';
 
-COMMENT ON COLUMN dogged.tasks_live.deferred IS 'True while a pending task waits for run_at or next_retry_at: it then stands in the index of waiting tasks and not in the ready one. A worker makes it false when the time has come.';
+COMMENT ON COLUMN dogged.tasks_live.deferred IS 'True while a pending task waits for run_at or next_retry_at. The task is then in the index of waiting tasks, and not in the index of ready tasks. A worker sets this to false when the task is due.';
 
-COMMENT ON COLUMN dogged.tasks_live.next_retry_at IS 'Not before this time for the next run: a retry, or one that was put off because its circuit is open or its queue''s retry budget is spent. It stays while that run is under way.';
+COMMENT ON COLUMN dogged.tasks_live.next_retry_at IS 'The next attempt does not begin before this time. Set for a retry, or for a task that was deferred because its circuit is open or its queue''s retry budget is spent. The value stays while that attempt runs.';
 
-COMMENT ON COLUMN dogged.tasks_live.attempt IS 'Attempts begun. While running, the number of the current one.';
+COMMENT ON COLUMN dogged.tasks_live.attempt IS 'The number of attempts begun. While the task runs, the number of the current attempt.';
 
 COMMENT ON COLUMN dogged.tasks_live.retry_count IS 'Retries spent; a lost or interrupted attempt spends none.';
 
 COMMENT ON COLUMN dogged.tasks_live.losses IS 'Attempts that ended because their worker died.';
 
-COMMENT ON COLUMN dogged.tasks_live.worker_id IS 'Who holds it while it runs, and who ran it last: workers.id.';
+COMMENT ON COLUMN dogged.tasks_live.worker_id IS 'The worker that holds the running task, or that ran the task last: workers.id.';
 
-COMMENT ON COLUMN dogged.tasks_live.claimed_at IS 'When a worker took it last.';
+COMMENT ON COLUMN dogged.tasks_live.claimed_at IS 'When a worker last claimed the task.';
 
-COMMENT ON COLUMN dogged.tasks_live.finished_at IS 'When it ended; null while it is pending or running.';
+COMMENT ON COLUMN dogged.tasks_live.finished_at IS 'When the task ended; null while the task is pending or running.';
 
-COMMENT ON COLUMN dogged.tasks_live.result IS 'What its handler returned, as JSON; null unless it succeeded.';
+COMMENT ON COLUMN dogged.tasks_live.result IS 'The handler''s return value, as JSON; null unless the task succeeded.';
 
-COMMENT ON COLUMN dogged.tasks_live.error_code IS 'Of the last attempt that failed.';
+COMMENT ON COLUMN dogged.tasks_live.error_code IS 'The error code of the last failed attempt.';
 
-COMMENT ON COLUMN dogged.tasks_live.error_message IS 'The same in words.';
+COMMENT ON COLUMN dogged.tasks_live.error_message IS 'The error message of the last failed attempt.';
 
-COMMENT ON COLUMN dogged.tasks_live.trace_context IS 'As the producer gave it, copied to every attempt.';
+COMMENT ON COLUMN dogged.tasks_live.trace_context IS 'The trace context, as the producer gave it; copied to every attempt.';
 
-COMMENT ON COLUMN dogged.tasks_live.ready_position IS 'Its place among the ready tasks of its queue and priority; null: its id. A number from the sequence of the ids when it fell due; one before all of them when it was given back to run again at once.';
+COMMENT ON COLUMN dogged.tasks_live.ready_position IS 'The task''s place among the ready tasks of its queue and priority; null: its id is its place. A task that fell due has a number from the sequence of the ids. A task that was released to run again at once has a number before all of those.';
 
-COMMENT ON COLUMN dogged.tasks_live.expires_at IS 'No attempt begins after this time: a task that is still pending then ends as expired. Null: it does not expire.';
+COMMENT ON COLUMN dogged.tasks_live.expires_at IS 'No attempt begins after this time. A task that is still pending then ends as expired. Null: the task does not expire.';
 
-COMMENT ON COLUMN dogged.tasks_live.tags IS 'Words that its producer gave it, for people to find it by; null: none.';
+COMMENT ON COLUMN dogged.tasks_live.tags IS 'Words that the producer gave the task, for people to find the task by; null: none.';
 
 COMMENT ON COLUMN dogged.tasks_live.parent_id IS 'The parent: the task of the handler that enqueued this one, or the task that the producer named. Null: none. Retention may have dropped the parent.';
 
-COMMENT ON COLUMN dogged.tasks_live.args_version IS 'The version of its args, as its producer''s key or call named it; null: 1. Only a worker that knows this version, or a later one, runs it.';
+COMMENT ON COLUMN dogged.tasks_live.args_version IS 'The version of the args, as the producer''s key or call named it; null: 1. Only a worker that knows this version or a later one runs the task.';
 
-COMMENT ON COLUMN dogged.tasks_live.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. Its handler is asked to stop; unless it succeeds all the same, the task ends as cancelled.';
+COMMENT ON COLUMN dogged.tasks_live.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. The worker asks the handler to stop. Unless the attempt succeeds all the same, the task ends as cancelled.';
 
 CREATE VIEW dogged.queue_stats AS
  WITH depth AS (
@@ -3343,9 +3343,9 @@ CREATE VIEW dogged.queue_stats AS
      LEFT JOIN depth d ON ((d.queue = q.name)))
      LEFT JOIN dogged.recent_figures() r(queue, attempts, ended_per_minute, failed_per_minute, retry_share, wait_p50, wait_p95, run_p50, run_p95) ON ((r.queue = q.name)));
 
-COMMENT ON VIEW dogged.queue_stats IS 'One row for each queue: what is in it now, and what was done in the last five minutes. Reads all live tasks, and the attempts of the last five minutes.';
+COMMENT ON VIEW dogged.queue_stats IS 'One row for each queue: the tasks in it now, and the work of the last five minutes. Reads all live tasks, and the attempts of the last five minutes.';
 
-COMMENT ON COLUMN dogged.queue_stats.queue IS 'Its name.';
+COMMENT ON COLUMN dogged.queue_stats.queue IS 'The queue''s name.';
 
 COMMENT ON COLUMN dogged.queue_stats.ready IS 'Pending tasks that are due.';
 
@@ -3353,25 +3353,25 @@ COMMENT ON COLUMN dogged.queue_stats.waiting IS 'Pending tasks that wait for the
 
 COMMENT ON COLUMN dogged.queue_stats.running IS 'Tasks that a worker holds.';
 
-COMMENT ON COLUMN dogged.queue_stats.oldest_due_at IS 'Since when the ready task is due that waits longest; null where none is ready.';
+COMMENT ON COLUMN dogged.queue_stats.oldest_due_at IS 'When the ready task that waits longest fell due; null if no task is ready.';
 
-COMMENT ON COLUMN dogged.queue_stats.oldest_due_age IS 'How long that is.';
+COMMENT ON COLUMN dogged.queue_stats.oldest_due_age IS 'How long ago that was.';
 
 COMMENT ON COLUMN dogged.queue_stats.attempts IS 'Attempts that ended in the last five minutes.';
 
-COMMENT ON COLUMN dogged.queue_stats.ended_per_minute IS 'Tasks that ended, however, a minute: of the last five. Without those that were cancelled before they ran.';
+COMMENT ON COLUMN dogged.queue_stats.ended_per_minute IS 'Tasks that ended in any way, per minute, over the last five minutes. Tasks that were cancelled before they ran are not counted.';
 
-COMMENT ON COLUMN dogged.queue_stats.failed_per_minute IS 'Tasks that ended failed or discarded, a minute: of the last five.';
+COMMENT ON COLUMN dogged.queue_stats.failed_per_minute IS 'Tasks that ended as failed or discarded, per minute, over the last five minutes.';
 
-COMMENT ON COLUMN dogged.queue_stats.retry_share IS 'Of the attempts of the last five minutes: the share that failed and is tried again, from 0 to 1; null where there were none.';
+COMMENT ON COLUMN dogged.queue_stats.retry_share IS 'The share, from 0 to 1, of the attempts of the last five minutes that failed and are retried; null if there were no attempts.';
 
-COMMENT ON COLUMN dogged.queue_stats.wait_p50 IS 'Half of the attempts began within this time after they were due. As the three columns that follow, of all attempts of the last five minutes up to 500 of the queue; of more it is an estimate, from about 500 of them, spread evenly over the five minutes.';
+COMMENT ON COLUMN dogged.queue_stats.wait_p50 IS 'Half of the attempts began within this time after they were due. This column and the next three use all attempts of the last five minutes, up to 500 of the queue. With more attempts, the figures are estimates from about 500, spread evenly over the five minutes.';
 
-COMMENT ON COLUMN dogged.queue_stats.wait_p95 IS '95 of 100 began within this time after they were due.';
+COMMENT ON COLUMN dogged.queue_stats.wait_p95 IS '95 of 100 attempts began within this time after they were due.';
 
-COMMENT ON COLUMN dogged.queue_stats.run_p50 IS 'Half of them took no longer.';
+COMMENT ON COLUMN dogged.queue_stats.run_p50 IS 'Half of the attempts took no longer than this.';
 
-COMMENT ON COLUMN dogged.queue_stats.run_p95 IS '95 of 100 took no longer.';
+COMMENT ON COLUMN dogged.queue_stats.run_p95 IS '95 of 100 attempts took no longer than this.';
 
 CREATE TABLE dogged.task_definitions (
     name text NOT NULL,
@@ -3393,35 +3393,35 @@ CREATE TABLE dogged.task_definitions (
     CONSTRAINT task_definitions_version_check CHECK (((octet_length(version) <= 128) AND dogged.is_one_line(version)))
 );
 
-COMMENT ON TABLE dogged.task_definitions IS 'What workers declared with TASK_REGISTER, as their configuration has changed it, published when they start; the last one wins.';
+COMMENT ON TABLE dogged.task_definitions IS 'The declarations that workers made with TASK_REGISTER, as changed by the workers'' configuration. A worker publishes its declarations when it starts; the last one wins.';
 
-COMMENT ON COLUMN dogged.task_definitions.name IS 'Of the task.';
+COMMENT ON COLUMN dogged.task_definitions.name IS 'The task''s name.';
 
-COMMENT ON COLUMN dogged.task_definitions.queue IS 'Where enqueue puts the task if the caller names no queue.';
+COMMENT ON COLUMN dogged.task_definitions.queue IS 'The queue of the task if the caller of enqueue names none.';
 
-COMMENT ON COLUMN dogged.task_definitions.retry_policy IS 'As `dogged policy show` and dogged::policy_from_json read it.';
+COMMENT ON COLUMN dogged.task_definitions.retry_policy IS 'The retry policy, as `dogged policy show` and dogged::policy_from_json read it.';
 
 COMMENT ON COLUMN dogged.task_definitions.auto_retry_for IS 'Error codes that are retried; * lists all.';
 
 COMMENT ON COLUMN dogged.task_definitions.timeout_ms IS 'How long an attempt may take; null: no deadline.';
 
-COMMENT ON COLUMN dogged.task_definitions.retry_lost IS 'Whether it runs again after its worker died.';
+COMMENT ON COLUMN dogged.task_definitions.retry_lost IS 'Whether the task runs again after its worker died.';
 
 COMMENT ON COLUMN dogged.task_definitions.dead_letter IS 'Whether a task that fails for good is kept as a dead letter (failed); else it is discarded.';
 
-COMMENT ON COLUMN dogged.task_definitions.max_losses IS 'The loss with this number ends it.';
+COMMENT ON COLUMN dogged.task_definitions.max_losses IS 'The loss with this number ends the task.';
 
-COMMENT ON COLUMN dogged.task_definitions.version IS 'Of the worker that published it.';
+COMMENT ON COLUMN dogged.task_definitions.version IS 'The version of dogged of the worker that published the declaration.';
 
-COMMENT ON COLUMN dogged.task_definitions.retry_sources IS 'Where its retry settings come from, as {"max_attempts": "environment RETRY_MAX_ATTEMPTS", "policy_type": "TASK_REGISTER"}: the program, a preset, --retry-config''s file or the environment of the worker that published it.';
+COMMENT ON COLUMN dogged.task_definitions.retry_sources IS 'The sources of the retry settings, as {"max_attempts": "environment RETRY_MAX_ATTEMPTS", "policy_type": "TASK_REGISTER"}: the program, a preset, the file of --retry-config, or the environment of the worker that published the declaration.';
 
-COMMENT ON COLUMN dogged.task_definitions.redact IS 'JSON pointers (RFC 6901) into args and result; what they name is shown as "[redacted]".';
+COMMENT ON COLUMN dogged.task_definitions.redact IS 'JSON pointers (RFC 6901) into args and result. The values that they point to are shown as "[redacted]".';
 
-COMMENT ON COLUMN dogged.task_definitions.updated_at IS 'When a worker published it last.';
+COMMENT ON COLUMN dogged.task_definitions.updated_at IS 'When a worker last published the declaration.';
 
 COMMENT ON COLUMN dogged.task_definitions.args_version IS 'The version of the args in the task''s key (KeyOptions::version).';
 
-COMMENT ON COLUMN dogged.task_definitions.circuit IS 'The circuit breaker that it shares with others (circuits); null: none.';
+COMMENT ON COLUMN dogged.task_definitions.circuit IS 'The circuit breaker that the task shares with other tasks (circuits); null: none.';
 
 CREATE VIEW dogged.redacted_tasks AS
  SELECT t.id,
@@ -3462,59 +3462,59 @@ CREATE VIEW dogged.redacted_tasks AS
     t.args_version
    FROM dogged.tasks t;
 
-COMMENT ON VIEW dogged.redacted_tasks IS 'As tasks, with "[redacted]" in place of what the tasks'' workers have declared as .redact.';
+COMMENT ON VIEW dogged.redacted_tasks IS 'Like tasks, with "[redacted]" in place of the values that workers have declared as .redact.';
 
-COMMENT ON COLUMN dogged.redacted_tasks.id IS 'Given by enqueue, for the whole life of the task.';
+COMMENT ON COLUMN dogged.redacted_tasks.id IS 'The task''s id, given out by enqueue, for the whole life of the task.';
 
-COMMENT ON COLUMN dogged.redacted_tasks.status IS 'What has become of it; decides in which partition it stands.';
+COMMENT ON COLUMN dogged.redacted_tasks.status IS 'The task''s status, which decides in which partition the task is stored.';
 
-COMMENT ON COLUMN dogged.redacted_tasks.queue IS 'The name of its queue.';
+COMMENT ON COLUMN dogged.redacted_tasks.queue IS 'The name of the task''s queue.';
 
-COMMENT ON COLUMN dogged.redacted_tasks.name IS 'What runs: a name that workers declare with TASK_REGISTER.';
+COMMENT ON COLUMN dogged.redacted_tasks.name IS 'The task''s name, which workers declare with TASK_REGISTER.';
 
-COMMENT ON COLUMN dogged.redacted_tasks.priority IS 'Lower runs first; then what became ready first.';
+COMMENT ON COLUMN dogged.redacted_tasks.priority IS 'Lower priorities run first. Among equal priorities, the task that became ready first runs first.';
 
-COMMENT ON COLUMN dogged.redacted_tasks.args IS 'Without what is redacted.';
+COMMENT ON COLUMN dogged.redacted_tasks.args IS 'The args, without the redacted values.';
 
-COMMENT ON COLUMN dogged.redacted_tasks.enqueued_at IS 'When its producer''s transaction began.';
+COMMENT ON COLUMN dogged.redacted_tasks.enqueued_at IS 'When the producer''s transaction began.';
 
-COMMENT ON COLUMN dogged.redacted_tasks.run_at IS 'Not before this time for the first run.';
+COMMENT ON COLUMN dogged.redacted_tasks.run_at IS 'The first attempt does not begin before this time.';
 
-COMMENT ON COLUMN dogged.redacted_tasks.deferred IS 'True while a pending task waits for run_at or next_retry_at: it then stands in the index of waiting tasks and not in the ready one. A worker makes it false when the time has come.';
+COMMENT ON COLUMN dogged.redacted_tasks.deferred IS 'True while a pending task waits for run_at or next_retry_at. The task is then in the index of waiting tasks, and not in the index of ready tasks. A worker sets this to false when the task is due.';
 
-COMMENT ON COLUMN dogged.redacted_tasks.next_retry_at IS 'Not before this time for the next run: a retry, or one that was put off because its circuit is open or its queue''s retry budget is spent. It stays while that run is under way.';
+COMMENT ON COLUMN dogged.redacted_tasks.next_retry_at IS 'The next attempt does not begin before this time. Set for a retry, or for a task that was deferred because its circuit is open or its queue''s retry budget is spent. The value stays while that attempt runs.';
 
-COMMENT ON COLUMN dogged.redacted_tasks.attempt IS 'Attempts begun. While running, the number of the current one.';
+COMMENT ON COLUMN dogged.redacted_tasks.attempt IS 'The number of attempts begun. While the task runs, the number of the current attempt.';
 
 COMMENT ON COLUMN dogged.redacted_tasks.retry_count IS 'Retries spent; a lost or interrupted attempt spends none.';
 
 COMMENT ON COLUMN dogged.redacted_tasks.losses IS 'Attempts that ended because their worker died.';
 
-COMMENT ON COLUMN dogged.redacted_tasks.worker_id IS 'Who holds it while it runs, and who ran it last: workers.id.';
+COMMENT ON COLUMN dogged.redacted_tasks.worker_id IS 'The worker that holds the running task, or that ran the task last: workers.id.';
 
-COMMENT ON COLUMN dogged.redacted_tasks.claimed_at IS 'When a worker took it last.';
+COMMENT ON COLUMN dogged.redacted_tasks.claimed_at IS 'When a worker last claimed the task.';
 
-COMMENT ON COLUMN dogged.redacted_tasks.finished_at IS 'When it ended; null while it is pending or running.';
+COMMENT ON COLUMN dogged.redacted_tasks.finished_at IS 'When the task ended; null while the task is pending or running.';
 
-COMMENT ON COLUMN dogged.redacted_tasks.result IS 'Without what is redacted.';
+COMMENT ON COLUMN dogged.redacted_tasks.result IS 'The result, without the redacted values.';
 
-COMMENT ON COLUMN dogged.redacted_tasks.error_code IS 'Of the last attempt that failed.';
+COMMENT ON COLUMN dogged.redacted_tasks.error_code IS 'The error code of the last failed attempt.';
 
-COMMENT ON COLUMN dogged.redacted_tasks.error_message IS 'The same in words.';
+COMMENT ON COLUMN dogged.redacted_tasks.error_message IS 'The error message of the last failed attempt.';
 
-COMMENT ON COLUMN dogged.redacted_tasks.trace_context IS 'As the producer gave it, copied to every attempt.';
+COMMENT ON COLUMN dogged.redacted_tasks.trace_context IS 'The trace context, as the producer gave it; copied to every attempt.';
 
-COMMENT ON COLUMN dogged.redacted_tasks.ready_position IS 'Its place among the ready tasks of its queue and priority; null: its id. A number from the sequence of the ids when it fell due; one before all of them when it was given back to run again at once.';
+COMMENT ON COLUMN dogged.redacted_tasks.ready_position IS 'The task''s place among the ready tasks of its queue and priority; null: its id is its place. A task that fell due has a number from the sequence of the ids. A task that was released to run again at once has a number before all of those.';
 
-COMMENT ON COLUMN dogged.redacted_tasks.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. Its handler is asked to stop; unless it succeeds all the same, the task ends as cancelled.';
+COMMENT ON COLUMN dogged.redacted_tasks.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. The worker asks the handler to stop. Unless the attempt succeeds all the same, the task ends as cancelled.';
 
-COMMENT ON COLUMN dogged.redacted_tasks.expires_at IS 'No attempt begins after this time: a task that is still pending then ends as expired. Null: it does not expire.';
+COMMENT ON COLUMN dogged.redacted_tasks.expires_at IS 'No attempt begins after this time. A task that is still pending then ends as expired. Null: the task does not expire.';
 
-COMMENT ON COLUMN dogged.redacted_tasks.tags IS 'Words that its producer gave it, for people to find it by; null: none.';
+COMMENT ON COLUMN dogged.redacted_tasks.tags IS 'Words that the producer gave the task, for people to find the task by; null: none.';
 
 COMMENT ON COLUMN dogged.redacted_tasks.parent_id IS 'The parent: the task of the handler that enqueued this one, or the task that the producer named. Null: none. Retention may have dropped the parent.';
 
-COMMENT ON COLUMN dogged.redacted_tasks.args_version IS 'The version of its args, as its producer''s key or call named it; null: 1. Only a worker that knows this version, or a later one, runs it.';
+COMMENT ON COLUMN dogged.redacted_tasks.args_version IS 'The version of the args, as the producer''s key or call named it; null: 1. Only a worker that knows this version or a later one runs the task.';
 
 CREATE VIEW dogged.rights AS
  SELECT r.object,
@@ -3523,9 +3523,9 @@ CREATE VIEW dogged.rights AS
     r.except_columns
    FROM ( VALUES ('schema_migrations'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('schema_files'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('rights'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'update'::text,'{operator}'::text[],'{only_row,role_prefix,installation}'::text[]), ('locks'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('queues'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('queue_depths'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('workers'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('workers'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('claims'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('claims'::text,'insert, delete'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('circuits'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'update'::text,'{worker,operator}'::text[],'{}'::text[]), ('producer_calls'::text,'select'::text,'{}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{worker}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_live'::text,'select, delete'::text,'{worker}'::text[],'{}'::text[]), ('tasks_live'::text,'update'::text,'{worker}'::text[],'{id,queue,name,priority,args,enqueued_at,run_at,finished_at,result,trace_context,expires_at,tags,parent_id,args_version,cancel_requested_at}'::text[]), ('tasks_failed'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('tasks_done'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('task_attempts_default'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('tasks_id_seq'::text,'select, usage'::text,'{worker}'::text[],'{}'::text[]), ('task_attempts'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_attempts'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('audit'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('audit'::text,'select'::text,'{viewer}'::text[],'{details}'::text[]), ('redacted_tasks'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_timeline'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letters'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('queue_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('recent_figures'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('worker_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('partitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('enqueue'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_many'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('prepare_task'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('parent_here'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('refuse_call'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('note_call'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('reserve_producer'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('call_made'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('answer_made'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('create_queue'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('complete_in'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('knows_task'::text,'execute'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('refuse_completion'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('moment_ago'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('place'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('place_in_front'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('make_partitions'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('drop_oldest_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('kept_days_to_thin'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('thin_kept_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_workers'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_calls'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('redacted'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_fingerprint'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('are_sound_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('mistake_in_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tags_of_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('dead_letter_matches'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letter_standing'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('export_dead_letters'::text,'execute'::text,'{operator}'::text[],'{}'::text[]), ('import_dead_letters'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('cancel'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('reschedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('pause_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('resume_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('set_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('delete_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('rename_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('move_tasks'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('move_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('record_audit'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('is_sound_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('json_bytes'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('numbers_exceed'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('is_one_line'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('refuse_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('queues_to_tell_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_arrays'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('has_room'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('held_of_queue'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('require_room'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_for_depth'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('prepare_to_count'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tell_of_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_name'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('nearest_queues'::text,'execute'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('lock_queue'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('lock_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_not_served'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_longer_than_all'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_actor'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_read_committed'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_dead_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_partition'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('days_to_make'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_attempts'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_tasks'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('queues_keeping'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('keep_rows_of_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('replace_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_bad_retention'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_history'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_audit'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_to_forget_worker'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('role_names'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_roles'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('revoke_rights'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('grant_rights'::text,'execute'::text,'{}'::text[],'{}'::text[])) r(object, privileges, roles, except_columns);
 
-COMMENT ON VIEW dogged.rights IS 'Who may use which table, view, sequence or function: what `dogged migrate` grants where `dogged migrate --roles` has made the roles.';
+COMMENT ON VIEW dogged.rights IS 'The roles that may use each table, view, sequence or function. `dogged migrate` grants these rights if `dogged migrate --roles` has made the roles.';
 
-COMMENT ON COLUMN dogged.rights.object IS 'The name of a table, view, sequence or function; of a function, all that have the name.';
+COMMENT ON COLUMN dogged.rights.object IS 'The name of a table, view, sequence or function. The name of a function means all functions of that name.';
 
 COMMENT ON COLUMN dogged.rights.privileges IS 'As GRANT names them. execute as owner: the function runs with the rights of the schema''s owner (security definer).';
 
@@ -3540,15 +3540,15 @@ CREATE TABLE dogged.schema_files (
     applied_by text NOT NULL
 );
 
-COMMENT ON TABLE dogged.schema_files IS 'The files of the SQL interface (views, functions) that were applied; again when they change.';
+COMMENT ON TABLE dogged.schema_files IS 'The applied files of the SQL interface (views, functions). A file that changes is applied again.';
 
 COMMENT ON COLUMN dogged.schema_files.name IS 'The file''s name.';
 
-COMMENT ON COLUMN dogged.schema_files.checksum IS 'SHA-256 of its text.';
+COMMENT ON COLUMN dogged.schema_files.checksum IS 'SHA-256 of the file''s text.';
 
-COMMENT ON COLUMN dogged.schema_files.applied_at IS 'When it was applied last.';
+COMMENT ON COLUMN dogged.schema_files.applied_at IS 'When the file was last applied.';
 
-COMMENT ON COLUMN dogged.schema_files.applied_by IS 'The version of dogged that did it.';
+COMMENT ON COLUMN dogged.schema_files.applied_by IS 'The version of dogged that applied the file.';
 
 CREATE TABLE dogged.schema_migrations (
     version integer NOT NULL,
@@ -3558,17 +3558,17 @@ CREATE TABLE dogged.schema_migrations (
     applied_by text NOT NULL
 );
 
-COMMENT ON TABLE dogged.schema_migrations IS 'The migrations that were applied.';
+COMMENT ON TABLE dogged.schema_migrations IS 'The applied migrations.';
 
 COMMENT ON COLUMN dogged.schema_migrations.version IS 'The number in the file''s name.';
 
 COMMENT ON COLUMN dogged.schema_migrations.name IS 'The file''s name.';
 
-COMMENT ON COLUMN dogged.schema_migrations.checksum IS 'SHA-256 of its text: one that was applied must not change.';
+COMMENT ON COLUMN dogged.schema_migrations.checksum IS 'SHA-256 of the file''s text: an applied migration must not change.';
 
-COMMENT ON COLUMN dogged.schema_migrations.applied_at IS 'When.';
+COMMENT ON COLUMN dogged.schema_migrations.applied_at IS 'When the migration was applied.';
 
-COMMENT ON COLUMN dogged.schema_migrations.applied_by IS 'The version of dogged that did it.';
+COMMENT ON COLUMN dogged.schema_migrations.applied_by IS 'The version of dogged that applied the migration.';
 
 CREATE TABLE dogged.task_attempts_default (
     task_id bigint NOT NULL,
@@ -3594,43 +3594,43 @@ CREATE TABLE dogged.task_attempts_default (
 
 COMMENT ON TABLE dogged.task_attempts_default IS 'For days that have no partition yet; dogged.make_partitions moves its rows.';
 
-COMMENT ON COLUMN dogged.task_attempts_default.task_id IS 'Of tasks.id.';
+COMMENT ON COLUMN dogged.task_attempts_default.task_id IS 'The task: tasks.id.';
 
 COMMENT ON COLUMN dogged.task_attempts_default.attempt IS '1, 2, 3 … for the whole life of the task, without a gap.';
 
-COMMENT ON COLUMN dogged.task_attempts_default.name IS 'Of the task, so that questions about many attempts need no join.';
+COMMENT ON COLUMN dogged.task_attempts_default.name IS 'The task''s name, so that queries on many attempts need no join.';
 
-COMMENT ON COLUMN dogged.task_attempts_default.queue IS 'The queue that the task stood in.';
+COMMENT ON COLUMN dogged.task_attempts_default.queue IS 'The queue that the task was in.';
 
-COMMENT ON COLUMN dogged.task_attempts_default.outcome IS 'What it came to (docs/lifecycle.md).';
+COMMENT ON COLUMN dogged.task_attempts_default.outcome IS 'How the attempt ended (docs/lifecycle.md).';
 
-COMMENT ON COLUMN dogged.task_attempts_default.worker_id IS 'Who ran it: workers.id.';
+COMMENT ON COLUMN dogged.task_attempts_default.worker_id IS 'The worker that ran the attempt: workers.id.';
 
-COMMENT ON COLUMN dogged.task_attempts_default.claimed_at IS 'When its worker took the task.';
+COMMENT ON COLUMN dogged.task_attempts_default.claimed_at IS 'When the worker claimed the task.';
 
-COMMENT ON COLUMN dogged.task_attempts_default.started_at IS 'When its handler began; of a lost attempt, when it was claimed.';
+COMMENT ON COLUMN dogged.task_attempts_default.started_at IS 'When the handler began; for a lost attempt, when the task was claimed.';
 
-COMMENT ON COLUMN dogged.task_attempts_default.finished_at IS 'When its handler ended, called complete_in, or was given up; of a lost attempt, when it was rescued.';
+COMMENT ON COLUMN dogged.task_attempts_default.finished_at IS 'When the handler ended, called complete_in, or was given up; for a lost attempt, when the task was rescued.';
 
 COMMENT ON COLUMN dogged.task_attempts_default.error_code IS 'Null unless the outcome is failed, timed_out, cancelled or lost.';
 
-COMMENT ON COLUMN dogged.task_attempts_default.error_message IS 'The same in words; an interrupted attempt may have one as well.';
+COMMENT ON COLUMN dogged.task_attempts_default.error_message IS 'The error message; an interrupted attempt may have one as well.';
 
-COMMENT ON COLUMN dogged.task_attempts_default.error_details IS 'What the handler added to its error (TaskError::details), as JSON.';
+COMMENT ON COLUMN dogged.task_attempts_default.error_details IS 'Details that the handler added to its error (TaskError::details), as JSON.';
 
 COMMENT ON COLUMN dogged.task_attempts_default.will_retry IS 'Whether another attempt was scheduled when this one ended.';
 
 COMMENT ON COLUMN dogged.task_attempts_default.next_retry_at IS 'finished_at + delay_ms where will_retry.';
 
-COMMENT ON COLUMN dogged.task_attempts_default.policy IS 'The retry policy that was applied, as `dogged policy show` reads it; null where no retry was decided by one.';
+COMMENT ON COLUMN dogged.task_attempts_default.policy IS 'The applied retry policy, as `dogged policy show` reads it; null where no policy decided on a retry.';
 
 COMMENT ON COLUMN dogged.task_attempts_default.backoff_ms IS 'The delay by the policy, before jitter.';
 
 COMMENT ON COLUMN dogged.task_attempts_default.delay_ms IS 'The delay after jitter.';
 
-COMMENT ON COLUMN dogged.task_attempts_default.retry_after_ms IS 'Given by the error, in place of the policy''s delay.';
+COMMENT ON COLUMN dogged.task_attempts_default.retry_after_ms IS 'The delay that the error gave, in place of the policy''s delay.';
 
-COMMENT ON COLUMN dogged.task_attempts_default.trace_context IS 'Of the task, as the producer gave it.';
+COMMENT ON COLUMN dogged.task_attempts_default.trace_context IS 'The task''s trace context, as the producer gave it.';
 
 CREATE VIEW dogged.task_overview AS
  SELECT t.id,
@@ -3701,57 +3701,57 @@ CREATE VIEW dogged.task_overview AS
     COALESCE(t.args_version, (1)::smallint) AS args_version
    FROM dogged.tasks t;
 
-COMMENT ON VIEW dogged.task_overview IS 'One row for each task, with its state in words. Ask for one id, for the newest (order by id desc limit …), by status, or for a short time by finished_at: that reads the days it touches.';
+COMMENT ON VIEW dogged.task_overview IS 'One row for each task, with its state in words. Query one id, the newest tasks (order by id desc limit …), a status, or a short time by finished_at. A query by finished_at reads only the days in that time.';
 
-COMMENT ON COLUMN dogged.task_overview.id IS 'Of the task.';
+COMMENT ON COLUMN dogged.task_overview.id IS 'The task''s id.';
 
-COMMENT ON COLUMN dogged.task_overview.name IS 'What runs.';
+COMMENT ON COLUMN dogged.task_overview.name IS 'The task''s name.';
 
-COMMENT ON COLUMN dogged.task_overview.queue IS 'Where it stands.';
+COMMENT ON COLUMN dogged.task_overview.queue IS 'The task''s queue.';
 
 COMMENT ON COLUMN dogged.task_overview.status IS 'For programs: pending, running, succeeded, failed, discarded, cancelled or expired.';
 
-COMMENT ON COLUMN dogged.task_overview.state IS 'The same for people: what it waits for, or how it ended. Programs use status.';
+COMMENT ON COLUMN dogged.task_overview.state IS 'The same for people: why the task waits, or how it ended. Programs use status.';
 
-COMMENT ON COLUMN dogged.task_overview.since IS 'Since when it is in that state.';
+COMMENT ON COLUMN dogged.task_overview.since IS 'When the task entered that state.';
 
-COMMENT ON COLUMN dogged.task_overview.next_run_at IS 'Of a pending task: when it is due.';
+COMMENT ON COLUMN dogged.task_overview.next_run_at IS 'When a pending task is due.';
 
-COMMENT ON COLUMN dogged.task_overview.attempts IS 'Attempts begun.';
+COMMENT ON COLUMN dogged.task_overview.attempts IS 'The number of attempts begun.';
 
 COMMENT ON COLUMN dogged.task_overview.retry_count IS 'Retries spent.';
 
 COMMENT ON COLUMN dogged.task_overview.losses IS 'Attempts that ended because their worker died.';
 
-COMMENT ON COLUMN dogged.task_overview.last_error_code IS 'Of the last attempt that failed.';
+COMMENT ON COLUMN dogged.task_overview.last_error_code IS 'The error code of the last failed attempt.';
 
-COMMENT ON COLUMN dogged.task_overview.last_error_message IS 'Of the last attempt that failed.';
+COMMENT ON COLUMN dogged.task_overview.last_error_message IS 'The error message of the last failed attempt.';
 
-COMMENT ON COLUMN dogged.task_overview.worker IS 'The name of the worker that runs it, or ran it last.';
+COMMENT ON COLUMN dogged.task_overview.worker IS 'The name of the worker that runs the task, or ran it last.';
 
-COMMENT ON COLUMN dogged.task_overview.priority IS 'Lower runs first.';
+COMMENT ON COLUMN dogged.task_overview.priority IS 'Lower priorities run first.';
 
-COMMENT ON COLUMN dogged.task_overview.args IS 'As they were enqueued, without what its definition hides (task_definitions.redact).';
+COMMENT ON COLUMN dogged.task_overview.args IS 'The enqueued args, without the values that the task''s definition hides (task_definitions.redact).';
 
-COMMENT ON COLUMN dogged.task_overview.result IS 'What its handler returned, without what its definition hides.';
+COMMENT ON COLUMN dogged.task_overview.result IS 'The handler''s return value, without the values that the task''s definition hides.';
 
-COMMENT ON COLUMN dogged.task_overview.enqueued_at IS 'When it was enqueued.';
+COMMENT ON COLUMN dogged.task_overview.enqueued_at IS 'When the task was enqueued.';
 
-COMMENT ON COLUMN dogged.task_overview.run_at IS 'Not before this time for the first run.';
+COMMENT ON COLUMN dogged.task_overview.run_at IS 'The first attempt does not begin before this time.';
 
-COMMENT ON COLUMN dogged.task_overview.claimed_at IS 'When a worker took it last.';
+COMMENT ON COLUMN dogged.task_overview.claimed_at IS 'When a worker last claimed the task.';
 
-COMMENT ON COLUMN dogged.task_overview.finished_at IS 'When it ended.';
+COMMENT ON COLUMN dogged.task_overview.finished_at IS 'When the task ended.';
 
 COMMENT ON COLUMN dogged.task_overview.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran.';
 
-COMMENT ON COLUMN dogged.task_overview.trace_context IS 'As the producer gave it.';
+COMMENT ON COLUMN dogged.task_overview.trace_context IS 'The trace context, as the producer gave it.';
 
-COMMENT ON COLUMN dogged.task_overview.tags IS 'Words that its producer gave it.';
+COMMENT ON COLUMN dogged.task_overview.tags IS 'Words that the producer gave the task.';
 
 COMMENT ON COLUMN dogged.task_overview.parent_id IS 'The parent: the task of the handler that enqueued this one, or the task that the producer named. Null: none.';
 
-COMMENT ON COLUMN dogged.task_overview.args_version IS 'The version of its args.';
+COMMENT ON COLUMN dogged.task_overview.args_version IS 'The version of the args.';
 
 CREATE VIEW dogged.task_timeline AS
  WITH attempts AS NOT MATERIALIZED (
@@ -3860,51 +3860,51 @@ CREATE VIEW dogged.task_timeline AS
     d.due_at
    FROM dated d;
 
-COMMENT ON VIEW dogged.task_timeline IS 'One row for each attempt of a task: those that ended, and the one under way (its outcome is null). Ask for one task_id, or for a short time by finished_at.';
+COMMENT ON VIEW dogged.task_timeline IS 'One row for each attempt of a task: ended attempts, and the running attempt (its outcome is null). Query one task_id, or a short time by finished_at.';
 
-COMMENT ON COLUMN dogged.task_timeline.task_id IS 'Of tasks.id.';
+COMMENT ON COLUMN dogged.task_timeline.task_id IS 'The task: tasks.id.';
 
 COMMENT ON COLUMN dogged.task_timeline.attempt IS '1, 2, 3 … for the whole life of the task.';
 
-COMMENT ON COLUMN dogged.task_timeline.name IS 'Of the task.';
+COMMENT ON COLUMN dogged.task_timeline.name IS 'The task''s name.';
 
-COMMENT ON COLUMN dogged.task_timeline.queue IS 'Of the task.';
+COMMENT ON COLUMN dogged.task_timeline.queue IS 'The queue that the task was in.';
 
-COMMENT ON COLUMN dogged.task_timeline.outcome IS 'What it came to: succeeded, failed, timed_out, cancelled, lost or interrupted; null while it runs.';
+COMMENT ON COLUMN dogged.task_timeline.outcome IS 'How the attempt ended: succeeded, failed, timed_out, cancelled, lost or interrupted; null while the attempt runs.';
 
-COMMENT ON COLUMN dogged.task_timeline.waited IS 'From due_at to its start: how long it waited for a worker. Null where due_at is not known.';
+COMMENT ON COLUMN dogged.task_timeline.waited IS 'From due_at to the start: how long the attempt waited for a worker. Null where due_at is not known.';
 
-COMMENT ON COLUMN dogged.task_timeline.started_at IS 'When its handler began; of a lost attempt, when it was claimed.';
+COMMENT ON COLUMN dogged.task_timeline.started_at IS 'When the handler began; for a lost attempt, when the task was claimed.';
 
-COMMENT ON COLUMN dogged.task_timeline.finished_at IS 'When it ended; null while it runs.';
+COMMENT ON COLUMN dogged.task_timeline.finished_at IS 'When the attempt ended; null while the attempt runs.';
 
-COMMENT ON COLUMN dogged.task_timeline.ran IS 'How long its handler took, or has been running, the time since it was claimed included.';
+COMMENT ON COLUMN dogged.task_timeline.ran IS 'How long the handler took. For a running attempt, the time since the task was claimed.';
 
-COMMENT ON COLUMN dogged.task_timeline.error_code IS 'What went wrong; null unless it failed, timed out, was cancelled or lost.';
+COMMENT ON COLUMN dogged.task_timeline.error_code IS 'The error code; null unless the attempt failed, timed out, was cancelled or was lost.';
 
-COMMENT ON COLUMN dogged.task_timeline.error_message IS 'The same in words.';
+COMMENT ON COLUMN dogged.task_timeline.error_message IS 'The error message.';
 
-COMMENT ON COLUMN dogged.task_timeline.error_details IS 'What the handler added to its error, as JSON.';
+COMMENT ON COLUMN dogged.task_timeline.error_details IS 'Details that the handler added to its error, as JSON.';
 
-COMMENT ON COLUMN dogged.task_timeline.will_retry IS 'Whether another attempt was scheduled when it ended.';
+COMMENT ON COLUMN dogged.task_timeline.will_retry IS 'Whether another attempt was scheduled when this one ended.';
 
-COMMENT ON COLUMN dogged.task_timeline.next_retry_at IS 'For when that was scheduled.';
+COMMENT ON COLUMN dogged.task_timeline.next_retry_at IS 'The time for which the next attempt was scheduled.';
 
-COMMENT ON COLUMN dogged.task_timeline.policy IS 'The retry policy that was applied, as `dogged policy show` reads it.';
+COMMENT ON COLUMN dogged.task_timeline.policy IS 'The applied retry policy, as `dogged policy show` reads it.';
 
 COMMENT ON COLUMN dogged.task_timeline.backoff_ms IS 'The delay by the policy, before jitter.';
 
 COMMENT ON COLUMN dogged.task_timeline.delay_ms IS 'The delay after jitter.';
 
-COMMENT ON COLUMN dogged.task_timeline.retry_after_ms IS 'Given by the error, in place of the policy''s delay.';
+COMMENT ON COLUMN dogged.task_timeline.retry_after_ms IS 'The delay that the error gave, in place of the policy''s delay.';
 
-COMMENT ON COLUMN dogged.task_timeline.worker IS 'The name of the worker that ran it.';
+COMMENT ON COLUMN dogged.task_timeline.worker IS 'The name of the worker that ran the attempt.';
 
-COMMENT ON COLUMN dogged.task_timeline.trace_context IS 'As the producer gave it.';
+COMMENT ON COLUMN dogged.task_timeline.trace_context IS 'The trace context, as the producer gave it.';
 
-COMMENT ON COLUMN dogged.task_timeline.claimed_at IS 'When its worker took the task.';
+COMMENT ON COLUMN dogged.task_timeline.claimed_at IS 'When the worker claimed the task.';
 
-COMMENT ON COLUMN dogged.task_timeline.due_at IS 'When it was due: the task''s run_at for the first attempt, then next_retry_at of the attempt before, or what the task was replayed or rescheduled to since then.';
+COMMENT ON COLUMN dogged.task_timeline.due_at IS 'When the attempt was due: at run_at for the first attempt, at next_retry_at of the previous attempt for later ones. If the task was replayed or rescheduled since then, at the time set by the replay or reschedule.';
 
 CREATE TABLE dogged.tasks_done_default (
     id bigint DEFAULT nextval('dogged.tasks_id_seq'::regclass) NOT NULL,
@@ -3938,57 +3938,57 @@ CREATE TABLE dogged.tasks_done_default (
 
 COMMENT ON TABLE dogged.tasks_done_default IS 'For days that have no partition yet; dogged.make_partitions moves its rows.';
 
-COMMENT ON COLUMN dogged.tasks_done_default.id IS 'Given by enqueue, for the whole life of the task.';
+COMMENT ON COLUMN dogged.tasks_done_default.id IS 'The task''s id, given out by enqueue, for the whole life of the task.';
 
-COMMENT ON COLUMN dogged.tasks_done_default.status IS 'What has become of it; decides in which partition it stands.';
+COMMENT ON COLUMN dogged.tasks_done_default.status IS 'The task''s status, which decides in which partition the task is stored.';
 
-COMMENT ON COLUMN dogged.tasks_done_default.queue IS 'The name of its queue.';
+COMMENT ON COLUMN dogged.tasks_done_default.queue IS 'The name of the task''s queue.';
 
-COMMENT ON COLUMN dogged.tasks_done_default.name IS 'What runs: a name that workers declare with TASK_REGISTER.';
+COMMENT ON COLUMN dogged.tasks_done_default.name IS 'The task''s name, which workers declare with TASK_REGISTER.';
 
-COMMENT ON COLUMN dogged.tasks_done_default.priority IS 'Lower runs first; then what became ready first.';
+COMMENT ON COLUMN dogged.tasks_done_default.priority IS 'Lower priorities run first. Among equal priorities, the task that became ready first runs first.';
 
-COMMENT ON COLUMN dogged.tasks_done_default.args IS 'What its handler is given, as JSON. Show it to people by dogged.redacted(name, args).';
+COMMENT ON COLUMN dogged.tasks_done_default.args IS 'The handler''s args, as JSON. Show args to people only through dogged.redacted(name, args).';
 
-COMMENT ON COLUMN dogged.tasks_done_default.enqueued_at IS 'When its producer''s transaction began.';
+COMMENT ON COLUMN dogged.tasks_done_default.enqueued_at IS 'When the producer''s transaction began.';
 
-COMMENT ON COLUMN dogged.tasks_done_default.run_at IS 'Not before this time for the first run.';
+COMMENT ON COLUMN dogged.tasks_done_default.run_at IS 'The first attempt does not begin before this time.';
 
-COMMENT ON COLUMN dogged.tasks_done_default.deferred IS 'True while a pending task waits for run_at or next_retry_at: it then stands in the index of waiting tasks and not in the ready one. A worker makes it false when the time has come.';
+COMMENT ON COLUMN dogged.tasks_done_default.deferred IS 'True while a pending task waits for run_at or next_retry_at. The task is then in the index of waiting tasks, and not in the index of ready tasks. A worker sets this to false when the task is due.';
 
-COMMENT ON COLUMN dogged.tasks_done_default.next_retry_at IS 'Not before this time for the next run: a retry, or one that was put off because its circuit is open or its queue''s retry budget is spent. It stays while that run is under way.';
+COMMENT ON COLUMN dogged.tasks_done_default.next_retry_at IS 'The next attempt does not begin before this time. Set for a retry, or for a task that was deferred because its circuit is open or its queue''s retry budget is spent. The value stays while that attempt runs.';
 
-COMMENT ON COLUMN dogged.tasks_done_default.attempt IS 'Attempts begun. While running, the number of the current one.';
+COMMENT ON COLUMN dogged.tasks_done_default.attempt IS 'The number of attempts begun. While the task runs, the number of the current attempt.';
 
 COMMENT ON COLUMN dogged.tasks_done_default.retry_count IS 'Retries spent; a lost or interrupted attempt spends none.';
 
 COMMENT ON COLUMN dogged.tasks_done_default.losses IS 'Attempts that ended because their worker died.';
 
-COMMENT ON COLUMN dogged.tasks_done_default.worker_id IS 'Who holds it while it runs, and who ran it last: workers.id.';
+COMMENT ON COLUMN dogged.tasks_done_default.worker_id IS 'The worker that holds the running task, or that ran the task last: workers.id.';
 
-COMMENT ON COLUMN dogged.tasks_done_default.claimed_at IS 'When a worker took it last.';
+COMMENT ON COLUMN dogged.tasks_done_default.claimed_at IS 'When a worker last claimed the task.';
 
-COMMENT ON COLUMN dogged.tasks_done_default.finished_at IS 'When it ended; null while it is pending or running.';
+COMMENT ON COLUMN dogged.tasks_done_default.finished_at IS 'When the task ended; null while the task is pending or running.';
 
-COMMENT ON COLUMN dogged.tasks_done_default.result IS 'What its handler returned, as JSON; null unless it succeeded.';
+COMMENT ON COLUMN dogged.tasks_done_default.result IS 'The handler''s return value, as JSON; null unless the task succeeded.';
 
-COMMENT ON COLUMN dogged.tasks_done_default.error_code IS 'Of the last attempt that failed.';
+COMMENT ON COLUMN dogged.tasks_done_default.error_code IS 'The error code of the last failed attempt.';
 
-COMMENT ON COLUMN dogged.tasks_done_default.error_message IS 'The same in words.';
+COMMENT ON COLUMN dogged.tasks_done_default.error_message IS 'The error message of the last failed attempt.';
 
-COMMENT ON COLUMN dogged.tasks_done_default.trace_context IS 'As the producer gave it, copied to every attempt.';
+COMMENT ON COLUMN dogged.tasks_done_default.trace_context IS 'The trace context, as the producer gave it; copied to every attempt.';
 
-COMMENT ON COLUMN dogged.tasks_done_default.ready_position IS 'Its place among the ready tasks of its queue and priority; null: its id. A number from the sequence of the ids when it fell due; one before all of them when it was given back to run again at once.';
+COMMENT ON COLUMN dogged.tasks_done_default.ready_position IS 'The task''s place among the ready tasks of its queue and priority; null: its id is its place. A task that fell due has a number from the sequence of the ids. A task that was released to run again at once has a number before all of those.';
 
-COMMENT ON COLUMN dogged.tasks_done_default.expires_at IS 'No attempt begins after this time: a task that is still pending then ends as expired. Null: it does not expire.';
+COMMENT ON COLUMN dogged.tasks_done_default.expires_at IS 'No attempt begins after this time. A task that is still pending then ends as expired. Null: the task does not expire.';
 
-COMMENT ON COLUMN dogged.tasks_done_default.tags IS 'Words that its producer gave it, for people to find it by; null: none.';
+COMMENT ON COLUMN dogged.tasks_done_default.tags IS 'Words that the producer gave the task, for people to find the task by; null: none.';
 
 COMMENT ON COLUMN dogged.tasks_done_default.parent_id IS 'The parent: the task of the handler that enqueued this one, or the task that the producer named. Null: none. Retention may have dropped the parent.';
 
-COMMENT ON COLUMN dogged.tasks_done_default.args_version IS 'The version of its args, as its producer''s key or call named it; null: 1. Only a worker that knows this version, or a later one, runs it.';
+COMMENT ON COLUMN dogged.tasks_done_default.args_version IS 'The version of the args, as the producer''s key or call named it; null: 1. Only a worker that knows this version or a later one runs the task.';
 
-COMMENT ON COLUMN dogged.tasks_done_default.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. Its handler is asked to stop; unless it succeeds all the same, the task ends as cancelled.';
+COMMENT ON COLUMN dogged.tasks_done_default.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. The worker asks the handler to stop. Unless the attempt succeeds all the same, the task ends as cancelled.';
 
 CREATE TABLE dogged.tasks_failed_default (
     id bigint DEFAULT nextval('dogged.tasks_id_seq'::regclass) NOT NULL,
@@ -4022,57 +4022,57 @@ CREATE TABLE dogged.tasks_failed_default (
 
 COMMENT ON TABLE dogged.tasks_failed_default IS 'For days that have no partition yet; dogged.make_partitions moves its rows.';
 
-COMMENT ON COLUMN dogged.tasks_failed_default.id IS 'Given by enqueue, for the whole life of the task.';
+COMMENT ON COLUMN dogged.tasks_failed_default.id IS 'The task''s id, given out by enqueue, for the whole life of the task.';
 
-COMMENT ON COLUMN dogged.tasks_failed_default.status IS 'What has become of it; decides in which partition it stands.';
+COMMENT ON COLUMN dogged.tasks_failed_default.status IS 'The task''s status, which decides in which partition the task is stored.';
 
-COMMENT ON COLUMN dogged.tasks_failed_default.queue IS 'The name of its queue.';
+COMMENT ON COLUMN dogged.tasks_failed_default.queue IS 'The name of the task''s queue.';
 
-COMMENT ON COLUMN dogged.tasks_failed_default.name IS 'What runs: a name that workers declare with TASK_REGISTER.';
+COMMENT ON COLUMN dogged.tasks_failed_default.name IS 'The task''s name, which workers declare with TASK_REGISTER.';
 
-COMMENT ON COLUMN dogged.tasks_failed_default.priority IS 'Lower runs first; then what became ready first.';
+COMMENT ON COLUMN dogged.tasks_failed_default.priority IS 'Lower priorities run first. Among equal priorities, the task that became ready first runs first.';
 
-COMMENT ON COLUMN dogged.tasks_failed_default.args IS 'What its handler is given, as JSON. Show it to people by dogged.redacted(name, args).';
+COMMENT ON COLUMN dogged.tasks_failed_default.args IS 'The handler''s args, as JSON. Show args to people only through dogged.redacted(name, args).';
 
-COMMENT ON COLUMN dogged.tasks_failed_default.enqueued_at IS 'When its producer''s transaction began.';
+COMMENT ON COLUMN dogged.tasks_failed_default.enqueued_at IS 'When the producer''s transaction began.';
 
-COMMENT ON COLUMN dogged.tasks_failed_default.run_at IS 'Not before this time for the first run.';
+COMMENT ON COLUMN dogged.tasks_failed_default.run_at IS 'The first attempt does not begin before this time.';
 
-COMMENT ON COLUMN dogged.tasks_failed_default.deferred IS 'True while a pending task waits for run_at or next_retry_at: it then stands in the index of waiting tasks and not in the ready one. A worker makes it false when the time has come.';
+COMMENT ON COLUMN dogged.tasks_failed_default.deferred IS 'True while a pending task waits for run_at or next_retry_at. The task is then in the index of waiting tasks, and not in the index of ready tasks. A worker sets this to false when the task is due.';
 
-COMMENT ON COLUMN dogged.tasks_failed_default.next_retry_at IS 'Not before this time for the next run: a retry, or one that was put off because its circuit is open or its queue''s retry budget is spent. It stays while that run is under way.';
+COMMENT ON COLUMN dogged.tasks_failed_default.next_retry_at IS 'The next attempt does not begin before this time. Set for a retry, or for a task that was deferred because its circuit is open or its queue''s retry budget is spent. The value stays while that attempt runs.';
 
-COMMENT ON COLUMN dogged.tasks_failed_default.attempt IS 'Attempts begun. While running, the number of the current one.';
+COMMENT ON COLUMN dogged.tasks_failed_default.attempt IS 'The number of attempts begun. While the task runs, the number of the current attempt.';
 
 COMMENT ON COLUMN dogged.tasks_failed_default.retry_count IS 'Retries spent; a lost or interrupted attempt spends none.';
 
 COMMENT ON COLUMN dogged.tasks_failed_default.losses IS 'Attempts that ended because their worker died.';
 
-COMMENT ON COLUMN dogged.tasks_failed_default.worker_id IS 'Who holds it while it runs, and who ran it last: workers.id.';
+COMMENT ON COLUMN dogged.tasks_failed_default.worker_id IS 'The worker that holds the running task, or that ran the task last: workers.id.';
 
-COMMENT ON COLUMN dogged.tasks_failed_default.claimed_at IS 'When a worker took it last.';
+COMMENT ON COLUMN dogged.tasks_failed_default.claimed_at IS 'When a worker last claimed the task.';
 
-COMMENT ON COLUMN dogged.tasks_failed_default.finished_at IS 'When it ended; null while it is pending or running.';
+COMMENT ON COLUMN dogged.tasks_failed_default.finished_at IS 'When the task ended; null while the task is pending or running.';
 
-COMMENT ON COLUMN dogged.tasks_failed_default.result IS 'What its handler returned, as JSON; null unless it succeeded.';
+COMMENT ON COLUMN dogged.tasks_failed_default.result IS 'The handler''s return value, as JSON; null unless the task succeeded.';
 
-COMMENT ON COLUMN dogged.tasks_failed_default.error_code IS 'Of the last attempt that failed.';
+COMMENT ON COLUMN dogged.tasks_failed_default.error_code IS 'The error code of the last failed attempt.';
 
-COMMENT ON COLUMN dogged.tasks_failed_default.error_message IS 'The same in words.';
+COMMENT ON COLUMN dogged.tasks_failed_default.error_message IS 'The error message of the last failed attempt.';
 
-COMMENT ON COLUMN dogged.tasks_failed_default.trace_context IS 'As the producer gave it, copied to every attempt.';
+COMMENT ON COLUMN dogged.tasks_failed_default.trace_context IS 'The trace context, as the producer gave it; copied to every attempt.';
 
-COMMENT ON COLUMN dogged.tasks_failed_default.ready_position IS 'Its place among the ready tasks of its queue and priority; null: its id. A number from the sequence of the ids when it fell due; one before all of them when it was given back to run again at once.';
+COMMENT ON COLUMN dogged.tasks_failed_default.ready_position IS 'The task''s place among the ready tasks of its queue and priority; null: its id is its place. A task that fell due has a number from the sequence of the ids. A task that was released to run again at once has a number before all of those.';
 
-COMMENT ON COLUMN dogged.tasks_failed_default.expires_at IS 'No attempt begins after this time: a task that is still pending then ends as expired. Null: it does not expire.';
+COMMENT ON COLUMN dogged.tasks_failed_default.expires_at IS 'No attempt begins after this time. A task that is still pending then ends as expired. Null: the task does not expire.';
 
-COMMENT ON COLUMN dogged.tasks_failed_default.tags IS 'Words that its producer gave it, for people to find it by; null: none.';
+COMMENT ON COLUMN dogged.tasks_failed_default.tags IS 'Words that the producer gave the task, for people to find the task by; null: none.';
 
 COMMENT ON COLUMN dogged.tasks_failed_default.parent_id IS 'The parent: the task of the handler that enqueued this one, or the task that the producer named. Null: none. Retention may have dropped the parent.';
 
-COMMENT ON COLUMN dogged.tasks_failed_default.args_version IS 'The version of its args, as its producer''s key or call named it; null: 1. Only a worker that knows this version, or a later one, runs it.';
+COMMENT ON COLUMN dogged.tasks_failed_default.args_version IS 'The version of the args, as the producer''s key or call named it; null: 1. Only a worker that knows this version or a later one runs the task.';
 
-COMMENT ON COLUMN dogged.tasks_failed_default.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. Its handler is asked to stop; unless it succeeds all the same, the task ends as cancelled.';
+COMMENT ON COLUMN dogged.tasks_failed_default.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. The worker asks the handler to stop. Unless the attempt succeeds all the same, the task ends as cancelled.';
 
 CREATE VIEW dogged.worker_stats AS
  SELECT w.id,
@@ -4118,51 +4118,51 @@ CREATE VIEW dogged.worker_stats AS
           GROUP BY a.worker_id) r ON ((r.worker_id = w.id)))
   WHERE (COALESCE(w.stopped_at, w.lease_ended_at, now()) > (now() - '1 day'::interval));
 
-COMMENT ON VIEW dogged.worker_stats IS 'One row for each run of a worker that is there, or ended in the last day, with what it did in the last five minutes. `dogged workers` shows the same.';
+COMMENT ON VIEW dogged.worker_stats IS 'One row for each run of a worker that has not ended, or ended in the last day. Attempts are those of the last five minutes. `dogged workers` shows the same.';
 
-COMMENT ON COLUMN dogged.worker_stats.id IS 'Of workers.id.';
+COMMENT ON COLUMN dogged.worker_stats.id IS 'The worker: workers.id.';
 
-COMMENT ON COLUMN dogged.worker_stats.name IS 'Of the worker.';
+COMMENT ON COLUMN dogged.worker_stats.name IS 'The worker''s name.';
 
-COMMENT ON COLUMN dogged.worker_stats.state IS 'alive; stalled: its lease has lapsed, and nobody has ended it yet; dead: its lease was ended, what it held is rescued; stopped: it ended in order. `dogged workers` says live, lapsed, lost and stopped.';
+COMMENT ON COLUMN dogged.worker_stats.state IS 'alive; stalled: the lease has lapsed, and no worker has ended it yet; dead: the lease was ended, and the tasks held under it are rescued; stopped: the worker ended in order. `dogged workers` calls these states live, lapsed, lost and stopped.';
 
-COMMENT ON COLUMN dogged.worker_stats.lease_left IS 'Until others may take its tasks; null where it is dead or stopped.';
+COMMENT ON COLUMN dogged.worker_stats.lease_left IS 'How long until other workers may take its tasks; null if the worker is dead or stopped.';
 
-COMMENT ON COLUMN dogged.worker_stats.running IS 'Tasks that it holds now.';
+COMMENT ON COLUMN dogged.worker_stats.running IS 'Tasks that the worker holds now.';
 
-COMMENT ON COLUMN dogged.worker_stats.attempts IS 'Of it that ended in the last five minutes.';
+COMMENT ON COLUMN dogged.worker_stats.attempts IS 'Attempts of the worker that ended in the last five minutes.';
 
-COMMENT ON COLUMN dogged.worker_stats.failed IS 'Those of them that failed or timed out.';
+COMMENT ON COLUMN dogged.worker_stats.failed IS 'Attempts of these that failed or timed out.';
 
-COMMENT ON COLUMN dogged.worker_stats.fenced IS 'Reports that did not count because it had lost the task, of the whole process. Not to be added up over the runs of a process.';
+COMMENT ON COLUMN dogged.worker_stats.fenced IS 'Reports of the whole process that did not count because the worker had lost the task. Do not add these numbers up over the runs of a process.';
 
-COMMENT ON COLUMN dogged.worker_stats.abandoned_threads IS 'Threads whose handler did not end when it was asked to.';
+COMMENT ON COLUMN dogged.worker_stats.abandoned_threads IS 'Threads whose handler did not end when it was asked to stop.';
 
-COMMENT ON COLUMN dogged.worker_stats.asleep IS 'It waits for a notification.';
+COMMENT ON COLUMN dogged.worker_stats.asleep IS 'Whether the worker waits for a notification.';
 
 COMMENT ON COLUMN dogged.worker_stats.queues IS 'Concurrency by queue name.';
 
-COMMENT ON COLUMN dogged.worker_stats.task_names IS 'The tasks that it knows.';
+COMMENT ON COLUMN dogged.worker_stats.task_names IS 'The names of the tasks that the worker knows.';
 
-COMMENT ON COLUMN dogged.worker_stats.host IS 'Where it runs.';
+COMMENT ON COLUMN dogged.worker_stats.host IS 'The host on which the worker runs.';
 
-COMMENT ON COLUMN dogged.worker_stats.pid IS 'Its process.';
+COMMENT ON COLUMN dogged.worker_stats.pid IS 'The worker''s process id.';
 
-COMMENT ON COLUMN dogged.worker_stats.version IS 'Of its program''s dogged.';
+COMMENT ON COLUMN dogged.worker_stats.version IS 'The version of dogged that the worker was built with.';
 
-COMMENT ON COLUMN dogged.worker_stats.started_at IS 'When it began.';
+COMMENT ON COLUMN dogged.worker_stats.started_at IS 'When this run began.';
 
-COMMENT ON COLUMN dogged.worker_stats.heartbeat_at IS 'When it last renewed its lease.';
+COMMENT ON COLUMN dogged.worker_stats.heartbeat_at IS 'When the worker last renewed its lease.';
 
-COMMENT ON COLUMN dogged.worker_stats.lease_until IS 'Until when its lease holds.';
+COMMENT ON COLUMN dogged.worker_stats.lease_until IS 'When the lease lapses, unless the worker renews it.';
 
-COMMENT ON COLUMN dogged.worker_stats.lease_ended_at IS 'When its lease was ended.';
+COMMENT ON COLUMN dogged.worker_stats.lease_ended_at IS 'When the lease was ended.';
 
-COMMENT ON COLUMN dogged.worker_stats.rescued_at IS 'When nothing was left that it had held.';
+COMMENT ON COLUMN dogged.worker_stats.rescued_at IS 'When no task was held under the ended lease any more.';
 
-COMMENT ON COLUMN dogged.worker_stats.stopped_at IS 'When it ended in order.';
+COMMENT ON COLUMN dogged.worker_stats.stopped_at IS 'When the worker stopped in order.';
 
-COMMENT ON COLUMN dogged.worker_stats.clock_ahead_ms IS 'By how many milliseconds its host''s clock is ahead of the server''s; null before its first heartbeat.';
+COMMENT ON COLUMN dogged.worker_stats.clock_ahead_ms IS 'By how many milliseconds the clock of the worker''s host is ahead of the server''s clock; null before the first heartbeat.';
 
 ALTER TABLE dogged.workers ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME dogged.workers_id_seq

@@ -1,5 +1,5 @@
--- The server's version, the settings that decide how fast it is, whether the client may request a checkpoint, and
--- whether the server runs on the client's machine.
+-- The server's version and the settings that decide how fast the server is. Also whether the client may request a
+-- checkpoint, and whether the server runs on the client's machine.
 -- gives: name text, value text?
 select name, current_setting(name) as value
   from unnest(array['fsync', 'synchronous_commit', 'full_page_writes', 'wal_level', 'wal_compression', 'shared_buffers',

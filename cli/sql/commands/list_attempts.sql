@@ -1,6 +1,6 @@
--- Lists attempts, the latest first, at most @most: of task @task, name @name, error code @error_code and outcome
--- @outcome (null: all), ended from @finished_after to before @finished_before (null: no bound). The query reads only
--- the days between the two.
+-- Lists attempts, the latest first, at most @most. Filters: task @task, name @name, error code @error_code and outcome
+-- @outcome (null: all). The attempts ended from @finished_after to before @finished_before (null: no bound). The query
+-- reads only the days between the two.
 -- gives: task_id bigint, attempt int, name text, queue text, outcome dogged.attempt_outcome, worker_id bigint
 -- gives: worker text?, error_code text?, error_message text?, error_details jsonb?, will_retry boolean, policy text?
 -- gives: backoff_ms bigint?, delay_ms bigint?, retry_after_ms bigint?, trace_context text?, claimed_at_us bigint

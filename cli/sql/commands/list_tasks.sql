@@ -1,14 +1,15 @@
 -- Lists tasks, the newest first. A null parameter does not filter.
 --
--- The query searches at most @searched tasks. They are in the partitions of the statuses @partition_statuses (every
--- status of these partitions is named). They have not ended, or ended at @ended_since or later. Their ids are from
--- @from_id to below @below_id, or among the ids @ids. Partitions and their indexes on id decide all of this. So a
--- filter that few tasks pass does not make the query read the whole history.
+-- The query searches at most @searched tasks, in the partitions of the statuses @partition_statuses (every status of
+-- these partitions is named). The searched tasks have not ended, or ended at @ended_since or later. Their ids are from
+-- @from_id to below @below_id, or among the ids @ids. Partitions and their indexes on id decide all of these
+-- conditions. So a filter that few tasks pass does not make the query read the whole history.
 --
--- Of these it lists at most @most tasks: with statuses @statuses, queues @queues, names like one of @names, error
--- codes @error_codes, workers @workers (ids or names), priority @priority, enqueued from @enqueued_after to before
--- @enqueued_before, ended from @finished_after to before @finished_before, with args (redacted) that contain @args,
--- with all tags of @tags.
+-- Of the searched tasks the query lists at most @most that pass all filters:
+-- statuses @statuses, queues @queues, names like one of @names, error codes @error_codes;
+-- workers @workers (ids or names), priority @priority;
+-- enqueued from @enqueued_after to before @enqueued_before, ended from @finished_after to before @finished_before;
+-- args (redacted) that contain @args, all tags of @tags.
 --
 -- The children of task @parent are found by an index, so their search needs no bound.
 -- gives: id bigint, status dogged.task_status, queue text, name text, priority int, args jsonb, attempt int

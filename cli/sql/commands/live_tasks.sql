@@ -1,5 +1,5 @@
--- Those of the tasks @ids that have not ended, in the order of their ids. Waiting clients poll it, so it reads only the
--- live table.
+-- Lists the tasks of @ids that have not ended, in the order of their ids. Waiting clients poll this statement, so it
+-- reads only the live table.
 -- gives: id bigint
 select t.id
   from dogged.tasks_live t

@@ -1,4 +1,4 @@
--- Those of the names @names that do not exist, in the given order. Kind @kind: queues, tasks, workers or circuits. A
+-- Lists the names of @names that do not exist, in the given order. Kind @kind: queues, tasks, workers or circuits. A
 -- worker may also be given by its id.
 -- gives: name text
 select asked.name

@@ -1,6 +1,6 @@
--- The ancestors of task @task_id, its parent first, at most @most. A task that retention has dropped has no name and
--- no status, and is the last row. A producer may name any parent, so that tasks can be in a circle. The walk ends
--- before a task that it has met.
+-- The ancestors of task @task_id, its parent first, at most @most. A task that retention has dropped has no name and no
+-- status, and is the last row. A producer may name any parent, so tasks can form a circle. The walk ends before a task
+-- that it has met.
 -- gives: id bigint, name text?, status dogged.task_status?
 with recursive above as (
   select t.parent_id as id, 1 as level, array[t.id, t.parent_id] as met

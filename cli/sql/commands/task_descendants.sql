@@ -1,7 +1,7 @@
--- The descendants of task @task_id, level by level, at most @most: the first @most_children children of each task,
--- down to level @most_levels. The row without a name is task @task_id itself. `children`: the number of children of
--- each task, including those that are not listed. A producer may name a parent of a higher id, so that tasks can be in
--- a circle. A task has one parent, so that a circle leads back to task @task_id, where the walk ends.
+-- The descendants of task @task_id, level by level, at most @most: the first @most_children children of each task, down
+-- to level @most_levels. The row without a name is task @task_id itself. `children`: the number of children of each
+-- task, including those that are not listed. A producer may name a parent of a higher id, so tasks can form a circle. A
+-- task has one parent, so a circle leads back to task @task_id, where the walk ends.
 -- gives: id bigint, parent_id bigint?, name text?, status text?, children bigint
 with recursive below as (
   select @task_id::bigint as id, null::bigint as parent_id, null::text as name, null::text as status, 0 as level

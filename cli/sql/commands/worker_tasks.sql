@@ -1,4 +1,5 @@
--- The tasks that worker @worker_id runs now, the longest-running first. They are found by its claims, as in rescue.
+-- The tasks that worker @worker_id runs now, the longest-running first. The query finds the tasks by the worker's
+-- claims, as in rescue.
 -- gives: id bigint, name text, queue text, attempt bigint, claimed_at_us bigint, cancel_requested_at_us bigint?
 select t.id, t.name, t.queue, t.attempt,
        (extract(epoch from t.claimed_at) * 1000000)::bigint as claimed_at_us,

@@ -1,5 +1,6 @@
--- Groups the dead letters of a filter (@name to @tags as in list_dead.sql) by error code and kind of message, the most
--- frequent first, at most @most groups. The inner query also groups by name, because PostgreSQL does that in parallel.
+-- Groups the dead letters of a filter (@name to @tags as in list_dead.sql) by error code and kind of message. Lists the
+-- most frequent groups first, at most @most. The inner query also groups by name, because PostgreSQL does that in
+-- parallel.
 -- gives: error_code text?, message text?, count bigint, names text, first_us bigint, last_us bigint, sample_id bigint
 -- gives: now_us bigint
 select g.error_code, g.message, sum(g.count)::bigint as count, to_json(array_agg(g.name order by g.name))::text as names,

@@ -1,6 +1,7 @@
--- For each table with day partitions: the number of coming days without a partition (missing_now: of today and
--- tomorrow), the number of days that retention should have dropped more than a day ago, and the rows in the default
--- partition, counted up to a million.
+-- Counts, for each table with day partitions:
+-- missing: the coming days without a partition; missing_now: of these, today and tomorrow;
+-- overdue: days that retention should have dropped more than a day ago;
+-- default_rows: rows in the default partition, up to a million.
 -- gives: parent text, missing bigint, missing_now bigint, overdue bigint, default_rows bigint
 select tables.name as parent,
        (select count(*) from generate_series(0, s.partition_days_ahead) as days

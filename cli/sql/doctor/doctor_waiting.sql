@@ -1,6 +1,6 @@
--- Due pending tasks by queue, name and version of their args: whether a live worker serves the queue, whether one knows
--- the name, and up to which version. Also whether the queue is paused, in how long it resumes by itself, and how many
--- of the tasks are still marked as waiting a minute after their due time.
+-- Due pending tasks by queue, name and version of their args. Each row tells whether a live worker serves the queue,
+-- whether such a worker knows the name, and up to which version. Also whether the queue is paused, and in how long it
+-- resumes by itself. overdue: the tasks still marked as waiting a minute after their due time.
 -- gives: queue text, name text, due bigint, overdue bigint, oldest_us bigint, is_queue_served boolean
 -- gives: is_name_known boolean, args_version int, known_args_version int?, is_paused boolean, resumes_in_us bigint?
 with live as materialized (

@@ -1,10 +1,10 @@
 -- Claims up to @how_many[i] ready tasks of queue @queues[i] for worker @worker_id, most urgent first. @names: the task
--- names that the worker knows. The worker leaves a task whose name is not in @names, or whose args have a later version
+-- names that the worker knows. The claim skips a task whose name is not in @names, or whose args have a later version
 -- than @versions has for that name.
 --
 -- The claim reads only places where tasks may be ready (worker/claim/watermarks.hpp): for queue number
--- @range_numbers[j], after place @afters[j] up to @uptos[j]. Elsewhere are the index entries of claimed tasks. These
--- entries are dead, but cannot be removed while an old snapshot is held.
+-- @range_numbers[j], after place @afters[j] up to @uptos[j]. Other places have index entries of claimed tasks, which
+-- are dead but cannot be removed while an old snapshot is held.
 -- The array of ctids pins the plan: a join with a LIMIT parameter became a hash join over the whole table.
 -- The picked ids are written to dogged.claims. If the answer is lost or the worker dies, the tasks are released by that
 -- list.
@@ -12,8 +12,8 @@
 -- The claim skips tasks that other transactions have locked or claimed since this statement began. Unless the claim
 -- scans the whole queue (@of_all = 1), it recognizes them by xmax, the transaction that last locked or changed this row
 -- version. A task qualifies if xmax is older than the oldest running transaction. An xmax of 0 has the greatest age, so
--- it qualifies. Trying the lock costs more, and leaves a mark on a row that was claimed in between (complete.sql). But
--- the locking transaction may already have ended, so a full scan tries the lock anyway.
+-- it qualifies. Trying the lock costs more, and leaves a mark on a row that was claimed in between (complete.sql). The
+-- locking transaction may already have ended, so a full scan tries the lock anyway.
 --
 -- `expires_in_ms`: time from the claim within which the task may begin, rounded down; null if the task does not expire.
 -- Fenced: a worker claims nothing under an ended lease, and end_leases cannot end the lease while this statement runs.

@@ -1,7 +1,7 @@
 -- Ends claimed tasks that were not started before their expires_at: task @ids[i], attempt @attempts[i]. No attempt is
 -- spent. Fenced like release.sql, and by claim session @claim_session; the plan is pinned as there. A task whose
--- cancellation was requested meanwhile ends as cancelled. A task is missing from the result for one of three reasons:
--- it has not expired by the database's clock, its row is locked, or the worker no longer holds it.
+-- cancellation was requested meanwhile ends as cancelled. The result omits a task that has not expired by the
+-- database's clock, whose row is locked, or that the worker no longer holds.
 -- gives: id bigint, name text, queue text, status text
 with session as materialized (
   select from dogged.workers where id = @worker_id::bigint and claim_session = @claim_session::bigint for key share

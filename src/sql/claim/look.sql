@@ -1,10 +1,11 @@
 -- Polls for work. has_ready: whether a task is ready in queue @ready_queues[i], in the places after @afters[i] up to
 -- @uptos[i]. Only tasks count whose name is in @names and whose args have no later version than @versions has for that
--- name. due_in_ms: milliseconds until the earliest waiting task of the queues @queues is due; 0 if it is due already,
--- null if none waits.
--- Unlike a claim that finds nothing, it locks no row and writes nothing.
--- It requests a row lock that matches no row, so that a server that has become read-only refuses the statement. The
--- worker then looks for another server.
+-- name.
+-- due_in_ms: milliseconds until the earliest waiting task of the queues @queues is due; 0 if it is due already, null if
+-- none waits.
+-- Unlike a claim that finds nothing, the poll locks no row and writes nothing.
+-- The poll requests a row lock that matches no row, so that a server that has become read-only refuses the statement.
+-- The worker then looks for another server.
 -- gives: has_ready boolean, due_in_ms bigint?
 with writable as materialized (
   select from dogged.workers where id = 0 for update

@@ -1,5 +1,5 @@
 -- Defers claimed tasks that were not started, because their circuit is open or the retry budget of their queue is
--- spent: task @ids[i], attempt @attempts[i], for @waits_ms[i] milliseconds. No attempt is spent. Fenced like
+-- spent. Task @ids[i], attempt @attempts[i], waits for @waits_ms[i] milliseconds. No attempt is spent. Fenced like
 -- release.sql, and by claim session @claim_session; the plan is pinned as there.
 -- gives: id bigint, cancel_requested boolean
 with session as materialized (

@@ -1,7 +1,8 @@
--- Defers ready tasks of queue @queue because their circuit @circuit is open. It defers tasks with a name in @names and
--- with args of no later version than @versions has for that name. It looks at the first 1000 tasks of the queue from
--- place @from_place on. No worker holds these tasks, so no attempt is touched. They wait until the circuit may be
--- half-open, plus a random part of its recovery_timeout. This jitter keeps them from all returning at once.
+-- Defers ready tasks of queue @queue because their circuit @circuit is open. Only tasks with a name in @names are
+-- deferred, with args of no later version than @versions has for that name. The statement looks at the first 1000 tasks
+-- of the queue from place @from_place on. No worker holds these tasks, so no attempt is touched. The tasks wait until
+-- the circuit may be half-open, plus a random part of its recovery_timeout. This jitter keeps the tasks from all
+-- returning at once.
 -- gives: nothing
 with circuit as materialized (
   select recovery_timeout_ms,

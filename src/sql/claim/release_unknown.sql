@@ -1,7 +1,7 @@
--- Releases tasks that run under worker @worker_id in the database but that the worker does not know. It runs after the
--- answer to a claim or a release was lost, in the claim session @claim_session that was begun since. The worker knows
--- attempts @known_attempts of tasks @known_ids. Tasks that another transaction has locked are not released, but they
--- are in the result.
+-- Releases tasks that run under worker @worker_id in the database but that the worker does not know. The worker runs
+-- this after the answer to a claim or a release was lost, in the claim session @claim_session that was begun since. The
+-- worker knows attempts @known_attempts of tasks @known_ids. The statement does not release tasks that another
+-- transaction has locked, but lists them in the result.
 -- gives: id bigint, released boolean, cancel_requested boolean
 with session as materialized (
   select from dogged.workers where id = @worker_id::bigint and claim_session = @claim_session::bigint for key share

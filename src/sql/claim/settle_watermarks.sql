@@ -1,7 +1,7 @@
 -- Finds how far a worker can skip the places of ready tasks. Part i is queue @queues[i], after place @afters[i] up to
 -- @uptos[i]. Only tasks count whose name is in @names and whose args have no later version than @versions has for that
--- name. `settled`: no counted task is or may become ready up to this place; null if that cannot be told yet.
--- It can be told once all transactions before @next_transaction have ended, because they may have taken positions up to
+-- name. `settled`: no counted task is or may become ready up to this place; null if that cannot be told yet. The answer
+-- is known once all transactions before @next_transaction have ended, because these may have taken positions up to
 -- @uptos without having committed. Each transaction takes its transaction id before its position. Tasks that become
 -- ready later get later positions. A task that another transaction is claiming counts as ready, because that claim may
 -- be rolled back. `next` belongs to the positions up to `last_position` of the previous call: a transaction that took

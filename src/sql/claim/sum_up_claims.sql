@@ -1,7 +1,7 @@
 -- Replaces the claims of worker @worker_id from @from_claim on by one that lists the tasks @ids, the only tasks that
--- the worker holds. The worker runs it only when it knows the answer to every claim. There is no row if the lease was
--- ended, because rescuers need the former claims. There is no row either if the worker has begun another claim session
--- than @claim_session, so that this statement is late.
+-- the worker holds. The worker runs it only when it knows the answer to every claim. No row if the lease was ended,
+-- because rescuers need the former claims. No row either if the worker has begun another claim session than
+-- @claim_session, so this statement is late.
 -- Its commit does not wait for the disk: if the server crashes, the former claims come back and list more tasks than
 -- the worker holds.
 -- gives: id bigint

@@ -1,6 +1,6 @@
 -- Clears the asleep flag of worker @worker_id, which is busy and needs no notification. Enqueue then sends none. Claim
--- session @claim_session fences the statement. Without the fence, a late statement of an earlier session could clear the
--- flag of a worker that has fallen asleep again, and no notification would wake that worker.
+-- session @claim_session fences the statement. Without the fence, a late statement of an earlier session could clear
+-- the flag of a worker that has fallen asleep again. No notification would then wake that worker.
 -- gives: nothing
 update dogged.workers
    set asleep = false

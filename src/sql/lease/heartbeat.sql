@@ -1,6 +1,7 @@
 -- Renews the lease of worker @worker_id and stores its counters @fenced and @abandoned_threads.
 -- At the worker's last request its clock was @clock_ahead_ms ms ahead of this server's clock, give or take
--- @clock_uncertainty_ms ms. now_us: the server's time, for the next such measurement. No row: the lease was ended.
+-- @clock_uncertainty_ms ms.
+-- now_us: the server's time, for the next such measurement. No row: the lease was ended.
 -- gives: id bigint, now_us bigint
 update dogged.workers
    set heartbeat_at = clock_timestamp(), lease_until = clock_timestamp() + lease_ms * interval '1 millisecond',

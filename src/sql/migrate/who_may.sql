@@ -1,6 +1,6 @@
 -- Names the roles that may use the table, view, sequence or function @object, the role with the fewest rights first.
--- roles is null if this login has one of these roles, or if there are none. is_owners_alone: only the schema's owner
--- may use it. owner: the schema's owner.
+-- roles: null if this login has one of these roles, or if there are none. is_owners_alone: only the schema's owner may
+-- use it. owner: the schema's owner.
 -- gives: roles text?, login text, is_owners_alone boolean, owner text
 with granted as (
   select distinct s.role_prefix || '_' || r.role as role, r.rank

@@ -1,5 +1,5 @@
 -- Publishes the circuits that this worker's program declares: names @names, with their settings. A circuit that already
--- has these settings is not touched: another transaction may have locked its row, and a starting worker must not wait
+-- has these settings is not touched. Another transaction may have locked its row, and a starting worker must not wait
 -- for that lock.
 -- gives: nothing
 insert into dogged.circuits as c (name, failure_threshold, recovery_timeout_ms, success_threshold)

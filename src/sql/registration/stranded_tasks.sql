@@ -1,7 +1,7 @@
--- Counts pending tasks of the names @names that no live worker can run. They are in queues other than @queues, or their
--- args have a later version. No live worker that knows them serves their queue. One row for each queue and name, with
--- the count and the latest version of the args. The statement looks at no more than @most tasks of each queue, because
--- a backlog may hold millions. `is_all` is false if there are more.
+-- Counts pending tasks of the names @names that no live worker can run. The tasks are in queues other than @queues, or
+-- their args have a later version. No live worker that knows the tasks serves their queue. One row for each queue and
+-- name, with the count and the latest version of the args. The statement looks at no more than @most tasks of each
+-- queue, because a backlog may hold millions. `is_all` is false if there are more.
 -- gives: queue text, name text, tasks bigint, args_version int?, is_all boolean
 with live as materialized (
   select w.queues, w.task_names, w.args_versions from dogged.workers w

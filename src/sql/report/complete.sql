@@ -8,14 +8,14 @@
 -- when the report was sent is ready at once.
 --
 -- The history is written from the rows that the DELETE and the UPDATE return, so that nothing can change between
--- reading and writing. Both skip a row that another transaction has locked, for example a handler's own transaction.
--- They recognize it by xmax, the transaction that last locked or changed this row version. A row qualifies if xmax is
--- 0, the transaction that wrote the version (xmin, usually the claim), or this transaction (rescue locks first). Any
--- other transaction in xmax may have ended: clear_locks.sql then removes it.
+-- reading and writing. The DELETE and the UPDATE skip a row that another transaction has locked, for example a
+-- handler's own transaction. The lock shows in xmax, the transaction that last locked or changed this row version. A
+-- row qualifies if xmax is 0, the transaction that wrote the version (xmin, usually the claim), or this transaction
+-- (rescue locks first). Any other transaction in xmax may have ended: clear_locks.sql then removes it.
 --
 -- `= any`, `case` and `offset 0` pin the plan to the key. With plain conditions PostgreSQL may join report and table in
--- other ways. It would choose them by its statistics of statuses and workers, or by a table that was empty at planning
--- time. One such plan took 1.4 s for a batch (docs/decisions/0001).
+-- other ways. The choice follows its statistics of statuses and workers, or a table that was empty at planning time.
+-- One such plan took 1.4 s for a batch (docs/decisions/0001).
 --
 -- Ended attempts and retries come in separate arrays. Most attempts succeed, and only their times are reported. Details
 -- of other ended attempts come in @positions to @retry_afters_ms, with the position of their report. An array of only

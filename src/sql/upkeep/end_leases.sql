@@ -1,6 +1,7 @@
 -- Ends the lapsed leases, unless the lease of worker @worker_id, which runs this, has lapsed too. After the server has
 -- stood still, all leases have lapsed, and live workers renew theirs in a moment. A running claim locks its worker's
--- row. This statement skips that row, and its next run ends that lease. No claim can be made under an ended lease.
+-- row. Such a row is skipped, and the next run of this statement ends the lease. No claim can be made under an ended
+-- lease.
 -- gives: id bigint, name text, host text, pid int, stopped boolean, silent_for_ms bigint
 with lapsed as (
   select id from dogged.workers

@@ -5,8 +5,8 @@
 -- has_expired: a pending task has expired within the last @back_ms milliseconds (null: ever); see expire.sql.
 -- comes_first: at most one worker that is still registered began before @worker_id.
 -- newest_began_ms_ago: how long ago the newest worker began.
--- It requests a row lock that matches no row, so that a server that has become read-only refuses the statement. The
--- worker then looks for another server.
+-- The statement requests a row lock that matches no row, so that a server that has become read-only refuses the
+-- statement. The worker then looks for another server.
 -- gives: has_to_rescue boolean, lapses_in_ms bigint?, has_expired boolean, comes_first boolean, newest_began_ms_ago bigint?
 with writable as materialized (
   select from dogged.workers where id = 0 for update
