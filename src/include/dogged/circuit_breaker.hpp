@@ -127,7 +127,7 @@ class CircuitBreaker {
   [[nodiscard]] std::exception_ptr callback_error() const;
 
  private:
-  // What calls need of circuit_ without the lock, in one word: the state, whether failures are counted, the
+  // The part of circuit_ that calls read without the lock, in one word: state, whether failures are counted,
   // generation.
   static constexpr std::uint64_t state_bits = 3;
   static constexpr std::uint64_t has_failures_bit = 4;

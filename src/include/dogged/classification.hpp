@@ -51,23 +51,23 @@ struct HttpHeaders {
   /// read.
   std::optional<std::chrono::system_clock::time_point> now = {};
   /// A header that gives the wait in milliseconds: Azure's x-ms-retry-after-ms and retry-after-ms, AWS's
-  /// x-amz-retry-after. It takes precedence over Retry-After if it can be read.
+  /// x-amz-retry-after. This header takes precedence over Retry-After if its value can be read.
   std::string_view retry_after_ms = {};
 };
 
-/// What a gRPC response says about a retry, besides its status.
+/// The fields of a gRPC response, besides its status, that decide about a retry.
 struct GrpcResponse {
-  /// The trailer grpc-retry-pushback-ms, as received; empty: there was none. A number is the wait in milliseconds,
-  /// and takes precedence over retry_delay. A negative number, or a text that is no number, asks for no retry: the
-  /// error then becomes permanent with the code GRPC_DO_NOT_RETRY, which no list has (auto_retry_for {"*"} retries it
-  /// all the same). https://github.com/grpc/proposal/blob/master/A6-client-retries.md#pushback
+  /// The trailer grpc-retry-pushback-ms, as received; empty: there was none. A number is the wait in milliseconds, and
+  /// takes precedence over retry_delay. A negative number, or a text that is no number, asks for no retry. The error
+  /// then becomes permanent with the code GRPC_DO_NOT_RETRY, which no ready list has. auto_retry_for {"*"} still
+  /// retries it. https://github.com/grpc/proposal/blob/master/A6-client-retries.md#pushback
   std::string_view retry_pushback_ms = {};
   /// The retry_delay of a google.rpc.RetryInfo among the status's details. A negative one is 0; cut to 24 h.
   std::optional<milliseconds> retry_delay = {};
 };
 
-/// An HTTP status, with Retry-After in both its forms (<dogged/retry_after.hpp>). The code is HTTP_ and the status.
-/// A 3xx or 4xx that is not listed is permanent. A 5xx that is not listed is transient, with the code HTTP_5XX: by RFC
+/// An HTTP status, with Retry-After in both its forms (<dogged/retry_after.hpp>). The code is HTTP_ and the status. A
+/// 3xx or 4xx that is not listed is permanent. A 5xx that is not listed is transient, with the code HTTP_5XX. By RFC
 /// 9110, section 15, a client takes an unknown status for the x00 of its class.
 [[nodiscard]] Classification classify_http(int status, const HttpHeaders& headers = {}) noexcept;
 
@@ -125,11 +125,13 @@ class Classifier {
     std::string_view reason = {};
   };
 
-  /// Adds a row, or replaces what the tables or an earlier row say. By number for http (100 to 599), curl,
-  /// errno_number, grpc and mongodb. By name for all but http: an SQLSTATE or its class of two characters, a name of
-  /// the table (`CURLE_AGAIN`, `ECONNRESET`), a label of MongoDB, a Redis kind or whole line.
-  /// Throws InvalidInput for a number or a name that the source cannot have or is never looked up by (gRPC's "14": give
-  /// the number), for a text that is no code, and for a retry_after out of its limits.
+  /// Adds a row, or replaces a row of the tables or an earlier one. By number for http (100 to 599), curl,
+  /// errno_number, grpc and mongodb. By name for all but http. A name is an SQLSTATE or its class of two characters, or
+  /// a name of the table (`CURLE_AGAIN`, `ECONNRESET`). For MongoDB a name is a label, for Redis a kind or a whole
+  /// line.
+  /// Throws InvalidInput for a number or a name that the source cannot have. Throws InvalidInput for a name that is
+  /// never looked up (gRPC's "14": give the number). Throws InvalidInput also for a text that is no code, and for a
+  /// retry_after out of its limits.
   Classifier& set(CodeSource source, int number, const Row& row);
   Classifier& set(CodeSource source, std::string_view name, const Row& row);
 

@@ -32,17 +32,17 @@ struct ClientOptions {
   std::string schema = "dogged";
   /// Shown in pg_stat_activity.
   std::string application_name = "dogged client";
-  /// When a call is retried that failed for a passing reason: the connection was refused or lost, or the server
-  /// restarts, has no connection left, or gave up a transaction (deadlock, serialization, a lock or time limit).
+  /// The policy for calls that fail for a passing reason. The connection was refused or lost, or the server restarts or
+  /// has no connection left. Or the server gave up a transaction: deadlock, serialization, a lock or time limit.
   /// NoRetry{}: never. Failures and retries are counted in retry_metrics() (<dogged/retry_metrics.hpp>).
   RetryPolicy retry = exponential(milliseconds{100}).with_max_retries(20).with_max_delay(std::chrono::seconds{5});
   /// A call begins no further try once this time is over. The time includes the wait for other calls on the same
   /// client, but not the writing of the call's statement. 1 ms to 24 h. A run_at more than 5 minutes past by then is
   /// refused.
   milliseconds retry_for = std::chrono::seconds{30};
-  /// Gets one line for each change between connected and not connected, and for each failed call
-  /// (docs/producers.md, "What a client says of its calls"); null: spdlog's default logger. The client takes its sinks
-  /// and its present level, and escapes control characters. Include <spdlog/spdlog.h> to make one.
+  /// Gets one line for each change between connected and not connected, and for each failed call. See "What a client
+  /// says of its calls" in docs/producers.md. Null: spdlog's default logger. The client takes the logger's sinks and
+  /// present level, and escapes control characters. Include <spdlog/spdlog.h> to make one.
   std::shared_ptr<spdlog::logger> log = {};
   /// Whether the client warns in `log`, once for each name, of a task that no worker has declared.
   bool warns_of_undeclared = true;
@@ -64,9 +64,10 @@ struct EnqueueOptions {
   /// Passed to the handler and stored in every attempt row: a W3C `traceparent`, or what your tracing uses. Up to
   /// 512 bytes.
   std::string trace_context = {};
-  /// How long the call waits for room in a queue at its limit (max_depth, `dogged queues set`). It asks again after
-  /// 20 ms, then at longer intervals, up to a second. 0: the call throws QueueFull at once; at most 24 h. For a call
-  /// with many tasks the longest counts. Other threads' calls on the client go on meanwhile. enqueue_in refuses it.
+  /// How long the call waits for room in a queue at its limit (max_depth, `dogged queues set`). The client asks again
+  /// after 20 ms, then at longer intervals, up to a second. 0: the call throws QueueFull at once; at most 24 h. For a
+  /// call with many tasks the longest counts. Other threads' calls on the client go on meanwhile. enqueue_in refuses
+  /// it.
   milliseconds wait_for_room{0};
   /// No attempt begins after this time, neither the first nor a retry. A task that is still pending then ends as
   /// `expired`; an attempt that runs is not cut short. Refused unless it is after run_at and now, by the database's
@@ -74,8 +75,8 @@ struct EnqueueOptions {
   std::optional<std::chrono::system_clock::time_point> expires_at = {};
   /// As expires_at, counted from now by the database's clock. Give either this or expires_at; 1 ms to 10 years.
   std::optional<milliseconds> expires_in = {};
-  /// Words to find the task by (`dogged tasks list --tag`, `dogged dead replay --tag`), such as "tenant:42". Each
-  /// is of A-Z a-z 0-9 . _ : / - and begins with a letter or a digit; all, joined by commas, have up to 512 bytes.
+  /// Words to find the task by (`dogged tasks list --tag`, `dogged dead replay --tag`), such as "tenant:42". Each is of
+  /// A-Z a-z 0-9 . _ : / - and begins with a letter or a digit. All, joined by commas, have up to 512 bytes.
   std::vector<std::string> tags = {};
   /// The parent of the task, shown by `dogged tasks show` and in the column parent_id. Unset: the task whose
   /// handler runs on the calling thread, if it is of the same queue database and schema. Name the parent if a handler
@@ -138,14 +139,14 @@ template <class Args, class Result>
 }
 }  // namespace detail
 
-/// A connection that enqueues. Thread-safe: the client makes calls one after another, so use a client per thread
-/// for more throughput. wait() holds up no other call: each wait has a connection of its own.
+/// A connection that enqueues. Thread-safe. The client makes calls one after another, so use a client per thread for
+/// more throughput. wait() holds up no other call: each wait has a connection of its own.
 ///
-/// Each call is one transaction. When the call returns, its effect is durable; when it throws InvalidInput, nothing
-/// was done. A call whose connection is lost, or that fails for another passing reason, is retried
-/// (ClientOptions::retry) and takes effect once. If an answer was lost, the next try first asks the database whether
-/// the call took effect, by the idempotency key that was written with it (the table producer_calls). Only after
-/// ConnectionError is the outcome unknown: the tries are spent, and an answer was lost.
+/// Each call is one transaction. When the call returns, its effect is durable; when it throws InvalidInput, nothing was
+/// done. A call whose connection is lost, or that fails for another passing reason, is retried (ClientOptions::retry)
+/// and takes effect once. Each call writes an idempotency key (the table producer_calls). If an answer was lost, the
+/// next try first looks up that key, to know whether the call took effect. Only after ConnectionError is the outcome
+/// unknown: the tries are spent, and an answer was lost.
 ///
 /// A client belongs to the process that made it: after a fork, the child makes its own (InvalidInput otherwise).
 class Client {
@@ -159,10 +160,11 @@ class Client {
   Client(Client&&) noexcept;  ///< a client that was moved from may only be destroyed or assigned to
   Client& operator=(Client&&) noexcept;
 
-  /// Enqueues one task. On the first call with a task's name the client creates the queue of its key. It also warns
-  /// in its log if no worker has declared the name, because such a task waits and no error ever tells of it. (It does
-  /// so for the first 1,000 names.) Throws InvalidInput (args that JSON cannot carry: NaN, NUL, invalid UTF-8; args
-  /// over the limit of 1 MiB; a queue that does not exist; a run_at out of range), QueueFull, and DatabaseError. Throws
+  /// Enqueues one task. On the first call with a task's name the client creates the queue of its key. The client also
+  /// warns in its log if no worker has declared the name, because such a task waits without any error. The client
+  /// checks the first 1,000 names.
+  /// Throws InvalidInput for args that JSON cannot carry (NaN, NUL, invalid UTF-8) or over 1 MiB. Throws InvalidInput
+  /// also for a queue that does not exist, or a run_at out of range. Throws QueueFull and DatabaseError. Throws
   /// ConnectionError, the last error, when ClientOptions::retry has no try left; the task may have been enqueued then.
   template <class Args, class Result>
   TaskId enqueue(const Task<Args, Result>& task, const std::type_identity_t<Args>& args,
@@ -187,10 +189,10 @@ class Client {
 
   /// Waits until the task has ended, or for `timeout` (0 to 24 h; 0 looks once), and gives the state of the task.
   /// has_ended() is false if the time was over first. Workers that listen notify of the end at once; otherwise the
-  /// client polls, and finds it within 0.5 s. Throws InvalidInput (no such task, or no longer; a timeout out of range),
-  /// DatabaseError, and ConnectionError, the last error, when ClientOptions::retry has no try left.
-  /// The task must have been committed: inside the transaction of enqueue_in the wait would be in vain. Do not wait
-  /// in a handler for a task of the same queue: with all threads of the queue waiting, nothing is left to run it.
+  /// client polls, and finds it within 0.5 s. Throws InvalidInput (no such task, or no longer; a timeout out of range)
+  /// and DatabaseError. Throws ConnectionError, the last error, when ClientOptions::retry has no try left.
+  /// The task must have been committed: inside the transaction of enqueue_in the wait would be in vain. Do not wait in
+  /// a handler for a task of the same queue. If all its threads wait, no thread is left to run that task.
   [[nodiscard]] TaskOutcome wait(TaskId id, milliseconds timeout);
 
   /// The same with the result in the type of the task's key. Throws as above, and InvalidInput if the task has

@@ -1,4 +1,4 @@
-// Error codes: one (ErrorCode), lists of them for auto_retry_for (ErrorCodes), and what a code says about a retry
+// Error codes: one code (ErrorCode), lists of codes for auto_retry_for (ErrorCodes), and the kinds of errors
 // (Category). <dogged/code_sets.hpp> has ready lists: codes::http_transient and others.
 //
 // All types here are literal, copyable values; their functions are thread-safe and allocate nothing.
@@ -28,7 +28,7 @@ namespace mistake {
 /// connections.
 enum class CodeSource { name, http, sqlstate, curl, errno_number, grpc, aws, azure, mongodb, redis };
 
-/// What an error says about a retry.
+/// The kinds of errors: may a retry help?
 enum class Category {
   transient,  ///< a retry may help
   throttled,  ///< a retry helps, but later: too much was asked for

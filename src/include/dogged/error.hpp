@@ -18,7 +18,7 @@ class Error : public std::runtime_error {
 
   /// what() without the hint.
   [[nodiscard]] const std::string& message() const noexcept { return message_; }
-  /// What to do next; empty if there is nothing to say.
+  /// The advice on the next step; empty if there is none.
   [[nodiscard]] const std::string& hint() const noexcept { return hint_; }
 
  private:

@@ -35,13 +35,13 @@ struct Mapped {
   Classification classification;
   /// what(), or that it is no std::exception.
   std::string message;
-  /// What the mapping function threw; empty if it did not throw. `classification` is UNHANDLED_EXCEPTION then,
-  /// unknown, and `message` is still that of the original exception.
+  /// The exception of the mapping function, as text; empty if the function did not throw. `classification` is
+  /// UNHANDLED_EXCEPTION then, unknown, and `message` is still that of the original exception.
   std::string mapper_error = {};
 };
 
-/// Functions from exception types to classifications. They are asked in the order in which they were added, like
-/// catch clauses: the first whose type catches the exception wins, so add a derived type before its base. If none does:
+/// Functions from exception types to classifications. The mapper asks them in the order in which they were added, like
+/// catch clauses. The first whose type catches the exception wins, so add a derived type before its base. If none does:
 ///
 ///   std::system_error   of errno (generic_category, system_category, or a category that has a default condition of
 ///                       errno): as classify_errno. std::filesystem::filesystem_error is one

@@ -23,8 +23,8 @@
 
 namespace dogged {
 
-/// How an attempt ended, as the worker decided by the retry policy in force. The database has the last word: a
-/// cancellation, an expiry or a lost lease that the worker has not heard of changes what becomes of the task.
+/// How an attempt ended, as the worker decided by the retry policy in force. The database has the last word. A
+/// cancellation, an expiry or a lost lease that the worker has not heard of leads to another end.
 struct AttemptEnd {
   AttemptOutcome outcome = AttemptOutcome::succeeded;
   std::string_view error_code = {};           ///< empty if the attempt succeeded
@@ -37,9 +37,10 @@ struct AttemptEnd {
 /// Derive from it and override what you need. One object serves all handlers of its worker, on many threads at
 /// once: keep what belongs to an attempt in Context::local. All hooks of an attempt run on the thread of its handler.
 ///
-/// The worker's hooks (WorkerOptions::middleware) come before the task's (TaskOptions::middleware). before() is
-/// called in that order and every other hook in the reverse order, so that the first is the outermost. If a before()
-/// throws, the hooks behind it and its own other hooks are not called, and those in front of it get on_error.
+/// The worker's hooks (WorkerOptions::middleware) come before the task's (TaskOptions::middleware). before() is called
+/// in that order, every other hook in the reverse order, so that the first is the outermost.
+/// If a before() throws, the hooks behind it and its own other hooks are not called, and those in front of it get
+/// on_error.
 ///
 /// before() and after() may fail the attempt: their exceptions count as if the handler had thrown them. Exceptions
 /// of the other hooks are logged and change nothing.
@@ -57,8 +58,8 @@ class Middleware {
   virtual void on_error(Context&, const AttemptEnd&) {}
   /// The task runs again; after on_error.
   virtual void on_retry(Context&, const AttemptEnd&) {}
-  /// The last hook of each attempt whose before() has returned. For a handler that was given up because it ignores
-  /// its stop token, it is called when the handler ends, if ever; the attempt has ended in the database by then.
+  /// The last hook of each attempt whose before() has returned. If the handler ignored its stop token and was given up,
+  /// this hook is called when the handler ends, if ever. The attempt has ended in the database by then.
   virtual void on_end(Context&, const AttemptEnd&) {}
 
  protected:

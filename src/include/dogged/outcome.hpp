@@ -1,4 +1,4 @@
-// What dogged::Client tells of a task: its state or its end, and the result of a cancel, replay or reschedule.
+// The answers of dogged::Client on a task: its state or its end, and the result of a cancel, replay or reschedule.
 //
 // Values; their functions are thread-safe.
 #pragma once
@@ -89,7 +89,7 @@ struct TaskResult : TaskOutcome {
 
 namespace detail {
 
-/// What a wait by a task's key gives.
+/// The type that a wait by a task's key gives.
 template <class Result>
 struct Awaited {
   static_assert(FromJson<Result>,

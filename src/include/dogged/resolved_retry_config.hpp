@@ -14,9 +14,9 @@
 //   6. RETRY_…                     the environment, for every operation
 //   7. <OPERATION>_RETRY_…         the environment, for this operation
 //
-// Layers 5 and 7 are about one operation, so a setting without effect there is a mistake and is refused: a setting
-// that the policy_type does not use, and a first delay or interval that a lower layer's max_delay would cut. In the
-// other layers such a setting may serve other operations, and to_text() says that it is not used, or cut.
+// Layers 5 and 7 are about one operation, so a setting without effect there is a mistake and is refused. Such a setting
+// is one that the policy_type does not use, or a first delay or interval that a lower layer's max_delay would cut. In
+// the other layers such a setting may serve other operations, and to_text() says that it is not used, or cut.
 //
 // All functions are pure and thread-safe, except process_environment.
 #pragma once
@@ -65,16 +65,16 @@ struct RetryConfigFile {
   RetrySettings defaults{};
   std::map<std::string, RetrySettings, std::less<>> tasks{};
 
-  /// Throws InvalidPolicy as RetryConfig::from_json does, with the file's name before the JSON pointer, or with
-  /// line and column for text that is no JSON. Throws also for a name that no task can have. It does not notice a task
-  /// that no program knows: compare `tasks` with the registered ones.
+  /// Throws InvalidPolicy as RetryConfig::from_json does, with the file's name before the JSON pointer, or with line
+  /// and column for text that is no JSON. Throws also for a name that no task can have. A task that no program knows is
+  /// not noticed: compare `tasks` with the registered ones.
   [[nodiscard]] static RetryConfigFile from_json(std::string_view text, std::string name);
 };
 
 /// The value of an environment variable; nothing if it is unset.
 using Environment = std::function<std::optional<std::string>(const std::string& variable)>;
 
-/// std::getenv. It must not run at the same time as setenv of another thread.
+/// std::getenv. Must not run at the same time as setenv of another thread.
 [[nodiscard]] std::optional<std::string> process_environment(const std::string& variable);
 
 /// The name in upper case, with `_` for every byte that is not A-Z 0-9: webhook.deliver is WEBHOOK_DELIVER. Names
@@ -97,7 +97,7 @@ struct RetryLayers {
   const RetryConfigFile* file = nullptr;
   /// RETRY_MAX_ATTEMPTS (1 to 21, the first attempt included) or RETRY_MAX_RETRIES (0 to 20), RETRY_INITIAL_BACKOFF_MS
   /// and RETRY_MAX_BACKOFF_MS (1 to 86400000), RETRY_BACKOFF_MULTIPLIER (1 to 100), RETRY_JITTER_ENABLED (true or 1,
-  /// false or 0), and each with OPERATION_ before it. `true` keeps the jitter of the layers below, or is ± 25 % if they
+  /// false or 0). Each may have OPERATION_ before it. `true` keeps the jitter of the layers below, or is ± 25 % if they
   /// have none. Any other value is an error, and so is an empty text. An empty function is an empty environment.
   Environment environment = process_environment;
 };

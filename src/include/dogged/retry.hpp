@@ -22,8 +22,8 @@
 // error. After a failure the retry waits for the policy's delay and calls again, until one of RetryEnd's reasons ends
 // it.
 //
-// The functions here keep no state: they may be called from any thread at once. They call fn, condition and hooks on
-// the calling thread, one at a time.
+// The functions here keep no state, so any thread may call them at once. Each calls fn, condition and hooks on the
+// calling thread, one at a time.
 #pragma once
 
 #include <exception>
@@ -46,18 +46,18 @@
 
 namespace dogged {
 
-/// Calls fn, and again after each failure while the policy has retries. `fn()` or `fn(const AttemptContext&)`.
-/// Throws InvalidPolicy and InvalidInput before the first attempt, for a policy or options out of their limits. It
-/// never throws what fn throws: the result has that.
+/// Calls fn, and again after each failure while the policy has retries. `fn()` or `fn(const AttemptContext&)`. Throws
+/// InvalidPolicy and InvalidInput before the first attempt, for a policy or options out of their limits. An exception
+/// of fn is never thrown on: the result has it.
 template <class Fn>
 [[nodiscard]] auto retry(const RetryPolicy& policy, Fn&& fn, const RetryOptions& options = {}) {
   const auto any = [](const std::exception_ptr&) { return true; };
   return detail::run_retry(policy, fn, any, options);
 }
 
-/// Retries only the errors that `condition` accepts. It takes the expected-like result's error (const E&), a const
-/// std::exception&, or a const std::exception_ptr&, and returns bool or RetryVerdict. An error of another type is not
-/// retried, for example an exception if the condition takes E. For an attempt that timed out the condition gets the
+/// Retries only the errors that `condition` accepts. `condition` takes the expected-like result's error (const E&), a
+/// const std::exception&, or a const std::exception_ptr&, and returns bool or RetryVerdict. An error of another type is
+/// not retried, for example an exception if the condition takes E. For an attempt that timed out the condition gets the
 /// AttemptTimeout, unless it takes E and there is one.
 template <class Fn, class Condition>
 [[nodiscard]] auto retry_if(const RetryPolicy& policy, Fn&& fn, Condition&& condition,

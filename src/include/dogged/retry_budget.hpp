@@ -33,11 +33,11 @@ namespace dogged {
 struct RetryBudgetSettings {
   /// The share of the executions in a window that may be retries; over 0, and up to 1, which is no bound.
   double share = 0.2;
-  /// Retries that are allowed even with few executions: up to 1000000, and at least one in a window (0.1 for 10 s),
-  /// because a retry that waits for room would otherwise wait for ever.
+  /// Retries that are allowed even with few executions: up to 1000000. At least one in a window (0.1 for 10 s), because
+  /// a retry that waits for room would otherwise wait for ever.
   double min_retries_per_second = 10;
-  /// How long executions and retries are counted: 1 s to 1 h. They are forgotten in steps of a tenth of the window,
-  /// at the latest a tenth after it.
+  /// How long executions and retries are counted: 1 s to 1 h. The budget forgets counts in steps of a tenth of the
+  /// window, at the latest a tenth after its end.
   milliseconds window = std::chrono::seconds{10};
 
   friend bool operator==(const RetryBudgetSettings&, const RetryBudgetSettings&) = default;

@@ -50,7 +50,7 @@ struct RetryConfig {
   /// 1 ms to 24 h.
   milliseconds initial_delay{100};
   /// A delay for each retry, 1 to 20 of 1 ms to 24 h; empty: initial_delay each time. max_attempts decides how many
-  /// retries there are: retries beyond the list repeat its last entry, and entries beyond the retries are not used.
+  /// retries there are. Retries beyond the list repeat its last entry. Entries beyond the retries are not used.
   Intervals intervals{};
   /// Longer delays are cut to this. 1 ms to 24 h.
   milliseconds max_delay = std::chrono::seconds{60};
@@ -67,9 +67,9 @@ struct RetryConfig {
   std::optional<std::vector<std::string>> auto_retry_for{};
 
   /// NoRetry if max_attempts is 1. With policy_type circuit_breaker the interval is breaker()'s recovery_timeout,
-  /// lengthened so that jitter brings no retry back earlier: 30 s ± 25 % would begin at 22.5 s, so the interval is 40
-  /// s, drawn from 30 to 50 s. Throws InvalidPolicy for a setting out of its limits, and if jitter makes that interval
-  /// longer than 24 h (full jitter and 100% always do).
+  /// lengthened so that jitter brings no retry back earlier. For example, 30 s ± 25 % would begin at 22.5 s, so the
+  /// interval is 40 s, drawn from 30 to 50 s. Throws InvalidPolicy for a setting out of its limits, and if jitter makes
+  /// that interval longer than 24 h (full jitter and 100% always do).
   ///
   /// The policy has no breaker, no codes and no dead letters. In a process, make a CircuitBreaker of breaker() and
   /// give it to dogged::retry as RetryOptions::breaker, also with policy_type circuit_breaker. Check auto_retry_for in
@@ -99,10 +99,11 @@ struct RetryConfig {
   /// `intervals` without max_attempts allows as many retries as it has entries. `circuit_breaker` may lack keys; false
   /// is none. `auto_retry_for` takes names of the sets of <dogged/code_sets.hpp> beside codes, as ["http_transient",
   /// "MY_CODE"], and then has their codes; "*" stands alone.
-  /// Throws InvalidPolicy, which names the setting by its JSON pointer, the value and the limit, for: text that is
-  /// no JSON or larger than 1 MiB; a key that is unknown, repeated, or not used by the policy_type; a wrong type; a
-  /// bare number as a duration; an unknown set of codes; a value out of its limits; and a delay that the default of
-  /// max_delay would cut.
+  /// Throws InvalidPolicy, which names the setting by its JSON pointer, the value and the limit, for:
+  /// - text that is no JSON or larger than 1 MiB
+  /// - a key that is unknown, repeated, or not used by the policy_type
+  /// - a wrong type, a bare number as a duration, an unknown set of codes, a value out of its limits
+  /// - a delay that the default of max_delay would cut
   [[nodiscard]] static RetryConfig from_json(std::string_view text);
 
   friend bool operator==(const RetryConfig&, const RetryConfig&) = default;

@@ -67,8 +67,8 @@ inline constexpr std::array<milliseconds, 16> retry_duration_buckets = {
     milliseconds{2500},      std::chrono::seconds{5}, std::chrono::seconds{10}, std::chrono::seconds{30},
     std::chrono::minutes{1}, std::chrono::minutes{5}, std::chrono::minutes{15}, std::chrono::hours{1}};
 
-/// What retries: a task of a queue, or a call that this process makes with dogged::retry. Its kind is the name of the
-/// label that shows `name`.
+/// The source of retries: a task of a queue, or a call that this process makes with dogged::retry. The kind is the name
+/// of the label that shows `name`.
 struct RetrySource {
   enum class Kind { task, operation };
   Kind kind = Kind::task;
@@ -182,10 +182,10 @@ class RetryMetrics {
   /// The state of the circuit from now on. `other` shows the last state reported for any circuit in it.
   void circuit_state(std::string_view circuit, CircuitState state) noexcept;
 
-  /// For CircuitBreakerOptions::on_change: reports the changes of one breaker, which is shown as closed from now
-  /// on. It leaves out a change that arrives after a later one. Give breakers different names; a breaker that replaces
-  /// another may take its name. The RetryMetrics must outlive the function. Throws InvalidInput for a name that is
-  /// empty, longer than 128 bytes, no UTF-8 or has a NUL.
+  /// For CircuitBreakerOptions::on_change: reports the changes of one breaker, which is shown as closed from now on.
+  /// The function leaves out a change that arrives after a later one. Give breakers different names; a breaker that
+  /// replaces another may take its name. The RetryMetrics must outlive the function. Throws InvalidInput for a name
+  /// that is empty, longer than 128 bytes, no UTF-8 or has a NUL.
   [[nodiscard]] std::function<void(const CircuitChange&)> watch(std::string_view circuit);
 
   [[nodiscard]] RetryMetricsSnapshot snapshot() const;
@@ -198,7 +198,7 @@ class RetryMetrics {
   std::unique_ptr<Families> families_;
 };
 
-/// The metrics of this process. They are never destroyed, so that code that runs at the program's end may count.
+/// The metrics of this process, never destroyed, so that code that runs at the program's end may count.
 [[nodiscard]] RetryMetrics& retry_metrics();
 
 }  // namespace dogged

@@ -1,5 +1,5 @@
-// The options of <dogged/retry.hpp> besides the policy: stop token, deadlines, circuit breaker, budget, hooks,
-// metrics. And what the called function gets.
+// The options of <dogged/retry.hpp> besides the policy: stop token, deadlines, circuit breaker, budget, hooks, metrics.
+// Also the argument of the called function.
 #pragma once
 
 #include <chrono>
@@ -28,7 +28,7 @@ struct AttemptContext {
   std::stop_token stop = {};  ///< RetryOptions::stop
 };
 
-/// What a condition says of an error. A bool converts to it.
+/// A condition's verdict on an error. A bool converts to a verdict.
 struct RetryVerdict {
   bool retry = true;
   /// Replaces the policy's delay: no jitter, no max_delay, but cut to 1 ms .. 24 h.
@@ -46,8 +46,8 @@ template <class... Errors>
 /// Waits until `duration`, cut to 24 h, is over or `stop` is set. False: `stop` was set.
 [[nodiscard]] bool wait_or_stop(std::chrono::nanoseconds duration, std::stop_token stop);
 
-/// Uniform in [0, 1), from a generator of the calling thread's own, seeded by std::random_device: threads, processes
-/// and the child of a fork draw different numbers. Throws what std::random_device throws.
+/// Uniform in [0, 1), from a generator of the calling thread's own, seeded by std::random_device. Threads, processes
+/// and the child of a fork draw different numbers. Passes on the exceptions of std::random_device.
 [[nodiscard]] double random_draw();
 
 struct RetryOptions {
@@ -59,30 +59,30 @@ struct RetryOptions {
   /// The time of each attempt, 1 ms to 24 h; 0: none. Nothing can end a function that runs, so fn has to honour
   /// AttemptContext::deadline. A late success is a success; a late failure is an AttemptTimeout.
   milliseconds attempt_timeout{0};
-  /// Asked before each attempt, and told how the attempt ended. It does not count failures that the condition calls
-  /// not retryable, nor those of stopped attempts. If it refuses, retry() ends with circuit_open. With a `deadline`,
-  /// retry() waits for an open or half-open breaker if its retry_after ends before the deadline and a retry is left;
-  /// the wait spends that retry. It must outlive the call. Null: none.
+  /// Asked before each attempt, and told how the attempt ended. The breaker counts neither failures that the condition
+  /// calls not retryable nor those of stopped attempts. If the breaker refuses, retry() ends with circuit_open. With a
+  /// `deadline`, retry() waits for an open or half-open breaker if its retry_after ends before the deadline and a retry
+  /// is left. The wait spends that retry. The breaker must outlive the call. Null: none.
   CircuitBreaker* breaker = nullptr;
-  /// Told of each attempt, and asked before each retry's wait, after everything else. If it has no room, the retry
-  /// ends with budget_spent and the last error. Share one among the calls to one service. It must outlive the call.
-  /// Null: none.
+  /// Told of each attempt, and asked before each retry's wait, after everything else. If the budget has no room, the
+  /// retry ends with budget_spent and the last error. Share one among the calls to one service. The budget must outlive
+  /// the call. Null: none.
   RetryBudget* budget = nullptr;
-  /// Replaces the policy's delay, as RetryVerdict::retry_after does, which takes precedence. It gets the original
-  /// exception, also for an attempt that timed out. An expected-like result's error with a member retry_after() needs
-  /// no such function.
+  /// Replaces the policy's delay, as RetryVerdict::retry_after does, which takes precedence. The function gets the
+  /// original exception, also for an attempt that timed out. An expected-like result's error with a member
+  /// retry_after() needs no such function.
   std::function<std::optional<milliseconds>(const std::exception_ptr&)> retry_after_of =
       retry_after_from<CircuitOpen>();
 
-  // Hooks. Their exceptions change nothing and are kept in RetrySummary::callback_error.
+  // Hooks. An exception of a hook changes nothing and is kept in RetrySummary::callback_error.
   /// Before each wait for a retry: the state so far, and the length of the wait. Not before a wait for a breaker.
   std::function<void(const RetrySummary&, milliseconds delay)> on_retry = {};
   /// Once, at the end, one of the two.
   std::function<void(const RetrySummary&)> on_success = {};
   std::function<void(const RetrySummary&)> on_failure = {};
-  /// Counts each failed attempt, by the code that an untaught ExceptionMapper gives its exception; an
-  /// AttemptTimeout counts as TIMEOUT, and an expected-like result's error as UNHANDLED_EXCEPTION. Counts each retry
-  /// whose wait begins, with its delay, and each success that was a retry. Waits for a breaker are not counted. It must
+  /// Counts each failed attempt, by the code that an untaught ExceptionMapper gives its exception. An AttemptTimeout
+  /// counts as TIMEOUT, and an expected-like result's error as UNHANDLED_EXCEPTION. Counts each retry whose wait
+  /// begins, with its delay, and each success that was a retry. Waits for a breaker are not counted. The metrics must
   /// outlive the call. Null: nothing is counted. &retry_metrics() is that of the process.
   RetryMetrics* metrics = nullptr;
   /// The name under which `metrics` counts: a label, such as `fetch_page`. Empty: it counts under `other`.

@@ -40,13 +40,13 @@ struct RetrySummary {
   /// The last failure: what fn threw, or a FailedResult for an expected-like result. If it came after the attempt's
   /// time, it is an AttemptTimeout that nests it. Null if no attempt failed. A success keeps it.
   std::exception_ptr error = {};
-  /// The exception that ended the retry as callback_failed; else the first exception of a hook. It never replaces
-  /// `error`.
+  /// The exception that ended the retry as callback_failed; else the first exception of a hook. callback_error never
+  /// replaces `error`.
   std::exception_ptr callback_error = {};
 };
 
-/// Thrown by RetryResult::value if there is no value and no attempt failed: the retry was stopped, past its
-/// deadline or refused by the circuit breaker before the first attempt.
+/// Thrown by RetryResult::value if there is no value and no attempt failed. The retry was stopped, past its deadline or
+/// refused by the circuit breaker before the first attempt.
 class RetryEnded : public Error {
  public:
   explicit RetryEnded(RetryEnd end);
@@ -56,7 +56,7 @@ class RetryEnded : public Error {
   RetryEnd end_;
 };
 
-/// An attempt failed after its RetryOptions::attempt_timeout. It nests the failure (std::rethrow_if_nested).
+/// An attempt failed after its RetryOptions::attempt_timeout. The exception nests the failure (std::rethrow_if_nested).
 class AttemptTimeout : public Error {
  public:
   AttemptTimeout(int attempt, milliseconds timeout);

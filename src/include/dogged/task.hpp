@@ -1,5 +1,5 @@
-// What producers and workers share: task keys, the options of a task, the errors that handlers throw, and the context
-// that handlers get.
+// The types that producers and workers share: task keys, the options of a task, the errors that handlers throw, and the
+// context that handlers get.
 #pragma once
 
 #include <chrono>
@@ -68,7 +68,7 @@ concept ToJson = std::is_same_v<T, nlohmann::json> || requires(const T& value) {
 };
 }  // namespace detail
 
-/// What a task's key may say besides its name.
+/// The options of a task's key, besides its name.
 struct KeyOptions {
   /// The queue of the task, for producers and workers alike: producers enqueue to it and workers serve it. The first of
   /// them to be deployed creates the queue. Unset: TaskOptions::queue, which a producer knows only once a worker has
@@ -135,7 +135,7 @@ class Task {
   int version_;
 };
 
-/// What TASK_REGISTER takes after the handler and the key, in this order.
+/// The options of TASK_REGISTER, after the handler and the key, in this order.
 struct TaskOptions {
   /// The queue of tasks that are enqueued without one. A worker creates it if it is new. Unset: the queue that the key
   /// names (KeyOptions::queue), else "default". A worker refuses to start if it differs from the key's.
@@ -145,35 +145,35 @@ struct TaskOptions {
   /// The error codes that are retried; `{"*"}` lists all. A failure with another code ends the task at once; with an
   /// empty list every failure does.
   ErrorCodes auto_retry_for = {};
-  /// How long an attempt may take: this long after its start is Context::deadline(), and then its stop token is set. A
+  /// How long an attempt may take. Context::deadline() is this long after the start, and then the stop token is set. A
   /// handler that throws after that has timed out (TIMEOUT, retried if auto_retry_for lists it). A handler that still
-  /// runs when the worker's --stop-grace is over too is given up: its attempt has timed out, its later result is
-  /// dropped, and its thread is replaced. 1 ms to 24 h; 0: no deadline.
+  /// runs when the worker's --stop-grace is over too is given up. Then the attempt has timed out, the handler's later
+  /// result is dropped, and its thread is replaced. 1 ms to 24 h; 0: no deadline.
   milliseconds timeout{0};
   /// Whether the task runs again if its worker died during an attempt. False for work that must not be repeated.
   bool retry_lost = true;
   /// A task that was lost with its worker this many times has failed for good. 1 to 100.
   int max_losses = 3;
-  /// What becomes of a task that fails for good. True: it becomes a dead letter (its status is `failed`), which keeps
-  /// its args and last error until an operator replays or purges it. False: it becomes `discarded`, and is kept as long
-  /// as tasks that have succeeded.
+  /// Whether a task that fails for good becomes a dead letter. True: its status is `failed`, and it keeps its args and
+  /// last error until an operator replays or purges it. False: its status is `discarded`, and it is kept as long as
+  /// tasks that have succeeded.
   bool dead_letter = true;
-  /// Codes for exceptions of the handler other than TaskError: a function that gives the mapper, which must live as
-  /// long as the program (a static of the function). Null: WorkerOptions::exceptions; without that, some exceptions of
+  /// Codes for exceptions of the handler other than TaskError. The function gives the mapper, which must live as long
+  /// as the program: a static of the function. Null: WorkerOptions::exceptions. Without a mapper, some exceptions of
   /// the standard library have codes (<dogged/exception_mapper.hpp>), and all others UNHANDLED_EXCEPTION.
   const ExceptionMapper& (*exceptions)() = nullptr;
-  /// Hooks around this task's handler, inside those of the worker (WorkerOptions::middleware): a function that gives
-  /// them, which must live as long as the program (a static of the function). Null: none.
+  /// Hooks around this task's handler, inside those of the worker (WorkerOptions::middleware). The function gives the
+  /// hooks, which must live as long as the program: a static of the function. Null: none.
   const Middlewares& (*middleware)() = nullptr;
-  /// A circuit breaker that all tasks of this name share, on all workers, through the database. It protects a service
-  /// that they call. Failures in a row with codes of auto_retry_for open it. Then the tasks are deferred, at no cost of
-  /// an attempt, until probes succeed. `dogged circuits` shows and changes it. Empty: none.
+  /// A circuit breaker that all tasks of this name share, on all workers, through the database. The circuit protects a
+  /// service that the tasks call. Failures in a row with codes of auto_retry_for open it. Then the tasks are deferred,
+  /// at no cost of an attempt, until probes succeed. `dogged circuits` shows and changes it. Empty: none.
   std::string_view circuit = {};
   /// The settings of that circuit. If programs differ, those of the worker that started last count.
   CircuitBreakerSettings circuit_settings = {};
-  /// JSON pointers (RFC 6901) to values that must not be shown: the command line and the views show "[redacted]" there,
-  /// in args and in results; {""} hides both whole. The values are stored as they are, and the handler gets them. At
-  /// most 16, of at most 256 bytes. docs/roles.md says what this does not hide.
+  /// JSON pointers (RFC 6901) to values of args and results that must not be shown. The command line and the views show
+  /// "[redacted]" there. {""} hides args and results whole. The values are stored as they are, and the handler gets
+  /// them. At most 16, of at most 256 bytes. docs/roles.md says what this does not hide.
   JsonPointers redact = {};
   /// The handler must end its attempt by Context::complete_in: a handler that returns without it has failed with
   /// NOT_COMMITTED. For handlers that write in a transaction. A handler that forgets complete_in would otherwise
@@ -239,8 +239,8 @@ enum class StopReason {
   lease_lost,  ///< the worker could not renew its lease in time: the task may run elsewhere by now
 };
 
-/// What a handler knows of its attempt. It lives as long as the handler and the hooks around it run. Its members,
-/// except local(), may be called from any thread that the handler starts and joins.
+/// The attempt as its handler sees it. A context lives as long as the handler and the hooks around it run. Any thread
+/// that the handler starts and joins may call the members, except local().
 class Context {
  public:
   using Clock = std::chrono::steady_clock;
@@ -272,10 +272,12 @@ class Context {
   /// handler's thread is occupied meanwhile: wait for seconds, as between two polls, not longer.
   virtual bool wait_for(milliseconds time) = 0;
   /// Set for one of the reasons of StopReason. A handler that returns after that has succeeded, and its result is kept.
-  /// A handler that throws after that, whatever it throws, is recorded by the reason: timed out, cancelled, or
-  /// interrupted (shutdown and lease_lost: no retry is spent, and the task runs again at once). A handler that does
-  /// neither within the worker's --stop-grace (5 s by default) is given up. Its attempt ends without it, and its later
-  /// result is dropped. After a shutdown its process ends, perhaps an instant after the task has begun again elsewhere.
+  /// If the handler throws any exception after that, the reason decides the outcome: timed out, cancelled, or
+  /// interrupted. After shutdown and lease_lost the outcome is interrupted: no retry is spent, and the task runs again
+  /// at once.
+  /// A handler that neither returns nor throws within the worker's --stop-grace (5 s by default) is given up. Then the
+  /// attempt ends without the handler, and the handler's later result is dropped. After a shutdown the worker's process
+  /// ends, perhaps an instant after the task has begun again elsewhere.
   [[nodiscard]] virtual std::stop_token stop_token() const noexcept = 0;
   /// The first reason for which the stop token was set.
   [[nodiscard]] virtual StopReason stop_reason() const noexcept = 0;
@@ -307,8 +309,8 @@ class Context {
     std::size_t max_result_bytes = 0;
     std::string returned_json = {};  ///< the result that the handler has returned; empty before, and if it has none
   };
-  /// For complete_in. From now on a transaction of the handler is taken to hold the attempt's end: if the task is still
-  /// held when the handler ends, the attempt has failed with NOT_COMMITTED.
+  /// For complete_in. From now on the worker expects the attempt's end in a transaction of the handler. If the worker
+  /// still holds the task when the handler ends, the attempt has failed with NOT_COMMITTED.
   [[nodiscard]] virtual Completion begin_completion() = 0;
 
  protected:

@@ -1,5 +1,5 @@
 // The test kit: a context to call a handler with, a private PostgreSQL, a runner that drains queues, and assertions on
-// enqueued tasks. It works with any test framework; docs/testing.md is its guide. Link dogged::testing.
+// enqueued tasks. Works with any test framework; docs/testing.md is the guide. Link dogged::testing.
 //
 //   dogged::testing::FakeContext ctx{{.attempt = 3}};
 //   deliver(ctx, delivery);                                               // a handler alone
@@ -50,8 +50,8 @@ struct ContextOptions {
   std::shared_ptr<spdlog::logger> log = {};
 };
 
-/// A Context without a database or a worker, to call a handler with directly. Its time is virtual: it stands still
-/// until advance() or the handler's wait_for() moves it, and neither takes real time. Context::complete_in throws
+/// A Context without a database or a worker, to call a handler with directly. The context's time is virtual: only
+/// advance() and the handler's wait_for() move it, and neither takes real time. Context::complete_in throws
 /// InvalidInput, because it needs a task in a database: run it with drain(). Thread-safe.
 class FakeContext final : public Context {
  public:
@@ -106,7 +106,7 @@ class Database {
   Database(Database&&) noexcept;
   Database& operator=(Database&&) noexcept;
 
-  /// For Client, Worker, drain() and any driver. Its role is a superuser; the password is the server's own.
+  /// For Client, Worker, drain() and any driver. The URL's role is a superuser; the password is the server's own.
   [[nodiscard]] const std::string& url() const noexcept;
 
  private:
@@ -119,13 +119,12 @@ class Database {
 };
 
 /// A private PostgreSQL of this process: in a directory of its own under $TMPDIR or /tmp, on 127.0.0.1 with a random
-/// password. It touches no other server. It does not wait for the disk (fsync is off) and has no autovacuum. It ends,
-/// and its directory is deleted, when the last of this object and its databases is gone, or when the process ends in
-/// any way, kill -9 included. A forked child does not end it.
+/// password. No other server is touched. The server does not wait for the disk (fsync is off) and has no autovacuum.
+/// The server ends when the last of this object and its databases is gone, or when the process ends in any way, kill -9
+/// included. Then its directory is deleted. A forked child does not end the server.
 ///
-/// It needs PostgreSQL's programs: those in $DOGGED_PG_BIN, or the first in PATH or in the usual places of
-/// distributions. Root runs them as the user postgres or nobody. A start takes seconds: make one for a whole test
-/// binary.
+/// Needs PostgreSQL's programs: those in $DOGGED_PG_BIN, or the first in PATH or in the usual places of distributions.
+/// Root runs them as the user postgres or nobody. A start takes seconds: make one for a whole test binary.
 class Server {
  public:
   /// `schema`: the PostgreSQL schema that holds the queue in its databases, as WorkerOptions::schema. Throws Error,
@@ -145,9 +144,9 @@ class Server {
 // --- running what is ready -------------------------------------------------------------------------------------------
 
 struct DrainOptions {
-  /// Whether to run tasks that wait for their time too, such as retries and tasks of the future: dogged.reschedule
-  /// makes them ready, again and again until no task is left. Retries count as always, so max_retries ends them; no
-  /// time passes.
+  /// Whether to run also tasks that wait for their time, such as retries and tasks of the future. drain() makes them
+  /// ready by dogged.reschedule, again and again until no task is left. Retries count as always, so max_retries ends
+  /// them; no time passes.
   bool with_scheduled = false;
   /// The limit in real time, 1 ms to 24 h.
   milliseconds limit = std::chrono::seconds{30};
@@ -179,8 +178,8 @@ class DrainError : public Error {
   using Error::Error;
 };
 
-/// Runs all ready tasks in this process, with the runtime of production, and returns when none is left. It also runs
-/// tasks that handlers enqueue to one of the queues meanwhile.
+/// Runs all ready tasks in this process, with the runtime of production, and returns when none is left. Runs also tasks
+/// that handlers enqueue to one of the queues meanwhile.
 ///
 /// `options` are those of dogged::Worker, on a database of the test's own. The queues are those of
 /// WorkerOptions::queues, or by default all that `tasks` name. Handlers run on several threads of a worker at once;

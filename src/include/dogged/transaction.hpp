@@ -140,8 +140,8 @@ inline pqxx::result run_call(pqxx::transaction_base& transaction, const SqlCall&
 ///   queue). Roll back and end the handler: the worker that holds the task now does the work, or has done it.
 /// - TaskError with INVALID_RESULT, before the database is asked: the result cannot be JSON, or is over
 ///   settings.max_result_bytes (1 MiB). Such an attempt would fail in the same way if it returned the result.
-/// - InvalidInput: the attempt has been completed already, by an earlier call and its commit. That is good news where
-///   the answer to that commit was lost (pqxx::in_doubt_error) and the handler tries again.
+/// - InvalidInput: the attempt has been completed already, by an earlier call and its commit. This error is good
+///   news if the answer to that commit was lost (pqxx::in_doubt_error) and the handler tries again.
 /// - SchemaMismatch: the transaction is on a database that has no such queue.
 /// - libpqxx's exceptions. Under READ COMMITTED, the default, the fence sees what is true when it is called. Under
 ///   REPEATABLE READ and SERIALIZABLE, a task that was given to another worker or cancelled since the transaction's
@@ -200,14 +200,15 @@ inline std::vector<TaskId> enqueue_tasks(pqxx::transaction_base& transaction, st
 }
 }  // namespace detail
 
-/// Enqueues in the caller's transaction: the tasks exist once it commits, and never do if it rolls back. It takes any
-/// libpqxx transaction: in a pqxx::subtransaction the tasks share its fate, and in a pqxx::nontransaction each call
-/// commits by itself. The commit wakes a sleeping worker. A key that names its queue (KeyOptions::queue) costs another
+/// Enqueues in the caller's transaction: the tasks exist once it commits, and never do if it rolls back. Any libpqxx
+/// transaction will do. In a pqxx::subtransaction the tasks share its fate; in a pqxx::nontransaction each call commits
+/// by itself. The commit wakes a sleeping worker. A key that names its queue (KeyOptions::queue) costs another
 /// statement for each call, which creates the queue if it is missing.
 ///
 /// By name and JSON text. Ids are in the order of `tasks`; without tasks there are no ids and no statement. Throws as
-/// Client::enqueue_many does for mistakes in the tasks (InvalidInput, QueueFull), InvalidInput for the name of a schema
-/// that cannot be one, SchemaMismatch if the database has no such queue, libpqxx's exceptions, and those of hooks.
+/// Client::enqueue_many does for mistakes in the tasks (InvalidInput, QueueFull). Throws InvalidInput for a name that
+/// no schema can have, and SchemaMismatch if the database has no such queue. Passes on the exceptions of libpqxx and of
+/// hooks.
 inline std::vector<TaskId> enqueue_many_in(pqxx::transaction_base& transaction, const std::vector<NewTask>& tasks,
                                            const EnqueueInto& into = {}) {
   return tasks.empty() ? std::vector<TaskId>{} : detail::enqueue_tasks(transaction, tasks, into);

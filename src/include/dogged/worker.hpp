@@ -48,12 +48,13 @@ namespace dogged {
 /// A value: copies are independent. Not thread-safe while add() runs.
 class Tasks {
  public:
-  /// What TASK_REGISTER has declared in this program.
+  /// The tasks that TASK_REGISTER has declared in this program.
   [[nodiscard]] static Tasks registered();
 
-  /// As TASK_REGISTER, with a handler that may have state. Several threads call it at once. It must live as long as the
-  /// worker and the threads that the worker gave up (WorkerEnd::abandoned_threads). Texts in `options` must outlive the
-  /// construction of the worker, which throws InvalidInput for options that TASK_REGISTER would not compile.
+  /// As TASK_REGISTER, with a handler that may have state. Several threads call the handler at once. References in the
+  /// handler must stay valid as long as the worker and the threads that the worker gave up
+  /// (WorkerEnd::abandoned_threads). Texts in `options` must outlive the construction of the worker, which throws
+  /// InvalidInput for options that TASK_REGISTER would not compile.
   template <class Handler, class Args, class Result>
   Tasks& add(Handler handler, const Task<Args, Result>& task, const TaskOptions& options = {}) {
     all_.push_back({std::string{task.name()}, options, detail::checked_handler(std::move(handler), task, options),
@@ -110,9 +111,10 @@ struct WorkerOptions {
   std::string retry_config = {};
   /// The environment variables of retry settings, which override both. An empty function: none.
   Environment environment = process_environment;
-  /// Where the worker serves /metrics for Prometheus, /livez, /readyz and /status over HTTP: `127.0.0.1:9464`,
-  /// `[::1]:9464`, or `:9464` for every IPv4 address of the machine; port 0 is any free one, which the log tells.
-  /// Empty: nowhere. The pages need no password, and show names of queues and tasks. docs/metrics.md lists them.
+  /// Where the worker serves /metrics for Prometheus, /livez, /readyz and /status over HTTP. Examples:
+  /// `127.0.0.1:9464`, `[::1]:9464`, or `:9464` for every IPv4 address of the machine. Port 0 is any free port, which
+  /// the log tells. Empty: nowhere. The pages need no password, and show names of queues and tasks. docs/metrics.md
+  /// lists them.
   std::string metrics_listen = {};
   /// Codes for exceptions of handlers whose tasks have no TaskOptions::exceptions.
   ExceptionMapper exceptions = {};
@@ -122,8 +124,8 @@ struct WorkerOptions {
   std::shared_ptr<spdlog::logger> log = {};
   /// Called once when the worker has ended, asked to or not, on the worker's thread. Do not destroy the worker in it.
   std::function<void(const WorkerEnd&)> on_end = {};
-  /// The lease of a worker that this one replaces, as WorkerEnd::lease. It is ended at once, so that its tasks are
-  /// rescued, and start() waits for a database that is away instead of throwing.
+  /// The lease of a worker that this one replaces, as WorkerEnd::lease. start() waits for a database that is away
+  /// instead of throwing. Then start() ends that lease at once, so that its tasks are rescued.
   std::optional<std::int64_t> previous_lease = {};
 };
 
@@ -132,15 +134,16 @@ struct WorkerOptions {
 ///
 /// A worker runs once: to run again, make another. Thread-safe.
 ///
-/// What a process that embeds a worker must know:
-/// - It does not touch signal handlers. Its threads inherit the signal mask of the thread that calls start().
+/// For a process that embeds a worker:
+/// - The worker does not touch signal handlers. The worker's threads inherit the signal mask of the thread that calls
+///   start().
 /// - A handler that ignores its stop token is given up, and its thread runs on for as long as it likes. Nothing of
 ///   dogged is destroyed under it; the program must keep what else the handler uses. See WorkerEnd::abandoned_threads.
 /// - After a fork() the child must not use the worker.
 class Worker {
  public:
-  /// Connects to nothing yet. Throws InvalidInput (an option out of its range; no task, or one that is added twice; a
-  /// mistake in a task's options) and InvalidPolicy (a mistake in retry settings).
+  /// Connects to nothing yet. Throws InvalidInput for an option out of its range, no task, a task that is added twice,
+  /// or a mistake in a task's options. Throws InvalidPolicy for a mistake in retry settings.
   explicit Worker(WorkerOptions options, const Tasks& tasks = Tasks::registered());
   /// As stop(), if the worker runs.
   ~Worker();
@@ -148,18 +151,18 @@ class Worker {
   Worker& operator=(const Worker&) = delete;
 
   /// Connects, registers the worker, publishes what its tasks declare, and returns once it claims. Throws
-  /// ConnectionError, DatabaseError, SchemaMismatch, InvalidInput (the name is in use; a queue does not exist; it
-  /// cannot listen on metrics_listen; it was started before), Error (threads could not be started).
+  /// ConnectionError, DatabaseError, SchemaMismatch, and Error (threads could not be started). Throws InvalidInput if
+  /// the name is in use, a queue does not exist, the worker cannot listen on metrics_listen, or it was started before.
   void start();
 
   /// Asks the worker to stop, now or as soon as it starts; returns at once. May be called from a signal handler and
   /// from a task's handler.
   void request_stop() noexcept;
 
-  /// Stops the worker in order and returns when it has ended. The worker claims no more, gives back what has not
-  /// started, lets running tasks finish within `grace`, sets stop tokens, and records as interrupted what still runs
-  /// after the stop grace. Never call it from a handler or a hook, because it waits for them. Returns at once if the
-  /// worker has ended or never started.
+  /// Stops the worker in order and returns when it has ended. The worker claims no more, gives back tasks that have not
+  /// started, and lets running tasks finish within `grace`. Then the worker sets stop tokens, and records attempts that
+  /// still run after the stop grace as interrupted. Never call stop() from a handler or a hook, because it waits for
+  /// them. Returns at once if the worker has ended or never started.
   WorkerEnd stop();
   /// The same with a limit `time`, 0 to 24 h, for all of it: stop tokens are set when only the stop grace is left.
   /// Writing the last reports comes on top: milliseconds, and up to 15 s if the database does not answer.
@@ -178,9 +181,9 @@ class Worker {
 /// settings from the command line and the environment; `--help` teaches them. `options` apply where those say nothing.
 /// Call it once, from main.
 ///
-/// Returns 0 after a shutdown on request, and otherwise what `dogged --help` lists under "Exit codes": 2 for a mistake
-/// on the command line or in a registration, 3 for a database that cannot be reached, 4 for a schema that is missing or
-/// does not fit, 5 for another error of the database, 70 for a mistake of dogged itself (Defect), 1 for anything else.
+/// Returns 0 after a shutdown on request, otherwise an exit code that `dogged --help` lists under "Exit codes". 2: a
+/// mistake on the command line or in a registration. 3: the database cannot be reached. 4: the schema is missing or
+/// does not fit. 5: another error of the database. 70: a mistake of dogged itself (Defect). 1: anything else.
 /// A handler that calls exit() ends the process at once, with 1 and without destructors, as a crash does.
 int worker_main(int argc, char** argv, WorkerOptions options = {});
 

@@ -1,5 +1,5 @@
-// The circuit breaker as a pure state machine: (circuit, settings, event, now) -> (circuit, decision). It knows no
-// clock, no lock and no database: CircuitBreaker carries it out in one process.
+// The circuit breaker as a pure state machine: (circuit, settings, event, now) -> (circuit, decision). The machine
+// knows no clock, no lock and no database: CircuitBreaker carries it out in one process.
 //
 //   closed     everything is let through; failure_threshold failures in a row open it
 //   open       nothing is let through until recovery_timeout is over
@@ -27,8 +27,8 @@ struct Circuit {
   int probes = 0;             ///< let through and not yet reported, while half-open
   bool is_forced = false;     ///< open until it is reset
   std::int64_t since_ms = 0;  ///< open: when it opened; half-open: when the last probe was let through
-  /// Of permits. It grows with each state: what a call of an earlier one reports at last is not taken for a probe's
-  /// answer.
+  /// Of permits. The generation grows with each state, so that the late report of an earlier call is not taken for a
+  /// probe's answer.
   std::int64_t generation = 0;
 
   friend constexpr bool operator==(const Circuit&, const Circuit&) = default;
@@ -63,9 +63,9 @@ struct CircuitStep {
 };
 
 /// Probes may take all places and report nothing for recovery_timeout after the last of them was let through. Then
-/// other calls take their places. What the probes report later counts all the same while the circuit is half-open,
-/// because calls may take longer than recovery_timeout. A `now_ms` before since_ms, from a clock that was set back,
-/// starts the wait again. Settings must be valid. Thread-safe: a function of its arguments.
+/// other calls take their places. The probes' later reports still count while the circuit is half-open, because calls
+/// may take longer than recovery_timeout. A `now_ms` before since_ms, from a clock that was set back, starts the wait
+/// again. Settings must be valid. Thread-safe: a function of its arguments.
 [[nodiscard]] CircuitStep step(const Circuit& circuit, const CircuitBreakerSettings& settings, CircuitEvent event,
                                std::int64_t now_ms) noexcept;
 

@@ -278,8 +278,9 @@ inline constexpr CodeRow errno_rows[] = {
     {EPERM, "EPERM", "ERRNO_EPERM", permanent, "not permitted"},
     {EPIPE, "EPIPE", "CONNECTION_RESET", transient, "the other end is closed"},
     {EROFS, "EROFS", "ERRNO_EROFS", permanent, "the file system is read-only"},
-    // connect, and read of a connection whose other end is gone. Which of them only the caller knows, so that this is
-    // the one after which the request may have been acted on; CURLE_OPERATION_TIMEDOUT is the same case.
+    // From connect, and from a read of a connection whose other end is gone. Only the caller can tell the two apart. So
+    // this row assumes the read, after which the service may have acted on the request. CURLE_OPERATION_TIMEDOUT is the
+    // same case.
     {ETIMEDOUT, "ETIMEDOUT", "RESPONSE_TIMEOUT", transient, "timed out, perhaps before there was a connection",
      "https://pubs.opengroup.org/onlinepubs/9699919799/functions/read.html"},
     {ETXTBSY, "ETXTBSY", "ERRNO_ETXTBSY", transient, "the program's file is in use"},

@@ -37,7 +37,7 @@ struct Unstorable {
   return token;
 }
 
-/// What is wrong with a document, in words that quote no value of it: viewers read them, and must not see values.
+/// The mistake in a document, in words that quote no value of the document: viewers read them, and must not see values.
 struct JsonMistake {
   std::string pointer;  ///< of the value that does not fit, as far as it is known; "" is the whole document
   std::string reason;

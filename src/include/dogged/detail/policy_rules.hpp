@@ -1,5 +1,5 @@
-// The limits of retry policies, one list for compile time and run time: TASK_REGISTER has the compiler name a
-// PolicyMistake, and require_valid makes InvalidPolicy's message of it.
+// The limits of retry policies, one list for compile time and run time. TASK_REGISTER has the compiler name a
+// PolicyMistake. require_valid makes InvalidPolicy's message of a PolicyMistake.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 namespace dogged {
 
 namespace mistake {
-/// The rules of policies. Their names are what the compiler says, see detail/refused.hpp.
+/// The rules of policies. The compiler's messages show the names, see detail/refused.hpp.
 enum class Policy {
   fixed_needs_intervals_or_interval_with_max_retries,
   fixed_takes_either_intervals_or_interval_with_max_retries_not_both,
@@ -58,7 +58,7 @@ constexpr MaybeMistake first_of(std::initializer_list<MaybeMistake> checks) {
   return std::nullopt;
 }
 
-/// NaN fails. It is asked first, because GCC does not order a NaN in a constant expression.
+/// NaN fails. The function asks for NaN first, because GCC does not order a NaN in a constant expression.
 constexpr bool is_within(double value, double least, double most) {
   const bool is_nan = value != value;
   return !is_nan && value >= least && value <= most;

@@ -19,7 +19,7 @@ namespace dogged {
 
 namespace mistake {
 
-/// What was given, as text.
+/// The given value, as text.
 template <std::size_t size>
 struct Given {
   char text[size + 1];
@@ -113,7 +113,7 @@ constexpr auto refuse(std::index_sequence<i...>) {
     return static_cast<mistake::Refused<rule>*>(nullptr);
   } else {
 #if defined(__clang__) && __clang_major__ < 15
-    // It prints arrays of characters as numbers, and single characters as such.
+    // The compiler prints arrays of characters as numbers, and single characters as such.
     return static_cast<mistake::Refused<rule, value.text[i]...>*>(nullptr);
 #else
     return static_cast<mistake::Refused<rule, given<value.size>(value)>*>(nullptr);
@@ -122,7 +122,8 @@ constexpr auto refuse(std::index_sequence<i...>) {
 }
 
 /// A pointer, to a type that the compiler names where its size is asked, if there is a mistake. `find` gives the first
-/// mistake of `subject`: an std::optional of a struct with a rule, and a value that is a variant of what shown() takes.
+/// mistake of `subject`: an std::optional of a struct with a rule and a value. The value is a variant of the types that
+/// shown() takes.
 template <auto find, const auto& subject>
 constexpr auto judge() {
   constexpr auto found = find(subject);

@@ -1,5 +1,5 @@
-// How TASK_REGISTER reaches worker_main: options checked by the compiler, the handler with its types erased to JSON
-// text, and a list that static initialisers append to and that cannot throw before main.
+// How TASK_REGISTER reaches worker_main. The compiler checks the options, and the handler's types are erased to JSON
+// text. Static initialisers append to a list that cannot throw before main.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@
 namespace dogged {
 
 namespace mistake {
-/// The rules of TaskOptions. Their names are what the compiler says, see detail/refused.hpp.
+/// The rules of TaskOptions. The compiler's messages show the names, see detail/refused.hpp.
 enum class Option {
   queue_is_not_1_to_128_of_letters_digits_dot_underscore_colon_slash_dash,
   auto_retry_for_has_more_than_64_codes,
@@ -130,7 +130,7 @@ class InvalidArgs : public std::runtime_error {
  public:
   explicit InvalidArgs(JsonMistake mistake)
       : std::runtime_error(text_of(mistake.pointer, mistake.reason)), mistake_(std::move(mistake)) {}
-  /// What a from_json of the program's own says.
+  /// The message of the program's own from_json.
   explicit InvalidArgs(const std::string& message) : std::runtime_error(message) {}
 
   [[nodiscard]] const std::string& pointer() const noexcept { return mistake_.pointer; }

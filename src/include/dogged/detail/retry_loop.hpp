@@ -149,7 +149,7 @@ struct ResultAccess {
   }
 };
 
-/// What the condition says of an exception.
+/// The condition's verdict on an exception.
 template <class Condition>
 RetryVerdict ask_about_exception(Condition& condition, const std::exception_ptr& error) {
   if constexpr (std::is_invocable_v<Condition&, const std::exception_ptr&>) {

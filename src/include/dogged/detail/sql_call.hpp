@@ -1,5 +1,5 @@
-// Our statements as text and parameters, for a connection that is the caller's: <dogged/transaction.hpp> runs them, so
-// that no other header and nothing that is compiled into the library's interface needs libpqxx.
+// Our statements as text and parameters, for the caller's connection. <dogged/transaction.hpp> runs them, so that no
+// other header and no part of the library's compiled interface needs libpqxx.
 #pragma once
 
 #include <optional>
@@ -20,8 +20,8 @@ struct SqlCall {
   std::vector<std::optional<std::string>> params;  ///< $1, $2, … as text; nothing is null
 };
 
-/// Enqueues `tasks`; gives their ids as rows of a `first` and a `last` one. Throws InvalidInput for what
-/// Client::enqueue_many refuses without asking the database, and for the name of a schema that cannot be one.
+/// Enqueues `tasks`; gives their ids as rows of a `first` and a `last` one. Throws InvalidInput for tasks that
+/// Client::enqueue_many refuses without asking the database, and for a name that no schema can have.
 [[nodiscard]] SqlCall enqueue_call(std::span<const NewTask> tasks, const std::string& schema);
 
 /// Make the queues that the keys of `tasks` name, each once; to be run before enqueue_call.
@@ -31,9 +31,9 @@ struct SqlCall {
 /// that is too long.
 [[nodiscard]] SqlCall completion_call(const Context::Completion& completion, const std::string& result_json);
 
-/// Throws dogged's own error for what the server answered to one of these statements, where there is one: InvalidInput,
-/// LeaseLost or SchemaMismatch. Otherwise it returns, and libpqxx's exception should be passed on. `tasks` are those
-/// that were to be enqueued.
+/// Throws dogged's own error for the server's answer to one of these statements, if there is one: InvalidInput,
+/// LeaseLost or SchemaMismatch. Otherwise the function returns, and the caller passes on libpqxx's exception. `tasks`
+/// are those that were to be enqueued.
 void explain_refusal(const std::string& server_text, const std::string& sqlstate, std::span<const NewTask> tasks);
 
 }  // namespace detail
