@@ -1,4 +1,4 @@
-// What to do next, after an error.
+// The advice after an error.
 #pragma once
 
 #include <string>

@@ -33,11 +33,12 @@ class Invocation {
   bool ascii = false;
   bool utc = false;
 
-  /// A function or table that stands for what the subcommand does: a login that may use it may do all of it. Empty if a
-  /// refused statement tells as much.
+  /// A function or table that stands for the rights of the subcommand: a login that may use it may do the whole work.
+  /// Empty if a refused statement tells as much.
   std::string needed_right;
 
-  /// What the subcommand does; set when the command line was read, so that its mistakes are found first.
+  /// The work of the subcommand. Set after the command line was read, so that mistakes in the command line are found
+  /// first.
   std::function<ExitCode()> run;
 
   /// For what people read on stdout.

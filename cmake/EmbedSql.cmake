@@ -1,19 +1,19 @@
 # Compiles SQL files into targets. A changed file is compiled in again by the next build, and nothing else is.
 #
-# dogged_embed_statements(target DIRECTORY…): each DIRECTORY/some_name.sql becomes the struct dogged::sql::SomeName, which
-# <build>/generated/sql/<last part of DIRECTORY>.hpp declares. Its file declares values and columns:
+# dogged_embed_statements(target DIRECTORY…): each DIRECTORY/some_name.sql becomes the struct dogged::sql::SomeName,
+# which <build>/generated/sql/<last part of DIRECTORY>.hpp declares. The SQL file declares values and columns:
 #
 #   @name::type                        a value: a member of the struct, sent as $1, $2, … At least one mention has the type.
 #   -- gives: name type, name type?    the columns of its rows, in their order: SomeName::Row. `nothing`: it has no rows.
 #
-# A type is one of PostgreSQL's; `type?` may be null, `type[]` is an array, `type?[]` an array with nulls, `type[]?` an
+# A type is one of PostgreSQL's. `type?` may be null. `type[]` is an array, `type?[]` an array with nulls, `type[]?` an
 # array that may be null.
 # dogged_embed_migrations(target): migrations/ and schema/ become lists with the SHA-256 of their text, which
 # src/migrate/embedded.hpp declares.
 set(DOGGED_EMBED_SQL_SCRIPT ${CMAKE_CURRENT_LIST_DIR}/EmbedSqlScript.cmake)
 set(DOGGED_GENERATED ${PROJECT_BINARY_DIR}/generated)
 
-# The stamp is what a build compares: a header whose text stays the same keeps its time, and whoever includes it is not
+# A build compares the stamp. A header whose text stays the same keeps its time, and the files that include it are not
 # compiled again.
 function(dogged_embed target kind name directories)
   set(outputs ${DOGGED_GENERATED}/sql/${name}.cpp)

@@ -1,5 +1,5 @@
-# What `cmake --install` puts where, and the package by which find_package(dogged) finds it again. Nothing in it holds an
-# absolute path of the build, so that the tree can be moved.
+# The files that `cmake --install` installs, and the package by which find_package(dogged) finds them. No installed file
+# holds an absolute path of the build, so that the tree can be moved.
 include(CMakePackageConfigHelpers)
 
 set(package_directory ${CMAKE_INSTALL_LIBDIR}/cmake/dogged)

@@ -1,8 +1,8 @@
 # dogged_add_worker(name SOURCES file… [LIBRARIES target…])
 #
 # An executable `name` that runs the tasks which its sources declare with TASK_REGISTER. The sources become an OBJECT
-# library `name_tasks` (linked into the executable whole, since a linker drops registrations that nothing refers to
-# from a static library), which tests of the handlers can link as well.
+# library `name_tasks`, which tests of the handlers can link as well. An OBJECT library is linked whole. From a static
+# library a linker drops registrations that nothing refers to.
 function(dogged_add_worker name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBRARIES")
   if(arg_UNPARSED_ARGUMENTS)

@@ -1,4 +1,4 @@
-// What a benchmark has measured: named figures, one value for each round.
+// The figures of a benchmark: named, one value for each round.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Memory that `dogged bench` and its worker processes share: what handlers note of their runs costs them no more than a
-// write to memory.
+// Memory that `dogged bench` and its worker processes share. A note of a run costs the handler no more than a write to
+// memory.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// What of a server decides how fast it is, and what makes a benchmark on it say something else than it seems to.
+// The settings of a server that decide its speed, and warnings of conditions that falsify a benchmark.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ struct Server {
 
 [[nodiscard]] Server look_at_server(db::Connection& connection);
 
-/// What falsifies figures, each a sentence with its remedy. Pure.
+/// The conditions that falsify figures, each a sentence with its remedy. Pure.
 [[nodiscard]] std::vector<std::string> warnings_for(const Server& server, const Conditions& conditions);
 
 /// How long the CPUs of this machine have been busy since it was started, in seconds, and how many there are.

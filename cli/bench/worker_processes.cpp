@@ -125,7 +125,7 @@ void WorkerProcesses::require_alive() {
     int status = 0;
     if (::waitpid(*pid, &status, WNOHANG) != *pid) continue;
     pids_.erase(pid);
-    require_not_interrupted();  // what ends this program has reached the workers too, perhaps sooner
+    require_not_interrupted();  // a signal that ends this program has reached the workers too, perhaps sooner
     throw ended_by_itself(status);
   }
 }

@@ -11,7 +11,7 @@
 
 namespace dogged::cli::bench {
 
-/// What processes have used.
+/// The resources that processes have used.
 struct Usage {
   double cpu_seconds = 0;
   double max_memory_mb = 0;  ///< resident, of the largest

@@ -346,7 +346,7 @@ void latency(Scene& scene, const Workload& workload, Figures& figures) {
 }
 
 void schedule(Scene& scene, const Workload& workload, Figures& figures) {
-  // What is due before all are enqueued would measure the enqueueing.
+  // No task is due before all are enqueued: the figures would measure the enqueueing.
   const milliseconds first_after{1000 + workload.tasks / 20};
   const Memory memory{0};
   WorkerProcesses workers{worker_settings(scene, workload), memory};
@@ -405,7 +405,7 @@ void idle(Scene& scene, const Server& server, const Workload& workload, Figures&
 
 namespace {
 
-/// What had been done, and used for it, at some moment.
+/// The work done and the resources used up to some moment.
 struct Reading {
   steady_clock::time_point at;
   std::int64_t enqueued = 0;

@@ -35,7 +35,7 @@ void enqueue(Scene& scene, const Workload& workload, Figures& figures);
 void latency(Scene& scene, const Workload& workload, Figures& figures);
 /// How long after they were due tasks and retries began.
 void schedule(Scene& scene, const Workload& workload, Figures& figures);
-/// What workers cost that have nothing to do.
+/// The cost of workers that have nothing to do.
 void idle(Scene& scene, const Server& server, const Workload& workload, Figures& figures);
 /// Producers and workers together; `on_second` is given a line each second.
 void steady(Scene& scene, const Server& server, const Workload& workload, Figures& figures,

@@ -70,7 +70,7 @@ void go_on(WordPlace& place, Invocation& invocation, const std::string& word) {
 
 // --- values ----------------------------------------------------------------------------------------------------------
 
-/// What the database has to be asked for; empty: nothing.
+/// The kind of names to ask the database for; empty: none.
 std::string kind_of(const CLI::App& command, const CLI::Option& option) {
   const std::string type = option.get_type_name();
   const Texts names = names_of(option);
@@ -100,7 +100,7 @@ Texts ask(const Invocation& invocation, const std::string& kind) {
 
 class Candidates {
  public:
-  /// Those that begin with `typed`, with `before` in front of them.
+  /// The words that begin with `typed`, with `before` in front of them.
   Candidates(std::string typed, std::string before) : typed_(std::move(typed)), before_(std::move(before)) {}
 
   void add(const std::string& word, const std::string& description) {

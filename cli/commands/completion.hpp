@@ -13,7 +13,7 @@ namespace dogged::cli {
 /// The first word of such a question.
 inline constexpr const char* completion_question = "__complete";
 
-/// What may stand for the last of `words`: `candidate<TAB>description`, a line each, or `:files` where a file is
+/// The candidates for the last of `words`: `candidate<TAB>description`, a line each, or `:files` where a file is
 /// wanted. Names of queues, tasks, workers and circuits are the database's; none where it cannot be asked.
 [[nodiscard]] std::string completions(CLI::App& app, Invocation& invocation, std::vector<std::string> words);
 

@@ -1,4 +1,4 @@
-// What the subcommands of `dogged dead` share.
+// Shared by the subcommands of `dogged dead`.
 #include "cli/commands/dead_letters.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// What the subcommands of `dogged dead` share: which dead letters are meant, going through them in batches, and what
-// became of each.
+// Shared by the subcommands of `dogged dead`: finding the dead letters, working through them in batches, and the result
+// of each.
 #pragma once
 
 #include <cstdint>
@@ -72,7 +72,7 @@ class DeadFilter {
   std::optional<Time> failed_before_;
 };
 
-/// What became of each, by its id.
+/// The result of each task, by id.
 class DeadResults {
  public:
   struct Result {
@@ -106,14 +106,14 @@ using DeadWork = std::function<DeadLetters(const DeadLetters& batch, DeadResults
 void work_through(const Invocation& invocation, DeadLetters letters, std::size_t batch_size, const std::string& verb,
                   const DeadWork& work, DeadResults& results);
 
-/// What a statement says of a task of a batch.
+/// A statement's answer on one task of a batch.
 struct DeadOutcome {
   std::int64_t id = 0;
   std::string result;
   std::optional<Time> due_at = {};
 };
 
-/// Adds what a statement says of each task of a batch; `done` is the word for success. Gives the letters that another
+/// Adds a statement's answers on the tasks of a batch; `done` is the word for success. Gives the letters that another
 /// session was changing.
 [[nodiscard]] DeadLetters take_results(const std::vector<DeadOutcome>& outcomes, const DeadLetters& batch,
                                        const std::string& done, DeadResults& results);
@@ -132,7 +132,8 @@ DeadLetters export_dead_letters(const Invocation& invocation, db::Connection& co
 /// Prints how many there are by error code; how many in all. Nothing on stdout where there are none.
 std::int64_t print_counts(const Invocation& invocation, db::Connection& connection, const DeadFilter& filter);
 
-/// What --dry-run does: prints the counts and what of `results` would not be done. `verb`: as in `would be replayed`.
+/// Carries out --dry-run: prints the counts, and the tasks of `results` that would not be done. `verb`: as in `would be
+/// replayed`.
 ExitCode count_only(const Invocation& invocation, db::Connection& connection, const DeadFilter& filter,
                     const DeadResults& results, const std::string& verb);
 

@@ -66,7 +66,7 @@ ExitCode conclude(const DeadResults& results) {
   return ExitCode::ok;
 }
 
-/// What was written and is on the disk: nothing else may be deleted.
+/// The letters that were written and are on the disk: no others may be deleted.
 DeadLetters exported(const Invocation& invocation, db::Connection& connection, const DeadLetters& letters,
                      const std::string& path) {
   LetterFile file{path};

@@ -109,8 +109,8 @@ bool is_plain_name(std::string_view text) {
   });
 }
 
-/// Refuses a URL or other connection text in place of a database, a user, a host or a port: psql's own messages quote
-/// it with its password. The argument is read as psql reads it.
+/// Refuses a URL or other connection text in place of a database, a user, a host or a port. Messages of psql would
+/// quote the text with its password. The argument is read as psql reads it.
 void require_plain_names(std::vector<std::string> arguments) {
   std::string name = "psql";
   std::vector<char*> argv{name.data()};

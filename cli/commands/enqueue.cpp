@@ -85,7 +85,7 @@ NewTask task_from(const EnqueueArguments& arguments, Zone zone) {
 }
 
 Client connect_client(const Invocation& invocation) {
-  // What is told of the connection must not come between the lines of a result.
+  // Messages about the connection must not come between the lines of a result.
   auto log = std::make_shared<spdlog::logger>("dogged", std::make_shared<spdlog::sinks::stderr_sink_mt>());
   log->set_pattern("%v");
   return Client{find_database_url(invocation.database_url).url,
@@ -179,7 +179,7 @@ ExitCode enqueue_one(const Invocation& invocation, const EnqueueArguments& argum
 // --- many
 // -------------------------------------------------------------------------------------------------------------
 
-/// What was done, which errors have to say as well.
+/// The work done so far. Error messages have to tell it as well.
 struct Progress {
   std::int64_t lines_read = 0;
   std::int64_t lines_done = 0;  ///< up to here everything is enqueued

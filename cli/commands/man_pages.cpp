@@ -32,7 +32,7 @@ std::size_t sequence_length(char first) {
   return byte < 0xC0 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
 }
 
-/// Text that troff leaves as it is: what begins a line with . or ' would be a request.
+/// Text that troff leaves as it is: a line that begins with . or ' would be a request.
 std::string escaped(std::string_view text) {
   std::string result;
   bool begins_line = true;
@@ -132,7 +132,7 @@ std::string commands_section(const CLI::App& command) {
   return text.empty() ? "" : ".SH COMMANDS\n" + text;
 }
 
-/// What stands at the end of --help, line for line.
+/// The end of --help, line for line.
 std::string footer_section(const CLI::App& command) {
   std::string footer = command.get_footer();
   if (footer.empty()) return "";

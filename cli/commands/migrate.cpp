@@ -57,7 +57,7 @@ ExitCode print_steps(const Invocation& invocation, db::Connection& connection, c
   return ExitCode::ok;
 }
 
-/// What `migrate` would do.
+/// Prints the work that `migrate` would do.
 ExitCode dry_run(const Invocation& invocation, db::Connection& connection) {
   std::vector<migrate::Step> pending;
   for (const migrate::Step& step : migrate::status(connection).steps) {

@@ -57,7 +57,7 @@ Color color_of(std::string_view state) {
 
 using WorkerRow = sql::ListWorkers::Row;
 
-/// What is left of it, or since when there is nothing left.
+/// The time left of the lease, or the time since its lapse.
 Cell lease_cell(const WorkerRow& worker, Time now, Zone zone) {
   if (worker.state == "stopped") return {""};
   if (worker.state != "lost") {

@@ -6,7 +6,7 @@
 
 namespace dogged::cli::doctor {
 
-/// What all checks find, in a fixed order. A check that the database refuses is a finding itself. Throws
+/// The findings of all checks, in a fixed order. A check that the database refuses is a finding itself. Throws
 /// ConnectionError, and SchemaMismatch where there is no schema to look at.
 [[nodiscard]] Findings run_checks(db::Connection& connection);
 

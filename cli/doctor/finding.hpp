@@ -1,4 +1,4 @@
-// What `dogged doctor` finds: one statement on one thing, with its figures.
+// A finding of `dogged doctor`: one statement on one thing, with its figures.
 #pragma once
 
 #include <cstdint>

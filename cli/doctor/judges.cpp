@@ -28,7 +28,7 @@ constexpr std::int64_t much_wal = std::int64_t{1} << 30;
 constexpr microseconds time_to_rescue = minutes{1};
 // NTP keeps clocks within some milliseconds: a second says that it does not work.
 constexpr microseconds clocks_differ = seconds{1};
-// The server stops to write at 2^31 less three millions; it warns 40 millions before.
+// The server stops to write at 2^31 less three millions, and warns 40 millions before.
 constexpr std::int64_t old_transaction = 500'000'000;
 constexpr std::int64_t too_old_transaction = 1'500'000'000;
 
@@ -277,7 +277,7 @@ Findings judge_versions(const std::vector<WorkerFacts>& workers, const std::stri
 
 namespace {
 
-/// What waits in each paused queue.
+/// The tasks that wait in each paused queue.
 Findings judge_paused(const std::vector<WaitingFacts>& waiting) {
   std::map<std::string, WaitingFacts> paused;
   for (const WaitingFacts& facts : waiting) {

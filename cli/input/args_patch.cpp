@@ -22,7 +22,7 @@ std::string reason_of(const json::exception& error) {
   return printable(end == std::string::npos ? what : what.substr(end + 2));
 }
 
-// What copies and writes a document calls itself for each level of it.
+// The functions that copy and write a document recurse once for each of its levels.
 constexpr int deepest = 1000;
 
 /// Builds the document, unless it holds a number that a double does not hold exactly, or is nested without end.

@@ -15,7 +15,7 @@
 namespace dogged::cli {
 
 [[nodiscard]] CLI::Validator is_task_id();
-/// One of the words; `noun` says what they are: `a status`.
+/// One of the words; `noun` names their kind: `a status`.
 [[nodiscard]] CLI::Validator is_one_of(Words words, const std::string& noun);
 /// The words that is_one_of lets pass as a value of the option; none where it has no such check.
 [[nodiscard]] std::vector<std::string> choices_of(CLI::Option& option);

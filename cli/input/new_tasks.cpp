@@ -143,7 +143,7 @@ std::int64_t number_of(const std::string& key, std::string_view value) {
   return number;
 }
 
-/// The text of a member, read by `read`. Its exceptions name the member.
+/// The text of a member, read by `read`. Exceptions name the member.
 template <class Read>
 auto read_member(const std::string& key, std::string_view value, Read read) {
   const std::string text = text_of(key, value);

@@ -122,8 +122,8 @@ std::vector<std::string> words_of(const fs::path& process) {
   return words;
 }
 
-/// Whether the process is the postmaster of `data`: after a crash or a reboot its number may be another program's.
-/// Its directory is closed to root in a container that may not trace; then the words of pg_ctl tell.
+/// Whether the process is the postmaster of `data`: after a crash or a reboot its number may be another program's. In a
+/// container that may not trace, the process's directory in /proc is closed to root. Then the words of pg_ctl decide.
 bool is_postmaster_of(const fs::path& data, pid_t pid) {
   const fs::path process = "/proc/" + std::to_string(pid);
   const std::vector<std::string> words = words_of(process);

@@ -6,9 +6,9 @@
 //     data/                    the cluster; appears by a rename once it is complete
 //     log                      the server's log
 //
-// The server listens on 127.0.0.1 alone, on a port that was free, and wants a random password (SCRAM). It has
-// no Unix socket: no path that is too long for one, and one URL that every driver understands. PostgreSQL
-// refuses to run as root; there it runs as `postgres` or `nobody`.
+// The server listens on 127.0.0.1 alone, on a port that was free, and wants a random password (SCRAM). There is no Unix
+// socket: no path can be too long for one, and every driver understands the one URL. PostgreSQL refuses to run as root;
+// there it runs as `postgres` or `nobody`.
 #pragma once
 
 #include <filesystem>

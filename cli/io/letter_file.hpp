@@ -1,5 +1,5 @@
 // The file that dead letters are exported to: new, readable by its owner alone, and on the disk before anything is
-// deleted. One that nothing was written to is removed again.
+// deleted. A file to which nothing was written is removed again.
 #pragma once
 
 #include <string>

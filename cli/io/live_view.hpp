@@ -1,4 +1,4 @@
-// What `dogged tasks watch` and `dogged stats --watch` show on a terminal: one picture after another, until Ctrl-C.
+// The view of `dogged tasks watch` and `dogged stats --watch` on a terminal: one picture after another, until Ctrl-C.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// Where tasks stand, and waiting for their end: what cancelling, waiting and rescheduling share.
+// Where tasks stand, and waiting for their end: shared by cancelling, waiting and rescheduling.
 #pragma once
 
 #include <chrono>

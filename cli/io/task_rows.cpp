@@ -211,7 +211,7 @@ std::string to_json(const DefinitionView& definition) {
       .text();
 }
 
-/// Those of the descendants that are children of task `id`.
+/// The descendants that are children of task `id`.
 std::string children_json(const Lineage& lineage, std::int64_t id) {
   std::vector<std::string> children;
   for (const Relative& child : lineage.descendants) {

@@ -18,7 +18,7 @@ enum class Noun { queue, task, worker, circuit };
 /// Throws not_there for the first of the names that is not there.
 void require_existing(db::Connection& connection, Noun noun, const std::vector<std::string>& names);
 
-/// What a filter names. Of task names those with * or ? are patterns.
+/// The names in a filter. A task name with * or ? is a pattern.
 struct FilterNames {
   std::vector<std::string> queues, tasks, workers;
 };

@@ -138,7 +138,7 @@ TaskSearch::TaskSearch(db::Connection& connection, const TaskFilter& filter, Zon
     last_id_ = range->last;
   }
   if (!filter.statuses.empty()) partition_statuses_ = statuses_stored_with(filter.statuses);
-  // What was enqueued after a time has ended after it.
+  // A task that was enqueued after a time has ended after that time.
   ended_since_ = std::max(enqueued_after_, finished_after_);
   if (!filter.looks_at_all && !is_bounded(filter) && !lets_all_pass(filter)) most_ = most_looked_through;
 }

@@ -11,7 +11,7 @@ namespace dogged::cli {
 
 using TaskIds = std::vector<std::int64_t>;
 
-// What a subcommand does with all of them is one statement, which keeps them locked until it ends.
+// A subcommand changes all of these tasks in one statement, which keeps them locked until its end.
 inline constexpr std::size_t most_task_ids = 100'000;
 
 /// An id, or - for stdin.

@@ -31,7 +31,7 @@ struct DueTime {
 /// --at and --in, one of them at most. `what` begins their descriptions: `Not before`.
 std::pair<CLI::Option*, CLI::Option*> add_due_options(CLI::App& command, DueTime& due, const std::string& what);
 
-/// The time that it names, --in by the database's clock. It is given.
+/// The time that `due` names, --in by the database's clock. Requires due.is_given().
 [[nodiscard]] Time time_of(db::Connection& connection, const DueTime& due, Zone zone);
 
 /// The time that `text` names. A duration means so long before `now`; an empty text gives nothing.

@@ -1,4 +1,4 @@
-// What a task's history means, in words.
+// The meaning of a task's history, in words.
 #include "cli/render/story.hpp"
 
 #include <dogged/detail/names.hpp>

@@ -73,7 +73,7 @@ void shrink(const std::vector<Column>& columns, Layout& layout, std::size_t most
   }
 }
 
-/// Each step goes as far as it has to. Their order is the same for all widths, which is why a wider terminal never
+/// Each step goes as far as it has to. The order of the steps is the same for all widths, so a wider terminal never
 /// shows less of a column.
 void fit(const std::vector<Column>& columns, Layout& layout, std::size_t width) {
   cut_lists(columns, layout, width);

@@ -15,9 +15,10 @@ enum class Align { left, right };
 struct Column {
   std::string title;
   Align align = Align::left;
-  /// Where the terminal is too narrow, the column with the highest rank is cut to `least` and then left out, then the
-  /// next: none is cut while a less important one is there. Rank 0 stays: what people came for. Where even these do not
-  /// fit, the widest is cut first, all to `least` and then further. So a wider terminal never shows less of a column.
+  /// On a terminal that is too narrow, the column with the highest rank is cut to `least` and then left out, then the
+  /// next. So no column is cut while a less important one is there. Rank 0 stays, because its columns are the purpose
+  /// of the table. Where even these do not fit, the widest is cut first, all to `least` and then further. So a wider
+  /// terminal never shows less of a column.
   int rank = 0;
   /// Not cut below this width before it is left out. 0: never cut.
   std::size_t least = 0;

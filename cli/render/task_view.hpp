@@ -1,4 +1,4 @@
-// What the database knows of a task, as the command line shows it.
+// A task in the database, as the command line shows it.
 #pragma once
 
 #include <chrono>
@@ -91,7 +91,7 @@ struct TaskView {
 
   /// When it is due, if it waits.
   [[nodiscard]] Time due_at() const { return next_retry_at.value_or(run_at); }
-  /// Its time has come, and no worker has taken it.
+  /// The task's time has come, and no worker has taken the task.
   [[nodiscard]] bool is_due() const { return status == lifecycle::Status::pending && due_at() <= now; }
 };
 
@@ -109,7 +109,7 @@ struct Relative {
   std::int64_t children = 0;  ///< all of them, however few are listed
 };
 
-/// What a task belongs to, and what belongs to it.
+/// The tasks above a task and below it.
 struct Lineage {
   std::vector<Relative> ancestors;    ///< its parent first
   std::int64_t children = 0;          ///< of the task itself

@@ -1,5 +1,5 @@
-// Text in columns: how wide it is on a terminal, and how to make it fit. Whatever a task or an error carries
-// is made harmless here before it reaches a terminal.
+// Text in columns: how wide it is on a terminal, and how to make it fit. Texts of tasks and errors are made harmless
+// here before they reach a terminal.
 #pragma once
 
 #include <cstddef>
@@ -23,9 +23,8 @@ enum class Cut { end, middle };
 /// The text if it fits in `width` columns, else its beginning, or its beginning and its end, with an ellipsis.
 [[nodiscard]] std::string shorten(std::string_view text, std::size_t width, bool unicode, Cut cut = Cut::end);
 
-/// Lines of at most `width` columns, broken at spaces, and a word that is longer behind a
-/// slash or comma, or wherever it is full. What does not fit into
-/// `most_lines` is cut from the last one.
+/// Lines of at most `width` columns, broken at spaces, and a word that is longer behind a slash or comma, or wherever
+/// it is full. Text that does not fit into `most_lines` is cut from the last line.
 [[nodiscard]] std::vector<std::string> wrapped(std::string_view text, std::size_t width, bool unicode,
                                                std::size_t most_lines = std::numeric_limits<std::size_t>::max());
 

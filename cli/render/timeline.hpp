@@ -1,5 +1,5 @@
-// The timeline of a task, as `dogged tasks show` draws it: a title, a line and a bar for each attempt, the waits
-// between attempts, and the next run. All bars share one scale of time.
+// The timeline of a task, as `dogged tasks show` draws it. The drawing has a title, a line and a bar for each attempt,
+// the waits between attempts, and the next run. All bars share one scale of time.
 #pragma once
 
 #include <string>

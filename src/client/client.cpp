@@ -192,7 +192,8 @@ class Client::Impl {
     if (idle_waits_.size() < most_idle_waits) idle_waits_.push_back(std::move(wait));
   }
 
-  /// Runs what `statement` makes of a key. Its rows are like those of Made, which reads them from an earlier try.
+  /// Runs the statement that `statement` makes of a key. That statement's rows are like those of Made, which reads them
+  /// from an earlier try.
   template <class Made, class MakeStatement>
   std::vector<typename Made::Row> call(const Wording& words, std::span<const NewTask> tasks, MakeStatement statement) {
     const auto begun_at = SteadyClock::now();

@@ -1,4 +1,4 @@
-// The task whose handler runs on this thread. It becomes the parent of tasks that the handler enqueues.
+// The task whose handler runs on this thread: the parent of tasks that the handler enqueues.
 #pragma once
 
 #include <string>

@@ -25,9 +25,9 @@ struct DatabaseUrl {
   bool is_dev_server = false;
 };
 
-/// The first of: `given` (--database-url; may be empty), $DATABASE_URL, libpq's variables if PGHOST, PGDATABASE or
-/// PGSERVICE is set, and the dev server of the current directory or one above it. Throws InvalidInput, which names
-/// these ways, if there is none.
+/// The first of: `given` (--database-url; may be empty), $DATABASE_URL, libpq's variables, and the dev server of the
+/// current directory or one above it. The variables of libpq count if PGHOST, PGDATABASE or PGSERVICE is set. Throws
+/// InvalidInput, which names these ways, if there is none.
 [[nodiscard]] DatabaseUrl find_database_url(const std::string& given);
 
 }  // namespace dogged

@@ -8,7 +8,7 @@
 
 namespace dogged {
 
-/// A logger with the name, the present level and the sinks of `log`. Its messages reach the sinks escaped
+/// A logger with the name, the present level and the sinks of `log`. Messages reach the sinks escaped
 /// (retry/escaped.hpp).
 [[nodiscard]] std::shared_ptr<spdlog::logger> escaping(const std::shared_ptr<spdlog::logger>& log);
 

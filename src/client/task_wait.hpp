@@ -1,8 +1,9 @@
 // Client::wait: a connection that waits for the end of tasks.
 //
-// The connection listens, and announces to the workers which task it waits for (announce_wait.sql). They notify when
-// that task ends; a task without a waiting client costs them nothing. Polls at growing intervals find all other ends: a
-// task that was cancelled or has expired, a worker that does not listen, and everything behind a transaction pooler.
+// The connection listens, and announces to the workers which task it waits for (announce_wait.sql). The workers notify
+// when that task ends; a task without a waiting client costs them nothing. The client also polls, at growing intervals.
+// Only a poll finds a task that was cancelled or has expired, or that ended on a worker that does not listen. Behind a
+// transaction pooler only a poll finds any end.
 #pragma once
 
 #include <chrono>

@@ -28,7 +28,7 @@ namespace dogged::db {
 // ---- rows ----------------------------------------------------------------------------------------------------------
 
 /// Finds the cells once. Each access by pqxx::row and pqxx::field copies a shared pointer or two and searches for the
-/// name; that was a quarter of a worker's CPU for a task that does nothing.
+/// name. These accesses took a quarter of a worker's CPU for a task that does nothing.
 class Rows::Impl {
  public:
   explicit Impl(pqxx::result rows) : result(std::move(rows)) {
@@ -178,7 +178,7 @@ std::int64_t Rows::affected() const { return static_cast<std::int64_t>(impl_->re
 namespace {
 
 /// The server refuses a prepared statement before it runs it. The session does not have the statement, or already has
-/// it (a pooler gives a session to many), or a table has changed so that the columns have other types.
+/// it, because a pooler gives a session to many. Or a table has changed so that the columns have other types.
 bool is_of_preparing(const pqxx::sql_error& error) {
   constexpr std::string_view duplicate_prepared_statement = "42P05";
   return dynamic_cast<const pqxx::invalid_sql_statement_name*>(&error) != nullptr ||
@@ -186,9 +186,9 @@ bool is_of_preparing(const pqxx::sql_error& error) {
          error.sqlstate() == duplicate_prepared_statement;
 }
 
-/// Settings that decide what statements and the text of their values mean, whatever the role or the database has set:
-/// NULL in an array, a backslash in a text, names without a schema, dates, the digits of a number. Whether a
-/// transaction may write is not among them: that fences a former primary.
+/// Settings that decide the meaning of statements and of the text of their values. The role or the database may have
+/// set others. The settings concern NULL in an array, a backslash in a text, names without a schema, dates, and the
+/// digits of a number. default_transaction_read_only is not among them, because it fences a former primary.
 constexpr std::pair<std::string_view, std::string_view> meanings[] = {{"array_nulls", "on"},
                                                                       {"standard_conforming_strings", "on"},
                                                                       {"search_path", "pg_catalog, pg_temp"},
@@ -209,7 +209,7 @@ std::string set_up_text(std::chrono::milliseconds timeout, const std::string& sc
   const std::string ms = std::to_string(timeout.count());
   // idle_in_transaction…: a process that is frozen inside a transaction does not keep its locks from others.
   // client_connection_check_interval: the server notices within a second that this end was cut off during a statement.
-  // tcp_user_timeout: the server does not wait longer for this end to take an answer, because it may hold locks
+  // tcp_user_timeout: the server does not wait longer for this end to take an answer, because the server may hold locks
   // meanwhile. The last three are for plans. A plan may be made once, while the tables are empty, and kept when they
   // have millions of rows. Or it is made each time, by statistics of a time when a table was empty. See
   // docs/decisions/0005.
@@ -337,8 +337,8 @@ class Connection::Impl {
   }
 
  private:
-  /// The text with this connection's schema. Its name is made of the text: a pooler gives a session to many clients,
-  /// and there the name must stand for the same statement for all.
+  /// The text with this connection's schema. The statement's name is made of the text, because a pooler gives a session
+  /// to many clients. There the name must stand for the same statement for all.
   struct Text {
     std::string sql;
     std::string name;

@@ -9,7 +9,8 @@
 // SQLSTATE. Errors that dogged's SQL functions raise for bad input (SQLSTATE class 22, 23 …, see is_callers_mistake)
 // are dogged::InvalidInput.
 //
-// A connection belongs to one thread at a time. It never reconnects by itself: session state would be lost silently.
+// A connection belongs to one thread at a time. A connection never reconnects by itself: session state would be lost
+// silently.
 #pragma once
 
 #include <chrono>
@@ -36,7 +37,7 @@ struct Settings {
   std::string url;  ///< a libpq connection string or URI; empty: libpq's PG* variables
   std::string schema = "dogged";
   std::string application_name = "dogged";
-  /// After set_up_session: the server cancels a statement that takes longer (57014). It ends a connection whose
+  /// After set_up_session: the server cancels a statement that takes longer (57014). The server ends a connection whose
   /// transaction is idle for a second, or whose answers are not read for that long. Each statement is prepared and
   /// planned once, by indexes. 0: none of this, and the session's state is not changed.
   std::chrono::milliseconds statement_timeout{0};
@@ -44,8 +45,8 @@ struct Settings {
   /// statement is planned each time, still by indexes.
   bool pooled = false;
   /// Without set_up_session: a statement that run() executes in a transaction of its own is prepared when it runs
-  /// again. If the session turns out to be another one, as behind a transaction pooler, or if a table was changed, the
-  /// connection goes on without preparing, and settings() says false.
+  /// again. If the session turns out to be another one, as behind a transaction pooler, the connection goes on without
+  /// preparing. So it does if a table was changed. Then settings() says false.
   bool prepares = false;
   /// Without set_up_session: the server ends an idle transaction, and its connection, after this time, so that its
   /// locks do not outlive a client that vanished. 0: never.

@@ -116,8 +116,8 @@ bool is_doubtful(std::string_view keyword, std::string_view value) {
   return value.find("://") != std::string_view::npos || find_password_word(value) != std::string_view::npos;
 }
 
-/// The option whose value libpq refuses, from `invalid port number: "…"`, `invalid sslmode value: "…"`, `invalid
-/// integer value "…" for connection option "connect_timeout"` and the like. Without data for any other message.
+/// The option whose value libpq refuses. Read from `invalid port number: "…"`, `invalid sslmode value: "…"`, `invalid
+/// integer value "…" for connection option "connect_timeout"` and the like. Empty for any other message.
 std::string refused_option(std::string_view libpq_message) {
   const auto has = [&](const std::string& words) { return libpq_message.find(words) != std::string_view::npos; };
   if (has("invalid port number")) return "its port";

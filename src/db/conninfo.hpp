@@ -30,10 +30,9 @@ struct Conninfo {
 /// option, else ConnectionError.
 [[noreturn]] void throw_connect_error(const Conninfo& conninfo, const std::string& libpq_message);
 
-/// `text`, a part of a command line, for messages. It is cut after the scheme of a database URL, after the `:` of
-/// `user:password@`, after the word `password` and a `=`, and after an option and a `=` if the option is unknown or if
-/// a
-/// `@` or a `=` follows.
+/// `text`, a part of a command line, for messages. The text is cut after the scheme of a database URL, the `:` of
+/// `user:password@`, or the word `password` and a `=`. The text is also cut after an option and a `=` if the option is
+/// unknown or if a `@` or a `=` follows.
 [[nodiscard]] std::string without_passwords(std::string text);
 
 }  // namespace dogged::db

@@ -29,9 +29,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 7> connect_h
     {"could not translate host name", "check the host in the database URL"},
 }};
 
-/// The statement can never succeed with the present schema: class 42 (a name, a type or the syntax is wrong), and
-/// 3F000, a schema that is not there. A missing right is the operator's to give. What is there twice (42P07, 42710) was
-/// made by another session meanwhile.
+/// The statement can never succeed with the present schema: class 42 (a wrong name, type or syntax), and 3F000 (no such
+/// schema). Class 42 has two exceptions. An operator can grant a missing right. An object that already exists (42P07,
+/// 42710) was made by another session meanwhile.
 bool fits_no_schema(std::string_view sqlstate) noexcept {
   if (sqlstate == insufficient_privilege || sqlstate == "42P07" || sqlstate == "42710") return false;
   return sqlstate == "3F000" || sqlstate.starts_with("42");

@@ -29,14 +29,14 @@ inline constexpr std::string_view insufficient_privilege = "42501";
 /// own too.
 [[nodiscard]] bool is_queue_full(std::string_view sqlstate, std::string_view message) noexcept;
 
-/// Class 08 and 57P01 to 57P03 (shutdown): the connection is of no further use. Neither is a connection to a server
-/// that has become read-only (25006): after a failover another host of the URL may be writable.
+/// Class 08 and 57P01 to 57P03 (shutdown): the connection is of no further use. A connection to a server that has
+/// become read-only (25006) is of no use either. After a failover another host of the URL may be writable.
 [[nodiscard]] bool is_connection_gone(std::string_view sqlstate) noexcept;
 
-/// Whether the error of a worker's own statement is a mistake of dogged, or of a schema that does not fit this program:
-/// a missing column or function, a broken invariant. A retry does not help. All errors are, except a lost connection, a
-/// refusal that may pass (locks, limits, rights, an operator's trigger), and a system without memory or other
-/// resources.
+/// Whether the error of a worker's own statement is a mistake of dogged, or of a schema that does not fit this program.
+/// Examples: a missing column or function, a broken invariant. A retry does not help. Every error is a defect, except a
+/// lost connection and a refusal that may pass (locks, limits, rights, an operator's trigger). A system without memory
+/// or other resources is no defect either.
 [[nodiscard]] bool is_defect(const std::exception& error) noexcept;
 
 /// Why a connection could not be made, and what to check.

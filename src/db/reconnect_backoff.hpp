@@ -1,5 +1,5 @@
-// How long to wait between two tries to reach a server that is away: doubled from 100 ms on, with jitter, so that a
-// fleet does not come back all at once.
+// The backoff between two tries to reach a server that is away: doubled from 100 ms on. The jitter keeps a fleet from
+// coming back all at once.
 #pragma once
 
 #include <algorithm>

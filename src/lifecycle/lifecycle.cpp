@@ -1,4 +1,4 @@
-// What happens to a task when one of its attempts ends: one function an outcome.
+// A task's transition when one of its attempts ends: one function an outcome.
 #include "lifecycle/lifecycle.hpp"
 
 #include <algorithm>

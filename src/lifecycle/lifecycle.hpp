@@ -1,5 +1,5 @@
-// What happens to a task when one of its attempts ends. This one pure function is the specification: it knows
-// no database, no clock and no random source, and every transition that the SQL carries out was decided here.
+// A task's transition when one of its attempts ends. This one pure function is the specification: it knows no database,
+// no clock and no random source. Every transition that the SQL carries out after an attempt was decided here.
 // docs/lifecycle.md tells it in prose; tests/unit/lifecycle/lifecycle_test.cpp goes through every combination.
 #pragma once
 
@@ -72,8 +72,8 @@ struct Transition {
   int retry_count = 0;
   int losses = 0;
   std::optional<NextRun> next_run = {};  ///< the attempt row's will_retry
-  /// The attempt failed or timed out with a code that is_retryable, whether or not a retry was left: the failure is
-  /// that of the service, and its circuit counts it.
+  /// The attempt failed or timed out with a code that is_retryable, whether or not a retry was left. The service has
+  /// failed, and the circuit counts the failure.
   bool is_retryable_failure = false;
 
   [[nodiscard]] bool will_retry() const noexcept { return next_run.has_value(); }
@@ -83,8 +83,8 @@ struct Transition {
 };
 
 /// Decides. Gives nothing if the task is not `running`: the reporting worker does not hold the task any more, and the
-/// report is fenced. It changes nothing and leaves no attempt row. `draw` is uniform in [0, 1). Throws InvalidPolicy if
-/// a policy out of its limits must give a delay. Thread-safe.
+/// report is fenced. A fenced report changes nothing and leaves no attempt row. `draw` is uniform in [0, 1). Throws
+/// InvalidPolicy if a policy out of its limits must give a delay. Thread-safe.
 [[nodiscard]] std::optional<Transition> after_attempt(const TaskState& task, const Rules& rules, const Ending& ending,
                                                       double draw);
 

@@ -39,8 +39,8 @@ struct Report {
 Report apply(db::Connection& connection, const std::function<void(const Step&)>& on_step = {});
 
 /// Creates the roles of producers, workers, viewers and operators and grants them their rights (schema/rights.sql);
-/// call it after `apply`. Their names begin with `prefix`; without one, with the former prefix or the schema's name.
-/// Gives the names. Throws DatabaseError if a role is missing that this login may not create.
+/// call it after `apply`. The names of the roles begin with `prefix`; without one, with the former prefix or the
+/// schema's name. Gives the names. Throws DatabaseError if a role is missing that this login may not create.
 std::vector<std::string> make_roles(db::Connection& connection, const std::optional<std::string>& prefix = {});
 
 /// Throws SchemaMismatch, with the command that fixes it, unless this program can work with the present schema. Views

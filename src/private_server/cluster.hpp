@@ -25,7 +25,7 @@ class Interrupted : public Error {
 [[nodiscard]] std::optional<User> user_for_new_server();
 /// The owner of a directory, if it is another user.
 [[nodiscard]] std::optional<User> owner_of(const std::filesystem::path& directory);
-/// Whether `user` can reach and own the directory. Its parents may be closed to the user (as /root is), and some file
+/// Whether `user` can reach and own the directory. The parents may be closed to the user (as /root is), and some file
 /// systems have no owners.
 [[nodiscard]] bool can_be_given_to(const User& user, const std::filesystem::path& directory);
 

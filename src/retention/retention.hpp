@@ -1,5 +1,5 @@
 // Retention: drops days of ended tasks and of attempts that are older than dogged.settings allows. schema/retention.sql
-// decides which; this code carries it out, in one short transaction a step. Workers and `dogged maintain` call it.
+// decides which days. This code drops them, in one short transaction a step. Workers and `dogged maintain` call it.
 #pragma once
 
 #include <cstdint>

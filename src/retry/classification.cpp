@@ -221,8 +221,8 @@ Classification Classifier::find_or_unknown(const Wanted& wanted) const noexcept 
   return {.code = wanted.key, .reason = "not in the tables"};
 }
 
-/// What its class says of an error that is not listed. The class's own code stands for all of a class that is retried,
-/// so that a list can have it.
+/// The classification by class of an error that is not listed. The class's own code stands for all of a class that is
+/// retried, so that a list can have it.
 Classification Classifier::find_class_of(const Wanted& error, const Wanted& its_class) const noexcept {
   auto found = find(its_class);
   if (!found) return find_or_unknown(error);
@@ -258,7 +258,7 @@ Classification Classifier::errno_number(int number) const noexcept {
   return find_or_unknown(Wanted::by_number(CodeSource::errno_number, number));
 }
 
-/// What fails for good keeps its own code; nothing else says why.
+/// A permanent failure keeps its own code: nothing else says why.
 Classification Classifier::with_wait_of(const GrpcResponse& response, Classification failure) const noexcept {
   if (response.retry_pushback_ms.empty()) {
     if (response.retry_delay) {

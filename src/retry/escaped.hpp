@@ -7,8 +7,8 @@
 
 namespace dogged {
 
-/// C0, DEL, C1, the line separators U+2028 and U+2029, and the characters that turn the direction of a text: U+061C,
-/// U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069.
+/// C0, DEL, C1, and the line separators U+2028 and U+2029. Also the characters that turn the direction of a text:
+/// U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069.
 [[nodiscard]] constexpr bool is_forging(char32_t c) noexcept {
   return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x061C || c == 0x200E || c == 0x200F ||
          (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);

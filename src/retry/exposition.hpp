@@ -36,7 +36,7 @@ class MetricsWriter {
   void histogram(std::initializer_list<Label> labels, std::span<const double> bounds,
                  std::span<const std::uint64_t> counts, double sum);
 
-  /// All that was written.
+  /// The whole text so far.
   [[nodiscard]] std::string take();
 
  private:

@@ -41,8 +41,8 @@ std::size_t edit_distance(std::string_view from, std::string_view to) {
   return row.back();
 }
 
-/// The first of the nearest at most `most` letters away; words.end() where there is none. What would replace the whole
-/// word is no mistake in it.
+/// The first of the nearest at most `most` letters away; words.end() if there is none. A word in which every letter
+/// differs is no candidate, because it is no misspelling.
 Words::const_iterator nearest(const std::string& word, const Words& words, std::size_t most) {
   std::size_t least = std::min(most + 1, word.size());
   auto found = words.end();

@@ -24,8 +24,8 @@ using Words = std::vector<std::string_view>;
 /// space are the same.
 [[nodiscard]] std::string suggestion_of_typo(std::string_view word, const Words& words);
 
-/// The same for a text that must be one of the words. Up to a third of its letters may be wrong. It may also be the
-/// beginning of a word (`http`, `exp_back`), a part of a word (`write`), or a word with more (`initial_delay_ms`).
+/// The same for a text that must be one of the words. Up to a third of its letters may be wrong. The text may also be
+/// the beginning of a word (`http`, `exp_back`), a part of a word (`write`), or a word with more (`initial_delay_ms`).
 [[nodiscard]] std::string suggestion(std::string_view word, const Words& words);
 
 }  // namespace dogged

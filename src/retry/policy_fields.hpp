@@ -1,5 +1,5 @@
-// The names and fields of the policies, one list for text and JSON: the policy's name, its fields in the order of
-// writing, and the required ones.
+// The names and fields of the policies, one list for text and JSON. The list has each policy's name, its fields in the
+// order of writing, and the required ones.
 #pragma once
 
 #include <array>

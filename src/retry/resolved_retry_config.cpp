@@ -63,7 +63,7 @@ RetrySettings settings_of_preset(const RetryPreset& preset) {
   return settings;
 }
 
-/// Whichever of the two the policy uses.
+/// The one of the two that the policy uses.
 std::string_view first_delay_of(const RetryConfig& config) {
   return config.intervals.empty() ? "initial_delay" : "intervals";
 }

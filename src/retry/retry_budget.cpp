@@ -25,7 +25,7 @@ constexpr double rounding = 1e-9;  // 0.29 of 100 is 28.999999999999996
 
 double in_seconds(milliseconds duration) { return std::chrono::duration<double>(duration).count(); }
 
-/// What may be retried in a window however little runs.
+/// The number of retries allowed in a window even with few executions.
 double reserve(const RetryBudgetSettings& settings) {
   return settings.min_retries_per_second * in_seconds(settings.window);
 }

@@ -29,7 +29,7 @@ inline constexpr PolicyTypes every_type = (1U << policy_type_names.size()) - 1;
 inline constexpr PolicyTypes retrying_types = every_type & ~only(RetryPolicyType::no_retry);
 inline constexpr PolicyTypes delaying_types = retrying_types & ~only(RetryPolicyType::circuit_breaker);
 
-// What is wrong with a value, to stand behind the setting's name: ` is 0; it must be 1 to 21`. Empty where nothing is.
+// The mistake in a value, to stand behind the setting's name: ` is 0; it must be 1 to 21`. Empty if there is none.
 [[nodiscard]] std::string mistake_in_attempts(const int& attempts);
 [[nodiscard]] std::string mistake_in_delay(const milliseconds& delay);
 [[nodiscard]] std::string mistake_in_increment(const milliseconds& increment);

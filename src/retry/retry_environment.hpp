@@ -8,8 +8,8 @@
 
 namespace dogged {
 
-/// What the variables `prefix`RETRY_… say, over the settings of the layers `below`. Throws InvalidPolicy for a value
-/// that is none, which names the variable.
+/// The settings of the variables `prefix`RETRY_…, over the settings of the layers `below`. Throws InvalidPolicy for a
+/// value that is none, which names the variable.
 [[nodiscard]] RetrySettings settings_from_environment(const Environment& environment, const std::string& prefix,
                                                       const RetryConfig& below);
 

@@ -42,7 +42,7 @@ struct Durations {
   }
 };
 
-/// What is kept of one source and one kind of policy.
+/// The counters of one source and one kind of policy.
 struct PolicyCounters {
   std::array<Counter, limits::max_retries + 1> retries{};  ///< by the number of the retry; 0 is `other`
   Counter successes{};

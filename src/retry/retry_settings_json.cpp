@@ -27,7 +27,7 @@ constexpr std::size_t max_text_bytes = 1024 * 1024;
 /// A breaker's object or a list, in a task, in `tasks`, in the file.
 constexpr int max_depth = 4;
 
-/// What an error is about: the setting, and where it stands, as a JSON pointer behind the file's name.
+/// The subject of an error: the setting, and its place, as a JSON pointer behind the file's name.
 struct Place {
   std::string field;
   std::string file;

@@ -1,7 +1,7 @@
-// The circuit breakers of this worker's tasks. They say which claimed tasks may begin, and learn from attempts how the
-// service behind them fares. A closed circuit costs nothing: the worker goes by what it last knew, and writes only
-// after failures. The worker never waits for the lock of a circuit's row. While an operator's transaction holds the
-// lock, the worker goes by what it knows, and writes later.
+// The circuit breakers of this worker's tasks. The circuits say which claimed tasks may begin, and learn from attempts
+// how the service behind them fares. A closed circuit costs nothing: the worker goes by what it last knew, and writes
+// only after failures. The worker never waits for the lock of a circuit's row. While an operator's transaction holds
+// the lock, the worker goes by what it knows, and writes later.
 #pragma once
 
 #include <cstddef>
@@ -46,8 +46,9 @@ class Circuits {
     milliseconds wait;
   };
 
-  /// Takes out of `tasks` those whose circuit is open. They wait until the circuit may be half-open. Tasks beyond the
-  /// probes wait a part of recovery_timeout longer, so that they do not all come back at once.
+  /// Takes out of `tasks` those whose circuit is open. The tasks taken out are deferred until the circuit may be
+  /// half-open. Tasks beyond the probes wait a part of recovery_timeout longer, so that they do not all come back at
+  /// once.
   [[nodiscard]] std::vector<PutOff> take_put_off(db::Connection& connection, std::vector<ClaimedTask>& tasks);
 
   /// Whether the circuit was open when it was last read.

@@ -80,7 +80,7 @@ ClaimPlan::Capacity Claimer::capacity() const {
   return capacity;
 }
 
-/// Every attempt that the worker knows to run under it. Some of them may have ended a moment ago.
+/// Every attempt that the worker knows to run under it. Some of these attempts may have ended a moment ago.
 std::vector<Attempt> Claimer::held() const {
   std::vector<Attempt> attempts = around_.executors->held();
   const std::vector<Attempt> reports = around_.completer->held();  // last: a task that moves on meanwhile is found here
@@ -137,7 +137,8 @@ void Claimer::carry_out(const Action& action) {
   }
 }
 
-/// Waits for claims and releases of earlier sessions that are under way. Those that arrive later change nothing.
+/// Waits for claims and releases of earlier sessions that are under way. Claims and releases that arrive later change
+/// nothing.
 void Claimer::begin_session() {
   connection().run(sql::BeginClaimSession{.worker_id = around_.lease->id(), .claim_session = plan_.next_session()});
   plan_.on_session_begun(SteadyClock::now());

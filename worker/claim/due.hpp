@@ -29,7 +29,7 @@ class DueTime {
   /// When to ask next; a time in the past means now.
   [[nodiscard]] TimePoint asks_at() const noexcept;
 
-  /// What to ask before a claim. An unknown due time can wait until the claims find nothing more.
+  /// The question to ask before a claim. An unknown due time can wait until the claims find nothing more.
   [[nodiscard]] Ask before_claim(TimePoint now) const noexcept;
   [[nodiscard]] Ask before_wait(TimePoint now) const noexcept;
 

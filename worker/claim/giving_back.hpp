@@ -1,4 +1,4 @@
-// Tasks that the worker has claimed and will not run. They are given back, ended because they have expired, or put off.
+// Tasks that the worker has claimed and will not run. This code gives them back, ends them as expired, or defers them.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What other threads tell the claimer. No other thread touches the claimer's state: the claimer empties the inbox
+// Messages of other threads to the claimer. No other thread touches the claimer's state: the claimer empties the inbox
 // before each decision.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace dogged::runtime {
 /// Thread-safe.
 class ClaimInbox {
  public:
-  /// What was told since the last take().
+  /// The messages since the last take().
   struct Told {
     bool has_ready = false;       ///< tasks of any queue are ready, and the other workers are to be woken as well
     bool has_rescued = false;     ///< tasks of any queue are ready; the other workers were woken

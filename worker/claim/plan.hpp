@@ -1,4 +1,4 @@
-// What the claimer does next. Pure: events in, one action out, `now` a parameter.
+// Decides the claimer's next action. Pure: events in, one action out, `now` a parameter.
 //
 // The plan composes the cores beside it by a fixed list of priorities (next(), from top to bottom). Certainty comes
 // first, then what operators and other threads ask for, due tasks, claims, bookkeeping, and sleep last. claimer.cpp
@@ -63,7 +63,7 @@ class ClaimPlan {
     friend bool operator==(const Action&, const Action&) = default;
   };
 
-  /// What the rest of the worker can take at the moment of a decision.
+  /// The capacity of the rest of the worker at the moment of a decision.
   struct Capacity {
     bool can_report = true;           ///< the ends of attempts can be recorded, and the backlog of reports is short
     std::vector<std::size_t> demand;  ///< by queue: how many more tasks it takes
@@ -74,7 +74,7 @@ class ClaimPlan {
 
   [[nodiscard]] Action next(TimePoint now, const Capacity& capacity);
 
-  // What has happened. If an action's statement throws, on_failure is called, and no other event for that action.
+  // Events. If an action's statement throws, on_failure is called, and no other event for that action.
 
   void on_told(const ClaimInbox::Told& told, TimePoint now);
   /// Notifications that were heard: of a queue (all queues if empty), of settings of queues, of circuits.

@@ -1,4 +1,4 @@
-// What operators have set for the queues of a worker (dogged.queues). The worker follows these settings while it runs.
+// Operators' settings for the queues of a worker (dogged.queues). The worker follows these settings while it runs.
 #pragma once
 
 #include <cstddef>

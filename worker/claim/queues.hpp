@@ -1,4 +1,4 @@
-// What the claimer knows of the queues that its worker serves: which of them may hold tasks to claim. Pure.
+// The claimer's view of the queues that its worker serves: which of them may hold tasks to claim. Pure.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace dogged::runtime {
 
-/// What is claimed from one queue.
+/// A claim from one queue.
 struct QueueClaim {
   std::string queue;
   std::size_t how_many = 0;
@@ -46,11 +46,11 @@ class ServedQueues {
   [[nodiscard]] bool any(State state) const noexcept;
   [[nodiscard]] bool all_paused() const noexcept;
 
-  /// What to claim if the worker has room for `demand[i]` tasks of queue i.
+  /// The claims to make if the worker has room for `demand[i]` tasks of queue i.
   [[nodiscard]] std::vector<QueueClaim> claims(const std::vector<std::size_t>& demand) const;
   /// Where a drained queue would hold a task without a notification.
   [[nodiscard]] std::vector<QueueClaim> drained() const;
-  /// What may be settled, once every transaction has ended that took a position up to `last_position`.
+  /// The parts that may be settled, once every transaction has ended that took a position up to `last_position`.
   [[nodiscard]] std::vector<Part> unsettled(std::int64_t last_position, bool from_beginning) const;
 
   /// The queue named `name` has a task, or each queue if the name is empty. False if the worker does not serve the

@@ -28,7 +28,7 @@ class Settling {
 
     friend bool operator==(const Question&, const Question&) = default;
   };
-  /// What settle_watermarks.sql says of the whole table.
+  /// The answer of settle_watermarks.sql for the whole table.
   struct Answer {
     std::int64_t oldest = 0;  ///< the oldest open transaction
     std::int64_t next = 0;    ///< the next transaction
@@ -38,7 +38,7 @@ class Settling {
 
   explicit Settling(TimePoint now) { forget(now); }
 
-  /// What to ask now, if anything. `has_empty_queue`: a claim of that queue walks over all tasks that have ended.
+  /// The question to ask now, if any. `has_empty_queue`: a claim of that queue walks over all tasks that have ended.
   [[nodiscard]] std::optional<Question> take_question(TimePoint now, bool has_empty_queue);
 
   void on_claimed(std::size_t tasks) noexcept { claimed_ += tasks; }

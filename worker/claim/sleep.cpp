@@ -102,7 +102,7 @@ void Sleep::on_failure() noexcept {
   asks_oldest_ = false;
 }
 
-/// It waits as long again as it has waited for those transactions.
+/// The claimer waits as long again as it has waited for those transactions.
 SteadyClock::duration Sleep::until_ended(TimePoint now) const {
   const auto longest = std::max<SteadyClock::duration>(poll_interval_, first_wait_for_transactions);
   return std::clamp<SteadyClock::duration>(now - asleep_at_, first_wait_for_transactions, longest);

@@ -25,7 +25,7 @@ class Sleep {
     falling_asleep,  ///< the row says asleep, but a transaction that has not seen the flag may still be open
     asleep,          ///< every open transaction notifies
   };
-  /// What to ask the database before the claimer waits.
+  /// The question for the database before the claimer waits.
   enum class Ask { nothing, wake_up, fall_asleep, oldest_transaction };
   /// Where to look although nothing was notified.
   enum class Look {
@@ -49,9 +49,9 @@ class Sleep {
   /// When it next looks by itself.
   [[nodiscard]] TimePoint looks_at() const noexcept;
 
-  /// Where it looks by itself at `now`. What this call gives is not given again.
+  /// Where the claimer looks by itself at `now`. Each look is given once.
   [[nodiscard]] Look take_look(TimePoint now);
-  /// What to ask before a wait. `has_empty_queue`: in some queue nothing is left that the worker may take.
+  /// The question to ask before a wait. `has_empty_queue`: in some queue nothing is left that the worker may take.
   [[nodiscard]] Ask before_wait(TimePoint now, bool has_empty_queue);
 
   void on_rung(std::size_t times, TimePoint now);

@@ -29,7 +29,7 @@ class Watermarks {
     friend bool operator==(const Range&, const Range&) = default;
   };
 
-  /// More lanes than this are not kept apart. Those that were claimed from least recently are looked through again.
+  /// More lanes than this are not kept apart. The claimer looks through the least recently claimed lanes again.
   static constexpr std::size_t max_lanes = 16;
 
   /// The ranges that may hold ready tasks, in order.

@@ -10,14 +10,14 @@
 
 namespace dogged::runtime {
 
-/// Bounded, so that a slow or greedy scraper costs no task: two threads, four connections that wait for them, and 2 s
-/// for a request and for an answer. Further connections wait in the kernel.
+/// Bounded, so that a slow or greedy scraper costs no task. Bounds: two threads, four connections that wait for them,
+/// and 2 s for a request and for an answer. Further connections wait in the kernel.
 class PageServer {
  public:
   using Respond = std::function<Page(std::string_view path, std::string_view accept)>;
 
   /// Listens from now on. `respond` is called on the threads of this. Throws InvalidInput, which calls the address
-  /// `name`, if it cannot listen there: the port is in use, or the address is not one of this machine.
+  /// `name`, if the port is in use or the address is not one of this machine.
   PageServer(const std::string& name, const ListenAddress& address, Respond respond);
   /// Ends the connections, and joins the threads.
   ~PageServer();

@@ -22,7 +22,7 @@ struct Page {
   std::string body = {};
 };
 
-/// What the pages tell of.
+/// The sources of the pages.
 struct PageSources {
   const WorkerStatus& worker;
   const AttemptCounts& attempts;

@@ -1,8 +1,8 @@
-// What a worker knows of its own lease: the right to the tasks that it holds, kept alive by its heartbeat.
+// A worker's view of its own lease: the right to the tasks that it holds, kept alive by its heartbeat.
 //
 // The database decides whether a lease has ended (workers.lease_ended_at). Between two answers the worker goes by its
-// own monotonic clock. It counts from when it asked, not from when it was answered. So no other worker can know earlier
-// that the lease may have lapsed.
+// own monotonic clock. The worker counts from the time of its request, not of the answer. So no other worker can know
+// earlier that the lease may have lapsed.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// Keeps the worker's lease: renews it with a heartbeat, and hears what concerns the tasks that the worker holds. Its
-// statements look up a few rows by key. The watchdog breaks one that is held up in time for another heartbeat.
+// Keeps the worker's lease: renews it with a heartbeat, and hears what concerns the tasks that the worker holds. The
+// keeper's statements look up a few rows by key. The watchdog breaks a statement that is held up, in time for another
+// heartbeat.
 #pragma once
 
 #include <memory>

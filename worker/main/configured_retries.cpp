@@ -154,7 +154,7 @@ std::string warning_of(const std::string& task, const Declaration& registered, c
          " in the file of --retry-config";
 }
 
-/// What operators have set for a circuit, and for which of its tasks.
+/// Operators' settings for a circuit, and the task that has them.
 struct ConfiguredCircuit {
   std::string task;
   CircuitBreakerSettings settings;

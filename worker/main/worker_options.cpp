@@ -102,7 +102,7 @@ struct OptionTexts {
   std::string poll_interval = "10s";
 };
 
-/// Where the queue is, and what of it the worker serves.
+/// Options for the database, and for the queues that the worker serves.
 void add_options_of_queue(CLI::App& app, WorkerOptions& options, OptionTexts& texts) {
   app.add_option("--database-url", options.database_url,
                  "Where the queue is; otherwise DATABASE_URL, libpq's PG* variables, or the private server of `dogged "

@@ -32,7 +32,7 @@ void put_under_expiry(Report& report) {
   report.retry_after.reset();
 }
 
-/// What becomes of a report whose handler's own transaction was committed after all.
+/// Settles a report whose handler's own transaction was committed after all.
 void put_under_commit(Report& report) {
   lifecycle::Transition& to = report.transition;
   if (to.next_run && to.next_run->spends_retry) --to.retry_count;

@@ -23,7 +23,7 @@
 
 namespace dogged::runtime {
 
-/// What who_holds.sql says of a task whose report was not taken.
+/// The answer of who_holds.sql on a task whose report was not taken.
 struct Holder {
   TaskId id = 0;
   bool is_mine = false;  ///< this worker holds the task under the attempt of the report
@@ -75,7 +75,7 @@ class ReportBatch {
   /// A sending has failed. Rows may look locked by it, so clear_locks.sql comes before the next sending.
   [[nodiscard]] bool may_have_left_locks() const noexcept { return has_failed_; }
 
-  /// The completion was answered. It took all reports except those on tasks of `refused`.
+  /// The completion was answered. The database took all reports except those on tasks of `refused`.
   void on_sent(std::unordered_set<TaskId> refused, TimePoint sent_at);
   /// The verdicts on not_taken(), in its order, by an answer at `now`.
   void on_explained(const std::vector<Verdict>& verdicts, TimePoint now);

@@ -89,8 +89,8 @@ void Completer::run() {
   }
 }
 
-/// Writes an empty batch, so that no task begins whose end cannot be recorded: the connection, the rights and the
-/// tables are there, and the statement is planned. False if finish() gave up before.
+/// Writes an empty batch, so that no task begins whose end cannot be recorded. The write proves the connection, the
+/// rights and the tables, and plans the statement. False if finish() gave up before.
 bool Completer::get_ready() {
   while (!service_.is_stopping()) {
     try {

@@ -53,7 +53,7 @@ class Completer {
   [[nodiscard]] Service& service() noexcept { return service_; }
 
  private:
-  /// What a written batch leads to.
+  /// The effects of a written batch.
   struct Effects {
     bool has_ready = false;          ///< some tasks run again at once
     std::vector<TaskId> ended = {};  ///< collected while a client waits for some task

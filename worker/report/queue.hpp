@@ -21,7 +21,7 @@ class ReportQueue {
   void add(Report report);
   /// Reports that are not written yet, including those in flight.
   [[nodiscard]] std::size_t size() const;
-  /// Their attempts.
+  /// The attempts of these reports.
   [[nodiscard]] std::vector<Attempt> held() const;
 
   /// Waits until there is a report and `may_send` gives true, until `until`, or until finish(). Gives a batch, which is
@@ -30,7 +30,7 @@ class ReportQueue {
   /// The batch in flight is written, except `again`, which is sent first next time.
   void batch_written(std::vector<Report> again);
 
-  /// What `may_send` gives may have changed.
+  /// The answer of `may_send` may have changed.
   void look_again();
   /// Waits until all reports are written, until `until`, or until finish(). True if all are written.
   bool wait_empty(TimePoint until);

@@ -1,4 +1,4 @@
-// What a worker says of an attempt once it is on record: the process's metrics (<dogged/retry_metrics.hpp>), and a log
+// Notes of an attempt once it is on record. The process's metrics count it (<dogged/retry_metrics.hpp>). The log has a
 // line for each retry, for giving up, and for an error that is not retried.
 #pragma once
 

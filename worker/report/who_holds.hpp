@@ -1,4 +1,4 @@
-// What who_holds.sql says of a task when a statement of its worker changed nothing.
+// The answer of who_holds.sql on a task when a statement of its worker changed nothing.
 #pragma once
 
 #include <string>

@@ -22,7 +22,7 @@
 namespace dogged::runtime {
 namespace {
 
-/// What the handler sees of its attempt.
+/// The attempt as its handler sees it.
 class AttemptContext final : public Context {
  public:
   AttemptContext(const ClaimedTask& task, const StopSignal& stop, const AttemptSettings& settings,
@@ -167,8 +167,7 @@ HandlerEnd run_handler(const ClaimedTask& task, AttemptContext& context, const A
   }
 }
 
-/// What the attempt says of the service that the task's circuit protects. A failure that is not retried is the task's
-/// own.
+/// The attempt's event for the circuit of the service. A failure that is not retried is the task's own.
 detail::CircuitEvent circuit_event_of(const ClaimedTask& task, const lifecycle::Transition& transition) {
   using Kind = detail::CircuitEvent::Kind;
   if (transition.outcome == lifecycle::Outcome::succeeded) return {Kind::success, task.circuit_generation};
@@ -218,7 +217,7 @@ AttemptEnd end_of(const Report& report) {
   return end;
 }
 
-/// What becomes of an attempt whose handler threw after its stop token was set.
+/// The outcome of an attempt whose handler threw after its stop token was set.
 lifecycle::Outcome outcome_after(StopReason reason) {
   switch (reason) {
     case StopReason::timeout:

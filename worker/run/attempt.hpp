@@ -17,7 +17,7 @@ struct AttemptLimits {
   std::size_t max_error_message_bytes = 65536;
 };
 
-/// What all attempts of a worker share.
+/// The settings that all attempts of a worker share.
 struct AttemptSettings {
   std::int64_t worker_id = 0;
   std::string database_url = {};
@@ -29,8 +29,8 @@ struct AttemptSettings {
 /// When the timeout is over of an attempt that began at `started_at`; time_point::max() if it has none.
 [[nodiscard]] SteadyClock::time_point deadline_of(const ClaimedTask& task, SteadyClock::time_point started_at);
 
-/// Runs the handler of `task`, whose attempt began at `started_at`, and reports. Never throws: whatever the handler
-/// throws is an ending of the attempt. An exception after `stop` was requested counts by the reason of the stop: timed
+/// Runs the handler of `task`, whose attempt began at `started_at`, and reports. Never throws: an exception of the
+/// handler is an ending of the attempt. An exception after `stop` was requested counts by the reason of the stop: timed
 /// out, cancelled or interrupted. `draw` is uniform in [0, 1), for the jitter.
 [[nodiscard]] Report run_attempt(const ClaimedTask& task, const StopSignal& stop, SteadyClock::time_point started_at,
                                  const AttemptSettings& settings, spdlog::logger& log, double draw);

@@ -16,7 +16,8 @@
 
 namespace dogged::runtime {
 
-/// What a thread works on. Accessed with State::mutex held, except what its own thread reads of the task that it runs.
+/// The work of one thread. Accessed with State::mutex held; only the thread itself reads its running task without the
+/// mutex.
 struct Executor::Slot {
   std::optional<ClaimedTask> task;
   SteadyClock::time_point started_at;

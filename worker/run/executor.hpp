@@ -1,4 +1,4 @@
-// The threads of one queue. They take claimed tasks in order, run them, and hand on the reports.
+// The threads of one queue. The threads take claimed tasks in order, run them, and hand on the reports.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,11 @@
 
 namespace dogged::runtime {
 
-/// Thread-safe. Its destructor waits for running handlers, unless they were given up.
+/// Thread-safe. The destructor waits for running handlers, unless they were given up.
 ///
-/// A handler that has not ended when the stop grace is over is given up. Its attempt is reported without it. Its thread
-/// is abandoned: the executor detaches the thread, replaces it, and counts it (Tally) until it ends.
+/// A handler that has not ended when the stop grace is over is given up. The attempt is reported without the handler.
+/// The handler's thread is abandoned: the executor detaches the thread, replaces it, and counts it (Tally) until it
+/// ends.
 ///
 /// No task begins when the time of the lease is over. A process that was frozen notices that by its own clock, before
 /// another process can tell it.
@@ -92,10 +93,10 @@ class Executor {
   /// All attempts that wait or run.
   [[nodiscard]] std::vector<Attempt> held() const;
 
-  /// Tasks that expired before they could begin. They leave the executor.
+  /// Takes the tasks that expired before they could begin out of the executor.
   [[nodiscard]] std::vector<ClaimedTask> take_expired();
 
-  /// Tasks that wait for a thread, and tasks that expired. They leave the executor.
+  /// Takes the tasks that wait for a thread, and the expired tasks, out of the executor.
   [[nodiscard]] std::vector<ClaimedTask> take_back();
 
   /// As take_back() if a task has waited for longer than `age`: other workers may run what this one, busier than

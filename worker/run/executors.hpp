@@ -30,7 +30,7 @@ class Executors {
   [[nodiscard]] std::vector<Report> give_up_all();
 
  private:
-  /// What `give` gives for each executor, joined.
+  /// The results of `give` for each executor, joined.
   template <class Give>
   [[nodiscard]] auto joined(Give give) const;
 

@@ -13,8 +13,8 @@ namespace dogged::runtime {
 /// Thread-safe.
 class StopSignal {
  public:
-  /// Sets the token; the first reason counts. What the handler has registered with the token (std::stop_callback) runs
-  /// on a thread of its own, so that a callback that blocks holds up its handler alone.
+  /// Sets the token; the first reason counts. The handler's callbacks (std::stop_callback) run on a thread of their
+  /// own, so that a callback that blocks holds up its handler alone.
   void request(StopReason reason) {
     StopReason none = StopReason::none;
     if (!reason_.compare_exchange_strong(none, reason)) return;

@@ -7,8 +7,8 @@
 
 namespace dogged::runtime {
 
-/// `text` as PostgreSQL can store it: invalid UTF-8 and NUL bytes replaced by U+FFFD, and cut, with a mark that says
-/// how long it was, to at most `max_bytes`.
+/// `text` as PostgreSQL can store it. Invalid UTF-8 and NUL bytes are replaced by U+FFFD. The text is cut to at most
+/// `max_bytes`, with a mark that says how long it was.
 [[nodiscard]] std::string storable_text(std::string_view text, std::size_t max_bytes);
 
 }  // namespace dogged::runtime

@@ -32,7 +32,7 @@ struct ClaimedTask {
   std::string args_json;
   std::string trace_context;
   SteadyClock::time_point claimed_at;  ///< when the answer to the claim arrived
-  /// The task does not begin after this time. It is counted from before the claim was sent, so that it is no later than
+  /// The task does not begin after this time. Counted from before the claim was sent, so that the time is no later than
   /// by the database's clock.
   SteadyClock::time_point expires_at = SteadyClock::time_point::max();
   bool cancelled = false;               ///< its cancellation was requested before its handler began

@@ -26,7 +26,7 @@ class Incarnation {
     lease_lost,          ///< the lease had lapsed: the worker goes on as a new incarnation
     defect,              ///< a service met a mistake of dogged: the worker ends
   };
-  /// What a look at the worker finds.
+  /// The findings of a look at the worker.
   struct Seen {
     bool has_defect = false;
     bool stop_requested = false;

@@ -15,11 +15,11 @@
 
 namespace dogged::runtime {
 
-/// Starts, wakes, stops and joins one thread. Neither a lock that another session holds nor a dead network holds up the
-/// join, because the service breaks its own connection if an answer takes too long.
+/// Starts, wakes, stops and joins one thread. Neither another session's lock nor a dead network holds up the join: the
+/// service breaks its own connection if an answer takes too long.
 ///
-/// Declare the service as the last member of its part. Its destructor joins the thread before the members are destroyed
-/// that the thread uses.
+/// Declare the service as the last member of its part. The service's destructor joins the thread before the members
+/// that the thread uses are destroyed.
 class Service {
  public:
   struct Settings {

@@ -29,10 +29,10 @@ class Session {
   /// The connection; connects if there is none. Throws ConnectionError.
   [[nodiscard]] db::Connection& connection();
 
-  /// After an error: drops the connection if it is gone, and waits by backoff with jitter (100 ms, doubling to
-  /// `longest_backoff`) or until `stop` is requested. Logs "lost" and "back" once each, and in between each further
-  /// reason once: often another reason keeps the connection from being made again. Throws the error again if it is a
-  /// defect (db::is_defect), because waiting does not help. Call it in the handler of the error.
+  /// After an error: drops the connection if it is gone, and waits. The wait is a backoff with jitter (100 ms, doubling
+  /// to `longest_backoff`), and ends when `stop` is requested. Logs "lost" and "back" once each, and in between each
+  /// further reason once: often another reason keeps the connection from being made again. Throws the error again if it
+  /// is a defect (db::is_defect), because waiting does not help. Call it in the handler of the error.
   void recover_from(const std::exception& error, const std::stop_token& stop);
 
   /// After work was done: forgets earlier errors.

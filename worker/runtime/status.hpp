@@ -1,4 +1,4 @@
-// What a worker tells of itself: whether it works, its lease, and how busy its queues are.
+// A worker's status: whether it works, its lease, and how busy its queues are.
 #pragma once
 
 #include <cstdint>
@@ -56,7 +56,7 @@ class StatusBoard {
   StatusBoard(std::string name, milliseconds heartbeat) : name_(std::move(name)), heartbeat_(heartbeat) {}
 
   void note(WorkerStatus::State state);
-  /// The worker runs with these. They are read until rests() is called.
+  /// The worker runs with this lease and these executors, which are read until rests() is called.
   void serves(std::shared_ptr<const Lease> lease, std::shared_ptr<const Executors> executors);
   void rests();
 

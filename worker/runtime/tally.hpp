@@ -1,4 +1,4 @@
-// What a worker process counts over all of its incarnations, and mostly sends with its heartbeat.
+// The counts of a worker process over all of its incarnations. The heartbeat sends most of them.
 #pragma once
 
 #include <atomic>

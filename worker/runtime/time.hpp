@@ -1,4 +1,4 @@
-// The worker's own clock. It orders what happens in this process; all time of tasks is the database's.
+// The worker's own clock. This clock orders events in this process; all time of tasks is the database's.
 #pragma once
 
 #include <chrono>

@@ -35,7 +35,8 @@ class WakeFd {
   }
   /// Whether wake() was called, and reset() not since.
   [[nodiscard]] bool is_readable() const noexcept { return wait_until({}); }
-  /// Waits until the descriptor is readable, or until `until`. True if it is readable. It stays so until reset().
+  /// Waits until the descriptor is readable, or until `until`. True if it is readable. The descriptor stays readable
+  /// until reset().
   [[nodiscard]] bool wait_until(TimePoint until) const noexcept {
     constexpr milliseconds longest{std::chrono::hours{24}};  // of one call: poll takes an int
     while (true) {

@@ -1,5 +1,5 @@
-// Does what must happen on time even if PostgreSQL does not answer: deadlines of attempts, the lapse of the lease, and
-// connections whose peer has vanished. The watchdog waits for nothing but time.
+// Acts on time even if PostgreSQL does not answer: on deadlines of attempts, the lapse of the lease, and connections
+// whose peer has vanished. The watchdog waits for nothing but time.
 #pragma once
 
 #include <atomic>

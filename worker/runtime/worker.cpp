@@ -167,8 +167,8 @@ db::Settings Worker::database_settings(const std::string& service) const {
   return settings;
 }
 
-/// The services of an incarnation, and what one tells the others. The members are destroyed from last to first, so a
-/// service stops before the parts that it uses are gone.
+/// The services of an incarnation, and their messages to one another. The members are destroyed from last to first, so
+/// a service stops before the parts that it uses are gone.
 struct Worker::Services final : Executor::Listener, LeaseKeeper::Listener {
   explicit Services(Worker& of_worker)
       : worker(of_worker),

@@ -8,8 +8,8 @@
 // Claimer, completer, lease keeper and upkeep have a connection and a thread each, however many tasks run at once.
 //
 // A run of the services under one lease is an incarnation. A worker that could not renew its lease in time stops its
-// handlers, and writes nothing until the database has said whether the lease was ended. Then it goes on as a new
-// incarnation.
+// handlers. The worker writes nothing until the database has said whether the lease was ended. Then the worker goes on
+// as a new incarnation.
 #pragma once
 
 #include <atomic>

@@ -64,7 +64,7 @@ std::optional<Registration> insert_row(db::Connection& connection, const WorkerR
 
 namespace {
 
-/// What publish_definitions.sql and differing_definitions.sql take of each task.
+/// The values of each task for publish_definitions.sql and differing_definitions.sql.
 template <class Statement>
 void add_definitions(Statement& statement, const Definitions& definitions) {
   for (const auto& [name, definition] : definitions) {

@@ -16,7 +16,7 @@
 
 namespace dogged::runtime {
 
-/// What a worker says of itself.
+/// A worker's own description.
 struct WorkerRow {
   std::string name;
   std::map<std::string, int> queues;  ///< concurrency by queue

@@ -36,7 +36,7 @@ std::string queue_of(const detail::RegisteredTask& task) {
   return std::string{task.queue()};
 }
 
-/// In the order of the enum: what the compiler says of a TASK_REGISTER.
+/// In the order of the enum: the compiler's messages for a TASK_REGISTER.
 constexpr std::array<std::string_view, 12> option_rules{
     "queue must be 1 to 128 of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit",
     "auto_retry_for must have at most 64 codes",

@@ -22,7 +22,7 @@ namespace dogged::runtime {
 /// The source of each retry setting of a declaration: setting -> RetryOrigin::text. Empty if no source was asked for.
 using RetrySources = std::map<std::string, std::string>;
 
-/// What decides after an attempt.
+/// The settings that decide after an attempt.
 struct Declaration {
   lifecycle::Rules rules;
   std::string policy_text;    ///< of rules.policy, as attempts record it
@@ -37,7 +37,7 @@ struct Declaration {
 [[nodiscard]] bool decide_alike(const Declaration& one, const Declaration& other);
 
 /// The declaration that counts: this program's, or that of a worker that started later and declares the task
-/// differently. Thread-safe. What current() gave stays valid.
+/// differently. Thread-safe. The declaration that current() gave stays valid.
 class InForce {
  public:
   explicit InForce(Declaration declared) { replace_by(std::move(declared)); }

@@ -12,8 +12,8 @@
 
 namespace dogged::runtime {
 
-/// Throws InvalidInput if `queues` has a queue that neither exists nor belongs to a task: a misspelt name would make a
-/// new queue, to which nothing is enqueued.
+/// Throws InvalidInput if `queues` has a queue that neither exists nor belongs to a task. A misspelt name would
+/// otherwise make a new queue, to which no producer enqueues.
 void require_known_queues(db::Connection& connection, const std::map<std::string, int>& queues,
                           const Definitions& definitions);
 

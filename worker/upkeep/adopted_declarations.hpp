@@ -1,5 +1,5 @@
-// Tasks that another worker declares differently. The newest declaration of a task counts for all workers, so that what
-// becomes of a failure does not depend on which of them ran the task.
+// Tasks that another worker declares differently. The newest declaration of a task counts for all workers. So a failure
+// has the same consequences on every worker.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// What upkeep does next, and when. Pure: upkeep.cpp asks the database, and carries this out.
+// Decides upkeep's next work, and its time. Pure: upkeep.cpp asks the database, and carries this out.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace dogged::runtime {
 
-/// What there is to do for all workers: the row of upkeep_due.sql.
+/// The work that is due for all workers: the row of upkeep_due.sql.
 struct Outlook {
   bool has_to_rescue = false;             ///< tasks are held under a lease that was ended
   std::optional<milliseconds> lapses_in;  ///< of the next lease: below 0 once it has lapsed; nothing: there is none
@@ -30,7 +30,7 @@ class Agenda {
   };
   enum class Rescue {
     none,
-    of_ended_leases,      ///< what is held under leases that were ended before
+    of_ended_leases,      ///< the tasks held under leases that were ended before
     after_ending_lapsed,  ///< the leases that have lapsed are ended first
   };
 
@@ -44,9 +44,10 @@ class Agenda {
   [[nodiscard]] TimePoint looks_at() const noexcept { return looks_at_; }
   /// False while the others have time to renew their leases, after a failure: the look is put off until then.
   [[nodiscard]] bool may_look(TimePoint now) noexcept;
-  /// What a look that has found `found` leads to. Where `own` was not renewed steadily, the server or this machine
-  /// stood still, and the others may have fared alike: they get a heartbeat, and until `own` was renewed once more.
-  /// They get it once for each time that leases are found lapsed, because the gap may come again and again.
+  /// The decision after a look that has found `found`. If `own` was not renewed steadily, the server or this machine
+  /// stood still, and the other workers may have fared alike. Then the others get a heartbeat's time, and until `own`
+  /// was renewed once more, to renew their leases. The others get this time once for each time that leases are found
+  /// lapsed, because the gap may come again and again.
   [[nodiscard]] Rescue decide(const Outlook& found, const Lease& own, TimePoint now) noexcept;
   /// Leases have lapsed, and decide() leaves them alone.
   [[nodiscard]] bool lets_renew() const noexcept { return lets_renew_; }
@@ -71,7 +72,7 @@ class Agenda {
   // Chores: partitions and retention
 
   [[nodiscard]] bool are_chores_due(TimePoint now) const noexcept { return now >= chores_at_; }
-  /// They come again soon unless note_chores_done() follows: one that fails holds up nothing else.
+  /// The chores come again soon unless note_chores_done() follows. A chore that fails holds up nothing else.
   void note_chores_begin(TimePoint now) noexcept { chores_at_ = now + settings_.chores_again; }
   void note_chores_done(TimePoint now) noexcept;
 

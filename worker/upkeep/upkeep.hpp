@@ -1,6 +1,6 @@
-// What every worker does now and then for all workers. Upkeep ends lapsed leases and rescues the tasks held under them.
-// It ends expired tasks, makes the partitions of the coming days, and drops partitions that are no longer kept. It
-// tells when another worker declares a task differently. agenda.hpp decides when.
+// The work that every worker does now and then for all workers. Upkeep ends lapsed leases and rescues the tasks held
+// under them. Upkeep ends expired tasks, makes the partitions of the coming days, and drops partitions that are no
+// longer kept. Upkeep logs when another worker declares a task differently. agenda.hpp decides when.
 #pragma once
 
 #include <memory>
@@ -26,7 +26,7 @@ class Upkeep {
          std::shared_ptr<const Definitions> definitions, std::shared_ptr<ClaimInbox> claimer,
          std::shared_ptr<spdlog::logger> log);
 
-  /// A worker has registered. Its lease may lapse before any other, and its declarations may differ.
+  /// A worker has registered. The new lease may lapse before any other, and the new worker's declarations may differ.
   void look() noexcept { service_.wake(); }
 
   [[nodiscard]] Service& service() noexcept { return service_; }
