@@ -1,6 +1,5 @@
-// The producer of these tests. `failover_producer URL PAUSE_MS` enqueues one task after another until SIGTERM. It
-// prints a line for each call once the call is over: "acknowledged N ID", or "in doubt N: REASON" if the connection was
-// lost.
+// The producer of these tests. `failover_producer URL PAUSE_MS` enqueues one task after another until SIGTERM. After
+// each call the producer prints a line: "acknowledged N ID", or "in doubt N: REASON" if the connection was lost.
 #include <chrono>
 #include <csignal>
 #include <cstdlib>

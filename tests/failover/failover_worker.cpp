@@ -1,5 +1,5 @@
-// The worker process of these tests. It notes each execution in the file $DOGGED_TEST_RUNS, a line for the beginning
-// and a line for the end: "TASK ATTEMPT began", then "TASK ATTEMPT ended" or "TASK ATTEMPT stopped".
+// The worker process of these tests. The worker notes each execution in the file $DOGGED_TEST_RUNS. The first line is
+// "TASK ATTEMPT began", the last is "TASK ATTEMPT ended" or "TASK ATTEMPT stopped".
 #include <array>
 #include <cstdlib>
 #include <filesystem>

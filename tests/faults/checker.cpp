@@ -59,7 +59,7 @@ void check_attempts_have_tasks(const Evidence& evidence, const AttemptsOf& attem
 
 // ---- each task's history follows from its rules --------------------------------------------------------------------
 
-/// What the attempts of a task come to, one after the other.
+/// The state of a task after its attempts, one after the other.
 struct Tally {
   int retry_count = 0;
   int losses = 0;

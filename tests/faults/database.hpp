@@ -1,5 +1,5 @@
-// The tests' own way to the database, past all proxies. It connects again after an outage, and repeats a statement
-// whose answer was lost: use it for statements that may run twice.
+// The tests' own way to the database, past all proxies. The connection comes back after an outage, and repeats a
+// statement whose answer was lost. So use it only for statements that may run twice.
 #pragma once
 
 #include <memory>

@@ -11,8 +11,8 @@ namespace dogged::faults {
 /// Notes the attempt rows that are new since the last look, as they are now.
 void note_attempts_seen(Database& database, Evidence& evidence);
 
-/// Reads tasks, attempts, workers and the handlers' log. What the producer enqueued, the outages and the rows seen
-/// during the run stay as they are.
+/// Reads tasks, attempts, workers and the handlers' log. The producer's tasks, the outages and the rows seen during the
+/// run stay as they are.
 void read_evidence(Database& database, const std::filesystem::path& handler_log, Evidence& evidence);
 
 }  // namespace dogged::faults

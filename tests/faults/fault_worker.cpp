@@ -1,4 +1,4 @@
-// The worker process of the fault tests. Its handlers succeed, fail, hang and die as the args of their task say
+// The worker process of the fault tests. The handlers succeed, fail, hang and die as the args of their task say
 // (tasks.hpp), and write their own log.
 #include <chrono>
 #include <csignal>

@@ -1,5 +1,5 @@
-// A child process. It leads a process group of its own, so that Ctrl-C does not reach it, and so that the processes
-// that it forks end with it. The destructor kills it; the kernel kills it if this program dies first.
+// A child process that leads a process group of its own. So Ctrl-C does not reach the child, and the processes that the
+// child forks end with it. The destructor kills it; the kernel kills it if this program dies first.
 #pragma once
 
 #include <chrono>

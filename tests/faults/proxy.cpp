@@ -74,7 +74,7 @@ class End {
     forget();
     if (is_open()) ::close(std::exchange(fd_, -1));
   }
-  /// Closed with a reset: what the peer has not read yet is lost as well.
+  /// Closed with a reset: bytes that the peer has not read yet are lost as well.
   void reset() {
     const linger at_once{1, 0};
     if (is_open()) (void)::setsockopt(fd_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
@@ -99,7 +99,7 @@ class End {
     }
   }
 
-  /// What has arrived; nothing where the other side is gone.
+  /// The bytes that have arrived; nothing if the other side is gone.
   [[nodiscard]] std::optional<std::string> receive() const {
     std::string bytes(64 * 1024, '\0');
     const ssize_t count = ::recv(fd_, bytes.data(), bytes.size(), 0);
@@ -316,7 +316,7 @@ void Proxy::from_server(Link& link) {
 
 void Proxy::spring(Link& link, const Action& action) { action.what == Action::What::cut ? link.cut() : link.swallow(); }
 
-/// What to do when `text` is to be executed, if it is the one.
+/// The action when `text` is to be executed, if `text` is the trap's statement.
 std::optional<Proxy::Action> Proxy::spring_trap(std::string_view text) {
   if (!trap_ || !is(trap_->statement, text)) return std::nullopt;
   ++hits_;

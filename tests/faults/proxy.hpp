@@ -1,9 +1,10 @@
-// A TCP proxy between one worker and its server that makes the network's faults. It delays, resets connections, and
-// leaves them half open: it swallows their bytes and closes nothing. It also cuts a connection at a statement, either
-// before the server has seen the statement, or after the server has done it and before the worker hears of that.
+// A TCP proxy between one worker and its server that makes the network's faults. The proxy delays bytes, resets
+// connections, and leaves connections half open: it swallows their bytes and closes nothing. The proxy also cuts a
+// connection at a statement. The cut comes before the server has seen the statement, or after the server has done it
+// and before the worker hears of that.
 //
-// It listens on a loopback port of the system's choice and reaches the server through its Unix socket. All members may
-// be called from any thread.
+// The proxy listens on a loopback port of the system's choice and reaches the server through its Unix socket. All
+// members may be called from any thread.
 #pragma once
 
 #include <chrono>

@@ -248,7 +248,7 @@ void Run::start_server() {
 
 // ---- workers -------------------------------------------------------------------------------------------------------
 
-/// As a supervisor does: whatever ended is started again.
+/// As a supervisor does: a worker that ended is started again.
 void Run::look_after(Slot& slot) {
   if (const auto status = slot.worker->process().exit_status(); status && !slot.start_at) {
     judge_exit(slot, *status);

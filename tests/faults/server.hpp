@@ -1,5 +1,5 @@
-// A private PostgreSQL that can be stopped and killed. It listens on a Unix socket in its directory alone; workers
-// reach it over TCP through their proxies.
+// A private PostgreSQL that can be stopped and killed. The server listens on a Unix socket in its directory alone;
+// workers reach the server over TCP through their proxies.
 #pragma once
 
 #include <filesystem>

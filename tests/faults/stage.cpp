@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Of all scenarios; it goes when the program ends in order.
+/// The directory of all scenarios, deleted when the program ends in order.
 struct Place {
   Place() {
     std::string name = fs::temp_directory_path() / "dogged-scenarios-XXXXXX";

@@ -1,5 +1,5 @@
-// The stage of a scenario: a schema of its own on a private server, workers that are started and hurt one by one, a
-// gate that holds handlers, and the checker at the end.
+// The stage of a scenario: a schema of its own on a private server, and workers that are started and hurt one by one. A
+// gate holds handlers, and the checker runs at the end.
 #pragma once
 
 #include <filesystem>
@@ -52,7 +52,7 @@ class Stage {
   /// How many incarnations a worker's process has had: rows of `workers`.
   [[nodiscard]] int incarnations_of(WorkerSlot& worker);
 
-  /// What the checker finds; "none" if nothing. The server must answer.
+  /// The checker's findings; "none" if there are none. The server must answer.
   [[nodiscard]] std::string broken_promises();
   /// See checker.hpp.
   [[nodiscard]] milliseconds worst_lateness();

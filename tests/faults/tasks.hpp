@@ -1,5 +1,4 @@
-// The tasks of fault_worker, shared with those who enqueue them and with the checker: their args, and the rules by
-// which they end.
+// The tasks of fault_worker, shared with the producers and the checker: their args, and the rules by which they end.
 #pragma once
 
 #include <chrono>
@@ -12,7 +11,7 @@ namespace dogged::faults {
 
 using namespace std::chrono_literals;
 
-/// What a task does. Which of the fields matter is said at each task.
+/// The behaviour of a task. Each task below says which of the fields matter.
 struct Plan {
   std::int64_t key = 0;   ///< of the producer: no two tasks of a run have the same
   int runs_ms = 0;        ///< how long an attempt takes

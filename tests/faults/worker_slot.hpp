@@ -15,7 +15,7 @@
 
 namespace dogged::faults {
 
-/// As the fault tests want it: what takes half a minute by default is over in a second or two.
+/// Short for the fault tests: a lease lasts half a minute by default, and here a second or two.
 inline constexpr std::chrono::milliseconds lease{1500};
 inline constexpr std::chrono::milliseconds heartbeat{300};
 
@@ -46,7 +46,7 @@ class WorkerSlot {
   /// In pg_stat_activity, of all connections of this slot.
   [[nodiscard]] std::string application_name() const;
   [[nodiscard]] std::filesystem::path log() const;
-  /// What the latest process has logged so far.
+  /// The log of the latest process so far.
   [[nodiscard]] std::string log_of_process() const;
 
  private:

@@ -75,7 +75,7 @@ std::string complaint_of(const std::string& text) {
   return {};
 }
 
-/// What is said of args depends on their keys and types alone.
+/// A message about args depends on their keys and types alone.
 void require_no_value(const std::string& complaint, const Document& document) {
   fuzz::require(complaint.size() < 1000, "what is said of args is short", complaint);
   if (document.is_discarded()) {  // no JSON, or a number beyond what a double can be

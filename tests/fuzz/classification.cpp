@@ -1,5 +1,5 @@
-// What services say of their errors, in names and lines that strangers write. The first line of the input is given to
-// every function that takes text; the second is a number.
+// Services' names and lines for their errors, which strangers write. The first line of the input is given to every
+// function that takes text; the second is a number.
 #include <dogged/classification.hpp>
 #include <dogged/code_sets.hpp>
 
@@ -30,7 +30,7 @@ void require_sound(const Classification& result, std::string_view prefix) {
                 code);
 }
 
-/// What one spelling of a name is, its code is as well.
+/// A code classifies as the name that it was made from.
 void require_code_is_its_name(const Classification& result, std::string_view prefix) {
   const std::string_view name = result.code.view().substr(prefix.size());
   const Classification again = prefix == "AWS_" ? classify_aws(name) : classify_azure(name);

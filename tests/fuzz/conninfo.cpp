@@ -50,7 +50,7 @@ void fuzz::check(std::string_view input) {
   try {
     const db::Conninfo conninfo = db::parse_conninfo({.url = url});
     if (!is_in_its_place(before, password, after)) return;
-    // What libpq says of a connection quotes values such as the host.
+    // libpq's messages about a connection quote values such as the host.
     const auto quoted = [&](const std::string& keyword) {
       const std::string beginning = " " + keyword + "='";
       const auto at = conninfo.text.find(beginning);

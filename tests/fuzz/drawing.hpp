@@ -1,4 +1,4 @@
-// What holds for everything that is drawn for a terminal.
+// The properties of all drawings for a terminal.
 #pragma once
 
 #include <sstream>

@@ -23,7 +23,7 @@ long double milliseconds_in(std::string_view unit) {
   return 86400e3L;
 }
 
-/// What a text that was accepted amounts to, by the standard library's numbers.
+/// The value of an accepted text, by the standard library's numbers.
 long double sum_of(const std::string& text) {
   long double sum = 0;
   for (const char* at = text.c_str(); *at != '\0';) {

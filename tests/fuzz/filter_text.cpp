@@ -33,7 +33,7 @@ void check_range(const std::string& text) {
   }
 }
 
-/// What LIKE takes the pattern for.
+/// The pattern as LIKE reads it.
 std::string read_as_like(const std::string& pattern) {
   std::string glob;
   for (std::size_t i = 0; i < pattern.size(); ++i) {

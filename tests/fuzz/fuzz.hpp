@@ -1,5 +1,5 @@
-// What the fuzz targets share. A target is one file that defines fuzz::check: it gives an input to a parser and
-// requires of the answer what the parser's header promises.
+// Shared by the fuzz targets. A target is one file that defines fuzz::check: it gives an input to a parser and requires
+// of the answer what the parser's header promises.
 #pragma once
 
 #include <cstdint>

@@ -28,7 +28,7 @@ long offset_of(const std::string& text) {
   return (text[sign] == '-' ? -1 : 1) * (hour * 3600L + minute * 60L);
 }
 
-/// What an accepted text means, to the second, by the C library.
+/// The meaning of an accepted text, to the second, by the C library.
 Time meaning_of(const std::string& text) {
   std::tm parts{};
   std::sscanf(text.c_str(), "%4d-%2d-%2d%*1[T ]%2d:%2d:%2d", &parts.tm_year, &parts.tm_mon, &parts.tm_mday,

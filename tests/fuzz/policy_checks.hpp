@@ -1,4 +1,4 @@
-// What holds for every retry policy that was read, in whichever form.
+// The properties of every retry policy that was read, in any form.
 #pragma once
 
 #include <sstream>

@@ -14,7 +14,7 @@ using namespace dogged;
 
 namespace {
 
-/// What was written is always taken.
+/// The parser takes every text that was written.
 RetryConfig read_back(const std::string& written) {
   try {
     return RetryConfig::from_json(written);

@@ -32,7 +32,7 @@ Values values_of(fuzz::Lines& lines) {
   return values;
 }
 
-/// What counts of a variable: the operation's own value, else that for all.
+/// The value of a variable that counts: the operation's own, else the one for all.
 std::optional<std::string> value_of(const Values& values, const std::string& variable) {
   for (const std::string& name : {"MAIL_SEND_" + variable, variable}) {
     if (const auto found = values.find(name); found != values.end()) return found->second;

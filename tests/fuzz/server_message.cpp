@@ -1,4 +1,4 @@
-// What the server says of an error: taken apart, and turned into the error that callers see. The first two lines of the
+// The server's message of an error: taken apart, and turned into the error that callers see. The first two lines of the
 // input are an SQLSTATE and whether the connection is open; the rest is the server's text.
 #include "db/errors.hpp"
 #include "fuzz.hpp"

@@ -96,7 +96,7 @@ std::vector<detail::RegisteredTask> old_program() { return {registered(first::ch
 /// By TASK_REGISTER.
 std::vector<detail::RegisteredTask> new_program() { return detail::registered_tasks(); }
 
-/// What a worker of the first program says as it starts.
+/// The start-up log of a worker of the first program.
 std::string said_at_start(TestDatabase& database) {
   std::ostringstream said;
   const auto log = std::make_shared<spdlog::logger>("kept", std::make_shared<spdlog::sinks::ostream_sink_mt>(said));

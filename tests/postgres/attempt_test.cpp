@@ -1,4 +1,4 @@
-// What an attempt row says of how the handler ended, for every way in which one can end.
+// The attempt row after every way in which a handler can end.
 #include <cerrno>
 #include <chrono>
 #include <cmath>

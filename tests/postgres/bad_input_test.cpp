@@ -1,5 +1,5 @@
-// What enqueue refuses: each mistake has an error that names the thing, the value and the limit, and nothing
-// is enqueued.
+// The refusals of enqueue: each mistake has an error that names the thing, the value and the limit, and nothing is
+// enqueued.
 #include <chrono>
 #include <limits>
 

@@ -1,4 +1,4 @@
-// The promises of dogged.cancel without a handler: for tasks that wait, run, have ended or do not exist, and in races
+// The promises of dogged.cancel without a handler, for tasks that wait, run, have ended or do not exist. Also in races
 // with claims, completions and other cancels.
 #include <future>
 

@@ -117,7 +117,7 @@ TEST_CASE("a circuit that one worker has opened is open for the others, which ar
     REQUIRE(eventually([&] { return state_of_circuit(database) == "open"; }));
   }
   const TaskId id = database.client().enqueue(refund, no_args);
-  // One that began before it heard has succeeded; the next is put off at the latest.
+  // A task that began before the worker heard has succeeded; at the latest the next is deferred.
   TaskId last = id;
   CHECK(eventually([&] {
     if (database.status_of(last) == "succeeded") last = database.client().enqueue(refund, no_args);
@@ -420,7 +420,7 @@ TEST_CASE("a circuit that was opened by hand stays open until it is closed by ha
   RunningWorker worker{database, {succeeding(charge, {.recovery_timeout = 20ms})}};
   Client client = database.client();
   CHECK(circuit::force_open(database.connection(), "payments-api").circuit.state == CircuitState::open);
-  // One that began before the worker heard has succeeded; the next waits.
+  // A task that began before the worker heard has succeeded; the next waits.
   TaskId id = client.enqueue(charge, no_args);
   REQUIRE(eventually([&] {
     if (database.status_of(id) == "succeeded") id = client.enqueue(charge, no_args);

@@ -48,7 +48,7 @@ std::int64_t index_entries_read(TestDatabase& database) {
       .number("value");
 }
 
-/// What a claim finds.
+/// The tasks that a claim finds.
 std::set<TaskId> claimed(TestDatabase& database, std::int64_t worker_id, bool of_all) {
   std::set<TaskId> ids;
   const sql::Claim claim =

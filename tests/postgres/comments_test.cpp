@@ -7,7 +7,8 @@ using test::TestDatabase;
 
 namespace {
 
-/// What people meet in psql and has no comment, by kind and name. The partitions of days are made as needed.
+/// The objects that people meet in psql and that have no comment, by kind and name. The partitions of days are made as
+/// needed.
 std::string uncommented(TestDatabase& database) {
   return database.value(R"(
     select coalesce(string_agg(what, ', ' order by what), 'nothing') as value from (

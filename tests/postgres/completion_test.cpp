@@ -32,7 +32,7 @@ using test::work;
 
 namespace {
 
-/// What a handler does.
+/// A handler's part.
 enum class Part { succeeds, fails, waits };
 
 constexpr Task<Part> scripted{"scripted"};
@@ -155,7 +155,7 @@ std::string list(std::size_t from, std::size_t to, Element element) {
   return ", '{" + text + "}'";
 }
 
-/// What autovacuum has found when a queue was drained: a table of many pages with hardly a row.
+/// The table as autovacuum finds it after a drain: many pages with hardly a row.
 void fill_and_empty(TestDatabase& database) {
   database.client().enqueue_many(work, std::vector<nlohmann::json>(3000, no_args));
   database.run("delete from dogged.tasks_live where id < (select max(id) from dogged.tasks_live)");

@@ -1,4 +1,4 @@
-// What db::Connection promises of transactions and of prepared statements.
+// The promises of db::Connection on transactions and prepared statements.
 #include <array>
 #include <chrono>
 #include <csignal>

@@ -1,5 +1,4 @@
-// What the tables promise: history never changes, every task has its place, and a missing partition loses
-// nothing.
+// The promises of the tables: history never changes, every task has its place, and a missing partition loses nothing.
 #include <chrono>
 #include <future>
 #include <latch>

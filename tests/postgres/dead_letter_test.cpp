@@ -1,4 +1,4 @@
-// What dogged.replay, dogged.purge, and the export and import of dead letters promise.
+// The promises of dogged.replay, dogged.purge, and the export and import of dead letters.
 #include <atomic>
 #include <future>
 
@@ -26,7 +26,7 @@ std::vector<TaskId> claim(TestDatabase& database, std::int64_t worker_id, std::s
   return ids;
 }
 
-/// What a worker reports of an attempt that ends its task; whether it counted.
+/// Reports, as a worker, an attempt that ends its task. True if the report counted.
 bool report(TestDatabase& database, std::int64_t worker_id, TaskId id, int attempt, lifecycle::Status status) {
   runtime::Report report;
   report.id = id;

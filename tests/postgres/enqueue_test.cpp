@@ -1,5 +1,4 @@
-// What enqueue promises: one path for C++ and SQL, in the caller's transaction, in order, when it is due,
-// unchanged.
+// The promises of enqueue: one path for C++ and SQL, in the caller's transaction, in order, when it is due, unchanged.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -681,7 +680,7 @@ TEST_CASE("a client refuses a retry_for of nothing or of days, and a policy that
 
 namespace {
 
-/// What a child of fork hears that uses the client of its parent.
+/// The error that a child of fork gets from the client of its parent.
 std::string said_to_child(Client& client) {
   std::array<int, 2> ends{};
   REQUIRE(::pipe(ends.data()) == 0);

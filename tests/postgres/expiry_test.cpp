@@ -27,9 +27,9 @@ namespace {
 constexpr Task<nlohmann::json> work{"work"};
 const nlohmann::json no_args = nlohmann::json::object();
 
-/// Its upkeep looks at once and then not any more: what expires later, its claims find.
+/// The worker's upkeep looks at once and then no more: the worker's claims find tasks that expire later.
 runtime::WorkerSettings without_upkeep() { return {.heartbeat = 1h, .lease = 3h, .poll_interval = 1h}; }
-/// Its upkeep looks all the time.
+/// The worker's upkeep looks all the time.
 runtime::WorkerSettings with_upkeep() { return {.heartbeat = 50ms, .lease = 10s}; }
 
 detail::RegisteredTask counts_in(std::atomic<int>& runs) {
@@ -93,7 +93,7 @@ TEST_CASE("when a task expires stands in its row, from C++, from SQL and in a tr
 TEST_CASE("a task that could never run is refused, and the error says why and what to do") {
   TestDatabase database;
   Client client = database.client();
-  // What both errors say, of a call for one task and of one for several.
+  // The errors of a call for one task and of a call for several.
   const auto refused = [&](const EnqueueOptions& options) {
     const NewTask bad{"a.b", "{}", options};
     const std::string one = error_of<InvalidInput>([&] { client.enqueue(bad); }).what();

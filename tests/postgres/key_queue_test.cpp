@@ -39,7 +39,7 @@ class KeptLog {
   [[nodiscard]] std::shared_ptr<spdlog::logger> logger() const {
     return std::make_shared<spdlog::logger>("kept", sink_);
   }
-  /// Those that have `part` in them.
+  /// The lines that have `part` in them.
   [[nodiscard]] std::vector<std::string> with(const std::string& part) const {
     std::vector<std::string> lines;
     for (const std::string& line : sink_->last_formatted()) {
@@ -56,7 +56,7 @@ std::string queue_of(TestDatabase& database, TaskId id) {
   return database.value("select queue as value from dogged.tasks where id = $1::bigint", db::Params{}.add(id));
 }
 
-/// What a worker says as it starts.
+/// A worker's start-up log.
 KeptLog started(TestDatabase& database, const std::vector<detail::RegisteredTask>& tasks,
                 runtime::WorkerSettings settings) {
   KeptLog log;

@@ -43,7 +43,7 @@ class WorkerProcess {
     return ended.si_pid == 0;
   }
 
-  /// Its exit code; -1 if a signal ended it.
+  /// The worker's exit code; -1 if a signal ended the worker.
   int stop() {
     ::kill(pid_, SIGTERM);
     int status = 0;
@@ -76,8 +76,7 @@ std::vector<NewTask> random_tasks(int count, std::mt19937& generator) {
   return tasks;
 }
 
-/// Every broken promise, and by how many tasks or attempts. What a task should have come to follows from its
-/// args.
+/// Every broken promise, and by how many tasks or attempts. The right end of a task follows from its args.
 constexpr const char* broken_promises = R"(
   with plan as (
     select id, status, attempt, retry_count, (args->>'failures')::int as failures, args->>'code' as code from dogged.tasks

@@ -1,5 +1,5 @@
-// The worker process of load_test.cpp and of docs/decisions/0003-measure. It fails as often, and with such a code, as
-// the task's args say, or runs until SIGTERM.
+// The worker process of load_test.cpp and of docs/decisions/0003-measure. The handler fails as often, and with such a
+// code, as the task's args say, or runs until SIGTERM.
 #include <condition_variable>
 #include <mutex>
 #include <stdexcept>

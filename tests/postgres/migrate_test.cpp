@@ -1,4 +1,4 @@
-// What migrations promise: applied once and whole, refused where they do not fit, and nothing beside them.
+// The promises of migrations: applied once and whole, refused where they do not fit, and nothing beside them.
 #include "migrate/migrate.hpp"
 
 #include <array>

@@ -1,5 +1,5 @@
-// The promises of dogged.move_tasks, move_queue, delete_queue and rename_queue: waiting tasks go to another queue and
-// run there, and no queue is deleted while a task is in it or on its way to it.
+// The promises of dogged.move_tasks, move_queue, delete_queue and rename_queue. Waiting tasks go to another queue and
+// run there. No queue is deleted while a task is in it or on its way to it.
 #include <atomic>
 #include <string>
 #include <thread>

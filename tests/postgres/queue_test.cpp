@@ -1,4 +1,4 @@
-// What people set for a queue while workers run: pauses, limits of its depth, its concurrency, its retry budget.
+// Operators' settings for a queue while workers run: pauses, limits of its depth, its concurrency, its retry budget.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -281,7 +281,7 @@ TEST_CASE("a worker runs as many tasks at once as is set for their queue, and fo
   set_queue(database, "mail", R"({"concurrency": 3})");
   CHECK(eventually([&] { return gate.arrived() == 3; }));
 
-  // What it does next in the other queue shows that it has heard of both.
+  // The worker's next step in the other queue shows that the worker has heard of both changes.
   database.run("select dogged.pause_queue('other')");
   const TaskId mark = client.enqueue(other, no_args);
   client.enqueue_many(mail, std::vector<nlohmann::json>(50, no_args));

@@ -1,4 +1,4 @@
-// What a worker says of attempts once they are on record: the process's retry metrics, and its log.
+// A worker's notes of attempts once they are on record: the process's retry metrics, and its log.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -114,7 +114,7 @@ std::string line_of(TaskId id, const char* before, const std::string& after, con
          " " + after;
 }
 
-/// The process counts for all its tests: what came with this one.
+/// The counts of this test alone: the process counts for all its tests.
 class Counted {
  public:
   std::uint64_t failures(const std::string& error) const {

@@ -1,4 +1,4 @@
-// The promises of dogged.reschedule: for tasks that are ready, wait, run, have ended or do not exist, and to workers
+// The promises of dogged.reschedule, for tasks that are ready, wait, run, have ended or do not exist. Also to workers
 // that sleep or have passed over a place. The poll interval is ten minutes, so only a notification brings the awaited
 // task in time.
 #include <future>

@@ -57,7 +57,7 @@ void end_client_backends(TestDatabase& database) {
       db::Params{}.add(database.schema()));
 }
 
-/// What has arrived on `channel` up to a notification that the test sends itself with the payload `last`.
+/// The payloads on `channel` up to a notification that the test sends itself with the payload `last`.
 std::vector<std::string> heard_until(db::Connection& listener, const std::string& channel, const std::string& last) {
   std::vector<std::string> payloads;
   const bool came = eventually([&] {

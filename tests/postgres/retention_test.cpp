@@ -1,4 +1,4 @@
-// What retention promises: old days are dropped whole, dead letters keep their attempts, and no session waits for it.
+// The promises of retention: old days are dropped whole, dead letters keep their attempts, and no session waits for it.
 #include "retention/retention.hpp"
 
 #include <algorithm>
@@ -202,7 +202,7 @@ TEST_CASE("a task that ends days after its first attempts has all of them for as
   CHECK(history(other) == "0");
   CHECK(apply(database).empty());
 
-  // The pending task succeeds. Its kept attempts stay until it is dropped itself.
+  // The pending task succeeds. The task's kept attempts stay until the task itself is dropped.
   database.run(
       "with ended as (delete from dogged.tasks_live returning *) insert into dogged.tasks (id, status, queue, name, "
       "args, enqueued_at, attempt, finished_at) select id, 'succeeded', queue, name, args, now() - interval '20 days', "
@@ -281,7 +281,7 @@ TEST_CASE("a queue's own days keep its tasks and their attempts, unchanged, and 
             "select count(*) as value from dogged.partitions where is_kept and parent = 'tasks_done' and kept_until = "
             "(day + 31)::timestamp at time zone 'UTC'") == "1");
 
-  // What stays is found and changed as before: a dead letter of it is replayed.
+  // The kept tasks are found and changed as before: one of their dead letters is replayed.
   CHECK(database.value("select count(*) as value from dogged.replay($1::bigint)", db::Params{}.add(kept_dead)) == "1");
   CHECK(database.status_of(kept_dead) == "pending");
 }

@@ -52,8 +52,8 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return pointers;
 }
 
-/// The program of load_worker.cpp, with nothing in its environment but `environment`. Its task `load` fails as often as
-/// its args say, and TASK_REGISTER says: exponential, 4 ms, 3 retries, for the code LISTED.
+/// The program of load_worker.cpp, with nothing in its environment but `environment`. The task `load` fails as often as
+/// its args say. TASK_REGISTER says: exponential, 4 ms, 3 retries, for the code LISTED.
 class Program {
  public:
   Program(std::vector<std::string> arguments, std::vector<std::string> environment = {}) {
@@ -74,7 +74,7 @@ class Program {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  /// Its exit code when it has ended by itself; -1 if a signal ended it.
+  /// The program's exit code when the program has ended by itself; -1 if a signal ended the program.
   int wait() {
     int status = 0;
     ::waitpid(pid_, &status, 0);
@@ -85,7 +85,7 @@ class Program {
     ::kill(pid_, SIGTERM);
     return wait();
   }
-  /// What it has printed so far.
+  /// The program's output so far.
   [[nodiscard]] std::string log() const {
     std::ostringstream text;
     text << std::ifstream{log_}.rdbuf();
@@ -121,8 +121,8 @@ std::string source_of(TestDatabase& database, const std::string& setting) {
                         db::Params{}.add(setting));
 }
 
-/// What a program says that is started with such a file and must refuse it. Its database cannot be reached, which would
-/// be exit code 3.
+/// The message of a program that must refuse such a file. The program cannot reach its database, which would be exit
+/// code 3.
 std::string refusal_of(const std::string& file_text) {
   const TemporaryDirectory directory;
   Program program{

@@ -1,5 +1,5 @@
-// What each role may do (schema/rights.sql): it works with its rights alone, and everything else is refused.
-// That workers need no more than their role is what every test with a worker shows: RunningWorker has that role.
+// The rights of each role (schema/rights.sql): the role works with these alone, and everything else is refused.
+// Every test with a worker shows that workers need no more than their role: RunningWorker has that role.
 #include <chrono>
 #include <memory>
 #include <optional>

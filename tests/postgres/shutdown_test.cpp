@@ -268,7 +268,7 @@ TEST_CASE("a table that another session keeps locked does not hold up a shutdown
   REQUIRE(sleeps);
   REQUIRE(waits);
   CHECK(database.value("select stopped_at is not null as value from dogged.workers") == "t");
-  // The worker broke off the statement that gives tasks back. It did not wait until the server's timeout had done so.
+  // The worker broke off the statement that gives tasks back. The worker did not wait for the server's timeout.
   std::string log;
   for (const std::string& line : sink->last_formatted()) log += line;
   INFO(log);

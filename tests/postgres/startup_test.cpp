@@ -1,4 +1,4 @@
-// What a worker or a producer says that cannot start: the thing, and what to do about it; and what a program declares.
+// The errors of a worker or a producer that cannot start: the cause and the remedy. Also a program's declarations.
 #include <array>
 #include <cstdio>
 #include <fstream>

@@ -34,7 +34,7 @@ std::string end_of(TestDatabase& database) {
   return database.value("select concat_ws(' ', status, tags::text) as value from dogged.tasks");
 }
 
-/// What `handler` makes of a task with tags.
+/// The result of `handler` for a task with tags.
 template <class Handler>
 std::string end_by(Handler handler, const TaskOptions& options = {}) {
   TestDatabase database;

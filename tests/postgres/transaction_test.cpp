@@ -1,5 +1,5 @@
-// The promises of <dogged/transaction.hpp>: a handler's writes and the end of its attempt commit together or not at
-// all, and an enqueue shares the fate of its caller's transaction.
+// The promises of <dogged/transaction.hpp>. A handler's writes and the end of its attempt commit together or not at
+// all. An enqueue shares the fate of its caller's transaction.
 #include <atomic>
 #include <chrono>
 #include <functional>

@@ -1,4 +1,4 @@
-// What a worker promises while the database is in trouble: it goes on, and every task ends once, whatever
+// The promises of a worker while the database is in trouble: the worker goes on, and every task ends once, whatever
 // broke meanwhile.
 #include <atomic>
 #include <chrono>
@@ -120,7 +120,7 @@ TEST_CASE("no task is begun while its end could not be recorded") {
         [&, before = last_begin_of(service, statement)] { return last_begin_of(service, statement) > before; });
   };
   REQUIRE(asks_again("completer", "complete"));  // in vain
-  // It looks before it would claim and after it.
+  // The claimer looks before the time of a claim and after it.
   for (int i = 0; i < 3; ++i) REQUIRE(asks_again("claimer", "look"));
   CHECK(database.status_of(id) == "pending");
   database.script("grant insert on dogged.task_attempts to dogged_test_worker");

@@ -1,5 +1,5 @@
-// What the views of the SQL interface promise, on rows as workers leave them; tests/cli/cookbook_test asks them the
-// questions of docs/cookbook.md.
+// The promises of the views of the SQL interface, on rows as workers leave them. tests/cli/cookbook_test asks the views
+// the questions of docs/cookbook.md.
 #include "claim/statements.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"

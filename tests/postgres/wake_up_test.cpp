@@ -1,5 +1,5 @@
-// What wakes a worker: with a poll interval of ten minutes, what these tests wait for comes by being woken or
-// not at all.
+// The events that wake a worker. The poll interval is ten minutes, so the awaited tasks run after a wake-up or not at
+// all.
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -33,8 +33,8 @@ class Listening {
  public:
   explicit Listening(TestDatabase& database) : connection_(database.settings()) { connection_.listen("wake"); }
 
-  /// The notifications since the last call. They come in the order of commits, so that all earlier ones stand before
-  /// the one that this sends.
+  /// The notifications since the last call. Notifications come in the order of commits, so that all earlier ones stand
+  /// before the one that this sends.
   std::vector<std::string> payloads() {
     connection_.run({"mark", "select pg_notify('dogged.wake', 'mark')"});
     std::vector<std::string> payloads;
@@ -70,7 +70,7 @@ TEST_CASE("a worker that has slept for long claims what it is woken for before i
   TestDatabase database;
   RunningWorker worker{database, {does_nothing()}, no_polling()};
   REQUIRE(worker_is_asleep(database, worker.id()));
-  // What is set for the queues is asked for when that was a second ago.
+  // The worker asks again for the settings of queues a second after the last time.
   const std::string since = database.value("select clock_timestamp()::text as value");
   REQUIRE(eventually([&] {
     return database.value("select clock_timestamp() > $1::timestamptz + interval '1.1 s' as value",

@@ -93,7 +93,7 @@ class Comparison {
   [[nodiscard]] bool holds_lock() const noexcept { return locked_.has_value(); }
   void note(const std::string& what) { trace_.push_back(what); }
 
-  // One step of each kind. Those that do not fit do nothing.
+  // One step of each kind. A step that does not fit does nothing.
   void enqueue();
   void end_transaction();
   void cancel();
@@ -126,7 +126,7 @@ class Comparison {
   void wake_others(std::int64_t worker);
   Report report_of(TaskId id, int attempt);
 
-  // What both have come to.
+  // Comparisons of the state of both.
   void compare_rows();
   void compare_tasks();
   void compare_position(TaskId id, std::int64_t model, std::int64_t postgres);

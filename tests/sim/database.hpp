@@ -167,7 +167,7 @@ class Database {
   };
   [[nodiscard]] Rescued rescue(std::int64_t worker);
 
-  /// Its clock is set, ahead or back.
+  /// Sets the server's clock, ahead or back.
   void step_clock(Duration time) { clock_ahead_ += time; }
   [[nodiscard]] bool clock_was_set() const noexcept { return clock_ahead_ != Duration{0}; }
   void lock(TaskId id, Duration time) { now_.tasks.at(id).locked_until = scheduler_.now() + time; }

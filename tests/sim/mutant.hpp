@@ -29,7 +29,7 @@ enum class Mutant {
   reschedule_without_a_notification,  ///< a rescheduled task wakes no sleeper
   // The worker's drivers. The mutants before are of statements, which conformance must see as well.
   begins_after_the_lapse,    ///< a task begins when the time of its lease is over
-  forgets_what_waits,        ///< what the worker holds leaves out tasks that wait for a thread
+  forgets_what_waits,        ///< the held tasks leave out those that wait for a thread
   forgets_what_is_reported,  ///< and those whose report is not written
   drops_a_report,            ///< a report whose sending failed is not sent again
   ignores_a_lost_answer,     ///< the claimer goes on after a lost answer as if nothing was asked

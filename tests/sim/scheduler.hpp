@@ -1,4 +1,4 @@
-// Virtual time: what happens when, in one thread, by one seed.
+// Virtual time: the order of events, in one thread, by one seed.
 #pragma once
 
 #include <algorithm>

@@ -132,7 +132,7 @@ void Worker::ask(std::function<std::function<void()>()> statement, std::function
     later(scheduler.between(1ms, until_given_up), std::move(fails));
   } else if (fate < 10 * (faults.lost_request + faults.late_statement)) {
     later(scheduler.between(1ms, until_given_up), std::move(fails));
-    // It arrives also when the worker has crashed meanwhile.
+    // The statement arrives also when the worker has crashed meanwhile.
     scheduler.after(scheduler.between(1ms, 3s), [execute] { (void)execute(); });
   } else if (fate < 10 * (faults.lost_request + faults.late_statement + faults.lost_answer)) {
     scheduler.after(there, [execute] { (void)execute(); });
@@ -628,8 +628,8 @@ void Worker::look_at_lease() {
   if (claimer_has_ended_) give_back();
 }
 
-// The end of an incarnation. The worker gives back the tasks that have not begun, records running attempts as
-// interrupted, and goes on under another lease once all reports are written.
+// The end of an incarnation. The worker gives back the tasks that have not begun, and records running attempts as
+// interrupted. The worker goes on under another lease once all reports are written.
 
 void Worker::give_back() {
   const auto ask_again = [this](std::function<std::function<void()>()> execute) {

@@ -39,7 +39,7 @@ struct Faults {
   int late_wake_ups = 0;      // percent of those statements, also in the calm
 };
 
-/// What all workers of a run share.
+/// Shared by all workers of a run.
 struct World {
   Scheduler& scheduler;
   Database& database;
@@ -61,7 +61,7 @@ class Worker {
 
   /// kill -9: all knowledge is gone, and statements under way may still arrive. The worker starts anew after `delay`.
   void crash(Duration delay);
-  /// It stands still for `time`: whatever is for it waits.
+  /// The worker stands still for `time`: statements' answers and notifications wait.
   void freeze(Duration time);
   /// All its connections are lost, and so are the notifications under way.
   void lose_server();
@@ -73,7 +73,7 @@ class Worker {
     return life_.has_value() && (!waiting_.empty() || !running_.empty() || !reports_.empty());
   }
   void notify(std::int64_t lease, const std::string& queue);
-  /// What is set for queues has changed.
+  /// The settings of queues have changed.
   void tell_queues_changed();
 
  private:

@@ -1,4 +1,4 @@
-// What a test's subject says on stderr.
+// Captures the stderr of a test's subject.
 #pragma once
 
 #include <iostream>
@@ -7,7 +7,7 @@
 
 namespace dogged::test {
 
-/// What is written to std::cerr while it lives.
+/// The text written to std::cerr while the object lives.
 class CapturedErrors {
  public:
   CapturedErrors() : before_{std::cerr.rdbuf(text_.rdbuf())} {}

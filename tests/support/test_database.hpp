@@ -37,7 +37,7 @@ class TestDatabase {
   ~TestDatabase();
 
   [[nodiscard]] const std::string& schema() const noexcept { return settings_.schema; }
-  /// Its name, which no other test's has.
+  /// The database's name, which no other test's database has.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   /// By which a test finds its own connections in pg_stat_activity; a worker's have the service's name behind it.
   [[nodiscard]] const std::string& application() const noexcept { return settings_.application_name; }
@@ -104,7 +104,7 @@ class Gate {
   int arrived_ DOGGED_GUARDED_BY(mutex_) = 0;
 };
 
-/// What TASK_REGISTER makes, for a handler made in a test.
+/// The registration that TASK_REGISTER would make, for a handler made in a test.
 template <class Args, class Result, class Handler>
 [[nodiscard]] detail::RegisteredTask registered(const Task<Args, Result>& task, Handler handler,
                                                 const TaskOptions& options = {}) {

@@ -1,4 +1,4 @@
-// docs/testing.md: what the guide shows stands here word for word, and does what the guide says.
+// docs/testing.md: the guide's programs stand here word for word, and do what the guide says.
 #include <map>
 #include <string>
 

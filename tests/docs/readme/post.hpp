@@ -1,4 +1,4 @@
-// What README calls "your HTTP client".
+// README calls this "your HTTP client".
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What is known of cards: a library that the handlers use.
+// Facts about cards: a library that the handlers use.
 #pragma once
 
 #include <string>

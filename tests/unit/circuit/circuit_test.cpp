@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t timeout_ms = 10;
 
-/// What the header says, told with the permits that may still report.
+/// A second implementation of the header, by the permits that may still report.
 struct Model {
   CircuitBreakerSettings settings;
   CircuitState state = CircuitState::closed;
@@ -108,7 +108,7 @@ struct Pair {
     step(how, permit.generation);
   }
 
-  /// What can happen next; false where it cannot. `agrees` is whether both did the same.
+  /// Does one event; false if the event cannot happen. `agrees` is whether both did the same.
   bool act(int event, bool& agrees) {
     const bool is_report = event >= 1 && event <= 6;
     if (is_report && under_way.empty()) return false;

@@ -1,4 +1,4 @@
-// What the claimer does about tasks that may run under its worker without the worker's knowing.
+// The claimer's handling of tasks that may run under its worker without the worker's knowing.
 #include "claim/certainty.hpp"
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// What other threads tell the claimer, and when that ends its wait.
+// Messages of other threads to the claimer, and when they end its wait.
 #include "claim/inbox.hpp"
 
 #include <chrono>

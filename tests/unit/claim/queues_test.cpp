@@ -39,7 +39,8 @@ TEST_CASE("a claim that gives less than was asked for drains its queue, and a fu
   ServedQueues queues{{"a"}};
   queues.on_claimed(claim_of(queues, "a", 2), {1, 2});
   CHECK(states(queues) == std::vector{State::open});
-  // What the first claim took is passed over, and others may have locked tasks there: the queue is looked at again.
+  // The next claim passes over the places of the first, where others may have locked tasks. So the claimer looks at the
+  // queue again.
   const QueueClaim second = claim_of(queues, "a", 2);
   CHECK_FALSE(second.of_all);
   queues.on_claimed(second, {3});

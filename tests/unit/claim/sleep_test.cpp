@@ -16,7 +16,7 @@ namespace {
 constexpr TimePoint start{1h};
 constexpr milliseconds poll_interval = 10s;
 
-/// One that has set its flag while transactions from `oldest` on were open.
+/// A sleeper that has set its flag while transactions from `oldest` on were open.
 Sleep sleeper(std::int64_t oldest, std::int64_t next) {
   Sleep sleep{true, poll_interval, start};
   REQUIRE(sleep.before_wait(start, true) == Ask::fall_asleep);

@@ -1,4 +1,4 @@
-// What the command line reads and writes: times, durations, columns, tables, delays, and lines of tasks.
+// Texts that the command line reads and writes: times, durations, columns, tables, delays, and lines of tasks.
 #include "cli/render/text.hpp"
 
 #include <algorithm>

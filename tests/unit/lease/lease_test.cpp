@@ -1,4 +1,4 @@
-// What a worker knows of its own lease.
+// A worker's view of its own lease.
 #include "lease/lease.hpp"
 
 #include <chrono>
@@ -47,14 +47,14 @@ namespace {
 
 using State = Lease::State;
 
-/// The events of a lease: an answer to a renewal that was asked for so long ago, the end of the lease, or a look at the
+/// An event of a lease: the answer to a renewal asked for `asked_ago` before, the end of the lease, or a look at the
 /// time.
 struct Event {
   enum class What { renewed, ended, looked } what;
   std::chrono::seconds asked_ago{0};
 };
 
-/// What a lease of 10 s must say, written down a second time: by the times and answers alone.
+/// A second implementation of a lease of 10 s, by the times and answers alone.
 struct Expected {
   State state = State::held;
   std::chrono::seconds held_until{10};

@@ -1,4 +1,4 @@
-// What operators' settings of retries make of the tasks that a program registers.
+// Operators' retry settings, applied to the tasks that a program registers.
 #include "main/configured_retries.hpp"
 
 #include <map>

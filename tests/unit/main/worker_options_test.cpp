@@ -30,7 +30,7 @@ runtime::WorkerSettings taken(const std::vector<std::string>& arguments) {
   return runtime::settings_of(line.worker);
 }
 
-/// What the program says before it ends with exit code 2.
+/// The program's message before it ends with exit code 2.
 std::string refusal(const std::vector<std::string>& arguments) {
   const CapturedErrors errors;
   CommandLine line;

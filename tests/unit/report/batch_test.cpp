@@ -1,4 +1,4 @@
-// How a batch of reports gets on record: whatever fails, each report is settled once.
+// How a batch of reports gets on record: each report is settled once, whatever fails.
 #include "report/batch.hpp"
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// What every failure goes through takes no memory from the heap.
+// The code that every failure runs through takes no memory from the heap.
 #include <cstddef>
 #include <optional>
 #include <string>

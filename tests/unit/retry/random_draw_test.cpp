@@ -28,7 +28,7 @@ Draws some_draws() {
   return draws;
 }
 
-/// What a child of this process draws.
+/// The draws of a child of this process.
 Draws draws_of_a_fork() {
   std::array<int, 2> ends{};
   REQUIRE(pipe(ends.data()) == 0);
@@ -48,7 +48,7 @@ Draws draws_of_a_fork() {
   return draws;
 }
 
-/// What a process draws first that is started for it.
+/// The first draws of a new process.
 Draws draws_of_a_new_process() {
   std::FILE* output = popen("'" DOGGED_PRINT_DRAWS "'", "r");
   REQUIRE(output != nullptr);

@@ -156,7 +156,7 @@ TEST_CASE("threads that share a budget get no more than it has, and no less") {
 
 namespace {
 
-/// What happened, to be counted anew without slots.
+/// An execution or a retry, to be counted anew without slots.
 struct Event {
   time_point at;
   bool is_retry;

@@ -1,4 +1,4 @@
-// What holds for every retry config.
+// The properties of every retry config.
 #include <cstdint>
 #include <string>
 #include <vector>

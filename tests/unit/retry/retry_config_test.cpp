@@ -24,7 +24,7 @@ namespace {
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// What from_json says to text that it refuses.
+/// The message of from_json for text that it refuses.
 std::string refusal(const std::string& text) {
   try {
     return "taken: " + RetryConfig::from_json(text).to_json();

@@ -1,4 +1,4 @@
-// The snippets of docs/retry.md, word for word, and what the guide says of them. tests/docs finds each one here.
+// The snippets of docs/retry.md, word for word, with checks of the guide's statements. tests/docs finds each one here.
 #include <algorithm>
 #include <chrono>
 #include <exception>
@@ -49,7 +49,7 @@ struct Response {
   std::string date;
 };
 
-// What the services of the snippets do, the next answer last.
+// The answers of the snippets' services, the next answer last.
 Response next_response;
 std::vector<int> next_statuses;
 bool ledger_is_down = false;

@@ -1,5 +1,5 @@
-// The properties of every policy, not only of those that someone thought of. rapidcheck prints a small policy that
-// breaks a property, and a seed to repeat it (RC_PARAMS="seed=…").
+// The properties of every policy, not only of those that someone thought of.
+// rapidcheck prints a small policy that breaks a property, and a seed to repeat it (RC_PARAMS="seed=…").
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

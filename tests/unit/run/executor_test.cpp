@@ -1,4 +1,4 @@
-// The threads of a queue where the system has no more of them. What executors run is tested in tests/postgres.
+// The threads of a queue where the system has no more of them. tests/postgres tests the tasks that executors run.
 #include "run/executor.hpp"
 
 #include <chrono>

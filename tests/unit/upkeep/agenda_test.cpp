@@ -1,4 +1,4 @@
-// What upkeep does next, and when.
+// Upkeep's next work, and its time.
 #include "upkeep/agenda.hpp"
 
 #include <optional>
@@ -62,7 +62,7 @@ TEST_CASE(
   CHECK(agenda.looks_at() == found + 1s);
   // A heartbeat is over, and its own lease was not renewed since.
   CHECK(agenda.decide(lapsed, lease_of_30_s(), found + 5s) == Rescue::none);
-  // Its own was renewed, and a heartbeat is not over.
+  // The worker's own lease was renewed, and a heartbeat is not over.
   CHECK(agenda.decide(lapsed, renewed_at(found + 500ms), found + 999ms) == Rescue::none);
   CHECK(agenda.decide(lapsed, renewed_at(found + 500ms), found + 1s) == Rescue::after_ending_lapsed);
   CHECK_FALSE(agenda.lets_renew());
@@ -146,7 +146,8 @@ TEST_CASE(
   agenda.note_failed(start + 2s);
   CHECK(agenda.must_compare(old_workers, start + 2s));
   agenda.note_compared(start + 2s);
-  // It was not told of the worker: that began before the last comparison, and may have declared its tasks after it.
+  // Upkeep was not told of the new worker, which began before the last comparison and may have declared its tasks after
+  // it.
   CHECK(agenda.must_compare({.newest_began_ago = 12s}, start + 3s));
   CHECK_FALSE(agenda.must_compare({.newest_began_ago = 13s}, start + 3s));
   CHECK_FALSE(agenda.must_compare(old_workers, start + 2s + 10min - 1ms));
