@@ -5,6 +5,7 @@
 //   <dogged/retry_options.hpp>          deadlines, a time for each attempt, stopping, hooks
 //   <dogged/retry_result.hpp>           how it ended
 //   <dogged/circuit_breaker.hpp>        stop calling what keeps failing
+//   <dogged/retry_executor.hpp>         a policy for many calls, each in bounded time; includes this header
 //   <dogged/retry_budget.hpp>           bound the share of retries among all calls
 //   <dogged/retry_metrics.hpp>          counters of retries, failures and breakers, for Prometheus and others
 //   <dogged/codes.hpp>                  error codes, and lists of them
