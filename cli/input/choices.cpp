@@ -100,12 +100,6 @@ CLI::Validator is_duration(milliseconds most) {
   });
 }
 
-std::chrono::milliseconds duration_of(const std::string& text) {
-  std::string checked = text;
-  if (const std::string mistake = is_duration()(checked); !mistake.empty()) throw InvalidInput(mistake);
-  return duration_from_text(text);
-}
-
 std::optional<std::string> given(const std::string& text) { return text.empty() ? std::nullopt : std::optional{text}; }
 
 std::optional<std::int64_t> given(std::int64_t number) { return number == 0 ? std::nullopt : std::optional{number}; }

@@ -10,6 +10,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/input/new_tasks.hpp"
 #include "retry/message.hpp"
 
 namespace dogged::cli {
@@ -25,13 +26,8 @@ namespace dogged::cli {
 [[nodiscard]] CLI::Validator is_limit();
 /// Something: an empty text is a variable of a script that is not set, and not an option that was left out.
 [[nodiscard]] CLI::Validator is_not_empty();
-/// As far ahead as a task may be due: ten years.
-inline constexpr std::chrono::milliseconds longest_duration = std::chrono::hours{87'600};
-
 /// 30s, 1h30m, 7d; `most` at most.
 [[nodiscard]] CLI::Validator is_duration(std::chrono::milliseconds most = longest_duration);
-/// A duration as is_duration takes it. Throws InvalidInput.
-[[nodiscard]] std::chrono::milliseconds duration_of(const std::string& text);
 
 /// Nothing where the option was not given.
 [[nodiscard]] std::optional<std::string> given(const std::string& text);

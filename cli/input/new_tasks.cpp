@@ -211,6 +211,12 @@ std::chrono::system_clock::time_point time_point_from_text(std::string_view text
   throw InvalidInput(in_quotes(text) + " is out of range; it may be at most 10 years from now");
 }
 
+std::chrono::milliseconds duration_of(const std::string& text) {
+  const auto duration = duration_from_text(text, longest_duration);
+  if (duration <= longest_duration) return duration;
+  throw InvalidInput(in_quotes(text) + " is too long; write a duration up to " + duration_to_text(longest_duration));
+}
+
 int priority_from_number(std::int64_t number) {
   if (number >= -32768 && number <= 32767) return static_cast<int>(number);
   throw InvalidInput("priority " + std::to_string(number) + " is not between -32768 and 32767; lower runs first");

@@ -25,6 +25,12 @@ void require_json(const std::string& what, std::string_view text);
 /// does not reach.
 [[nodiscard]] std::chrono::system_clock::time_point time_point_from_text(std::string_view text, Zone zone);
 
+/// As far ahead as a task may be due: ten years.
+inline constexpr std::chrono::milliseconds longest_duration = std::chrono::hours{87'600};
+
+/// Reads a duration up to longest_duration. Throws InvalidInput.
+[[nodiscard]] std::chrono::milliseconds duration_of(const std::string& text);
+
 /// Reads a priority from -32768 to 32767. Throws InvalidInput.
 [[nodiscard]] int priority_from_number(std::int64_t number);
 /// Throws InvalidInput unless it is 1 to 32767.
