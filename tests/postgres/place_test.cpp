@@ -54,14 +54,16 @@ TEST_CASE("tasks of the least and the greatest priority and of the greatest ids 
   // Given back: before all others of its priority, though it came last.
   database.run("update dogged.tasks_live set ready_position = $1::bigint - 70368744177664 where id = $1::bigint",
                db::Params{}.add(first));
-  RunningWorker worker{database, {test::does_nothing()}, {.queues = {{"default", 1}}}};
+  std::vector<TaskId> run;  // by one thread; an attempt's started_at is only as exact as the delay of its report
+  RunningWorker worker{
+      database,
+      {test::registered(work, [&](Context& context, const nlohmann::json&) { run.push_back(context.task_id()); })},
+      {.queues = {{"default", 1}}}};
   for (const TaskId id : {first, second, third, last}) {
     CHECK(eventually([&] { return database.status_of(id) == "succeeded"; }));
   }
   worker.stop();
-  CHECK(database.value("select string_agg(task_id::text, ' ' order by started_at) as value "
-                       "from dogged.task_attempts") == std::to_string(first) + " " + std::to_string(second) + " " +
-                                                           std::to_string(third) + " " + std::to_string(last));
+  CHECK(run == std::vector<TaskId>{first, second, third, last});
 }
 
 TEST_CASE("a query by place uses the index of ready tasks, which calls no function for an entry") {
