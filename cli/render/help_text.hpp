@@ -1,4 +1,4 @@
-// Help that fits the terminal: names with what they mean beside them, and the text that ends a command's help.
+// Help that fits the terminal: names with their meanings beside them, and the text that ends a command's help.
 #pragma once
 
 #include <cstddef>

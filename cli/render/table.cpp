@@ -37,7 +37,7 @@ void cut_one(Layout& layout, std::size_t column, std::size_t least, std::size_t 
   if (total > width && own > least) own -= std::min(total - width, own - least);
 }
 
-/// Cuts lists to what is enough of them, the highest ranks first.
+/// Cuts each list to its `enough`, the highest ranks first.
 void cut_lists(const std::vector<Column>& columns, Layout& layout, std::size_t width) {
   std::vector<std::size_t> by_rank = layout.shown;
   std::stable_sort(by_rank.begin(), by_rank.end(),

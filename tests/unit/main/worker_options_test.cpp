@@ -133,6 +133,16 @@ TEST_CASE("a concurrency is 1 to 1000") {
   CHECK(has(refusal({"--queues=a:1,a:2"}), "--queues names a twice"));
 }
 
+TEST_CASE("a database URL in place of queues shows no part of its password") {
+  for (const char* url : {"u:t0psecret-w0rd@h/x", "postgresql:/u:t0psecret-w0rd@h"}) {
+    const std::string message = refusal({"--queues", url});
+    CAPTURE(message);
+    CHECK(has(message, "--queues"));
+    CHECK_FALSE(has(message, "t0psecret"));
+    CHECK_FALSE(has(message, "w0rd"));
+  }
+}
+
 TEST_CASE("a lease that does not last three heartbeats is refused with both, and with what would do") {
   const std::string message = refusal({"--lease=10s", "--heartbeat=4s"});
   CHECK(has(message, "the lease is 10s and the heartbeat 4s"));
