@@ -11,16 +11,10 @@
 
 #include <dogged/circuit_breaker.hpp>
 
+#include "circuit/circuit_as_read.hpp"
 #include "db/connection.hpp"
 
 namespace dogged::circuit {
-
-struct SharedCircuit {
-  std::string name;
-  CircuitBreakerSettings settings;
-  detail::Circuit circuit;
-  std::int64_t now_ms = 0;  ///< the database's clock when it was read
-};
 
 /// Throws std::logic_error for a text that is no state.
 [[nodiscard]] CircuitState state_from_text(std::string_view text);

@@ -1,15 +1,12 @@
 // The circuit breakers of this worker's tasks. The circuits say which claimed tasks may begin, and learn from attempts
-// how the service behind them fares. A closed circuit costs nothing: the worker goes by what it last knew, and writes
-// only after failures. The worker never waits for the lock of a circuit's row. While an operator's transaction holds
-// the lock, the worker goes by what it knows, and writes later.
+// how the service behind them fares. ledger.hpp decides; this reads and writes the rows. A closed circuit costs
+// nothing: the worker goes by what it last knew, and writes only after failures. The worker never waits for the lock of
+// a circuit's row. While an operator's transaction holds the lock, the worker goes by what it knows, and writes later.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,7 +15,8 @@
 
 #include <dogged/detail/mutex.hpp>
 
-#include "circuit/shared_circuit.hpp"
+#include "circuit/circuit_as_read.hpp"
+#include "circuits/ledger.hpp"
 #include "db/connection.hpp"
 #include "runtime/claimed_task.hpp"
 #include "tasks/definition.hpp"
@@ -46,9 +44,7 @@ class Circuits {
     milliseconds wait;
   };
 
-  /// Takes out of `tasks` those whose circuit is open. The tasks taken out are deferred until the circuit may be
-  /// half-open. Tasks beyond the probes wait a part of recovery_timeout longer, so that they do not all come back at
-  /// once.
+  /// Takes out of `tasks` those whose circuit is open, and gives how long each is to be deferred.
   [[nodiscard]] std::vector<PutOff> take_put_off(db::Connection& connection, std::vector<ClaimedTask>& tasks);
 
   /// Whether the circuit was open when it was last read.
@@ -66,49 +62,19 @@ class Circuits {
   [[nodiscard]] bool tell(db::Connection& connection);
 
  private:
-  struct Known {
-    circuit::SharedCircuit shared;
-    SteadyClock::time_point read_at;
-  };
-  /// How many tasks of one circuit may begin: the first `let_through`, with `generation`. The others wait.
-  struct Admission {
-    std::size_t let_through = 0;
-    std::int64_t generation = 0;
-    milliseconds wait{0};
-    CircuitBreakerSettings settings = {};
-  };
-  struct FirstBack {
-    std::int64_t generation = 0;
-    int count = 0;
-  };
-  /// A circuit that another session has locked.
-  struct Locked {
-    SteadyClock::time_point since;
-    bool is_told = false;
-  };
-
-  void keep(const Known& now, CircuitState before) DOGGED_REQUIRES(mutex_);
+  void tell_of(const circuit::SharedCircuit& now, CircuitLedger::Kept kept) const;
   [[nodiscard]] bool try_change(db::Connection& connection, std::string_view name,
                                 const std::function<detail::Circuit(const circuit::SharedCircuit&)>& how);
-  void note_locked(std::string_view name) DOGGED_REQUIRES(mutex_);
   void note_event(std::string_view name, detail::CircuitEvent event);
-  void note_again(const std::string& name, std::vector<detail::CircuitEvent> events);
-  [[nodiscard]] Known known(std::string_view name) const;
-  [[nodiscard]] static std::optional<milliseconds> closed_to_all_for(const Known& known);
-  [[nodiscard]] Admission ask(db::Connection& connection, std::string_view name, std::size_t count);
-  [[nodiscard]] bool comes_back_first(std::string_view name, const Admission& admission);
+  [[nodiscard]] CircuitLedger::Admission admit(db::Connection& connection, std::string_view name, std::size_t count);
 
   const std::shared_ptr<const Definitions> definitions_;
   const std::function<double()> draw_;
   const std::shared_ptr<spdlog::logger> log_;
-  bool any_ = false;
+  const bool any_;
 
   mutable detail::Mutex mutex_;
-  std::map<std::string, Known, std::less<>> known_ DOGGED_GUARDED_BY(mutex_);
-  std::map<std::string, std::vector<detail::CircuitEvent>, std::less<>> noted_ DOGGED_GUARDED_BY(mutex_);
-  // How many tasks were put off no longer than the circuit is open.
-  std::map<std::string, FirstBack, std::less<>> first_back_ DOGGED_GUARDED_BY(mutex_);
-  std::map<std::string, Locked, std::less<>> locked_ DOGGED_GUARDED_BY(mutex_);
+  CircuitLedger ledger_ DOGGED_GUARDED_BY(mutex_);
 };
 
 }  // namespace dogged::runtime

@@ -250,11 +250,6 @@ std::string_view why_without_handler(StopReason reason) {
 
 }  // namespace
 
-SteadyClock::time_point deadline_of(const ClaimedTask& task, SteadyClock::time_point started_at) {
-  const milliseconds timeout = task.definition->timeout;
-  return timeout.count() > 0 ? started_at + timeout : SteadyClock::time_point::max();
-}
-
 Report run_attempt(const ClaimedTask& task, const StopSignal& stop, SteadyClock::time_point started_at,
                    const AttemptSettings& settings, spdlog::logger& log, double draw) {
   AttemptContext context{task, stop, settings, started_at, log};

@@ -26,9 +26,6 @@ struct AttemptSettings {
   std::string installation = {};  ///< of the queue, for tasks that handlers enqueue
 };
 
-/// When the timeout is over of an attempt that began at `started_at`; time_point::max() if it has none.
-[[nodiscard]] SteadyClock::time_point deadline_of(const ClaimedTask& task, SteadyClock::time_point started_at);
-
 /// Runs the handler of `task`, whose attempt began at `started_at`, and reports. Never throws: an exception of the
 /// handler is an ending of the attempt. An exception after `stop` was requested counts by the reason of the stop: timed
 /// out, cancelled or interrupted. `draw` is uniform in [0, 1), for the jitter.

@@ -10,6 +10,7 @@
 
 #include "lease/lease.hpp"
 #include "run/attempt.hpp"
+#include "run/pool.hpp"
 #include "run/stop_signal.hpp"
 #include "runtime/claimed_task.hpp"
 #include "runtime/tally.hpp"
@@ -75,13 +76,7 @@ class Executor {
   /// How many more tasks to claim now: 0, or a batch that is worth a statement.
   [[nodiscard]] std::size_t demand() const;
 
-  struct Load {
-    std::size_t slots = 0;    ///< attempts at once
-    std::size_t running = 0;  ///< attempts that run
-    std::size_t waiting = 0;  ///< claimed tasks that wait for a thread
-
-    friend bool operator==(const Load&, const Load&) = default;
-  };
+  using Load = Pool::Load;
   [[nodiscard]] Load load() const;
 
   /// Whether a task waits for a thread.
@@ -120,7 +115,6 @@ class Executor {
   [[nodiscard]] std::vector<Report> give_up_all();
 
  private:
-  struct Slot;
   struct State;  // shared with the threads, which may outlive the executor
 
   void end_threads();

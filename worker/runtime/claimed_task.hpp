@@ -40,6 +40,12 @@ struct ClaimedTask {
   int args_version = 1;
 };
 
+/// When the timeout is over of an attempt that began at `started_at`; never if it has none.
+[[nodiscard]] inline TimePoint deadline_of(const ClaimedTask& task, TimePoint started_at) {
+  const milliseconds timeout = task.definition->timeout;
+  return timeout.count() > 0 ? started_at + timeout : never;
+}
+
 /// How an attempt ended and what becomes of its task: one element of the batch that complete.sql takes.
 struct Report {
   TaskId id = 0;

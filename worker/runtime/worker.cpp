@@ -25,6 +25,7 @@
 #include "runtime/incarnation.hpp"
 #include "runtime/service.hpp"
 #include "runtime/session.hpp"
+#include "runtime/shutdown.hpp"
 #include "runtime/watchdog.hpp"
 #include "sql/claim.hpp"
 #include "sql/registration.hpp"
@@ -35,8 +36,6 @@
 namespace dogged::runtime {
 namespace {
 
-constexpr milliseconds time_to_give_back{5'000};
-constexpr milliseconds time_to_write{5'000};  // at the end, for the last reports
 constexpr milliseconds shortest_heartbeat_answer{200};
 
 // The server gives up a statement that has waited for that long. The worker gives it up a little later.
@@ -313,7 +312,9 @@ ShutdownResult Worker::run(const std::function<void()>& on_ready) {
       board_->note(WorkerStatus::State::stopping);
       const milliseconds limit = shutdown_limit_;
       const milliseconds stop_grace = std::min(settings_.stop_grace, limit);
-      result = shut_down(services, incarnation.grace(std::min(settings_.grace, limit - stop_grace)), stop_grace);
+      const milliseconds grace = incarnation.grace(std::min(settings_.grace, limit - stop_grace));
+      if (grace > milliseconds{0}) log_->info("stopping: what runs has {} to finish", duration_to_text(grace));
+      result = shut_down(services, Shutdown{grace, stop_grace});
     } catch (...) {  // the services could not be started
       sign_off();
       throw;
@@ -395,49 +396,82 @@ bool Worker::register_again() {
   return false;
 }
 
-ShutdownResult Worker::shut_down(Services& services, milliseconds grace, milliseconds stop_grace) {
-  if (grace > milliseconds{0}) log_->info("stopping: what runs has {} to finish", duration_to_text(grace));
+ShutdownResult Worker::shut_down(Services& services, Shutdown shutdown) {
   ShutdownResult result;
-  services.claimer->stop();
-  const std::vector<ClaimedTask> unstarted = services.executors->take_back();
-  const TimePoint given_back_by = SteadyClock::now() + time_to_give_back;
-  services.watchdog.note_deadline(given_back_by);
-  if (services.claimer->give_back(unstarted, given_back_by)) {
-    result.given_back = unstarted.size();
-  } else {
-    log_->error("{} could not be given back", counted(unstarted.size(), "claimed task"));
-    result.left_behind += unstarted.size();
+  std::vector<Report> given_up;
+  for (auto action = shutdown.next(SteadyClock::now()); action.step != Shutdown::Step::ended;
+       action = shutdown.next(SteadyClock::now())) {
+    shutdown.on_done(carry_out(action, services, result, given_up));
   }
-  services.claimer->disconnect();
-
-  const bool cuts_short = !services.executors->wait_idle(SteadyClock::now() + grace);
-  if (cuts_short) {
-    if (grace > milliseconds{0}) log_->warn("the grace period is over: stop tokens are set");
-    services.executors->stop_all(StopReason::shutdown);
-    services.executors->wait_idle(SteadyClock::now() + stop_grace);
-  }
-  const auto until = SteadyClock::now() + time_to_write;
-  const bool has_signed_off = interrupt_what_runs(services, result, until);
-  const std::size_t not_written = services.completer->finish(SteadyClock::now() + time_to_write);
-  if (not_written > 0) log_->error("{} could not be written", counted(not_written, "report"));
-  result.left_behind += not_written;
-  if (cuts_short || has_signed_off) wake_others();  // retries are not worth another wait for a connection
   return result;
 }
 
-/// Writes all other reports and signs off before running attempts are recorded as interrupted, because another worker
-/// may begin them from then on. False if the worker could not sign off.
-bool Worker::interrupt_what_runs(Services& services, ShutdownResult& result, SteadyClock::time_point until) {
-  std::vector<Report> interrupted = services.executors->give_up_all();
-  services.completer->wait_written(until);
-  const bool has_signed_off = sign_off();
+/// False if the step has failed, or has taken too long. `given_up`: the reports of the handlers that were given up.
+bool Worker::carry_out(const Shutdown::Action& action, Services& services, ShutdownResult& result,
+                       std::vector<Report>& given_up) {
+  switch (action.step) {
+    case Shutdown::Step::stop_claiming:
+      services.claimer->stop();
+      return true;
+    case Shutdown::Step::give_back:
+      return give_back(services, result, action.until);
+    case Shutdown::Step::let_finish:
+      return let_finish(services, action.until);
+    case Shutdown::Step::stop_handlers:
+      services.executors->stop_all(StopReason::shutdown);
+      return services.executors->wait_idle(action.until);
+    case Shutdown::Step::give_up_handlers:
+      given_up = services.executors->give_up_all();
+      return true;
+    case Shutdown::Step::write_reports:
+      return services.completer->wait_written(action.until);
+    case Shutdown::Step::sign_off:
+      return sign_off();
+    case Shutdown::Step::record_interrupted:
+      record_interrupted(services, result, std::exchange(given_up, {}));
+      return true;
+    case Shutdown::Step::finish_reports:
+      return finish_reports(services, result, action.until);
+    case Shutdown::Step::wake_others:
+      return wake_others();
+    case Shutdown::Step::ended:
+      break;
+  }
+  return true;
+}
+
+/// Gives back what was claimed and has not begun.
+bool Worker::give_back(Services& services, ShutdownResult& result, TimePoint until) {
+  const std::vector<ClaimedTask> unstarted = services.executors->take_back();
+  services.watchdog.note_deadline(until);
+  const bool given = services.claimer->give_back(unstarted, until);
+  (given ? result.given_back : result.left_behind) += unstarted.size();
+  if (!given) log_->error("{} could not be given back", counted(unstarted.size(), "claimed task"));
+  services.claimer->disconnect();
+  return given;
+}
+
+bool Worker::let_finish(Services& services, TimePoint until) {
+  const bool has_time = SteadyClock::now() < until;
+  const bool have_finished = services.executors->wait_idle(until);
+  if (has_time && !have_finished) log_->warn("the grace period is over: stop tokens are set");
+  return have_finished;
+}
+
+void Worker::record_interrupted(Services& services, ShutdownResult& result, std::vector<Report> interrupted) {
   for (Report& report : interrupted) {
     log_->warn("task {} attempt {} still runs; it is recorded as {}", report.id, report.attempt,
                lifecycle::to_text(report.transition.outcome));
     services.completer->add(std::move(report));
     ++result.interrupted;
   }
-  return has_signed_off;
+}
+
+bool Worker::finish_reports(Services& services, ShutdownResult& result, TimePoint until) {
+  const std::size_t not_written = services.completer->finish(until);
+  if (not_written > 0) log_->error("{} could not be written", counted(not_written, "report"));
+  result.left_behind += not_written;
+  return not_written == 0;
 }
 
 bool Worker::sign_off() noexcept {
@@ -451,14 +485,16 @@ bool Worker::sign_off() noexcept {
 }
 
 /// Wakes sleeping workers for interrupted tasks and for retries.
-void Worker::wake_others() noexcept {
+bool Worker::wake_others() noexcept {
   try {
     std::vector<std::string> queues;
     for (const auto& [queue, concurrency] : settings_.queues) queues.push_back(queue);
     Session{database_settings("shutdown"), "shutdown", log_}.connection().run(
         sql::WakeOthers{.worker_id = id(), .queues = std::move(queues)});
+    return true;
   } catch (const std::exception& error) {
     log_->warn("could not wake other workers: {}", error.what());
+    return false;
   }
 }
 

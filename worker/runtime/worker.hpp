@@ -31,6 +31,7 @@
 #include "run/attempt.hpp"
 #include "runtime/claimed_task.hpp"
 #include "runtime/incarnation.hpp"
+#include "runtime/shutdown.hpp"
 #include "runtime/status.hpp"
 #include "runtime/tally.hpp"
 #include "runtime/wake_fd.hpp"
@@ -106,10 +107,15 @@ class Worker {
   void note_defect(const std::string& service, std::exception_ptr error);
   [[nodiscard]] bool has_defect() const;
   void rethrow_defect() const;
-  [[nodiscard]] ShutdownResult shut_down(Services& services, milliseconds grace, milliseconds stop_grace);
-  [[nodiscard]] bool interrupt_what_runs(Services& services, ShutdownResult& result, SteadyClock::time_point until);
+  [[nodiscard]] ShutdownResult shut_down(Services& services, Shutdown shutdown);
+  [[nodiscard]] bool carry_out(const Shutdown::Action& action, Services& services, ShutdownResult& result,
+                               std::vector<Report>& given_up);
+  bool give_back(Services& services, ShutdownResult& result, TimePoint until);
+  bool let_finish(Services& services, TimePoint until);
+  void record_interrupted(Services& services, ShutdownResult& result, std::vector<Report> interrupted);
+  bool finish_reports(Services& services, ShutdownResult& result, TimePoint until);
   bool sign_off() noexcept;
-  void wake_others() noexcept;
+  bool wake_others() noexcept;
   [[nodiscard]] bool carries_too_many() const noexcept;
   [[nodiscard]] std::string queues_text() const;
   [[nodiscard]] WorkerRow row() const { return {settings_.name, settings_.queues, settings_.lease, settings_.clock}; }

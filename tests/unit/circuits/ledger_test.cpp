@@ -1,0 +1,155 @@
+// What a worker lets through by the circuits as it knows them, and what it has to write of its attempts.
+#include "circuits/ledger.hpp"
+
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+
+using namespace std::chrono_literals;
+using namespace dogged;
+using namespace dogged::runtime;
+using circuit::SharedCircuit;
+using detail::CircuitEvent;
+using Kept = CircuitLedger::Kept;
+using Kind = CircuitEvent::Kind;
+
+namespace {
+
+constexpr TimePoint start{1h};
+constexpr CircuitBreakerSettings settings{.failure_threshold = 3, .recovery_timeout = 10s, .success_threshold = 2};
+
+/// As the database gave it, 1 s after its state began.
+SharedCircuit psp(CircuitState state, std::int64_t generation = 1) {
+  return {.name = "psp",
+          .settings = settings,
+          .circuit = {.state = state, .since_ms = 1'000'000, .generation = generation},
+          .now_ms = 1'001'000};
+}
+
+CircuitLedger knowing(const SharedCircuit& circuit) {
+  CircuitLedger ledger;
+  ledger.on_read({circuit}, start);
+  return ledger;
+}
+
+std::vector<Kind> kinds_of(const CircuitLedger::Events& events) {
+  std::vector<Kind> kinds;
+  for (const CircuitEvent& event : events) kinds.push_back(event.kind);
+  return kinds;
+}
+
+}  // namespace
+
+TEST_CASE("a circuit that is closed, or not known, lets all tasks through without asking the database") {
+  const auto admission = knowing(psp(CircuitState::closed, 7)).admit("psp", 5, start);
+  REQUIRE(admission);
+  CHECK(admission->let_through == 5);
+  CHECK(admission->generation == 7);
+  CHECK(CircuitLedger{}.admit("psp", 5, start)->let_through == 5);
+}
+
+TEST_CASE("an open circuit lets nothing through until its recovery timeout is over by the database's clock") {
+  const CircuitLedger ledger = knowing(psp(CircuitState::open));
+  const auto admission = ledger.admit("psp", 5, start + 2s);
+  REQUIRE(admission);
+  CHECK(admission->let_through == 0);
+  CHECK(admission->wait == 7s);  // 1 s had passed when it was read, and 2 s since
+  CHECK(ledger.admit("psp", 5, start + 9s - 1ms)->wait == 1ms);
+  CHECK_FALSE(ledger.admit("psp", 5, start + 9s));
+}
+
+TEST_CASE("a circuit that was forced open stays open however long that was ago") {
+  SharedCircuit forced = psp(CircuitState::open);
+  forced.circuit.is_forced = true;
+  CHECK(knowing(forced).admit("psp", 5, start + 24h)->wait == 10s);
+}
+
+TEST_CASE("a circuit that may be half-open is asked under its lock, and lets its probes through") {
+  CHECK_FALSE(knowing(psp(CircuitState::half_open)).admit("psp", 1, start));
+  SharedCircuit over = psp(CircuitState::open);
+  over.now_ms = over.circuit.since_ms + 10'000;
+  const auto [admission, after] = CircuitLedger::ask(over, 5);
+  CHECK(admission.let_through == 2);
+  CHECK(admission.generation == after.generation);
+  CHECK(admission.wait <= 10s);
+  CHECK(after.state == CircuitState::half_open);
+  CHECK(after.probes == 2);
+  CHECK(CircuitLedger::ask(over, 1).first.let_through == 1);
+}
+
+TEST_CASE("tasks that wait come back apart, except as many as there are probes, and again in each generation") {
+  CircuitLedger ledger = knowing(psp(CircuitState::open));
+  const CircuitLedger::Admission admission = *ledger.admit("psp", 4, start);
+  CHECK(ledger.wait_of_next("psp", admission, 0.5) == 9s);
+  CHECK(ledger.wait_of_next("psp", admission, 0.5) == 9s);
+  CHECK(ledger.wait_of_next("psp", admission, 0.5) == 9s + 5s);
+  CHECK(ledger.wait_of_next("psp", admission, 0.0) == 9s);
+  ledger.on_changed(psp(CircuitState::open, 2), start);
+  CHECK(ledger.wait_of_next("psp", admission, 0.5) == 9s);
+}
+
+TEST_CASE("while another session has locked a circuit its tasks wait for a second at most, and that is told once") {
+  CircuitLedger ledger = knowing(psp(CircuitState::half_open));
+  CHECK(ledger.admit_while_locked("psp").let_through == 0);
+  CHECK(ledger.admit_while_locked("psp").wait == 1s);
+  CHECK_FALSE(ledger.on_locked("psp", start));
+  CHECK_FALSE(ledger.on_locked("psp", start + 5s - 1ms));
+  CHECK(ledger.on_locked("psp", start + 5s));
+  CHECK_FALSE(ledger.on_locked("psp", start + 10s));
+  ledger.on_changed(psp(CircuitState::half_open), start + 11s);
+  CHECK_FALSE(ledger.on_locked("psp", start + 12s));
+  CHECK(ledger.on_locked("psp", start + 17s));
+}
+
+TEST_CASE("an answer that is older than what is known changes nothing") {
+  CircuitLedger ledger = knowing(psp(CircuitState::closed, 5));
+  CHECK(ledger.on_changed(psp(CircuitState::open, 4), start) == Kept::stale);
+  CHECK(ledger.state("psp") == CircuitState::closed);
+  CHECK(ledger.on_changed(psp(CircuitState::closed, 5), start) == Kept::as_before);
+  CHECK(ledger.on_changed(psp(CircuitState::open, 6), start) == Kept::new_state);
+  CHECK(ledger.state("psp") == CircuitState::open);
+}
+
+TEST_CASE("a circuit whose row is gone, or that was forgotten, is as one that was never open") {
+  CircuitLedger ledger = knowing(psp(CircuitState::open));
+  CHECK(ledger.on_read({}, start).empty());
+  CHECK(ledger.state("psp") == CircuitState::closed);
+  CHECK(ledger.on_read({psp(CircuitState::open)}, start) == std::vector{Kept::new_state});
+  CHECK(ledger.on_read({psp(CircuitState::open)}, start) == std::vector{Kept::as_before});
+  ledger.forget();
+  CHECK(ledger.state("psp") == CircuitState::closed);
+}
+
+TEST_CASE("successes of a closed circuit without failures are not written, and all else is, in its order") {
+  CircuitLedger ledger = knowing(psp(CircuitState::closed));
+  ledger.note("psp", {Kind::success, 1});
+  ledger.note("psp", {Kind::abandon, 1});
+  CHECK(ledger.take_noted().empty());
+  ledger.note("psp", {Kind::success, 1});
+  ledger.note("psp", {Kind::failure, 1});
+  CircuitLedger::EventsByCircuit noted = ledger.take_noted();
+  CHECK(kinds_of(noted.at("psp")) == std::vector{Kind::success, Kind::failure});
+  CHECK(ledger.take_noted().empty());
+  ledger.note("psp", {Kind::success, 1});
+  ledger.note_again("psp", std::move(noted.at("psp")));
+  CHECK(kinds_of(ledger.take_noted().at("psp")) == std::vector{Kind::success, Kind::failure, Kind::success});
+}
+
+TEST_CASE("events of an open circuit are written, because a probe may be among them") {
+  CircuitLedger ledger = knowing(psp(CircuitState::half_open));
+  ledger.note("psp", {Kind::abandon, 1});
+  CHECK(ledger.take_noted().size() == 1);
+}
+
+TEST_CASE("failures open a circuit together, and the last of very many events decide") {
+  const SharedCircuit closed = psp(CircuitState::closed);
+  const CircuitLedger::Events failures(3, CircuitEvent{Kind::failure, 1});
+  CHECK(CircuitLedger::after(closed, failures).state == CircuitState::open);
+  CircuitLedger ledger = knowing(closed);
+  for (int i = 0; i < 30'000; ++i) ledger.note("psp", {Kind::success, 1});
+  for (const CircuitEvent& failure : failures) ledger.note("psp", failure);
+  const CircuitLedger::EventsByCircuit noted = ledger.take_noted();
+  CHECK(noted.at("psp").size() < 20'000);
+  CHECK(CircuitLedger::after(closed, noted.at("psp")).state == CircuitState::open);
+}

@@ -1,0 +1,95 @@
+// In which order a worker shuts down: every outcome of every step.
+#include "runtime/shutdown.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <vector>
+
+#include "support/catch.hpp"
+
+using namespace std::chrono_literals;
+using namespace dogged::runtime;
+using Step = Shutdown::Step;
+
+namespace {
+
+constexpr TimePoint start{1h};
+
+/// The steps of a shutdown in which `fails` says which of them fail.
+std::vector<Step> steps(const std::function<bool(Step)>& fails) {
+  Shutdown shutdown{30s, 5s};
+  std::vector<Step> steps;
+  while (shutdown.next(start).step != Step::ended) {
+    steps.push_back(shutdown.next(start).step);
+    REQUIRE(steps.size() < 20);
+    shutdown.on_done(!fails(steps.back()));
+  }
+  return steps;
+}
+
+std::ptrdiff_t place_of(const std::vector<Step>& steps, Step step) {
+  return std::find(steps.begin(), steps.end(), step) - steps.begin();
+}
+
+bool has(const std::vector<Step>& steps, Step step) {
+  return place_of(steps, step) < static_cast<std::ptrdiff_t>(steps.size());
+}
+
+/// Each set of steps that may fail.
+void for_all_failures(const std::function<void(const std::vector<Step>& steps, unsigned failures)>& check) {
+  for (unsigned failures = 0; failures < 1U << 10U; ++failures) {
+    check(steps([&](Step step) { return (failures >> static_cast<unsigned>(step) & 1U) != 0; }), failures);
+  }
+}
+
+constexpr bool failed(unsigned failures, Step step) { return (failures >> static_cast<unsigned>(step) & 1U) != 0; }
+
+}  // namespace
+
+TEST_CASE("a worker whose handlers finish in time sets no stop token") {
+  const std::vector<Step> expected{Step::stop_claiming,      Step::give_back,      Step::let_finish,
+                                   Step::give_up_handlers,   Step::write_reports,  Step::sign_off,
+                                   Step::record_interrupted, Step::finish_reports, Step::wake_others};
+  CHECK(steps([](Step) { return false; }) == expected);
+}
+
+TEST_CASE("whatever fails, no attempt is recorded as interrupted before the worker has tried to sign off") {
+  for_all_failures([](const std::vector<Step>& steps, unsigned failures) {
+    CAPTURE(failures);
+    CHECK(place_of(steps, Step::stop_claiming) < place_of(steps, Step::give_back));
+    CHECK(place_of(steps, Step::give_up_handlers) < place_of(steps, Step::write_reports));
+    CHECK(place_of(steps, Step::write_reports) < place_of(steps, Step::sign_off));
+    CHECK(place_of(steps, Step::sign_off) < place_of(steps, Step::record_interrupted));
+    CHECK(place_of(steps, Step::record_interrupted) < place_of(steps, Step::finish_reports));
+    CHECK(has(steps, Step::finish_reports));
+  });
+}
+
+TEST_CASE("stop tokens are set exactly if handlers run on after the grace period") {
+  for_all_failures([](const std::vector<Step>& steps, unsigned failures) {
+    CAPTURE(failures);
+    CHECK(has(steps, Step::stop_handlers) == failed(failures, Step::let_finish));
+  });
+}
+
+TEST_CASE("other workers are woken unless nothing was interrupted and PostgreSQL does not answer") {
+  for_all_failures([](const std::vector<Step>& steps, unsigned failures) {
+    CAPTURE(failures);
+    CHECK(has(steps, Step::wake_others) == (failed(failures, Step::let_finish) || !failed(failures, Step::sign_off)));
+  });
+}
+
+TEST_CASE("each wait of a shutdown has its own time, counted from when it begins") {
+  Shutdown shutdown{30s, 5s};
+  std::vector<std::pair<Step, TimePoint>> waits;
+  for (auto now = start; shutdown.next(now).step != Step::ended; now += 1min) {
+    const Shutdown::Action action = shutdown.next(now);
+    if (action.until != never) waits.emplace_back(action.step, TimePoint{action.until - now});
+    shutdown.on_done(false);
+  }
+  CHECK(waits == std::vector<std::pair<Step, TimePoint>>{{Step::give_back, TimePoint{5s}},
+                                                         {Step::let_finish, TimePoint{30s}},
+                                                         {Step::stop_handlers, TimePoint{5s}},
+                                                         {Step::write_reports, TimePoint{5s}},
+                                                         {Step::finish_reports, TimePoint{5s}}});
+}

@@ -1,0 +1,102 @@
+// What a worker knows of the circuits of its tasks, and what its attempts say of them. Pure: circuits.cpp reads and
+// writes the rows.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "circuit/circuit_as_read.hpp"
+#include "runtime/time.hpp"
+
+namespace dogged::runtime {
+
+class CircuitLedger {
+ public:
+  using Events = std::vector<detail::CircuitEvent>;
+  using EventsByCircuit = std::map<std::string, Events, std::less<>>;
+
+  /// How many tasks of one circuit may begin: the first `let_through`, with `generation`. The others wait.
+  struct Admission {
+    std::size_t let_through = 0;
+    std::int64_t generation = 0;
+    milliseconds wait{0};
+    CircuitBreakerSettings settings = {};
+
+    friend bool operator==(const Admission&, const Admission&) = default;
+  };
+  /// What became of a circuit that was read.
+  enum class Kept {
+    stale,      ///< the ledger knows a later state, because two threads may ask at once
+    as_before,  ///< its state is the one that the ledger knew
+    new_state,
+  };
+
+  // What the database says.
+
+  /// All circuits: those that are not among them do not exist any more. Gives what became of each.
+  std::vector<Kept> on_read(const std::vector<circuit::SharedCircuit>& circuits, TimePoint asked_at);
+  /// One circuit, which this worker has asked or told.
+  Kept on_changed(const circuit::SharedCircuit& circuit, TimePoint asked_at);
+  /// Another session has locked the circuit's row. True once, after 5 s: workers hold the lock for moments.
+  [[nodiscard]] bool on_locked(std::string_view name, TimePoint now);
+  /// The next connection may be to another server. What was noted stays.
+  void forget() { known_.clear(); }
+
+  [[nodiscard]] CircuitState state(std::string_view name) const { return known(name).circuit.circuit.state; }
+
+  // Which tasks may begin.
+
+  /// For `count` tasks, by what the ledger knows. Nothing: the database must be asked, by ask().
+  [[nodiscard]] std::optional<Admission> admit(std::string_view name, std::size_t count, TimePoint now) const;
+  /// For `count` tasks, by the circuit as it is under its lock; and the circuit afterwards.
+  [[nodiscard]] static std::pair<Admission, detail::Circuit> ask(const circuit::SharedCircuit& now, std::size_t count);
+  /// While another session has locked the circuit's row: nothing begins, and the circuit is asked again within 1 s.
+  [[nodiscard]] Admission admit_while_locked(std::string_view name) const;
+  /// How long a task waits that was not let through. The first tasks come back when the circuit may be half-open, as
+  /// many as probes are let through. The others wait for a part of recovery_timeout longer, by `draw` in [0, 1), so
+  /// that they do not all come back at once.
+  [[nodiscard]] milliseconds wait_of_next(std::string_view name, const Admission& admission, double draw);
+
+  // What attempts say.
+
+  void note(std::string_view name, detail::CircuitEvent event);
+  /// Takes what was noted, as far as it changes a circuit that the ledger knows.
+  [[nodiscard]] EventsByCircuit take_noted();
+  /// Events of take_noted() that could not be written. They come before what was noted meanwhile.
+  void note_again(const std::string& name, Events events);
+  [[nodiscard]] static detail::Circuit after(const circuit::SharedCircuit& now, const Events& events);
+
+ private:
+  struct Known {
+    circuit::SharedCircuit circuit;
+    TimePoint asked_at{};
+  };
+  struct FirstBack {
+    std::int64_t generation = 0;
+    int count = 0;
+  };
+  struct Locked {
+    TimePoint since;
+    bool is_told = false;
+  };
+
+  [[nodiscard]] Known known(std::string_view name) const;
+
+  std::map<std::string, Known, std::less<>> known_;
+  EventsByCircuit noted_;
+  std::map<std::string, FirstBack, std::less<>> first_back_;  // tasks that wait no longer than their circuit is open
+  std::map<std::string, Locked, std::less<>> locked_;
+};
+
+[[nodiscard]] std::string_view to_text(CircuitLedger::Kept kept) noexcept;
+std::ostream& operator<<(std::ostream& out, CircuitLedger::Kept kept);
+std::ostream& operator<<(std::ostream& out, const CircuitLedger::Admission& admission);
+
+}  // namespace dogged::runtime

@@ -1,0 +1,155 @@
+// What the threads of a queue run, and what waits for them. Pure: executor.cpp has the threads, the lock and the clock.
+//
+//   idle --a task begins--> running --its stop token is to be set--> stopping
+//   running, stopping --the handler has ended--> reporting --the report is handed on--> idle
+//   running, stopping --the handler is given up--> given_up, for good
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <iosfwd>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "run/stop_signal.hpp"
+#include "runtime/claimed_task.hpp"
+#include "runtime/time.hpp"
+
+namespace dogged::runtime {
+
+class Pool {
+ public:
+  /// What one thread runs. The thread reads it without a lock, from its beginning until the pool is told that it ended.
+  struct Run {
+    Run(ClaimedTask begun, TimePoint now) : task(std::move(begun)), started_at(now), deadline(deadline_of(task, now)) {}
+
+    const ClaimedTask task;
+    const TimePoint started_at;
+    const TimePoint deadline;  ///< when its stop token is to be set; never: it has no timeout
+    StopSignal stop = {};
+  };
+  enum class SlotState {
+    idle,       ///< its thread waits for a task
+    running,    ///< a handler runs
+    stopping,   ///< as running, and its stop token was to be set
+    reporting,  ///< the handler has ended, and its report is on the way
+    given_up,   ///< the attempt was reported without its handler, and the slot is its thread's alone
+  };
+  /// The place of one thread, which the pool fills.
+  class Slot {
+   public:
+    [[nodiscard]] const Run& run() const noexcept { return *run_; }
+
+   private:
+    friend class Pool;
+    SlotState state_ = SlotState::idle;
+    std::optional<Run> run_;
+    TimePoint stopped_at_{};                // when its stop token was to be set
+    StopReason reason_ = StopReason::none;  // and why
+  };
+  enum class Next {
+    wait,     ///< nothing may begin
+    expired,  ///< a task expired before it could begin: take_expired() has it
+    run,      ///< Slot::run() is to be run
+  };
+  /// A stop token to be set.
+  struct Stop {
+    Run* run = nullptr;
+    StopReason reason = StopReason::none;
+    TimePoint given_up_at = never;  ///< when the handler is given up; never: at the end of a shutdown at the earliest
+
+    friend bool operator==(const Stop&, const Stop&) = default;
+  };
+  /// What is due at a point in time.
+  struct Due {
+    std::vector<Stop> stops = {};
+    std::vector<std::size_t> overdue = {};  ///< the slots whose handlers are to be given up, from the last to the first
+    TimePoint next = never;                 ///< when something is due next
+  };
+  struct Load {
+    std::size_t slots = 0;    ///< attempts at once
+    std::size_t running = 0;  ///< attempts that run
+    std::size_t waiting = 0;  ///< claimed tasks that wait for a thread
+
+    friend bool operator==(const Load&, const Load&) = default;
+  };
+
+  /// A handler whose stop token was set for a timeout or a cancellation is given up after `stop_grace`.
+  Pool(std::size_t concurrency, milliseconds stop_grace) : concurrency_(concurrency), stop_grace_(stop_grace) {}
+
+  [[nodiscard]] std::size_t concurrency() const noexcept { return concurrency_; }
+  void set_concurrency(std::size_t concurrency) noexcept { concurrency_ = concurrency; }
+  [[nodiscard]] std::size_t slots() const noexcept { return slots_.size(); }
+  void reserve_slots(std::size_t count) { slots_.reserve(count); }
+  /// A thread works in `slot` from now on, as the last one.
+  void add(std::shared_ptr<Slot> slot) { slots_.push_back(std::move(slot)); }
+  /// The slot was given up. The last one takes its index.
+  void remove(std::size_t index);
+
+  // Tasks that wait.
+
+  void submit(std::vector<ClaimedTask> tasks);
+  [[nodiscard]] std::vector<ClaimedTask> take_expired();
+  [[nodiscard]] std::vector<ClaimedTask> take_back();
+  [[nodiscard]] std::vector<ClaimedTask> take_back_older_than(milliseconds age, TimePoint now);
+  /// Begins no more.
+  void close() noexcept { closed_ = true; }
+
+  // For the thread of an idle slot, and then of the slot's run.
+
+  /// The lease is held until `held_until`. Nothing begins from then on, even if the lease is renewed later.
+  [[nodiscard]] Next next(Slot& slot, TimePoint now, TimePoint held_until);
+  /// The handler has ended after `run_time`. False if it was given up: the thread has nothing more to do here.
+  [[nodiscard]] bool on_ended(Slot& slot, std::chrono::nanoseconds run_time);
+  void on_reported(Slot& slot);
+
+  // Stopping what runs.
+
+  [[nodiscard]] std::vector<Stop> stop_all(StopReason reason, TimePoint now);
+  /// If the attempt waits for a thread, its handler never begins.
+  [[nodiscard]] std::optional<Stop> cancel(TaskId id, int attempt, TimePoint now);
+  [[nodiscard]] Due due(TimePoint now);
+  /// The slots in which a handler runs.
+  [[nodiscard]] std::vector<std::size_t> running() const;
+  /// The slot is its thread's alone from now on. Gives the attempt, and why its handler was to stop.
+  [[nodiscard]] std::pair<const Run&, StopReason> give_up(std::size_t index);
+
+  // How it stands.
+
+  /// How many more tasks to claim now: 0, or a batch that is worth a statement.
+  [[nodiscard]] std::size_t demand() const;
+  [[nodiscard]] Load load() const noexcept;
+  [[nodiscard]] bool has_waiting() const noexcept { return !waiting_.empty(); }
+  [[nodiscard]] bool runs_any() const noexcept { return running_ > 0; }
+  [[nodiscard]] bool holds_any() const noexcept { return runs_any() || has_waiting() || !expired_.empty(); }
+  /// All attempts that wait or run.
+  [[nodiscard]] std::vector<Attempt> held() const;
+  [[nodiscard]] static SlotState state(const Slot& slot) noexcept { return slot.state_; }
+
+ private:
+  void note_run_time(std::chrono::nanoseconds run_time);
+  [[nodiscard]] static bool runs(const Slot& slot) noexcept;
+  [[nodiscard]] Stop stop(Slot& slot, StopReason reason, TimePoint now) const;
+  [[nodiscard]] TimePoint given_up_at(const Slot& slot) const;
+
+  std::size_t concurrency_;
+  milliseconds stop_grace_;
+  std::deque<ClaimedTask> waiting_ = {};
+  std::vector<ClaimedTask> expired_ = {};  // before they could begin
+  // There may be more slots than attempts at once, and fewer if the system refuses threads.
+  std::vector<std::shared_ptr<Slot>> slots_ = {};
+  std::size_t running_ = 0;
+  std::size_t reporting_ = 0;                     // of those that run
+  std::chrono::nanoseconds average_run_time_{0};  // exponentially weighted: 1/16 for the latest; 0: nothing has run
+  bool closed_ = false;
+};
+
+[[nodiscard]] std::string_view to_text(Pool::SlotState state) noexcept;
+[[nodiscard]] std::string_view to_text(Pool::Next next) noexcept;
+std::ostream& operator<<(std::ostream& out, Pool::SlotState state);
+std::ostream& operator<<(std::ostream& out, Pool::Next next);
+
+}  // namespace dogged::runtime

@@ -1,0 +1,57 @@
+// In which order a worker shuts down, and how long each step may take. Pure: worker.cpp carries the steps out.
+//
+// The worker signs off before the attempts are recorded that it interrupted: another worker may begin their tasks from
+// then on, and must not find that this one still holds a lease. A step that fails does not end the shutdown: what could
+// not be given back or written is rescued when the lease has lapsed.
+#pragma once
+
+#include <iosfwd>
+#include <string_view>
+
+#include "runtime/time.hpp"
+
+namespace dogged::runtime {
+
+class Shutdown {
+ public:
+  static constexpr milliseconds time_to_give_back{5'000};
+  static constexpr milliseconds time_to_write{5'000};
+
+  enum class Step {
+    stop_claiming,
+    give_back,           ///< claimed tasks that have not begun
+    let_finish,          ///< waits until nothing runs
+    stop_handlers,       ///< sets the stop tokens, and waits until nothing runs
+    give_up_handlers,    ///< those that still run
+    write_reports,       ///< of the attempts that have ended
+    sign_off,            ///< the worker holds no lease any more
+    record_interrupted,  ///< adds the reports of the handlers that were given up
+    finish_reports,      ///< writes them, and ends the completer
+    wake_others,         ///< for interrupted tasks and for retries
+    ended,
+  };
+  struct Action {
+    Step step = Step::ended;
+    TimePoint until = never;  ///< the step fails if it takes longer
+
+    friend bool operator==(const Action&, const Action&) = default;
+  };
+
+  /// Running attempts have `grace` to finish before their stop tokens are set, and `stop_grace` after that.
+  Shutdown(milliseconds grace, milliseconds stop_grace) : grace_(grace), stop_grace_(stop_grace) {}
+
+  [[nodiscard]] Action next(TimePoint now) const;
+  /// The step was carried out. For let_finish and stop_handlers, success means that nothing runs any more.
+  void on_done(bool success) noexcept;
+
+ private:
+  milliseconds grace_;
+  milliseconds stop_grace_;
+  Step step_ = Step::stop_claiming;
+  bool wakes_others_ = false;  // for interrupted tasks in any case; for retries, if PostgreSQL answers
+};
+
+[[nodiscard]] std::string_view to_text(Shutdown::Step step) noexcept;
+std::ostream& operator<<(std::ostream& out, Shutdown::Step step);
+
+}  // namespace dogged::runtime
