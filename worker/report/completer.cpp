@@ -61,12 +61,12 @@ Completer::~Completer() { finish(SteadyClock::now()); }
 std::size_t Completer::finish(TimePoint until) {
   if (service_.is_stopping()) return 0;
   (void)wait_written(until);
-  queue_.finish();
   service_.stop(patience_at_finish);
   return queue_.size();
 }
 
 void Completer::run() {
+  const std::stop_callback ends_wait{service_.stop_token(), [this] { queue_.finish(); }};
   if (!get_ready()) return;
   while (!queue_.is_finished()) {
     std::vector<Report> reports =

@@ -100,11 +100,11 @@ void require_sound(const WorkerSettings& settings) {
 }
 
 Worker::Worker(WorkerSettings settings, Definitions definitions, const std::shared_ptr<spdlog::logger>& log,
-               const WakeFd& stop, std::shared_ptr<StatusBoard> board)
+               WakeFd stop, std::shared_ptr<StatusBoard> board)
     : settings_(std::move(settings)),
       definitions_(std::make_shared<const Definitions>(std::move(definitions))),
       log_(escaping(log)),
-      stop_(stop),
+      stop_(std::move(stop)),
       board_(board ? std::move(board) : std::make_shared<StatusBoard>(settings_.name, settings_.heartbeat)) {
   require_sound(settings_);
   if (settings_.queues.empty()) settings_.queues = queues_of(*definitions_, settings_.default_concurrency);
@@ -175,39 +175,28 @@ struct Worker::Services final : Executor::Listener, LeaseKeeper::Listener {
         circuits(std::make_shared<Circuits>(worker.definitions_, random_draw, worker.log_)),
         completer(std::make_shared<Completer>(service("completer", for_tasks()), lease, circuits, inbox, worker.tally_,
                                               worker.log_)),
-        watchdog({.on_defect = defect_of("watchdog")}, [this](TimePoint now) { return watch(now); }) {
-    const WorkerSettings& settings = worker.settings_;
-    for (const auto& [queue, concurrency] : settings.queues) {
-      executors->add(std::make_unique<Executor>(
-          Executor::Settings{queue, static_cast<std::size_t>(concurrency), settings.stop_grace,
-                             AttemptSettings{.worker_id = lease->id(),
-                                             .database_url = settings.database.url,
-                                             .schema = settings.database.schema,
-                                             .limits = worker.limits_,
-                                             .installation = worker.installation_}},
-          Executor::Surroundings{worker.log_, lease, worker.definitions_, worker.tally_, *this}));
-    }
-    upkeep.emplace(service("upkeep", upkeep_statement_timeout + server_gives_up_within),
-                   Agenda::Settings{.heartbeat = settings.heartbeat, .lets_others_renew = worker.is_again_}, lease,
-                   worker.definitions_, inbox, worker.log_);
-    // A third of the lease for the answer to a heartbeat leaves time for another connection.
-    keeper.emplace(service("lease", std::max(lease->length() / 3, shortest_heartbeat_answer),
-                           std::min<milliseconds>(settings.heartbeat, std::chrono::seconds{5})),
-                   LeaseKeeper::Settings{.heartbeat = settings.heartbeat,
-                                         .poll_interval = settings.poll_interval,
-                                         .listens = !settings.poll_only,
-                                         .clock = settings.clock,
-                                         .clock_offset = worker.clock_offset_},
-                   lease, *this, worker.tally_);
-    claimer.emplace(service("claimer", for_tasks()), Claimer::Settings{settings.poll_interval, !settings.poll_only},
-                    Claimer::Surroundings{lease, worker.definitions_, circuits, inbox, completer, executors},
-                    worker.tally_, worker.log_);
+        watchdog({.on_defect = defect_of("watchdog")}, [this](TimePoint now) { return watch(now); }),
+        executors(make_executors()),
+        claimer(service("claimer", for_tasks()),
+                {.poll_interval = worker.settings_.poll_interval, .sleeps = !worker.settings_.poll_only},
+                {lease, worker.definitions_, circuits, inbox, completer, executors}, worker.tally_, worker.log_),
+        upkeep(service("upkeep", upkeep_statement_timeout + server_gives_up_within),
+               {.heartbeat = worker.settings_.heartbeat, .lets_others_renew = worker.is_again_}, lease,
+               worker.definitions_, inbox, worker.log_),
+        keeper(service("lease", for_heartbeat(),
+                       std::min<milliseconds>(worker.settings_.heartbeat, std::chrono::seconds{5})),
+               {.heartbeat = worker.settings_.heartbeat,
+                .poll_interval = worker.settings_.poll_interval,
+                .listens = !worker.settings_.poll_only,
+                .clock = worker.settings_.clock,
+                .clock_offset = worker.clock_offset_},
+               lease, *this, worker.tally_) {
     watchdog.start();  // last, because it watches all the others
   }
 
   ~Services() {
     watchdog.stop();  // first, because it watches all the others
-    claimer->stop();  // it uses the executors
+    claimer.stop();   // it uses the executors
   }
 
   [[nodiscard]] Service::Settings service(const std::string& name, milliseconds answer_within,
@@ -221,6 +210,24 @@ struct Worker::Services final : Executor::Listener, LeaseKeeper::Listener {
     return [this, name](std::exception_ptr error) { worker.note_defect(name, std::move(error)); };
   }
 
+  [[nodiscard]] std::shared_ptr<Executors> make_executors() {
+    const WorkerSettings& settings = worker.settings_;
+    auto made = std::make_shared<Executors>();
+    for (const auto& [queue, concurrency] : settings.queues) {
+      made->add(std::make_unique<Executor>(
+          Executor::Settings{queue, static_cast<std::size_t>(concurrency), settings.stop_grace,
+                             AttemptSettings{.worker_id = lease->id(),
+                                             .database_url = settings.database.url,
+                                             .schema = settings.database.schema,
+                                             .limits = worker.limits_,
+                                             .installation = worker.installation_}},
+          Executor::Surroundings{worker.log_, lease, worker.definitions_, worker.tally_, *this}));
+    }
+    return made;
+  }
+
+  /// A third of the lease for the answer to a heartbeat leaves time for another connection.
+  [[nodiscard]] milliseconds for_heartbeat() const { return std::max(lease->length() / 3, shortest_heartbeat_answer); }
   [[nodiscard]] milliseconds for_tasks() const {
     return statement_timeout(worker.settings_, "") + server_gives_up_within;
   }
@@ -228,7 +235,7 @@ struct Worker::Services final : Executor::Listener, LeaseKeeper::Listener {
   /// For the watchdog: does what is due at `now`, and gives when something is due next.
   TimePoint watch(TimePoint now) {
     TimePoint next = executors->enforce_deadlines(now);
-    for (Service* service : {&keeper->service(), &claimer->service(), &completer->service(), &upkeep->service()}) {
+    for (Service* service : {&keeper.service(), &claimer.service(), &completer->service(), &upkeep.service()}) {
       next = std::min(next, service->break_if_stuck(now));
     }
     if (lease->lapse_if_due(now)) doubt_lease();
@@ -260,10 +267,10 @@ struct Worker::Services final : Executor::Listener, LeaseKeeper::Listener {
   /// Upkeep and the claimer may not have noticed yet that their connections are lost, or that the server is another
   /// one.
   void on_connected() override {
-    upkeep->look();
+    upkeep.look();
     inbox->note_server_is_back();
   }
-  void on_worker() override { upkeep->look(); }
+  void on_worker() override { upkeep.look(); }
   [[nodiscard]] bool holds_tasks() const override { return executors->holds_any(); }
   void on_cancel(TaskId id, int attempt) override { executors->cancel(id, attempt); }
   void on_waiting(TaskId id) override { completer->note_awaited(id); }
@@ -286,10 +293,10 @@ struct Worker::Services final : Executor::Listener, LeaseKeeper::Listener {
   const std::shared_ptr<ClaimInbox> inbox = std::make_shared<ClaimInbox>();
   const std::shared_ptr<Completer> completer;
   Watchdog watchdog;
-  const std::shared_ptr<Executors> executors = std::make_shared<Executors>();
-  std::optional<Claimer> claimer;
-  std::optional<Upkeep> upkeep;
-  std::optional<LeaseKeeper> keeper;
+  const std::shared_ptr<Executors> executors;
+  Claimer claimer;
+  Upkeep upkeep;
+  LeaseKeeper keeper;
 };
 
 ShutdownResult Worker::run(const std::function<void()>& on_ready) {
@@ -411,7 +418,7 @@ bool Worker::carry_out(const Shutdown::Action& action, Services& services, Shutd
                        std::vector<Report>& given_up) {
   switch (action.step) {
     case Shutdown::Step::stop_claiming:
-      services.claimer->stop();
+      services.claimer.stop();
       return true;
     case Shutdown::Step::give_back:
       return give_back(services, result, action.until);
@@ -444,10 +451,10 @@ bool Worker::carry_out(const Shutdown::Action& action, Services& services, Shutd
 bool Worker::give_back(Services& services, ShutdownResult& result, TimePoint until) {
   const std::vector<ClaimedTask> unstarted = services.executors->take_back();
   services.watchdog.note_deadline(until);
-  const bool given = services.claimer->give_back(unstarted, until);
+  const bool given = services.claimer.give_back(unstarted, until);
   (given ? result.given_back : result.left_behind) += unstarted.size();
   if (!given) log_->error("{} could not be given back", counted(unstarted.size(), "claimed task"));
-  services.claimer->disconnect();
+  services.claimer.disconnect();
   return given;
 }
 

@@ -72,9 +72,9 @@ class Worker {
   /// Connects, checks the schema, registers the worker and publishes the task definitions. Throws ConnectionError,
   /// DatabaseError, SchemaMismatch, or InvalidInput (a name in use, a lease that is too short, a queue that does not
   /// exist). With a previous lease the constructor does not throw the first two, but tries again until it succeeds or
-  /// `stop` is readable. `stop` must outlive the worker. The worker notes on `board`, if there is one, how it stands.
-  Worker(WorkerSettings settings, Definitions definitions, const std::shared_ptr<spdlog::logger>& log,
-         const WakeFd& stop, std::shared_ptr<StatusBoard> board = nullptr);
+  /// `stop` is readable. The worker notes on `board`, if there is one, how it stands.
+  Worker(WorkerSettings settings, Definitions definitions, const std::shared_ptr<spdlog::logger>& log, WakeFd stop,
+         std::shared_ptr<StatusBoard> board = nullptr);
   ~Worker();
 
   /// The lease under which the worker holds tasks now: workers.id. 0 if the worker was told to stop before it had one.
@@ -123,7 +123,7 @@ class Worker {
   WorkerSettings settings_;
   std::shared_ptr<const Definitions> definitions_;
   std::shared_ptr<spdlog::logger> log_;
-  const WakeFd& stop_;
+  const WakeFd stop_;
   WakeFd attention_;  // something happened to the lease, to the threads or to a service
   const std::shared_ptr<StatusBoard> board_;
   const std::shared_ptr<Tally> tally_ = board_->tally();
