@@ -35,6 +35,7 @@ constexpr Task<Failures> not_kept{"recorded.not_kept"};
 constexpr auto queue = "recorded";
 constexpr auto listed = "RECORDED_LISTED";
 constexpr auto unlisted = "RECORDED_UNLISTED";
+const std::string message = R"(message="as asked for")";
 
 detail::RegisteredTask fails_first(const Task<Failures>& task, bool keeps_dead_letters) {
   return registered(task,
@@ -61,8 +62,12 @@ std::string without_line_end(std::string line) {
 /// A worker whose log is read when it has ended: then all that it has written is counted and logged.
 class LoggedWorker {
  public:
-  LoggedWorker(const TestDatabase& database, spdlog::level::level_enum level)
-      : worker_{{.database = database.settings_of("worker"), .name = "logged", .heartbeat = 50ms, .lease = 10s},
+  LoggedWorker(const TestDatabase& database, spdlog::level::level_enum level, bool log_retries = false)
+      : worker_{{.database = database.settings_of("worker"),
+                 .name = "logged",
+                 .heartbeat = 50ms,
+                 .lease = 10s,
+                 .log_retries = log_retries},
                 runtime::make_definitions({fails_first(kept, true), fails_first(not_kept, false)}),
                 make_log(level),
                 stop_},
@@ -194,13 +199,19 @@ TEST_CASE("each retry, giving up and each error that is not retried is counted, 
   const TaskId discarded = run_to(database, not_kept, {9, unlisted}, "discarded");
   CHECK(worker.stop() ==
         std::vector<std::string>{
-            line_of(retried, "debug event=retry", "attempt=1 error=RECORDED_LISTED retry=1 max_retries=2 delay_ms=1"),
-            line_of(given_up, "debug event=retry", "attempt=1 error=RECORDED_LISTED retry=1 max_retries=2 delay_ms=1"),
-            line_of(given_up, "debug event=retry", "attempt=2 error=RECORDED_LISTED retry=2 max_retries=2 delay_ms=1"),
-            line_of(given_up, "warning event=gave_up", "attempt=3 error=RECORDED_LISTED retries=2 status=failed"),
-            line_of(refused, "warning event=not_retried", "attempt=1 error=RECORDED_UNLISTED retries=0 status=failed"),
+            line_of(retried, "debug event=retry",
+                    "attempt=1 error=RECORDED_LISTED retry=1 max_retries=2 delay_ms=1 " + message),
+            line_of(retried, "debug event=succeeded", "attempt=2 retries=1"),
+            line_of(given_up, "debug event=retry",
+                    "attempt=1 error=RECORDED_LISTED retry=1 max_retries=2 delay_ms=1 " + message),
+            line_of(given_up, "debug event=retry",
+                    "attempt=2 error=RECORDED_LISTED retry=2 max_retries=2 delay_ms=1 " + message),
+            line_of(given_up, "warning event=gave_up",
+                    "attempt=3 error=RECORDED_LISTED retries=2 status=failed " + message),
+            line_of(refused, "warning event=not_retried",
+                    "attempt=1 error=RECORDED_UNLISTED retries=0 status=failed " + message),
             line_of(discarded, "warning event=not_retried",
-                    "attempt=1 error=RECORDED_UNLISTED retries=0 status=discarded", not_kept),
+                    "attempt=1 error=RECORDED_UNLISTED retries=0 status=discarded " + message, not_kept),
         });
   CHECK(counted.errors("transient", listed) == 4);
   CHECK(counted.errors("permanent", unlisted) == 2);
@@ -219,8 +230,21 @@ TEST_CASE("at the usual level a worker's log says of retries only that one was t
   TestDatabase database;
   LoggedWorker worker{database, spdlog::level::info};
   const TaskId given_up = run_to(database, kept, {9, listed}, "failed");
-  CHECK(worker.stop() == std::vector<std::string>{line_of(given_up, "warning event=gave_up",
-                                                          "attempt=3 error=RECORDED_LISTED retries=2 status=failed")});
+  CHECK(worker.stop() ==
+        std::vector<std::string>{line_of(given_up, "warning event=gave_up",
+                                         "attempt=3 error=RECORDED_LISTED retries=2 status=failed " + message)});
+}
+
+TEST_CASE("a worker that is asked to logs each retry, and each success after retries, at the usual level") {
+  TestDatabase database;
+  LoggedWorker worker{database, spdlog::level::info, true};
+  run_to(database, kept, {}, "succeeded");
+  const TaskId retried = run_to(database, kept, {1, listed}, "succeeded");
+  CHECK(worker.stop() == std::vector<std::string>{
+                             line_of(retried, "info event=retry",
+                                     "attempt=1 error=RECORDED_LISTED retry=1 max_retries=2 delay_ms=1 " + message),
+                             line_of(retried, "info event=succeeded", "attempt=2 retries=1"),
+                         });
 }
 
 TEST_CASE("an attempt that was lost with its worker is counted by the one that rescues it, and as no retry") {

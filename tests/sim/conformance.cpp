@@ -142,7 +142,7 @@ class Comparison {
   db::Connection locker_;
   db::Connection listener_;
   runtime::WakeFd never_;
-  spdlog::logger log_{"conformance"};
+  std::shared_ptr<spdlog::logger> log_ = std::make_shared<spdlog::logger>("conformance");
   std::vector<std::string> trace_;
 
   std::optional<Database::Transaction> open_;     // of the producer
@@ -379,7 +379,7 @@ void Comparison::end_lapsed_leases() {
   note("worker " + std::to_string(worker) + " ends lapsed leases");
   const std::size_t before = model_.lapsed_leases_ended();
   model_.end_lapsed_leases(worker);
-  const std::size_t ended = runtime::end_lapsed_leases(postgres_, worker, log_);
+  const std::size_t ended = runtime::end_lapsed_leases(postgres_, worker, *log_);
   require_alike("leases ended", model_.lapsed_leases_ended() - before, ended);
 }
 
@@ -387,7 +387,7 @@ void Comparison::rescue() {
   const std::int64_t worker = any_worker();
   note("worker " + std::to_string(worker) + " rescues");
   const Database::Rescued model = model_.rescue(worker);
-  const runtime::Rescued postgres = runtime::rescue_lost_tasks(postgres_, worker, log_);
+  const runtime::Rescued postgres = runtime::rescue_lost_tasks(postgres_, worker, {log_});
   require_alike("rescued", model.tasks, postgres.tasks);
   require_alike("all rescued", model.all, postgres.all);
   compares_notifications_ = false;  // the model also notifies the rescuer, which in production is told in its process

@@ -7,6 +7,7 @@
 
 #include "report/who_holds.hpp"
 #include "retry/counted.hpp"
+#include "retry/event_line.hpp"
 #include "sql/claim.hpp"
 
 namespace dogged::runtime {
@@ -108,7 +109,7 @@ void GivingBack::expire(const std::vector<ClaimedTask>& tasks) {
                                                .claim_session = plan_.certainty().session(),
                                                .ids = arrays.ids,
                                                .attempts = arrays.numbers})) {
-    log_->info("event={} task={} name={} queue={}", status, id, name, queue);
+    log_->info(event_line(status).with("task", id).with("name", name).with("queue", queue).text());
     circuits_.note_not_begun(*left.at(id));
     left.erase(id);
   }

@@ -10,7 +10,6 @@ namespace {
 
 constexpr milliseconds ask_due_while_busy{1000};
 constexpr milliseconds ask_due_while_polling{10};
-constexpr milliseconds oldest_queue_settings{1000};  // that a claim goes by
 
 }  // namespace
 
@@ -85,15 +84,16 @@ std::optional<ClaimPlan::Action> ClaimPlan::look(TimePoint now) {
   }
   circuits_unknown_ = true;
   // Nothing else notices the end of a pause.
-  queues_unknown_ = queues_unknown_ || queues_.any(ServedQueues::State::paused);
+  if (queues_.any(ServedQueues::State::paused)) following_.on_changed();
   return Action{.step = Step::look_for_missed, .queues = queues_.drained()};
 }
 
 /// A worker that does not listen asks each second, so that it also notices when a pause ends.
 std::optional<ClaimPlan::Action> ClaimPlan::follow(TimePoint now) {
-  const bool is_old = !settings_.sleeps && now >= queues_asked_at_ + oldest_queue_settings;
-  if (!queues_unknown_ && now < resumes_at_ && !is_old) return std::nullopt;
-  return Action{.step = Step::follow_queues};
+  if (following_.is_due(now) || (!settings_.sleeps && following_.is_old(now))) {
+    return Action{.step = Step::follow_queues};
+  }
+  return std::nullopt;
 }
 
 /// Settings of queues are read while claims go on as well, in case a notification was lost.
@@ -102,7 +102,7 @@ std::optional<ClaimPlan::Action> ClaimPlan::keep_books(TimePoint now) {
     return Action{.step = Step::settle, .question = *question};
   }
   if (certainty_.knows_what_it_holds() && sum_.is_due(now)) return Action{.step = Step::sum_up};
-  if (now >= queues_asked_at_ + oldest_queue_settings && queues_.any(ServedQueues::State::open)) {
+  if (following_.is_old(now) && queues_.any(ServedQueues::State::open)) {
     return Action{.step = Step::follow_queues};
   }
   return std::nullopt;
@@ -137,9 +137,9 @@ std::optional<ClaimPlan::Action> ClaimPlan::of(DueTime::Ask ask) {
 }
 
 ClaimPlan::Action ClaimPlan::wait(const Capacity& capacity) const {
-  TimePoint until = std::min({sleep_.looks_at(), due_.asks_at(), certainty_.asks_at(), resumes_at_});
+  TimePoint until = std::min({sleep_.looks_at(), due_.asks_at(), certainty_.asks_at(), following_.resumes_at()});
   if (capacity.holds_waiting) until = std::min(until, look_for_stale_at_);
-  if (!settings_.sleeps) until = std::min(until, queues_asked_at_ + oldest_queue_settings);
+  if (!settings_.sleeps) until = std::min(until, following_.old_at());
   return {.step = Step::hear, .until = until, .for_room = queues_.any(ServedQueues::State::open)};
 }
 
@@ -150,7 +150,10 @@ void ClaimPlan::on_told(const ClaimInbox::Told& told, TimePoint now) {
   }
   if (told.has_ready) others_to_wake_ = true;
   if (told.has_rescued) sleep_.on_rung(1, now);
-  if (told.server_is_back) queues_unknown_ = circuits_unknown_ = true;
+  if (told.server_is_back) {
+    circuits_unknown_ = true;
+    following_.on_changed();
+  }
   if (told.has_expired) has_expired_ = true;
   if (told.due_at != never) due_.on_scheduled(told.due_at);
 }
@@ -182,15 +185,9 @@ void ClaimPlan::on_missed(bool has_ready, std::optional<milliseconds> due_in, Ti
   if (has_ready) look_everywhere(now);
 }
 
-void ClaimPlan::on_following(TimePoint now) noexcept {
-  queues_asked_at_ = now;
-  queues_unknown_ = false;
-  resumes_at_ = never;
-}
-
 bool ClaimPlan::on_queue_settings(std::size_t queue, bool paused, std::optional<milliseconds> resumes_in,
                                   TimePoint now) {
-  if (resumes_in) resumes_at_ = std::min(resumes_at_, now + std::clamp(*resumes_in, milliseconds{1}, longest_ahead));
+  if (resumes_in) following_.on_pause(*resumes_in, now);
   if (paused == (queues_.all()[queue].state == ServedQueues::State::paused)) return false;
   queues_.set_paused(queue, paused);
   due_.on_unknown();
@@ -252,7 +249,8 @@ void ClaimPlan::on_failure(bool connection_lost, TimePoint now) {
 void ClaimPlan::look_everywhere(TimePoint now) {
   queues_.look_again();
   due_.on_unknown();  // an awake worker is not notified of a delayed task
-  circuits_unknown_ = queues_unknown_ = true;
+  circuits_unknown_ = true;
+  following_.on_changed();
   sleep_.on_look_everywhere(now);
 }
 

@@ -15,6 +15,7 @@
 #include "claim/certainty.hpp"
 #include "claim/claims_sum.hpp"
 #include "claim/due.hpp"
+#include "claim/following.hpp"
 #include "claim/inbox.hpp"
 #include "claim/queues.hpp"
 #include "claim/settling.hpp"
@@ -79,7 +80,7 @@ class ClaimPlan {
   void on_told(const ClaimInbox::Told& told, TimePoint now);
   /// Notifications that were heard: of a queue (all queues if empty), of settings of queues, of circuits.
   void on_rung(std::string_view queue, TimePoint now);
-  void on_queues_changed() noexcept { queues_unknown_ = true; }
+  void on_queues_changed() noexcept { following_.on_changed(); }
   void on_circuits_changed() noexcept { circuits_unknown_ = true; }
 
   [[nodiscard]] std::int64_t next_session() noexcept { return certainty_.next_session(); }
@@ -90,7 +91,7 @@ class ClaimPlan {
   void on_locked(TaskId id, TimePoint now) { certainty_.on_locked(id, now); }
   void on_missed(bool has_ready, std::optional<milliseconds> due_in, TimePoint now);
   /// The settings of queues were asked for at `now`. on_queue_settings follows for each queue.
-  void on_following(TimePoint now) noexcept;
+  void on_following(TimePoint now) noexcept { following_.on_asked(now); }
   /// True if the queue's pause begins or ends with these settings.
   bool on_queue_settings(std::size_t queue, bool paused, std::optional<milliseconds> resumes_in, TimePoint now);
   void on_promoted(std::size_t count, TimePoint now);
@@ -133,15 +134,13 @@ class ClaimPlan {
   Sleep sleep_;
   DueTime due_;
   Settling settling_;
+  Following following_;
   ClaimsSum sum_;
   bool listening_ = false;
   bool hears_first_ = false;      // it has claimed since it last read notifications, which would pile up
   bool has_expired_ = false;      // an executor holds expired tasks
   bool others_to_wake_ = false;   // for tasks that this worker has made ready
   bool circuits_unknown_ = true;  // circuits may have changed since they were read
-  bool queues_unknown_ = true;    // settings of queues may have changed since they were read
-  TimePoint queues_asked_at_{};   // when the settings of queues were read
-  TimePoint resumes_at_ = never;  // when the first pause ends by itself
   TimePoint look_for_stale_at_{};
 };
 

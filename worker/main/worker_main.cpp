@@ -70,10 +70,10 @@ class Signals {
   Signals& operator=(const Signals&) = delete;
 };
 
-std::shared_ptr<spdlog::logger> make_log(const std::string& level) {
+std::shared_ptr<spdlog::logger> make_log(const runtime::CommandLine& line) {
   auto log = spdlog::stderr_color_mt("dogged");
-  log->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %^%l%$ [%n] %v");
-  log->set_level(spdlog::level::from_str(level));
+  log->set_formatter(runtime::formatter_of(line.log_format));
+  log->set_level(spdlog::level::from_str(line.log_level));
   return escaping(log);
 }
 
@@ -139,7 +139,7 @@ ExitCode told(const char* program, const std::exception_ptr& why) {
 int run(int argc, char** argv, WorkerOptions options) {
   runtime::CommandLine line{.worker = std::move(options)};
   if (const auto exit_code = runtime::parse_command_line(argc, argv, line)) return *exit_code;
-  if (!line.worker.log) line.worker.log = make_log(line.log_level);
+  if (!line.worker.log) line.worker.log = make_log(line);
   const auto log = line.worker.log;
   if (line.list_tasks) {
     print_tasks(runtime::definitions_of(line.worker, Tasks::registered(), *log));

@@ -100,6 +100,7 @@ struct OptionTexts {
   std::string grace;
   std::string stop_grace;
   std::string poll_interval = "10s";
+  std::string log_format = "text";
 };
 
 /// Options for the database, and for the queues that the worker serves.
@@ -174,6 +175,14 @@ void add_other_options(CLI::App& app, CommandLine& line, OptionTexts& texts) {
   app.add_option("--log-level", line.log_level, "trace, debug, info, warn, error or off")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))
       ->capture_default_str();
+  app.add_option("--log-format", texts.log_format,
+                 "text for people; json, an object a line, or logfmt for programs, with a stable name for each event")
+      ->envname("DOGGED_LOG_FORMAT")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"text", "json", "logfmt"}))
+      ->capture_default_str();
+  app.add_flag("--log-retries", options.log_retries,
+               "Log each retry, and each success after retries, at info; otherwise at debug");
   app.add_flag("--list-tasks", line.list_tasks,
                "Print the tasks that this program registers, with the retries that apply, and end");
 }
@@ -209,6 +218,7 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& line) 
     throw InvalidInput(complaint_of(app, error), std::string{argv[0]} + " --help");
   }
   take_texts(app, texts, options);
+  line.log_format = log_format_from_text(texts.log_format);
   if (app.count("--name") > 0) require_worker_name("--name", options.name);
   require_thread_limit("--max-abandoned-threads", options.max_abandoned_threads);
   if (const auto lease_id = take_previous_lease()) options.previous_lease = lease_id;

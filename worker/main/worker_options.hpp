@@ -6,6 +6,8 @@
 
 #include <dogged/worker.hpp>
 
+#include "main/log_format.hpp"
+
 namespace dogged::runtime {
 
 /// A worker that restarts itself passes its lease to the new process in this variable. Nothing else sets it.
@@ -14,6 +16,7 @@ inline constexpr const char* previous_lease_variable = "DOGGED_PREVIOUS_LEASE";
 struct CommandLine {
   WorkerOptions worker;
   std::string log_level = "info";
+  LogFormat log_format = LogFormat::text;
   bool list_tasks = false;
 };
 

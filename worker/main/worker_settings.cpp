@@ -106,6 +106,7 @@ WorkerSettings settings_of(const WorkerOptions& options) {
   settings.poll_interval = options.poll_interval.value_or(options.poll_only ? usual_poll_interval_without_notifications
                                                                             : usual_poll_interval);
   settings.poll_only = options.poll_only;
+  settings.log_retries = options.log_retries;
   settings.previous_lease = options.previous_lease;
   require_worker_name("WorkerOptions::name", settings.name);
   require_in("WorkerOptions::heartbeat", settings.heartbeat, ranges::heartbeat);

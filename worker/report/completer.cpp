@@ -38,13 +38,13 @@ Holder holder_of(const sql::WhoHolds::Row& task) {
 }  // namespace
 
 Completer::Completer(Service::Settings service, std::shared_ptr<const Lease> lease, std::shared_ptr<Circuits> circuits,
-                     std::shared_ptr<ClaimInbox> claimer, std::shared_ptr<Tally> tally,
-                     std::shared_ptr<spdlog::logger> log)
+                     std::shared_ptr<ClaimInbox> claimer, std::shared_ptr<Tally> tally, AttemptLog log)
     : lease_(std::move(lease)),
       circuits_(std::move(circuits)),
       claimer_(std::move(claimer)),
       tally_(std::move(tally)),
-      log_(std::move(log)),
+      log_(log.log),
+      attempt_log_(std::move(log)),
       service_(std::move(service)) {
   service_.start([this] {
     try {
@@ -194,7 +194,7 @@ void Completer::clear_locks(const std::vector<TaskId>& ids) {
 
 void Completer::note_taken(const ReportBatch::Taken& taken, Effects& effects) {
   const auto& [report, sent_at] = taken;
-  note_recorded(report, *log_);
+  note_recorded(report, attempt_log_);
   circuits_->note(report);
   if (!report.transition.next_run) {
     if (awaited_.any()) effects.ended.push_back(report.id);

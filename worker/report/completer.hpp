@@ -17,6 +17,7 @@
 #include "report/awaited.hpp"
 #include "report/batch.hpp"
 #include "report/queue.hpp"
+#include "report/recorded.hpp"
 #include "runtime/claimed_task.hpp"
 #include "runtime/service.hpp"
 #include "runtime/tally.hpp"
@@ -30,7 +31,7 @@ class Completer {
  public:
   /// Through its inbox the claimer is told of retries, and of room for more tasks.
   Completer(Service::Settings service, std::shared_ptr<const Lease> lease, std::shared_ptr<Circuits> circuits,
-            std::shared_ptr<ClaimInbox> claimer, std::shared_ptr<Tally> tally, std::shared_ptr<spdlog::logger> log);
+            std::shared_ptr<ClaimInbox> claimer, std::shared_ptr<Tally> tally, AttemptLog log);
   ~Completer();
 
   void add(Report report) { queue_.add(std::move(report)); }
@@ -77,6 +78,7 @@ class Completer {
   const std::shared_ptr<ClaimInbox> claimer_;
   const std::shared_ptr<Tally> tally_;
   const std::shared_ptr<spdlog::logger> log_;
+  const AttemptLog attempt_log_;
   std::atomic<bool> is_ready_{false};
   ReportQueue queue_;
   Awaited awaited_;

@@ -1,9 +1,12 @@
 // See recorded.hpp.
 #include "report/recorded.hpp"
 
+#include <string>
 #include <string_view>
 
 #include <dogged/retry_metrics.hpp>
+
+#include "retry/event_line.hpp"
 
 namespace dogged::runtime {
 namespace {
@@ -46,19 +49,38 @@ std::string_view event_of_failed(const Report& report) {
   return most > 0 && report.transition.retry_count >= most ? "gave_up" : "not_retried";
 }
 
+LogfmtLine line_of(std::string_view event, const Report& report) {
+  LogfmtLine line = event_line(event);
+  line.with("task", report.id).with("name", report.name).with("queue", report.queue).with("attempt", report.attempt);
+  const std::string code{report.transition.code()};
+  if (!code.empty()) line.with("error", code);
+  return line;
+}
+
+LogfmtLine retry_line(const Report& report) {
+  const lifecycle::Transition& to = report.transition;
+  return line_of("retry", report)
+      .with("retry", to.retry_count)
+      .with("max_retries", max_retries(*report.retry_policy))
+      .with("delay_ms", to.next_run->delay.count());
+}
+
 }  // namespace
 
-void note_recorded(const Report& report, spdlog::logger& log) {
+void note_recorded(const Report& report, const AttemptLog& log) {
   count(report);
   const lifecycle::Transition& to = report.transition;
   if (spends_retry(to)) {
-    log.debug("event=retry task={} name={} queue={} attempt={} error={} retry={} max_retries={} delay_ms={}", report.id,
-              report.name, report.queue, report.attempt, to.code(), to.retry_count, max_retries(*report.retry_policy),
-              to.next_run->delay.count());
+    if (!log.log->should_log(log.retries_at)) return;
+    log.log->log(log.retries_at, retry_line(report).with_message(report.error_message).text());
   } else if (has_failed_for_good(to)) {
-    log.warn("event={} task={} name={} queue={} attempt={} error={} retries={} status={}", event_of_failed(report),
-             report.id, report.name, report.queue, report.attempt, to.code(), to.retry_count,
-             lifecycle::to_text(to.status));
+    log.log->warn(line_of(event_of_failed(report), report)
+                      .with("retries", to.retry_count)
+                      .with("status", lifecycle::to_text(to.status))
+                      .with_message(report.error_message)
+                      .text());
+  } else if (to.outcome == Outcome::succeeded && to.retry_count > 0 && log.log->should_log(log.retries_at)) {
+    log.log->log(log.retries_at, line_of("succeeded", report).with("retries", to.retry_count).text());
   }
 }
 

@@ -1,6 +1,8 @@
 // Notes of an attempt once it is on record. The process's metrics count it (<dogged/retry_metrics.hpp>). The log has a
-// line for each retry, for giving up, and for an error that is not retried.
+// line for each retry, for a success after retries, for giving up, and for an error that is not retried.
 #pragma once
+
+#include <memory>
 
 #include <spdlog/logger.h>
 
@@ -8,7 +10,13 @@
 
 namespace dogged::runtime {
 
-/// Logs retries at debug, and tasks that have failed for good as warnings, each as one line of key=value.
-void note_recorded(const Report& report, spdlog::logger& log);
+struct AttemptLog {
+  std::shared_ptr<spdlog::logger> log;
+  spdlog::level::level_enum retries_at = spdlog::level::debug;  ///< and successes after retries
+};
+
+/// Failures for good are logged as warnings. Each line is an event_line, with the error's message if there was an
+/// error.
+void note_recorded(const Report& report, const AttemptLog& log);
 
 }  // namespace dogged::runtime

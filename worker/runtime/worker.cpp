@@ -174,7 +174,7 @@ struct Worker::Services final : Executor::Listener, LeaseKeeper::Listener {
         lease(worker.lease_),
         circuits(std::make_shared<Circuits>(worker.definitions_, random_draw, worker.log_)),
         completer(std::make_shared<Completer>(service("completer", for_tasks()), lease, circuits, inbox, worker.tally_,
-                                              worker.log_)),
+                                              attempt_log())),
         watchdog({.on_defect = defect_of("watchdog")}, [this](TimePoint now) { return watch(now); }),
         executors(make_executors()),
         claimer(service("claimer", for_tasks()),
@@ -182,7 +182,7 @@ struct Worker::Services final : Executor::Listener, LeaseKeeper::Listener {
                 {lease, worker.definitions_, circuits, inbox, completer, executors}, worker.tally_, worker.log_),
         upkeep(service("upkeep", upkeep_statement_timeout + server_gives_up_within),
                {.heartbeat = worker.settings_.heartbeat, .lets_others_renew = worker.is_again_}, lease,
-               worker.definitions_, inbox, worker.log_),
+               worker.definitions_, inbox, attempt_log()),
         keeper(service("lease", for_heartbeat(),
                        std::min<milliseconds>(worker.settings_.heartbeat, std::chrono::seconds{5})),
                {.heartbeat = worker.settings_.heartbeat,
@@ -224,6 +224,10 @@ struct Worker::Services final : Executor::Listener, LeaseKeeper::Listener {
           Executor::Surroundings{worker.log_, lease, worker.definitions_, worker.tally_, *this}));
     }
     return made;
+  }
+
+  [[nodiscard]] AttemptLog attempt_log() const {
+    return {worker.log_, worker.settings_.log_retries ? spdlog::level::info : spdlog::level::debug};
   }
 
   /// A third of the lease for the answer to a heartbeat leaves time for another connection.

@@ -51,6 +51,7 @@ struct WorkerSettings {
   milliseconds stop_grace{5'000};          ///< how long a handler may go on after its stop token was set
   int max_abandoned_threads = 10;          ///< a worker with more of them restarts
   milliseconds poll_interval{10'000};      ///< how long the claimer waits at most without a notification
+  bool log_retries = false;                ///< logs retries, and successes after retries, at info instead of debug
   bool poll_only = false;                  ///< no LISTEN and no session state, for a transaction pooler in between
   /// The lease that this process had before it restarted itself. The worker ends it, and waits for a database that is
   /// away.

@@ -60,7 +60,7 @@ void as_only_rescuer(db::Connection& connection, std::int64_t worker_id, What&& 
 
 /// Rescues up to a batch of the tasks that some claims of the worker took, and wakes workers for them. Gives how many.
 std::size_t rescue_batch(db::Connection& connection, std::int64_t rescuer, std::int64_t worker_id,
-                         const std::vector<std::int64_t>& claims, const std::string& message, spdlog::logger& log) {
+                         const std::vector<std::int64_t>& claims, const std::string& message, const AttemptLog& log) {
   std::vector<Report> reports;
   std::set<TaskId> left;
   as_only_rescuer(connection, worker_id, [&] {
@@ -79,7 +79,7 @@ std::size_t rescue_batch(db::Connection& connection, std::int64_t rescuer, std::
 
 /// Rescues all tasks of one worker that no other session has locked. Adds their number to `rescued`, even if it throws.
 void rescue_tasks_of(db::Connection& connection, std::int64_t rescuer, std::int64_t worker_id,
-                     const std::string& message, spdlog::logger& log, std::size_t& rescued) {
+                     const std::string& message, const AttemptLog& log, std::size_t& rescued) {
   std::vector<std::int64_t> claims;
   std::int64_t tasks = 0;
   const auto rescue_claims = [&] {
@@ -111,7 +111,7 @@ std::size_t end_lapsed_leases(db::Connection& connection, std::int64_t rescuer, 
   return ended.size();
 }
 
-Rescued rescue_lost_tasks(db::Connection& connection, std::int64_t rescuer, spdlog::logger& log) {
+Rescued rescue_lost_tasks(db::Connection& connection, std::int64_t rescuer, const AttemptLog& log) {
   Rescued rescued;
   for (const auto& [worker_id, name] : connection.run(sql::WorkersToRescue{})) {
     const std::string message = "worker " + std::to_string(worker_id) + " (" + name + ") did not renew its lease";
@@ -121,10 +121,10 @@ Rescued rescue_lost_tasks(db::Connection& connection, std::int64_t rescuer, spdl
     } catch (const ConnectionError&) {
       throw;
     } catch (const Error& error) {  // the tasks of other workers do not wait for it
-      log.error("rescue of the tasks of worker {} ({}): {}; it is tried again", worker_id, name, error.message());
+      log.log->error("rescue of the tasks of worker {} ({}): {}; it is tried again", worker_id, name, error.message());
     }
     if (tasks == 0) continue;
-    log.warn("rescued {} of worker {} ({})", counted(tasks, "task"), worker_id, name);
+    log.log->warn("rescued {} of worker {} ({})", counted(tasks, "task"), worker_id, name);
     rescued.tasks += tasks;
   }
   rescued.all = connection.run(sql::WorkersToRescue{}).empty();

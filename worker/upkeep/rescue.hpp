@@ -11,6 +11,7 @@
 #include <spdlog/logger.h>
 
 #include "db/connection.hpp"
+#include "report/recorded.hpp"
 
 namespace dogged::runtime {
 
@@ -25,6 +26,6 @@ struct Rescued {
 
 /// Gives an attempt `lost` to every task that is held under an ended lease. Each batch is a transaction. The lifecycle
 /// decides by the stored task definitions. Wakes workers other than `rescuer` that serve the queues of the tasks.
-Rescued rescue_lost_tasks(db::Connection& connection, std::int64_t rescuer, spdlog::logger& log);
+Rescued rescue_lost_tasks(db::Connection& connection, std::int64_t rescuer, const AttemptLog& log);
 
 }  // namespace dogged::runtime

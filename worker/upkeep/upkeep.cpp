@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "retry/duration.hpp"
+#include "retry/event_line.hpp"
 #include "sql/retention.hpp"
 #include "sql/upkeep.hpp"
 #include "upkeep/rescue.hpp"
@@ -23,11 +24,11 @@ std::optional<std::int64_t> count_of(std::optional<milliseconds> time) {
 }  // namespace
 
 Upkeep::Upkeep(Service::Settings service, const Agenda::Settings& settings, std::shared_ptr<const Lease> lease,
-               std::shared_ptr<const Definitions> definitions, std::shared_ptr<ClaimInbox> claimer,
-               std::shared_ptr<spdlog::logger> log)
+               std::shared_ptr<const Definitions> definitions, std::shared_ptr<ClaimInbox> claimer, AttemptLog log)
     : lease_(std::move(lease)),
       claimer_(std::move(claimer)),
-      log_(std::move(log)),
+      log_(log.log),
+      attempt_log_(std::move(log)),
       agenda_(settings, SteadyClock::now()),
       declarations_(std::move(definitions), log_),
       service_(std::move(service)) {
@@ -75,7 +76,7 @@ Upkeep::Look Upkeep::look_and_rescue() {
   }
   if (due == Agenda::Rescue::after_ending_lapsed) end_lapsed_leases(connection(), lease_->id(), *log_);
   if (due != Agenda::Rescue::none) {
-    const Rescued rescued = rescue_lost_tasks(connection(), lease_->id(), *log_);
+    const Rescued rescued = rescue_lost_tasks(connection(), lease_->id(), attempt_log_);
     if (rescued.tasks > 0) claimer_->note_rescued();
     left_tasks = !rescued.all;
     look = ask();
@@ -113,7 +114,8 @@ void Upkeep::expire(const Look& look) {
   }
   agenda_.note_expired(look.asked_at, look.looked_back);
   for (const auto& [task, count] : expired) {
-    log_->info("event=expired name={} queue={} tasks={}", task.first, task.second, count);
+    const auto tasks = static_cast<std::int64_t>(count);
+    log_->info(event_line("expired").with("name", task.first).with("queue", task.second).with("tasks", tasks).text());
   }
 }
 

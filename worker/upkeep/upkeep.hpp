@@ -10,6 +10,7 @@
 
 #include "claim/inbox.hpp"
 #include "lease/lease.hpp"
+#include "report/recorded.hpp"
 #include "retention/retention.hpp"
 #include "runtime/service.hpp"
 #include "tasks/definition.hpp"
@@ -23,8 +24,7 @@ class Upkeep {
  public:
   /// `lease` is the worker's own. Upkeep tells the claimer, by its inbox, that rescued tasks are ready.
   Upkeep(Service::Settings service, const Agenda::Settings& settings, std::shared_ptr<const Lease> lease,
-         std::shared_ptr<const Definitions> definitions, std::shared_ptr<ClaimInbox> claimer,
-         std::shared_ptr<spdlog::logger> log);
+         std::shared_ptr<const Definitions> definitions, std::shared_ptr<ClaimInbox> claimer, AttemptLog log);
 
   /// A worker has registered. The new lease may lapse before any other, and the new worker's declarations may differ.
   void look() noexcept { service_.wake(); }
@@ -54,6 +54,7 @@ class Upkeep {
   const std::shared_ptr<const Lease> lease_;
   const std::shared_ptr<ClaimInbox> claimer_;
   const std::shared_ptr<spdlog::logger> log_;
+  const AttemptLog attempt_log_;
   Agenda agenda_;
   AdoptedDeclarations declarations_;
   retention::Extent retention_extent_ = retention::Extent::days;  // of the next round

@@ -122,6 +122,8 @@ struct WorkerOptions {
   Middlewares middleware = {};
   /// Null: spdlog's default logger; with worker_main, a logger that writes to stderr. Each message is one line there.
   std::shared_ptr<spdlog::logger> log = {};
+  /// Logs retries, and successes after retries, at info instead of debug.
+  bool log_retries = false;
   /// Called once when the worker has ended, asked to or not, on the worker's thread. Do not destroy the worker in it.
   std::function<void(const WorkerEnd&)> on_end = {};
   /// The lease of a worker that this one replaces, as WorkerEnd::lease. start() waits for a database that is away
