@@ -12,6 +12,16 @@ constexpr std::string_view total_suffix = "_total";
 
 }  // namespace
 
+MetricsFormat metrics_format_for(std::string_view accept) {
+  const bool takes_openmetrics = accept.find("application/openmetrics-text") != std::string_view::npos;
+  return takes_openmetrics ? MetricsFormat::openmetrics : MetricsFormat::prometheus;
+}
+
+std::string_view content_type_of(MetricsFormat format) {
+  return format == MetricsFormat::openmetrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+                                              : "text/plain; version=0.0.4; charset=utf-8";
+}
+
 void MetricsWriter::family(std::string_view name, std::string_view type, std::string_view help) {
   name_ = name;
   // In OpenMetrics _total belongs to the sample, not to the family.

@@ -14,6 +14,11 @@ namespace dogged {
 
 enum class MetricsFormat { prometheus, openmetrics };
 
+/// By the header Accept of a request, which may be empty: OpenMetrics where it is accepted.
+[[nodiscard]] MetricsFormat metrics_format_for(std::string_view accept);
+/// The header Content-Type of the answer.
+[[nodiscard]] std::string_view content_type_of(MetricsFormat format);
+
 class MetricsWriter {
  public:
   struct Label {

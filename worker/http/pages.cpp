@@ -10,6 +10,8 @@
 namespace dogged::runtime {
 namespace {
 
+using http::Page;
+
 double in_seconds_of(milliseconds duration) { return static_cast<double>(duration.count()) / 1000.0; }
 
 std::string_view text_of_lease(Lease::State state) {
@@ -46,14 +48,12 @@ void write_worker(MetricsWriter& writer, const WorkerStatus& worker) {
 }
 
 Page metrics_page(std::string_view accept, const PageSources& sources) {
-  const bool is_openmetrics = accept.find("application/openmetrics-text") != std::string_view::npos;
-  MetricsWriter writer{is_openmetrics ? MetricsFormat::openmetrics : MetricsFormat::prometheus};
+  const MetricsFormat format = metrics_format_for(accept);
+  MetricsWriter writer{format};
   write_worker(writer, sources.worker);
   sources.attempts.write_to(writer);
   write_retry_metrics(writer, sources.retries.snapshot());
-  return {.content_type = is_openmetrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
-                                         : "text/plain; version=0.0.4; charset=utf-8",
-          .body = writer.take()};
+  return {.content_type = std::string{content_type_of(format)}, .body = writer.take()};
 }
 
 Page live_page(const WorkerStatus& worker) {
@@ -96,7 +96,7 @@ Page status_page(const WorkerStatus& worker) {
 
 }  // namespace
 
-Page page_at(std::string_view path, std::string_view accept, const PageSources& sources) {
+http::Page page_at(std::string_view path, std::string_view accept, const PageSources& sources) {
   if (path == "/metrics") return metrics_page(accept, sources);
   if (path == "/livez") return live_page(sources.worker);
   if (path == "/readyz") return ready_page(sources.worker);

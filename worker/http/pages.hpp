@@ -6,21 +6,15 @@
 //   /status    how the worker stands, as JSON
 #pragma once
 
-#include <string>
 #include <string_view>
 
 #include <dogged/retry_metrics.hpp>
 
+#include "http/page.hpp"
 #include "runtime/attempt_counts.hpp"
 #include "runtime/status.hpp"
 
 namespace dogged::runtime {
-
-struct Page {
-  int status = 200;  ///< of HTTP
-  std::string content_type = "text/plain; charset=utf-8";
-  std::string body = {};
-};
 
 /// The sources of the pages.
 struct PageSources {
@@ -30,6 +24,6 @@ struct PageSources {
 };
 
 /// `accept`: the request's header of that name; may be empty. For another path, 404 and the list of pages.
-[[nodiscard]] Page page_at(std::string_view path, std::string_view accept, const PageSources& sources);
+[[nodiscard]] http::Page page_at(std::string_view path, std::string_view accept, const PageSources& sources);
 
 }  // namespace dogged::runtime

@@ -13,6 +13,7 @@
 
 #include "client/escaping_log.hpp"
 #include "http/page_server.hpp"
+#include "http/pages.hpp"
 #include "main/worker_settings.hpp"
 #include "runtime/wake_fd.hpp"
 #include "runtime/worker.hpp"
@@ -54,7 +55,7 @@ class Worker::Impl {
         definitions_(runtime::definitions_of(options, tasks, *log_)),
         on_end_(std::move(options.on_end)) {
     if (options.metrics_listen.empty()) return;
-    listens_on_ = runtime::listen_address_from_text(std::string{listen_option}, options.metrics_listen);
+    listens_on_ = http::listen_address_from_text(std::string{listen_option}, options.metrics_listen);
   }
 
   ~Impl() {
@@ -172,7 +173,7 @@ class Worker::Impl {
   const runtime::WakeFd stop_;
   const std::shared_ptr<runtime::StatusBoard> board_ =
       std::make_shared<runtime::StatusBoard>(settings_.name, settings_.heartbeat);
-  std::optional<runtime::ListenAddress> listens_on_;
+  std::optional<http::ListenAddress> listens_on_;
 
   detail::Mutex mutex_;
   detail::Condition changed_;
@@ -183,7 +184,7 @@ class Worker::Impl {
   std::unique_ptr<runtime::Worker> worker_ DOGGED_GUARDED_BY(mutex_);  // once it is made, it stays
 
   std::thread thread_;
-  std::optional<runtime::PageServer> server_;  // from start() to the destructor
+  std::optional<http::PageServer> server_;  // from start() to the destructor
 };
 
 Worker::Worker(WorkerOptions options, const Tasks& tasks) : impl_(std::make_unique<Impl>(std::move(options), tasks)) {}

@@ -6,9 +6,9 @@
 #include "support/catch.hpp"
 
 using namespace dogged;
-using runtime::listen_address_from_text;
-using runtime::ListenAddress;
-using runtime::url_of;
+using http::listen_address_from_text;
+using http::ListenAddress;
+using http::url_of;
 
 TEST_CASE("an address to listen on has a host and a port, and is shown as a URL") {
   const auto read = [](const std::string& text) { return listen_address_from_text("--metrics-listen", text); };

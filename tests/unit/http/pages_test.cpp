@@ -10,9 +10,9 @@
 
 using namespace dogged;
 using namespace std::chrono_literals;
+using http::Page;
 using runtime::AttemptCounts;
 using runtime::Lease;
-using runtime::Page;
 using runtime::WorkerStatus;
 
 namespace {

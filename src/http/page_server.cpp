@@ -19,7 +19,7 @@
 #include <dogged/detail/mutex.hpp>
 #include <dogged/error.hpp>
 
-namespace dogged::runtime {
+namespace dogged::http {
 namespace {
 
 constexpr std::size_t threads_of_server = 2;
@@ -157,4 +157,4 @@ PageServer::~PageServer() = default;
 
 const ListenAddress& PageServer::address() const noexcept { return impl_->address(); }
 
-}  // namespace dogged::runtime
+}  // namespace dogged::http

@@ -1,9 +1,9 @@
-// Where a worker serves its metrics.
+// Where pages are served.
 #pragma once
 
 #include <string>
 
-namespace dogged::runtime {
+namespace dogged::http {
 
 struct ListenAddress {
   std::string host;  ///< a name or a number; 0.0.0.0 for every IPv4 address of this machine
@@ -19,4 +19,4 @@ struct ListenAddress {
 /// `http://127.0.0.1:9464`.
 [[nodiscard]] std::string url_of(const ListenAddress& address);
 
-}  // namespace dogged::runtime
+}  // namespace dogged::http

@@ -1,4 +1,4 @@
-// Serves a worker's pages over HTTP, on threads of its own.
+// Serves pages over HTTP, on threads of its own.
 #pragma once
 
 #include <functional>
@@ -6,12 +6,12 @@
 #include <string_view>
 
 #include "http/listen_address.hpp"
-#include "http/pages.hpp"
+#include "http/page.hpp"
 
-namespace dogged::runtime {
+namespace dogged::http {
 
-/// Bounded, so that a slow or greedy scraper costs no task. Bounds: two threads, four connections that wait for them,
-/// and 2 s for a request and for an answer. Further connections wait in the kernel.
+/// Bounded, so that a slow or greedy scraper costs nobody else anything. Bounds: two threads, four connections that
+/// wait for them, and 2 s for a request and for an answer. Further connections wait in the kernel.
 class PageServer {
  public:
   using Respond = std::function<Page(std::string_view path, std::string_view accept)>;
@@ -32,4 +32,4 @@ class PageServer {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace dogged::runtime
+}  // namespace dogged::http

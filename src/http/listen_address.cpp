@@ -9,7 +9,7 @@
 
 #include "retry/message.hpp"
 
-namespace dogged::runtime {
+namespace dogged::http {
 namespace {
 
 constexpr int most_ports = 65'535;
@@ -46,4 +46,4 @@ std::string url_of(const ListenAddress& address) {
   return "http://" + (is_ipv6 ? "[" + address.host + "]" : address.host) + ":" + std::to_string(address.port);
 }
 
-}  // namespace dogged::runtime
+}  // namespace dogged::http
