@@ -78,10 +78,12 @@ Style Invocation::drawing_style() const {
 
 bool Invocation::shows_progress() const { return format == Format::table && isatty(STDERR_FILENO) == 1; }
 
-db::Connection Invocation::connect_to_any_schema() const {
+db::Connection Invocation::connect_to_any_schema(db::Settings settings) const {
   const DatabaseUrl database = find_database_url(database_url);
+  settings.url = database.url;
+  settings.schema = schema;
   try {
-    return db::Connection{{.url = database.url, .schema = schema, .application_name = "dogged cli"}};
+    return db::Connection{std::move(settings)};
   } catch (const db::InvalidConninfo& error) {
     throw InvalidInput(error.message() + " (the database is named by " + database.source + ")", error.hint());
   } catch (const ConnectionError& error) {
@@ -92,8 +94,8 @@ db::Connection Invocation::connect_to_any_schema() const {
   }
 }
 
-db::Connection Invocation::connect() const {
-  db::Connection connection = connect_to_any_schema();
+db::Connection Invocation::connect(db::Settings settings) const {
+  db::Connection connection = connect_to_any_schema(std::move(settings));
   migrate::require_current(connection);
   return connection;
 }

@@ -220,6 +220,7 @@ int run_main(int argc, char** argv) {
   add_doctor(app, invocation);
   add_maintain(app, invocation);
   add_stats(app, invocation);
+  add_exporter(app, invocation);
   add_bench(app, invocation);
   add_help(app, invocation);
   add_completion(app, invocation);

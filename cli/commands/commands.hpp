@@ -33,6 +33,7 @@ void add_maintain(CLI::App& app, Invocation& invocation);
 void add_bench(CLI::App& app, Invocation& invocation);
 void add_policy(CLI::App& app, Invocation& invocation);
 void add_stats(CLI::App& app, Invocation& invocation);
+void add_exporter(CLI::App& app, Invocation& invocation);
 /// Of the whole tree: added last.
 void add_help(CLI::App& app, Invocation& invocation);
 void add_completion(CLI::App& app, Invocation& invocation);

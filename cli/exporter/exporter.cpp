@@ -1,0 +1,134 @@
+// See exporter.hpp.
+#include "cli/exporter/exporter.hpp"
+
+#include <exception>
+#include <utility>
+
+#include "db/errors.hpp"
+
+namespace dogged::cli::exporter {
+namespace {
+
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+
+/// Scrapes within this time after a reading share it.
+constexpr seconds shared_for{1};
+/// A scrape waits so long, which is below Prometheus's usual scrape_timeout of 10 s. A reading that takes longer is
+/// stuck in the network, because each of its statements has a timeout on the server.
+constexpr seconds longest_wait{8};
+
+}  // namespace
+
+Exporter::Exporter(Reader::Connect connect, std::shared_ptr<spdlog::logger> log)
+    : log_(std::move(log)), reader_(std::move(connect)) {
+  try {
+    reader_.connect();
+  } catch (const InvalidInput&) {
+    throw;
+  } catch (const Error&) {
+    // The first reading finds the same, and tells.
+  }
+  thread_ = std::thread{[this] { serve(); }};
+}
+
+Exporter::~Exporter() {
+  {
+    const detail::Lock lock{mutex_};
+    has_ended_ = true;
+  }
+  changed_.notify_all();
+  reader_.abort();
+  thread_.join();
+}
+
+http::Page Exporter::page(std::string_view path, std::string_view accept) {
+  if (path == "/livez") return {.body = "live\n"};
+  if (path != "/metrics" && path != "/readyz") {
+    return {.status = 404, .body = "there are /metrics, /livez and /readyz\n"};
+  }
+  detail::Lock lock{mutex_};
+  refresh(lock);
+  if (path == "/metrics") {
+    const MetricsFormat format = metrics_format_for(accept);
+    return {.content_type = std::string{content_type_of(format)}, .body = metrics_.text(format)};
+  }
+  if (metrics_.why_down().empty()) return {.body = "ready\n"};
+  return {.status = 503, .body = "the database cannot be read: " + metrics_.why_down() + "\n"};
+}
+
+/// Waits for a reading that is not old.
+void Exporter::refresh(detail::Lock& lock) {
+  const auto begin = steady_clock::now();
+  if (readings_ > 0 && begin - read_at_ < shared_for) return;
+  if (!is_reading_) is_wanted_ = true;
+  changed_.notify_all();
+  const std::uint64_t before = readings_;
+  while (readings_ == before && !has_ended_) {
+    if (changed_.wait_until(lock, begin + longest_wait)) continue;
+    lose("PostgreSQL has not answered for 8 s");
+    reader_.abort();
+    return;
+  }
+}
+
+void Exporter::serve() {
+  while (wait_for_wish()) {
+    std::string why;
+    try {
+      publish(reader_.read());
+      continue;
+    } catch (const Error& error) {
+      why = db::one_line(error.message());
+    } catch (const std::exception& error) {
+      why = db::one_line(error.what());
+    }
+    const detail::Lock lock{mutex_};
+    lose(why);
+    end_reading();
+  }
+}
+
+/// False: the exporter ends.
+bool Exporter::wait_for_wish() {
+  detail::Lock lock{mutex_};
+  while (!is_wanted_ && !has_ended_) changed_.wait(lock);
+  is_wanted_ = false;
+  is_reading_ = true;
+  return !has_ended_;
+}
+
+void Exporter::publish(Reading reading) {
+  const detail::Lock lock{mutex_};
+  tell_of(reading.asked);
+  metrics_.add(std::move(reading));
+  end_reading();
+}
+
+void Exporter::end_reading() {
+  is_reading_ = false;
+  ++readings_;
+  read_at_ = steady_clock::now();
+  changed_.notify_all();
+}
+
+/// One line of the log when something changes, and none for each scrape.
+void Exporter::tell_of(const std::vector<Asked>& asked) {
+  if (was_told_of_loss_) log_->info("the database is read again");
+  was_told_of_loss_ = false;
+  for (const auto& [query, took, why_not] : asked) {
+    if (why_not.empty() && refused_.erase(query) > 0) log_->info("the query {} is answered again", to_text(query));
+    if (!why_not.empty() && refused_.insert(query).second) {
+      log_->warn("the query {} is refused, and its metrics are left out: {}", to_text(query), db::one_line(why_not));
+    }
+  }
+}
+
+void Exporter::lose(const std::string& why) {
+  if (!was_told_of_loss_ && !has_ended_)
+    log_->warn("the database cannot be read, and its metrics are left out: {}", why);
+  was_told_of_loss_ = true;
+  metrics_.lose(why);
+}
+
+}  // namespace dogged::cli::exporter

@@ -1,0 +1,61 @@
+// Serves the figures of the fleet. One thread reads the database when a scrape asks for it, on one connection. So
+// scrapes at the same time share a reading.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include <spdlog/logger.h>
+
+#include <dogged/detail/mutex.hpp>
+
+#include "cli/exporter/fleet_metrics.hpp"
+#include "cli/exporter/reader.hpp"
+#include "http/page.hpp"
+
+namespace dogged::cli::exporter {
+
+/// Thread-safe.
+class Exporter {
+ public:
+  /// Begins with a reading: from then on new attempts are counted. Throws InvalidInput if the database's URL is none. A
+  /// database that is away is no error.
+  Exporter(Reader::Connect connect, std::shared_ptr<spdlog::logger> log);
+  /// Ends the statement that runs.
+  ~Exporter();
+  Exporter(const Exporter&) = delete;
+  Exporter& operator=(const Exporter&) = delete;
+
+  /// `accept`: the request's header of that name; may be empty.
+  [[nodiscard]] http::Page page(std::string_view path, std::string_view accept);
+
+ private:
+  void serve();
+  [[nodiscard]] bool wait_for_wish();
+  void publish(Reading reading);
+  void refresh(detail::Lock& lock) DOGGED_REQUIRES(mutex_);
+  void tell_of(const std::vector<Asked>& asked) DOGGED_REQUIRES(mutex_);
+  void lose(const std::string& why) DOGGED_REQUIRES(mutex_);
+  void end_reading() DOGGED_REQUIRES(mutex_);
+
+  const std::shared_ptr<spdlog::logger> log_;
+  Reader reader_;
+  detail::Mutex mutex_;
+  detail::Condition changed_;
+  bool is_wanted_ DOGGED_GUARDED_BY(mutex_) = true;
+  bool is_reading_ DOGGED_GUARDED_BY(mutex_) = false;
+  bool has_ended_ DOGGED_GUARDED_BY(mutex_) = false;
+  std::uint64_t readings_ DOGGED_GUARDED_BY(mutex_) = 0;
+  std::chrono::steady_clock::time_point read_at_ DOGGED_GUARDED_BY(mutex_){};
+  FleetMetrics metrics_ DOGGED_GUARDED_BY(mutex_);
+  bool was_told_of_loss_ DOGGED_GUARDED_BY(mutex_) = false;
+  std::set<Query> refused_ DOGGED_GUARDED_BY(mutex_);  // that the log told of
+  std::thread thread_;
+};
+
+}  // namespace dogged::cli::exporter

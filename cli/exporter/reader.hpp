@@ -1,0 +1,69 @@
+// Reads the state of the fleet for `dogged exporter`. Each question is a statement of its own, in cli/sql/exporter/ or
+// shared with `dogged doctor` and `dogged circuits`.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <dogged/detail/mutex.hpp>
+
+#include "cli/exporter/reading.hpp"
+#include "db/connection.hpp"
+
+namespace dogged::cli::exporter {
+
+/// How long PostgreSQL may take for one statement.
+inline constexpr std::chrono::milliseconds longest_statement{2'000};
+/// After so long a reading asks no further question.
+inline constexpr std::chrono::milliseconds longest_reading{4'000};
+/// All dead letters are counted at most so often: a million take some tenths of a second.
+inline constexpr std::chrono::minutes between_counts_of_dead_letters{5};
+
+/// Belongs to one thread, but for abort().
+class Reader {
+ public:
+  using Connect = std::function<db::Connection()>;
+  explicit Reader(Connect connect) : connect_(std::move(connect)) {}
+
+  /// Connects if there is no connection. Throws as Connect does.
+  void connect();
+  /// Connects if need be, and asks all questions. A question that PostgreSQL refuses has a reason in place of an
+  /// answer. Throws ConnectionError if the connection is lost, and as connect() does. The first reading finds nothing
+  /// new.
+  [[nodiscard]] Reading read();
+
+  /// From any thread: breaks the connection, so that read() ends.
+  void abort() noexcept;
+
+ private:
+  /// What the statements so far have seen. The next one asks for what this snapshot does not see.
+  struct Horizon {
+    std::string snapshot;
+    std::int64_t at_us = 0;
+  };
+
+  [[nodiscard]] std::shared_ptr<db::Connection> connection();
+  Reading ask_all(db::Connection& connection);
+  template <class Answer, class Ask>
+  void ask(Reading& reading, Query query, std::optional<Answer>& answer, Ask ask);
+  template <class Statement, class Make>
+  auto read_new(db::Connection& connection, Query query, Make make);
+  void ask_for_what_is_new(db::Connection& connection, Reading& reading);
+  void count_dead_letters(db::Connection& connection, Reading& reading);
+
+  const Connect connect_;
+  detail::Mutex mutex_;
+  std::shared_ptr<db::Connection> connection_ DOGGED_GUARDED_BY(mutex_);
+  std::chrono::steady_clock::time_point began_;  // of this reading
+  std::map<Query, Horizon> horizons_;
+  std::optional<std::chrono::steady_clock::time_point> counted_at_;
+  Asked counted_{.query = Query::dead_letters, .seconds = 0, .why_not = {}};
+  std::optional<std::vector<DeadLetters>> dead_letters_;
+};
+
+}  // namespace dogged::cli::exporter
