@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -68,9 +71,10 @@ struct World {
   ClaimPlan plan{{poll_interval, true}, {"default"}, start};
   Database database = {};
   TimePoint now = start;
-  bool flag_was_set = false;  // of fall_asleep, whose second statement is to come
-  bool knows_task = false;    // that it has claimed
-  int waits = 0;              // short ones that have passed
+  bool flag_was_set = false;              // of fall_asleep, whose second statement is to come
+  bool knows_task = false;                // that it has claimed
+  std::optional<std::int64_t> late = {};  // the session of a claim that is under way
+  int waits = 0;                          // short ones that have passed
   std::string trace = {};
 
   [[nodiscard]] Action next() { return plan.next(now, {.can_report = true, .demand = {5}}); }
@@ -198,6 +202,78 @@ int explore(World world) {
   }
 }
 
+/// What can happen to a claim whose answer does not come.
+enum class Fate { request_lost, answer_lost, arrives_late };
+
+void lose(World& world, Fate fate) {
+  const std::int64_t session = world.plan.certainty().session();
+  if (fate == Fate::answer_lost) (void)world.take_claim(session);
+  if (fate == Fate::arrives_late) world.late = session;
+  world.plan.on_failure(true, world.now);
+}
+
+/// A task that runs is known, or the claimer still has to give it back.
+void check_not_forgotten(const World& world) {
+  if (!world.database.runs || world.knows_task) return;
+  INFO(world.trace);
+  REQUIRE_FALSE(world.plan.certainty().knows_what_it_holds());
+}
+
+/// As explore(). At most `losses` claims are lost besides: each of them in each way, wherever the transaction stands. A
+/// late claim arrives before the next session begins, or after. When the claimer waits for long, the task runs under
+/// it, and the claimer knows. How many interleavings there were.
+int explore_losses(World world, int losses) {
+  constexpr int most_short_waits = 2;
+  int count = 0;
+  for (int steps = 0;; ++steps) {
+    REQUIRE(steps < 300);
+    check_not_forgotten(world);
+    const bool has_ended = world.database.enqueue == Database::Transaction::ended;
+    if (!has_ended) {
+      World other = world;
+      other.database.step_enqueue();
+      other.trace += "| ";
+      count += explore_losses(std::move(other), losses);
+    }
+    if (world.flag_was_set) {
+      world.step();
+      continue;
+    }
+    world.now += 1us;
+    const Action action = world.next();
+    const bool is_told = world.database.is_notified;
+    const bool waits_for_long = action.step == Step::hear && !is_told && action.until - world.now > poll_interval / 2;
+    if (waits_for_long || world.waits > most_short_waits) {
+      if (!has_ended) return count;  // was tried above
+      if (waits_for_long) {
+        INFO(world.trace);
+        CHECK((world.database.runs && world.knows_task && !world.database.is_ready));
+        return count + 1;
+      }
+    }
+    world.trace += std::string{to_text(action.step)} + "; ";
+    if (action.step == Step::claim && losses > 0) {
+      for (const Fate fate : {Fate::request_lost, Fate::answer_lost, Fate::arrives_late}) {
+        World other = world;
+        lose(other, fate);
+        other.trace += "lost; ";
+        count += explore_losses(std::move(other), losses - 1);
+      }
+    }
+    if (action.step == Step::begin_session && world.late) {
+      World other = world;
+      (void)other.take_claim(*std::exchange(other.late, std::nullopt));
+      other.carry_out(action);
+      other.trace += "the late claim came before; ";
+      count += explore_losses(std::move(other), losses);
+    }
+    world.carry_out(action);
+    if (action.step == Step::begin_session && world.late) {
+      CHECK_FALSE(world.take_claim(*std::exchange(world.late, std::nullopt)));
+    }
+  }
+}
+
 /// Runs the claimer until it waits for long, or does `step`.
 Action run_to(World& world, Step step) {
   for (int i = 0; i < 1000; ++i) {
@@ -220,6 +296,10 @@ Action run_to(World& world, Step step) {
 
 TEST_CASE("no wake-up is missed, however a transaction that enqueues a task and the claimer take turns") {
   CHECK(explore(World{}) > 5'000);
+}
+
+TEST_CASE("no claimed task is forgotten, however its transaction, the claimer and the loss of a claim take turns") {
+  CHECK(explore_losses(World{}, 1) > 20'000);
 }
 
 TEST_CASE("a claimer begins by listening, follows what is set for its queues, and claims before it falls asleep") {
