@@ -12,6 +12,7 @@
 
 #include <spdlog/logger.h>
 
+#include "claim/queue_settings.hpp"
 #include "claim/statements.hpp"
 #include "database.hpp"
 #include "db/connection.hpp"
@@ -37,8 +38,12 @@ using std::chrono::minutes;
 // that a run takes.
 constexpr minutes delay{30};
 constexpr minutes lease{30};
+constexpr minutes until_expiry{25};  // after a task is due
 constexpr minutes step_of_time{20};
 constexpr std::size_t promoted_by_postgres = 1000;
+const std::vector<std::string> queue_names{"default", "mail", "bulk"};
+const std::vector<std::string> task_names{"work", "fragile"};
+const std::vector<int> args_versions{1, 1};
 
 class Different : public std::runtime_error {
  public:
@@ -63,6 +68,12 @@ std::string shown(const std::set<Value>& values) {
   return text + "}";
 }
 
+std::string claimed(TaskId id, int attempt, int retry_count, int losses, runtime::Place place,
+                    std::optional<std::int64_t> expires_in_minutes) {
+  return std::to_string(id) + "/" + std::to_string(attempt) + " retries " + std::to_string(retry_count) + " losses " +
+         std::to_string(losses) + " at " + std::to_string(place) + " expires in " + shown(expires_in_minutes);
+}
+
 template <class Value>
 void require_alike(const std::string& what, const Value& model, const Value& postgres) {
   if (model == postgres) return;
@@ -73,6 +84,13 @@ std::int64_t in_minutes(milliseconds time) { return std::chrono::round<minutes>(
 
 lifecycle::Transition transition(lifecycle::Status status, lifecycle::Outcome outcome) {
   return {.status = status, .outcome = outcome, .retry_count = 0, .losses = 0};
+}
+
+/// Each with one thread.
+std::string as_json(const Queues& queues) {
+  std::string text = "{";
+  for (const std::string& queue : queues) text += (text.size() > 1 ? ", \"" : "\"") + queue + "\": 1";
+  return text + "}";
 }
 
 class Comparison {
@@ -87,6 +105,9 @@ class Comparison {
   // Choices.
   [[nodiscard]] std::int64_t any_worker();
   [[nodiscard]] std::optional<TaskId> any_task(Task::State state);
+  [[nodiscard]] const std::string& any_queue();
+  [[nodiscard]] Queues some_queues();
+  [[nodiscard]] const Queues& queues_of(std::int64_t worker) const { return model_.workers().at(worker).queues; }
   [[nodiscard]] std::int64_t session_of(std::int64_t worker);
   [[nodiscard]] std::vector<Attempt> some_attempts();
   [[nodiscard]] std::vector<runtime::Watermarks::Range> some_ranges();
@@ -106,7 +127,12 @@ class Comparison {
   void release_unknown();
   void release();
   void complete();
+  void complete_in();
   void who_holds();
+  void expire();
+  void expire_claimed();
+  void pause();
+  void stop_worker();
   void promote();
   void look();
   void fall_asleep();
@@ -133,6 +159,7 @@ class Comparison {
   void compare_attempts();
   void compare_workers();
   void compare_claims();
+  void compare_queues();
   void compare_notifications();
 
   Scheduler scheduler_;
@@ -168,21 +195,26 @@ Comparison::Comparison(const std::string& url, std::uint64_t seed, Mutant mutant
       listener_({.url = url}) {
   model_.on_notify = [this](std::int64_t, const std::string&) { model_notified_ = true; };
   listener_.listen("wake");
-  // So many losses are allowed that the model need not count them.
   sql::PublishDefinitions work{};
   work.version = "0";
-  work.names = {"work"};
-  work.queues = {"default"};
-  work.retry_policies = {R"({"policy":"none"})"};
-  work.auto_retry_for = {"[]"};
-  work.timeouts_ms = {std::nullopt};
-  work.retry_lost = {true};
-  work.max_losses = {100};
-  work.dead_letter = {true};
-  work.circuits = {std::nullopt};
-  work.retry_sources = {"{}"};
-  work.redact = {"[]"};
-  work.args_versions = {1};
+  for (std::size_t i = 0; i < task_names.size(); ++i) {
+    const lifecycle::Rules& rules = rules_of(i == 0 ? Kind::plain : Kind::fragile);
+    work.names.push_back(task_names[i]);
+    work.queues.emplace_back("default");
+    work.retry_policies.emplace_back(R"({"policy":"none"})");
+    work.auto_retry_for.emplace_back("[]");
+    work.timeouts_ms.emplace_back(std::nullopt);
+    work.retry_lost.push_back(rules.retry_lost);
+    work.max_losses.push_back(rules.max_losses);
+    work.dead_letter.push_back(rules.dead_letter);
+    work.circuits.emplace_back(std::nullopt);
+    work.retry_sources.emplace_back("{}");
+    work.redact.emplace_back("[]");
+    work.args_versions.push_back(args_versions[i]);
+  }
+  for (const std::string& queue : queue_names) {
+    (void)postgres_.run({"create_queue", "select dogged.create_queue($1::text)"}, db::Params{}.add(queue));
+  }
   postgres_.run(work);
   register_worker();
 }
@@ -203,7 +235,10 @@ void Comparison::step() {
       {4, &Comparison::sum_up_claims}, {5, &Comparison::settle_watermarks},
       {4, &Comparison::ask_upkeep},    {3, &Comparison::end_lapsed_leases},
       {4, &Comparison::rescue},        {4, &Comparison::let_time_pass},
-      {4, &Comparison::lock},          {4, &Comparison::unlock}};
+      {4, &Comparison::lock},          {4, &Comparison::unlock},
+      {3, &Comparison::expire},        {3, &Comparison::expire_claimed},
+      {3, &Comparison::pause},         {1, &Comparison::stop_worker},
+      {4, &Comparison::complete_in}};
   int all = 0;
   for (const auto& [often, step] : steps) all += often;
   last_position_before_ = model_.last_position();
@@ -230,6 +265,18 @@ std::optional<TaskId> Comparison::any_task(Task::State state) {
   return ids[static_cast<std::size_t>(scheduler_.pick(0, static_cast<std::int64_t>(ids.size()) - 1))];
 }
 
+const std::string& Comparison::any_queue() {
+  return queue_names[static_cast<std::size_t>(scheduler_.pick(0, static_cast<std::int64_t>(queue_names.size()) - 1))];
+}
+
+Queues Comparison::some_queues() {
+  Queues queues{any_queue()};
+  for (const std::string& queue : queue_names) {
+    if (scheduler_.chance(60)) queues.insert(queue);
+  }
+  return queues;
+}
+
 /// Mostly the present one.
 std::int64_t Comparison::session_of(std::int64_t worker) {
   const std::int64_t session = model_.workers().at(worker).claim_session;
@@ -251,10 +298,11 @@ std::vector<runtime::Watermarks::Range> Comparison::some_ranges() {
   constexpr auto least = std::numeric_limits<runtime::Place>::min();
   constexpr auto most = std::numeric_limits<runtime::Place>::max();
   if (scheduler_.chance(60)) return {{least, most}};
-  const runtime::Place after = scheduler_.pick(0, 20);
+  const runtime::Place lane = runtime::Place{scheduler_.pick(-1, 1)} << 47;
+  const runtime::Place after = lane + scheduler_.pick(0, 20);
   const runtime::Place upto = after + scheduler_.pick(1, 40);
   if (scheduler_.chance(50)) return {{after, upto}};
-  return {{least, -1}, {after, upto}};  // the tasks given back, and some of the rest
+  return {{least, lane - 1}, {after, upto}};  // what is more urgent, and some of the rest
 }
 
 // ---- producers and operators ---------------------------------------------------------------------------------------
@@ -266,15 +314,27 @@ void Comparison::enqueue() {
     open_ = model_.begin();
   }
   const bool waits = scheduler_.chance(30);
+  const bool expires = scheduler_.chance(25);
   const int how_many = static_cast<int>(scheduler_.pick(1, 3));
-  // A transaction has one delay in the model.
-  if (!open_->ids.empty() && (open_->delay > milliseconds{0}) != waits) return;
-  note("enqueue " + std::to_string(how_many) + (waits ? " for later" : ""));
-  model_.enqueue(*open_, how_many, waits ? milliseconds{delay} : milliseconds{0});
+  Database::NewTask task{.delay = waits ? milliseconds{delay} : milliseconds{0},
+                         .queue = any_queue(),
+                         .priority = scheduler_.chance(60) ? 0 : static_cast<int>(scheduler_.pick(-1, 1)),
+                         .kind = scheduler_.chance(20) ? Kind::fragile : Kind::plain};
+  if (expires) task.expires_in = task.delay + until_expiry;
+  note("enqueue " + std::to_string(how_many) + " to " + task.queue + " with priority " + std::to_string(task.priority) +
+       (waits ? " for later" : "") + (expires ? ", which expire" : ""));
+  model_.enqueue(*open_, how_many, task);
   for (int i = 0; i < how_many; ++i) {
     (void)producer_.run(
-        {"enqueue", "select dogged.enqueue('work', run_at => now() + $1::bigint * interval '1 minute')"},
-        db::Params{}.add(waits ? std::int64_t{delay.count()} : std::int64_t{0}));
+        {"enqueue",
+         "select dogged.enqueue($1::text, queue => $2::text, priority => $3::int, "
+         "run_at => now() + $4::bigint * interval '1 minute', expires_at => now() + $5::bigint * interval '1 minute')"},
+        db::Params{}
+            .add(task_names[task.kind == Kind::fragile ? 1 : 0])
+            .add(task.queue)
+            .add(std::int64_t{task.priority})
+            .add(in_minutes(task.delay))
+            .add(task.expires_in ? std::optional{in_minutes(*task.expires_in)} : std::nullopt));
   }
 }
 
@@ -303,6 +363,7 @@ void Comparison::reschedule() {
   const auto id = any_task(Task::State::pending);
   if (!id || id == locked_) return;  // PostgreSQL would wait
   const bool waits = scheduler_.chance(50);
+  if (waits && model_.tasks().at(*id).expires_at) return;  // refused where the task would expire before
   note("reschedule " + std::to_string(*id) + (waits ? " for later" : ""));
   (void)model_.reschedule(*id, waits ? milliseconds{delay} : milliseconds{0});
   (void)postgres_.run({"reschedule", "select dogged.reschedule($1::bigint, now() + $2::bigint * interval '1 minute')"},
@@ -321,6 +382,16 @@ void Comparison::replay() {
   require_alike("replayed", model, postgres.one().text("result") == "replayed");
 }
 
+void Comparison::pause() {
+  const std::string& queue = any_queue();
+  const bool pauses = !model_.is_paused(queue);
+  note(pauses ? "pause " + queue : "resume " + queue);
+  model_.pause(queue, pauses);
+  (void)postgres_.run(
+      {"pause", pauses ? "select dogged.pause_queue($1::text)" : "select dogged.resume_queue($1::text)"},
+      db::Params{}.add(queue));
+}
+
 // ---- leases --------------------------------------------------------------------------------------------------------
 
 void Comparison::register_worker() {
@@ -329,7 +400,8 @@ void Comparison::register_worker() {
   std::optional<std::int64_t> previous;
   if (number > 1 && scheduler_.chance(40)) previous = any_worker();
   note("register worker " + std::to_string(number) + ", after " + shown(previous));
-  require_alike("worker", model_.register_worker(lease, previous), number);
+  const Queues queues = some_queues();
+  require_alike("worker", model_.register_worker(lease, previous, queues), number);
   if (previous) {
     postgres_.run(sql::EndLease{.worker_id = *previous, .pid = static_cast<int>(*previous), .host = "here"});
   }
@@ -337,8 +409,8 @@ void Comparison::register_worker() {
                                                                     .host = "here",
                                                                     .pid = static_cast<int>(number),
                                                                     .version = "0",
-                                                                    .queues = R"({"default": 1})",
-                                                                    .task_names = {"work"},
+                                                                    .queues = as_json(queues),
+                                                                    .task_names = task_names,
                                                                     .lease_ms = milliseconds{lease}.count(),
                                                                     .args_versions = std::nullopt}));
   require_alike("worker", number, registered.id);
@@ -367,6 +439,7 @@ void Comparison::ask_upkeep() {
   const runtime::Outlook model = model_.upkeep_due(worker);
   const auto postgres = db::one(postgres_.run(sql::UpkeepDue{.worker_id = worker, .back_ms = std::nullopt}));
   require_alike("has_to_rescue", model.has_to_rescue, postgres.has_to_rescue);
+  require_alike("has_expired", model.has_expired, postgres.has_expired);
   require_alike("comes_first", model.comes_first, postgres.comes_first);
   require_alike("lapses", model.lapses_in.has_value(), postgres.lapses_in_ms.has_value());
   if (model.lapses_in) {
@@ -377,10 +450,19 @@ void Comparison::ask_upkeep() {
 void Comparison::end_lapsed_leases() {
   const std::int64_t worker = any_worker();
   note("worker " + std::to_string(worker) + " ends lapsed leases");
-  const std::size_t before = model_.lapsed_leases_ended();
-  model_.end_lapsed_leases(worker);
-  const std::size_t ended = runtime::end_lapsed_leases(postgres_, worker, *log_);
-  require_alike("leases ended", model_.lapsed_leases_ended() - before, ended);
+  require_alike("leases ended", model_.end_lapsed_leases(worker), runtime::end_lapsed_leases(postgres_, worker, *log_));
+}
+
+void Comparison::stop_worker() {
+  const std::int64_t worker = any_worker();
+  note("worker " + std::to_string(worker) + " stops");
+  model_.stop_worker(worker);
+  postgres_.run(sql::StopWorker{.worker_id = worker});
+}
+
+void Comparison::expire() {
+  note("expire");
+  require_alike("expired", model_.expire(), postgres_.run(sql::Expire{.back_ms = std::nullopt}).size());
 }
 
 void Comparison::rescue() {
@@ -398,22 +480,45 @@ void Comparison::rescue() {
 void Comparison::claim() {
   const std::int64_t worker = any_worker();
   const std::int64_t session = session_of(worker);
-  const QueueClaim claim{.queue = "default",
-                         .how_many = static_cast<std::size_t>(scheduler_.pick(1, 4)),
-                         .ranges = some_ranges(),
-                         .of_all = true};
-  note("worker " + std::to_string(worker) + " claims " + std::to_string(claim.how_many) + " in session " +
-       std::to_string(session));
-  std::set<std::string> model, postgres;
-  for (const Database::Claimed& task : model_.claim(worker, claim, session)) {
-    model.insert(std::to_string(task.id) + "/" + std::to_string(task.attempt) + "/" + std::to_string(task.retry_count) +
-                 " at " + std::to_string(task.place));
+  std::vector<QueueClaim> claims;
+  std::string text = "worker " + std::to_string(worker) + " claims";
+  for (const std::string& queue : some_queues()) {
+    claims.push_back({.queue = queue,
+                      .how_many = static_cast<std::size_t>(scheduler_.pick(1, 3)),
+                      .ranges = some_ranges(),
+                      .of_all = true});
+    text += " " + std::to_string(claims.back().how_many) + " of " + queue;
   }
-  for (const sql::Claim::Row& task : postgres_.run(runtime::claim_of(worker, {claim}, {"work"}, session))) {
-    postgres.insert(std::to_string(task.id) + "/" + std::to_string(task.attempt) + "/" +
-                    std::to_string(task.retry_count) + " at " + std::to_string(task.place));
+  note(text + " in session " + std::to_string(session));
+  std::set<std::string> model, postgres;
+  for (const std::vector<Database::Claimed>& of_queue : model_.claim(worker, claims, session)) {
+    for (const Database::Claimed& task : of_queue) {
+      const auto expires = task.expires_in ? std::optional{in_minutes(*task.expires_in)} : std::nullopt;
+      model.insert(claimed(task.id, task.attempt, task.retry_count, task.losses, task.place, expires));
+    }
+  }
+  for (const sql::Claim::Row& task :
+       postgres_.run(runtime::claim_of(worker, claims, task_names, session, args_versions))) {
+    const auto expires =
+        task.expires_in_ms ? std::optional{in_minutes(milliseconds{*task.expires_in_ms})} : std::nullopt;
+    postgres.insert(claimed(task.id, task.attempt, task.retry_count, task.losses, task.place, expires));
   }
   require_alike("claimed", model, postgres);
+}
+
+void Comparison::expire_claimed() {
+  const std::int64_t worker = any_worker();
+  const std::int64_t session = session_of(worker);
+  const std::vector<Attempt> attempts = some_attempts();
+  note("worker " + std::to_string(worker) + " ends what has expired, in session " + std::to_string(session));
+  sql::ExpireClaimed expire{.worker_id = worker, .claim_session = session, .ids = {}, .attempts = {}};
+  for (const Attempt& attempt : attempts) {
+    expire.ids.push_back(attempt.id);
+    expire.attempts.push_back(attempt.number);
+  }
+  std::set<TaskId> postgres;
+  for (const sql::ExpireClaimed::Row& task : postgres_.run(expire)) postgres.insert(task.id);
+  require_alike("expired", model_.expire_claimed(worker, attempts, session), postgres);
 }
 
 template <class Released>
@@ -426,7 +531,8 @@ void Comparison::cancel_released(const std::vector<Released>& released) {
 }
 
 void Comparison::wake_others(std::int64_t worker) {
-  postgres_.run(sql::WakeOthers{.worker_id = worker, .queues = {"default"}});
+  const Queues& queues = queues_of(worker);
+  postgres_.run(sql::WakeOthers{.worker_id = worker, .queues = {queues.begin(), queues.end()}});
 }
 
 void Comparison::release_unknown() {
@@ -498,17 +604,22 @@ void Comparison::sum_up_claims() {
 }
 
 void Comparison::promote() {
-  note("promote");
-  require_alike("promoted", static_cast<std::int64_t>(model_.promote()),
-                postgres_.run(sql::Promote{.queues = {"default"}}));
+  const Queues queues = some_queues();
+  note("promote in " + shown(queues));
+  require_alike("promoted", static_cast<std::int64_t>(model_.promote(queues)),
+                postgres_.run(sql::Promote{.queues = {queues.begin(), queues.end()}}));
 }
 
 void Comparison::look() {
-  const QueueClaim claim{.queue = "default", .how_many = 1, .ranges = some_ranges(), .of_all = true};
+  std::vector<QueueClaim> claims;
+  for (const std::string& queue : some_queues())
+    claims.push_back({.queue = queue, .how_many = 1, .ranges = some_ranges()});
+  const Queues queues = some_queues();
   note("look");
-  const auto seen = db::one(postgres_.run(runtime::look_for({claim}, {"work"}, {"default"}, {1})));
-  require_alike("has_ready", model_.has_ready({claim}), seen.has_ready);
-  const auto due_in = model_.due_in();
+  const auto seen =
+      db::one(postgres_.run(runtime::look_for(claims, task_names, {queues.begin(), queues.end()}, args_versions)));
+  require_alike("has_ready", model_.has_ready(claims), seen.has_ready);
+  const auto due_in = model_.due_in(queues);
   require_alike("is due", due_in.has_value(), seen.due_in_ms.has_value());
   if (due_in) require_alike("due_in", in_minutes(*due_in), in_minutes(milliseconds{*seen.due_in_ms}));
 }
@@ -538,17 +649,34 @@ void Comparison::ask_transactions() {
 }
 
 void Comparison::settle_watermarks() {
-  const runtime::Place after = scheduler_.pick(0, 10);
-  const runtime::Watermarks::Range range{after, after + scheduler_.pick(1, 40)};
-  note("settle the places after " + std::to_string(range.after) + " up to " + std::to_string(range.upto));
-  const Database::Settlement model = model_.settle_watermarks({{0, range}}, settled_before_.model);
-  const auto postgres = db::one(postgres_.run(sql::SettleWatermarks{.next_transaction = settled_before_.postgres,
-                                                                    .queues = {"default"},
-                                                                    .afters = {range.after},
-                                                                    .uptos = {range.upto},
-                                                                    .names = {"work"},
-                                                                    .versions = {1}}));
-  require_alike("settled", model.settled.front(), postgres.settled);
+  std::vector<runtime::ServedQueues::Part> parts;
+  sql::SettleWatermarks settle{.next_transaction = settled_before_.postgres,
+                               .queues = {},
+                               .afters = {},
+                               .uptos = {},
+                               .names = task_names,
+                               .versions = args_versions};
+  std::string text = "settle";
+  for (std::size_t queue = 0; queue < queue_names.size(); ++queue) {
+    if (queue > 0 && scheduler_.chance(50)) continue;
+    const runtime::Place after = (runtime::Place{scheduler_.pick(-1, 1)} << 47) + scheduler_.pick(0, 10);
+    const runtime::Watermarks::Range range{after, after + scheduler_.pick(1, 40)};
+    parts.push_back({queue, range});
+    settle.queues.push_back(queue_names[queue]);
+    settle.afters.push_back(range.after);
+    settle.uptos.push_back(range.upto);
+    text += " " + queue_names[queue] + " after " + std::to_string(range.after) + " up to " + std::to_string(range.upto);
+  }
+  note(text);
+  const Database::Settlement model = model_.settle_watermarks(parts, settled_before_.model, queue_names);
+  const std::vector<sql::SettleWatermarks::Row> rows = postgres_.run(settle);
+  std::set<std::string> in_model, in_postgres;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    in_model.insert(queue_names[parts[i].queue] + " " + shown(model.settled[i]));
+  }
+  for (const sql::SettleWatermarks::Row& row : rows) in_postgres.insert(shown(row.queue) + " " + shown(row.settled));
+  require_alike("settled", in_model, in_postgres);
+  const sql::SettleWatermarks::Row& postgres = rows.front();
   settled_before_ = {model.answer.next, postgres.next};
 }
 
@@ -578,6 +706,7 @@ Report Comparison::report_of(TaskId id, int attempt) {
     default:
       report.transition = transition(Status::succeeded, Outcome::succeeded);
   }
+  report.transition.losses = model_.tasks().at(id).losses;
   report.transition.retry_count = model_.tasks().at(id).retry_count + (report.transition.next_run ? 1 : 0);
   return report;
 }
@@ -610,6 +739,28 @@ void Comparison::complete() {
   require_alike("refused reports", model, postgres);
 }
 
+/// A handler's own transaction. Elsewhere than here it would wait for a locked row.
+void Comparison::complete_in() {
+  const std::int64_t worker = any_worker();
+  const auto id = any_task(Task::State::running);
+  if (!id || id == locked_) return;
+  const Attempt attempt{*id, model_.tasks().at(*id).attempt + (scheduler_.chance(10) ? 1 : 0)};
+  note("worker " + std::to_string(worker) + " completes " + std::to_string(attempt.id) + "/" +
+       std::to_string(attempt.number) + " in the handler's transaction");
+  bool postgres = true;
+  try {
+    (void)postgres_.run(
+        {"complete_in", "select dogged.complete_in($1::bigint, $2::int, $3::bigint, null, 1000::bigint)"},
+        db::Params{}.add(attempt.id).add(std::int64_t{attempt.number}).add(worker));
+  } catch (const LeaseLost&) {
+    postgres = false;
+  } catch (const DatabaseError& error) {
+    if (error.sqlstate() != "LE001") throw;
+    postgres = false;
+  }
+  require_alike("completed", model_.complete_in(worker, attempt), postgres);
+}
+
 void Comparison::who_holds() {
   const std::int64_t worker = any_worker();
   const auto id = any_task(scheduler_.chance(60) ? Task::State::running : Task::State::ended);
@@ -634,7 +785,9 @@ void Comparison::let_time_pass() {
   const db::Params by = db::Params{}.add(std::int64_t{step_of_time.count()});
   postgres_.run({"shift_tasks",
                  "update dogged.tasks_live set run_at = run_at - $1::bigint * interval '1 minute', "
-                 "next_retry_at = next_retry_at - $1::bigint * interval '1 minute' where deferred"},
+                 "next_retry_at = next_retry_at - $1::bigint * interval '1 minute', "
+                 "expires_at = expires_at - $1::bigint * interval '1 minute', "
+                 "claimed_at = claimed_at - $1::bigint * interval '1 minute'"},
                 by);
   postgres_.run(
       {"shift_leases", "update dogged.workers set lease_until = lease_until - $1::bigint * interval '1 minute'"}, by);
@@ -668,16 +821,24 @@ void Comparison::compare_rows() {
   compare_attempts();
   compare_workers();
   compare_claims();
+  compare_queues();
   compare_notifications();
+}
+
+void Comparison::compare_queues() {
+  const auto settings = runtime::read_queue_settings(postgres_, queue_names);
+  for (const std::string& queue : queue_names) {
+    require_alike(queue + " is paused", model_.is_paused(queue), settings.at(queue).is_paused);
+  }
 }
 
 void Comparison::compare_tasks() {
   const db::Rows rows = postgres_.run(
       {"rows",
-       "select t.id, t.status, t.attempt, t.retry_count, coalesce(t.worker_id, 0) as worker_id, t.deferred, "
+       "select t.id, t.status, t.attempt, t.retry_count, t.losses, coalesce(t.worker_id, 0) as worker_id, t.deferred, "
        "t.cancel_requested_at is not null as cancel_requested, coalesce(t.ready_position, t.id) as position "
        "from dogged.tasks_live t union all "
-       "select t.id, t.status, t.attempt, t.retry_count, 0, false, false, 0 from dogged.tasks t "
+       "select t.id, t.status, t.attempt, t.retry_count, t.losses, 0, false, false, 0 from dogged.tasks t "
        "where t.status not in ('pending', 'running')"});
   require_alike("tasks", model_.tasks().size(), rows.size());
   for (const db::Row& row : rows) {
@@ -689,12 +850,13 @@ void Comparison::compare_tasks() {
     const std::string status{row.text("status")};
     const bool has_ended = task.state == Task::State::ended;
     require_alike("status" + of,
-                  has_ended                            ? task.outcome
+                  has_ended                            ? task.ended_as
                   : task.state == Task::State::running ? std::string{"running"}
                                                        : std::string{"pending"},
                   status);
     require_alike("attempt" + of, std::int64_t{task.attempt}, row.number("attempt"));
     require_alike("retry count" + of, std::int64_t{task.retry_count}, row.number("retry_count"));
+    require_alike("losses" + of, std::int64_t{task.losses}, row.number("losses"));
     if (has_ended) continue;
     if (task.state == Task::State::running) require_alike("worker" + of, task.worker, row.number("worker_id"));
     require_alike("deferred" + of, task.deferred, row.boolean("deferred"));
@@ -730,13 +892,14 @@ void Comparison::compare_attempts() {
 }
 
 void Comparison::compare_workers() {
-  for (const db::Row& row : postgres_.run(
-           {"workers",
-            "select id, lease_ended_at is not null as lease_ended, rescued_at is not null as rescued, asleep, "
-            "claim_session from dogged.workers"})) {
+  for (const db::Row& row : postgres_.run({"workers",
+                                           "select id, lease_ended_at is not null as lease_ended, stopped_at is not "
+                                           "null as stopped, rescued_at is not null as rescued, asleep, "
+                                           "claim_session from dogged.workers"})) {
     const std::string of = " of worker " + std::to_string(row.number("id"));
     const WorkerRow& worker = model_.workers().at(row.number("id"));
     require_alike("lease_ended" + of, worker.lease_ended, row.boolean("lease_ended"));
+    require_alike("stopped" + of, worker.stopped, row.boolean("stopped"));
     require_alike("rescued" + of, worker.rescued, row.boolean("rescued"));
     require_alike("asleep" + of, worker.asleep, row.boolean("asleep"));
     require_alike("claim_session" + of, worker.claim_session, row.number("claim_session"));

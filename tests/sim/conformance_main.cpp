@@ -44,15 +44,15 @@ int run_seeds(dogged::testing::Server& server, const Options& options) {
 /// 0 if each mutant of a statement was caught.
 int run_mutants(dogged::testing::Server& server, const Options& options) {
   int survivors = 0;
-  for (const Mutant mutant : dogged::sim::all_mutants) {
-    if (mutant >= Mutant::begins_after_the_lapse) continue;  // not of a statement
+  for (const auto& [mutant, name, guarantee, is_of_a_statement] : dogged::sim::all_mutants) {
+    if (!is_of_a_statement) continue;
     std::uint64_t tried = 0;
     ConformanceResult result;
     while (tried < options.seeds && !result.difference) {
       result = compare(server, options, options.first + tried++, mutant);
     }
     if (!result.difference) ++survivors;
-    std::cout << to_text(mutant) << ": "
+    std::cout << name << ": "
               << (result.difference ? "caught after " + std::to_string(tried) + " seeds: " + *result.difference
                                     : "SURVIVES")
               << std::endl;

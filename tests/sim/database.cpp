@@ -2,8 +2,9 @@
 #include "database.hpp"
 
 #include <algorithm>
+#include <utility>
 
-#include "lifecycle/lifecycle.hpp"
+#include "promises.hpp"
 
 namespace dogged::sim {
 namespace {
@@ -17,6 +18,16 @@ bool is_in(const std::vector<runtime::Watermarks::Range>& ranges, runtime::Place
 
 }  // namespace
 
+const lifecycle::Rules& rules_of(Kind kind) {
+  using namespace std::chrono_literals;
+  static const lifecycle::Rules plain{.policy = Exponential{.base = 100ms, .max_retries = 5, .jitter = Jitter::full()},
+                                      .auto_retry_for = {"AGAIN", "TIMEOUT", "NOT_COMMITTED"},
+                                      .max_losses = 3};
+  static const lifecycle::Rules fragile{
+      .policy = plain.policy, .auto_retry_for = plain.auto_retry_for, .max_losses = 3, .retry_lost = false};
+  return kind == Kind::fragile ? fragile : plain;
+}
+
 Database::Transaction Database::begin() {
   Transaction transaction;
   transaction.id = now_.next_transaction++;
@@ -25,73 +36,107 @@ Database::Transaction Database::begin() {
   return transaction;
 }
 
-void Database::enqueue(Transaction& transaction, int how_many, milliseconds delay, const std::string& queue,
-                       int priority) {
-  transaction.delay = delay;
-  transaction.queue = queue;
-  transaction.priority = priority;
-  for (int i = 0; i < how_many; ++i) transaction.ids.push_back(++last_position_);
+void Database::enqueue(Transaction& transaction, int how_many, const NewTask& task) {
+  for (int i = 0; i < how_many; ++i) {
+    transaction.ids.push_back(++last_position_);
+    transaction.tasks.push_back(task);
+  }
   for (const auto& [id, worker] : now_.workers) {
-    if (worker.asleep && worker.queues.contains(queue)) transaction.sleepers.insert(id);
+    if (worker.asleep && worker.queues.contains(task.queue)) transaction.sleepers.emplace(id, task.queue);
   }
 }
 
 void Database::commit(const Transaction& transaction) {
   if (transaction.history != history_) return;
   open_.erase(transaction.id);
-  for (const TaskId id : transaction.ids) {
+  for (std::size_t i = 0; i < transaction.ids.size(); ++i) {
+    const TaskId id = transaction.ids[i];
+    const NewTask& added = transaction.tasks[i];
     Task& task = now_.tasks[id];
-    task.queue = transaction.queue;
-    task.priority = transaction.priority;
+    task.kind = added.kind;
+    task.queue = added.queue;
+    task.priority = added.priority;
     task.position = id;
-    task.deferred = transaction.delay > milliseconds{0};
-    task.due_at = now() + transaction.delay;
+    task.deferred = added.delay > milliseconds{0};
+    task.due_at = now() + added.delay;
+    if (added.expires_in) task.expires_at = now() + *added.expires_in;
+    now_.live.insert(id);
+    now_.ledger.enqueued.insert(id);
   }
   if (mutant_ == Mutant::no_notification) return;
-  for (const std::int64_t worker : transaction.sleepers) notify(worker, transaction.queue);
+  for (const auto& [worker, queue] : transaction.sleepers) notify(worker, queue);
 }
 
 void Database::roll_back(const Transaction& transaction) {
   if (transaction.history == history_) open_.erase(transaction.id);
 }
 
-void Database::cancel(TaskId id) {
-  const auto found = now_.tasks.find(id);
-  if (found == now_.tasks.end() || is_locked(found->second)) return;
-  Task& task = found->second;
-  if (task.state == Task::State::running) task.cancel_requested = true;
-  if (task.state != Task::State::pending) return;
+std::vector<TaskId> Database::enqueue_once(std::int64_t call, int how_many, const NewTask& task) {
+  const auto made = now_.calls.find(call);
+  if (made != now_.calls.end() && mutant_ != Mutant::call_that_takes_effect_again) return made->second;
+  Transaction transaction = begin();
+  enqueue(transaction, how_many, task);
+  commit(transaction);
+  now_.calls[call] = transaction.ids;
+  std::vector<TaskId>& all = now_.ledger.calls[call];
+  all.insert(all.end(), transaction.ids.begin(), transaction.ids.end());
+  return transaction.ids;
+}
+
+Task* Database::unlocked(TaskId id) {
+  if (!now_.live.contains(id)) return nullptr;
+  Task& task = now_.tasks.at(id);
+  return is_locked(task) ? nullptr : &task;
+}
+
+void Database::end(TaskId id, Task& task, std::string_view status) {
   task.state = Task::State::ended;
   task.deferred = false;
-  task.outcome = "cancelled";
+  task.ended_as = status;
+  now_.live.erase(id);
+}
+
+void Database::cancel(TaskId id) {
+  Task* const task = unlocked(id);
+  if (task == nullptr) return;
+  if (task->state == Task::State::running) {
+    task->cancel_requested = true;
+    return;
+  }
+  end(id, *task, "cancelled");
+  now_.ledger.cancelled.insert(id);
 }
 
 bool Database::replay(TaskId id, milliseconds delay) {
   const auto found = now_.tasks.find(id);
   if (found == now_.tasks.end() || is_locked(found->second)) return false;
   Task& task = found->second;
-  if (task.state != Task::State::ended || task.outcome != "failed") return false;
+  if (task.state != Task::State::ended || task.ended_as != "failed") return false;
   task.state = Task::State::pending;
-  task.outcome.clear();
+  task.ended_as.clear();
   task.retry_count = 0;
+  task.losses = 0;
   task.cancel_requested = false;
+  task.expires_at.reset();
   task.deferred = delay > milliseconds{0};
   task.due_at = now() + delay;
   if (mutant_ != Mutant::made_ready_at_an_old_place) task.position = ++last_position_;
+  now_.live.insert(id);
+  now_.ledger.replayed[id].insert(task.attempt);
   notify_sleepers(task.queue);
   return true;
 }
 
 bool Database::reschedule(TaskId id, milliseconds delay) {
-  const auto found = now_.tasks.find(id);
-  if (found == now_.tasks.end() || is_locked(found->second)) return false;
-  Task& task = found->second;
-  if (task.state != Task::State::pending) return false;
-  const bool becomes_ready = task.deferred && delay == milliseconds{0};
-  task.deferred = delay > milliseconds{0};
-  task.due_at = now() + delay;
-  if (becomes_ready && mutant_ != Mutant::made_ready_at_an_old_place) task.position = ++last_position_;
-  if (mutant_ != Mutant::reschedule_without_a_notification) notify_sleepers(task.queue);
+  Task* const task = unlocked(id);
+  if (task == nullptr || task->state != Task::State::pending) return false;
+  if (task->expires_at && now() + delay >= *task->expires_at) return false;
+  const bool becomes_ready = task->deferred && delay == milliseconds{0};
+  task->deferred = delay > milliseconds{0};
+  task->due_at = now() + delay;
+  now_.ledger.not_before.erase(id);
+  if (becomes_ready && mutant_ != Mutant::made_ready_at_an_old_place) task->position = ++last_position_;
+  if (mutant_ != Mutant::reschedule_without_a_notification) notify_sleepers(task->queue);
   return true;
 }
 
@@ -155,14 +200,28 @@ bool Database::has_session(std::int64_t worker, std::int64_t session) const {
   return found != now_.workers.end() && found->second.claim_session == session;
 }
 
-std::vector<Database::Claimed> Database::claim(std::int64_t worker, const runtime::QueueClaim& claim,
-                                               std::int64_t session) {
-  if (!now_.workers.contains(worker)) return {};
+std::vector<std::vector<Database::Claimed>> Database::claim(std::int64_t worker,
+                                                            const std::vector<runtime::QueueClaim>& claims,
+                                                            std::int64_t session) {
+  std::vector<std::vector<Claimed>> claimed(claims.size());
+  if (!now_.workers.contains(worker)) return claimed;
   WorkerRow& row = row_of(worker);
-  if (!has_session(worker, session) && mutant_ != Mutant::claim_of_an_old_session) return {};
-  if (row.lease_ended && mutant_ != Mutant::claim_of_an_ended_lease) return {};
+  if (!has_session(worker, session) && mutant_ != Mutant::claim_of_an_old_session) return claimed;
+  if ((row.lease_ended && mutant_ != Mutant::claim_of_an_ended_lease) || row.stopped) return claimed;
+  std::vector<TaskId> ids;
+  for (std::size_t i = 0; i < claims.size(); ++i) {
+    claimed[i] = claim_from(worker, row, claims[i]);
+    for (const Claimed& task : claimed[i]) ids.push_back(task.id);
+  }
+  if (!ids.empty() && mutant_ != Mutant::claim_without_a_note) row.claims[++last_claim_] = std::move(ids);
+  return claimed;
+}
+
+std::vector<Database::Claimed> Database::claim_from(std::int64_t worker, const WorkerRow& row,
+                                                    const runtime::QueueClaim& claim) {
   std::vector<std::pair<runtime::Place, TaskId>> ready;
-  for (const auto& [id, task] : now_.tasks) {
+  for (const TaskId id : now_.live) {
+    const Task& task = now_.tasks.at(id);
     if (task.state != Task::State::pending || task.deferred) continue;
     if (task.queue != claim.queue) continue;
     if (is_locked(task) && mutant_ != Mutant::claim_of_locked_rows) continue;
@@ -171,26 +230,31 @@ std::vector<Database::Claimed> Database::claim(std::int64_t worker, const runtim
   std::sort(ready.begin(), ready.end());
   if (ready.size() > claim.how_many) ready.resize(claim.how_many);
   std::vector<Claimed> claimed;
-  std::vector<TaskId> ids;
   for (const auto& [place, id] : ready) {
     Task& task = now_.tasks.at(id);
-    if (is_locked(task)) throw Broken{"a claim changes no row that somebody has locked"};
+    promises::a_claim_takes_what_is_free(id, task, is_locked(task), row);
+    promises::no_retry_is_early(id, now_.ledger, scheduler_.now(), clock_was_set());
+    promises::a_cancelled_task_does_not_run_again(id, now_.ledger);
+    now_.ledger.not_before.erase(id);
     task.state = Task::State::running;
     ++task.attempt;
     task.worker = worker;
-    claimed.push_back({id, task.attempt, task.retry_count, place});
-    ids.push_back(id);
+    task.claimed_at = now();
+    Claimed one{id, task.attempt, task.retry_count, task.losses, task.kind, place, {}};
+    if (task.expires_at) one.expires_in = std::chrono::floor<milliseconds>(*task.expires_at - task.claimed_at);
+    claimed.push_back(one);
   }
-  if (!ids.empty() && mutant_ != Mutant::claim_without_a_note) row.claims[++last_claim_] = ids;
-  if (!ids.empty() && row.lease_ended) throw Broken{"nothing is claimed under a lease that was ended"};
   return claimed;
 }
 
-void Database::give_back(Task& task) {
+void Database::give_back(TaskId id, Task& task) {
   task.state = Task::State::pending;
   --task.attempt;
   task.worker = 0;
   place_in_front(task);
+  if (!task.cancel_requested) return;
+  now_.ledger.cancelled.insert(id);
+  if (mutant_ != Mutant::release_that_forgets_a_cancel) cancel(id);
 }
 
 void Database::place_in_front(Task& task) { task.position = ++last_position_ - in_front_of_all; }
@@ -213,9 +277,8 @@ Database::Unknown Database::release_unknown(std::int64_t worker, const std::vect
       unknown.locked.push_back(id);
       continue;
     }
-    give_back(task);
+    give_back(id, task);
     ++unknown.released;
-    if (task.cancel_requested) cancel(id);
   }
   return unknown;
 }
@@ -236,17 +299,56 @@ std::vector<runtime::Attempt> Database::release(std::int64_t worker, const std::
       left.push_back(attempt);
       continue;
     }
-    give_back(task);
-    if (task.cancel_requested) cancel(attempt.id);
+    give_back(attempt.id, task);
   }
   wake_others(worker, row_of(worker).queues);
   return left;
 }
 
-void Database::record(TaskId id, const Task& task, const std::string& outcome, std::int64_t worker) {
-  if (!now_.attempts.emplace(std::pair{id, task.attempt}, AttemptRow{outcome, worker}).second) {
-    throw Broken{"every attempt is one row"};
+std::set<TaskId> Database::expire_claimed(std::int64_t worker, const std::vector<runtime::Attempt>& attempts,
+                                          std::int64_t session) {
+  std::set<TaskId> expired;
+  if (!has_session(worker, session)) return expired;
+  for (const runtime::Attempt& attempt : attempts) {
+    Task* const task = unlocked(attempt.id);
+    const bool is_held = task != nullptr && task->state == Task::State::running && task->worker == worker &&
+                         task->attempt == attempt.number;
+    if (!is_held || !task->expires_at || *task->expires_at > now()) continue;
+    --task->attempt;
+    task->worker = 0;
+    end(attempt.id, *task, task->cancel_requested ? "cancelled" : "expired");
+    expired.insert(attempt.id);
   }
+  return expired;
+}
+
+void Database::record(TaskId id, Task& task, const lifecycle::Transition& to, std::int64_t worker) {
+  const AttemptRow row{.outcome = std::string{lifecycle::to_text(to.outcome)},
+                       .worker = worker,
+                       .error_code = std::string{to.code()},
+                       .will_retry = to.will_retry(),
+                       .cancel_requested = task.cancel_requested};
+  const bool is_new = now_.attempts.emplace(std::pair{id, task.attempt}, row).second;
+  promises::an_attempt_is_recorded_once(id, task.attempt, is_new);
+  promises::a_report_counts_before_the_end(id, task);
+  task.worker = 0;
+  task.retry_count = to.retry_count;
+  task.losses = to.losses;
+  if (!to.next_run) end(id, task, lifecycle::to_text(to.status));
+  if (task.cancel_requested) now_.ledger.cancelled.insert(id);
+}
+
+/// `finished_at` by the database's clock.
+void Database::run_again(TaskId id, Task& task, const lifecycle::NextRun& next, TimePoint finished_at) {
+  task.state = Task::State::pending;
+  task.due_at = finished_at + next.delay;
+  task.deferred = task.due_at > now() && mutant_ != Mutant::retry_without_its_delay;
+  if (next.delay == milliseconds{0}) {
+    place_in_front(task);
+  } else if (!task.deferred) {
+    task.position = ++last_position_;
+  }
+  if (next.delay > milliseconds{0}) now_.ledger.not_before[id] = task.due_at - clock_ahead_;
 }
 
 std::set<TaskId> Database::complete(std::int64_t worker, std::span<const runtime::Report> reports) {
@@ -258,39 +360,44 @@ std::set<TaskId> Database::complete(std::int64_t worker, std::span<const runtime
       continue;
     }
     Task& task = found->second;
+    const lifecycle::Transition& to = report.transition;
     const bool is_held =
         (task.state == Task::State::running && task.worker == worker) || mutant_ == Mutant::completion_without_a_fence;
     const bool is_attempt = task.attempt == report.attempt || mutant_ == Mutant::completion_of_any_attempt;
     const bool is_again = mutant_ == Mutant::completion_twice && now_.attempts.contains({report.id, report.attempt});
-    const lifecycle::Status to = report.transition.status;
-    const bool is_cancelled = task.cancel_requested && to != lifecycle::Status::succeeded &&
-                              to != lifecycle::Status::cancelled && mutant_ != Mutant::completion_despite_a_cancel;
-    if (!is_again && (!is_held || !is_attempt || is_locked(task) || is_cancelled)) {
+    const bool is_cancelled = task.cancel_requested && to.status != lifecycle::Status::succeeded &&
+                              to.status != lifecycle::Status::cancelled &&
+                              mutant_ != Mutant::completion_despite_a_cancel;
+    const auto ago = std::chrono::duration_cast<std::chrono::microseconds>(scheduler_.now() - report.finished_at);
+    const TimePoint finished_at = std::max(task.claimed_at, now() - ago);
+    const bool is_too_late = to.next_run && task.expires_at && finished_at + to.next_run->delay > *task.expires_at &&
+                             mutant_ != Mutant::retry_after_its_expiry;
+    if (!is_again && (!is_held || !is_attempt || is_locked(task) || is_cancelled || is_too_late)) {
       refused.insert(report.id);
       continue;
     }
-    if (task.attempt != report.attempt) throw Broken{"a report counts for its own attempt alone"};
-    record(report.id, task, std::string{lifecycle::to_text(report.transition.outcome)}, worker);
-    if (task.state == Task::State::ended) throw Broken{"a task that has ended stays ended"};
-    task.worker = 0;
-    task.retry_count = report.transition.retry_count;
-    if (!report.transition.next_run) {
-      task.state = Task::State::ended;
-      task.outcome = lifecycle::to_text(report.transition.outcome);
-      continue;
-    }
-    if (task.cancel_requested) throw Broken{"a task whose cancellation was requested is not retried"};
-    const auto left = runtime::until_next_run(report, scheduler_.now());
-    task.state = Task::State::pending;
-    task.deferred = left.count() > 0;
-    task.due_at = now() + std::max(left, std::chrono::microseconds{0});
-    if (report.transition.next_run->delay == milliseconds{0}) {
-      place_in_front(task);
-    } else if (!task.deferred) {
-      task.position = ++last_position_;
-    }
+    promises::a_report_is_of_the_holder(report.id, task, worker, report.attempt);
+    record(report.id, task, to, worker);
+    promises::no_retry_comes_after_expiry(report.id, task, to, finished_at);
+    if (to.next_run) run_again(report.id, task, *to.next_run, finished_at);
   }
   return refused;
+}
+
+bool Database::complete_in(std::int64_t worker, const runtime::Attempt& attempt) {
+  if (mutant_ == Mutant::effects_outside_the_transaction) ++now_.ledger.effects[attempt.id];
+  Task* const task = unlocked(attempt.id);
+  const bool is_held = task != nullptr && task->state == Task::State::running && task->worker == worker &&
+                       task->attempt == attempt.number;
+  if (!is_held) return false;
+  record(attempt.id, *task,
+         {.status = lifecycle::Status::succeeded,
+          .outcome = lifecycle::Outcome::succeeded,
+          .retry_count = task->retry_count,
+          .losses = task->losses},
+         worker);
+  if (mutant_ != Mutant::effects_outside_the_transaction) ++now_.ledger.effects[attempt.id];
+  return true;
 }
 
 runtime::Holder Database::who_holds(std::int64_t worker, const runtime::Attempt& attempt) const {
@@ -301,6 +408,13 @@ runtime::Holder Database::who_holds(std::int64_t worker, const runtime::Attempt&
   const Task& task = found->second;
   holder.is_mine = task.state == Task::State::running && task.worker == worker && task.attempt == attempt.number;
   holder.cancel_requested = task.cancel_requested;
+  if (task.expires_at && task.state != Task::State::ended) {
+    const auto in_us = [](Duration time) {
+      return std::chrono::duration_cast<std::chrono::microseconds>(time).count();
+    };
+    holder.expires_in_us = in_us(*task.expires_at - now());
+    holder.expires_after_claim_us = in_us(*task.expires_at - task.claimed_at);
+  }
   if (const auto row = now_.attempts.find({attempt.id, attempt.number}); row != now_.attempts.end()) {
     holder.outcome = row->second.outcome;
     holder.recorded_for = row->second.worker;
@@ -312,9 +426,11 @@ std::size_t Database::promote(const Queues& queues) {
   std::size_t promoted = 0;
   for (const std::string& queue : queues) {
     std::size_t of_queue = 0;
-    for (auto& [id, task] : now_.tasks) {
+    for (const TaskId id : now_.live) {
       if (of_queue == promoted_at_once_) break;
-      if (task.queue != queue || !task.deferred || task.due_at > now() || is_locked(task)) continue;
+      Task& task = now_.tasks.at(id);
+      if (task.queue != queue || !task.deferred || is_locked(task)) continue;
+      if (task.due_at > now() && mutant_ != Mutant::promotion_before_its_time) continue;
       task.deferred = false;
       if (mutant_ != Mutant::promotion_at_an_old_place) task.position = ++last_position_;
       ++of_queue;
@@ -326,7 +442,8 @@ std::size_t Database::promote(const Queues& queues) {
 
 bool Database::has_ready(const std::vector<runtime::QueueClaim>& in) const {
   for (const runtime::QueueClaim& claim : in) {
-    for (const auto& [id, task] : now_.tasks) {
+    for (const TaskId id : now_.live) {
+      const Task& task = now_.tasks.at(id);
       if (task.state != Task::State::pending || task.deferred || task.queue != claim.queue) continue;
       if (is_in(claim.ranges, task.place())) return true;
     }
@@ -336,7 +453,8 @@ bool Database::has_ready(const std::vector<runtime::QueueClaim>& in) const {
 
 std::optional<milliseconds> Database::due_in(const Queues& queues) const {
   std::optional<milliseconds> least;
-  for (const auto& [id, task] : now_.tasks) {
+  for (const TaskId id : now_.live) {
+    const Task& task = now_.tasks.at(id);
     if (!task.deferred || !queues.contains(task.queue)) continue;
     const auto left = std::max(std::chrono::ceil<milliseconds>(task.due_at - now()), milliseconds{0});
     if (!least || left < *least) least = left;
@@ -346,7 +464,7 @@ std::optional<milliseconds> Database::due_in(const Queues& queues) const {
 
 void Database::fall_asleep(std::int64_t worker) {
   WorkerRow& row = row_of(worker);
-  if (!row.lease_ended) row.asleep = true;
+  if (!row.lease_ended && !row.stopped) row.asleep = true;
 }
 
 void Database::wake_up(std::int64_t worker, std::int64_t session) {
@@ -392,7 +510,8 @@ Database::Settlement Database::settle_watermarks(const std::vector<runtime::Serv
       continue;
     }
     runtime::Place upto = range.upto;
-    for (const auto& [id, task] : now_.tasks) {
+    for (const TaskId id : now_.live) {
+      const Task& task = now_.tasks.at(id);
       if (task.state != Task::State::pending || task.deferred || task.queue != names.at(queue)) continue;
       if (task.place() > range.after && task.place() <= upto) upto = task.place() - 1;
     }
@@ -401,28 +520,56 @@ Database::Settlement Database::settle_watermarks(const std::vector<runtime::Serv
   return settlement;
 }
 
-runtime::Outlook Database::upkeep_due(std::int64_t worker) const {
+void Database::stop_worker(std::int64_t worker) {
+  WorkerRow& row = row_of(worker);
+  if (row.lease_ended) return;
+  row.stopped = true;
+  row.asleep = false;
+}
+
+runtime::Outlook Database::upkeep_due(std::int64_t worker, std::optional<milliseconds> back) const {
   runtime::Outlook outlook;
   std::size_t earlier = 0;
   for (const auto& [id, row] : now_.workers) {
     outlook.has_to_rescue = outlook.has_to_rescue || (row.lease_ended && !row.rescued);
     if (row.lease_ended || id == worker) continue;
-    if (id < worker) ++earlier;
+    if (id < worker && !row.stopped) ++earlier;
     const auto lapses_in = std::chrono::ceil<milliseconds>(row.lease_until - now());
     outlook.lapses_in = std::min(outlook.lapses_in.value_or(lapses_in), lapses_in);
   }
   outlook.comes_first = earlier < 2;
+  outlook.has_expired =
+      std::any_of(now_.live.begin(), now_.live.end(), [&](TaskId id) { return has_expired(now_.tasks.at(id), back); });
   return outlook;
 }
 
-void Database::end_lapsed_leases(std::int64_t worker) {
+std::size_t Database::end_lapsed_leases(std::int64_t worker) {
   const WorkerRow& me = row_of(worker);
-  if (me.lease_ended || me.lease_until <= now()) return;
+  if (me.lease_ended || me.lease_until <= now()) return 0;
+  std::size_t ended = 0;
   for (auto& [id, row] : now_.workers) {
-    if (row.lease_ended || row.lease_until >= now()) continue;
+    const bool has_lapsed = row.lease_until < now() || mutant_ == Mutant::lease_ended_before_its_lapse;
+    if (row.lease_ended || !has_lapsed) continue;
     end_lease(row);
-    ++lapsed_leases_ended_;
+    on_lease_ended(id);
+    ++ended;
   }
+  return ended;
+}
+
+bool Database::has_expired(const Task& task, std::optional<milliseconds> back) const {
+  return task.state == Task::State::pending && task.expires_at && *task.expires_at <= now() &&
+         (!back || *task.expires_at > now() - *back);
+}
+
+std::size_t Database::expire(std::optional<milliseconds> back) {
+  std::vector<TaskId> expired;
+  for (const TaskId id : now_.live) {
+    const Task& task = now_.tasks.at(id);
+    if (has_expired(task, back) && !is_locked(task)) expired.push_back(id);
+  }
+  for (const TaskId id : expired) end(id, now_.tasks.at(id), "expired");
+  return expired.size();
 }
 
 void Database::end_lease(WorkerRow& row) {
@@ -442,6 +589,24 @@ Database::Rescued Database::rescue(std::int64_t worker) {
   return rescued;
 }
 
+void Database::rescue(TaskId id, Task& task, std::int64_t worker) {
+  lifecycle::TaskState state{.attempt = task.attempt,
+                             .retry_count = task.retry_count,
+                             .losses = task.losses,
+                             .cancel_requested = task.cancel_requested};
+  if (task.expires_at) state.expires_in = std::chrono::floor<milliseconds>(*task.expires_at - now());
+  lifecycle::Transition to =
+      lifecycle::after_attempt(state, rules_of(task.kind), {lifecycle::Outcome::lost}, 0.0).value();
+  if (mutant_ == Mutant::loss_that_does_not_count && to.next_run) --to.losses;
+  if (mutant_ == Mutant::loss_without_a_row) {
+    give_back(id, task);
+    ++task.attempt;
+    return;
+  }
+  record(id, task, to, worker);
+  if (to.next_run) run_again(id, task, *to.next_run, now());
+}
+
 void Database::rescue_from(std::int64_t id, WorkerRow& row, Rescued& rescued, Queues& queues) {
   bool has_all = true;
   std::set<TaskId> claimed;
@@ -455,17 +620,10 @@ void Database::rescue_from(std::int64_t id, WorkerRow& row, Rescued& rescued, Qu
       has_all = mutant_ == Mutant::rescue_forgets_claims;
       continue;
     }
-    record(task_id, task, "lost", id);
+    promises::a_loss_follows_the_end_of_its_lease(task_id, task.attempt, row);
     ++rescued.tasks;
     queues.insert(task.queue);
-    task.worker = 0;
-    if (task.cancel_requested) {
-      task.state = Task::State::ended;
-      task.outcome = "cancelled";
-      continue;
-    }
-    task.state = Task::State::pending;
-    place_in_front(task);
+    rescue(task_id, task, id);
   }
   rescued.all = rescued.all && has_all;
   if (has_all) {

@@ -15,6 +15,7 @@
 #include "claim/queues.hpp"
 #include "claim/settling.hpp"
 #include "claim/sleep.hpp"
+#include "lifecycle/lifecycle.hpp"
 #include "mutant.hpp"
 #include "report/batch.hpp"
 #include "runtime/claimed_task.hpp"
@@ -23,12 +24,24 @@
 
 namespace dogged::sim {
 
+/// The declarations that tasks are made of.
+enum class Kind {
+  plain,
+  fragile,        ///< its first loss ends it
+  deadly,         ///< its handler kills the worker
+  stuck,          ///< its handler never ends by itself
+  transactional,  ///< its handler writes in the transaction of complete_in
+};
+[[nodiscard]] const lifecycle::Rules& rules_of(Kind kind);
+
 struct Task {
   enum class State { pending, running, ended };
 
   State state = State::pending;
+  Kind kind = Kind::plain;
   int attempt = 0;
   int retry_count = 0;
+  int losses = 0;
   std::int64_t worker = 0;
   std::string queue = "default";
   int priority = 0;
@@ -36,7 +49,9 @@ struct Task {
   TimePoint due_at{};
   std::int64_t position = 0;
   bool cancel_requested = false;
-  std::string outcome;  // of the task, once it has ended
+  std::optional<TimePoint> expires_at{};
+  TimePoint claimed_at{};
+  std::string ended_as;  // its status, once it has ended
   TimePoint locked_until{};
 
   [[nodiscard]] runtime::Place place() const { return (runtime::Place{priority} << 47) + position; }
@@ -48,6 +63,7 @@ struct WorkerRow {
   Queues queues = {};
   TimePoint lease_until{};
   bool lease_ended = false;
+  bool stopped = false;  // in order
   bool rescued = false;
   bool asleep = false;
   bool listens = false;
@@ -58,11 +74,28 @@ struct WorkerRow {
 struct AttemptRow {
   std::string outcome;
   std::int64_t worker = 0;
+  std::string error_code = {};
+  bool will_retry = false;
+  bool cancel_requested = false;  // of the task, when the attempt ended
+};
+
+using TaskRows = std::map<TaskId, Task>;
+using AttemptRows = std::map<std::pair<TaskId, int>, AttemptRow>;
+
+/// What has happened to tasks that their rows do not tell: the promises go by it (promises.hpp). A failover takes it
+/// back with the rows.
+struct Ledger {
+  std::set<TaskId> enqueued = {};
+  std::set<TaskId> cancelled = {};                         // while pending, or at the end of an attempt
+  std::map<TaskId, TimePoint> not_before = {};             // of retries
+  std::map<TaskId, std::set<int>> replayed = {};           // after which attempts
+  std::map<TaskId, int> effects = {};                      // of handlers' own transactions that were committed
+  std::map<std::int64_t, std::vector<TaskId>> calls = {};  // of clients, with their tasks
 };
 
 /// A broken promise.
 struct Broken {
-  std::string promise;
+  std::string promise;  // by its number in docs/guarantees.md, and in words
 };
 
 class Database {
@@ -73,22 +106,30 @@ class Database {
 
   /// Called with the worker that is notified, and the queue; an empty name stands for each of its queues.
   std::function<void(std::int64_t, const std::string&)> on_notify;
+  /// Called with a worker whose lease has lapsed and is ended.
+  std::function<void(std::int64_t)> on_lease_ended = [](std::int64_t) {};
 
   // Producers. A transaction has its id before it takes positions, and looks for sleepers before it commits.
+  struct NewTask {
+    milliseconds delay{0};
+    std::string queue = "default";
+    int priority = 0;
+    Kind kind = Kind::plain;
+    std::optional<milliseconds> expires_in = {};
+  };
   struct Transaction {
     std::int64_t id = 0;
     std::uint64_t history = 0;  // a failover that loses commits ends the open transactions of the history before
-    std::set<std::int64_t> sleepers = {};
+    std::set<std::pair<std::int64_t, std::string>> sleepers = {};  // and the queue that they are notified of
     std::vector<TaskId> ids = {};
-    milliseconds delay{0};
-    std::string queue = {};
-    int priority = 0;
+    std::vector<NewTask> tasks = {};
   };
   [[nodiscard]] Transaction begin();
-  void enqueue(Transaction& transaction, int how_many, milliseconds delay, const std::string& queue = "default",
-               int priority = 0);
+  void enqueue(Transaction& transaction, int how_many, const NewTask& task);
   void commit(const Transaction& transaction);
   void roll_back(const Transaction& transaction);
+  /// A client's call, which it repeats under the same number until it is answered. Gives the tasks.
+  std::vector<TaskId> enqueue_once(std::int64_t call, int how_many, const NewTask& task);
 
   // Operators.
   void cancel(TaskId id);
@@ -100,10 +141,13 @@ class Database {
 
   /// The state of a replica. A failover to it loses later commits.
   struct Durable {
-    std::map<TaskId, Task> tasks = {};
-    std::map<std::pair<TaskId, int>, AttemptRow> attempts = {};
+    TaskRows tasks = {};
+    std::set<TaskId> live = {};  // those that have not ended
+    AttemptRows attempts = {};
     std::map<std::int64_t, WorkerRow> workers = {};
     std::int64_t next_transaction = 1;
+    std::map<std::int64_t, std::vector<TaskId>> calls = {};
+    Ledger ledger = {};
   };
   [[nodiscard]] const Durable& durable() const noexcept { return now_; }
   /// Gives the tasks of which something was lost. Sequences go on where they were, as docs/failover.md has the operator
@@ -124,9 +168,15 @@ class Database {
     TaskId id = 0;
     int attempt = 0;
     int retry_count = 0;
+    int losses = 0;
+    Kind kind = Kind::plain;
     runtime::Place place = 0;
+    std::optional<milliseconds> expires_in = {};
   };
-  [[nodiscard]] std::vector<Claimed> claim(std::int64_t worker, const runtime::QueueClaim& claim, std::int64_t session);
+  /// Gives the tasks of each claim.
+  [[nodiscard]] std::vector<std::vector<Claimed>> claim(std::int64_t worker,
+                                                        const std::vector<runtime::QueueClaim>& claims,
+                                                        std::int64_t session);
   struct Unknown {
     std::size_t released = 0;
     std::vector<TaskId> locked = {};
@@ -137,7 +187,13 @@ class Database {
   [[nodiscard]] std::vector<runtime::Attempt> release(std::int64_t worker,
                                                       const std::vector<runtime::Attempt>& attempts,
                                                       std::int64_t session);
+  /// Ends tasks that expired in the worker's hands. Gives those.
+  [[nodiscard]] std::set<TaskId> expire_claimed(std::int64_t worker, const std::vector<runtime::Attempt>& attempts,
+                                                std::int64_t session);
   [[nodiscard]] std::set<TaskId> complete(std::int64_t worker, std::span<const runtime::Report> reports);
+  /// A handler's own transaction, with what it has written. False if the worker does not hold the attempt: then nothing
+  /// is committed.
+  bool complete_in(std::int64_t worker, const runtime::Attempt& attempt);
   [[nodiscard]] runtime::Holder who_holds(std::int64_t worker, const runtime::Attempt& attempt) const;
   [[nodiscard]] std::size_t promote(const Queues& queues = {"default"});
   [[nodiscard]] bool has_ready(const std::vector<runtime::QueueClaim>& in) const;
@@ -159,13 +215,22 @@ class Database {
   [[nodiscard]] Settlement settle_watermarks(const std::vector<runtime::ServedQueues::Part>& parts,
                                              std::int64_t next_transaction,
                                              const std::vector<std::string>& names = {"default"});
-  [[nodiscard]] runtime::Outlook upkeep_due(std::int64_t worker) const;
-  void end_lapsed_leases(std::int64_t worker);
+  void stop_worker(std::int64_t worker);
+  [[nodiscard]] runtime::Outlook upkeep_due(std::int64_t worker, std::optional<milliseconds> back = std::nullopt) const;
+  /// Gives how many.
+  std::size_t end_lapsed_leases(std::int64_t worker);
+  /// Pending tasks that have expired, up to `back` ago. Gives how many were ended.
+  std::size_t expire(std::optional<milliseconds> back = std::nullopt);
   struct Rescued {
     std::size_t tasks = 0;
     bool all = true;
   };
   [[nodiscard]] Rescued rescue(std::int64_t worker);
+
+  /// When a lease lapses unless it is renewed, by the time of the simulation.
+  [[nodiscard]] TimePoint lapses_at(std::int64_t worker) const {
+    return now_.workers.at(worker).lease_until - clock_ahead_;
+  }
 
   /// Sets the server's clock, ahead or back.
   void step_clock(Duration time) { clock_ahead_ += time; }
@@ -178,9 +243,10 @@ class Database {
   /// The last number of the sequence that gives ids and positions.
   [[nodiscard]] std::int64_t last_position() const noexcept { return last_position_; }
 
-  [[nodiscard]] std::size_t lapsed_leases_ended() const noexcept { return lapsed_leases_ended_; }
-  [[nodiscard]] const std::map<TaskId, Task>& tasks() const noexcept { return now_.tasks; }
-  [[nodiscard]] const std::map<std::pair<TaskId, int>, AttemptRow>& attempts() const noexcept { return now_.attempts; }
+  [[nodiscard]] const TaskRows& tasks() const noexcept { return now_.tasks; }
+  [[nodiscard]] const std::set<TaskId>& live() const noexcept { return now_.live; }
+  [[nodiscard]] const AttemptRows& attempts() const noexcept { return now_.attempts; }
+  [[nodiscard]] const Ledger& ledger() const noexcept { return now_.ledger; }
   [[nodiscard]] const std::map<std::int64_t, WorkerRow>& workers() const noexcept { return now_.workers; }
 
  private:
@@ -189,11 +255,19 @@ class Database {
   [[nodiscard]] WorkerRow& row_of(std::int64_t worker);
   [[nodiscard]] bool has_session(std::int64_t worker, std::int64_t session) const;
   [[nodiscard]] bool is_locked(const Task& task) const { return scheduler_.now() < task.locked_until; }
-  void give_back(Task& task);
+  [[nodiscard]] bool has_expired(const Task& task, std::optional<milliseconds> back) const;
+  /// Nothing if it has ended, or another session has locked it.
+  [[nodiscard]] Task* unlocked(TaskId id);
+  void end(TaskId id, Task& task, std::string_view status);
+  [[nodiscard]] std::vector<Claimed> claim_from(std::int64_t worker, const WorkerRow& row,
+                                                const runtime::QueueClaim& claim);
+  void give_back(TaskId id, Task& task);
   void place_in_front(Task& task);
   void end_lease(WorkerRow& row);
   void rescue_from(std::int64_t id, WorkerRow& row, Rescued& rescued, Queues& queues);
-  void record(TaskId id, const Task& task, const std::string& outcome, std::int64_t worker);
+  void rescue(TaskId id, Task& task, std::int64_t worker);
+  void record(TaskId id, Task& task, const lifecycle::Transition& transition, std::int64_t worker);
+  void run_again(TaskId id, Task& task, const lifecycle::NextRun& next, TimePoint finished_at);
   void notify_sleepers(const std::string& queue);
   void notify(std::int64_t worker, const std::string& queue);
 
@@ -209,7 +283,6 @@ class Database {
   std::int64_t last_position_ = 0;
   std::int64_t last_claim_ = 0;
   std::int64_t last_worker_ = 0;
-  std::size_t lapsed_leases_ended_ = 0;
 };
 
 }  // namespace dogged::sim

@@ -1,5 +1,5 @@
-// The mistakes that the simulation can make on purpose. Each mutant takes away one thing that keeps a promise, and the
-// simulation must see the promise broken (`dogged_sim --mutants`).
+// The mistakes that the simulation can make on purpose. Each mutant takes away one thing that keeps a guarantee, and
+// the simulation must see a promise broken (`dogged_sim --mutants`).
 #pragma once
 
 #include <array>
@@ -19,105 +19,112 @@ enum class Mutant {
   completion_twice,                   ///< a report counts again that is on record
   completion_despite_a_cancel,        ///< a report schedules a retry of a task whose cancellation was requested
   release_of_an_old_session,          ///< a release that arrives late takes a task away that was claimed again
+  release_that_forgets_a_cancel,      ///< a task that is given back runs again, though it was to be cancelled
   rescue_of_live_leases,              ///< tasks are rescued whose lease was not ended
   rescue_forgets_claims,              ///< a rescued worker's claims are forgotten while its tasks still run
+  loss_without_a_row,                 ///< a rescued attempt is not recorded
+  loss_that_does_not_count,           ///< a task may be lost any number of times
+  lease_ended_before_its_lapse,       ///< a look at lapsed leases ends those of live workers as well
   lease_renewed_after_its_end,        ///< a heartbeat renews a lease that was ended
   promotion_at_an_old_place,          ///< a due task is made ready at a place that watermarks have passed
+  promotion_before_its_time,          ///< tasks are made ready that are not due
+  retry_without_its_delay,            ///< a retry is ready at once
+  retry_after_its_expiry,             ///< a retry is scheduled after the task's expires_at
   no_notification,                    ///< an enqueue notifies no sleeper
   made_ready_at_an_old_place,         ///< a task that an operator makes ready keeps a place that watermarks have passed
   wake_up_of_an_old_session,          ///< a worker that has fallen asleep again is taken for awake, and not notified
   reschedule_without_a_notification,  ///< a rescheduled task wakes no sleeper
-  // The worker's drivers. The mutants before are of statements, which conformance must see as well.
-  begins_after_the_lapse,    ///< a task begins when the time of its lease is over
-  forgets_what_waits,        ///< the held tasks leave out those that wait for a thread
-  forgets_what_is_reported,  ///< and those whose report is not written
-  drops_a_report,            ///< a report whose sending failed is not sent again
-  ignores_a_lost_answer,     ///< the claimer goes on after a lost answer as if nothing was asked
-  sleeps_before_it_listens,  ///< notifications of before are lost
-  forgets_a_put_off,         ///< a task whose retry is not due at once is never promoted
+  effects_outside_the_transaction,    ///< a handler's writes are committed even if complete_in is refused
+  call_that_takes_effect_again,       ///< a repeated call is not recognised
+  // The worker's drivers.
+  begins_after_the_lapse,               ///< a task begins when the time of its lease is over
+  begins_after_its_expiry,              ///< a task that has waited for a thread begins after its expires_at
+  renewal_counts_from_its_answer,       ///< and not from when it was asked for
+  forgets_what_waits,                   ///< the held tasks leave out those that wait for a thread
+  forgets_what_is_reported,             ///< and those whose report is not written
+  drops_a_report,                       ///< a report whose sending failed is not sent again
+  ignores_a_lost_answer,                ///< the claimer goes on after a lost answer as if nothing was asked
+  sleeps_before_it_listens,             ///< notifications of before are lost
+  forgets_a_put_off,                    ///< a task whose retry is not due at once is never promoted
+  stops_without_giving_back,            ///< a worker that stops leaves its tasks to be rescued
+  interrupts_what_has_not_begun,        ///< a worker that stops records its waiting tasks as interrupted
+  spends_a_retry_on_an_interruption,    ///< an interrupted attempt costs a retry
+  gives_no_handler_up,                  ///< a handler that ignores its stop token runs on
+  ignores_the_next_lapse,               ///< upkeep does not look when the next lease lapses
+  ends_leases_once_the_server_is_back,  ///< live workers have no time to renew theirs
+  waits_for_a_notification,             ///< a worker that only polls does not look by itself
 };
 
-inline constexpr std::array all_mutants{
-    Mutant::claim_of_an_old_session,
-    Mutant::claim_of_an_ended_lease,
-    Mutant::claim_of_locked_rows,
-    Mutant::claim_without_a_note,
-    Mutant::completion_without_a_fence,
-    Mutant::completion_of_any_attempt,
-    Mutant::completion_twice,
-    Mutant::completion_despite_a_cancel,
-    Mutant::release_of_an_old_session,
-    Mutant::rescue_of_live_leases,
-    Mutant::rescue_forgets_claims,
-    Mutant::lease_renewed_after_its_end,
-    Mutant::promotion_at_an_old_place,
-    Mutant::no_notification,
-    Mutant::made_ready_at_an_old_place,
-    Mutant::wake_up_of_an_old_session,
-    Mutant::reschedule_without_a_notification,
-    Mutant::begins_after_the_lapse,
-    Mutant::forgets_what_waits,
-    Mutant::forgets_what_is_reported,
-    Mutant::drops_a_report,
-    Mutant::ignores_a_lost_answer,
-    Mutant::sleeps_before_it_listens,
-    Mutant::forgets_a_put_off,
+struct MutantRow {
+  Mutant mutant;
+  std::string_view name;
+  std::string_view guarantee;      ///< of docs/guarantees.md, that it breaks
+  bool is_of_a_statement = false;  ///< that conformance runs, and must see as well
 };
+
+#define DOGGED_MUTANT(name) Mutant::name, #name
+inline constexpr std::array all_mutants{
+    MutantRow{DOGGED_MUTANT(claim_of_an_old_session), "G1", true},
+    MutantRow{DOGGED_MUTANT(claim_of_an_ended_lease), "G7", true},
+    MutantRow{DOGGED_MUTANT(claim_of_locked_rows), "G4", true},
+    MutantRow{DOGGED_MUTANT(claim_without_a_note), "G1", true},
+    MutantRow{DOGGED_MUTANT(completion_without_a_fence), "G4", true},
+    MutantRow{DOGGED_MUTANT(completion_of_any_attempt), "G4", true},
+    MutantRow{DOGGED_MUTANT(completion_twice), "G4", true},
+    MutantRow{DOGGED_MUTANT(completion_despite_a_cancel), "G12", true},
+    MutantRow{DOGGED_MUTANT(release_of_an_old_session), "G4", true},
+    MutantRow{DOGGED_MUTANT(release_that_forgets_a_cancel), "G12", true},
+    MutantRow{DOGGED_MUTANT(rescue_of_live_leases), "G7", true},
+    MutantRow{DOGGED_MUTANT(rescue_forgets_claims), "G1", true},
+    MutantRow{DOGGED_MUTANT(loss_without_a_row), "G3", true},
+    MutantRow{DOGGED_MUTANT(loss_that_does_not_count), "G6", true},
+    MutantRow{DOGGED_MUTANT(lease_ended_before_its_lapse), "G7", true},
+    MutantRow{DOGGED_MUTANT(lease_renewed_after_its_end), "G1", true},
+    MutantRow{DOGGED_MUTANT(promotion_at_an_old_place), "G14", true},
+    MutantRow{DOGGED_MUTANT(promotion_before_its_time), "G8", true},
+    MutantRow{DOGGED_MUTANT(retry_without_its_delay), "G8", true},
+    MutantRow{DOGGED_MUTANT(retry_after_its_expiry), "G16"},
+    MutantRow{DOGGED_MUTANT(no_notification), "G14", true},
+    MutantRow{DOGGED_MUTANT(made_ready_at_an_old_place), "G14", true},
+    MutantRow{DOGGED_MUTANT(wake_up_of_an_old_session), "G14", true},
+    MutantRow{DOGGED_MUTANT(reschedule_without_a_notification), "G14", true},
+    MutantRow{DOGGED_MUTANT(effects_outside_the_transaction), "G13"},
+    MutantRow{DOGGED_MUTANT(call_that_takes_effect_again), "G15"},
+    MutantRow{DOGGED_MUTANT(begins_after_the_lapse), "G7"},
+    MutantRow{DOGGED_MUTANT(begins_after_its_expiry), "G16"},
+    MutantRow{DOGGED_MUTANT(renewal_counts_from_its_answer), "G7"},
+    MutantRow{DOGGED_MUTANT(forgets_what_waits), "G3"},
+    MutantRow{DOGGED_MUTANT(forgets_what_is_reported), "G10"},
+    MutantRow{DOGGED_MUTANT(drops_a_report), "G10"},
+    MutantRow{DOGGED_MUTANT(ignores_a_lost_answer), "G10"},
+    MutantRow{DOGGED_MUTANT(sleeps_before_it_listens), "G14"},
+    MutantRow{DOGGED_MUTANT(forgets_a_put_off), "G1"},
+    MutantRow{DOGGED_MUTANT(stops_without_giving_back), "G9"},
+    MutantRow{DOGGED_MUTANT(interrupts_what_has_not_begun), "G2"},
+    MutantRow{DOGGED_MUTANT(spends_a_retry_on_an_interruption), "G9"},
+    MutantRow{DOGGED_MUTANT(gives_no_handler_up), "G11"},
+    MutantRow{DOGGED_MUTANT(ignores_the_next_lapse), "G5"},
+    MutantRow{DOGGED_MUTANT(ends_leases_once_the_server_is_back), "G10"},
+    MutantRow{DOGGED_MUTANT(waits_for_a_notification), "G14"},
+};
+#undef DOGGED_MUTANT
+
+[[nodiscard]] constexpr bool has_mutant(std::string_view guarantee) noexcept {
+  for (const MutantRow& row : all_mutants) {
+    if (row.guarantee == guarantee) return true;
+  }
+  return false;
+}
+static_assert(has_mutant("G1") && has_mutant("G2") && has_mutant("G3") && has_mutant("G4") && has_mutant("G5") &&
+              has_mutant("G6") && has_mutant("G7") && has_mutant("G8") && has_mutant("G9") && has_mutant("G10") &&
+              has_mutant("G11") && has_mutant("G12") && has_mutant("G13") && has_mutant("G14") && has_mutant("G15") &&
+              has_mutant("G16"));
 
 [[nodiscard]] constexpr std::string_view to_text(Mutant mutant) noexcept {
-  switch (mutant) {
-    case Mutant::none:
-      return "none";
-    case Mutant::claim_of_an_old_session:
-      return "claim_of_an_old_session";
-    case Mutant::claim_of_an_ended_lease:
-      return "claim_of_an_ended_lease";
-    case Mutant::claim_of_locked_rows:
-      return "claim_of_locked_rows";
-    case Mutant::claim_without_a_note:
-      return "claim_without_a_note";
-    case Mutant::completion_without_a_fence:
-      return "completion_without_a_fence";
-    case Mutant::completion_of_any_attempt:
-      return "completion_of_any_attempt";
-    case Mutant::completion_twice:
-      return "completion_twice";
-    case Mutant::completion_despite_a_cancel:
-      return "completion_despite_a_cancel";
-    case Mutant::release_of_an_old_session:
-      return "release_of_an_old_session";
-    case Mutant::rescue_of_live_leases:
-      return "rescue_of_live_leases";
-    case Mutant::rescue_forgets_claims:
-      return "rescue_forgets_claims";
-    case Mutant::lease_renewed_after_its_end:
-      return "lease_renewed_after_its_end";
-    case Mutant::promotion_at_an_old_place:
-      return "promotion_at_an_old_place";
-    case Mutant::no_notification:
-      return "no_notification";
-    case Mutant::made_ready_at_an_old_place:
-      return "made_ready_at_an_old_place";
-    case Mutant::wake_up_of_an_old_session:
-      return "wake_up_of_an_old_session";
-    case Mutant::reschedule_without_a_notification:
-      return "reschedule_without_a_notification";
-    case Mutant::begins_after_the_lapse:
-      return "begins_after_the_lapse";
-    case Mutant::forgets_what_waits:
-      return "forgets_what_waits";
-    case Mutant::forgets_what_is_reported:
-      return "forgets_what_is_reported";
-    case Mutant::drops_a_report:
-      return "drops_a_report";
-    case Mutant::ignores_a_lost_answer:
-      return "ignores_a_lost_answer";
-    case Mutant::sleeps_before_it_listens:
-      return "sleeps_before_it_listens";
-    case Mutant::forgets_a_put_off:
-      return "forgets_a_put_off";
+  for (const MutantRow& row : all_mutants) {
+    if (row.mutant == mutant) return row.name;
   }
-  return "unknown";
+  return "none";
 }
 
 }  // namespace dogged::sim

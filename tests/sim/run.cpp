@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -26,7 +27,8 @@ class Run {
       : settings_(settings),
         scheduler_(settings.seed),
         database_(scheduler_, settings.mutant),
-        world_{.scheduler = scheduler_, .database = database_, .mutant = settings.mutant} {
+        world_{
+            .scheduler = scheduler_, .database = database_, .mutant = settings.mutant, .left_out = settings_.left_out} {
     world_.traces_steps = settings_.traces_steps;
     if (settings_.traces) {
       world_.trace = [this](const std::string& what) {
@@ -34,6 +36,10 @@ class Run {
         result_.trace.push_back(std::to_string(ms) + " ms: " + what);
       };
     }
+    database_.on_lease_ended = [this](std::int64_t lease) {
+      if (!database_.workers().at(lease).stopped) ++leases_ended_;
+      check_knows_first(lease);
+    };
     database_.on_notify = [this](std::int64_t lease, const std::string& queue) {
       for (const auto& worker : workers_) worker->notify(lease, queue);
     };
@@ -49,6 +55,7 @@ class Run {
     }
     result_.tasks = database_.tasks().size();
     result_.attempts = database_.attempts().size();
+    result_.incidents = std::move(world_.happened);
     return std::move(result_);
   }
 
@@ -62,10 +69,14 @@ class Run {
       world_.faults = {.lost_request = static_cast<int>(scheduler_.pick(0, 4)),
                        .lost_answer = static_cast<int>(scheduler_.pick(0, 4)),
                        .late_statement = static_cast<int>(scheduler_.pick(0, 3)),
+                       .deadly_attempts = 70,
                        .failing_attempts = static_cast<int>(scheduler_.pick(0, 40)),
                        .long_attempts = static_cast<int>(scheduler_.pick(0, 25)),
-                       .failures_for_good = static_cast<int>(scheduler_.pick(0, 20))};
+                       .failures_for_good = static_cast<int>(scheduler_.pick(0, 20)),
+                       .late_releases = 20};
     }
+    world_.only_polls = scheduler_.chance(8);
+    has_deadly_ = scheduler_.chance(20);
     const std::int64_t how_many = scheduler_.pick(2, 5);
     if (scheduler_.chance(50)) queues_ = {"default", "mail"};
     for (int i = 1; i <= how_many; ++i) {
@@ -76,31 +87,116 @@ class Run {
     produce();
     if (!is_calm) disturb();
     run_until(begin_ + time_of_faults);
-    world_.faults = {};
+    world_.faults = {.deadly_attempts = world_.faults.deadly_attempts};
     has_ended_ = true;
     for (const std::string& queue : queues_) set_paused(queue, false);
   }
 
-  const std::string& any_queue() {
-    return queues_[static_cast<std::size_t>(scheduler_.pick(0, static_cast<std::int64_t>(queues_.size()) - 1))];
+  const std::string& any_queue() { return any_queue(scheduler_); }
+  int any_priority() { return any_priority(scheduler_); }
+  template <class Source>
+  const std::string& any_queue(Source& random) {
+    return queues_[static_cast<std::size_t>(random.pick(0, static_cast<std::int64_t>(queues_.size()) - 1))];
   }
-  int any_priority() { return scheduler_.chance(70) ? 0 : static_cast<int>(scheduler_.pick(-1, 1)); }
+  template <class Source>
+  static int any_priority(Source& random) {
+    return random.chance(70) ? 0 : static_cast<int>(random.pick(-1, 1));
+  }
 
-  /// A transaction every now and then: some are long, some are rolled back, some enqueue tasks of the future.
+  Database::NewTask any_task(Random& random) {
+    Database::NewTask task{.delay = milliseconds{random.chance(15) ? random.pick(1, 2000) : 0},
+                           .queue = any_queue(random),
+                           .priority = any_priority(random)};
+    switch (random.pick(0, 19)) {
+      case 0:
+        task.kind = Kind::fragile;
+        break;
+      case 1:
+        task.kind = Kind::stuck;
+        break;
+      case 2:
+      case 3:
+        task.kind = Kind::transactional;
+        break;
+      case 4:
+        if (std::exchange(has_deadly_, false)) task.kind = Kind::deadly;
+        break;
+      case 5:
+      case 6:
+        task.expires_in = task.delay + milliseconds{random.pick(50, 3000)};
+        break;
+      default:
+        break;
+    }
+    return task;
+  }
+
+  /// A transaction or the call of a client every now and then.
   void produce() {
     if (has_ended_) return;
+    const Incident incident{Incident::Kind::production, 0, ++productions_};
+    Random random = world_.stream_of(incident);
+    const Duration next = random.chance(10) ? random.between(500ms, 2s) : random.between(1ms, 150ms);
+    scheduler_.after(next, [this] { produce(); });
+    if (!world_.happens(incident)) return;
+    if (random.chance(10)) return call(productions_, static_cast<int>(random.pick(1, 2)), any_task(random));
+    run_transaction(random);
+  }
+
+  /// Some are long, some are rolled back, some enqueue tasks of the future.
+  void run_transaction(Random random) {
     auto transaction = std::make_shared<Database::Transaction>(database_.begin());
-    scheduler_.after(scheduler_.between(10us, 2ms), [this, transaction] {
-      const milliseconds delay{scheduler_.chance(15) ? scheduler_.pick(1, 2000) : 0};
-      database_.enqueue(*transaction, static_cast<int>(scheduler_.pick(1, 4)), delay, any_queue(), any_priority());
-      const Duration open = scheduler_.chance(5) ? scheduler_.between(50ms, 2s) : scheduler_.between(10us, 3ms);
-      scheduler_.after(open, [this, transaction] {
-        if (scheduler_.chance(5)) return database_.roll_back(*transaction);
+    scheduler_.after(random.between(10us, 2ms), [this, transaction, random]() mutable {
+      database_.enqueue(*transaction, static_cast<int>(random.pick(1, 4)), any_task(random));
+      const Duration open = random.chance(5) ? random.between(50ms, 2s) : random.between(10us, 3ms);
+      scheduler_.after(open, [this, transaction, rolls_back = random.chance(5)] {
+        if (rolls_back) return database_.roll_back(*transaction);
+        world_.trace(names_of(transaction->ids) + " is enqueued");
         database_.commit(*transaction);
       });
     });
-    scheduler_.after(scheduler_.chance(10) ? scheduler_.between(500ms, 2s) : scheduler_.between(1ms, 150ms),
-                     [this] { produce(); });
+  }
+
+  static std::string names_of(const std::vector<TaskId>& ids) {
+    return ids.size() == 1 ? "task " + std::to_string(ids.front())
+                           : "each of tasks " + std::to_string(ids.front()) + " to " + std::to_string(ids.back());
+  }
+
+  /// The client repeats its call until it has an answer.
+  void call(std::int64_t number, int how_many, const Database::NewTask& task) {
+    const auto again = [=, this] { call(number, how_many, task); };
+    const auto execute = [=, this, history = database_.history()] {
+      if (database_.history() != history) return std::vector<TaskId>{};
+      return database_.enqueue_once(number, how_many, task);
+    };
+    const Incident incident{Incident::Kind::call, 0, ++tries_};
+    Random random = world_.stream_of(incident);
+    const Duration there = random.between(20us, 2ms);
+    const Duration until_repeated = random.between(1ms, 300ms);
+    const int fate = static_cast<int>(random.pick(0, 99));
+    if (scheduler_.now() + there < world_.server_is_back_at) return scheduler_.after(until_repeated, again);
+    const int late = world_.faults.late_statement;
+    const bool goes_wrong = fate < late + world_.faults.lost_answer && world_.happens(incident);
+    if (goes_wrong && fate < late) {
+      world_.trace("the call " + std::to_string(number) + " arrives late, and is repeated");
+      scheduler_.after(random.between(1ms, 3s), [execute] { (void)execute(); });
+      return scheduler_.after(until_repeated, again);
+    }
+    if (goes_wrong) world_.trace("the answer to the call " + std::to_string(number) + " is lost, and it is repeated");
+    scheduler_.after(there, [=, this] {
+      const std::vector<TaskId> tasks = execute();
+      if (goes_wrong || tasks.empty()) return again();
+      world_.trace("the call " + std::to_string(number) + " is answered: " + names_of(tasks) + " is enqueued");
+      answers_[number] = tasks;
+    });
+  }
+
+  /// Of a worker that goes by another time, it cannot be said.
+  void check_knows_first(std::int64_t lease) const {
+    if (database_.clock_was_set() || scheduler_.now() < world_.lost_renewals_until) return;
+    for (const auto& worker : workers_) {
+      if (worker->lease() == lease) worker->check_knows_first();
+    }
   }
 
   void set_paused(const std::string& queue, bool paused) {
@@ -110,44 +206,50 @@ class Run {
 
   void disturb() {
     if (has_ended_) return;
-    if (result_.disturbances < settings_.disturbances) {
-      ++result_.disturbances;
-      Worker& worker =
-          *workers_[static_cast<std::size_t>(scheduler_.pick(0, static_cast<std::int64_t>(workers_.size()) - 1))];
-      switch (scheduler_.pick(0, 9)) {
-        case 0:
-          worker.crash(scheduler_.between(1ms, 2s));
-          break;
-        case 1:
-          worker.freeze(scheduler_.between(100ms, 6s));
-          break;
-        case 2:
-          worker.lose_notifications();
-          break;
-        case 3:
-          worker.break_connection();
-          break;
-        case 4:
-          pause_or_resume(any_queue());
-          break;
-        case 6:
-          if (scheduler_.chance(20)) {
-            lose_server(scheduler_.between(50ms, 6s));
-          } else if (scheduler_.chance(10)) {
-            fail_over();
-          }
-          break;
-        case 5:
-          if (scheduler_.chance(30)) {
-            world_.trace("the database's clock is set");
-            database_.step_clock(scheduler_.between(-3s, 5s));
-          }
-          break;
-        default:
-          disturb_task();
-      }
+    const Incident incident{Incident::Kind::disturbance, 0, ++disturbances_};
+    Random random = world_.stream_of(incident);
+    scheduler_.after(random.between(5ms, 400ms), [this] { disturb(); });
+    if (world_.happens(incident)) disturb(random);
+  }
+
+  void disturb(Random& random) {
+    Worker& worker =
+        *workers_[static_cast<std::size_t>(random.pick(0, static_cast<std::int64_t>(workers_.size()) - 1))];
+    switch (random.pick(0, 10)) {
+      case 0:
+        worker.crash(random.between(1ms, 2s));
+        break;
+      case 1:
+        worker.freeze(random.between(100ms, 6s));
+        break;
+      case 2:
+        worker.lose_notifications();
+        break;
+      case 3:
+        worker.break_connection();
+        break;
+      case 4:
+        pause_or_resume(any_queue(random));
+        break;
+      case 5:
+        if (random.chance(30)) {
+          world_.trace("the database's clock is set");
+          database_.step_clock(random.between(-3s, 5s));
+        }
+        break;
+      case 6:
+        if (random.chance(20)) {
+          lose_server(random.between(50ms, 6s));
+        } else if (random.chance(10)) {
+          fail_over(random);
+        }
+        break;
+      case 7:
+        worker.stop(random.between(1ms, 2s));
+        break;
+      default:
+        disturb_task(random);
     }
-    scheduler_.after(scheduler_.between(5ms, 400ms), [this] { disturb(); });
   }
 
   /// As at a failover: no statement is answered, and no worker is notified until the server is back.
@@ -164,90 +266,58 @@ class Run {
   }
 
   /// From now on the replica lags. A moment later the server is lost, and the replica takes over without later commits.
-  void fail_over() {
+  void fail_over(Random& random) {
     if (replica_) return;
     world_.trace("the replica lags");
     replica_ = database_.durable();
-    scheduler_.after(scheduler_.between(1ms, 300ms), [this] {
+    scheduler_.after(random.between(1ms, 300ms), [this, away = random.between(50ms, 4s)] {
       if (has_ended_) return;
       world_.trace("a failover loses the last commits");
-      lose_server(scheduler_.between(50ms, 4s));
+      lose_server(away);
       const std::set<TaskId> half_lost = database_.fail_over(*std::exchange(replica_, std::nullopt));
       world_.half_lost.insert(half_lost.begin(), half_lost.end());
       world_.lost_renewals_until = scheduler_.now() + lease_length;
     });
   }
 
-  void disturb_task() {
+  void disturb_task(Random& random) {
     const auto& tasks = database_.tasks();
     if (tasks.empty()) return;
     // Mostly the newest tasks are alive.
-    const auto back = scheduler_.pick(1, std::min<std::int64_t>(12, static_cast<std::int64_t>(tasks.size())));
+    const auto back = random.pick(1, std::min<std::int64_t>(12, static_cast<std::int64_t>(tasks.size())));
     const TaskId id = std::prev(tasks.end(), back)->first;
-    const milliseconds delay{scheduler_.chance(50) ? scheduler_.pick(1, 1500) : 0};
-    if (scheduler_.chance(20)) {
+    const milliseconds delay{random.chance(50) ? random.pick(1, 1500) : 0};
+    if (random.chance(20)) {
       world_.trace("task " + std::to_string(id) + " is to be cancelled");
       database_.cancel(id);
-    } else if (scheduler_.chance(25)) {
+    } else if (random.chance(25)) {
       const bool is_replayed = database_.replay(id, delay);
       if (is_replayed || database_.reschedule(id, delay)) {
         world_.trace("task " + std::to_string(id) + (is_replayed ? " is replayed" : " is rescheduled") + ", due in " +
                      std::to_string(delay.count()) + " ms");
       }
     } else {
-      const Duration time = scheduler_.between(1ms, 1500ms);
+      const Duration time = random.between(1ms, 1500ms);
       world_.trace("task " + std::to_string(id) + " is locked");
       database_.lock(id, time);
     }
   }
 
   void to_the_end() {
-    const auto has_ended = [&] {
-      return std::all_of(database_.tasks().begin(), database_.tasks().end(),
-                         [](const auto& task) { return task.second.state == Task::State::ended; });
-    };
     const TimePoint end = scheduler_.now() + time_to_end;
-    while (!has_ended() && scheduler_.now() < end) run_until(scheduler_.now() + 100ms);
-    for (const auto& [id, task] : database_.tasks()) {
-      if (task.state == Task::State::ended) continue;
-      throw Broken{"every task ends: task " + std::to_string(id) + " is " +
-                   (task.state == Task::State::running ? "running under lease " + std::to_string(task.worker)
-                                                       : std::string{task.deferred ? "waiting" : "ready"}) +
-                   " after attempt " + std::to_string(task.attempt)};
-    }
-    for (const auto& [id, task] : database_.tasks()) check(id, task);
-  }
-
-  void check(TaskId id, const Task& task) const {
-    for (int attempt = 1; attempt <= task.attempt; ++attempt) {
-      const auto row = database_.attempts().find({id, attempt});
-      if (row == database_.attempts().end()) {
-        throw Broken{"every attempt is one row: task " + std::to_string(id) + " has none of attempt " +
-                     std::to_string(attempt)};
-      }
-      const bool is_last = attempt == task.attempt;
-      const bool has_succeeded = row->second.outcome == "succeeded";
-      if (has_succeeded != (is_last && task.outcome == "succeeded")) {
-        throw Broken{"a task has succeeded if its last attempt has, and none before"};
-      }
-      if (has_succeeded && !world_.begun.contains({id, attempt})) {
-        throw Broken{"no attempt succeeds whose handler has not begun"};
-      }
-    }
-    if (database_.attempts().contains({id, task.attempt + 1}))
-      throw Broken{"no attempt is on record that was never made"};
+    while (!database_.live().empty() && scheduler_.now() < end) run_until(scheduler_.now() + 100ms);
+    promises::hold_after_the_faults(database_, world_.begun, world_.half_lost, answers_);
+    world_.faults = {};
   }
 
   /// Without faults, sleepers are notified of enqueued tasks, however the transaction and their falling asleep take
   /// turns. Tasks begin when they are due.
   void in_calm() {
     run_until(scheduler_.now() + 7s);  // workers that stood still have gone on
-    if (scheduler_.chance(50)) {
-      const std::size_t ended = database_.lapsed_leases_ended();
-      lose_server(scheduler_.between(100ms, 9s));
-      run_until(world_.server_is_back_at + 4s);
-      if (database_.lapsed_leases_ended() != ended) throw Broken{"no lease of a live worker is ended after an outage"};
-    }
+    if (scheduler_.chance(50)) server_is_away();
+    if (scheduler_.chance(25)) server_is_away_while_handlers_run();
+    if (scheduler_.chance(25)) one_dies();
+    if (scheduler_.chance(25)) all_stop_in_turn();
     // In half of the runs one worker is alone, so that no other worker makes up for its mistakes.
     if (scheduler_.chance(50)) {
       for (std::size_t i = 1; i < workers_.size(); ++i) workers_[i]->crash(24h);
@@ -256,10 +326,10 @@ class Run {
     world_.faults.failing_attempts = 40;
     world_.faults.late_wake_ups = 50;
     world_.retries_are_timely = true;
-    for (int i = 0; i < 8; ++i) {
+    for (int i = 0; i < 6; ++i) {
       if (scheduler_.chance(50)) {  // more than they can take: they wake up, and fall asleep again
         Database::Transaction burst = database_.begin();
-        database_.enqueue(burst, 12, 0ms, any_queue());
+        database_.enqueue(burst, 12, {.queue = any_queue()});
         database_.commit(burst);
         run_until(scheduler_.now() + scheduler_.between(0us, 300ms));
       }
@@ -273,18 +343,17 @@ class Run {
       if (!breaks_before && scheduler_.chance(70)) break_all();
       run_until(scheduler_.now() + scheduler_.between(0us, 30ms));
       const milliseconds delay{scheduler_.chance(30) ? scheduler_.pick(1, 600) : 0};
-      database_.enqueue(transaction, static_cast<int>(delay.count() > 0 ? scheduler_.pick(1, 6) : 1), delay,
-                        any_queue(), any_priority());
+      database_.enqueue(transaction, static_cast<int>(delay.count() > 0 ? scheduler_.pick(1, 6) : 1),
+                        {.delay = delay, .queue = any_queue(), .priority = any_priority()});
       run_until(scheduler_.now() + scheduler_.between(0us, 30ms));
       if (scheduler_.chance(20)) break_all();
       run_until(scheduler_.now() + scheduler_.between(0us, 30ms));
       database_.commit(transaction);
       world_.trace(std::to_string(transaction.ids.size()) + " tasks are enqueued, which are due in " +
                    std::to_string(delay.count()) + " ms");
-      run_until(scheduler_.now() + delay + latest_begin);
+      run_until(scheduler_.now() + delay + world_.latest_begin());
       for (const TaskId id : transaction.ids) {
-        if (world_.begun.contains({id, 1})) continue;
-        throw Broken{"a task begins at once when it is ready: task " + std::to_string(id)};
+        promises::a_task_begins_when_it_is_ready("enqueued", {id, 1}, world_.begun, scheduler_.now());
       }
       run_until(scheduler_.now() + scheduler_.between(1ms, 1500ms));
       if (scheduler_.chance(50)) make_ready_by_hand();
@@ -292,11 +361,68 @@ class Run {
     world_.faults.failing_attempts = 0;
     run_until(scheduler_.now() + 4s);
     for (const auto& [attempt, time] : world_.begins_until) {
-      const auto begun = world_.begun.find(attempt);
-      if (begun != world_.begun.end() && begun->second <= time) continue;
-      throw Broken{"a retry begins when it is due: task " + std::to_string(attempt.first) + " attempt " +
-                   std::to_string(attempt.second)};
+      if (time > scheduler_.now()) continue;
+      promises::a_task_begins_when_it_is_ready("a retry", attempt, world_.begun, time);
     }
+  }
+
+  void server_is_away() {
+    const std::size_t ended = leases_ended_;
+    lose_server(scheduler_.between(100ms, 9s));
+    run_until(world_.server_is_back_at + 4s);
+    promises::no_live_lease_is_ended(ended, leases_ended_);
+  }
+
+  /// For no longer than leases last. Unless said, there is a thread for each task.
+  std::vector<TaskId> begin_long_handlers(int how_many = static_cast<int>(concurrency)) {
+    world_.faults.long_attempts = 100;
+    Database::Transaction transaction = database_.begin();
+    database_.enqueue(transaction, how_many, {.queue = any_queue()});
+    database_.commit(transaction);
+    run_until(scheduler_.now() + world_.latest_begin());
+    world_.faults.long_attempts = 0;
+    return transaction.ids;
+  }
+
+  void server_is_away_while_handlers_run() {
+    const std::vector<TaskId> ids = begin_long_handlers();
+    lose_server(scheduler_.between(10ms, 1s));
+    run_until(scheduler_.now() + 8s);
+    for (const TaskId id : ids) promises::what_has_finished_counts(id, database_);
+  }
+
+  void one_dies() {
+    (void)begin_long_handlers();
+    const std::size_t index =
+        static_cast<std::size_t>(scheduler_.pick(1, static_cast<std::int64_t>(workers_.size()) - 1));
+    const auto lease = workers_[index]->lease();
+    if (!lease) return;
+    std::vector<std::pair<TaskId, int>> lost;
+    for (const TaskId id : database_.live()) {
+      const Task& task = database_.tasks().at(id);
+      if (task.state == Task::State::running && task.worker == *lease) lost.emplace_back(id, task.attempt);
+    }
+    workers_[index]->crash(20s);
+    run_until(scheduler_.now() + 10ms);  // a renewal that was under way counts
+    const TimePoint until = database_.lapses_at(*lease) + 1s + (world_.only_polls ? poll_interval : 0ms);
+    run_until(scheduler_.now() + 12s);
+    for (const auto& attempt : lost) {
+      promises::a_lost_task_begins_again_in_time(attempt, database_, world_.begun, until);
+    }
+    run_until(scheduler_.now() + 10s);
+  }
+
+  void all_stop_in_turn() {
+    const std::size_t lost = promises::count_lost(database_);
+    for (const auto& worker : workers_) {
+      (void)begin_long_handlers(8);  // more than threads: some are claimed ahead
+      worker->stop(scheduler_.between(1ms, 500ms));
+      run_until(scheduler_.now() + 3s);
+    }
+    const TimePoint end = scheduler_.now() + time_to_end;
+    while (!database_.live().empty() && scheduler_.now() < end) run_until(scheduler_.now() + 100ms);
+    promises::a_shutdown_loses_nothing(lost, database_);
+    promises::hold_after_the_faults(database_, world_.begun, world_.half_lost, answers_);
   }
 
   /// A dead letter that is replayed, and a task of tomorrow that is rescheduled, begin when they are due.
@@ -307,19 +433,17 @@ class Run {
       if (attempts.empty() && database_.replay(id, delay)) attempts.emplace_back(id, task.attempt + 1);
     }
     Database::Transaction tomorrow = database_.begin();
-    database_.enqueue(tomorrow, 1, 24h, any_queue());
+    database_.enqueue(tomorrow, 1, {.delay = 24h, .queue = any_queue()});
     database_.commit(tomorrow);
     run_until(scheduler_.now() + scheduler_.between(0us, 500ms));
     const TaskId id = tomorrow.ids.front();
     world_.trace("task " + std::to_string(id) + " of tomorrow is rescheduled, due in " + std::to_string(delay.count()) +
                  " ms");
-    if (!database_.reschedule(id, delay)) throw Broken{"a pending task can be rescheduled"};
+    (void)database_.reschedule(id, delay);
     attempts.emplace_back(id, 1);
-    run_until(scheduler_.now() + delay + latest_begin);
+    run_until(scheduler_.now() + delay + world_.latest_begin());
     for (const auto& attempt : attempts) {
-      if (world_.begun.contains(attempt)) continue;
-      throw Broken{"a task that was replayed or rescheduled begins when it is due: task " +
-                   std::to_string(attempt.first)};
+      promises::a_task_begins_when_it_is_ready("replayed or rescheduled", attempt, world_.begun, scheduler_.now());
     }
   }
 
@@ -335,7 +459,13 @@ class Run {
   std::vector<std::unique_ptr<Worker>> workers_;
   std::optional<Database::Durable> replica_;  // while it lags
   TimePoint begin_{};
-  bool has_ended_ = false;  // the time of faults
+  bool has_ended_ = false;   // the time of faults
+  bool has_deadly_ = false;  // one deadly task is still to come
+  std::int64_t productions_ = 0;
+  std::int64_t tries_ = 0;  // of calls
+  std::int64_t disturbances_ = 0;
+  std::map<std::int64_t, std::vector<TaskId>> answers_;  // to calls
+  std::size_t leases_ended_ = 0;                         // of workers that had not stopped
   RunResult result_;
 };
 
@@ -343,16 +473,40 @@ class Run {
 
 RunResult run(const RunSettings& settings) { return Run{settings}.take(); }
 
-RunResult shrink(const RunSettings& failing) {
-  RunSettings smaller = failing;
-  RunResult least = run(smaller);
-  for (int most = least.disturbances - 1; most >= 0; --most) {
-    smaller.disturbances = most;
-    RunResult result = run(smaller);
-    if (!result.broken) break;
-    least = std::move(result);
+/// Delta debugging: leaves out a part of what happened, ever smaller ones, where the same promise is broken without it.
+RunResult shrink(const RunSettings& failing, int most_runs) {
+  const auto guarantee_of = [](const RunResult& result) {
+    return result.broken ? result.broken->substr(0, result.broken->find(':')) : std::string{};
+  };
+  RunSettings settings = failing;
+  settings.traces = false;
+  RunResult least = run(settings);
+  const std::string guarantee = guarantee_of(least);
+  std::size_t parts = 2;
+  int runs = 0;
+  while (parts <= 2 * least.incidents.size() && runs < most_runs) {
+    const std::vector<Incident> incidents = least.incidents;
+    const std::size_t size = std::max<std::size_t>(1, (incidents.size() + parts - 1) / parts);
+    bool is_smaller = false;
+    // From the end: what comes after the failure is left out first.
+    for (std::size_t end = incidents.size(); end > 0 && runs < most_runs; end -= std::min(end, size)) {
+      RunSettings smaller = settings;
+      smaller.left_out.insert(incidents.begin() + static_cast<std::ptrdiff_t>(end - std::min(end, size)),
+                              incidents.begin() + static_cast<std::ptrdiff_t>(end));
+      RunResult result = run(smaller);
+      ++runs;
+      if (guarantee_of(result) != guarantee || result.incidents.size() >= least.incidents.size()) continue;
+      settings = std::move(smaller);
+      least = std::move(result);
+      is_smaller = true;
+    }
+    if (!is_smaller) {
+      if (size == 1) break;
+      parts *= 2;
+    }
   }
-  return least;
+  settings.traces = failing.traces;
+  return settings.traces ? run(settings) : least;
 }
 
 }  // namespace dogged::sim

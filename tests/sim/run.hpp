@@ -4,17 +4,19 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "mutant.hpp"
+#include "worker.hpp"
 
 namespace dogged::sim {
 
 struct RunSettings {
   std::uint64_t seed = 1;
   Mutant mutant = Mutant::none;
-  int disturbances = 1'000;  ///< at most so many crashes, freezes, locks and the like: fewer make a shorter story
+  std::set<Incident> left_out = {};  ///< that do not happen
   bool traces = false;
   bool traces_steps = false;  ///< of the claimers as well
 };
@@ -24,12 +26,12 @@ struct RunResult {
   std::vector<std::string> trace;
   std::size_t tasks = 0;
   std::size_t attempts = 0;
-  int disturbances = 0;
+  std::vector<Incident> incidents;  ///< that happened
 };
 
 [[nodiscard]] RunResult run(const RunSettings& settings);
 
-/// The same failure with the fewest disturbances that show it.
-[[nodiscard]] RunResult shrink(const RunSettings& failing);
+/// A run that breaks the same guarantee, with as few incidents as `most_runs` tries find to show it.
+[[nodiscard]] RunResult shrink(const RunSettings& failing, int most_runs);
 
 }  // namespace dogged::sim

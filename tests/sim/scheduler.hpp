@@ -1,12 +1,14 @@
 // Virtual time: the order of events, in one thread, by one seed.
+//
+// What goes wrong is drawn from streams of its own, one for each incident. So a run without one of its incidents keeps
+// the others, and a failure can be shrunk.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <map>
-#include <random>
 #include <utility>
+#include <vector>
 
 #include "runtime/time.hpp"
 
@@ -16,39 +18,76 @@ using runtime::milliseconds;
 using runtime::TimePoint;
 using Duration = runtime::SteadyClock::duration;
 
-class Scheduler {
+/// Random numbers: SplitMix64, which begins anew at no cost.
+class Random {
  public:
-  explicit Scheduler(std::uint64_t seed) : random_(seed) {}
+  explicit Random(std::uint64_t seed) : state_(seed) {}
 
-  [[nodiscard]] TimePoint now() const noexcept { return now_; }
-
-  void at(TimePoint time, std::function<void()> what) {
-    events_.emplace(std::pair{std::max(time, now_), ++count_}, std::move(what));
+  [[nodiscard]] std::uint64_t operator()() {
+    std::uint64_t mixed = state_ += 0x9e3779b97f4a7c15;
+    mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;
+    mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111eb;
+    return mixed ^ (mixed >> 31);
   }
-  void after(Duration delay, std::function<void()> what) { at(now_ + delay, std::move(what)); }
-
-  /// Lets everything happen that does until `end`.
-  void run_until(TimePoint end) {
-    while (!events_.empty() && events_.begin()->first.first <= end) {
-      auto event = events_.extract(events_.begin());
-      now_ = event.key().first;
-      event.mapped()();
-    }
-    now_ = std::max(now_, end);
-  }
-
   /// Uniform in [low, high].
   [[nodiscard]] std::int64_t pick(std::int64_t low, std::int64_t high) {
-    return low + static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(high - low + 1));
+    return low + static_cast<std::int64_t>((*this)() % static_cast<std::uint64_t>(high - low + 1));
   }
   [[nodiscard]] bool chance(int percent) { return pick(0, 99) < percent; }
   [[nodiscard]] Duration between(Duration low, Duration high) { return Duration{pick(low.count(), high.count())}; }
 
  private:
-  std::mt19937_64 random_;
+  std::uint64_t state_;
+};
+
+class Scheduler {
+ public:
+  explicit Scheduler(std::uint64_t seed) : seed_(seed), random_(Random{seed}()) {}
+
+  /// Numbers that depend on the seed, `of` and `number` alone.
+  [[nodiscard]] Random stream(std::uint64_t of, std::uint64_t number) const {
+    return Random{Random{Random{Random{seed_}() ^ of}() ^ number}()};
+  }
+
+  [[nodiscard]] TimePoint now() const noexcept { return now_; }
+
+  void at(TimePoint time, std::function<void()> what) {
+    events_.push_back({std::max(time, now_), ++count_, std::move(what)});
+    std::push_heap(events_.begin(), events_.end(), comes_later);
+  }
+  void after(Duration delay, std::function<void()> what) { at(now_ + delay, std::move(what)); }
+
+  /// Lets everything happen that does until `end`.
+  void run_until(TimePoint end) {
+    while (!events_.empty() && events_.front().time <= end) {
+      std::pop_heap(events_.begin(), events_.end(), comes_later);
+      const Event event = std::move(events_.back());
+      events_.pop_back();
+      now_ = event.time;
+      event.what();
+    }
+    now_ = std::max(now_, end);
+  }
+
+  [[nodiscard]] std::int64_t pick(std::int64_t low, std::int64_t high) { return random_.pick(low, high); }
+  [[nodiscard]] bool chance(int percent) { return random_.chance(percent); }
+  [[nodiscard]] Duration between(Duration low, Duration high) { return random_.between(low, high); }
+
+ private:
+  struct Event {
+    TimePoint time;
+    std::uint64_t number;
+    std::function<void()> what;
+  };
+  static bool comes_later(const Event& a, const Event& b) {
+    return a.time != b.time ? a.time > b.time : a.number > b.number;
+  }
+
+  const std::uint64_t seed_;
+  Random random_;
   TimePoint now_{std::chrono::hours{1}};
   std::uint64_t count_ = 0;
-  std::multimap<std::pair<TimePoint, std::uint64_t>, std::function<void()>> events_;
+  std::vector<Event> events_;  // a heap
 };
 
 }  // namespace dogged::sim

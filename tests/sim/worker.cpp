@@ -17,16 +17,14 @@ using runtime::ReportBatch;
 using runtime::Verdict;
 using Step = ClaimPlan::Step;
 
-constexpr std::size_t concurrency = 3;  // of each queue
 constexpr std::size_t ahead = 2;
 constexpr milliseconds heartbeat = 500ms;
-constexpr milliseconds poll_interval = 2s;
 constexpr milliseconds until_given_up = 400ms;  // a statement that is not answered
 constexpr milliseconds time_to_drain = 5s;
-
-std::string named(TaskId id, int attempt) {
-  return "task " + std::to_string(id) + " attempt " + std::to_string(attempt);
-}
+constexpr milliseconds grace = 1s;          // for what runs when a worker stops in order
+constexpr milliseconds timeout = 400ms;     // of stuck tasks
+constexpr milliseconds stop_grace = 200ms;  // for handlers whose stop token is set
+constexpr milliseconds longest_attempt = 4s;
 
 }  // namespace
 
@@ -47,7 +45,7 @@ void Worker::start(std::optional<std::int64_t> previous) {
   ++lives_;
   life_.emplace(world_.database.register_worker(lease_length, previous, queue_set()), previous.has_value(), now());
   world_.trace("worker " + std::to_string(number_) + " begins under lease " + std::to_string(lease_id()));
-  plan_ = std::make_unique<ClaimPlan>(ClaimPlan::Settings{poll_interval, true}, queues_, now());
+  plan_ = std::make_unique<ClaimPlan>(ClaimPlan::Settings{poll_interval, !world_.only_polls}, queues_, now());
   claimer_step();
   keeper_step();
   watch_lease();
@@ -65,6 +63,7 @@ void Worker::end_life() {
   claimer_has_connection_ = true;
   heard_.clear();
   waiting_.clear();
+  expired_.clear();
   running_.clear();
   reports_.clear();
   in_flight_.clear();
@@ -82,6 +81,17 @@ void Worker::crash(Duration delay) {
 void Worker::freeze(Duration time) {
   world_.trace("worker " + std::to_string(number_) + " stands still");
   frozen_until_ = std::max(frozen_until_, world_.scheduler.now() + time);
+}
+
+void Worker::stop(Duration delay) {
+  if (!life_ || life_->incarnation.state() == Incarnation::State::draining) return;
+  world_.trace("worker " + std::to_string(number_) + " is told to stop");
+  life_->down_for = delay;
+  later(Duration{1us}, [this] { look_at_lease(true); });
+}
+
+void Worker::check_knows_first() const {
+  if (life_) promises::a_worker_knows_first(number_, life_->lease.held_until(), now());
 }
 
 void Worker::break_connection() {
@@ -122,21 +132,27 @@ void Worker::ask(std::function<std::function<void()>()> statement, std::function
                         history = world_.database.history()] {
     return database.history() == history ? statement() : std::function<void()>{};
   };
-  const int fate = static_cast<int>(scheduler.pick(0, 999));
+  const Incident incident{Incident::Kind::statement, number_, ++statements_};
+  Random random = world_.stream_of(incident);
   const Faults& faults = world_.faults;
-  const Duration there = scheduler.between(20us, 2ms);
-  const Duration back = scheduler.between(20us, 2ms);
+  const int lost = 10 * faults.lost_request;
+  const int late = lost + 10 * faults.late_statement;
+  const int unanswered = late + 10 * faults.lost_answer;
+  const Duration there = random.between(20us, 2ms);
+  const Duration back = random.between(20us, 2ms);
+  const int fate = static_cast<int>(random.pick(0, 999));
+  const bool goes_wrong = fate < unanswered && now() + there >= world_.server_is_back_at && world_.happens(incident);
   if (now() + there < world_.server_is_back_at) {
-    later(scheduler.between(1ms, 100ms), std::move(fails));
-  } else if (fate < 10 * faults.lost_request) {
-    later(scheduler.between(1ms, until_given_up), std::move(fails));
-  } else if (fate < 10 * (faults.lost_request + faults.late_statement)) {
-    later(scheduler.between(1ms, until_given_up), std::move(fails));
-    // The statement arrives also when the worker has crashed meanwhile.
-    scheduler.after(scheduler.between(1ms, 3s), [execute] { (void)execute(); });
-  } else if (fate < 10 * (faults.lost_request + faults.late_statement + faults.lost_answer)) {
+    later(random.between(1ms, 100ms), std::move(fails));
+  } else if (goes_wrong && fate < late) {
+    world_.trace("worker " + std::to_string(number_) + ": a request " + (fate < lost ? "is lost" : "arrives late"));
+    later(random.between(1ms, until_given_up), std::move(fails));
+    // A late one arrives also when the worker has crashed meanwhile.
+    if (fate >= lost) scheduler.after(random.between(1ms, 3s), [execute] { (void)execute(); });
+  } else if (goes_wrong) {
+    world_.trace("worker " + std::to_string(number_) + ": an answer is lost");
     scheduler.after(there, [execute] { (void)execute(); });
-    later(there + scheduler.between(1ms, until_given_up), std::move(fails));
+    later(there + random.between(1ms, until_given_up), std::move(fails));
   } else {
     scheduler.after(there, [this, lives = lives_, connection = connections_, back, execute, fails = std::move(fails)] {
       std::function<void()> answer = execute();
@@ -153,7 +169,7 @@ void Worker::ask(std::function<std::function<void()>()> statement, std::function
 
 void Worker::claimer_step() {
   claimer_waits_ = false;
-  if (life_->lease.state() != Lease::State::held) {
+  if (life_->lease.state() != Lease::State::held || life_->incarnation.state() != Incarnation::State::running) {
     claimer_has_ended_ = true;
     if (life_->incarnation.state() == Incarnation::State::draining) give_back();
     return;
@@ -178,6 +194,7 @@ std::vector<runtime::Attempt> Worker::held() const {
   if (world_.mutant != Mutant::forgets_what_waits) {
     for (const Held& task : waiting_) attempts.push_back({task.id, task.attempt});
   }
+  for (const Held& task : expired_) attempts.push_back({task.id, task.attempt});
   for (const Held& task : running_) attempts.push_back({task.id, task.attempt});
   if (world_.mutant == Mutant::forgets_what_is_reported) return attempts;
   for (const runtime::Report& report : reports_) attempts.push_back({report.id, report.attempt});
@@ -202,6 +219,17 @@ void Worker::ask_claimer(std::function<std::function<void()>()> execute) {
         if (world_.mutant != Mutant::ignores_a_lost_answer) claimer_failed();
         later(world_.scheduler.between(1ms, 100ms), [this] { claimer_step(); });
       });
+}
+
+/// The claimer's connection breaks after it has sent a statement.
+void Worker::arrives_late(std::function<void()> statement) {
+  Database& database = world_.database;
+  world_.scheduler.after(world_.scheduler.between(300ms, 2s),
+                         [&database, statement = std::move(statement), history = database.history()] {
+                           if (database.history() == history) statement();
+                         });
+  claimer_failed();
+  claimer_continue();
 }
 
 void Worker::carry_out(const ClaimPlan::Action& action) {
@@ -237,6 +265,7 @@ void Worker::carry_out(const ClaimPlan::Action& action) {
     case Step::give_back_stale:
       return give_back_stale();
     case Step::end_expired:
+      return end_expired();
     case Step::refresh_circuits:
       return claimer_continue();
     case Step::look_for_missed:
@@ -284,13 +313,8 @@ void Worker::carry_out(const ClaimPlan::Action& action) {
     }
     case Step::wake_up:
       if (world_.scheduler.chance(world_.faults.late_wake_ups)) {
-        world_.scheduler.after(
-            world_.scheduler.between(300ms, 2s),
-            [lease, &database, session = plan_->certainty().session(), history = database.history()] {
-              if (database.history() == history) database.wake_up(lease, session);
-            });
-        claimer_failed();
-        return claimer_continue();
+        return arrives_late(
+            [lease, &database, session = plan_->certainty().session()] { database.wake_up(lease, session); });
       }
       return ask_claimer([this, lease, &database, session = plan_->certainty().session()]() -> std::function<void()> {
         database.wake_up(lease, session);
@@ -331,13 +355,14 @@ void Worker::hear(const ClaimPlan::Action& action) {
     return claimer_continue();
   }
   const TimePoint now = world_.scheduler.now();
-  const bool is_told =
-      !heard_.empty() || queues_told_ || told_.has_ready || told_.has_rescued || told_.due_at != runtime::never;
+  const bool is_told = !heard_.empty() || queues_told_ || told_.has_ready || told_.has_rescued || told_.has_expired ||
+                       told_.due_at != runtime::never;
   for (const std::string& queue : std::exchange(heard_, {})) plan_->on_rung(queue, now);
   if (std::exchange(queues_told_, false)) plan_->on_queues_changed();
   if (action.until <= now || is_told) return claimer_continue();
   claimer_waits_ = true;
   waits_for_room_ = action.for_room;
+  if (world_.only_polls && world_.mutant == Mutant::waits_for_a_notification) return;
   later(action.until - now, [this, wait = ++waits_] {
     if (claimer_waits_ && wait == waits_) claimer_step();
   });
@@ -361,6 +386,7 @@ void Worker::notify(std::int64_t lease, const std::string& queue) {
 }
 
 void Worker::tell_queues_changed() {
+  if (world_.only_polls) return;
   later(world_.scheduler.between(20us, 2ms), [this] {
     queues_told_ = true;
     if (claimer_waits_) {
@@ -371,16 +397,18 @@ void Worker::tell_queues_changed() {
 }
 
 void Worker::claim(const std::vector<runtime::QueueClaim>& claims) {
-  ask_claimer([this, lease = lease_id(), claims, session = plan_->certainty().session()]() -> std::function<void()> {
-    std::vector<std::vector<Database::Claimed>> claimed;
-    for (const runtime::QueueClaim& claim : claims) claimed.push_back(world_.database.claim(lease, claim, session));
-    return [this, claims, claimed = std::move(claimed)] {
+  ask_claimer([this, lease = lease_id(), claims, asked_at = now(),
+               session = plan_->certainty().session()]() -> std::function<void()> {
+    auto claimed = world_.database.claim(lease, claims, session);
+    return [this, claims, asked_at, claimed = std::move(claimed)] {
       for (std::size_t i = 0; i < claims.size(); ++i) {
         const auto queue = std::find(queues_.begin(), queues_.end(), claims[i].queue) - queues_.begin();
         std::vector<runtime::Place> places;
         for (const auto& task : claimed[i]) {
           places.push_back(task.place);
-          waiting_.push_back({static_cast<std::size_t>(queue), task.id, task.attempt, task.retry_count, now()});
+          waiting_.push_back({static_cast<std::size_t>(queue), task.id, task.attempt, task.retry_count, task.losses,
+                              task.kind, now()});
+          if (task.expires_in) waiting_.back().expires_at = asked_at + std::max(*task.expires_in, milliseconds{0});
         }
         plan_->on_claimed(claims[i], places, now());
       }
@@ -430,6 +458,25 @@ void Worker::give_back_stale() {
   });
 }
 
+/// As GivingBack::expire: what has not expired by the database's clock is given back.
+void Worker::end_expired() {
+  std::vector<runtime::Attempt> expired;
+  for (const Held& task : std::exchange(expired_, {})) expired.push_back({task.id, task.attempt});
+  if (expired.empty()) return claimer_continue();
+  ask_claimer([this, lease = lease_id(), expired, session = plan_->certainty().session()]() -> std::function<void()> {
+    const std::set<TaskId> ended = world_.database.expire_claimed(lease, expired, session);
+    std::vector<runtime::Attempt> left;
+    for (const runtime::Attempt& attempt : expired) {
+      if (!ended.contains(attempt.id)) left.push_back(attempt);
+    }
+    const std::vector<TaskId> mine = left.empty() ? std::vector<TaskId>{} : release(lease, left, session);
+    return [this, mine, looks = !left.empty()] {
+      for (const TaskId id : mine) plan_->on_locked(id, now());
+      if (looks) plan_->look_everywhere(now());
+    };
+  });
+}
+
 // The executor.
 
 void Worker::begin_tasks() {
@@ -443,55 +490,116 @@ void Worker::begin_tasks() {
     if (now() >= life_->lease.held_until() && world_.mutant != Mutant::begins_after_the_lapse) return;
     const Held task = *next;
     waiting_.erase(next);
-    running_.push_back(task);
-    const bool is_first = world_.begun.try_emplace({task.id, task.attempt}, world_.scheduler.now()).second;
-    const bool is_known = !world_.half_lost.contains(task.id);
-    if (!is_first && is_known) throw Broken{"the handler of an attempt begins once: " + named(task.id, task.attempt)};
-    // A worker goes by its own clock: it cannot know that the database's was set ahead.
-    if (is_known && !world_.database.clock_was_set() && now() >= world_.lost_renewals_until &&
-        world_.database.attempts().contains({task.id, task.attempt})) {
-      throw Broken{"no attempt begins that was rescued: " + named(task.id, task.attempt)};
+    if (now() < task.expires_at || world_.mutant == Mutant::begins_after_its_expiry) {
+      begin(task);
+    } else {
+      expired_.push_back(task);
+      told_.has_expired = true;
+      wake_claimer();
     }
-    const bool is_long = world_.scheduler.chance(world_.faults.long_attempts);
-    later(is_long ? world_.scheduler.between(1s, 4s) : world_.scheduler.between(100us, 60ms),
-          [this, task] { end_task(task); });
   }
 }
 
-runtime::Report Worker::report_of(const Held& task, lifecycle::Outcome outcome) const {
-  runtime::Report report;
-  report.id = task.id;
-  report.attempt = task.attempt;
-  report.started_at = report.finished_at = now();
-  report.transition.retry_count = task.retry_count;
-  report.transition.status =
-      outcome == lifecycle::Outcome::succeeded ? lifecycle::Status::succeeded : lifecycle::Status::pending;
-  report.transition.outcome = outcome;
-  return report;
+void Worker::begin(Held task) {
+  task.started_at = now();
+  running_.push_back(task);
+  check_begins(task);
+  Random random = stream_of_handler(task, 0);
+  if (task.kind == Kind::deadly && random.chance(world_.faults.deadly_attempts)) {
+    return later(random.between(1ms, 60ms), [this, down_for = random.between(1ms, 2s)] { crash(down_for); });
+  }
+  if (task.kind == Kind::stuck) {
+    return later(timeout + (random.chance(50) ? stop_grace : milliseconds{0}),
+                 [this, task] { enforce_deadline(task); });
+  }
+  const bool is_long = random.chance(world_.faults.long_attempts);
+  later(is_long ? random.between(1s, longest_attempt) : random.between(100us, 60ms), [this, task] { end_task(task); });
+}
+
+Random Worker::stream_of_handler(const Held& task, std::uint64_t part) const {
+  return world_.scheduler.stream(std::uint64_t{1} << 16 | part << 8 | static_cast<std::uint64_t>(task.attempt),
+                                 static_cast<std::uint64_t>(task.id));
+}
+
+/// Where a failover has lost commits or renewals, an attempt may begin again, and a worker knows nothing first. A
+/// worker goes by its own clock: it cannot know that the database's was set ahead.
+void Worker::check_begins(const Held& task) {
+  const bool is_first = world_.begun.try_emplace({task.id, task.attempt}, promises::Begin{now(), lease_id()}).second;
+  if (world_.half_lost.contains(task.id)) return;
+  promises::an_attempt_begins_once(task.id, task.attempt, is_first);
+  if (world_.database.clock_was_set()) return;
+  promises::nothing_begins_after_it_expired(task.id, task.attempt, world_.database.tasks().at(task.id), now());
+  if (now() < world_.lost_renewals_until) return;
+  promises::no_attempt_begins_that_was_rescued(task.id, task.attempt, world_.database.attempts());
+}
+
+bool Worker::runs(const Held& task) const {
+  return std::any_of(running_.begin(), running_.end(),
+                     [&](const Held& one) { return one.id == task.id && one.attempt == task.attempt; });
+}
+
+/// Only a stuck handler comes to its deadline: it heeds its stop token, or is given up after the grace.
+void Worker::enforce_deadline(const Held& task) {
+  if (world_.mutant == Mutant::gives_no_handler_up && now() < task.started_at + longest_attempt) {
+    return later(timeout, [this, task] { enforce_deadline(task); });
+  }
+  report(task, {lifecycle::Outcome::timed_out});
 }
 
 void Worker::end_task(const Held& task) {
-  if (std::erase_if(running_, [&](const Held& one) { return one.id == task.id && one.attempt == task.attempt; }) == 0) {
-    return;  // it was interrupted
+  if (!runs(task)) return;  // it was interrupted
+  Random random = stream_of_handler(task, 1);
+  if (!random.chance(world_.faults.failing_attempts)) {
+    if (task.kind == Kind::transactional) return end_in_transaction(task);
+    return report(task, {lifecycle::Outcome::succeeded});
   }
-  runtime::Report report = report_of(task, lifecycle::Outcome::succeeded);
-  if (world_.scheduler.chance(world_.faults.failing_attempts)) {
-    report = report_of(task, lifecycle::Outcome::failed);
-    if (world_.scheduler.chance(world_.faults.failures_for_good)) {
-      report.transition.status = lifecycle::Status::failed;
-      return take_report(std::move(report));
-    }
-    ++report.transition.retry_count;
-    const milliseconds delay{world_.scheduler.chance(30) ? 0 : world_.scheduler.pick(1, 1500)};
-    report.transition.next_run = lifecycle::NextRun{.backoff = delay, .delay = delay, .spends_retry = true};
-    if (world_.retries_are_timely) {
-      world_.begins_until[{task.id, task.attempt + 1}] = world_.scheduler.now() + delay + latest_begin;
-    }
+  lifecycle::Ending failed{.outcome = lifecycle::Outcome::failed, .error_code = ErrorCode{"AGAIN"}};
+  if (random.chance(world_.faults.failures_for_good)) {
+    failed.error_code = ErrorCode{"BROKEN"};
+  } else if (random.chance(50)) {
+    failed.retry_after = milliseconds{random.chance(30) ? 1 : random.pick(1, 1500)};
   }
-  take_report(std::move(report));
+  report(task, failed);
 }
 
-void Worker::take_report(runtime::Report report) {
+/// The report says that nothing was committed, and the batch finds out whether it was.
+void Worker::end_in_transaction(const Held& task) {
+  const auto ends = [this, task] {
+    report(task, {.outcome = lifecycle::Outcome::failed, .error_code = ErrorCode{"NOT_COMMITTED"}}, true);
+  };
+  ask(
+      [this, ends, lease = lease_id(), attempt = runtime::Attempt{task.id, task.attempt}]() -> std::function<void()> {
+        (void)world_.database.complete_in(lease, attempt);
+        return ends;
+      },
+      ends);
+}
+
+/// As make_report in worker/run/attempt.cpp.
+runtime::Report Worker::report_of(const Held& task, const lifecycle::Ending& ending) {
+  runtime::Report report;
+  report.id = task.id;
+  report.attempt = task.attempt;
+  report.started_at = task.started_at;
+  report.finished_at = now();
+  const lifecycle::TaskState state{.attempt = task.attempt, .retry_count = task.retry_count, .losses = task.losses};
+  const double draw = static_cast<double>(stream_of_handler(task, 2).pick(0, 999)) / 1000;
+  report.transition = lifecycle::after_attempt(state, rules_of(task.kind), ending, draw).value();
+  return report;
+}
+
+void Worker::report(const Held& task, const lifecycle::Ending& ending, bool may_be_committed) {
+  if (!runs(task)) return;  // it was interrupted
+  std::erase_if(running_, [&](const Held& one) { return one.id == task.id && one.attempt == task.attempt; });
+  if (task.kind == Kind::stuck && frozen_until_ <= task.started_at) {
+    promises::every_handler_ends_in_time(task.id, task.attempt, now() - task.started_at, timeout + stop_grace);
+  }
+  runtime::Report report = report_of(task, ending);
+  report.may_be_committed = may_be_committed;
+  const auto& next = report.transition.next_run;
+  if (next && world_.retries_are_timely && !may_be_committed) {
+    world_.begins_until[{task.id, task.attempt + 1}] = now() + next->delay + world_.latest_begin();
+  }
   reports_.push_back(std::move(report));
   if (claimer_waits_ && waits_for_room_) wake_claimer();
   begin_tasks();
@@ -586,11 +694,11 @@ void Worker::explain() {
 // The lease keeper, and the watchdog that looks at the lease.
 
 void Worker::keeper_step() {
-  const TimePoint asked_at = now();
   ask(
-      [this, lease = lease_id(), asked_at]() -> std::function<void()> {
+      [this, lease = lease_id(), sent_at = now()]() -> std::function<void()> {
         const bool renewed = world_.database.heartbeat(lease, lease_length);
-        return [this, renewed, asked_at] {
+        return [this, renewed, sent_at] {
+          const TimePoint asked_at = world_.mutant == Mutant::renewal_counts_from_its_answer ? now() : sent_at;
           Lease& own = life_->lease;
           if (!renewed) {
             own.note_ended();
@@ -616,20 +724,21 @@ void Worker::watch_lease() {
   later(lapses_later ? until_lapse : Duration{50ms}, [this] { watch_lease(); });
 }
 
-void Worker::look_at_lease() {
+void Worker::look_at_lease(bool stop_requested) {
   Incarnation& incarnation = life_->incarnation;
   if (incarnation.state() == Incarnation::State::draining) return;
-  incarnation.on_seen({.lease = life_->lease.state()});
+  incarnation.on_seen({.stop_requested = stop_requested, .lease = life_->lease.state()});
   if (incarnation.state() != Incarnation::State::draining) return;
-  world_.trace("worker " + std::to_string(number_) + ": " +
-               (life_->lease.state() == Lease::State::ended ? "its lease was ended" : "nobody had ended its lease"));
+  world_.trace("worker " + std::to_string(number_) + " drains: " + std::string{to_text(incarnation.end())});
   life_->drains_until = now() + time_to_drain;
+  life_->interrupts_at = now() + incarnation.grace(grace);
   if (std::exchange(claimer_waits_, false)) claimer_has_ended_ = true;
   if (claimer_has_ended_) give_back();
 }
 
-// The end of an incarnation. The worker gives back the tasks that have not begun, and records running attempts as
-// interrupted. The worker goes on under another lease once all reports are written.
+// The end of an incarnation. The worker gives back the tasks that have not begun, waits for the grace period, and
+// records running attempts as interrupted. Once all reports are written, the worker goes on under another lease, or is
+// down for a while.
 
 void Worker::give_back() {
   const auto ask_again = [this](std::function<std::function<void()>()> execute) {
@@ -647,9 +756,18 @@ void Worker::give_back() {
   };
   Database& database = world_.database;
   const runtime::Certainty& certainty = plan_->certainty();
+  if (world_.mutant == Mutant::stops_without_giving_back) {
+    waiting_.clear();
+    return wait_for_grace();
+  }
+  if (world_.mutant == Mutant::interrupts_what_has_not_begun) {
+    running_.insert(running_.end(), waiting_.begin(), waiting_.end());
+    waiting_.clear();
+  }
+  for (const Held& task : std::exchange(expired_, {})) waiting_.push_back(task);
   for (const Held& task : std::exchange(waiting_, {})) life_->unstarted.push_back({task.id, task.attempt});
   const bool is_sure = certainty.state() == runtime::Certainty::State::sure;
-  if ((life_->unstarted.empty() && is_sure) || now() >= life_->drains_until) return interrupt();
+  if ((life_->unstarted.empty() && is_sure) || now() >= life_->drains_until) return wait_for_grace();
   if (certainty.state() == runtime::Certainty::State::in_doubt) {
     return ask_again([this, lease = lease_id(), &database, session = plan_->next_session()]() -> std::function<void()> {
       database.begin_claim_session(lease, session);
@@ -676,54 +794,90 @@ void Worker::give_back() {
   later(250ms, [this] { give_back(); });
 }
 
+void Worker::wait_for_grace() {
+  if (!running_.empty() && now() < life_->interrupts_at) return later(10ms, [this] { wait_for_grace(); });
+  sign_off();
+}
+
+/// Before running attempts are recorded as interrupted, because another worker may begin them from then on.
+void Worker::sign_off() {
+  ask(
+      [this, lease = lease_id()]() -> std::function<void()> {
+        world_.database.stop_worker(lease);
+        return [this] { interrupt(); };
+      },
+      [this] { interrupt(); });
+}
+
 void Worker::interrupt() {
   for (const Held& task : std::exchange(running_, {})) {
-    runtime::Report report = report_of(task, lifecycle::Outcome::interrupted);
-    report.transition.next_run = lifecycle::NextRun{};
-    reports_.push_back(std::move(report));
+    reports_.push_back(report_of(task, {lifecycle::Outcome::interrupted}));
+    if (world_.mutant == Mutant::spends_a_retry_on_an_interruption) ++reports_.back().transition.retry_count;
   }
   if (!batch_) completer_step();
   begin_again_when_written();
 }
 
 void Worker::begin_again_when_written() {
-  if ((reports_.empty() && !batch_) || now() >= life_->drains_until) {
-    const std::int64_t previous = lease_id();
-    end_life();
-    return start(previous);
+  if (!reports_.empty() || batch_) {
+    if (now() < life_->drains_until) return later(10ms, [this] { begin_again_when_written(); });
   }
-  later(10ms, [this] { begin_again_when_written(); });
+  const std::int64_t previous = lease_id();
+  const bool has_stopped = life_->incarnation.end() == Incarnation::End::stop_requested;
+  if (has_stopped) world_.database.wake_others(previous, queue_set());
+  const Duration down_for = life_->down_for;
+  end_life();
+  if (!has_stopped) return start(previous);
+  world_.trace("worker " + std::to_string(number_) + " has stopped");
+  world_.scheduler.after(down_for, [this, lives = lives_] {
+    if (lives == lives_) start();
+  });
 }
 
 // Upkeep.
 
 void Worker::upkeep_step() {
-  if (!life_->agenda.may_look(now())) {  // it connects, so that the time counts from when the server is back
+  if (!life_->agenda.may_look(now()) &&
+      world_.mutant != Mutant::ends_leases_once_the_server_is_back) {  // it connects, so that the time counts from when
+                                                                       // the server is back
     return ask_upkeep([this] { return [this] { upkeep_waits(); }; });
   }
-  ask_upkeep([this, lease = lease_id()]() -> std::function<void()> {
-    return [this, lease, found = world_.database.upkeep_due(lease)] {
+  const Look look{now(), life_->agenda.look_back(now()), {}};
+  ask_upkeep([this, lease = lease_id(), look]() -> std::function<void()> {
+    return [this, lease, look, found = world_.database.upkeep_due(lease, look.looked_back)] {
       using Rescue = runtime::Agenda::Rescue;
-      const Rescue rescue = life_->agenda.decide(found, life_->lease, now());
-      if (rescue == Rescue::none) return upkeep_goes_on(found, false);
-      ask_upkeep([this, lease, rescue]() -> std::function<void()> {
-        if (rescue == Rescue::after_ending_lapsed) world_.database.end_lapsed_leases(lease);
+      Rescue rescue = life_->agenda.decide(found, life_->lease, now());
+      if (world_.mutant == Mutant::ends_leases_once_the_server_is_back) rescue = Rescue::after_ending_lapsed;
+      if (rescue == Rescue::none) return upkeep_goes_on({look.asked_at, look.looked_back, found}, false);
+      ask_upkeep([this, lease, look, rescue]() -> std::function<void()> {
+        if (rescue == Rescue::after_ending_lapsed) (void)world_.database.end_lapsed_leases(lease);
         const Database::Rescued rescued = world_.database.rescue(lease);
-        return [this, rescued, found = world_.database.upkeep_due(lease)] {
+        return [this, rescued, look, found = world_.database.upkeep_due(lease, look.looked_back)] {
           if (rescued.tasks > 0) {
+            world_.trace("worker " + std::to_string(number_) + " has rescued " + std::to_string(rescued.tasks) +
+                         " tasks");
             told_.has_rescued = true;
             wake_claimer();
           }
-          upkeep_goes_on(found, !rescued.all);
+          upkeep_goes_on({look.asked_at, look.looked_back, found}, !rescued.all);
         };
       });
     };
   });
 }
 
-void Worker::upkeep_goes_on(const runtime::Outlook& found, bool left_tasks) {
-  life_->agenda.note_looked(found, left_tasks, now());
-  upkeep_waits();
+void Worker::upkeep_goes_on(const Look& look, bool left_tasks) {
+  life_->agenda.note_looked(look.found, left_tasks, now());
+  if (world_.mutant == Mutant::ignores_the_next_lapse) return later(6 * heartbeat, [this] { upkeep_step(); });
+  const auto goes_on = [this, look] {
+    life_->agenda.note_expired(look.asked_at, look.looked_back);
+    upkeep_waits();
+  };
+  if (!look.found.has_expired) return goes_on();
+  ask_upkeep([this, look, goes_on]() -> std::function<void()> {
+    (void)world_.database.expire(look.looked_back);
+    return goes_on;
+  });
 }
 
 void Worker::upkeep_waits() {

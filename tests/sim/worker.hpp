@@ -2,6 +2,7 @@
 // model instead of PostgreSQL. The network between them loses requests and answers, and delivers statements late.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -16,6 +17,7 @@
 #include "claim/plan.hpp"
 #include "database.hpp"
 #include "lease/lease.hpp"
+#include "promises.hpp"
 #include "report/batch.hpp"
 #include "runtime/incarnation.hpp"
 #include "scheduler.hpp"
@@ -24,19 +26,32 @@
 namespace dogged::sim {
 
 inline constexpr milliseconds lease_length{3'000};
-
-/// In the calm after faults: later than it is due no task begins. Less than half of the workers' poll interval.
-inline constexpr milliseconds latest_begin{900};
+inline constexpr milliseconds poll_interval{2'000};
+inline constexpr std::size_t concurrency = 3;  // of each queue
 
 /// How much goes wrong. All zero once faults have stopped.
 struct Faults {
   int lost_request = 0;  // percent of statements
   int lost_answer = 0;
   int late_statement = 0;
+  int deadly_attempts = 0;   // percent of attempts of deadly tasks
   int failing_attempts = 0;  // percent of attempts
   int long_attempts = 0;
   int failures_for_good = 0;  // percent of attempts that fail
   int late_wake_ups = 0;      // percent of those statements, also in the calm
+  int late_releases = 0;      // of tasks that were claimed ahead
+};
+
+/// Something that happens to the workers, and that a run can leave out: a fault, or an operation of producers and
+/// operators.
+struct Incident {
+  enum class Kind { disturbance, production, call, statement };
+
+  Kind kind;
+  int who = 0;  // the worker, of a statement
+  std::int64_t number = 0;
+
+  friend auto operator<=>(const Incident&, const Incident&) = default;
 };
 
 /// Shared by all workers of a run.
@@ -44,15 +59,34 @@ struct World {
   Scheduler& scheduler;
   Database& database;
   Mutant mutant = Mutant::none;
+  const std::set<Incident>& left_out;
+  std::vector<Incident> happened = {};
   Faults faults = {};
+  bool only_polls = false;  // no worker listens
   TimePoint server_is_back_at = {};
-  std::map<std::pair<TaskId, int>, TimePoint> begun = {};         // attempts, and when their handlers began
+  promises::Begun begun = {};
   bool retries_are_timely = false;                                // from here on
   std::map<std::pair<TaskId, int>, TimePoint> begins_until = {};  // such retries
   std::set<TaskId> half_lost = {};  // tasks of which a failover has lost something: an attempt may begin again
   TimePoint lost_renewals_until{};  // a failover has lost renewals: workers hold leases that others may end
   bool traces_steps = false;        // of claimers as well
   std::function<void(const std::string&)> trace = [](const std::string&) {};
+
+  [[nodiscard]] Random stream_of(const Incident& incident) const {
+    return scheduler.stream(static_cast<std::uint64_t>(incident.kind) << 8 | static_cast<std::uint64_t>(incident.who),
+                            static_cast<std::uint64_t>(incident.number));
+  }
+  [[nodiscard]] bool happens(const Incident& incident) {
+    if (left_out.contains(incident)) return false;
+    happened.push_back(incident);
+    return true;
+  }
+
+  /// In the calm after faults: later than it is due no task begins. For a worker that listens, less than half of the
+  /// poll interval.
+  [[nodiscard]] milliseconds latest_begin() const {
+    return milliseconds{900} + (only_polls ? poll_interval : milliseconds{0});
+  }
 };
 
 class Worker {
@@ -63,6 +97,8 @@ class Worker {
   void crash(Duration delay);
   /// The worker stands still for `time`: statements' answers and notifications wait.
   void freeze(Duration time);
+  /// A shutdown in order, as at a deploy. The worker starts anew after `delay`.
+  void stop(Duration delay);
   /// All its connections are lost, and so are the notifications under way.
   void lose_server();
   /// The claimer's connection breaks, if the claimer waits on it.
@@ -72,6 +108,12 @@ class Worker {
   [[nodiscard]] bool holds_any() const {
     return life_.has_value() && (!waiting_.empty() || !running_.empty() || !reports_.empty());
   }
+  /// Nothing while it is down.
+  [[nodiscard]] std::optional<std::int64_t> lease() const {
+    return life_ ? std::optional{life_->lease.id()} : std::nullopt;
+  }
+  /// Another worker ends its lease.
+  void check_knows_first() const;
   void notify(std::int64_t lease, const std::string& queue);
   /// The settings of queues have changed.
   void tell_queues_changed();
@@ -82,7 +124,11 @@ class Worker {
     TaskId id = 0;
     int attempt = 0;
     int retry_count = 0;
+    int losses = 0;
+    Kind kind = Kind::plain;
     TimePoint claimed_at{};
+    TimePoint expires_at = runtime::never;
+    TimePoint started_at{};
   };
   /// The services under one lease. Events for an earlier life are not delivered.
   struct Life {
@@ -92,6 +138,8 @@ class Worker {
     runtime::Agenda agenda;
     std::vector<runtime::Attempt> unstarted = {};  // taken from the executor, to be given back
     TimePoint drains_until = runtime::never;       // tasks and reports that are left then are rescued
+    TimePoint interrupts_at = runtime::never;      // what runs has a grace period
+    Duration down_for{0};                          // after a shutdown
   };
 
   void start(std::optional<std::int64_t> previous = std::nullopt);
@@ -109,11 +157,13 @@ class Worker {
   }
   void ask_claimer(std::function<std::function<void()>()> execute);
   void claimer_failed();
+  void arrives_late(std::function<void()> statement);
   void carry_out(const runtime::ClaimPlan::Action& action);
   void hear(const runtime::ClaimPlan::Action& action);
   void claim(const std::vector<runtime::QueueClaim>& claims);
   void settle(const runtime::Settling::Question& question);
   void give_back_stale();
+  void end_expired();
   [[nodiscard]] std::vector<TaskId> release(std::int64_t lease, const std::vector<runtime::Attempt>& attempts,
                                             std::int64_t session) const;
   [[nodiscard]] std::vector<runtime::Attempt> held() const;
@@ -121,9 +171,15 @@ class Worker {
   void wake_claimer();
 
   void begin_tasks();
+  void begin(Held task);
+  [[nodiscard]] Random stream_of_handler(const Held& task, std::uint64_t part) const;
+  void check_begins(const Held& task);
   void end_task(const Held& task);
-  void take_report(runtime::Report report);
-  [[nodiscard]] runtime::Report report_of(const Held& task, lifecycle::Outcome outcome) const;
+  void end_in_transaction(const Held& task);
+  void enforce_deadline(const Held& task);
+  [[nodiscard]] bool runs(const Held& task) const;
+  void report(const Held& task, const lifecycle::Ending& ending, bool may_be_committed = false);
+  [[nodiscard]] runtime::Report report_of(const Held& task, const lifecycle::Ending& ending);
 
   void completer_step();
   void send();
@@ -132,14 +188,21 @@ class Worker {
 
   void keeper_step();
   void watch_lease();
-  void look_at_lease();
+  void look_at_lease(bool stop_requested = false);
 
   void give_back();
+  void wait_for_grace();
+  void sign_off();
   void interrupt();
   void begin_again_when_written();
 
+  struct Look {  // of upkeep
+    TimePoint asked_at;
+    std::optional<milliseconds> looked_back;
+    runtime::Outlook found;
+  };
   void upkeep_step();
-  void upkeep_goes_on(const runtime::Outlook& found, bool left_tasks);
+  void upkeep_goes_on(const Look& look, bool left_tasks);
   void upkeep_waits();
   void ask_upkeep(std::function<std::function<void()>()> execute);
 
@@ -150,6 +213,7 @@ class Worker {
   const std::vector<std::string> queues_;
   TimePoint frozen_until_{};
   std::int64_t lives_ = 0;
+  std::int64_t statements_ = 0;
   std::int64_t connections_ = 0;        // an answer on an earlier one is lost
   bool claimer_has_connection_ = true;  // false: it is lost, and the claimer has not noticed
   std::optional<Life> life_;
@@ -164,6 +228,7 @@ class Worker {
   bool queues_told_ = false;
 
   std::deque<Held> waiting_;
+  std::vector<Held> expired_;  // before they could begin
   std::vector<Held> running_;
   std::vector<runtime::Report> reports_;  // that wait
   std::vector<runtime::Attempt> in_flight_;

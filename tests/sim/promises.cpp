@@ -1,0 +1,278 @@
+// See promises.hpp.
+#include "promises.hpp"
+
+#include <algorithm>
+
+namespace dogged::sim::promises {
+namespace {
+
+std::string named(TaskId id) { return "task " + std::to_string(id); }
+std::string named(TaskId id, int attempt) { return named(id) + " attempt " + std::to_string(attempt); }
+std::string in_ms(Duration time) {
+  return std::to_string(std::chrono::duration_cast<milliseconds>(time).count()) + " ms";
+}
+
+/// Names the guarantee, what it promises, and what was seen instead.
+void require(bool holds, const char* guarantee, const char* promise, const std::string& seen) {
+  if (!holds) throw Broken{std::string{guarantee} + ": " + promise + ": " + seen};
+}
+
+/// The state of a task after its attempts, by the rules in docs/lifecycle.md, and not by src/lifecycle.
+struct Tally {
+  int retry_count = 0;
+  int losses = 0;
+  std::string status = "pending";
+};
+
+void add(Tally& tally, const AttemptRow& row, const lifecycle::Rules& rules) {
+  tally.status = "pending";
+  if (row.outcome == "succeeded" || row.outcome == "cancelled") {
+    tally.status = row.outcome;
+  } else if (row.outcome == "lost") {
+    ++tally.losses;
+    if (!rules.retry_lost || tally.losses >= rules.max_losses) tally.status = "failed";
+  } else if (row.outcome == "failed" || row.outcome == "timed_out") {
+    const bool is_listed = std::find(rules.auto_retry_for.begin(), rules.auto_retry_for.end(), row.error_code) !=
+                           rules.auto_retry_for.end();
+    if (is_listed && tally.retry_count < max_retries(rules.policy)) {
+      ++tally.retry_count;
+    } else {
+      tally.status = "failed";
+    }
+  } else if (row.outcome != "interrupted") {
+    tally.status = "no outcome";
+  }
+  if (row.cancel_requested && row.outcome != "succeeded") tally.status = "cancelled";
+}
+
+/// A retry that would come after the task expires is not made, and not spent.
+void put_under_expiry(Tally& tally, const AttemptRow& row) {
+  const bool was_retry = row.outcome == "failed" || row.outcome == "timed_out";
+  if (was_retry) --tally.retry_count;
+  tally.status = "expired";
+}
+
+void check_history(TaskId id, const Task& task, const Database& database) {
+  const auto replays = database.ledger().replayed.find(id);
+  Tally tally;
+  for (int attempt = 1; attempt <= task.attempt; ++attempt) {
+    const AttemptRow& row = database.attempts().at({id, attempt});
+    require(tally.status == "pending", "G3", "no attempt follows the end of its task", named(id, attempt));
+    add(tally, row, rules_of(task.kind));
+    if (tally.status == "pending" && !row.will_retry && task.expires_at) put_under_expiry(tally, row);
+    require(row.will_retry == (tally.status == "pending"), "G3", "an attempt says whether its task runs again",
+            named(id, attempt) + " (" + row.outcome + "), and by its rules the task is " + tally.status);
+    if (replays != database.ledger().replayed.end() && replays->second.contains(attempt)) tally = {};
+  }
+  const bool ends_between_attempts = task.ended_as == "cancelled" || task.ended_as == "expired";
+  require(task.ended_as == tally.status || (tally.status == "pending" && ends_between_attempts), "G3",
+          "a task ends as its attempts say", named(id) + " is " + task.ended_as + ", and not " + tally.status);
+  require(task.retry_count == tally.retry_count, "G9", "only failures spend retries",
+          named(id) + " has spent " + std::to_string(task.retry_count) + " for " + std::to_string(tally.retry_count));
+  require(task.losses == tally.losses, "G6", "losses are counted, and end a task",
+          named(id) + " has " + std::to_string(task.losses) + " for " + std::to_string(tally.losses));
+}
+
+}  // namespace
+
+void a_claim_takes_what_is_free(TaskId id, const Task& task, bool is_locked, const WorkerRow& by) {
+  require(!is_locked, "G4", "a claim changes no row that somebody has locked", named(id));
+  require(task.state == Task::State::pending && !task.deferred, "G4", "a claim takes what is ready", named(id));
+  require(!by.lease_ended, "G7", "nothing is claimed under a lease that was ended", named(id));
+}
+
+void no_retry_is_early(TaskId id, const Ledger& ledger, TimePoint now, bool clock_was_set) {
+  const auto due = ledger.not_before.find(id);
+  if (due == ledger.not_before.end() || clock_was_set) return;
+  require(now >= due->second, "G8", "no retry is early", named(id) + " is, by " + in_ms(due->second - now));
+}
+
+void a_cancelled_task_does_not_run_again(TaskId id, const Ledger& ledger) {
+  require(!ledger.cancelled.contains(id), "G12", "a cancelled task does not run again", named(id));
+}
+
+void an_attempt_is_recorded_once(TaskId id, int attempt, bool is_new) {
+  require(is_new, "G3", "every attempt is one row", named(id, attempt));
+}
+
+void a_report_counts_before_the_end(TaskId id, const Task& task) {
+  require(task.state != Task::State::ended, "G3", "a task that has ended stays ended", named(id));
+}
+
+void a_report_is_of_the_holder(TaskId id, const Task& task, std::int64_t worker, int attempt) {
+  require(task.attempt == attempt, "G4", "a report counts for its own attempt alone", named(id, attempt));
+  require(task.state == Task::State::running && task.worker == worker, "G4",
+          "a report counts while its worker holds the task",
+          named(id, attempt) + " of worker " + std::to_string(worker));
+}
+
+void no_retry_comes_after_expiry(TaskId id, const Task& task, const lifecycle::Transition& to, TimePoint finished_at) {
+  if (!to.next_run || !task.expires_at) return;
+  require(finished_at + to.next_run->delay <= *task.expires_at, "G16", "no retry is scheduled after expires_at",
+          named(id, task.attempt));
+}
+
+void a_loss_follows_the_end_of_its_lease(TaskId id, int attempt, const WorkerRow& worker) {
+  require(worker.lease_ended, "G7", "only attempts under a lease that was ended are lost", named(id, attempt));
+}
+
+void an_attempt_begins_once(TaskId id, int attempt, bool is_first) {
+  require(is_first, "G3", "the handler of an attempt begins once", named(id, attempt));
+}
+
+void no_attempt_begins_that_was_rescued(TaskId id, int attempt, const AttemptRows& attempts) {
+  require(!attempts.contains({id, attempt}), "G7", "no attempt begins that was rescued", named(id, attempt));
+}
+
+void nothing_begins_after_it_expired(TaskId id, int attempt, const Task& task, TimePoint database_now) {
+  require(!task.expires_at || database_now < *task.expires_at, "G16", "no attempt begins after expires_at",
+          named(id, attempt));
+}
+
+void every_handler_ends_in_time(TaskId id, int attempt, Duration ran, Duration longest) {
+  require(ran <= longest, "G11", "a timeout ends the attempt in any case",
+          named(id, attempt) + " ran for " + in_ms(ran) + ", and may for " + in_ms(longest));
+}
+
+void a_worker_knows_first(int worker, TimePoint held_until, TimePoint now) {
+  require(now >= held_until, "G7", "a worker knows of its lapse before another worker acts on it",
+          "worker " + std::to_string(worker) + " would know " + in_ms(held_until - now) + " later");
+}
+
+void every_task_ends(const Database& database) {
+  if (database.live().empty()) return;
+  const TaskId id = *database.live().begin();
+  const Task& task = database.tasks().at(id);
+  require(false, "G1", "every task ends",
+          named(id) + " is " +
+              (task.state == Task::State::running ? "running under lease " + std::to_string(task.worker)
+                                                  : std::string{task.deferred ? "waiting" : "ready"}) +
+              " after attempt " + std::to_string(task.attempt));
+}
+
+void no_enqueued_task_is_lost(const Database& database) {
+  const std::set<TaskId>& enqueued = database.ledger().enqueued;
+  for (const TaskId id : enqueued) {
+    require(database.tasks().contains(id), "G1", "no enqueued task is lost", named(id));
+  }
+  for (const auto& [id, task] : database.tasks()) {
+    require(enqueued.contains(id), "G1", "no task is there that nobody enqueued", named(id));
+  }
+  for (const auto& [attempt, row] : database.attempts()) {
+    require(enqueued.contains(attempt.first), "G1", "each attempt has a task", named(attempt.first, attempt.second));
+  }
+}
+
+void no_attempt_ends_that_has_not_begun(const Database& database, const Begun& begun) {
+  for (const auto& [attempt, row] : database.attempts()) {
+    if (row.outcome == "lost" || row.outcome == "cancelled") continue;
+    require(begun.contains(attempt), "G2", "no attempt ends that has not begun",
+            named(attempt.first, attempt.second) + " (" + row.outcome + ")");
+  }
+  for (const auto& [id, task] : database.tasks()) {
+    require(task.attempt > 0 || task.ended_as == "cancelled" || task.ended_as == "expired", "G2",
+            "every task is attempted", named(id) + " is " + task.ended_as);
+  }
+}
+
+void every_execution_is_on_record(const Database& database, const Begun& begun, const std::set<TaskId>& half_lost) {
+  for (const auto& [attempt, begin] : begun) {
+    if (half_lost.contains(attempt.first)) continue;
+    const auto row = database.attempts().find(attempt);
+    require(row != database.attempts().end(), "G3", "every execution is on record",
+            named(attempt.first, attempt.second) + " ran, and has no row");
+    require(row->second.worker == begin.lease, "G4", "an attempt is on record for the worker that ran it",
+            named(attempt.first, attempt.second) + " ran under lease " + std::to_string(begin.lease) + ", not " +
+                std::to_string(row->second.worker));
+  }
+}
+
+void every_attempt_is_a_row(const Database& database) {
+  std::size_t rows = 0;
+  for (const auto& [id, task] : database.tasks()) {
+    rows += static_cast<std::size_t>(task.attempt);
+    for (int attempt = 1; attempt <= task.attempt; ++attempt) {
+      require(database.attempts().contains({id, attempt}), "G3", "attempts are numbered without a gap",
+              named(id, attempt) + " has no row");
+    }
+  }
+  require(rows == database.attempts().size(), "G3", "no attempt is on record that was never made",
+          std::to_string(database.attempts().size()) + " rows for " + std::to_string(rows));
+}
+
+void a_history_follows_the_rules(const Database& database) {
+  for (const auto& [id, task] : database.tasks()) check_history(id, task, database);
+}
+
+void effects_happen_once(const Database& database) {
+  for (const auto& [id, task] : database.tasks()) {
+    if (task.kind != Kind::transactional) continue;
+    const auto found = database.ledger().effects.find(id);
+    const int effects = found == database.ledger().effects.end() ? 0 : found->second;
+    require(effects == (task.ended_as == "succeeded" ? 1 : 0), "G13", "effects in the database happen exactly once",
+            named(id) + " is " + task.ended_as + ", and had " + std::to_string(effects));
+  }
+}
+
+void a_call_takes_effect_once(const Database& database, const std::map<std::int64_t, std::vector<TaskId>>& answers) {
+  for (const auto& [call, tasks] : answers) {
+    const auto made = database.ledger().calls.find(call);
+    if (made == database.ledger().calls.end()) continue;  // a failover has lost it
+    require(made->second == tasks, "G15", "a call takes effect once",
+            "call " + std::to_string(call) + " enqueued " + std::to_string(made->second.size()) + " tasks for " +
+                std::to_string(tasks.size()));
+  }
+}
+
+void hold_after_the_faults(const Database& database, const Begun& begun, const std::set<TaskId>& half_lost,
+                           const std::map<std::int64_t, std::vector<TaskId>>& answers) {
+  every_task_ends(database);
+  no_enqueued_task_is_lost(database);
+  every_attempt_is_a_row(database);
+  no_attempt_ends_that_has_not_begun(database, begun);
+  every_execution_is_on_record(database, begun, half_lost);
+  a_history_follows_the_rules(database);
+  effects_happen_once(database);
+  a_call_takes_effect_once(database, answers);
+}
+
+void a_task_begins_when_it_is_ready(const std::string& what, std::pair<TaskId, int> attempt, const Begun& begun,
+                                    TimePoint until) {
+  const auto found = begun.find(attempt);
+  require(found != begun.end() && found->second.at <= until, "G14", "a task begins when it is ready, told or not",
+          what + ": " + named(attempt.first, attempt.second) +
+              (found == begun.end() ? " does not" : " does " + in_ms(found->second.at - until) + " late"));
+}
+
+void a_lost_task_begins_again_in_time(std::pair<TaskId, int> lost, const Database& database, const Begun& begun,
+                                      TimePoint until) {
+  const auto& [id, attempt] = lost;
+  const auto row = database.attempts().find(lost);
+  if (row != database.attempts().end() && !row->second.will_retry) return;
+  const auto next = begun.find({id, attempt + 1});
+  require(
+      next != begun.end() && next->second.at <= until, "G5", "a dead worker's task runs again within its lease + 1 s",
+      named(id, attempt) + (next == begun.end() ? " does not" : " does " + in_ms(next->second.at - until) + " late"));
+}
+
+void a_shutdown_loses_nothing(std::size_t lost_before, const Database& database) {
+  const std::size_t lost = count_lost(database) - lost_before;
+  require(lost == 0, "G9", "a shutdown in order loses nothing", std::to_string(lost) + " attempts were lost");
+}
+
+void what_has_finished_counts(TaskId id, const Database& database) {
+  const Task& task = database.tasks().at(id);
+  require(task.ended_as == "succeeded" && task.attempt == 1, "G10", "what finishes while the server is away counts",
+          named(id, task.attempt));
+}
+
+void no_live_lease_is_ended(std::size_t before, std::size_t now) {
+  require(now == before, "G10", "no lease of a live worker is ended after an outage", std::to_string(now - before));
+}
+
+std::size_t count_lost(const Database& database) {
+  return static_cast<std::size_t>(std::count_if(database.attempts().begin(), database.attempts().end(),
+                                                [](const auto& row) { return row.second.outcome == "lost"; }));
+}
+
+}  // namespace dogged::sim::promises

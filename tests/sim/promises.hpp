@@ -1,0 +1,102 @@
+// The promises of docs/guarantees.md that the simulation checks: one function each, named after what holds. A function
+// throws Broken. The table says which function holds a guarantee, and which mutants (mutant.hpp) show that it would see
+// the guarantee broken. `dogged_sim --mutants` prints the same.
+//
+// | guarantee | held by | checked |
+// |---|---|---|
+// | G1 | no_enqueued_task_is_lost, every_task_ends | after the faults |
+// | G2 | no_attempt_ends_that_has_not_begun | after the faults |
+// | G3 | an_attempt_begins_once, an_attempt_is_recorded_once, a_report_counts_before_the_end, | as it happens, |
+// |    | every_attempt_is_a_row, a_history_follows_the_rules, every_execution_is_on_record | and after the faults |
+// | G4 | a_report_is_of_the_holder, a_claim_takes_what_is_free | at each report and claim |
+// | G5 | a_lost_task_begins_again_in_time | in the calm: a worker dies |
+// | G6 | losses_are_counted_and_end_a_task | after the faults |
+// | G7 | a_worker_knows_first, no_attempt_begins_that_was_rescued, | at each end of a lease, each begin, |
+// |    | a_loss_follows_the_end_of_its_lease | and each rescue |
+// | G8 | no_retry_is_early | at each claim |
+// | G9 | only_failures_spend_retries, a_shutdown_loses_nothing | after the faults; in the calm: all stop in turn |
+// | G10 | what_has_finished_counts, no_live_lease_is_ended | in the calm: the server is away |
+// | G11 | every_handler_ends_in_time | at each end of an attempt |
+// | G12 | a_cancelled_task_does_not_run_again | at each claim |
+// | G13 | effects_happen_once | after the faults |
+// | G14 | a_task_begins_when_it_is_ready, also in runs whose workers only poll | in the calm |
+// | G15 | a_call_takes_effect_once | after the faults |
+// | G16 | nothing_begins_after_it_expired, no_retry_comes_after_expiry | at each begin and report |
+//
+// The model cannot express: that commits are durable (G1), SQL rights, poolers and prepared statements (G14), that C++
+// handlers receive their stop tokens (G11, G12), and other effects of a handler than one row (G13). The tests that
+// docs/guarantees.md names hold these.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "database.hpp"
+
+namespace dogged::sim::promises {
+
+/// When the handler of an attempt began, and under which lease.
+struct Begin {
+  TimePoint at;
+  std::int64_t lease = 0;
+};
+using Begun = std::map<std::pair<TaskId, int>, Begin>;
+
+// ---- as it happens -------------------------------------------------------------------------------------------------
+
+void a_claim_takes_what_is_free(TaskId id, const Task& task, bool is_locked, const WorkerRow& by);
+/// By the time of the simulation. If the database's clock was set, what was due may have become early.
+void no_retry_is_early(TaskId id, const Ledger& ledger, TimePoint now, bool clock_was_set);
+void a_cancelled_task_does_not_run_again(TaskId id, const Ledger& ledger);
+void an_attempt_is_recorded_once(TaskId id, int attempt, bool is_new);
+void a_report_counts_before_the_end(TaskId id, const Task& task);
+void a_report_is_of_the_holder(TaskId id, const Task& task, std::int64_t worker, int attempt);
+void no_retry_comes_after_expiry(TaskId id, const Task& task, const lifecycle::Transition& to, TimePoint finished_at);
+
+void a_loss_follows_the_end_of_its_lease(TaskId id, int attempt, const WorkerRow& worker);
+
+void an_attempt_begins_once(TaskId id, int attempt, bool is_first);
+void no_attempt_begins_that_was_rescued(TaskId id, int attempt, const AttemptRows& attempts);
+void nothing_begins_after_it_expired(TaskId id, int attempt, const Task& task, TimePoint database_now);
+void every_handler_ends_in_time(TaskId id, int attempt, Duration ran, Duration longest);
+/// `held_until`: by the worker whose lease another worker ends at `now`.
+void a_worker_knows_first(int worker, TimePoint held_until, TimePoint now);
+
+// ---- after the faults ----------------------------------------------------------------------------------------------
+
+void every_task_ends(const Database& database);
+void no_enqueued_task_is_lost(const Database& database);
+void no_attempt_ends_that_has_not_begun(const Database& database, const Begun& begun);
+/// `half_lost`: tasks of which a failover has lost something. What ran then may not be on record.
+void every_execution_is_on_record(const Database& database, const Begun& begun, const std::set<TaskId>& half_lost);
+void every_attempt_is_a_row(const Database& database);
+/// Also only_failures_spend_retries and losses_are_counted_and_end_a_task.
+void a_history_follows_the_rules(const Database& database);
+void effects_happen_once(const Database& database);
+/// `answers`: to the calls of clients.
+void a_call_takes_effect_once(const Database& database, const std::map<std::int64_t, std::vector<TaskId>>& answers);
+
+/// All of the above.
+void hold_after_the_faults(const Database& database, const Begun& begun, const std::set<TaskId>& half_lost,
+                           const std::map<std::int64_t, std::vector<TaskId>>& answers);
+
+// ---- in the calm ---------------------------------------------------------------------------------------------------
+
+void a_task_begins_when_it_is_ready(const std::string& what, std::pair<TaskId, int> attempt, const Begun& begun,
+                                    TimePoint until);
+/// The worker of `lost` has died. The task has ended, or its next attempt has begun by `until`.
+void a_lost_task_begins_again_in_time(std::pair<TaskId, int> lost, const Database& database, const Begun& begun,
+                                      TimePoint until);
+void a_shutdown_loses_nothing(std::size_t lost_before, const Database& database);
+/// The task has succeeded at its first attempt, although the server was away for less than a lease.
+void what_has_finished_counts(TaskId id, const Database& database);
+void no_live_lease_is_ended(std::size_t before, std::size_t now);
+
+[[nodiscard]] std::size_t count_lost(const Database& database);
+
+}  // namespace dogged::sim::promises
