@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <dogged/trace_context.hpp>
+
 #include "cli/render/story.hpp"
 
 namespace dogged::cli {
@@ -14,6 +16,11 @@ std::int64_t count_ms(microseconds duration) { return std::chrono::round<millise
 
 void add_document(JsonObject& json, std::string_view key, const std::optional<std::string>& document) {
   json.add_json(key, document.value_or("null"));
+}
+
+std::optional<std::string> trace_id_of(const TaskView& task) {
+  const auto trace = TraceContext::from_text(task.trace_context.value_or(""));
+  return trace ? std::optional{trace->trace_id_text()} : std::nullopt;
 }
 
 /// An enum of the database that this program knows as well, or the schema is newer.
@@ -47,6 +54,7 @@ JsonObject members_of(const TaskView& task) {
   json.add("error_code", task.error_code)
       .add("error_message", task.error_message)
       .add("trace_context", task.trace_context)
+      .add("trace_id", trace_id_of(task))
       .add_json("tags", json_strings(task.tags))
       .add("parent_id", task.parent_id)
       .add("args_version", task.args_version);

@@ -7,6 +7,8 @@
 #include <map>
 #include <utility>
 
+#include <dogged/trace_context.hpp>
+
 #include "cli/render/codes_text.hpp"
 #include "cli/render/story.hpp"
 #include "cli/render/text.hpp"
@@ -265,6 +267,7 @@ class Timeline {
   [[nodiscard]] std::string expiry_text() const;
   [[nodiscard]] std::string delay_text(const AttemptView& attempt) const;
   [[nodiscard]] std::string workers_text() const;
+  [[nodiscard]] std::string trace_text() const;
   [[nodiscard]] std::string retried_codes() const;
 
   const TaskHistory& history_;
@@ -381,6 +384,13 @@ std::string Timeline::workers_text() const {
   return text;
 }
 
+/// By the id a tracing backend finds the trace. Contexts of another kind are shown as they are.
+std::string Timeline::trace_text() const {
+  const std::string context = task_.trace_context.value_or("");
+  const auto trace = TraceContext::from_text(context);
+  return trace ? trace->trace_id_text() + ", of span " + trace->span_id_text() : context;
+}
+
 std::string Timeline::retried_codes() const {
   if (!history_.definition) return {};
   const std::string codes = codes_text(history_.definition->auto_retry_for, style_.wide);
@@ -405,7 +415,7 @@ void Timeline::add_details() {
   }
   add_detail("cancel", cancel_request_text(), Color::yellow);
   add_detail("tags", joined(task_.tags));
-  add_detail("trace", task_.trace_context.value_or(""));
+  add_detail("trace", trace_text());
   if (task_.args_version != 1) add_detail("version", std::to_string(task_.args_version) + " of the args");
   if (parts_ == TimelineParts::all) add_document("args", task_.args);
   if (task_.result) add_document("result", *task_.result);

@@ -11,11 +11,12 @@ namespace dogged::detail {
 struct CurrentTask {
   TaskId id = 0;                  ///< 0: no handler runs on this thread
   std::string_view installation;  ///< of the task: dogged.settings.installation
+  std::string_view trace = {};    ///< Context::trace() as text, for the tasks that the handler enqueues; may be empty
 };
 
 [[nodiscard]] CurrentTask current_task() noexcept;
 
-/// While it lives, `task` is the current task of its thread. The text of `task.installation` must outlive it.
+/// While it lives, `task` is the current task of its thread. The texts of `task` must outlive it.
 class CurrentTaskScope {
  public:
   explicit CurrentTaskScope(CurrentTask task) noexcept;

@@ -19,7 +19,9 @@
 namespace dogged {
 namespace {
 
-std::optional<std::string> given(const std::string& text) { return text.empty() ? std::nullopt : std::optional{text}; }
+std::optional<std::string> given(std::string_view text) {
+  return text.empty() ? std::nullopt : std::optional{std::string{text}};
+}
 
 /// Throws InvalidInput: the task, and what is wrong with it.
 [[noreturn]] void refuse(const NewTask& task, const std::string& mistake) {
@@ -28,6 +30,12 @@ std::optional<std::string> given(const std::string& text) { return text.empty() 
 
 /// Separates the args of tasks (RFC 7464): it cannot occur in JSON.
 constexpr char args_separator = '\x1e';
+
+/// The task's own, or that of the handler that enqueues it.
+std::string_view trace_context_of(const NewTask& task) {
+  const std::string& own = task.options.trace_context;
+  return own.empty() ? detail::current_task().trace : own;
+}
 
 const std::string& queue_of(const NewTask& task) {
   return task.options.queue.empty() ? task.key_queue : task.options.queue;
@@ -147,7 +155,7 @@ sql::Enqueue one_task(const NewTask& task, const CallKey& key) {
           .run_at_us = microseconds_since_1970(options.run_at),
           .delay_ms = milliseconds_of(options.delay),
           .priority = options.priority,
-          .trace_context = given(options.trace_context),
+          .trace_context = given(trace_context_of(task)),
           .expires_at_us = microseconds_since_1970(options.expires_at),
           .expires_in_ms = milliseconds_of(options.expires_in),
           .tags = options.tags.empty() ? std::nullopt : std::optional{options.tags},
@@ -221,7 +229,7 @@ sql::EnqueueMany many_tasks(std::span<const NewTask> tasks, const CallKey& key) 
       .run_at_us = unless_default(tasks, option(&EnqueueOptions::run_at), or_least(microseconds_since_1970)),
       .delay_ms = unless_default(tasks, option(&EnqueueOptions::delay), or_least(milliseconds_of)),
       .priority = unless_default(tasks, option(&EnqueueOptions::priority)),
-      .trace_context = unless_default(tasks, option(&EnqueueOptions::trace_context)),
+      .trace_context = unless_default(tasks, trace_context_of, [](std::string_view text) { return std::string{text}; }),
       .expires_at_us = unless_default(tasks, option(&EnqueueOptions::expires_at), or_least(microseconds_since_1970)),
       .expires_in_ms = unless_default(tasks, option(&EnqueueOptions::expires_in), or_least(milliseconds_of)),
       .tags = unless_default(tasks, option(&EnqueueOptions::tags), array_text),

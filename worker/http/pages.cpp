@@ -52,6 +52,7 @@ Page metrics_page(std::string_view accept, const PageSources& sources) {
   MetricsWriter writer{format};
   write_worker(writer, sources.worker);
   sources.attempts.write_to(writer);
+  sources.traces.write_to(writer);
   write_retry_metrics(writer, sources.retries.snapshot());
   return {.content_type = std::string{content_type_of(format)}, .body = writer.take()};
 }

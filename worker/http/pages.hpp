@@ -13,6 +13,7 @@
 #include "http/page.hpp"
 #include "runtime/attempt_counts.hpp"
 #include "runtime/status.hpp"
+#include "trace/trace_counts.hpp"
 
 namespace dogged::runtime {
 
@@ -20,6 +21,7 @@ namespace dogged::runtime {
 struct PageSources {
   const WorkerStatus& worker;
   const AttemptCounts& attempts;
+  const TraceCounts& traces;
   const RetryMetrics& retries;
 };
 

@@ -119,7 +119,8 @@ class Worker::Impl {
   void serve_pages() {
     server_.emplace(std::string{listen_option}, *listens_on_, [this](std::string_view path, std::string_view accept) {
       const runtime::WorkerStatus status = board_->read(runtime::SteadyClock::now());
-      return runtime::page_at(path, accept, {status, board_->tally()->attempts, retry_metrics()});
+      const runtime::Tally& tally = *board_->tally();
+      return runtime::page_at(path, accept, {status, tally.attempts, tally.traces, retry_metrics()});
     });
     log_->info("metrics on {}/metrics, with /livez, /readyz and /status", url_of(server_->address()));
   }

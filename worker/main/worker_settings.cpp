@@ -108,6 +108,7 @@ WorkerSettings settings_of(const WorkerOptions& options) {
   settings.poll_only = options.poll_only;
   settings.log_retries = options.log_retries;
   settings.previous_lease = options.previous_lease;
+  settings.tracer = options.tracer;
   require_worker_name("WorkerOptions::name", settings.name);
   require_in("WorkerOptions::heartbeat", settings.heartbeat, ranges::heartbeat);
   require_in("WorkerOptions::lease", settings.lease, ranges::lease);

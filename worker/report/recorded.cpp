@@ -54,6 +54,7 @@ LogfmtLine line_of(std::string_view event, const Report& report) {
   line.with("task", report.id).with("name", report.name).with("queue", report.queue).with("attempt", report.attempt);
   const std::string code{report.transition.code()};
   if (!code.empty()) line.with("error", code);
+  if (!report.trace_id.empty()) line.with("trace", report.trace_id);
   return line;
 }
 

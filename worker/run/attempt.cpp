@@ -26,8 +26,8 @@ namespace {
 class AttemptContext final : public Context {
  public:
   AttemptContext(const ClaimedTask& task, const StopSignal& stop, const AttemptSettings& settings,
-                 SteadyClock::time_point started_at, spdlog::logger& log)
-      : task_(task), stop_(stop), settings_(settings), started_at_(started_at), worker_log_(log) {}
+                 SteadyClock::time_point started_at, const AttemptTrace& trace, spdlog::logger& log)
+      : task_(task), stop_(stop), settings_(settings), started_at_(started_at), trace_(trace), worker_log_(log) {}
 
   [[nodiscard]] TaskId task_id() const noexcept override { return task_.id; }
   [[nodiscard]] int attempt() const noexcept override { return task_.attempt; }
@@ -36,6 +36,7 @@ class AttemptContext final : public Context {
   [[nodiscard]] std::string_view queue() const noexcept override { return task_.queue; }
   [[nodiscard]] std::string_view args_json() const noexcept override { return task_.args_json; }
   [[nodiscard]] std::string_view trace_context() const noexcept override { return task_.trace_context; }
+  [[nodiscard]] std::optional<TraceContext> trace() const override { return trace_.context(); }
   [[nodiscard]] const std::string& database_url() const noexcept override { return settings_.database_url; }
   [[nodiscard]] Clock::time_point deadline() const noexcept override { return deadline_of(task_, started_at_); }
   [[nodiscard]] Clock::time_point now() const noexcept override { return Clock::now(); }
@@ -52,7 +53,8 @@ class AttemptContext final : public Context {
   [[nodiscard]] spdlog::logger& log() const override {
     std::call_once(log_made_, [this] {
       log_ = worker_log_.clone("task " + std::to_string(task_.id) + " " + task_.definition->name + " attempt " +
-                               std::to_string(task_.attempt));
+                               std::to_string(task_.attempt) +
+                               (trace_.context() ? " trace " + trace_.context()->trace_id_text() : ""));
     });
     return *log_;
   }
@@ -73,6 +75,7 @@ class AttemptContext final : public Context {
   const StopSignal& stop_;
   const AttemptSettings& settings_;
   const SteadyClock::time_point started_at_;
+  const AttemptTrace& trace_;
   spdlog::logger& worker_log_;
   std::atomic<bool> completion_begun_{false};
   std::string returned_json_;
@@ -202,21 +205,6 @@ Report make_report(const ClaimedTask& task, SteadyClock::time_point started_at, 
   return report;
 }
 
-/// For hooks. Refers to `report`.
-AttemptEnd end_of(const Report& report) {
-  const lifecycle::Transition& to = report.transition;
-  AttemptEnd end;
-  end.outcome = to.outcome;
-  end.error_code = to.code();
-  end.error_message = report.error_message;
-  if (to.next_run) {
-    end.retry_in = to.next_run->delay;
-    end.spends_retry = to.next_run->spends_retry;
-  }
-  end.running_for = report.finished_at - report.started_at;
-  return end;
-}
-
 /// The outcome of an attempt whose handler threw after its stop token was set.
 lifecycle::Outcome outcome_after(StopReason reason) {
   switch (reason) {
@@ -251,9 +239,10 @@ std::string_view why_without_handler(StopReason reason) {
 }  // namespace
 
 Report run_attempt(const ClaimedTask& task, const StopSignal& stop, SteadyClock::time_point started_at,
-                   const AttemptSettings& settings, spdlog::logger& log, double draw) {
-  AttemptContext context{task, stop, settings, started_at, log};
-  const detail::CurrentTaskScope scope{{task.id, settings.installation}};
+                   const AttemptSettings& settings, const AttemptTrace& trace, spdlog::logger& log, double draw) {
+  AttemptContext context{task, stop, settings, started_at, trace, log};
+  const std::string trace_text = trace.context() ? trace.context()->to_text() : "";
+  const detail::CurrentTaskScope scope{{task.id, settings.installation, trace_text}};
   Hooks hooks{task.definition->middleware, log};
   HandlerEnd end = run_handler(task, context, settings.limits, hooks);
   const auto finished_at = SteadyClock::now();
@@ -273,6 +262,20 @@ Report run_attempt(const ClaimedTask& task, const StopSignal& stop, SteadyClock:
   report.may_be_committed = context.completion_begun();
   hooks.end(context, end_of(report));
   return report;
+}
+
+AttemptEnd end_of(const Report& report) {
+  const lifecycle::Transition& to = report.transition;
+  AttemptEnd end;
+  end.outcome = to.outcome;
+  end.error_code = to.code();
+  end.error_message = report.error_message;
+  if (to.next_run) {
+    end.retry_in = to.next_run->delay;
+    end.spends_retry = to.next_run->spends_retry;
+  }
+  end.running_for = report.finished_at - report.started_at;
+  return end;
 }
 
 Report report_without_handler(const ClaimedTask& task, StopReason reason, SteadyClock::time_point started_at,

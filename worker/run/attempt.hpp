@@ -2,11 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include <spdlog/logger.h>
 
+#include <dogged/middleware.hpp>
+#include <dogged/tracer.hpp>
+
+#include "run/attempt_trace.hpp"
 #include "run/stop_signal.hpp"
 #include "runtime/claimed_task.hpp"
 
@@ -23,14 +28,20 @@ struct AttemptSettings {
   std::string database_url = {};
   std::string schema = {};
   AttemptLimits limits = {};
-  std::string installation = {};  ///< of the queue, for tasks that handlers enqueue
+  std::string installation = {};        ///< of the queue, for tasks that handlers enqueue
+  std::string worker = {};              ///< the worker's name
+  std::shared_ptr<Tracer> tracer = {};  ///< null: none
 };
 
 /// Runs the handler of `task`, whose attempt began at `started_at`, and reports. Never throws: an exception of the
 /// handler is an ending of the attempt. An exception after `stop` was requested counts by the reason of the stop: timed
-/// out, cancelled or interrupted. `draw` is uniform in [0, 1), for the jitter.
+/// out, cancelled or interrupted. `draw` is uniform in [0, 1), for the jitter. `trace` has begun.
 [[nodiscard]] Report run_attempt(const ClaimedTask& task, const StopSignal& stop, SteadyClock::time_point started_at,
-                                 const AttemptSettings& settings, spdlog::logger& log, double draw);
+                                 const AttemptSettings& settings, const AttemptTrace& trace, spdlog::logger& log,
+                                 double draw);
+
+/// For hooks and tracers. Refers to `report`.
+[[nodiscard]] AttemptEnd end_of(const Report& report);
 
 /// The report of an attempt whose handler has ignored its stop token; `reason` is why it was stopped.
 [[nodiscard]] Report report_without_handler(const ClaimedTask& task, StopReason reason,

@@ -1,6 +1,7 @@
 // See executor.hpp.
 #include "run/executor.hpp"
 
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -12,6 +13,12 @@
 
 namespace dogged::runtime {
 
+/// What one thread works on. The thread shares it, because an abandoned thread outlives the executor.
+struct Executor::Runner {
+  Pool::Slot slot;
+  std::optional<AttemptTrace> trace;  // of the slot's run, and begun with it
+};
+
 struct Executor::State : std::enable_shared_from_this<State> {
   State(const Settings& with, Surroundings surrounded_by)
       : settings(with), around(std::move(surrounded_by)), pool(with.concurrency, with.stop_grace) {}
@@ -20,10 +27,11 @@ struct Executor::State : std::enable_shared_from_this<State> {
   void start_missing_threads() DOGGED_REQUIRES(mutex);
   [[nodiscard]] Report give_up(std::size_t index) DOGGED_REQUIRES(mutex);
   void replace(std::size_t index) DOGGED_REQUIRES(mutex);
-  void run_thread(Pool::Slot& slot);
+  void run_thread(Runner& runner);
   /// Runs the handler, and hands the report on. False if the handler was given up meanwhile.
-  [[nodiscard]] bool run_task(Pool::Slot& slot);
-  void count(const ClaimedTask& task, const Report& report) const;
+  [[nodiscard]] bool run_task(Runner& runner);
+  [[nodiscard]] Report run_handler(Runner& runner) const;
+  void note_end(Runner& runner, Report& report) const;
 
   const Settings settings;
   const Surroundings around;
@@ -32,7 +40,9 @@ struct Executor::State : std::enable_shared_from_this<State> {
   detail::Condition work_or_end;
   detail::Condition idle;
   Pool pool DOGGED_GUARDED_BY(mutex);
-  // threads[i] works in the pool's slot i. There are fewer than wanted if the system refuses more.
+  // threads[i] works in runners[i], whose slot is the pool's slot i. There are fewer than wanted if the system refuses
+  // more.
+  std::vector<std::shared_ptr<Runner>> runners DOGGED_GUARDED_BY(mutex);
   std::vector<std::thread> threads DOGGED_GUARDED_BY(mutex);
   bool lacks_threads DOGGED_GUARDED_BY(mutex) = false;  // some could not be started
   bool ended DOGGED_GUARDED_BY(mutex) = false;
@@ -75,11 +85,13 @@ void Executor::start_missing_threads() {
 /// Throws std::system_error if the system refuses a thread.
 void Executor::State::add_threads() {
   pool.reserve_slots(pool.concurrency());
+  runners.reserve(pool.concurrency());
   threads.reserve(pool.concurrency());  // a thread that could not be kept would end the process
   while (pool.slots() < pool.concurrency()) {
-    auto slot = std::make_shared<Pool::Slot>();
-    threads.emplace_back([state = shared_from_this(), slot] { state->run_thread(*slot); });
-    pool.add(std::move(slot));
+    auto runner = std::make_shared<Runner>();
+    threads.emplace_back([state = shared_from_this(), runner] { state->run_thread(*runner); });
+    pool.add({runner, &runner->slot});
+    runners.push_back(std::move(runner));
   }
 }
 
@@ -113,48 +125,62 @@ void Executor::end_threads() {
   }
 }
 
-void Executor::State::run_thread(Pool::Slot& slot) {
+void Executor::State::run_thread(Runner& runner) {
   detail::Lock lock{mutex};
   while (!ended) {
-    const Pool::Next next = pool.next(slot, SteadyClock::now(), around.lease->held_until());
+    const Pool::Next next = pool.next(runner.slot, SteadyClock::now(), around.lease->held_until());
     if (next == Pool::Next::wait) {
       work_or_end.wait(lock);
       continue;
     }
-    if (next == Pool::Next::run && slot.run().deadline != never) around.listener.on_deadline(slot.run().deadline);
+    if (next == Pool::Next::run) {
+      runner.trace.emplace();
+      const TimePoint deadline = runner.slot.run().deadline;
+      if (deadline != never) around.listener.on_deadline(deadline);
+    }
     lock.unlock();
     if (next == Pool::Next::expired) {
       around.listener.on_expired();
-    } else if (!run_task(slot)) {
+    } else if (!run_task(runner)) {
       return;
     }
     lock.lock();
     if (next == Pool::Next::run) {
-      pool.on_reported(slot);
+      pool.on_reported(runner.slot);
       if (!pool.runs_any()) idle.notify_all();
     }
   }
 }
 
-bool Executor::State::run_task(Pool::Slot& slot) {
-  const auto& [task, started_at, deadline, stop] = slot.run();
-  Report report = task.cancelled ? report_not_begun(task)
-                                 : run_attempt(task, stop, started_at, settings.attempts, *around.log, random_draw());
+bool Executor::State::run_task(Runner& runner) {
+  Report report = run_handler(runner);
   {
     const detail::Lock lock{mutex};
-    if (!pool.on_ended(slot, report.finished_at - report.started_at)) {
+    if (!pool.on_ended(runner.slot, report.finished_at - report.started_at)) {
       --around.tally->abandoned_threads;
       around.log->info("task {} attempt {}: its handler, which was given up, has ended", report.id, report.attempt);
       return false;
     }
   }
-  count(task, report);
+  note_end(runner, report);
   around.listener.on_report(std::move(report));  // before the task leaves the slot: held() must not miss it in between
   return true;
 }
 
-void Executor::State::count(const ClaimedTask& task, const Report& report) const {
-  around.tally->attempts.ended(settings.queue, task.definition->name, report.transition.outcome,
+Report Executor::State::run_handler(Runner& runner) const {
+  const auto& [task, started_at, deadline, stop] = runner.slot.run();
+  if (task.cancelled) return report_not_begun(task);
+  AttemptTrace& trace = *runner.trace;
+  if (!trace.begin(task, settings.attempts, *around.log)) ++around.tally->traces.malformed_contexts;
+  Report report = run_attempt(task, stop, started_at, settings.attempts, trace, *around.log, random_draw());
+  trace.leave();
+  return report;
+}
+
+void Executor::State::note_end(Runner& runner, Report& report) const {
+  runner.trace->end(report);
+  if (!report.name.empty()) report.trace_id = runner.trace->id();
+  around.tally->attempts.ended(settings.queue, runner.slot.run().task.definition->name, report.transition.outcome,
                                report.finished_at - report.started_at);
 }
 
@@ -246,7 +272,7 @@ Report Executor::State::give_up(std::size_t index) {
   ++around.tally->abandoned_threads;
   threads[index].detach();
   Report report = report_without_handler(run.task, reason, run.started_at, random_draw());
-  count(run.task, report);
+  note_end(*runners[index], report);
   return report;
 }
 
@@ -259,6 +285,8 @@ void Executor::State::replace(std::size_t index) {
       report.id, report.attempt, lifecycle::to_text(report.transition.outcome), around.tally->abandoned_threads.load());
   around.listener.on_report(std::move(report));  // before the task leaves the slot, as in run_task
   pool.remove(index);
+  std::swap(runners[index], runners.back());
+  runners.pop_back();
   std::swap(threads[index], threads.back());
   threads.pop_back();
   start_missing_threads();

@@ -115,6 +115,7 @@ class Executor {
   [[nodiscard]] std::vector<Report> give_up_all();
 
  private:
+  struct Runner;
   struct State;  // shared with the threads, which may outlive the executor
 
   void end_threads();

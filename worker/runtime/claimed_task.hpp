@@ -61,6 +61,7 @@ struct Report {
   bool may_be_committed = false;   ///< by complete_in: then the task is rightly not held any more
   std::string name;                ///< of the task, and its queue; empty if the first attempt succeeded
   std::string queue;
+  std::string trace_id;                       ///< for the log; empty if there is none, or no name
   const RetryPolicy* retry_policy = nullptr;  ///< the policy that decided
   std::string_view circuit;                   ///< of its definition; empty for none
   detail::CircuitEvent circuit_event;

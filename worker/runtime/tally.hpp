@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "runtime/attempt_counts.hpp"
+#include "trace/trace_counts.hpp"
 
 namespace dogged::runtime {
 
@@ -13,8 +14,9 @@ struct Tally {
   std::atomic<std::int64_t> fenced{0};
   /// Threads whose handler was given up and still runs.
   std::atomic<int> abandoned_threads{0};
-  /// Not sent: /metrics serves them.
+  // Not sent: /metrics serves them.
   AttemptCounts attempts;
+  TraceCounts traces;
 };
 
 }  // namespace dogged::runtime

@@ -220,7 +220,9 @@ struct Worker::Services final : Executor::Listener, LeaseKeeper::Listener {
                                              .database_url = settings.database.url,
                                              .schema = settings.database.schema,
                                              .limits = worker.limits_,
-                                             .installation = worker.installation_}},
+                                             .installation = worker.installation_,
+                                             .worker = settings.name,
+                                             .tracer = settings.tracer}},
           Executor::Surroundings{worker.log_, lease, worker.definitions_, worker.tally_, *this}));
     }
     return made;

@@ -57,6 +57,7 @@ struct WorkerSettings {
   /// away.
   std::optional<std::int64_t> previous_lease = {};
   db::HostClock clock = std::chrono::system_clock::now;  ///< compared with the server's, for `dogged doctor`
+  std::shared_ptr<Tracer> tracer = {};                   ///< null: none
 };
 
 /// How a run of a worker ended.

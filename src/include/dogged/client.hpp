@@ -61,8 +61,9 @@ struct EnqueueOptions {
   std::optional<milliseconds> delay = {};
   /// Lower runs first, -32768 to 32767; within one priority, the task that became ready first.
   int priority = 0;
-  /// Passed to the handler and stored in every attempt row: a W3C `traceparent`, or what your tracing uses. Up to
-  /// 512 bytes.
+  /// Passed to the handler and stored in every attempt row: TraceContext::to_text(), which is a W3C `traceparent`, or
+  /// what your tracing uses. Up to 512 bytes. Empty: Context::trace() of the handler that runs on the calling thread,
+  /// if there is one.
   std::string trace_context = {};
   /// How long the call waits for room in a queue at its limit (max_depth, `dogged queues set`). The client asks again
   /// after 20 ms, then at longer intervals, up to a second. 0: the call throws QueueFull at once; at most 24 h. For a

@@ -26,6 +26,7 @@
 #include <dogged/error.hpp>
 #include <dogged/json_pointers.hpp>
 #include <dogged/policy.hpp>
+#include <dogged/trace_context.hpp>
 
 namespace spdlog {
 class logger;
@@ -260,6 +261,10 @@ class Context {
   [[nodiscard]] virtual std::string_view args_json() const noexcept = 0;
   /// EnqueueOptions::trace_context of the producer; empty if it gave none.
   [[nodiscard]] virtual std::string_view trace_context() const noexcept = 0;
+  /// The span that calls of this attempt belong under: the attempt's own if the worker traces (docs/tracing.md), else
+  /// the producer's. Tasks that the handler enqueues on its own thread get it as their trace_context. Nothing if the
+  /// worker does not trace, and the producer gave none that is a W3C traceparent.
+  [[nodiscard]] virtual std::optional<TraceContext> trace() const { return TraceContext::from_text(trace_context()); }
   /// How the worker connects to the queue's database, for a connection of the handler's own (complete_in). A connection
   /// string or URI of libpq, with its password: do not log it. Empty: libpq's PG* variables name the database.
   [[nodiscard]] virtual const std::string& database_url() const noexcept = 0;

@@ -36,6 +36,7 @@
 #include <dogged/middleware.hpp>
 #include <dogged/resolved_retry_config.hpp>
 #include <dogged/task.hpp>
+#include <dogged/tracer.hpp>
 
 namespace dogged {
 
@@ -126,6 +127,8 @@ struct WorkerOptions {
   bool log_retries = false;
   /// Called once when the worker has ended, asked to or not, on the worker's thread. Do not destroy the worker in it.
   std::function<void(const WorkerEnd&)> on_end = {};
+  /// Makes a span of each attempt (<dogged/tracer.hpp>). Null: there are none.
+  std::shared_ptr<Tracer> tracer = {};
   /// The lease of a worker that this one replaces, as WorkerEnd::lease. start() waits for a database that is away
   /// instead of throwing. Then start() ends that lease at once, so that its tasks are rescued.
   std::optional<std::int64_t> previous_lease = {};

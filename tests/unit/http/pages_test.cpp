@@ -13,6 +13,7 @@ using namespace std::chrono_literals;
 using http::Page;
 using runtime::AttemptCounts;
 using runtime::Lease;
+using runtime::TraceCounts;
 using runtime::WorkerStatus;
 
 namespace {
@@ -30,7 +31,8 @@ WorkerStatus working() {
 Page page(std::string_view path, const WorkerStatus& worker, std::string_view accept = {}) {
   static const RetryMetrics no_retries;
   static const AttemptCounts no_attempts;
-  return runtime::page_at(path, accept, {worker, no_attempts, no_retries});
+  static const TraceCounts no_traces;
+  return runtime::page_at(path, accept, {worker, no_attempts, no_traces, no_retries});
 }
 
 }  // namespace
@@ -90,14 +92,18 @@ TEST_CASE("the metrics are what Prometheus reads, with the worker's gauges and t
   attempts.ended("mail", "mail.send", AttemptOutcome::succeeded, 4s);
   attempts.ended("mail", "mail.send", AttemptOutcome::failed, 2h);
   const RetryMetrics retries;
+  TraceCounts traces;
+  traces.queue_full = 3;
   const WorkerStatus worker = working();
-  const Page page = runtime::page_at("/metrics", "", {worker, attempts, retries});
+  const Page page = runtime::page_at("/metrics", "", {worker, attempts, traces, retries});
   CHECK(page.content_type == "text/plain; version=0.0.4; charset=utf-8");
   const auto families = support::ExpositionReader::read(page.body);
   CHECK(families.at("dogged_worker_ready").samples.at(0).value == 1);
   CHECK(families.at("dogged_worker_lease_seconds").samples.at(0).value == 27);
   CHECK(families.at("dogged_worker_running_tasks").samples.at(0).labels.at("queue_name") == "mail");
   CHECK(families.at("dogged_worker_fenced_total").samples.at(0).value == 2);
+  CHECK(families.at("dogged_worker_spans_dropped_total").samples.at(0).labels.at("reason") == "queue_full");
+  CHECK(families.at("dogged_worker_spans_dropped_total").samples.at(0).value == 3);
   CHECK(families.contains("queue_retry_attempts_total"));
   std::map<std::string, double> by_outcome, buckets;
   for (const auto& sample : families.at("dogged_worker_attempts_total").samples) {

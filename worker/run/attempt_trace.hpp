@@ -1,0 +1,48 @@
+// The trace of one attempt: the producer's context, and the span that the worker's tracer makes of the attempt.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <spdlog/logger.h>
+
+#include <dogged/detail/mutex.hpp>
+#include <dogged/tracer.hpp>
+
+#include "runtime/claimed_task.hpp"
+
+namespace dogged::runtime {
+
+struct AttemptSettings;
+
+/// begin(), leave() and context() are for the thread of the handler, the others for any thread. What the tracer throws
+/// is logged and changes nothing.
+class AttemptTrace {
+ public:
+  /// Reads the producer's context, and begins a span if the worker has a tracer. False: the producer's context is no
+  /// W3C traceparent, and was dropped.
+  bool begin(const ClaimedTask& task, const AttemptSettings& settings, spdlog::logger& log);
+  /// The handler's thread has done with the attempt.
+  void leave() noexcept;
+
+  /// The attempt's span, else the producer's; nothing if there is neither.
+  [[nodiscard]] const std::optional<TraceContext>& context() const noexcept { return context_; }
+
+  /// Ends the span, if there is one that has not ended.
+  void end(const Report& report) noexcept;
+  /// The trace's id for log lines; empty if there is none.
+  [[nodiscard]] std::string id() const;
+
+ private:
+  void begin_span(const ClaimedTask& task, const AttemptSettings& settings, spdlog::logger& log);
+
+  std::optional<TraceContext> context_;  // written by begin() alone
+  mutable detail::Mutex mutex_;
+  std::unique_ptr<AttemptSpan> span_ DOGGED_GUARDED_BY(mutex_);  // until it has ended and the thread has left it
+  bool has_left_ DOGGED_GUARDED_BY(mutex_) = false;
+  bool has_ended_ DOGGED_GUARDED_BY(mutex_) = false;
+  std::string id_ DOGGED_GUARDED_BY(mutex_);
+};
+
+}  // namespace dogged::runtime
