@@ -17,6 +17,7 @@
 #include "main/worker_settings.hpp"
 #include "runtime/wake_fd.hpp"
 #include "runtime/worker.hpp"
+#include "trace/otlp_exporter.hpp"
 
 namespace dogged {
 namespace {
@@ -53,6 +54,7 @@ class Worker::Impl {
       : log_(log_of(options)),
         settings_(runtime::settings_of(options)),
         definitions_(runtime::definitions_of(options, tasks, *log_)),
+        environment_(std::move(options.environment)),
         on_end_(std::move(options.on_end)) {
     if (options.metrics_listen.empty()) return;
     listens_on_ = http::listen_address_from_text(std::string{listen_option}, options.metrics_listen);
@@ -67,7 +69,9 @@ class Worker::Impl {
     begin();
     try {
       if (listens_on_) serve_pages();
-      auto worker = std::make_unique<runtime::Worker>(settings_, std::move(definitions_), log_, stop_, board_);
+      runtime::WorkerSettings settings = settings_;
+      if (!settings.tracer) settings.tracer = export_spans();
+      auto worker = std::make_unique<runtime::Worker>(settings, std::move(definitions_), log_, stop_, board_);
       const detail::Lock lock{mutex_};
       worker_ = std::move(worker);
       if (stop_within_) worker_->limit_shutdown(*stop_within_);
@@ -125,6 +129,15 @@ class Worker::Impl {
     log_->info("metrics on {}/metrics, with /livez, /readyz and /status", url_of(server_->address()));
   }
 
+  /// Null: the environment names no collector.
+  std::shared_ptr<Tracer> export_spans() {
+    runtime::OtlpSettingsRead read = runtime::read_otlp_settings(environment_);
+    for (const std::string& warning : read.warnings) log_->warn("traces: {}", warning);
+    if (!read.settings) return nullptr;
+    exporter_.emplace(*std::move(read.settings), settings_.name, board_->tally(), log_);
+    return exporter_->tracer();
+  }
+
   /// The thread.
   void run(runtime::Worker& worker) {
     WorkerEnd end;
@@ -137,6 +150,7 @@ class Worker::Impl {
              .lease = worker.id(),
              .abandoned_threads = worker.abandoned_threads()};
     }
+    if (exporter_) exporter_->stop();
     if (finish(end) && on_end_) tell(end);
   }
 
@@ -170,6 +184,7 @@ class Worker::Impl {
   const std::shared_ptr<spdlog::logger> log_;
   const runtime::WorkerSettings settings_;
   runtime::Definitions definitions_;  // moved from when the worker starts
+  const Environment environment_;
   const std::function<void(const WorkerEnd&)> on_end_;
   const runtime::WakeFd stop_;
   const std::shared_ptr<runtime::StatusBoard> board_ =
@@ -185,7 +200,8 @@ class Worker::Impl {
   std::unique_ptr<runtime::Worker> worker_ DOGGED_GUARDED_BY(mutex_);  // once it is made, it stays
 
   std::thread thread_;
-  std::optional<http::PageServer> server_;  // from start() to the destructor
+  std::optional<http::PageServer> server_;         // from start() to the destructor
+  std::optional<runtime::OtlpExporter> exporter_;  // the same; it ends with the worker
 };
 
 Worker::Worker(WorkerOptions options, const Tasks& tasks) : impl_(std::make_unique<Impl>(std::move(options), tasks)) {}

@@ -110,7 +110,8 @@ struct WorkerOptions {
   bool poll_only = false;  ///< no LISTEN and no session state: for a transaction pooler in between
   /// A JSON file of retry settings by task, which override TASK_REGISTER (docs/retry.md). Empty: none.
   std::string retry_config = {};
-  /// The environment variables of retry settings, which override both. An empty function: none.
+  /// The environment variables of retry settings, which override both, and those of traces (OTEL_…). An empty function:
+  /// none.
   Environment environment = process_environment;
   /// Where the worker serves /metrics for Prometheus, /livez, /readyz and /status over HTTP. Examples:
   /// `127.0.0.1:9464`, `[::1]:9464`, or `:9464` for every IPv4 address of the machine. Port 0 is any free port, which
@@ -127,7 +128,8 @@ struct WorkerOptions {
   bool log_retries = false;
   /// Called once when the worker has ended, asked to or not, on the worker's thread. Do not destroy the worker in it.
   std::function<void(const WorkerEnd&)> on_end = {};
-  /// Makes a span of each attempt (<dogged/tracer.hpp>). Null: there are none.
+  /// Makes a span of each attempt (<dogged/tracer.hpp>). Null: if `environment` has OTEL_EXPORTER_OTLP_ENDPOINT or
+  /// OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, the worker exports spans there (docs/tracing.md); else there are none.
   std::shared_ptr<Tracer> tracer = {};
   /// The lease of a worker that this one replaces, as WorkerEnd::lease. start() waits for a database that is away
   /// instead of throwing. Then start() ends that lease at once, so that its tasks are rescued.

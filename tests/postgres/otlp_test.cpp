@@ -1,0 +1,280 @@
+// Spans of a worker at a collector: what it gets, and that tasks go on when it is down, slow or refuses them.
+#include <chrono>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <dogged/worker.hpp>
+
+#include "support/catch.hpp"
+#include "support/exposition.hpp"
+#include "support/otlp_receiver.hpp"
+#include "support/served_worker.hpp"
+#include "support/test_database.hpp"
+#include "support/usual_task.hpp"
+
+using namespace dogged;
+using namespace std::chrono_literals;
+using test::contains;
+using test::eventually;
+using test::hex;
+using test::no_args;
+using test::OtlpReceiver;
+using test::ServedWorker;
+using test::TestDatabase;
+using test::work;
+
+namespace {
+
+const std::string trace_id = "4bf92f3577b34da6a3ce929d0e0e4736";
+const std::string producer = "00-" + trace_id + "-00f067aa0ba902b7-01";
+
+/// A worker that exports each span at once; `more` variables count over these.
+WorkerOptions exporting_to(const std::string& endpoint, std::map<std::string, std::string> more = {}) {
+  more.insert({{"OTEL_EXPORTER_OTLP_ENDPOINT", endpoint}, {"OTEL_BSP_SCHEDULE_DELAY", "1"}});
+  WorkerOptions options{.name = "app-1"};
+  options.environment = [more](const std::string& name) -> std::optional<std::string> {
+    const auto found = more.find(name);
+    return found == more.end() ? std::nullopt : std::optional{found->second};
+  };
+  return options;
+}
+
+/// The counters of spans, by the reason of a drop; those that the collector has are under `exported`.
+std::map<std::string, double> span_counts(const ServedWorker& worker) {
+  const auto families = support::ExpositionReader::read(worker.get("/metrics")->body);
+  std::map<std::string, double> counts;
+  for (const auto& sample : families.at("dogged_worker_spans_dropped_total").samples) {
+    counts[sample.labels.at("reason")] = sample.value;
+  }
+  counts["exported"] = families.at("dogged_worker_spans_exported_total").samples.at(0).value;
+  return counts;
+}
+
+bool runs_tasks(const TestDatabase& database, int count) {
+  Client client = database.client();
+  const std::vector<TaskId> ids = client.enqueue_many(work, std::vector(static_cast<std::size_t>(count), no_args));
+  for (const TaskId id : ids) {
+    if (!client.wait(id, 20s).has_succeeded()) return false;
+  }
+  return true;
+}
+
+const auto succeeds = [](Context&, const nlohmann::json&) {};
+
+/// A port on which nothing listens.
+std::string dead_endpoint() {
+  httplib::Server server;
+  const int port = server.bind_to_any_port("127.0.0.1");
+  return "http://127.0.0.1:" + std::to_string(port);
+}
+
+}  // namespace
+
+TEST_CASE("a collector gets a span for each attempt: the first is the producer's child, a retry a root with a link") {
+  TestDatabase database;
+  OtlpReceiver collector;
+  ServedWorker worker{
+      database,
+      [](Context& context, const nlohmann::json&) {
+        if (context.attempt() == 1) throw TaskError{"AGAIN", "once \"more\"\n"};
+      },
+      exporting_to(collector.endpoint()),
+      {.retry = fixed(7ms).with_max_retries(1).with_jitter(Jitter::none()), .auto_retry_for = {"AGAIN"}}};
+  worker->start();
+  Client client = database.client();
+  const TaskId id = client.enqueue(work, no_args, {.trace_context = producer + " congo=t61rcWkgMzE"});
+  REQUIRE(client.wait(id, 20s).has_succeeded());
+  REQUIRE(eventually([&] { return collector.spans().size() == 2; }));
+  CHECK(collector.errors().empty());
+
+  const OtlpReceiver::Span first = collector.spans().at(0);
+  CHECK(hex(first.trace_id()) == trace_id);
+  CHECK(hex(first.parent_span_id()) == "00f067aa0ba902b7");
+  CHECK(first.span_id().size() == 8);
+  CHECK(first.trace_state() == "congo=t61rcWkgMzE");
+  CHECK(first.flags() == 0x301);  // sampled, and the parent is of another process
+  CHECK(first.links().empty());
+  CHECK(first.name() == "process work");
+  CHECK(first.kind() == OtlpReceiver::Span::SPAN_KIND_CONSUMER);
+  CHECK(first.start_time_unix_nano() > 1'700'000'000'000'000'000);
+  CHECK(first.end_time_unix_nano() > first.start_time_unix_nano());
+  CHECK(first.status().code() == opentelemetry::proto::trace::v1::Status::STATUS_CODE_ERROR);
+  CHECK(first.status().message() == "once \"more\"\n");
+  CHECK(OtlpReceiver::attributes_of(first) == OtlpReceiver::Attributes{{"messaging.system", "dogged"},
+                                                                       {"messaging.operation.name", "process"},
+                                                                       {"messaging.operation.type", "process"},
+                                                                       {"messaging.destination.name", "default"},
+                                                                       {"messaging.message.id", std::to_string(id)},
+                                                                       {"messaging.client.id", "app-1"},
+                                                                       {"dogged.task", "work"},
+                                                                       {"dogged.attempt", "1"},
+                                                                       {"dogged.retry_count", "0"},
+                                                                       {"dogged.outcome", "failed"},
+                                                                       {"dogged.delay_ms", "7"},
+                                                                       {"error.type", "AGAIN"}});
+
+  const OtlpReceiver::Span retry = collector.spans().at(1);
+  CHECK(hex(retry.trace_id()) != trace_id);
+  CHECK(retry.trace_id().size() == 16);
+  CHECK(retry.parent_span_id().empty());
+  REQUIRE(retry.links().size() == 1);
+  CHECK(hex(retry.links(0).trace_id()) == trace_id);
+  CHECK(hex(retry.links(0).span_id()) == "00f067aa0ba902b7");
+  CHECK(retry.links(0).trace_state() == "congo=t61rcWkgMzE");
+  CHECK(retry.status().code() == opentelemetry::proto::trace::v1::Status::STATUS_CODE_UNSET);
+  CHECK(OtlpReceiver::attributes_of(retry).at("dogged.attempt") == "2");
+  CHECK(OtlpReceiver::attributes_of(retry).at("dogged.outcome") == "succeeded");
+  CHECK_FALSE(OtlpReceiver::attributes_of(retry).contains("error.type"));
+}
+
+TEST_CASE(
+    "a collector gets the program's resource and the operator's headers, and the log shows neither key nor password") {
+  TestDatabase database;
+  OtlpReceiver collector;
+  const std::string endpoint = "http://ann:s3cret@" + collector.endpoint().substr(7) + "/";
+  ServedWorker worker{database, succeeds,
+                      exporting_to(endpoint, {{"OTEL_SERVICE_NAME", "mailer"},
+                                              {"OTEL_RESOURCE_ATTRIBUTES", "service.name=x,team=caf%C3%A9%2C1"},
+                                              {"OTEL_EXPORTER_OTLP_HEADERS", "api-key=k%3D7,tenant=a"}})};
+  worker->start();
+  REQUIRE(runs_tasks(database, 1));
+  REQUIRE(eventually([&] { return collector.spans().size() == 1; }));
+  CHECK(collector.errors().empty());
+  auto resource = collector.resource();
+  CHECK(resource.at("service.name") == "mailer");
+  CHECK(resource.at("team") == "caf\xC3\xA9,1");
+  CHECK(resource.at("telemetry.sdk.name") == "dogged");
+  const auto headers = collector.headers();
+  CHECK(headers.find("api-key")->second == "k=7");
+  CHECK(headers.find("tenant")->second == "a");
+  CHECK(headers.find("Content-Type")->second == "application/json");
+  CHECK(contains(worker.log(), "traces: spans go to " + collector.endpoint() + "/v1/traces\n"));
+  CHECK_FALSE(contains(worker.log(), "s3cret"));
+  CHECK_FALSE(contains(worker.log(), "k=7"));
+}
+
+TEST_CASE("a task that a handler enqueues belongs to the trace of the handler's attempt") {
+  TestDatabase database;
+  OtlpReceiver collector;
+  std::optional<TaskId> child;
+  ServedWorker worker{database,
+                      [&](Context&, const nlohmann::json& args) {
+                        if (args.empty()) child = database.client().enqueue(work, {{"is", "child"}});
+                      },
+                      exporting_to(collector.endpoint())};
+  worker->start();
+  Client client = database.client();
+  REQUIRE(client.wait(client.enqueue(work, no_args), 20s).has_succeeded());
+  REQUIRE(client.wait(child.value(), 20s).has_succeeded());
+  REQUIRE(eventually([&] { return collector.spans().size() == 2; }));
+  std::map<std::string, OtlpReceiver::Span> by_id;
+  for (const auto& span : collector.spans()) by_id[OtlpReceiver::attributes_of(span).at("messaging.message.id")] = span;
+  CHECK(by_id.at(std::to_string(*child)).trace_id() == by_id.at("1").trace_id());
+  CHECK(by_id.at(std::to_string(*child)).parent_span_id() == by_id.at("1").span_id());
+  CHECK(by_id.at("1").parent_span_id().empty());
+}
+
+TEST_CASE("a malformed traceparent is dropped and counted, and its task runs as the root of a trace") {
+  TestDatabase database;
+  OtlpReceiver collector;
+  ServedWorker worker{database, succeeds, exporting_to(collector.endpoint())};
+  worker->start();
+  Client client = database.client();
+  const std::string upper_case = "00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01";
+  REQUIRE(client.wait(client.enqueue(work, no_args, {.trace_context = upper_case}), 20s).has_succeeded());
+  REQUIRE(eventually([&] { return collector.spans().size() == 1; }));
+  CHECK(collector.errors().empty());
+  CHECK(collector.spans().at(0).parent_span_id().empty());
+  CHECK(collector.spans().at(0).links().empty());
+  const auto families = support::ExpositionReader::read(worker.get("/metrics")->body);
+  CHECK(families.at("dogged_worker_malformed_trace_contexts_total").samples.at(0).value == 1);
+}
+
+TEST_CASE("a producer that does not sample its trace has no spans at the collector") {
+  TestDatabase database;
+  OtlpReceiver collector;
+  ServedWorker worker{database, succeeds, exporting_to(collector.endpoint())};
+  worker->start();
+  Client client = database.client();
+  const std::string unsampled = producer.substr(0, 53) + "00";
+  REQUIRE(client.wait(client.enqueue(work, no_args, {.trace_context = unsampled}), 20s).has_succeeded());
+  REQUIRE(client.wait(client.enqueue(work, no_args, {.trace_context = producer}), 20s).has_succeeded());
+  static_cast<void>(worker->stop());  // sends what waits
+  REQUIRE(collector.spans().size() == 1);
+  CHECK(OtlpReceiver::attributes_of(collector.spans().at(0)).at("messaging.message.id") == "2");
+}
+
+TEST_CASE("tasks run while the collector is down, and the spans are dropped, counted and told of once") {
+  TestDatabase database;
+  const std::string endpoint = dead_endpoint();
+  ServedWorker worker{database, succeeds, exporting_to(endpoint, {{"OTEL_EXPORTER_OTLP_HEADERS", "api-key=s3cret"}})};
+  worker->start();
+  REQUIRE(runs_tasks(database, 3));
+  static_cast<void>(worker->stop());
+  auto counts = span_counts(worker);
+  CHECK(counts.at("exported") == 0);
+  CHECK(counts.at("failed") + counts.at("shutdown") == 3);
+  const std::string log = worker.log();
+  const std::size_t first = log.find("[warning] traces: " + endpoint + "/v1/traces: ");
+  CHECK(first != std::string::npos);
+  CHECK(log.find("; tasks go on", first + 1) == log.rfind("; tasks go on"));
+  CHECK(contains(log, "traces: 0 spans exported, 3 dropped"));
+  CHECK_FALSE(contains(log, "s3cret"));
+}
+
+TEST_CASE("tasks run while the collector is slow: the queue of spans is bounded, and the worker stops all the same") {
+  TestDatabase database;
+  OtlpReceiver collector;
+  collector.hold();
+  ServedWorker worker{database, succeeds, exporting_to(collector.endpoint(), {{"OTEL_BSP_MAX_QUEUE_SIZE", "2"}})};
+  worker->start();
+  REQUIRE(runs_tasks(database, 1));
+  REQUIRE(eventually([&] { return collector.requests() == 1; }));
+  REQUIRE(runs_tasks(database, 5));
+  auto counts = span_counts(worker);
+  CHECK(counts.at("queue_full") == 3);
+  CHECK(worker->stop().reason == WorkerEnd::Reason::stopped);  // while the collector holds the request
+  counts = span_counts(worker);
+  CHECK(counts.at("exported") == 0);
+  CHECK(counts.at("failed") + counts.at("shutdown") == 3);
+}
+
+TEST_CASE("a request that the collector answers with 400 is not repeated, and the next one is sent") {
+  TestDatabase database;
+  OtlpReceiver collector;
+  collector.will_answer({{.status = 400, .body = "no"}});
+  ServedWorker worker{database, succeeds, exporting_to(collector.endpoint())};
+  worker->start();
+  REQUIRE(runs_tasks(database, 1));
+  REQUIRE(eventually([&] { return span_counts(worker).at("refused") == 1; }));
+  REQUIRE(runs_tasks(database, 1));
+  REQUIRE(eventually([&] { return span_counts(worker).at("exported") == 1; }));
+  CHECK(collector.requests() == 2);
+  CHECK(contains(worker.log(), "it answers 400; tasks go on"));
+  CHECK(contains(worker.log(), "/v1/traces takes spans again"));
+}
+
+TEST_CASE("a request that the collector has no time for is sent again, when it asks for that") {
+  TestDatabase database;
+  OtlpReceiver collector;
+  collector.will_answer({{.status = 503, .retry_after = "0"}, {.status = 429, .retry_after = "0"}});
+  ServedWorker worker{database, succeeds, exporting_to(collector.endpoint())};
+  worker->start();
+  REQUIRE(runs_tasks(database, 1));
+  REQUIRE(eventually([&] { return span_counts(worker).at("exported") == 1; }));
+  CHECK(collector.requests() == 3);
+  CHECK(collector.spans().size() == 1);
+}
+
+TEST_CASE("spans that a collector refuses out of a request are counted as such") {
+  TestDatabase database;
+  OtlpReceiver collector;
+  collector.will_answer({{.body = R"({"partialSuccess": {"rejectedSpans": "1", "errorMessage": "too old"}})"}});
+  ServedWorker worker{database, succeeds, exporting_to(collector.endpoint())};
+  worker->start();
+  REQUIRE(runs_tasks(database, 1));
+  REQUIRE(eventually([&] { return span_counts(worker).at("refused") == 1; }));
+  CHECK(span_counts(worker).at("exported") == 0);
+  CHECK(contains(worker.log(), "it refuses some spans: too old"));
+}

@@ -1,0 +1,106 @@
+// When spans are sent, and what a collector's answer means.
+#include "trace/export_plan.hpp"
+
+#include "support/catch.hpp"
+#include "trace/otlp_json.hpp"
+#include "trace/span_queue.hpp"
+
+using namespace std::chrono_literals;
+using dogged::runtime::ExportPlan;
+using dogged::runtime::never;
+using dogged::runtime::rejected_in;
+using dogged::runtime::SpanQueue;
+using dogged::runtime::Tally;
+using dogged::runtime::TimePoint;
+using Action = ExportPlan::Action;
+using Kind = ExportPlan::Action::Kind;
+using Verdict = ExportPlan::Verdict;
+
+namespace {
+
+const TimePoint start{1h};
+
+ExportPlan plan_of_ten() {
+  return ExportPlan{{.most_in_batch = 10,
+                     .schedule_delay = 5s,
+                     .retry = dogged::exponential(1s).with_max_retries(2).with_jitter(dogged::Jitter::none())}};
+}
+
+}  // namespace
+
+TEST_CASE("spans wait for a full batch, or until the oldest has waited for the schedule's delay") {
+  const ExportPlan plan = plan_of_ten();
+  CHECK(plan.next({}, start) == Action{.kind = Kind::wait, .until = never});
+  CHECK(plan.next({.spans = 9, .oldest_at = start}, start + 1s) == Action{.kind = Kind::wait, .until = start + 5s});
+  CHECK(plan.next({.spans = 10, .oldest_at = start}, start + 1s).kind == Kind::take);
+  CHECK(plan.next({.spans = 1, .oldest_at = start}, start + 5s).kind == Kind::take);
+}
+
+TEST_CASE("a request that fails for a passing reason is sent again after a growing delay, until its tries are spent") {
+  for (const int status : {0, 429, 502, 503, 504}) {
+    ExportPlan plan = plan_of_ten();
+    CHECK(plan.on_answer({.status = status}, start, 0.5) == Verdict::try_again);
+    CHECK(plan.next({.spans = 99, .oldest_at = start}, start) == Action{.kind = Kind::wait, .until = start + 1s});
+    CHECK(plan.next({}, start + 1s).kind == Kind::send_again);
+    CHECK(plan.on_answer({.status = status}, start + 1s, 0.5) == Verdict::try_again);
+    CHECK(plan.next({}, start + 1s) == Action{.kind = Kind::wait, .until = start + 3s});
+    CHECK(plan.on_answer({.status = status}, start + 3s, 0.5) == Verdict::failed);
+    CHECK(plan.next({}, start + 3s) == Action{.kind = Kind::wait, .until = never});
+    CHECK(plan.on_answer({.status = status}, start + 4s, 0.5) == Verdict::try_again);  // of the next batch
+  }
+}
+
+TEST_CASE("a collector that says when to come again is asked then") {
+  ExportPlan plan = plan_of_ten();
+  CHECK(plan.on_answer({.status = 429, .retry_after = 30s}, start, 0.5) == Verdict::try_again);
+  CHECK(plan.next({}, start) == Action{.kind = Kind::wait, .until = start + 30s});
+}
+
+TEST_CASE("a success is taken, and every other answer is refused for good") {
+  for (const int status : {200, 202}) CHECK(plan_of_ten().on_answer({.status = status}, start, 0.5) == Verdict::taken);
+  for (const int status : {301, 400, 401, 404, 413, 500}) {
+    ExportPlan plan = plan_of_ten();
+    CHECK(plan.on_answer({.status = status}, start, 0.5) == Verdict::refused);
+    CHECK(plan.next({}, start) == Action{.kind = Kind::wait, .until = never});
+  }
+}
+
+TEST_CASE("a worker that ends waits for nothing: it sends what there is, each once") {
+  ExportPlan plan = plan_of_ten();
+  CHECK(plan.on_answer({.status = 503, .retry_after = 24h}, start, 0.5) == Verdict::try_again);
+  plan.hurry();
+  CHECK(plan.next({.spans = 1, .oldest_at = start}, start).kind == Kind::send_again);
+  CHECK(plan.on_answer({.status = 503}, start, 0.5) == Verdict::failed);
+  CHECK(plan.next({.spans = 1, .oldest_at = start}, start).kind == Kind::take);
+  CHECK(plan.next({}, start).kind == Kind::wait);
+}
+
+TEST_CASE("the queue of spans is bounded: what does not fit, and what comes after the end, is dropped and counted") {
+  const auto tally = std::make_shared<Tally>();
+  int calls = 0;
+  SpanQueue queue{3, 2, tally, [&] { ++calls; }};
+  for (int i = 0; i < 5; ++i) queue.push({.attempt = i}, start + std::chrono::seconds{i});
+  CHECK(calls == 2);  // the first span, and a batch
+  CHECK(tally->traces.queue_full == 2);
+  CHECK(queue.look().spans == 3);
+  const auto taken = queue.take(2);
+  REQUIRE(taken.size() == 2);
+  CHECK(taken[1].attempt == 1);
+  CHECK(queue.look().oldest_at == start + 2s);
+  queue.close();
+  queue.push({}, start);
+  CHECK(tally->traces.shutdown == 2);
+  CHECK(calls == 2);
+}
+
+TEST_CASE("a collector's answer tells how many spans it has refused") {
+  CHECK(rejected_in(R"({"partialSuccess":{"rejectedSpans":"3","errorMessage":"too old"}})").count == 3);
+  CHECK(rejected_in(R"({"partialSuccess":{"rejectedSpans":3}})").count == 3);
+  CHECK(rejected_in(R"({"partialSuccess":{"errorMessage":"too old"}})").why == "too old");
+  CHECK(rejected_in(R"({"partialSuccess":{"errorMessage":")" + std::string(999, 'x') + "\"}}").why.size() == 200);
+  for (const char* other :
+       {"", "ok", "[]", "{}", R"({"partialSuccess":1})", R"({"partialSuccess":{"rejectedSpans":-1}})",
+        R"({"partialSuccess":{"rejectedSpans":"x"}})"}) {
+    CHECK(rejected_in(other).count == 0);
+  }
+}

@@ -1,0 +1,73 @@
+// Decides when spans are sent, and what a collector's answer means. Pure: the exporter carries it out.
+//
+// Spans wait in a bounded queue until there are enough for a request, or the oldest has waited for the schedule's
+// delay. A request that fails for a passing reason is sent again, as OTLP asks; meanwhile the queue fills, and what
+// does not fit is dropped. https://opentelemetry.io/docs/specs/otlp/#failures-1
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include <dogged/policy.hpp>
+
+#include "runtime/time.hpp"
+
+namespace dogged::runtime {
+
+/// The end of one request.
+struct ExportAnswer {
+  int status = 0;  ///< of HTTP; 0: there was no answer
+  std::optional<milliseconds> retry_after = {};
+};
+
+class ExportPlan {
+ public:
+  struct Settings {
+    std::size_t most_in_batch = 1'024;
+    milliseconds schedule_delay{5'000};
+    RetryPolicy retry = exponential(milliseconds{1'000}).with_max_retries(4).with_max_delay(milliseconds{5'000});
+  };
+
+  /// What the queue holds.
+  struct Queued {
+    std::size_t spans = 0;
+    TimePoint oldest_at = never;  ///< when the first of them came
+  };
+
+  struct Action {
+    enum class Kind {
+      wait,        ///< until `until`, or until the queue has a batch
+      take,        ///< takes a batch from the queue, and sends it
+      send_again,  ///< the batch that was sent last
+    };
+    Kind kind = Kind::wait;
+    TimePoint until = never;
+
+    friend bool operator==(const Action&, const Action&) = default;
+  };
+
+  /// What becomes of a batch.
+  enum class Verdict {
+    taken,
+    refused,    ///< the collector will never take it
+    failed,     ///< its tries are spent
+    try_again,  ///< later
+  };
+
+  explicit ExportPlan(Settings settings) : settings_(settings) {}
+
+  [[nodiscard]] Action next(const Queued& queued, TimePoint now) const noexcept;
+  /// `draw` is uniform in [0, 1), for the jitter.
+  [[nodiscard]] Verdict on_answer(const ExportAnswer& answer, TimePoint now, double draw);
+  /// From now on nothing waits: the worker ends, and each batch has one more try.
+  void hurry() noexcept { is_hurried_ = true; }
+
+ private:
+  const Settings settings_;
+  int retries_ = 0;  // spent for the batch under way
+  std::optional<TimePoint> again_at_;
+  bool is_hurried_ = false;
+};
+
+}  // namespace dogged::runtime

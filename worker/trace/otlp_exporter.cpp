@@ -1,0 +1,135 @@
+// See otlp_exporter.hpp.
+#include "trace/otlp_exporter.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <dogged/retry_options.hpp>
+
+#include "retry/counted.hpp"
+
+namespace dogged::runtime {
+namespace {
+
+constexpr milliseconds longest_flush{3'000};  // at the end
+
+std::string reason_of(const OtlpPost::Answer& answer) {
+  return answer.status == 0 ? answer.error : "it answers " + std::to_string(answer.status);
+}
+
+}  // namespace
+
+OtlpExporter::OtlpExporter(OtlpSettings settings, const std::string& worker, std::shared_ptr<Tally> tally,
+                           std::shared_ptr<spdlog::logger> log)
+    : settings_(std::move(settings)),
+      tally_(std::move(tally)),
+      log_(std::move(log)),
+      json_(settings_.resource, worker),
+      post_(settings_),
+      plan_({.most_in_batch = settings_.most_in_batch, .schedule_delay = settings_.schedule_delay}),
+      queue_(std::make_shared<SpanQueue>(settings_.most_queued, settings_.most_in_batch, tally_,
+                                         [this] { service_.wake(); })),
+      tracer_(std::make_shared<OtlpTracer>(settings_.sampler, queue_)) {
+  log_->info("traces: spans go to {}", settings_.shown_url);
+  service_.start([this] { run(); });
+}
+
+void OtlpExporter::stop() {
+  if (service_.is_stopping()) return;
+  gives_up_at_ = SteadyClock::now() + longest_flush;
+  service_.stop();
+}
+
+void OtlpExporter::run() {
+  while (true) {
+    if (service_.is_stopping()) plan_.hurry();
+    const ExportPlan::Queued queued = queue_->look();
+    const ExportPlan::Action action = plan_.next(queued, SteadyClock::now());
+    if (is_over() || (service_.is_stopping() && action.kind == ExportPlan::Action::Kind::wait)) break;
+    switch (action.kind) {
+      case ExportPlan::Action::Kind::wait:
+        service_.wait_until(action.until);
+        break;
+      case ExportPlan::Action::Kind::take:
+        batch_ = queue_->take(settings_.most_in_batch);
+        send();
+        break;
+      case ExportPlan::Action::Kind::send_again:
+        send();
+        break;
+    }
+  }
+  drop_rest();
+}
+
+void OtlpExporter::send() {
+  const auto left = std::chrono::ceil<milliseconds>(
+      std::min(gives_up_at_.load() - SteadyClock::now(), SteadyClock::duration{settings_.timeout}));
+  settle(post_.send(json_.request_of(batch_), left, [this] { return is_over(); }));
+}
+
+void OtlpExporter::settle(const OtlpPost::Answer& answer) {
+  const ExportPlan::Verdict verdict =
+      plan_.on_answer({.status = answer.status, .retry_after = answer.retry_after}, SteadyClock::now(), random_draw());
+  tell_of(answer, verdict);
+  TraceCounts& counts = tally_->traces;
+  switch (verdict) {
+    case ExportPlan::Verdict::try_again:
+      return;
+    case ExportPlan::Verdict::taken: {
+      const std::size_t rejected = std::min<std::size_t>(rejected_in(answer.body).count, batch_.size());
+      counts.refused += rejected;
+      counts.exported += batch_.size() - rejected;
+      break;
+    }
+    case ExportPlan::Verdict::refused:
+      counts.refused += batch_.size();
+      break;
+    case ExportPlan::Verdict::failed:
+      counts.failed += batch_.size();
+      break;
+  }
+  batch_.clear();
+}
+
+/// Once for each reason in a row, and once when the collector takes spans again.
+void OtlpExporter::tell_of(const OtlpPost::Answer& answer, ExportPlan::Verdict verdict) {
+  std::string trouble;
+  if (verdict == ExportPlan::Verdict::taken) {
+    const RejectedSpans rejected = rejected_in(answer.body);
+    if (rejected.count > 0) trouble = "it refuses some spans: " + rejected.why;
+  } else {
+    trouble = reason_of(answer);
+  }
+  if (trouble == trouble_) return;
+  trouble_ = trouble;
+  if (trouble.empty()) {
+    log_->info("traces: {} takes spans again", settings_.shown_url);
+  } else {
+    log_->warn("traces: {}: {}; tasks go on, and spans that it does not take in time are dropped", settings_.shown_url,
+               trouble);
+  }
+}
+
+void OtlpExporter::drop_rest() {
+  TraceCounts& counts = tally_->traces;
+  counts.shutdown += batch_.size();
+  batch_.clear();
+  queue_->close();
+  const std::uint64_t dropped = counts.queue_full + counts.refused + counts.failed + counts.shutdown;
+  if (dropped > 0) log_->warn("traces: {} exported, {} dropped", counted(counts.exported.load(), "span"), dropped);
+}
+
+/// The tasks of the worker do not depend on its spans.
+void OtlpExporter::note_defect(const std::exception_ptr& error) noexcept {
+  queue_->close();
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& thrown) {
+    log_->error("traces: {}; no more spans are exported", thrown.what());
+  } catch (...) {
+    log_->error("traces: no more spans are exported");
+  }
+}
+
+}  // namespace dogged::runtime

@@ -1,0 +1,61 @@
+// Exports the spans of a worker's attempts to a collector, on a thread of its own: OTLP over HTTP, as JSON.
+// A collector that is down or slow costs spans, which are counted, and never holds up a task.
+#pragma once
+
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <spdlog/logger.h>
+
+#include "runtime/service.hpp"
+#include "runtime/tally.hpp"
+#include "trace/export_plan.hpp"
+#include "trace/otlp_json.hpp"
+#include "trace/otlp_post.hpp"
+#include "trace/otlp_settings.hpp"
+#include "trace/otlp_tracer.hpp"
+#include "trace/span_queue.hpp"
+
+namespace dogged::runtime {
+
+class OtlpExporter {
+ public:
+  /// `worker` is the worker's name. Throws Error if libcurl cannot be initialised.
+  OtlpExporter(OtlpSettings settings, const std::string& worker, std::shared_ptr<Tally> tally,
+               std::shared_ptr<spdlog::logger> log);
+  ~OtlpExporter() { stop(); }
+
+  /// May be used after the exporter has ended: its spans are dropped then.
+  [[nodiscard]] const std::shared_ptr<Tracer>& tracer() const noexcept { return tracer_; }
+
+  /// Sends what waits, for 3 s at most and one try for each request, and ends the thread. What is left is dropped. A
+  /// second call does nothing.
+  void stop();
+
+ private:
+  void run();
+  [[nodiscard]] bool is_over() const noexcept { return SteadyClock::now() >= gives_up_at_.load(); }
+  void send();
+  void settle(const OtlpPost::Answer& answer);
+  void tell_of(const OtlpPost::Answer& answer, ExportPlan::Verdict verdict);
+  void drop_rest();
+  void note_defect(const std::exception_ptr& error) noexcept;
+
+  const OtlpSettings settings_;
+  const std::shared_ptr<Tally> tally_;
+  const std::shared_ptr<spdlog::logger> log_;
+  const OtlpJson json_;
+  OtlpPost post_;
+  ExportPlan plan_;
+  std::vector<Span> batch_;  // under way
+  std::string trouble_;      // that was told of last; empty while the collector takes spans
+  std::atomic<TimePoint> gives_up_at_{never};
+  std::shared_ptr<SpanQueue> queue_;
+  std::shared_ptr<Tracer> tracer_;
+  Service service_{{.on_defect = [this](const std::exception_ptr& error) { note_defect(error); }}};
+};
+
+}  // namespace dogged::runtime

@@ -1,0 +1,37 @@
+// Spans as OTLP's JSON, the body of a request to a collector. Pure.
+// https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "trace/span.hpp"
+
+namespace dogged::runtime {
+
+/// The parts that all spans of a worker share.
+class OtlpJson {
+ public:
+  /// `worker` is the worker's name.
+  OtlpJson(const std::vector<std::pair<std::string, std::string>>& resource, std::string_view worker);
+
+  /// An ExportTraceServiceRequest.
+  [[nodiscard]] std::string request_of(std::span<const Span> spans) const;
+
+ private:
+  std::string head_;    // up to the first span
+  std::string worker_;  // its attribute
+};
+
+/// How many spans of a request the collector says that it has refused, and why: an ExportTraceServiceResponse. Nothing
+/// if it has refused none, or if `body` is another text.
+struct RejectedSpans {
+  std::uint64_t count = 0;
+  std::string why;  ///< cut to 200 bytes; from outside
+};
+[[nodiscard]] RejectedSpans rejected_in(std::string_view body);
+
+}  // namespace dogged::runtime

@@ -1,0 +1,81 @@
+// See otlp_tracer.hpp.
+#include "trace/otlp_tracer.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <utility>
+
+#include <dogged/retry_options.hpp>
+
+namespace dogged::runtime {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::nanoseconds;
+
+/// An id of random bytes, which is not all zero.
+template <class Id>
+Id random_id() {
+  Id id{};
+  constexpr double all = 4294967296.0;  // 2^32: a draw has 53 random bits
+  for (std::size_t i = 0; i < id.size(); i += 4) {
+    const auto bits = static_cast<std::uint32_t>(random_draw() * all);
+    for (std::size_t byte = 0; byte < 4; ++byte) id[i + byte] = static_cast<std::uint8_t>(bits >> (8 * byte));
+  }
+  if (std::all_of(id.begin(), id.end(), [](std::uint8_t byte) { return byte == 0; })) id.back() = 1;
+  return id;
+}
+
+class OtlpSpan final : public AttemptSpan {
+ public:
+  OtlpSpan(Span span, std::shared_ptr<SpanQueue> queue) : span_(std::move(span)), queue_(std::move(queue)) {}
+
+  [[nodiscard]] TraceContext context() const override { return span_.context; }
+
+  void ended(const AttemptEnd& end) noexcept override {
+    if (!span_.context.sampled) return;
+    try {
+      span_.outcome = end.outcome;
+      span_.error_code = end.error_code;
+      span_.error_message = end.error_message;
+      span_.retry_in = end.retry_in;
+      span_.ended_ns = span_.began_ns + duration_cast<nanoseconds>(end.running_for).count();
+      queue_->push(std::move(span_), SteadyClock::now());
+    } catch (const std::bad_alloc&) {  // the attempt counts all the same
+    }
+  }
+
+ private:
+  Span span_;
+  const std::shared_ptr<SpanQueue> queue_;
+};
+
+}  // namespace
+
+std::unique_ptr<AttemptSpan> OtlpTracer::attempt_begins(const AttemptBegin& begin) {
+  const bool is_child = begin.producer && begin.attempt == 1;
+  Span span;
+  span.context.trace_id = is_child ? begin.producer->trace_id : random_id<TraceContext::TraceId>();
+  span.context.span_id = random_id<TraceContext::SpanId>();
+  span.context.sampled = sampler_.samples(span.context.trace_id, begin.producer);
+  if (is_child) {
+    span.context.tracestate = begin.producer->tracestate;
+    span.parent = begin.producer->span_id;
+  } else {
+    span.link = begin.producer;
+  }
+  if (span.context.sampled) {
+    span.task_name = begin.task_name;
+    span.queue = begin.queue;
+    span.task_id = begin.task_id;
+    span.attempt = begin.attempt;
+    span.retry_count = begin.retry_count;
+    span.began_ns = duration_cast<nanoseconds>(begin.at.time_since_epoch()).count();
+  }
+  return std::make_unique<OtlpSpan>(std::move(span), queue_);
+}
+
+}  // namespace dogged::runtime

@@ -1,0 +1,31 @@
+// An attempt that has ended, as it is exported.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <dogged/attempt_outcome.hpp>
+#include <dogged/task.hpp>
+#include <dogged/trace_context.hpp>
+
+namespace dogged::runtime {
+
+struct Span {
+  TraceContext context;
+  std::optional<TraceContext::SpanId> parent;  ///< of the same trace
+  std::optional<TraceContext> link;            ///< the producer's span, of a retry
+  std::string task_name;
+  std::string queue;
+  TaskId task_id = 0;
+  int attempt = 1;
+  int retry_count = 0;  ///< before it
+  AttemptOutcome outcome = AttemptOutcome::succeeded;
+  std::string error_code;     ///< empty if it succeeded
+  std::string error_message;  ///< the same
+  std::optional<milliseconds> retry_in;
+  std::int64_t began_ns = 0;  ///< since 1970
+  std::int64_t ended_ns = 0;
+};
+
+}  // namespace dogged::runtime
