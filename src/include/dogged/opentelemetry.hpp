@@ -1,5 +1,5 @@
-// A tracer for opentelemetry-cpp: a program that has set up its SDK sees dogged's attempts among its own spans. Compiles
-// where the headers of opentelemetry-cpp are (tried with 1.29); dogged itself does not need them.
+// A tracer for opentelemetry-cpp: a program that has set up its SDK sees dogged's attempts among its own spans.
+// Compiles where the headers of opentelemetry-cpp are (tried with 1.29); dogged itself does not need them.
 //
 //   const auto tracer = std::make_shared<dogged::OpenTelemetryTracer>();   // after Provider::SetTracerProvider
 //   dogged::Worker worker{{.database_url = url, .tracer = tracer}};
