@@ -9,6 +9,8 @@
 
 #include <dogged/client.hpp>
 
+#include "client/log_event.hpp"
+
 namespace dogged::detail {
 namespace {
 
@@ -17,9 +19,11 @@ void call_hook(spdlog::logger& log, std::string_view name, const Hook& hook) {
   try {
     hook();
   } catch (const std::exception& error) {
-    log.error("an EnqueueMiddleware's {} has thrown, which changes nothing: {}", name, error.what());
+    log.log(event("middleware_failed"), spdlog::level::err,
+            "an EnqueueMiddleware's {} has thrown, which changes nothing: {}", name, error.what());
   } catch (...) {
-    log.error("an EnqueueMiddleware's {} has thrown, which changes nothing", name);
+    log.log(event("middleware_failed"), spdlog::level::err,
+            "an EnqueueMiddleware's {} has thrown, which changes nothing", name);
   }
 }
 

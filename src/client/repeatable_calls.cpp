@@ -8,6 +8,7 @@
 #include <dogged/retry.hpp>
 #include <dogged/retry_options.hpp>
 
+#include "client/log_event.hpp"
 #include "client/noted_retries.hpp"
 #include "client/passing_error.hpp"
 #include "db/errors.hpp"
@@ -117,7 +118,8 @@ bool RepeatableCalls::prepare(const NewTask& task) {
   const auto prepared =
       on_connection([&] { return db::one(connection_->run(sql::PrepareTask{.name = task.name, .queue = queue})); });
   if (settings_.warns_of_undeclared && !prepared.is_declared) {
-    settings_.log->warn(
+    settings_.log->log(
+        event("task_undeclared"), spdlog::level::warn,
         "{}: no worker has declared the task {}: its tasks wait until one starts that registers it and serves {}",
         settings_.database.application_name, task.name,
         queue                        ? "the queue " + *queue
@@ -143,14 +145,16 @@ db::Rows RepeatableCalls::repeat(const db::BoundStatement& call, const db::Bound
 void RepeatableCalls::lost(const std::string& why) {
   prepares_ = connection_->settings().prepares;
   connection_.reset();
-  settings_.log->warn("{}: {}; the next call connects again", settings_.database.application_name, db::one_line(why));
+  settings_.log->log(event("connection_lost"), spdlog::level::warn, "{}: {}; the next call connects again",
+                     settings_.database.application_name, db::one_line(why));
 }
 
 void RepeatableCalls::connect_if_closed() {
   if (connection_ && connection_->is_closed_by_server()) lost("the server has closed the connection");
   if (connection_) return;
   connect();
-  settings_.log->info("{}: connected again", settings_.database.application_name);
+  settings_.log->log(event("connected_again"), spdlog::level::info, "{}: connected again",
+                     settings_.database.application_name);
 }
 
 void RepeatableCalls::connect() {

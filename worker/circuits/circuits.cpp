@@ -10,6 +10,7 @@
 #include <dogged/retry_metrics.hpp>
 
 #include "circuit/shared_circuit.hpp"
+#include "client/log_event.hpp"
 #include "retry/duration.hpp"
 
 namespace dogged::runtime {
@@ -42,10 +43,11 @@ void Circuits::tell_of(const circuit::SharedCircuit& now, CircuitLedger::Kept ke
   retry_metrics().circuit_state(now.name, now.circuit.state);
   if (kept == CircuitLedger::Kept::as_before) return;
   if (now.circuit.state == CircuitState::closed) {
-    log_->info("circuit {} is closed: its tasks run again when their time has come", now.name);
+    log_->log(event("circuit_closed"), spdlog::level::info,
+              "circuit {} is closed: its tasks run again when their time has come", now.name);
   } else if (now.circuit.state == CircuitState::open) {
-    log_->warn("circuit {} is open{}: its tasks are put off for {}", now.name, now.circuit.is_forced ? ", by hand" : "",
-               duration_to_text(now.settings.recovery_timeout));
+    log_->log(event("circuit_opened"), spdlog::level::warn, "circuit {} is open{}: its tasks are put off for {}",
+              now.name, now.circuit.is_forced ? ", by hand" : "", duration_to_text(now.settings.recovery_timeout));
   }
 }
 
@@ -58,7 +60,8 @@ bool Circuits::try_change(db::Connection& connection, std::string_view name,
   if (now) {
     tell_of(*now, ledger_.on_changed(*now, asked_at));
   } else if (ledger_.on_locked(name, SteadyClock::now())) {
-    log_->warn(
+    log_->log(
+        event("circuit_locked"), spdlog::level::warn,
         "circuit {}: a transaction keeps its row locked; until that ends the circuit stays as this worker knows it, "
         "and what attempts say of it waits",
         name);

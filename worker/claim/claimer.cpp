@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "claim/statements.hpp"
+#include "client/log_event.hpp"
 #include "db/errors.hpp"
 #include "retry/counted.hpp"
 #include "retry/duration.hpp"
@@ -199,11 +200,12 @@ void Claimer::follow(std::size_t index, const QueueSettings& settings, TimePoint
   const std::string& queue = queue_names_[index];
   if (plan_.on_queue_settings(index, settings.is_paused, settings.resumes_in, now)) {
     if (settings.is_paused) {
-      log_->info("queue {} is paused{}: nothing is claimed from it, and what runs goes on", queue,
-                 settings.resumes_in ? " for " + duration_to_text(*settings.resumes_in) : std::string{});
+      log_->log(event("queue_paused"), spdlog::level::info,
+                "queue {} is paused{}: nothing is claimed from it, and what runs goes on", queue,
+                settings.resumes_in ? " for " + duration_to_text(*settings.resumes_in) : std::string{});
       if (const auto not_begun = outlet.executor->take_back(); !not_begun.empty()) giving_back_.release(not_begun);
     } else {
-      log_->info("queue {} goes on", queue);
+      log_->log(event("queue_resumed"), spdlog::level::info, "queue {} goes on", queue);
     }
   }
   follow_concurrency(outlet, settings);
@@ -217,9 +219,9 @@ void Claimer::follow_concurrency(Outlet& outlet, const QueueSettings& settings) 
     executor.start_missing_threads();
     return;
   }
-  log_->info("queue {}: runs {} at once from now on, not {}: {}", executor.queue(), counted(concurrency, "task"),
-             executor.concurrency(),
-             settings.concurrency ? "that is set for the queue" : "as this worker was started with");
+  log_->log(event("concurrency_changed"), spdlog::level::info, "queue {}: runs {} at once from now on, not {}: {}",
+            executor.queue(), counted(concurrency, "task"), executor.concurrency(),
+            settings.concurrency ? "that is set for the queue" : "as this worker was started with");
   executor.set_concurrency(concurrency);
 }
 
@@ -228,11 +230,12 @@ void Claimer::follow_retry_budget(Outlet& outlet, const QueueSettings& settings)
   if (settings.retry_budget == bound) return;
   outlet.retries = settings.retry_budget ? std::make_unique<RetryThrottle>(*settings.retry_budget) : nullptr;
   if (settings.retry_budget) {
-    log_->info("queue {}: at most {} % of what begins are retries from now on, or {} a second",
-               outlet.executor->queue(), 100 * settings.retry_budget->share,
-               settings.retry_budget->min_retries_per_second);
+    log_->log(event("retry_budget_changed"), spdlog::level::info,
+              "queue {}: at most {} % of what begins are retries from now on, or {} a second", outlet.executor->queue(),
+              100 * settings.retry_budget->share, settings.retry_budget->min_retries_per_second);
   } else {
-    log_->info("queue {}: its retries are not bounded any more", outlet.executor->queue());
+    log_->log(event("retry_budget_changed"), spdlog::level::info, "queue {}: its retries are not bounded any more",
+              outlet.executor->queue());
   }
 }
 
@@ -240,8 +243,9 @@ void Claimer::note_end_of_throttling() {
   for (const Outlet& outlet : outlets_) {
     if (!outlet.retries) continue;
     if (const auto count = outlet.retries->take_end(SteadyClock::now())) {
-      log_->info("queue {}: its retries are within their budget again; {} times one was put off",
-                 outlet.executor->queue(), *count);
+      log_->log(event("retries_not_throttled"), spdlog::level::info,
+                "queue {}: its retries are within their budget again; {} times one was put off",
+                outlet.executor->queue(), *count);
     }
   }
 }
@@ -310,7 +314,8 @@ bool Claimer::give_back(const std::vector<ClaimedTask>& tasks, TimePoint until) 
       if (plan_.certainty().state() != Certainty::State::sure) session().pause(between_tries_to_give_back, {});
     } catch (const std::exception& error) {
       if (db::is_defect(error)) {
-        log_->error("claimer: {}; the tasks that it holds are left to be rescued", error.what());
+        log_->log(event("give_back_failed"), spdlog::level::err,
+                  "claimer: {}; the tasks that it holds are left to be rescued", error.what());
         return false;
       }
       session().recover_from(error, {});

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "client/log_event.hpp"
 #include "report/who_holds.hpp"
 #include "retry/counted.hpp"
 #include "retry/event_line.hpp"
@@ -96,7 +97,9 @@ void GivingBack::release_unknown(const std::vector<Attempt>& known) {
     }
     cancel_released(unknown);
   });
-  if (released > 0) log_->warn("gives back {} whose claim was in doubt", counted(released, "task"));
+  if (released > 0)
+    log_->log(event("claims_given_back"), spdlog::level::warn, "gives back {} whose claim was in doubt",
+              counted(released, "task"));
   plan_.on_given_back(released, std::move(locked), SteadyClock::now());
 }
 
@@ -158,8 +161,9 @@ void GivingBack::explain_not_released(const Attempts& attempts) {
     const bool is_given_back = task.status == "pending" && task.task_attempt == task.attempt - 1;
     if (is_given_back) continue;
     ++tally_->fenced;
-    log_->warn("task {} attempt {}: worker {} does not hold it any more, and giving it back changed nothing: {}",
-               task.id, task.attempt, lease_.id(), whose_it_is(task));
+    log_->log(event("release_fenced"), spdlog::level::warn,
+              "task {} attempt {}: worker {} does not hold it any more, and giving it back changed nothing: {}",
+              task.id, task.attempt, lease_.id(), whose_it_is(task));
   }
 }
 

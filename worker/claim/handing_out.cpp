@@ -11,6 +11,7 @@
 #include <dogged/retry_metrics.hpp>
 #include <dogged/retry_options.hpp>
 
+#include "client/log_event.hpp"
 #include "runtime/invariant.hpp"
 
 namespace dogged::runtime {
@@ -115,8 +116,9 @@ void HandingOut::put_off_retries(Outlet& outlet, std::vector<ClaimedTask>& tasks
   tasks = std::move(kept);
   if (over_budget.empty()) return;
   if (!held_back_before) {
-    log_->warn("queue {}: more than {} % of what begins would be retries, and more than {} a second: further ones wait",
-               queue, 100 * retries.settings().share, retries.settings().min_retries_per_second);
+    log_->log(event("retries_throttled"), spdlog::level::warn,
+              "queue {}: more than {} % of what begins would be retries, and more than {} a second: further ones wait",
+              queue, 100 * retries.settings().share, retries.settings().min_retries_per_second);
   }
   const std::size_t throttled = over_budget.size();
   giving_back_.put_off(std::move(over_budget));
@@ -145,7 +147,8 @@ void HandingOut::put_off_ready(const std::string& queue, const std::set<std::str
                                                    .from_place = from,
                                                    .names = tasks,
                                                    .versions = args_versions_of(definitions_, tasks)});
-    log_->debug("put off {} more tasks of queue {}, whose circuit {} is open", deferred, queue, name);
+    log_->log(event("tasks_deferred"), spdlog::level::debug,
+              "put off {} more tasks of queue {}, whose circuit {} is open", deferred, queue, name);
   }
 }
 

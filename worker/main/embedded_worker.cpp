@@ -12,6 +12,7 @@
 #include <dogged/worker.hpp>
 
 #include "client/escaping_log.hpp"
+#include "client/log_event.hpp"
 #include "http/page_server.hpp"
 #include "http/pages.hpp"
 #include "main/worker_settings.hpp"
@@ -126,13 +127,15 @@ class Worker::Impl {
       const runtime::Tally& tally = *board_->tally();
       return runtime::page_at(path, accept, {status, tally.attempts, tally.traces, retry_metrics()});
     });
-    log_->info("metrics on {}/metrics, with /livez, /readyz and /status", url_of(server_->address()));
+    log_->log(event("metrics_served"), spdlog::level::info, "metrics on {}/metrics, with /livez, /readyz and /status",
+              url_of(server_->address()));
   }
 
   /// Null: the environment names no collector.
   std::shared_ptr<Tracer> export_spans() {
     runtime::OtlpSettingsRead read = runtime::read_otlp_settings(environment_);
-    for (const std::string& warning : read.warnings) log_->warn("traces: {}", warning);
+    for (const std::string& warning : read.warnings)
+      log_->log(event("traces_misconfigured"), spdlog::level::warn, "traces: {}", warning);
     if (!read.settings) return nullptr;
     exporter_.emplace(*std::move(read.settings), settings_.name, board_->tally(), log_);
     return exporter_->tracer();
@@ -175,9 +178,10 @@ class Worker::Impl {
     try {
       on_end_(end);
     } catch (const std::exception& error) {
-      log_->error("WorkerOptions::on_end has thrown, which changes nothing: {}", error.what());
+      log_->log(event("on_end_failed"), spdlog::level::err,
+                "WorkerOptions::on_end has thrown, which changes nothing: {}", error.what());
     } catch (...) {
-      log_->error("WorkerOptions::on_end has thrown, which changes nothing");
+      log_->log(event("on_end_failed"), spdlog::level::err, "WorkerOptions::on_end has thrown, which changes nothing");
     }
   }
 

@@ -21,6 +21,7 @@
 #include "client/database_url.hpp"
 #include "client/escaping_log.hpp"
 #include "client/exit_codes.hpp"
+#include "client/log_event.hpp"
 #include "db/conninfo.hpp"
 #include "main/worker_options.hpp"
 #include "main/worker_settings.hpp"
@@ -90,7 +91,7 @@ void print_tasks(const runtime::Definitions& definitions) {
 /// Replaces this process by a new one with the same program, arguments and process id. Nothing else ends abandoned
 /// threads. Files and connections that handlers left open are closed.
 void start_anew(char** argv, std::int64_t lease, spdlog::logger& log) {
-  log.warn("starting anew");
+  log.log(event("worker_restarts"), spdlog::level::warn, "starting anew");
   log.flush();
   (void)::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
   std::string variable = std::string{runtime::previous_lease_variable} + "=" + std::to_string(lease);
@@ -98,7 +99,7 @@ void start_anew(char** argv, std::int64_t lease, spdlog::logger& log) {
   for (char** entry = ::environ; *entry != nullptr; ++entry) environment.push_back(*entry);
   environment.insert(environment.end(), {variable.data(), nullptr});
   ::execve("/proc/self/exe", argv, environment.data());
-  log.error("cannot start anew: {}; ending instead", std::strerror(errno));
+  log.log(event("restart_failed"), spdlog::level::err, "cannot start anew: {}; ending instead", std::strerror(errno));
 }
 
 /// While it lives, exit() ends the process without destructors. Otherwise exit() in a handler would destroy what other

@@ -8,6 +8,7 @@
 
 #include <dogged/detail/names.hpp>
 
+#include "client/log_event.hpp"
 #include "db/conninfo.hpp"
 #include "main/configured_retries.hpp"
 #include "retry/counted.hpp"
@@ -51,7 +52,7 @@ void require_queues(const WorkerOptions& options) {
 
 void tell_of_unregistered(const RetryConfigFile& file, const Definitions& definitions, spdlog::logger& log) {
   for (const UnregisteredTask& task : unregistered_tasks(file, definitions)) {
-    log.log(task.suggestion.empty() ? spdlog::level::info : spdlog::level::warn,
+    log.log(event("task_not_registered"), task.suggestion.empty() ? spdlog::level::info : spdlog::level::warn,
             "file {} /tasks/{}: this program does not register such a task{}", file.name, task.name, task.suggestion);
   }
 }
@@ -124,8 +125,10 @@ Definitions definitions_of(const WorkerOptions& options, const Tasks& tasks, spd
   std::optional<RetryConfigFile> file;
   if (!options.retry_config.empty()) file = read_retry_config(options.retry_config);
   const ConfiguredRetries configured = configure_retries(definitions, file ? &*file : nullptr, options.environment);
-  for (const std::string& change : configured.changes) log.info("{}", change);
-  for (const std::string& warning : configured.warnings) log.warn("{}", warning);
+  for (const std::string& change : configured.changes)
+    log.log(event("retries_configured"), spdlog::level::info, "{}", change);
+  for (const std::string& warning : configured.warnings)
+    log.log(event("retry_config_warning"), spdlog::level::warn, "{}", warning);
   if (file) tell_of_unregistered(*file, definitions, log);
   return definitions;
 }

@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "client/log_event.hpp"
 #include "report/completion.hpp"
 #include "report/recorded.hpp"
 #include "report/who_holds.hpp"
@@ -166,9 +167,10 @@ void Completer::explain(ReportBatch& batch) {
     verdicts.push_back(verdict_of(*report, holder_of(task), lease_->id(), now));
     if (verdicts.back() != Verdict::fenced) continue;
     ++tally_->fenced;
-    log_->warn("task {} attempt {}: worker {} does not hold it any more, and its report ({}) changed nothing: {}",
-               report->id, report->attempt, lease_->id(), lifecycle::to_text(report->transition.outcome),
-               whose_it_is(task));
+    log_->log(event("report_fenced"), spdlog::level::warn,
+              "task {} attempt {}: worker {} does not hold it any more, and its report ({}) changed nothing: {}",
+              report->id, report->attempt, lease_->id(), lifecycle::to_text(report->transition.outcome),
+              whose_it_is(task));
   }
   batch.on_explained(verdicts, now);
 }
@@ -179,8 +181,9 @@ void Completer::note_refused(ReportBatch& batch, const InvalidInput& error) {
     case ReportBatch::Remedy::halved:
       return;
     case ReportBatch::Remedy::stripped:
-      log_->error("task {} attempt {}: PostgreSQL refuses its result, message or details ({}); they are left out",
-                  first.id, first.number, error.message());
+      log_->log(event("report_stripped"), spdlog::level::err,
+                "task {} attempt {}: PostgreSQL refuses its result, message or details ({}); they are left out",
+                first.id, first.number, error.message());
       return;
     case ReportBatch::Remedy::none:
       service_.recover_from(error);

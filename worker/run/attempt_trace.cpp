@@ -5,6 +5,7 @@
 #include <exception>
 #include <utility>
 
+#include "client/log_event.hpp"
 #include "run/attempt.hpp"
 
 namespace dogged::runtime {
@@ -35,11 +36,13 @@ void AttemptTrace::begin_span(const ClaimedTask& task, const AttemptSettings& se
     if (!span) return;
     context_ = span->context();
   } catch (const std::exception& error) {
-    log.error("task {} attempt {}: the tracer has thrown, which changes nothing: {}", task.id, task.attempt,
-              error.what());
+    log.log(event("tracer_failed"), spdlog::level::err,
+            "task {} attempt {}: the tracer has thrown, which changes nothing: {}", task.id, task.attempt,
+            error.what());
     return;
   } catch (...) {
-    log.error("task {} attempt {}: the tracer has thrown, which changes nothing", task.id, task.attempt);
+    log.log(event("tracer_failed"), spdlog::level::err,
+            "task {} attempt {}: the tracer has thrown, which changes nothing", task.id, task.attempt);
     return;
   }
   const detail::Lock lock{mutex_};

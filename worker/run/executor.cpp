@@ -9,6 +9,7 @@
 #include <dogged/detail/mutex.hpp>
 #include <dogged/retry_options.hpp>
 
+#include "client/log_event.hpp"
 #include "retry/counted.hpp"
 
 namespace dogged::runtime {
@@ -101,14 +102,16 @@ void Executor::State::start_missing_threads() {
     add_threads();
   } catch (const std::system_error& error) {
     if (!std::exchange(lacks_threads, true)) {
-      around.log->error("queue {}: runs {} at once and not {}, until more threads can be started: {}", settings.queue,
-                        counted(pool.slots(), "task"), pool.concurrency(), error.what());
+      around.log->log(event("threads_missing"), spdlog::level::err,
+                      "queue {}: runs {} at once and not {}, until more threads can be started: {}", settings.queue,
+                      counted(pool.slots(), "task"), pool.concurrency(), error.what());
     }
     return;
   }
   if (std::exchange(lacks_threads, false)) {
-    around.log->info("queue {}: has all of its threads now, and runs {} at once", settings.queue,
-                     counted(pool.concurrency(), "task"));
+    around.log->log(event("threads_complete"), spdlog::level::info,
+                    "queue {}: has all of its threads now, and runs {} at once", settings.queue,
+                    counted(pool.concurrency(), "task"));
   }
 }
 
@@ -158,7 +161,8 @@ bool Executor::State::run_task(Runner& runner) {
     const detail::Lock lock{mutex};
     if (!pool.on_ended(runner.slot, report.finished_at - report.started_at)) {
       --around.tally->abandoned_threads;
-      around.log->info("task {} attempt {}: its handler, which was given up, has ended", report.id, report.attempt);
+      around.log->log(event("abandoned_thread_ended"), spdlog::level::info,
+                      "task {} attempt {}: its handler, which was given up, has ended", report.id, report.attempt);
       return false;
     }
   }
@@ -279,10 +283,11 @@ Report Executor::State::give_up(std::size_t index) {
 /// Gives up the handler of a slot, and starts another thread in its place, or later if none can be started now.
 void Executor::State::replace(std::size_t index) {
   Report report = give_up(index);
-  around.log->error(
-      "task {} attempt {}: its handler ignores its stop token; the attempt ends as {} without it, and this "
-      "process carries {} abandoned threads",
-      report.id, report.attempt, lifecycle::to_text(report.transition.outcome), around.tally->abandoned_threads.load());
+  around.log->log(event("thread_abandoned"), spdlog::level::err,
+                  "task {} attempt {}: its handler ignores its stop token; the attempt ends as {} without it, and this "
+                  "process carries {} abandoned threads",
+                  report.id, report.attempt, lifecycle::to_text(report.transition.outcome),
+                  around.tally->abandoned_threads.load());
   around.listener.on_report(std::move(report));  // before the task leaves the slot, as in run_task
   pool.remove(index);
   std::swap(runners[index], runners.back());

@@ -7,6 +7,7 @@
 
 #include <dogged/retry_options.hpp>
 
+#include "client/log_event.hpp"
 #include "db/errors.hpp"
 
 namespace dogged::runtime {
@@ -66,8 +67,8 @@ SteadyClock::time_point Session::abort_if_busy_for(milliseconds patience, Steady
   if (!since) return now + patience;
   if (now < *since + patience) return *since + patience;
   if (!gave_up_) {
-    log_->warn("{}: no answer for {} ms: the connection is given up", service_,
-               std::chrono::duration_cast<milliseconds>(now - *since).count());
+    log_->log(event("connection_given_up"), spdlog::level::warn, "{}: no answer for {} ms: the connection is given up",
+              service_, std::chrono::duration_cast<milliseconds>(now - *since).count());
   }
   gave_up_ = true;
   breakable_->abort();
@@ -80,16 +81,16 @@ void Session::recover_from(const std::exception& error, const std::stop_token& s
   const std::string reason = db::one_line(error.what());
   const bool is_new = reasons_.size() < most_reasons && reasons_.insert(without_digits(reason)).second;
   if (!backoff_.is_failing()) {
-    log_->warn("{}: {}; trying again until it works", service_, reason);
+    log_->log(event("service_failed"), spdlog::level::warn, "{}: {}; trying again until it works", service_, reason);
   } else if (is_new) {
-    log_->warn("{}: {}; still trying", service_, reason);
+    log_->log(event("service_failed"), spdlog::level::warn, "{}: {}; still trying", service_, reason);
   }
   pause(backoff_.next(), stop);
 }
 
 void Session::succeeded() {
   if (!backoff_.is_failing()) return;
-  log_->info("{}: PostgreSQL answers again", service_);
+  log_->log(event("service_recovered"), spdlog::level::info, "{}: PostgreSQL answers again", service_);
   backoff_.reset();
   reasons_.clear();
   const detail::Lock lock{mutex_};

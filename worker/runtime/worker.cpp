@@ -14,6 +14,7 @@
 #include "claim/claimer.hpp"
 #include "claim/inbox.hpp"
 #include "client/escaping_log.hpp"
+#include "client/log_event.hpp"
 #include "db/errors.hpp"
 #include "lease/lease_keeper.hpp"
 #include "migrate/migrate.hpp"
@@ -254,7 +255,8 @@ struct Worker::Services final : Executor::Listener, LeaseKeeper::Listener {
 
   /// While the lease is lapsed the completer sends nothing, and the executors begin nothing.
   void doubt_lease() {
-    worker.log_->error(
+    worker.log_->log(
+        event("lease_lapsed"), spdlog::level::err,
         "worker {} could not renew its lease for {}: its handlers are asked to stop, and nothing is written until "
         "PostgreSQL says whether the lease was ended",
         lease->id(), duration_to_text(lease->length()));
@@ -284,10 +286,12 @@ struct Worker::Services final : Executor::Listener, LeaseKeeper::Listener {
   /// PostgreSQL has said whether the lease was ended. From now on the database fences each report by itself.
   void on_decided() override {
     if (lease->state() == Lease::State::ended) {
-      worker.log_->error("the lease of worker {} was ended by another worker, which rescues its tasks", lease->id());
+      worker.log_->log(event("lease_lost"), spdlog::level::err,
+                       "the lease of worker {} was ended by another worker, which rescues its tasks", lease->id());
       executors->stop_all(StopReason::lease_lost);
     } else {
-      worker.log_->info("nobody had ended the lease of worker {}: what has finished counts", lease->id());
+      worker.log_->log(event("lease_regained"), spdlog::level::info,
+                       "nobody had ended the lease of worker {}: what has finished counts", lease->id());
     }
     completer->look_again();
     worker.attention_.wake();
@@ -317,8 +321,8 @@ ShutdownResult Worker::run(const std::function<void()>& on_ready) {
     try {
       Services services{*this};
       const Shown shown{*board_, lease_, services.executors};
-      log_->info("worker {} ({}) ready: {}, queues {}", id(), settings_.name, counted(definitions_->size(), "task"),
-                 queues_text());
+      log_->log(event("worker_ready"), spdlog::level::info, "worker {} ({}) ready: {}, queues {}", id(), settings_.name,
+                counted(definitions_->size(), "task"), queues_text());
       if (is_first) on_ready();
       const Incarnation incarnation = wait_for_end();
       end = incarnation.end();
@@ -326,14 +330,17 @@ ShutdownResult Worker::run(const std::function<void()>& on_ready) {
       const milliseconds limit = shutdown_limit_;
       const milliseconds stop_grace = std::min(settings_.stop_grace, limit);
       const milliseconds grace = incarnation.grace(std::min(settings_.grace, limit - stop_grace));
-      if (grace > milliseconds{0}) log_->info("stopping: what runs has {} to finish", duration_to_text(grace));
+      if (grace > milliseconds{0})
+        log_->log(event("worker_stopping"), spdlog::level::info, "stopping: what runs has {} to finish",
+                  duration_to_text(grace));
       result = shut_down(services, Shutdown{grace, stop_grace});
     } catch (...) {  // the services could not be started
       sign_off();
       throw;
     }
-    log_->info("worker {} stopped: {} given back, {} interrupted, {} left to be rescued", id(), result.given_back,
-               result.interrupted, result.left_behind);
+    log_->log(event("worker_stopped"), spdlog::level::info,
+              "worker {} stopped: {} given back, {} interrupted, {} left to be rescued", id(), result.given_back,
+              result.interrupted, result.left_behind);
     rethrow_defect();
     if (end == Incarnation::End::lease_lost) board_->note(WorkerStatus::State::beginning);
     if (end == Incarnation::End::lease_lost && register_again()) end = Incarnation::End::none;
@@ -356,8 +363,9 @@ Incarnation Worker::wait_for_end() {
                          .lease = lease_->state()});
   }
   if (incarnation.end() == Incarnation::End::too_many_abandoned) {
-    log_->error("this process carries {} whose handlers ignore their stop tokens, more than {}: it ends",
-                counted(tally_->abandoned_threads.load(), "thread"), settings_.max_abandoned_threads);
+    log_->log(event("too_many_abandoned_threads"), spdlog::level::err,
+              "this process carries {} whose handlers ignore their stop tokens, more than {}: it ends",
+              counted(tally_->abandoned_threads.load(), "thread"), settings_.max_abandoned_threads);
   }
   return incarnation;
 }
@@ -397,7 +405,8 @@ bool Worker::register_again() {
     try {
       const auto registered = register_worker(database.connection(), row(), *definitions_, lease_->id(), stop_, *log_);
       if (!registered) return false;
-      log_->warn("worker {} goes on as worker {}", lease_->id(), registered->worker_id);
+      log_->log(event("lease_replaced"), spdlog::level::warn, "worker {} goes on as worker {}", lease_->id(),
+                registered->worker_id);
       lease_ = std::make_shared<Lease>(registered->worker_id, settings_.lease, registered->asked_at);
       clock_offset_ = registered->clock;
       is_again_ = true;
@@ -459,7 +468,9 @@ bool Worker::give_back(Services& services, ShutdownResult& result, TimePoint unt
   services.watchdog.note_deadline(until);
   const bool given = services.claimer.give_back(unstarted, until);
   (given ? result.given_back : result.left_behind) += unstarted.size();
-  if (!given) log_->error("{} could not be given back", counted(unstarted.size(), "claimed task"));
+  if (!given)
+    log_->log(event("give_back_failed"), spdlog::level::err, "{} could not be given back",
+              counted(unstarted.size(), "claimed task"));
   services.claimer.disconnect();
   return given;
 }
@@ -467,14 +478,15 @@ bool Worker::give_back(Services& services, ShutdownResult& result, TimePoint unt
 bool Worker::let_finish(Services& services, TimePoint until) {
   const bool has_time = SteadyClock::now() < until;
   const bool have_finished = services.executors->wait_idle(until);
-  if (has_time && !have_finished) log_->warn("the grace period is over: stop tokens are set");
+  if (has_time && !have_finished)
+    log_->log(event("grace_over"), spdlog::level::warn, "the grace period is over: stop tokens are set");
   return have_finished;
 }
 
 void Worker::record_interrupted(Services& services, ShutdownResult& result, std::vector<Report> interrupted) {
   for (Report& report : interrupted) {
-    log_->warn("task {} attempt {} still runs; it is recorded as {}", report.id, report.attempt,
-               lifecycle::to_text(report.transition.outcome));
+    log_->log(event("attempt_interrupted"), spdlog::level::warn, "task {} attempt {} still runs; it is recorded as {}",
+              report.id, report.attempt, lifecycle::to_text(report.transition.outcome));
     services.completer->add(std::move(report));
     ++result.interrupted;
   }
@@ -482,7 +494,8 @@ void Worker::record_interrupted(Services& services, ShutdownResult& result, std:
 
 bool Worker::finish_reports(Services& services, ShutdownResult& result, TimePoint until) {
   const std::size_t not_written = services.completer->finish(until);
-  if (not_written > 0) log_->error("{} could not be written", counted(not_written, "report"));
+  if (not_written > 0)
+    log_->log(event("reports_lost"), spdlog::level::err, "{} could not be written", counted(not_written, "report"));
   result.left_behind += not_written;
   return not_written == 0;
 }
@@ -492,7 +505,7 @@ bool Worker::sign_off() noexcept {
     Session{database_settings("shutdown"), "shutdown", log_}.connection().run(sql::StopWorker{.worker_id = id()});
     return true;
   } catch (const std::exception& error) {
-    log_->warn("could not sign off: {}", error.what());
+    log_->log(event("sign_off_failed"), spdlog::level::warn, "could not sign off: {}", error.what());
     return false;
   }
 }
@@ -506,7 +519,7 @@ bool Worker::wake_others() noexcept {
         sql::WakeOthers{.worker_id = id(), .queues = std::move(queues)});
     return true;
   } catch (const std::exception& error) {
-    log_->warn("could not wake other workers: {}", error.what());
+    log_->log(event("wake_failed"), spdlog::level::warn, "could not wake other workers: {}", error.what());
     return false;
   }
 }

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include "client/log_event.hpp"
 #include "retry/duration.hpp"
 
 namespace dogged::runtime {
@@ -123,7 +124,8 @@ void publish_definitions(db::Connection& connection, const Definitions& definiti
   for (const auto& [queue, concurrency] : row.queues) served.insert(queue);
   for (const auto& [name, definition] : definitions) served.insert(definition.queue);
   for (const auto& other : connection.run(differing_definitions(definitions))) {
-    log.warn(
+    log.log(
+        event("declaration_replaced"), spdlog::level::warn,
         "task {}: this worker declares it differently than the worker of version {} that published it last; now this "
         "declaration counts, for other workers as well: {}",
         other.name, other.version, definitions.find(other.name)->second.declared.to_text());
@@ -155,8 +157,9 @@ std::optional<Registration> register_worker(db::Connection& connection, const Wo
           "give each worker a name of its own with --name, or none: then it is made of host and process id");
     }
     if (!last_seen_us) {
-      log.warn("the name \"{}\" is in use by {}; waiting until its lease is renewed, or lapses in {}", row.name, who,
-               duration_to_text(milliseconds{other.lapses_in_ms}));
+      log.log(event("name_in_use"), spdlog::level::warn,
+              "the name \"{}\" is in use by {}; waiting until its lease is renewed, or lapses in {}", row.name, who,
+              duration_to_text(milliseconds{other.lapses_in_ms}));
       last_seen_us = other.heartbeat_at_us;
     }
     if (stop.wait_until(SteadyClock::now() + between_tries)) return std::nullopt;

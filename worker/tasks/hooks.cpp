@@ -7,14 +7,17 @@
 #include <cxxabi.h>
 #include <spdlog/spdlog.h>
 
+#include "client/log_event.hpp"
+
 namespace dogged::runtime {
 namespace {
 
 template <class Hook>
 void call_logged(spdlog::logger& log, const Context& context, std::string_view name, const Hook& hook) {
   const auto tell = [&](std::string_view what) {
-    log.error("task {} attempt {}: a middleware's {} has thrown, which changes nothing: {}", context.task_id(),
-              context.attempt(), name, what);
+    log.log(event("middleware_failed"), spdlog::level::err,
+            "task {} attempt {}: a middleware's {} has thrown, which changes nothing: {}", context.task_id(),
+            context.attempt(), name, what);
   };
   try {
     hook();

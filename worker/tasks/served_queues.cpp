@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "client/log_event.hpp"
 #include "retry/counted.hpp"
 #include "sql/registration.hpp"
 
@@ -50,7 +51,8 @@ void require_known_queues(db::Connection& connection, const std::map<std::string
 void tell_of_unserved(db::Connection& connection, const std::map<std::string, int>& queues,
                       const Definitions& definitions, spdlog::logger& log) {
   if (const std::string unserved = undeclared_by(queues, definitions); !unserved.empty()) {
-    log.warn("this worker does not serve the queues of some of its tasks: {}", unserved);
+    log.log(event("queues_not_served"), spdlog::level::warn,
+            "this worker does not serve the queues of some of its tasks: {}", unserved);
   }
   std::vector<std::string> names;
   for (const auto& [name, definition] : definitions) names.push_back(name);
@@ -60,18 +62,18 @@ void tell_of_unserved(db::Connection& connection, const std::map<std::string, in
        connection.run(sql::StrandedTasks{.most = most_looked_through, .queues = names_in(queues), .names = names})) {
     const Definition& own = definitions.find(name)->second;
     if (queues.contains(queue)) {
-      log.warn(
-          "{}{} of {} in the queue {} {} for a newer worker: their args are of version {}, and this worker knows "
-          "version {}",
-          is_all ? "" : "at least ", counted(tasks, "task"), name, queue, tasks == 1 ? "waits" : "wait",
-          args_version.value(), own.args_version);
+      log.log(event("tasks_for_newer_worker"), spdlog::level::warn,
+              "{}{} of {} in the queue {} {} for a newer worker: their args are of version {}, and this worker knows "
+              "version {}",
+              is_all ? "" : "at least ", counted(tasks, "task"), name, queue, tasks == 1 ? "waits" : "wait",
+              args_version.value(), own.args_version);
       continue;
     }
-    log.warn(
-        "{}{} of {} {} in the queue {}, which no live worker that knows them serves: move them with "
-        "`dogged tasks move{} --queue {} --name {} --to {}`, or serve it (--queues)",
-        is_all ? "" : "at least ", counted(tasks, "task"), name, tasks == 1 ? "waits" : "wait", queue, of_schema, queue,
-        name, queues.contains(own.queue) ? own.queue : queues.begin()->first);
+    log.log(event("tasks_stranded"), spdlog::level::warn,
+            "{}{} of {} {} in the queue {}, which no live worker that knows them serves: move them with "
+            "`dogged tasks move{} --queue {} --name {} --to {}`, or serve it (--queues)",
+            is_all ? "" : "at least ", counted(tasks, "task"), name, tasks == 1 ? "waits" : "wait", queue, of_schema,
+            queue, name, queues.contains(own.queue) ? own.queue : queues.begin()->first);
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include <dogged/retry_options.hpp>
 
+#include "client/log_event.hpp"
 #include "retry/counted.hpp"
 
 namespace dogged::runtime {
@@ -30,7 +31,7 @@ OtlpExporter::OtlpExporter(OtlpSettings settings, const std::string& worker, std
       queue_(std::make_shared<SpanQueue>(settings_.most_queued, settings_.most_in_batch, tally_,
                                          [this] { service_.wake(); })),
       tracer_(std::make_shared<OtlpTracer>(settings_.sampler, queue_)) {
-  log_->info("traces: spans go to {}", settings_.shown_url);
+  log_->log(event("traces_exported"), spdlog::level::info, "traces: spans go to {}", settings_.shown_url);
   service_.start([this] { run(); });
 }
 
@@ -104,10 +105,11 @@ void OtlpExporter::tell_of(const OtlpPost::Answer& answer, ExportPlan::Verdict v
   if (trouble == trouble_) return;
   trouble_ = trouble;
   if (trouble.empty()) {
-    log_->info("traces: {} takes spans again", settings_.shown_url);
+    log_->log(event("collector_recovered"), spdlog::level::info, "traces: {} takes spans again", settings_.shown_url);
   } else {
-    log_->warn("traces: {}: {}; tasks go on, and spans that it does not take in time are dropped", settings_.shown_url,
-               trouble);
+    log_->log(event("collector_failed"), spdlog::level::warn,
+              "traces: {}: {}; tasks go on, and spans that it does not take in time are dropped", settings_.shown_url,
+              trouble);
   }
 }
 
@@ -117,7 +119,9 @@ void OtlpExporter::drop_rest() {
   batch_.clear();
   queue_->close();
   const std::uint64_t dropped = counts.queue_full + counts.refused + counts.failed + counts.shutdown;
-  if (dropped > 0) log_->warn("traces: {} exported, {} dropped", counted(counts.exported.load(), "span"), dropped);
+  if (dropped > 0)
+    log_->log(event("spans_dropped"), spdlog::level::warn, "traces: {} exported, {} dropped",
+              counted(counts.exported.load(), "span"), dropped);
 }
 
 /// The tasks of the worker do not depend on its spans.
@@ -126,9 +130,10 @@ void OtlpExporter::note_defect(const std::exception_ptr& error) noexcept {
   try {
     std::rethrow_exception(error);
   } catch (const std::exception& thrown) {
-    log_->error("traces: {}; no more spans are exported", thrown.what());
+    log_->log(event("trace_export_failed"), spdlog::level::err, "traces: {}; no more spans are exported",
+              thrown.what());
   } catch (...) {
-    log_->error("traces: no more spans are exported");
+    log_->log(event("trace_export_failed"), spdlog::level::err, "traces: no more spans are exported");
   }
 }
 

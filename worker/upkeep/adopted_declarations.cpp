@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "client/log_event.hpp"
 #include "runtime/worker_row.hpp"
 #include "sql/registration.hpp"
 
@@ -47,15 +48,17 @@ void AdoptedDeclarations::adopt(const sql::DifferingDefinitions::Row& other) {
     stored = declaration_of(other);
   } catch (const std::exception& error) {
     if (unreadable_.insert(name).second) {
-      log_->warn("task {}: its declaration by a worker of version {} cannot be read here, and does not count here: {}",
-                 name, other.version, error.what());
+      log_->log(event("declaration_unreadable"), spdlog::level::warn,
+                "task {}: its declaration by a worker of version {} cannot be read here, and does not count here: {}",
+                name, other.version, error.what());
     }
     return;
   }
   unreadable_.erase(name);
   InForce& in_force = *definitions_->find(name)->second.in_force;
   if (decide_alike(stored, in_force.current())) return;
-  log_->warn(
+  log_->log(
+      event("declaration_adopted"), spdlog::level::warn,
       "task {}: a worker of version {} that started later declares it differently; its declaration counts from now on, "
       "here as well: {}",
       name, other.version, stored.to_text());
@@ -67,7 +70,8 @@ void AdoptedDeclarations::give_up_all_but(const std::set<std::string>& differing
   std::erase_if(adopted_, [&](const std::string& name) {
     if (differing.contains(name)) return false;
     const Definition& definition = definitions_->find(name)->second;
-    log_->info("task {}: this worker's own declaration counts again: {}", name, definition.declared.to_text());
+    log_->log(event("declaration_restored"), spdlog::level::info,
+              "task {}: this worker's own declaration counts again: {}", name, definition.declared.to_text());
     definition.in_force->replace_by(definition.declared);
     return true;
   });

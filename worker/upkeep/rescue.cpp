@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "client/log_event.hpp"
 #include "lifecycle/lifecycle.hpp"
 #include "report/completion.hpp"
 #include "report/recorded.hpp"
@@ -105,8 +106,9 @@ std::size_t end_lapsed_leases(db::Connection& connection, std::int64_t rescuer, 
   const std::vector<sql::EndLeases::Row> ended = connection.run(sql::EndLeases{.worker_id = rescuer});
   for (const sql::EndLeases::Row& worker : ended) {
     if (worker.stopped) continue;  // it had signed off, and its lease was left to lapse
-    log.warn("worker {} ({}, pid {} on {}) has not renewed its lease for {} ms: its tasks are rescued", worker.id,
-             worker.name, worker.pid, worker.host, worker.silent_for_ms);
+    log.log(event("lease_ended"), spdlog::level::warn,
+            "worker {} ({}, pid {} on {}) has not renewed its lease for {} ms: its tasks are rescued", worker.id,
+            worker.name, worker.pid, worker.host, worker.silent_for_ms);
   }
   return ended.size();
 }
@@ -121,10 +123,12 @@ Rescued rescue_lost_tasks(db::Connection& connection, std::int64_t rescuer, cons
     } catch (const ConnectionError&) {
       throw;
     } catch (const Error& error) {  // the tasks of other workers do not wait for it
-      log.log->error("rescue of the tasks of worker {} ({}): {}; it is tried again", worker_id, name, error.message());
+      log.log->log(event("rescue_failed"), spdlog::level::err,
+                   "rescue of the tasks of worker {} ({}): {}; it is tried again", worker_id, name, error.message());
     }
     if (tasks == 0) continue;
-    log.log->warn("rescued {} of worker {} ({})", counted(tasks, "task"), worker_id, name);
+    log.log->log(event("tasks_rescued"), spdlog::level::warn, "rescued {} of worker {} ({})", counted(tasks, "task"),
+                 worker_id, name);
     rescued.tasks += tasks;
   }
   rescued.all = connection.run(sql::WorkersToRescue{}).empty();

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "client/log_event.hpp"
 #include "retry/duration.hpp"
 #include "retry/event_line.hpp"
 #include "sql/retention.hpp"
@@ -69,7 +70,8 @@ Upkeep::Look Upkeep::look_and_rescue() {
   const bool let_renew = agenda_.lets_renew();
   const Agenda::Rescue due = agenda_.decide(look.found, *lease_, SteadyClock::now());
   if (agenda_.lets_renew() && !let_renew) {
-    log_->info(
+    log_->log(
+        event("renewals_awaited"), spdlog::level::info,
         "leases of other workers have lapsed; this worker's own was not renewed in time either: they get at least {} "
         "to renew them",
         duration_to_text(agenda_.heartbeat()));
@@ -122,7 +124,8 @@ void Upkeep::expire(const Look& look) {
 void Upkeep::do_chores() {
   agenda_.note_chores_begin(SteadyClock::now());
   const auto [made] = db::one(connection().run(sql::MakePartitions{}));
-  if (made > 0) log_->debug("made {} partitions for the coming days", made);
+  if (made > 0)
+    log_->log(event("partitions_made"), spdlog::level::debug, "made {} partitions for the coming days", made);
   while (!service_.is_stopping() && db::one(connection().run(sql::TidyProducerCalls{})).forgotten > 0) {
   }
   if (apply_retention()) agenda_.note_chores_done(SteadyClock::now());
@@ -138,13 +141,15 @@ bool Upkeep::apply_retention() {
     is_complete = is_complete && step.is_done();
     is_thinned = is_thinned && (step.is_done() || !step.is_thinning);
     if (step.what == "workers") {
-      log_->info("retention: forgot {} workers that ended long ago", *step.rows);
+      log_->log(event("retention"), spdlog::level::info, "retention: forgot {} workers that ended long ago",
+                *step.rows);
     } else if (!step.is_done()) {
-      log_->debug("retention: {} is {}", step.what, step.outcome);
+      log_->log(event("retention"), spdlog::level::debug, "retention: {} is {}", step.what, step.outcome);
     } else if (step.rows.value_or(0) > 0) {
-      log_->info("retention: {} {}; {} rows that are kept longer stay", step.outcome, step.what, *step.rows);
+      log_->log(event("retention"), spdlog::level::info, "retention: {} {}; {} rows that are kept longer stay",
+                step.outcome, step.what, *step.rows);
     } else {
-      log_->info("retention: {} {}", step.outcome, step.what);
+      log_->log(event("retention"), spdlog::level::info, "retention: {} {}", step.outcome, step.what);
     }
   }
   if (is_thinned && !service_.is_stopping()) retention_extent_ = retention::Extent::days;

@@ -1,0 +1,16 @@
+// The stable name of a line of the log, for programs that read logs.
+//
+//   log->log(event("circuit_opened"), spdlog::level::warn, "circuit {} is open", name);
+//
+// spdlog carries the name where it carries the function that logs. The formatters of a worker's --log-format read it
+// there; the usual text format does not show it. A pattern with %! does.
+#pragma once
+
+#include <spdlog/common.h>
+
+namespace dogged {
+
+/// `name` is a literal, in lower case with underscores.
+[[nodiscard]] constexpr spdlog::source_loc event(const char* name) noexcept { return {"", 1, name}; }
+
+}  // namespace dogged
