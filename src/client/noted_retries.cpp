@@ -1,26 +1,19 @@
 // See noted_retries.hpp.
 #include "client/noted_retries.hpp"
 
-#include <exception>
-#include <string>
-
-#include <dogged/exception_mapper.hpp>
 #include <dogged/retry_metrics.hpp>
+
+#include "retry/failure_code.hpp"
 
 namespace dogged {
 namespace {
-
-/// The same code that the metrics count.
-std::string code_of(const std::exception_ptr& error) {
-  return std::string{ExceptionMapper{}.map(error).classification.code.view()};
-}
 
 void note_end(std::string_view call, const RetryPolicy& policy, const RetrySummary& summary, spdlog::logger& log) {
   if (!summary.error) return;  // it was never tried: the exception tells its caller why
   const bool has_given_up = summary.end != RetryEnd::not_retryable && max_retries(policy) > 0;
   // An error that is not retried is mostly a mistake of the caller, who has the exception.
   log.log(has_given_up ? spdlog::level::warn : spdlog::level::debug, "event={} call={} error={} retries={}",
-          has_given_up ? "gave_up" : "not_retried", call, code_of(summary.error), summary.attempts - 1);
+          has_given_up ? "gave_up" : "not_retried", call, failure_code(summary.error).view(), summary.attempts - 1);
 }
 
 }  // namespace
@@ -30,8 +23,8 @@ RetryOptions noted_retries(std::string_view call, const RetryPolicy& policy, spd
   options.metrics = &retry_metrics();
   options.operation = "client." + std::string{call};
   options.on_retry = [call, &policy, &log](const RetrySummary& summary, milliseconds delay) {
-    log.debug("event=retry call={} error={} retry={} max_retries={} delay_ms={}", call, code_of(summary.error),
-              summary.attempts, max_retries(policy), delay.count());
+    log.debug("event=retry call={} error={} retry={} max_retries={} delay_ms={}", call,
+              failure_code(summary.error).view(), summary.attempts, max_retries(policy), delay.count());
   };
   options.on_failure = [call, &policy, &log](const RetrySummary& summary) { note_end(call, policy, summary, log); };
   return options;

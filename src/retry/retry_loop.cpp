@@ -2,11 +2,11 @@
 #include <algorithm>
 
 #include <dogged/detail/retry_loop.hpp>
-#include <dogged/exception_mapper.hpp>
 #include <dogged/retry_budget.hpp>
 #include <dogged/retry_metrics.hpp>
 
 #include "retry/duration.hpp"
+#include "retry/failure_code.hpp"
 
 namespace dogged {
 
@@ -38,6 +38,16 @@ RetryEnded::RetryEnded(RetryEnd end)
 AttemptTimeout::AttemptTimeout(int attempt, milliseconds timeout)
     : Error("attempt " + std::to_string(attempt) + " failed after its time of " + duration_to_text(timeout)) {}
 
+ErrorCode failure_code(const std::exception_ptr& error, const ExceptionMapper& exceptions) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const AttemptTimeout&) {
+    return codes::timeout;
+  } catch (...) {
+    return exceptions.map(error).classification.code;
+  }
+}
+
 namespace detail {
 namespace {
 
@@ -56,16 +66,6 @@ bool wait(const RetryOptions& options, milliseconds delay) {
 double draw(const RetryOptions& options) { return options.draw ? options.draw() : random_draw(); }
 
 milliseconds cut(milliseconds retry_after) { return std::clamp(retry_after, limits::min_delay, limits::max_delay); }
-
-ErrorCode code_of(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const AttemptTimeout&) {
-    return codes::timeout;
-  } catch (...) {
-    return ExceptionMapper{}.map(error).classification.code;
-  }
-}
 
 }  // namespace
 
@@ -223,7 +223,7 @@ EndedAttempt RetryLoop::ended_attempt() const {
 
 void RetryLoop::count_failure(bool is_transient) const {
   if (options_.metrics == nullptr) return;
-  options_.metrics->failed(ended_attempt(), code_of(summary_.error).view(), is_transient);
+  options_.metrics->failed(ended_attempt(), failure_code(summary_.error).view(), is_transient);
 }
 
 /// Without a verdict, because the condition threw, the error counts as transient.
