@@ -9,6 +9,8 @@
 
 #include <dogged/detail/names.hpp>
 
+#include "retry/replaced_delay.hpp"
+
 namespace dogged::lifecycle {
 namespace {
 
@@ -47,10 +49,8 @@ Transition run_again(Transition transition, const NextRun& next_run) {
   return transition;
 }
 
-NextRun spend_retry(const RetryDelay& delay, std::optional<milliseconds> retry_after) {
-  if (!retry_after) return {delay.backoff, delay.delay, /*spends_retry=*/true, /*from_retry_after=*/false};
-  const milliseconds asked = std::clamp(*retry_after, limits::min_delay, limits::max_delay);
-  return {asked, asked, /*spends_retry=*/true, /*from_retry_after=*/true};
+NextRun spend_retry(const RetryDelay& delay, bool from_retry_after) {
+  return {delay.backoff, delay.delay, /*spends_retry=*/true, from_retry_after};
 }
 
 /// Failed and timed out: retried while the code is retryable and the policy has a delay left.
@@ -62,7 +62,9 @@ Transition after_failure(const TaskState& task, const Rules& rules, const Ending
   const auto delay = next_delay(rules.policy, task.retry_count + 1, draw);
   if (!delay) return transition;
   ++transition.retry_count;
-  return run_again(std::move(transition), spend_retry(*delay, ending.retry_after));
+  if (!ending.retry_after) return run_again(std::move(transition), spend_retry(*delay, false));
+  return run_again(std::move(transition),
+                   spend_retry(replaced_delay(*ending.retry_after, ending.precision, draw), true));
 }
 
 /// The worker died, perhaps because of this task: it runs again at once, but not for ever.

@@ -52,6 +52,7 @@ struct Ending {
   std::optional<ErrorCode> error_code = {};
   /// Of a failed or timed_out one; replaces the policy's delay, cut to 1 ms .. 24 h.
   std::optional<milliseconds> retry_after = {};
+  Precision precision = Precision::exact;  ///< of retry_after
 };
 
 /// When and how the task runs again.

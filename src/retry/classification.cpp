@@ -144,12 +144,31 @@ const CodeTable& table_of(CodeSource source) noexcept {
   return *found;
 }
 
+/// The source has said how long to wait.
+Classification asked_to_wait(Classification failure, milliseconds wait) noexcept {
+  failure.retry_after = wait;
+  failure.precision = Precision::exact;
+  return failure;
+}
+
 Classification with_wait(const HttpHeaders& headers, Classification failure) noexcept {
-  if (const auto wait = parse_retry_after_ms(headers.retry_after_ms)) {
-    failure.retry_after = *wait;
-  } else if (const auto seconds = parse_retry_after(headers.retry_after, headers.date, headers.now)) {
-    failure.retry_after = *seconds;
-  }
+  if (const auto wait = parse_retry_after_ms(headers.retry_after_ms)) return asked_to_wait(failure, *wait);
+  const auto seconds = parse_retry_after(headers.retry_after, headers.date, headers.now);
+  return seconds ? asked_to_wait(failure, *seconds) : failure;
+}
+
+/// A provider that throttles guards itself for longer than a policy's first delays last. A limit of a rate lets
+/// requests through again all the time, so that the policy's growing delays fit it better.
+bool is_of_provider(std::string_view code) noexcept {
+  return code == "PROVIDER_THROTTLING" || code.starts_with(tables::aws.prefix) ||
+         code.starts_with(tables::azure.prefix);
+}
+
+/// With the wait of an error whose source has not said how long.
+Classification unasked(Classification failure, const ErrorCode& key) noexcept {
+  if (failure.category != Category::throttled || failure.retry_after || !is_of_provider(key.view())) return failure;
+  failure.retry_after = provider_retry_after;
+  failure.precision = Precision::about;
   return failure;
 }
 
@@ -204,16 +223,14 @@ const Classifier::OwnRow* Classifier::find_own(CodeSource source, const ErrorCod
 }
 
 std::optional<Classification> Classifier::find(const Wanted& wanted) const noexcept {
-  const auto delay = [](Category category) {
-    return category == Category::throttled ? std::optional{throttled_retry_after} : std::nullopt;
-  };
   if (const OwnRow* own = find_own(wanted.source, wanted.key)) {
-    return Classification{own->category, own->code, own->retry_after ? own->retry_after : delay(own->category),
-                          own->reason};
+    return unasked(
+        {.category = own->category, .code = own->code, .retry_after = own->retry_after, .reason = own->reason},
+        wanted.key);
   }
   if (wanted.row == nullptr) return std::nullopt;
   const ErrorCode& code = wanted.key.view() == wanted.row->code ? wanted.key : ErrorCode{wanted.row->code};
-  return Classification{wanted.row->category, code, delay(wanted.row->category), wanted.row->reason};
+  return unasked({.category = wanted.row->category, .code = code, .reason = wanted.row->reason}, code);
 }
 
 Classification Classifier::find_or_unknown(const Wanted& wanted) const noexcept {
@@ -261,17 +278,14 @@ Classification Classifier::errno_number(int number) const noexcept {
 /// A permanent failure keeps its own code: nothing else says why.
 Classification Classifier::with_wait_of(const GrpcResponse& response, Classification failure) const noexcept {
   if (response.retry_pushback_ms.empty()) {
-    if (response.retry_delay) {
-      failure.retry_after = std::clamp(*response.retry_delay, milliseconds{0}, milliseconds{retry_after_max});
-    }
-    return failure;
+    if (!response.retry_delay) return failure;
+    return asked_to_wait(failure, std::clamp(*response.retry_delay, milliseconds{0}, milliseconds{retry_after_max}));
   }
   const auto pushback = pushback_wait(response.retry_pushback_ms);
   if (!pushback && failure.category != Category::permanent) {
     return find_or_unknown(Wanted::by_name(CodeSource::grpc, "DO_NOT_RETRY"));
   }
-  if (pushback) failure.retry_after = *pushback;
-  return failure;
+  return pushback ? asked_to_wait(failure, *pushback) : failure;
 }
 
 Classification Classifier::grpc(int code, const GrpcResponse& response) const noexcept {

@@ -7,6 +7,7 @@
 
 #include "retry/duration.hpp"
 #include "retry/failure_code.hpp"
+#include "retry/replaced_delay.hpp"
 
 namespace dogged {
 
@@ -64,8 +65,6 @@ bool wait(const RetryOptions& options, milliseconds delay) {
 }
 
 double draw(const RetryOptions& options) { return options.draw ? options.draw() : random_draw(); }
-
-milliseconds cut(milliseconds retry_after) { return std::clamp(retry_after, limits::min_delay, limits::max_delay); }
 
 }  // namespace
 
@@ -256,9 +255,13 @@ void RetryLoop::retry_or_end(const std::exception_ptr& error, const Judge& judge
 std::optional<milliseconds> RetryLoop::delay_before_retry(const std::exception_ptr& error,
                                                           const RetryVerdict& verdict) const {
   if (retries_ >= max_retries(policy_)) return std::nullopt;
-  if (verdict.retry_after) return cut(*verdict.retry_after);
+  const auto instead = [&](milliseconds retry_after, Precision precision) {
+    const bool is_drawn = precision != Precision::exact;
+    return replaced_delay(retry_after, precision, is_drawn ? draw(options_) : 0.0).delay;
+  };
+  if (verdict.retry_after) return instead(*verdict.retry_after, verdict.precision);
   if (options_.retry_after_of) {
-    if (const auto retry_after = options_.retry_after_of(error)) return cut(*retry_after);
+    if (const auto retry_after = options_.retry_after_of(error)) return instead(*retry_after, Precision::exact);
   }
   return next_delay(policy_, retries_ + 1, draw(options_)).value().delay;
 }

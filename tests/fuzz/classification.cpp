@@ -26,8 +26,8 @@ void require_sound(const Classification& result, std::string_view prefix) {
   fuzz::require(is_listed(code) == is_retryable(result.category), "a list has what is retryable and nothing else",
                 code);
   fuzz::require(!result.reason.empty(), "a classification has a reason", code);
-  fuzz::require(result.category != Category::throttled || result.retry_after, "who is throttled is told how long",
-                code);
+  fuzz::require(result.precision == Precision::exact || result.retry_after == provider_retry_after,
+                "only the wait for a provider is not exact", code);
 }
 
 /// A code classifies as the name that it was made from.

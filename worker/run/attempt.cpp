@@ -90,6 +90,7 @@ struct HandlerEnd {
   std::string error_message;
   std::string error_details_json;
   std::optional<milliseconds> retry_after;
+  Precision precision = Precision::exact;  ///< of retry_after
   std::string result_json;
 };
 
@@ -124,6 +125,7 @@ HandlerEnd end_of_mapped_exception(const ExceptionMapper& mapper) {
   if (!mapped.mapper_error.empty()) details["mapper_error"] = mapped.mapper_error;
   HandlerEnd end = failed_with(classification.code, std::move(mapped.message), text_of(details));
   end.retry_after = classification.retry_after;
+  end.precision = classification.precision;
   return end;
 }
 
@@ -155,6 +157,7 @@ HandlerEnd run_handler(const ClaimedTask& task, AttemptContext& context, const A
   } catch (const TaskError& error) {
     HandlerEnd end = failed_with(error.code(), error.message(), error.details_json());
     end.retry_after = error.retry_after();
+    end.precision = error.precision();
     return end;
   } catch (const detail::InvalidArgs& error) {
     const std::string pointer = shown_pointer(error.pointer(), task.definition->redact);
@@ -180,7 +183,7 @@ detail::CircuitEvent circuit_event_of(const ClaimedTask& task, const lifecycle::
 Report make_report(const ClaimedTask& task, SteadyClock::time_point started_at, SteadyClock::time_point finished_at,
                    HandlerEnd end, double draw) {
   const lifecycle::TaskState state{lifecycle::Status::running, task.attempt, task.retry_count, task.losses};
-  const lifecycle::Ending ending{end.outcome, end.error_code, end.retry_after};
+  const lifecycle::Ending ending{end.outcome, end.error_code, end.retry_after, end.precision};
   const Declaration& declaration = task.definition->in_force->current();
   Report report;
   report.id = task.id;
@@ -198,7 +201,7 @@ Report make_report(const ClaimedTask& task, SteadyClock::time_point started_at, 
   report.finished_at = finished_at;
   const auto& next = report.transition.next_run;
   if (next && next->spends_retry) report.policy = declaration.policy_text;
-  if (next && next->from_retry_after) report.retry_after = next->delay;
+  if (next && next->from_retry_after) report.retry_after = next->backoff;
   report.result_json = std::move(end.result_json);
   report.error_message = std::move(end.error_message);
   report.error_details_json = std::move(end.error_details_json);

@@ -3,7 +3,7 @@
 //
 //   const dogged::Classification failure = dogged::classify_http(response.status, {.retry_after = "120"});
 //   if (dogged::is_retryable(failure.category)) …
-//   throw dogged::TaskError{failure.code.str(), message}.retry_after(…);
+//   throw dogged::TaskError{failure, message};
 //
 // The tables are in <dogged/detail/classification_tables.hpp>, each row with its source. <dogged/code_sets.hpp>
 // makes lists for auto_retry_for of the same rows. An error that no table lists is `unknown`. A Classifier adds rows of
@@ -25,8 +25,10 @@
 
 namespace dogged {
 
-/// How long a throttled caller waits where the source does not say.
-inline constexpr milliseconds throttled_retry_after = std::chrono::seconds{60};
+/// How long a caller waits, about, whom a provider throttles without saying how long: ProviderThrottling, and what AWS
+/// and Azure throttle. Any other limit of a rate, such as HTTP_429, is retried by the policy where the source does not
+/// say how long.
+inline constexpr milliseconds provider_retry_after = std::chrono::seconds{60};
 
 struct Classification {
   Category category = Category::unknown;
@@ -34,9 +36,11 @@ struct Classification {
   /// that makes no code). An error whose category is not transient or throttled never has a code of the lists in
   /// code_sets.hpp.
   ErrorCode code;
-  /// Replaces a policy's delay: the wait that the source asked for, or throttled_retry_after. 0 to 24 h; 0: at
+  /// Replaces a policy's delay: the wait that the source asked for, or provider_retry_after. 0 to 24 h; 0: at
   /// once.
   std::optional<milliseconds> retry_after = {};
+  /// Of retry_after: exact where the source or a row of the Classifier has said it, about for provider_retry_after.
+  Precision precision = Precision::exact;
   /// For people. A literal, or the text of a row of the Classifier, which must live as long.
   std::string_view reason = {};
 

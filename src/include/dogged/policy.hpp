@@ -70,6 +70,12 @@ class Jitter {
 };
 
 /// A short list of intervals that fits in a constant: `{60s, 300s, 900s}`. Beyond 20, intervals are counted but not
+/// How exactly a wait that replaces a policy's delay is kept.
+enum class Precision {
+  exact,  ///< as it is: the other side asked for it
+  about,  ///< ± 25 %, so that those who failed together do not return together
+};
+
 /// kept, so that validation can say how many there were.
 class Intervals {
  public:

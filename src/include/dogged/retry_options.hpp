@@ -11,6 +11,7 @@
 #include <string>
 
 #include <dogged/circuit_breaker.hpp>
+#include <dogged/classification.hpp>
 #include <dogged/policy.hpp>
 #include <dogged/retry_result.hpp>
 
@@ -28,14 +29,18 @@ struct AttemptContext {
   std::stop_token stop = {};  ///< RetryOptions::stop
 };
 
-/// A condition's verdict on an error. A bool converts to a verdict.
+/// A condition's verdict on an error. A bool and a Classification convert to a verdict.
 struct RetryVerdict {
   bool retry = true;
-  /// Replaces the policy's delay: no jitter, no max_delay, but cut to 1 ms .. 24 h.
+  /// Replaces the policy's delay: no jitter of the policy, no max_delay, but cut to 1 ms .. 24 h.
   std::optional<milliseconds> retry_after = {};
+  Precision precision = Precision::exact;  ///< of retry_after
 
   constexpr RetryVerdict(bool is_retryable, std::optional<milliseconds> after = std::nullopt) noexcept  // NOLINT
       : retry(is_retryable), retry_after(after) {}
+  /// Yes for a transient and a throttled failure, with its wait.
+  RetryVerdict(const Classification& failure) noexcept  // NOLINT
+      : retry(is_retryable(failure.category)), retry_after(failure.retry_after), precision(failure.precision) {}
 };
 
 /// Reads the retry_after() of exceptions of these classes (a duration, or an optional one), for

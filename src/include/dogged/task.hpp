@@ -19,6 +19,7 @@
 #include <nlohmann/json.hpp>
 
 #include <dogged/circuit_breaker_settings.hpp>
+#include <dogged/classification.hpp>
 #include <dogged/codes.hpp>
 #include <dogged/detail/attempt_values.hpp>
 #include <dogged/detail/json_text.hpp>
@@ -189,6 +190,7 @@ struct TaskOptions {
 /// Thrown by a handler to fail its attempt with a code. The code decides whether the task is retried.
 ///
 ///   throw dogged::TaskError{"HTTP_429", "too many requests"}.retry_after(30s);
+///   throw dogged::TaskError{dogged::classify_http(response.status), "the shop did not answer"};
 class TaskError : public std::runtime_error {
  public:
   /// `code` is UPPER_SNAKE, 1 to 64 bytes. Another text throws std::invalid_argument, which fails the attempt with
@@ -196,12 +198,24 @@ class TaskError : public std::runtime_error {
   TaskError(std::string_view code, std::string message)
       : std::runtime_error(message), code_(checked(code, message)), message_(std::move(message)) {}
 
-  /// Replaces the policy's delay if the task is retried: no jitter, no max_delay, but cut to 1 ms .. 24 h.
-  TaskError& retry_after(milliseconds delay) & noexcept {
+  /// With the code and the wait of the failure.
+  TaskError(const Classification& failure, std::string message)
+      : std::runtime_error(message),
+        code_(failure.code),
+        message_(std::move(message)),
+        retry_after_(failure.retry_after),
+        precision_(failure.precision) {}
+
+  /// Replaces the policy's delay if the task is retried: no jitter of the policy, no max_delay, but cut to 1 ms .. 24
+  /// h.
+  TaskError& retry_after(milliseconds delay, Precision precision = Precision::exact) & noexcept {
     retry_after_ = delay;
+    precision_ = precision;
     return *this;
   }
-  TaskError&& retry_after(milliseconds delay) && noexcept { return std::move(retry_after(delay)); }
+  TaskError&& retry_after(milliseconds delay, Precision precision = Precision::exact) && noexcept {
+    return std::move(retry_after(delay, precision));
+  }
 
   /// Anything that helps to understand the failure. Kept as JSON in the attempt's error_details, up to 64 KiB. A value
   /// that JSON or PostgreSQL cannot hold is replaced by a note that says where it was.
@@ -215,6 +229,7 @@ class TaskError : public std::runtime_error {
   /// The whole message; what() ends at its first NUL.
   [[nodiscard]] const std::string& message() const noexcept { return message_; }
   [[nodiscard]] std::optional<milliseconds> retry_after() const noexcept { return retry_after_; }
+  [[nodiscard]] Precision precision() const noexcept { return precision_; }  ///< of retry_after
   /// JSON text; empty if there are none.
   [[nodiscard]] const std::string& details_json() const noexcept { return details_; }
 
@@ -228,6 +243,7 @@ class TaskError : public std::runtime_error {
   ErrorCode code_;
   std::string message_;
   std::optional<milliseconds> retry_after_;
+  Precision precision_ = Precision::exact;
   std::string details_;
 };
 

@@ -214,6 +214,17 @@ TEST_CASE("retry_after is cut to 1 ms .. 24 h, not to max_delay, and is not jitt
   }
 }
 
+TEST_CASE("a retry_after that is not exact is spread, and the attempt keeps what was given") {
+  const auto after_draw = [](double draw) {
+    const Ending ending{
+        .outcome = Outcome::failed, .error_code = "X", .retry_after = 60s, .precision = Precision::about};
+    return after_attempt({}, star_rules(), ending, draw).value().next_run;
+  };
+  CHECK(after_draw(0.0) == NextRun{60s, 45s, true, true});
+  CHECK(after_draw(0.5) == NextRun{60s, 60s, true, true});
+  CHECK(after_draw(0.9999999) == NextRun{60s, 75s, true, true});
+}
+
 TEST_CASE("retry_after does not make a failure retryable, nor extend the number of retries") {
   const Ending ending{.outcome = Outcome::failed, .error_code = "HTTP_429", .retry_after = 5s};
   CHECK(after_failure({.policy = policy, .auto_retry_for = {}}, ending).status == Status::failed);

@@ -141,7 +141,10 @@ TEST_CASE("Every row is what its source's function answers") {
       const std::string expected{is_whole ? std::string{row.code} : std::string{row.code} + "ZZZ"};
       const bool is_label_of_no_use = table.source == CodeSource::mongodb && !is_retryable(row.category);
       if (!is_label_of_no_use) CHECK(result.code.view() == expected);
-      CHECK(result.retry_after.has_value() == (row.category == throttled));
+      const bool is_of_provider =
+          table.source == CodeSource::aws || table.source == CodeSource::azure || row.name == "ProviderThrottling";
+      CHECK(result.retry_after.has_value() == (row.category == throttled && is_of_provider));
+      CHECK((result.precision == Precision::about) == result.retry_after.has_value());
     }
   }
 }
@@ -240,10 +243,10 @@ TEST_CASE("HTTP statuses") {
   CHECK(text_of(classify_http(-1)) == "unknown HTTP_UNKNOWN");
 }
 
-TEST_CASE("What HTTP asks to wait is the wait, and 60 s where it throttles and does not say") {
+TEST_CASE("What HTTP asks to wait is the wait, and where it does not say the policy decides") {
   const auto now = std::chrono::sys_days{std::chrono::year{1994} / 11 / 6} + 8h + 49min + 37s;
-  CHECK(classify_http(429).retry_after == 60s);
-  CHECK(classify_http(429, {.retry_after = "soon"}).retry_after == 60s);
+  CHECK(classify_http(429).retry_after == std::nullopt);
+  CHECK(classify_http(429, {.retry_after = "soon"}).retry_after == std::nullopt);
   CHECK(classify_http(429, {.retry_after = "7"}).retry_after == 7s);
   CHECK(classify_http(429, {.retry_after = "0"}).retry_after == 0s);
   CHECK(classify_http(503, {.retry_after = "120"}).retry_after == 120s);
@@ -297,7 +300,7 @@ TEST_CASE("gRPC's codes, by number and by name") {
   CHECK(text_of(classify_grpc("UNAVAILABLE")) == "transient GRPC_UNAVAILABLE");
   CHECK(text_of(classify_grpc("DeadlineExceeded")) == "transient GRPC_DEADLINE_EXCEEDED");
   CHECK(text_of(classify_grpc("RESOURCE_EXHAUSTED")) == "throttled GRPC_RESOURCE_EXHAUSTED");
-  CHECK(classify_grpc(8).retry_after == 60s);
+  CHECK(classify_grpc(8).retry_after == std::nullopt);
   CHECK(text_of(classify_grpc(3)) == "permanent GRPC_INVALID_ARGUMENT");
   CHECK(text_of(classify_grpc(99)) == "unknown GRPC_99");
 }
@@ -337,6 +340,21 @@ TEST_CASE("The headers of AWS and Azure are the wait, milliseconds before second
   CHECK(own.aws("SlowDown", {.retry_after_ms = "33"}).retry_after == 33ms);  // what the source asks for goes first
   CHECK(own.grpc(14, {.retry_delay = 3s}).retry_after == 3s);
   CHECK(own.grpc(14).retry_after == 5s);
+}
+
+TEST_CASE("Only a provider's throttling has a wait that the source did not say, and it is not exact") {
+  for (const Classification& unasked : {classify_aws("SlowDown"), classify_azure("ServerBusy"),
+                                        classify_name("ProviderThrottling"), classify_name("AWS_THROTTLING")}) {
+    CHECK(unasked.retry_after == 60s);
+    CHECK(unasked.precision == Precision::about);
+  }
+  for (const Classification& by_policy :
+       {classify_http(429), classify_name("RateLimitExceeded"), classify_grpc(8), classify_mongodb(462)}) {
+    CHECK(by_policy.category == throttled);
+    CHECK(by_policy.retry_after == std::nullopt);
+  }
+  CHECK(classify_aws("SlowDown", {.retry_after = "7"}).precision == Precision::exact);
+  CHECK(classify_http(429, {.retry_after = "7"}).precision == Precision::exact);
 }
 
 TEST_CASE("AWS's codes, as its services send them") {

@@ -77,9 +77,7 @@ Receipt charge(dogged::Context& ctx, const Payment& payment) {
   if (response.status == 201) return {response.body};
   const dogged::Classification failure =
       dogged::classify_http(response.status, {.retry_after = response.retry_after, .date = response.date});
-  dogged::TaskError error{failure.code.str(), "the payment service answered " + std::to_string(response.status)};
-  if (failure.retry_after) error.retry_after(*failure.retry_after);
-  throw error;
+  throw dogged::TaskError{failure, "the payment service answered " + std::to_string(response.status)};
 }
 
 TASK_REGISTER(charge, charge_card, .queue = "payments",
@@ -104,8 +102,7 @@ std::string load(const std::string& url, dogged::RetryOptions options) {
     std::clog << "attempt " << so_far.attempts << " failed; the next in " << delay.count() << " ms\n";
   };
   const auto is_worth_retrying = [](const std::exception_ptr& error) {
-    const dogged::Classification failure = mapper.map(error).classification;
-    return dogged::RetryVerdict{dogged::is_retryable(failure.category), failure.retry_after};
+    return dogged::RetryVerdict{mapper.map(error).classification};
   };
   auto page = dogged::retry_if(
       dogged::exponential(100ms).with_max_retries(4).with_max_delay(2s),
@@ -218,8 +215,7 @@ TEST_CASE("the guide's handler fails with the code of the status, and waits as t
   const auto throttled = failure_of_charge({.status = 429, .body = {}, .retry_after = "120", .date = {}});
   CHECK(throttled.code() == "HTTP_429");
   CHECK(throttled.retry_after() == 120s);
-  CHECK(failure_of_charge({.status = 429, .body = {}, .retry_after = {}, .date = {}}).retry_after() ==
-        dogged::throttled_retry_after);
+  CHECK(failure_of_charge({.status = 429, .body = {}, .retry_after = {}, .date = {}}).retry_after() == std::nullopt);
   CHECK(failure_of_charge({.status = 503, .body = {}, .retry_after = {}, .date = {}}).retry_after() == std::nullopt);
 }
 
