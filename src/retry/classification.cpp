@@ -238,6 +238,12 @@ Classification Classifier::find_or_unknown(const Wanted& wanted) const noexcept 
   return {.code = wanted.key, .reason = "not in the tables"};
 }
 
+/// For the sources whose tables say what an error is that they do not list, by the row `Other`.
+Classification Classifier::find_or_other(const Wanted& wanted) const noexcept {
+  if (const auto found = find(wanted)) return *found;
+  return find_or_unknown(Wanted::by_name(wanted.source, "Other"));
+}
+
 /// The classification by class of an error that is not listed. The class's own code stands for all of a class that is
 /// retried, so that a list can have it.
 Classification Classifier::find_class_of(const Wanted& error, const Wanted& its_class) const noexcept {
@@ -308,17 +314,19 @@ Classification Classifier::azure(std::string_view code, const HttpHeaders& heade
 }
 
 Classification Classifier::mongodb(int code, std::span<const std::string_view> labels) const noexcept {
-  const Wanted by_code = Wanted::by_number(CodeSource::mongodb, code == 0 ? CodeRow::no_number : code);
-  const Classification of_code = find_or_unknown(by_code);
+  const Wanted by_code = Wanted::by_number(CodeSource::mongodb, code < 1 ? CodeRow::no_number : code);
+  const auto of_code = find(by_code);
   std::optional<Classification> retryable, overloaded;
-  if (is_retryable(of_code.category)) retryable = of_code;
+  if (of_code && is_retryable(of_code->category)) retryable = of_code;
   for (std::string_view label : labels) {
     const auto found = find(Wanted::by_name(CodeSource::mongodb, label));
     if (!found) continue;
     if (found->category == Category::transient && !retryable) retryable = found;
     if (found->category == Category::throttled) overloaded = found;
   }
-  if (!retryable) return of_code;  // an overloaded server's error need not be retryable
+  if (!retryable && !of_code && code > 0) retryable = find_or_other(by_code);
+  if (!retryable)
+    return of_code.value_or(find_or_unknown(by_code));  // an overloaded server's error need not be retryable
   return overloaded.value_or(*retryable);
 }
 
@@ -333,7 +341,7 @@ Classification Classifier::redis(std::string_view error_line) const noexcept {
   // Only ERR lines have rows that tell more than their kind. A longer line, perhaps of a megabyte, can match no row.
   const bool may_be_a_row = (kind == "ERR" || !rows_.empty()) && line.size() <= limits::error_code_bytes;
   if (const auto found = may_be_a_row ? find(Wanted::by_name(CodeSource::redis, line)) : std::nullopt) return *found;
-  return find_or_unknown(Wanted::by_name(CodeSource::redis, kind));
+  return find_or_other(Wanted::by_name(CodeSource::redis, kind));
 }
 
 Classification Classifier::name(std::string_view name) const noexcept {

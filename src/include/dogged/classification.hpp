@@ -6,8 +6,8 @@
 //   throw dogged::TaskError{failure, message};
 //
 // The tables are in <dogged/detail/classification_tables.hpp>, each row with its source. <dogged/code_sets.hpp>
-// makes lists for auto_retry_for of the same rows. An error that no table lists is `unknown`. A Classifier adds rows of
-// your own.
+// makes lists for auto_retry_for of the same rows. An error that no table lists is `unknown`, but MongoDB's and Redis's
+// are transient: MONGODB_OTHER, REDIS_OTHER. A Classifier adds rows of your own.
 //
 // No function here allocates or throws, except Classifier::set. All are thread-safe.
 #pragma once
@@ -99,12 +99,13 @@ struct GrpcResponse {
 [[nodiscard]] Classification classify_azure(std::string_view code, const HttpHeaders& headers = {}) noexcept;
 
 /// MongoDB's error code, 0 if there is none, and the error's labels. An error that the code or a label makes
-/// retryable is throttled if it has the label SystemOverloadedError too; that label alone makes nothing retryable.
+/// retryable is throttled if it has the label SystemOverloadedError too; that label alone makes nothing retryable. A
+/// code that is not listed is MONGODB_OTHER, transient, if no label says more.
 [[nodiscard]] Classification classify_mongodb(int code, std::span<const std::string_view> labels = {}) noexcept;
 [[nodiscard]] Classification classify_mongodb(int code, std::initializer_list<std::string_view> labels) noexcept;
 
 /// A Redis error reply, with or without its leading minus: `-LOADING Redis is loading the dataset in memory`. The kind
-/// is its first word; `ERR` alone says nothing.
+/// is its first word; `ERR` alone says nothing. A kind that is not listed is REDIS_OTHER, transient.
 [[nodiscard]] Classification classify_redis(std::string_view error_line) noexcept;
 
 /// A name of the base set (`RateLimitExceeded`, `ValidationError`, …) or an error code of any table (`HTTP_503`).
@@ -168,6 +169,7 @@ class Classifier {
   [[nodiscard]] const OwnRow* find_own(CodeSource source, const ErrorCode& key) const noexcept;
   [[nodiscard]] std::optional<Classification> find(const Wanted& wanted) const noexcept;
   [[nodiscard]] Classification find_or_unknown(const Wanted& wanted) const noexcept;
+  [[nodiscard]] Classification find_or_other(const Wanted& wanted) const noexcept;
   [[nodiscard]] Classification find_class_of(const Wanted& error, const Wanted& its_class) const noexcept;
   [[nodiscard]] Classification http_status(int status) const noexcept;
   [[nodiscard]] Classification with_wait_of(const GrpcResponse& response, Classification failure) const noexcept;

@@ -406,7 +406,13 @@ TEST_CASE("MongoDB's codes and labels") {
   }
   CHECK(text_of(classify_mongodb(10107)) == "transient MONGODB_NOT_WRITABLE_PRIMARY");
   CHECK(text_of(classify_mongodb(11000)) == "permanent MONGODB_DUPLICATE_KEY");
-  CHECK(text_of(classify_mongodb(4711)) == "unknown MONGODB_4711");
+  CHECK(text_of(classify_mongodb(1)) == "transient MONGODB_INTERNAL_ERROR");
+  CHECK(text_of(classify_mongodb(0, {"Internal"})) == "transient MONGODB_INTERNAL");
+  CHECK(text_of(classify_mongodb(0, {"ConnectionPoolTimeout"})) == "transient MONGODB_CONNECTION_POOL_TIMEOUT");
+  CHECK(text_of(classify_mongodb(4711)) == "transient MONGODB_OTHER");
+  CHECK(codes::mongodb_transient.contains("MONGODB_OTHER"));
+  CHECK(text_of(classify_mongodb(4711, {"NoWritesPerformed"})) == "transient MONGODB_OTHER");
+  CHECK(text_of(classify_mongodb(-5)) == "unknown MONGODB_UNKNOWN");
   CHECK(text_of(classify_mongodb(0)) == "unknown MONGODB_UNKNOWN");
   CHECK(text_of(classify_mongodb(4711, {"RetryableWriteError"})) == "transient MONGODB_RETRYABLE_WRITE_ERROR");
   CHECK(text_of(classify_mongodb(0, {"NoWritesPerformed", "TransientTransactionError"})) ==
@@ -433,6 +439,8 @@ TEST_CASE("Redis's error replies, by their kind") {
   CHECK(text_of(classify_redis("ERR max number of clients reached")) ==
         "transient REDIS_ERR_MAX_NUMBER_OF_CLIENTS_REACHED");
   CHECK(text_of(classify_redis("-ERR unknown command")) == "unknown REDIS_ERR");
+  CHECK(text_of(classify_redis("-MODULEBUSY try later")) == "transient REDIS_OTHER");
+  CHECK(codes::redis_transient.contains("REDIS_OTHER"));
   for (const char* none : {"", "-", "busy now", "+OK", " BUSY"}) {
     CAPTURE(none);
     CHECK(text_of(classify_redis(none)) == "unknown REDIS_UNKNOWN");
@@ -450,6 +458,7 @@ TEST_CASE("A row of one's own goes before the tables") {
       .set(CodeSource::sqlstate, "23", {.category = unknown})
       .set(CodeSource::grpc, "INTERNAL", {.category = transient})
       .set(CodeSource::mongodb, "MyLabel", {.category = transient})
+      .set(CodeSource::redis, "OTHER", {.category = unknown})
       .set(CodeSource::redis, "ERR hash value is not an integer", {.category = permanent})
       .set(CodeSource::name, "PaymentDeclined", {.category = permanent});
   CHECK(text_of(classifier.http(409)) == "transient HTTP_409");
@@ -467,6 +476,7 @@ TEST_CASE("A row of one's own goes before the tables") {
   CHECK(text_of(classifier.sqlstate("23505")) == "unknown PG_23505");
   CHECK(text_of(classifier.grpc(13)) == "transient GRPC_INTERNAL");
   CHECK(text_of(classifier.mongodb(4711, {"MyLabel"})) == "transient MONGODB_MY_LABEL");
+  CHECK(classifier.redis("-MODULEBUSY").category == unknown);
   CHECK(text_of(classifier.redis("-ERR hash value is not an integer\r\n")) ==
         "permanent REDIS_ERR_HASH_VALUE_IS_NOT_AN_INTEGER");
   CHECK(text_of(classifier.name("PaymentDeclined")) == "permanent PAYMENT_DECLINED");

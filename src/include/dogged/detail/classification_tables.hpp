@@ -417,10 +417,15 @@ inline constexpr CodeTable azure{
 inline constexpr std::string_view mongodb_codes = "https://www.mongodb.com/docs/manual/reference/error-codes/";
 inline constexpr std::string_view mongodb_transactions =
     "https://github.com/mongodb/specifications/blob/master/source/transactions/transactions.md";
+inline constexpr std::string_view mongodb_pool =
+    "https://github.com/mongodb/specifications/blob/master/source/connection-monitoring-and-pooling/"
+    "connection-monitoring-and-pooling.md#connection-pool-errors";
 inline constexpr std::string_view mongodb_overload =
     "https://github.com/mongodb/specifications/blob/master/source/client-backpressure/client-backpressure.md";
 
-/// Rows without a number are error labels. Rows that name no other source are retryable errors of the specification.
+/// Rows without a number are error labels, or names that drivers give. Rows that name no other source are retryable
+/// errors of the specification. `Other` is every code that is not listed. MongoDB adds codes with each version
+/// (mongodb_codes), and those of a request that is wrong are listed here; a retry of another one may help.
 inline constexpr CodeRow mongodb_rows[] = {
     {"RetryableWriteError", "MONGODB_RETRYABLE_WRITE_ERROR", transient, "labelled RetryableWriteError"},
     {"TransientTransactionError", "MONGODB_TRANSIENT_TRANSACTION_ERROR", transient,
@@ -430,6 +435,11 @@ inline constexpr CodeRow mongodb_rows[] = {
     {"RetryableError", "MONGODB_RETRYABLE_ERROR", transient, "labelled RetryableError", mongodb_overload},
     {"SystemOverloadedError", "MONGODB_SYSTEM_OVERLOADED_ERROR", throttled, "labelled SystemOverloadedError",
      mongodb_overload},
+    {"ConnectionPoolTimeout", "MONGODB_CONNECTION_POOL_TIMEOUT", transient,
+     "no connection of the driver's pool was free in time", mongodb_pool},
+    {"Internal", "MONGODB_INTERNAL", transient, "the server failed", client_code},
+    {"Other", "MONGODB_OTHER", transient, "a code that is not in the tables", mongodb_codes},
+    {1, "InternalError", "MONGODB_INTERNAL_ERROR", transient, "the server failed", mongodb_codes},
     {6, "HostUnreachable", "MONGODB_HOST_UNREACHABLE", transient, "the host cannot be reached"},
     {7, "HostNotFound", "MONGODB_HOST_NOT_FOUND", transient, "the host's name has no address"},
     {89, "NetworkTimeout", "MONGODB_NETWORK_TIMEOUT", transient, "no answer in time"},
@@ -466,9 +476,13 @@ inline constexpr CodeTable mongodb{
     CodeSource::mongodb, "MONGODB_",
     "https://github.com/mongodb/specifications/blob/master/source/retryable-writes/retryable-writes.md", mongodb_rows};
 
+inline constexpr std::string_view redis_kinds =
+    "https://redis.io/docs/latest/develop/reference/protocol-spec/#simple-errors";
 inline constexpr std::string_view redis_sentinel = "https://github.com/redis/redis/blob/unstable/src/sentinel.c";
 
-/// Kinds, and the one whole line that tells more than its kind.
+/// Kinds, and the one whole line that tells more than its kind. `Other` is every kind that is not listed. The kinds are
+/// a convention, to which servers and modules add (redis_kinds), and those of a request that is wrong are listed here;
+/// a retry of another one may help. ERR stays unknown: it is the kind of wrong commands too.
 inline constexpr CodeRow redis_rows[] = {
     {"LOADING", "REDIS_LOADING", transient, "the server reads its data"},
     {"BUSY", "REDIS_BUSY", transient, "the server runs a long script"},
@@ -488,6 +502,7 @@ inline constexpr CodeRow redis_rows[] = {
     {"ERR max number of clients reached", "REDIS_ERR_MAX_NUMBER_OF_CLIENTS_REACHED", transient,
      "the server has too many clients", "https://redis.io/docs/latest/develop/reference/clients/"},
     {"NOGOODSLAVE", "REDIS_NOGOODSLAVE", transient, "no replica is fit to take over", redis_sentinel},
+    {"OTHER", "REDIS_OTHER", transient, "a kind that is not in the tables", redis_kinds},
     {"NOAUTH", "REDIS_NOAUTH", permanent, "the login is missing"},
     {"WRONGPASS", "REDIS_WRONGPASS", permanent, "the login is wrong"},
     {"NOPERM", "REDIS_NOPERM", permanent, "the caller may not do it"},
