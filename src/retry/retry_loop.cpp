@@ -78,7 +78,7 @@ void require_valid(const RetryOptions& options) {
 
 void require_valid(const CollectPolicies& policies) {
   dogged::require_valid(policies.errors);
-  dogged::require_valid(policies.successes);
+  if (policies.successes) dogged::require_valid(*policies.successes);
   if (policies.max_results >= 1) return;
   throw InvalidInput("max_results is " + std::to_string(policies.max_results) + "; it must be at least 1");
 }
@@ -95,21 +95,21 @@ std::optional<RetryEnd> pause(const RetryOptions& options, milliseconds delay, R
   return std::nullopt;
 }
 
-std::optional<RetryEnd> pause_after_success(const RetryPolicy& policy, int number, const RetryOptions& options,
+std::optional<RetryEnd> pause_after_success(const CollectPolicies& policies, int number, const RetryOptions& options,
                                             RetrySummary& summary) {
-  const int retries = max_retries(policy);
-  if (retries == 0) return std::nullopt;
+  if (number >= policies.max_results) return RetryEnd::retries_spent;
+  if (!policies.successes) return std::nullopt;
+  if (number > max_retries(*policies.successes)) return RetryEnd::retries_spent;
   try {
-    const auto delay = next_delay(policy, std::min(number, retries), draw(options));
-    return pause(options, delay.value().delay, summary);
+    return pause(options, next_delay(*policies.successes, number, draw(options)).value().delay, summary);
   } catch (...) {
     summary.callback_error = std::current_exception();
     return RetryEnd::callback_failed;
   }
 }
 
-RetryLoop::RetryLoop(const RetryPolicy& policy, const RetryOptions& options)
-    : policy_(policy), options_(options), start_(now(options)) {
+RetryLoop::RetryLoop(const RetryPolicy& policy, const RetryOptions& options, int spent)
+    : policy_(policy), options_(options), start_(now(options)), retries_(spent) {
   dogged::require_valid(policy);
   require_valid(options);
   context_.attempt = 0;

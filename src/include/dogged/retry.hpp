@@ -53,7 +53,8 @@ namespace dogged {
 template <class Fn>
 [[nodiscard]] auto retry(const RetryPolicy& policy, Fn&& fn, const RetryOptions& options = {}) {
   const auto any = [](const std::exception_ptr&) { return true; };
-  return detail::run_retry(policy, fn, any, options);
+  int spent = 0;
+  return detail::run_retry(policy, fn, any, options, spent);
 }
 
 /// Retries only the errors that `condition` accepts. `condition` takes the expected-like result's error (const E&), a
@@ -63,13 +64,15 @@ template <class Fn>
 template <class Fn, class Condition>
 [[nodiscard]] auto retry_if(const RetryPolicy& policy, Fn&& fn, Condition&& condition,
                             const RetryOptions& options = {}) {
-  return detail::run_retry(policy, fn, condition, options);
+  int spent = 0;
+  return detail::run_retry(policy, fn, condition, options, spent);
 }
 
 /// Calls `fn(input)` or `fn(input, const AttemptContext&)` with `start`, for example to read the pages of a list.
 /// `success_condition(const T&)` makes the next input of each value; an empty optional ends the collection. Each call
-/// is retried as by retry_if with `error_condition`, and calls the hooks for each input. The stop token and the
-/// deadline are for the whole collection. `attempts` counts all calls.
+/// is retried as by retry_if with `error_condition`, and calls the hooks for each input. The retries after errors, the
+/// stop token and the deadline are for the whole collection; ErrorRetries::per_input gives each input all retries.
+/// `attempts` counts all calls.
 /// Throws InvalidPolicy and InvalidInput as retry does. A success_condition that throws ends the collection with
 /// callback_failed.
 template <class Input, class Fn, class SuccessCondition, class ErrorCondition>
@@ -78,8 +81,8 @@ template <class Input, class Fn, class SuccessCondition, class ErrorCondition>
   return detail::run_collect(policies, fn, success_condition, error_condition, std::move(start), options);
 }
 
-/// The same with one policy for both: for the wait after a failure, and for the wait between a success and the next
-/// call.
+/// The same with one policy for both: for the retries after failures, and for the calls after successes. Each has all
+/// retries of the policy.
 template <class Input, class Fn, class SuccessCondition, class ErrorCondition>
 [[nodiscard]] auto collect_and_retry(const RetryPolicy& policy, Fn&& fn, SuccessCondition&& success_condition,
                                      ErrorCondition&& error_condition, Input start, const RetryOptions& options = {}) {

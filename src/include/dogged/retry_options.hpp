@@ -102,15 +102,22 @@ struct RetryOptions {
   std::function<double()> draw = {};
 };
 
+/// Who has the retries of CollectPolicies::errors.
+enum class ErrorRetries {
+  shared,     ///< the collection: retry n of all its calls waits for delay n, whatever input it is for
+  per_input,  ///< each input
+};
+
 /// The policies of collect_and_retry.
 struct CollectPolicies {
-  /// For failures. Each input has all its retries.
+  /// For failures.
   RetryPolicy errors;
-  /// Between a success and the next call: delay n before call n + 1; its last delay before all further calls.
-  /// NoRetry: no wait.
-  RetryPolicy successes = NoRetry{};
-  /// After this many successes the collection ends with retries_spent, even if the last one asked for more; at
-  /// least 1.
+  /// Between a success and the next call: delay n before call n + 1. Once its retries are spent, the collection ends
+  /// with retries_spent and the values that it has, even if the last one asked for more. Nothing: no wait, and no such
+  /// end.
+  std::optional<RetryPolicy> successes = {};
+  ErrorRetries error_retries = ErrorRetries::shared;
+  /// After this many successes the collection ends with retries_spent as well; at least 1.
   int max_results = 1000;
 };
 

@@ -1,4 +1,5 @@
 // Collecting the answers of a call that goes on while they ask for more.
+#include <algorithm>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -34,26 +35,56 @@ const CollectPolicies policies{.errors = fixed(1s), .successes = linear(10ms, 10
 
 }  // namespace
 
-TEST_CASE("a collection gives all values in order, each call with its own retries") {
+TEST_CASE("a collection gives all values in order, each call with its own retries if told so") {
   World world;
   Pages pages{.last = 4, .failures = 2};
+  const CollectPolicies per_input{.errors = fixed(1s).with_max_retries(2),
+                                  .successes = linear(10ms, 10ms),
+                                  .error_retries = ErrorRetries::per_input};
   const auto result = collect_and_retry(
-      policies, [&](int number) { return pages.page(number); }, pages.next(), always, 1, world.options());
+      per_input, [&](int number) { return pages.page(number); }, pages.next(), always, 1, world.options());
   CHECK(result.succeeded());
   CHECK(result.values == std::vector<int>{1, 2, 3, 4});
   CHECK(result.next == std::nullopt);
   CHECK(result.attempts == 12);
-  CHECK(result.elapsed == 8s + 50ms);
+  CHECK(result.elapsed == 8s + 60ms);
+  CHECK(std::count(world.waits.begin(), world.waits.end(), 1s) == 8);
 }
 
-TEST_CASE("errors wait by one policy and successes by the other, whose last delay goes on") {
+TEST_CASE("the calls of a collection share the retries after errors, and their growing delays") {
   World world;
-  Pages pages{.last = 5, .failures = 1};
+  Pages pages{.last = 9, .failures = 1};
+  const auto result = collect_and_retry(
+      {.errors = exponential(1s).with_max_retries(3).with_jitter(Jitter::none())},
+      [&](int number) { return pages.page(number); }, pages.next(), always, 1, world.options());
+  CHECK(result.end == RetryEnd::retries_spent);
+  CHECK(result.values == std::vector<int>{1, 2, 3});
+  CHECK(result.next == 4);
+  CHECK(world.waits == std::vector<milliseconds>{1s, 2s, 4s});
+  CHECK_THROWS_WITH(result.value(), "page 4");
+}
+
+TEST_CASE("a collection whose successes are spent gives what it has, and where to go on") {
+  World world;
+  Pages pages{.last = 9};
+  const auto result = collect_and_retry(
+      {.errors = fixed(1s), .successes = linear(10ms, 10ms).with_max_retries(2).with_jitter(Jitter::none())},
+      [&](int number) { return pages.page(number); }, pages.next(), always, 1, world.options());
+  CHECK(result.end == RetryEnd::retries_spent);
+  CHECK(result.values == std::vector<int>{1, 2, 3});
+  CHECK(result.next == 4);
+  CHECK(result.error == nullptr);
+  CHECK(world.waits == std::vector<milliseconds>{10ms, 20ms});
+}
+
+TEST_CASE("errors wait by one policy and successes by the other") {
+  World world;
+  Pages pages{.last = 4, .failures = 1};
   const auto result = collect_and_retry(
       policies, [&](int number, const AttemptContext&) { return pages.page(number); }, pages.next(), always, 1,
       world.options());
-  CHECK(result.values.size() == 5);
-  CHECK(world.waits == std::vector<milliseconds>{1s, 10ms, 1s, 20ms, 1s, 20ms, 1s, 20ms, 1s});
+  CHECK(result.values.size() == 4);
+  CHECK(world.waits == std::vector<milliseconds>{1s, 10ms, 1s, 20ms, 1s, 30ms, 1s});
 }
 
 TEST_CASE("one policy serves errors and successes alike") {
@@ -63,11 +94,12 @@ TEST_CASE("one policy serves errors and successes alike") {
       linear(10ms, 10ms).with_jitter(Jitter::none()), [&](int number) { return pages.page(number); }, pages.next(),
       always, 1, world.options());
   CHECK(result.values == std::vector<int>{1, 2, 3});
-  CHECK(world.waits == std::vector<milliseconds>{10ms, 10ms, 10ms, 20ms, 10ms});
+  CHECK(world.waits == std::vector<milliseconds>{10ms, 10ms, 20ms, 20ms, 30ms});
   const RetryPolicy none = NoRetry{};
   const auto once = collect_and_retry(
       none, [](int number) { return number; }, pages.next(), always, 1, world.options());
-  CHECK(once.values == std::vector<int>{1, 2, 3});
+  CHECK(once.values == std::vector<int>{1});
+  CHECK(once.end == RetryEnd::retries_spent);
 }
 
 TEST_CASE("a collection that fails keeps its values, the last error, and where to go on") {
@@ -94,7 +126,7 @@ TEST_CASE("a collection that is asked for more without end ends at max_results")
   CHECK(result.end == RetryEnd::retries_spent);
   CHECK(result.values == std::vector<int>{1, 2, 3});
   CHECK(result.next == 4);
-  CHECK(world.waits.empty());  // NoRetry between successes: no wait
+  CHECK(world.waits.empty());  // no policy between successes: no wait
   CHECK_THROWS_WITH(collect_and_retry({.errors = fixed(1s), .max_results = 0}, call, more, always, 1),
                     "max_results is 0; it must be at least 1");
 }

@@ -25,7 +25,7 @@ namespace dogged::detail {
 [[nodiscard]] std::optional<RetryEnd> pause(const RetryOptions& options, milliseconds delay, RetrySummary& summary);
 
 /// The same between success `number` = 1, 2, … and the call for more.
-[[nodiscard]] std::optional<RetryEnd> pause_after_success(const RetryPolicy& policy, int number,
+[[nodiscard]] std::optional<RetryEnd> pause_after_success(const CollectPolicies& policies, int number,
                                                           const RetryOptions& options, RetrySummary& summary);
 
 [[nodiscard]] std::chrono::steady_clock::time_point now(const RetryOptions& options);
@@ -37,8 +37,8 @@ class RetryLoop {
  public:
   using Judge = std::function<RetryVerdict(const std::exception_ptr&)>;
 
-  /// Keeps references to both.
-  RetryLoop(const RetryPolicy& policy, const RetryOptions& options);
+  /// Keeps references to both. `spent`: retries of the policy that were made before.
+  RetryLoop(const RetryPolicy& policy, const RetryOptions& options, int spent = 0);
 
   /// Whether another attempt is to be made: false once the retry has ended.
   [[nodiscard]] bool begin_attempt();
@@ -49,6 +49,8 @@ class RetryLoop {
   void failed(const std::exception_ptr& error, const Judge& judge);
 
   [[nodiscard]] const RetrySummary& summary() const noexcept { return summary_; }
+  /// Retries of the policy that are spent.
+  [[nodiscard]] int spent() const noexcept { return retries_; }
 
  private:
   void end(RetryEnd reason);
@@ -76,7 +78,7 @@ class RetryLoop {
   AttemptContext context_;
   CircuitBreaker::Permit permit_;
   RetrySummary summary_;
-  int retries_ = 0;
+  int retries_;
   bool has_ended_ = false;
 };
 
@@ -199,14 +201,15 @@ constexpr bool takes_an_error() {
          std::is_invocable_v<Condition&, const std::exception&>;
 }
 
+/// `spent` is read and written: retries of the policy that are spent.
 template <class Fn, class Condition>
-auto run_retry(const RetryPolicy& policy, Fn& fn, Condition& condition, const RetryOptions& options) {
+auto run_retry(const RetryPolicy& policy, Fn& fn, Condition& condition, const RetryOptions& options, int& spent) {
   using Traits = ResultTraits<CallResult<Fn>>;
   static_assert(takes_an_error<typename Traits::Error, Condition>(),
                 "dogged: a condition takes a const std::exception&, a const std::exception_ptr&, or the error of an "
                 "expected-like result");
   RetryResult<typename Traits::Value, typename Traits::Error> result;
-  RetryLoop loop{policy, options};
+  RetryLoop loop{policy, options, spent};
   const auto judge = [&](const std::exception_ptr& error) { return verdict_on(result, condition, error); };
   while (loop.begin_attempt()) {
     if (const std::exception_ptr error = ResultAccess::attempt(result, fn, loop.context())) {
@@ -216,6 +219,7 @@ auto run_retry(const RetryPolicy& policy, Fn& fn, Condition& condition, const Re
     }
   }
   static_cast<RetrySummary&>(result) = loop.summary();
+  spent = loop.spent();
   return result;
 }
 
@@ -241,16 +245,17 @@ auto run_collect(const CollectPolicies& policies, Fn& fn, SuccessCondition& succ
   CollectResult<typename Traits::Value, Input, typename Traits::Error> result;
   result.next.emplace(std::move(start));
   auto one_call = [&](const AttemptContext& context) -> decltype(auto) { return call(fn, context, *result.next); };
+  int spent = 0;
   for (std::optional<RetryEnd> end; !end;) {
-    auto one = run_retry(policies.errors, one_call, error_condition, options);
+    if (policies.error_retries == ErrorRetries::per_input) spent = 0;
+    auto one = run_retry(policies.errors, one_call, error_condition, options, spent);
     ResultAccess::add(result, one);
     end = one.end;
     if (one) {
       result.values.push_back(std::move(one).value());
       const int count = static_cast<int>(result.values.size());
       end = end_after_success(result, success_condition);
-      if (!end && count >= policies.max_results) end = RetryEnd::retries_spent;
-      if (!end) end = pause_after_success(policies.successes, count, options, result);
+      if (!end) end = pause_after_success(policies, count, options, result);
     }
     if (end) result.end = *end;
   }
