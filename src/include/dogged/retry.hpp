@@ -8,6 +8,7 @@
 //   <dogged/retry_executor.hpp>         a policy for many calls, each in bounded time; includes this header
 //   <dogged/retry_budget.hpp>           bound the share of retries among all calls
 //   <dogged/retry_metrics.hpp>          counters of retries, failures and breakers, for Prometheus and others
+//   <dogged/retry_log.hpp>              a line of the log for each retry; not included here
 //   <dogged/codes.hpp>                  error codes, and lists of them
 //   <dogged/code_sets.hpp>              lists that are ready: codes::http_retryable, codes::sqlstate_transient, …
 //   <dogged/classification.hpp>         whether a retry may help: HTTP, PostgreSQL, libcurl, errno, …
