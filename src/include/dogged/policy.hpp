@@ -10,6 +10,7 @@
 // random draw is an argument, so that tests are exact.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -69,13 +70,13 @@ class Jitter {
   milliseconds amount_;
 };
 
-/// A short list of intervals that fits in a constant: `{60s, 300s, 900s}`. Beyond 20, intervals are counted but not
 /// How exactly a wait that replaces a policy's delay is kept.
 enum class Precision {
   exact,  ///< as it is: the other side asked for it
   about,  ///< ± 25 %, so that those who failed together do not return together
 };
 
+/// A short list of intervals that fits in a constant: `{60s, 300s, 900s}`. Beyond 20, intervals are counted but not
 /// kept, so that validation can say how many there were.
 class Intervals {
  public:
@@ -189,12 +190,18 @@ struct Linear {
 
 using RetryPolicy = std::variant<NoRetry, Fixed, Exponential, Linear>;
 
-/// Retries of a policy that is built without with_max_retries: 3 attempts in all.
-inline constexpr int default_max_retries = 2;
+/// Retries of a policy that is built without with_max_retries: 5 attempts in all.
+inline constexpr int default_max_retries = 4;
+/// The first delay of exponential(), and its longest one without with_max_delay. A longer base is its own longest
+/// delay.
+inline constexpr milliseconds default_base{100};
+inline constexpr milliseconds default_max_delay = std::chrono::minutes{5};
 
 /// A policy in one expression, all of it constexpr. Limits are checked when the policy is used, as with designated
-/// initialisers.
+/// initialisers. The defaults here are for calls in this process; a policy that a task's definition writes as
+/// Exponential{…} has those of the struct. docs/retry.md has all of them in one table.
 ///
+///   exponential()   // 5 attempts: 100 ms, doubled, at most 5 min, ± 25 %
 ///   exponential(1s).with_multiplier(3).with_max_delay(60s).with_max_retries(4).with_jitter(Jitter::full())
 [[nodiscard]] constexpr Fixed fixed(milliseconds interval) noexcept {
   return Fixed{.interval = interval, .max_retries = default_max_retries};
@@ -202,8 +209,8 @@ inline constexpr int default_max_retries = 2;
 [[nodiscard]] constexpr Linear linear(milliseconds initial, milliseconds increment) noexcept {
   return Linear{.initial = initial, .increment = increment, .max_retries = default_max_retries};
 }
-[[nodiscard]] constexpr Exponential exponential(milliseconds base) noexcept {
-  return Exponential{.base = base, .max_retries = default_max_retries};
+[[nodiscard]] constexpr Exponential exponential(milliseconds base = default_base) noexcept {
+  return Exponential{.base = base, .max_retries = default_max_retries, .max_delay = std::max(base, default_max_delay)};
 }
 
 /// The policy of a task that lists codes in auto_retry_for and names none: 60 s, 300 s, 900 s, ±25 %.

@@ -22,10 +22,20 @@ TEST_CASE("a built policy equals the one with designated initialisers") {
         Fixed{.interval = 1s, .max_retries = 5, .max_delay = 2s, .jitter = Jitter::absolute(5ms)});
 }
 
-TEST_CASE("a policy built without with_max_retries makes 2 retries") {
-  CHECK(max_retries(fixed(1s)) == 2);
-  CHECK(max_retries(linear(1s, 0s)) == 2);
-  CHECK(max_retries(exponential(1s)) == 2);
+TEST_CASE("exponential() makes 5 attempts, from 100 ms doubled to at most 5 min") {
+  CHECK(policy_to_text(exponential()) == "exponential base=100ms max_retries=4 max_delay=5m jitter=25%");
+  CHECK(exponential().multiplier == 2);
+  CHECK(exponential(1s) ==
+        Exponential{
+            .base = 1s, .multiplier = 2, .max_retries = 4, .max_delay = 5min, .jitter = Jitter::proportional(0.25)});
+  CHECK(exponential(10min).max_delay == 10min);  // a base is not cut
+  CHECK(exponential(10min).with_max_delay(1min).max_delay == 1min);
+}
+
+TEST_CASE("a policy built without with_max_retries makes 4 retries") {
+  CHECK(max_retries(fixed(1s)) == 4);
+  CHECK(max_retries(linear(1s, 0s)) == 4);
+  CHECK(max_retries(exponential(1s)) == 4);
   CHECK_NOTHROW(require_valid(fixed(1s)));
   CHECK_NOTHROW(require_valid(linear(1s, 0s)));
   CHECK_NOTHROW(require_valid(exponential(1s)));

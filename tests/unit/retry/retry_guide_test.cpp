@@ -13,6 +13,7 @@
 
 #include <dogged/client.hpp>
 #include <dogged/retry.hpp>
+#include <dogged/retry_executor.hpp>
 #include <dogged/worker.hpp>
 
 #include "retry_world.hpp"
@@ -217,6 +218,29 @@ TEST_CASE("the guide's handler fails with the code of the status, and waits as t
   CHECK(throttled.retry_after() == 120s);
   CHECK(failure_of_charge({.status = 429, .body = {}, .retry_after = {}, .date = {}}).retry_after() == std::nullopt);
   CHECK(failure_of_charge({.status = 503, .body = {}, .retry_after = {}, .date = {}}).retry_after() == std::nullopt);
+}
+
+TEST_CASE("the defaults are those of the guide's tables") {
+  const auto text = [](const dogged::RetryPolicy& of) { return dogged::policy_to_text(of); };
+  CHECK(text(dogged::exponential()) == "exponential base=100ms max_retries=4 max_delay=5m jitter=25%");
+  CHECK(text(dogged::fixed(1s)) == "fixed interval=1s max_retries=4 jitter=25%");
+  CHECK(text(dogged::linear(1s, 2s)) == "linear initial=1s increment=2s max_retries=4 jitter=25%");
+  CHECK(dogged::Exponential{}.max_delay == 24h);
+  CHECK(dogged::Exponential{}.multiplier == 2);
+  CHECK(text(dogged::TaskOptions{}.retry) == "fixed intervals=1m,5m,15m jitter=25%");
+  CHECK(text(dogged::RetryConfig{}.policy()) == "exponential base=100ms max_retries=2 max_delay=1m jitter=25%");
+  CHECK(text(dogged::ClientOptions{}.retry) == "exponential base=100ms max_retries=20 max_delay=5s jitter=25%");
+  CHECK(dogged::ClientOptions{}.retry_for == 30s);
+  CHECK(dogged::RetryExecutor::default_timeout == 5min);
+  CHECK(dogged::RetryOptions{}.attempt_timeout == 0ms);
+  CHECK(dogged::TaskOptions{}.timeout == 0ms);
+  CHECK(dogged::provider_retry_after == 60s);
+  CHECK(dogged::TaskOptions{}.auto_retry_for.empty());
+  CHECK(dogged::TaskOptions{}.max_losses == 3);
+  CHECK(dogged::CircuitBreakerSettings{} == dogged::CircuitBreakerSettings{5, 30s, 2});
+  CHECK(dogged::RetryBudgetSettings{} == dogged::RetryBudgetSettings{0.2, 10, 10s});
+  CHECK(dogged::CollectPolicies{.errors = dogged::NoRetry{}}.error_retries == dogged::ErrorRetries::shared);
+  CHECK(dogged::CollectPolicies{.errors = dogged::NoRetry{}}.max_results == 1000);
 }
 
 TEST_CASE("what the guide says of codes is so") {
