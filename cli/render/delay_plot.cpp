@@ -34,6 +34,7 @@ struct Line {
 
 std::vector<DelayRange> delays_of(const RetryPolicy& policy) {
   std::vector<DelayRange> delays;
+  if (std::holds_alternative<Custom>(policy)) return delays;
   for (int retry = 1; retry <= max_retries(policy); ++retry) {
     if (const auto range = delay_range(policy, retry)) delays.push_back(*range);
   }
@@ -52,6 +53,7 @@ DelayRange total_of(const std::vector<DelayRange>& delays) {
 
 std::string render_delays(const RetryPolicy& policy, const Style& style) {
   const std::vector<DelayRange> delays = delays_of(policy);
+  if (std::holds_alternative<Custom>(policy)) return "  a function of the worker decides each delay\n";
   if (delays.empty()) return "  never retried: a failure ends the task\n";
 
   std::vector<Line> lines{{"retry", "delay", "with jitter"}};

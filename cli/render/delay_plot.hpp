@@ -10,7 +10,7 @@
 
 namespace dogged::cli {
 
-/// The delay before each retry: number 1 first; empty for the policy `none`.
+/// The delay before each retry: number 1 first; empty for the policies `none` and `custom`.
 [[nodiscard]] std::vector<DelayRange> delays_of(const RetryPolicy& policy);
 
 /// All delays together.

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include <dogged/client.hpp>
+#include <dogged/custom_policy.hpp>
 #include <dogged/detail/mutex.hpp>
 #include <dogged/retry_options.hpp>
 
@@ -41,7 +42,7 @@ RepeatableCalls::Settings settings_of(const std::string& url, ClientOptions& opt
     throw InvalidInput{"retry_for is " + std::to_string(retry_for.count()) + " ms, and must be 1 ms to 24 h",
                        "to try once, set retry to NoRetry{}"};
   }
-  require_valid(options.retry);
+  CallPolicy{options.retry}.require_valid();
   return {.database = {url, std::move(options.schema), std::move(options.application_name)},
           .retry = options.retry,
           .retry_for = retry_for,

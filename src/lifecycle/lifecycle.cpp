@@ -9,6 +9,7 @@
 
 #include <dogged/detail/names.hpp>
 
+#include "retry/custom_delay.hpp"
 #include "retry/replaced_delay.hpp"
 
 namespace dogged::lifecycle {
@@ -53,13 +54,25 @@ NextRun spend_retry(const RetryDelay& delay, bool from_retry_after) {
   return {delay.backoff, delay.delay, /*spends_retry=*/true, from_retry_after};
 }
 
+/// The delay by the policy, if it has another retry.
+std::optional<RetryDelay> delay_of_policy(const TaskState& task, const Rules& rules, const Ending& ending,
+                                          const ErrorCode& error_code, double draw) {
+  if (!std::holds_alternative<Custom>(rules.policy)) return next_delay(rules.policy, task.retry_count + 1, draw);
+  if (task.retry_count >= max_retries(rules.policy)) return std::nullopt;
+  const auto delay = custom_delay(
+      rules.delay, task.retry_count,
+      {.error_code = error_code.view(), .error_message = ending.error_message, .retry_after = ending.retry_after});
+  if (!delay) return std::nullopt;
+  return RetryDelay{*delay, *delay};
+}
+
 /// Failed and timed out: retried while the code is retryable and the policy has a delay left.
 Transition after_failure(const TaskState& task, const Rules& rules, const Ending& ending, const ErrorCode& error_code,
                          double draw) {
   Transition transition = ended(task, ending.outcome, end_of_failed(rules), error_code);
   transition.is_retryable_failure = is_retryable(rules, error_code.view());
   if (!transition.is_retryable_failure) return transition;
-  const auto delay = next_delay(rules.policy, task.retry_count + 1, draw);
+  const auto delay = delay_of_policy(task, rules, ending, error_code, draw);
   if (!delay) return transition;
   ++transition.retry_count;
   if (!ending.retry_after) return run_again(std::move(transition), spend_retry(*delay, false));

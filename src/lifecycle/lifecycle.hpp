@@ -10,6 +10,7 @@
 
 #include <dogged/attempt_outcome.hpp>
 #include <dogged/codes.hpp>
+#include <dogged/custom_policy.hpp>
 #include <dogged/policy.hpp>
 
 namespace dogged::lifecycle {
@@ -39,6 +40,7 @@ struct TaskState {
 /// The rules of the task's definition for failures.
 struct Rules {
   RetryPolicy policy = NoRetry{};
+  DelayFunction delay = {};                      ///< of a Custom policy, which needs it; must not throw
   std::vector<std::string> auto_retry_for = {};  ///< error codes, or "*" for all
   int max_losses = 3;                            ///< the loss with this number ends the task
   bool retry_lost = true;                        ///< false: the first loss ends the task
@@ -50,6 +52,7 @@ struct Ending {
   Outcome outcome = Outcome::succeeded;
   /// Of a failed one; none is UNHANDLED_EXCEPTION. The other outcomes have codes of their own.
   std::optional<ErrorCode> error_code = {};
+  std::string_view error_message = {};  ///< for a Custom policy
   /// Of a failed or timed_out one; replaces the policy's delay, cut to 1 ms .. 24 h.
   std::optional<milliseconds> retry_after = {};
   Precision precision = Precision::exact;  ///< of retry_after

@@ -4,10 +4,12 @@
 #include <cmath>
 #include <cstdint>
 
+#include <dogged/custom_policy.hpp>
 #include <dogged/detail/policy_rules.hpp>
 #include <dogged/policy.hpp>
 
 #include "retry/duration.hpp"
+#include "retry/message.hpp"
 #include "retry/number_text.hpp"
 #include "retry/policy_fields.hpp"
 
@@ -21,6 +23,7 @@ std::string text_of(std::monostate) { return {}; }
 std::string text_of(std::int64_t value) { return std::to_string(value); }
 std::string text_of(double value) { return number_to_text(value); }
 std::string text_of(milliseconds value) { return duration_to_text(value); }
+std::string text_of(std::string_view value) { return in_quotes(value); }
 
 std::string describe(const PolicyMistake& mistake) {
   const std::string value = std::visit([](auto number) { return text_of(number); }, mistake.value);
@@ -50,6 +53,8 @@ std::string describe(const PolicyMistake& mistake) {
       return "jitter has the proportion " + value + "; it must be above 0 and up to 1 (100%)";
     case PolicyRule::jitter_amount_is_not_between_1ms_and_24h:
       return "jitter has the amount " + value + "; it must be 1ms to 24h";
+    case PolicyRule::name_is_not_1_to_64_of_letters_digits_dot_underscore_colon_slash_dash:
+      return is + "; it must be 1 to 64 of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit";
   }
   return is;
 }
@@ -64,6 +69,7 @@ int retries_of(const Fixed& policy) noexcept {
 }
 int retries_of(const Exponential& policy) noexcept { return policy.max_retries; }
 int retries_of(const Linear& policy) noexcept { return policy.max_retries; }
+int retries_of(const Custom& policy) noexcept { return policy.max_retries; }
 
 double as_double(milliseconds delay) { return static_cast<double>(delay.count()); }
 
@@ -118,6 +124,11 @@ DelayRange range_of(const Policy& policy, int retry) {
 
 DelayRange range_of(const NoRetry&, int) { return {}; }  // not reached: it has no retries
 
+DelayRange range_of(const Custom& policy, int) {
+  throw InvalidPolicy("name", "a function decides the delays of the policy " + in_quotes(policy.name.view()) +
+                                  ", and only the workers that have registered it know them");
+}
+
 /// Each whole millisecond of the range is equally likely. The draw uses the range that max_delay has cut. Moving larger
 /// draws to max_delay would make tasks that failed together return together.
 milliseconds draw_from(const DelayRange& range, double draw) {
@@ -135,6 +146,14 @@ int checked_max_retries(std::int64_t max_retries) {
 
 void require_valid(const RetryPolicy& policy) {
   if (const auto mistake = detail::find_mistake(policy)) throw invalid(*mistake);
+}
+
+void CallPolicy::require_valid() const {
+  dogged::require_valid(policy_);
+  const auto* const custom = std::get_if<Custom>(&policy_);
+  if (custom == nullptr || function_) return;
+  throw InvalidPolicy("name", "the policy " + in_quotes(custom->name.view()) +
+                                  " is one of workers; in this process give its function in place of its name");
 }
 
 int max_retries(const RetryPolicy& policy) noexcept {

@@ -78,13 +78,20 @@ struct Description<Linear> {
                                      Field{"jitter", &Linear::jitter, Presence::optional}};
 };
 
+template <>
+struct Description<Custom> {
+  static constexpr std::string_view name = "custom";
+  static constexpr std::tuple fields{Field{"name", &Custom::name, Presence::required},
+                                     Field{"max_retries", &Custom::max_retries, Presence::required}};
+};
+
 template <class Policy, class Visitor>
 void for_each_field(Visitor visit) {
   std::apply([&visit](const auto&... field) { (visit(field), ...); }, Description<Policy>::fields);
 }
 
 inline const std::array<RetryPolicy, std::variant_size_v<RetryPolicy>> unset_policies{NoRetry{}, Fixed{}, Exponential{},
-                                                                                      Linear{}};
+                                                                                      Linear{}, Custom{}};
 
 [[nodiscard]] inline std::string_view name_of(const RetryPolicy& policy) {
   return std::visit([]<class Policy>(const Policy&) { return Description<Policy>::name; }, policy);

@@ -21,6 +21,7 @@ constexpr std::string_view policy_key = "policy";
 json value_to_json(milliseconds value) { return value.count(); }
 json value_to_json(int value) { return value; }
 json value_to_json(double value) { return value; }
+json value_to_json(const PolicyName& value) { return value.view(); }
 
 json value_to_json(const Intervals& value) {
   json list = json::array();
@@ -89,6 +90,11 @@ void read_value(const std::string& key, const json& value, int& result) {
 
 void read_value(const std::string& key, const json& value, double& result) {
   result = number(key, value, "write a number, 1 to 100");
+}
+
+void read_value(const std::string& key, const json& value, PolicyName& result) {
+  if (!value.is_string()) refuse(key, value, "write the name of a policy that the workers have registered");
+  result = std::string_view{value.get_ref<const std::string&>()};
 }
 
 void read_value(const std::string& key, const json& value, Intervals& result) {

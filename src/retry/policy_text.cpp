@@ -18,6 +18,7 @@ namespace {
 std::string value_to_text(milliseconds value) { return duration_to_text(value); }
 std::string value_to_text(int value) { return std::to_string(value); }
 std::string value_to_text(double value) { return number_to_text(value); }
+std::string value_to_text(const PolicyName& value) { return std::string{value.view()}; }
 
 std::string value_to_text(const Intervals& value) {
   std::string text;
@@ -73,6 +74,8 @@ void read_value(const Setting& setting, double& value) {
   if (!number) refuse(setting, "write a number, 1 to 100");
   value = *number;
 }
+
+void read_value(const Setting& setting, PolicyName& value) { value = setting.value; }
 
 void read_value(const Setting& setting, Intervals& value) {
   std::string_view left = setting.value;

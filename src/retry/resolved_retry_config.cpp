@@ -195,6 +195,7 @@ std::string value_text(milliseconds value) { return duration_to_text(value); }
 std::string value_text(int value) { return std::to_string(value); }
 std::string value_text(double value) { return number_to_text(value); }
 std::string value_text(bool value) { return value ? "true" : "false"; }
+std::string value_text(const std::string& value) { return value.empty() ? "none" : value; }
 std::string value_text(RetryPolicyType value) { return std::string{name_of(value)}; }
 std::string value_text(const Jitter& value) { return jitter_to_text(value); }
 

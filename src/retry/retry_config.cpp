@@ -82,6 +82,8 @@ RetryPolicy policy_of(const RetryConfig& config, int retries) {
       return Fixed{.interval = interval_after(config.breaker()->recovery_timeout, config.jitter),
                    .max_retries = retries,
                    .jitter = config.jitter};
+    case RetryPolicyType::custom:
+      return Custom{.name = std::string_view{config.policy_name}, .max_retries = retries};
     case RetryPolicyType::no_retry:
       break;
   }
@@ -98,6 +100,12 @@ RetryConfig config_of(RetryPolicyType type, const Policy& policy, milliseconds f
 }
 
 RetryConfig config_from(const NoRetry&) { return {.policy_type = RetryPolicyType::no_retry}; }
+
+RetryConfig config_from(const Custom& policy) {
+  return {.policy_type = RetryPolicyType::custom,
+          .policy_name = std::string{policy.name.view()},
+          .max_attempts = policy.max_retries + 1};
+}
 
 RetryConfig config_from(const Fixed& policy) {
   const milliseconds first_delay = policy.intervals.empty() ? policy.interval : policy.intervals[0];
@@ -128,6 +136,11 @@ std::string mistake_in_field(const ConfigField<Value, Said>& field, const Value&
 }
 
 }  // namespace
+
+std::string mistake_in_policy_name(const std::string& name) {
+  if (name.empty() || !detail::check_policy_name(std::string_view{name})) return {};
+  return " is " + in_quotes(name) + "; it must be 1 to 64 of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit";
+}
 
 std::string mistake_in_attempts(const int& attempts) {
   if (attempts >= 1 && attempts <= limits::max_attempts) return {};
@@ -212,6 +225,9 @@ void require_valid(const RetryConfig& config) {
 RetryPolicy RetryConfig::policy() const {
   require_valid(*this);
   if (max_attempts == 1) return NoRetry{};
+  if (policy_type == RetryPolicyType::custom && policy_name.empty()) {
+    throw InvalidPolicy("policy_name", "policy_type custom needs policy_name: a policy that the worker has registered");
+  }
   return policy_of(*this, max_attempts - 1);
 }
 

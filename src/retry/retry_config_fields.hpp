@@ -14,8 +14,8 @@
 namespace dogged {
 
 /// In the order of RetryPolicyType.
-inline constexpr std::array<std::string_view, 5> policy_type_names{"exponential_backoff", "linear_backoff",
-                                                                   "fixed_interval", "circuit_breaker", "no_retry"};
+inline constexpr std::array<std::string_view, 6> policy_type_names{
+    "exponential_backoff", "linear_backoff", "fixed_interval", "circuit_breaker", "no_retry", "custom"};
 
 [[nodiscard]] constexpr std::string_view name_of(RetryPolicyType type) {
   return policy_type_names[static_cast<std::size_t>(type)];
@@ -27,9 +27,11 @@ using PolicyTypes = unsigned;
 constexpr PolicyTypes only(RetryPolicyType type) { return 1U << static_cast<unsigned>(type); }
 inline constexpr PolicyTypes every_type = (1U << policy_type_names.size()) - 1;
 inline constexpr PolicyTypes retrying_types = every_type & ~only(RetryPolicyType::no_retry);
-inline constexpr PolicyTypes delaying_types = retrying_types & ~only(RetryPolicyType::circuit_breaker);
+inline constexpr PolicyTypes jittering_types = retrying_types & ~only(RetryPolicyType::custom);
+inline constexpr PolicyTypes delaying_types = jittering_types & ~only(RetryPolicyType::circuit_breaker);
 
 // The mistake in a value, to stand behind the setting's name: ` is 0; it must be 1 to 21`. Empty if there is none.
+[[nodiscard]] std::string mistake_in_policy_name(const std::string& name);
 [[nodiscard]] std::string mistake_in_attempts(const int& attempts);
 [[nodiscard]] std::string mistake_in_delay(const milliseconds& delay);
 [[nodiscard]] std::string mistake_in_increment(const milliseconds& increment);
@@ -62,6 +64,8 @@ ConfigField(const char*, Value RetryConfig::*, std::optional<Said> RetrySettings
 inline constexpr std::tuple config_fields{
     ConfigField{"policy_type", &RetryConfig::policy_type, &RetrySettings::policy_type, every_type,
                 &no_mistake<RetryPolicyType>},
+    ConfigField{"policy_name", &RetryConfig::policy_name, &RetrySettings::policy_name, only(RetryPolicyType::custom),
+                &mistake_in_policy_name},
     ConfigField{"max_attempts", &RetryConfig::max_attempts, &RetrySettings::max_attempts, retrying_types,
                 &mistake_in_attempts},
     ConfigField{"initial_delay", &RetryConfig::initial_delay, &RetrySettings::initial_delay, delaying_types,
@@ -73,7 +77,7 @@ inline constexpr std::tuple config_fields{
                 only(RetryPolicyType::exponential_backoff), &mistake_in_multiplier},
     ConfigField{"increment", &RetryConfig::increment, &RetrySettings::increment, only(RetryPolicyType::linear_backoff),
                 &mistake_in_increment},
-    ConfigField{"jitter", &RetryConfig::jitter, &RetrySettings::jitter, retrying_types, &mistake_in_jitter},
+    ConfigField{"jitter", &RetryConfig::jitter, &RetrySettings::jitter, jittering_types, &mistake_in_jitter},
     ConfigField{"dead_letter_enabled", &RetryConfig::dead_letter_enabled, &RetrySettings::dead_letter_enabled,
                 every_type, &no_mistake<bool>},
     ConfigField{"circuit_breaker", &RetryConfig::circuit_breaker, &RetrySettings::circuit_breaker, every_type,

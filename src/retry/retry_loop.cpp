@@ -5,6 +5,7 @@
 #include <dogged/retry_budget.hpp>
 #include <dogged/retry_metrics.hpp>
 
+#include "retry/custom_delay.hpp"
 #include "retry/duration.hpp"
 #include "retry/failure_code.hpp"
 #include "retry/replaced_delay.hpp"
@@ -77,7 +78,7 @@ void require_valid(const RetryOptions& options) {
 }
 
 void require_valid(const CollectPolicies& policies) {
-  dogged::require_valid(policies.errors);
+  policies.errors.require_valid();
   if (policies.successes) dogged::require_valid(*policies.successes);
   if (policies.max_results >= 1) return;
   throw InvalidInput("max_results is " + std::to_string(policies.max_results) + "; it must be at least 1");
@@ -108,9 +109,9 @@ std::optional<RetryEnd> pause_after_success(const CollectPolicies& policies, int
   }
 }
 
-RetryLoop::RetryLoop(const RetryPolicy& policy, const RetryOptions& options, int spent)
+RetryLoop::RetryLoop(const CallPolicy& policy, const RetryOptions& options, int spent)
     : policy_(policy), options_(options), start_(now(options)), retries_(spent) {
-  dogged::require_valid(policy);
+  policy.require_valid();
   require_valid(options);
   context_.attempt = 0;
   context_.stop = options.stop;
@@ -177,7 +178,7 @@ bool RetryLoop::is_allowed_by_breaker() {
 /// wait spends a retry, so the loop ends even if other callers take every probe.
 void RetryLoop::wait_for_breaker() {
   const auto retry_after = permit_.retry_after();
-  const bool may_wait = options_.deadline != never && retry_after && retries_ < max_retries(policy_);
+  const bool may_wait = options_.deadline != never && retry_after && retries_ < max_retries(policy_.policy());
   if (!may_wait) return end(RetryEnd::circuit_open);
   ++retries_;
   const auto reason = pause(options_, *retry_after, summary_);
@@ -215,7 +216,7 @@ void RetryLoop::failed(const std::exception_ptr& error, const Judge& judge) {
 
 EndedAttempt RetryLoop::ended_attempt() const {
   return {.source = {RetrySource::Kind::operation, options_.operation},
-          .policy = policy_,
+          .policy = policy_.policy(),
           .retry = summary_.attempts - 1,
           .ran = now(options_) - attempt_start_};
 }
@@ -254,16 +255,27 @@ void RetryLoop::retry_or_end(const std::exception_ptr& error, const Judge& judge
 
 std::optional<milliseconds> RetryLoop::delay_before_retry(const std::exception_ptr& error,
                                                           const RetryVerdict& verdict) const {
-  if (retries_ >= max_retries(policy_)) return std::nullopt;
-  const auto instead = [&](milliseconds retry_after, Precision precision) {
-    const bool is_drawn = precision != Precision::exact;
-    return replaced_delay(retry_after, precision, is_drawn ? draw(options_) : 0.0).delay;
-  };
-  if (verdict.retry_after) return instead(*verdict.retry_after, verdict.precision);
-  if (options_.retry_after_of) {
-    if (const auto retry_after = options_.retry_after_of(error)) return instead(*retry_after, Precision::exact);
+  if (retries_ >= max_retries(policy_.policy())) return std::nullopt;
+  auto retry_after = verdict.retry_after;
+  if (!retry_after && options_.retry_after_of) retry_after = options_.retry_after_of(error);
+  const bool is_exact = verdict.precision == Precision::exact || !verdict.retry_after;
+  if (policy_.function()) {
+    const auto delay = delay_of_function(retry_after);
+    if (!delay || !retry_after) return delay;
   }
-  return next_delay(policy_, retries_ + 1, draw(options_)).value().delay;
+  if (!retry_after) return next_delay(policy_.policy(), retries_ + 1, draw(options_)).value().delay;
+  if (is_exact) return replaced_delay(*retry_after, Precision::exact, 0.0).delay;
+  return replaced_delay(*retry_after, verdict.precision, draw(options_)).delay;
+}
+
+std::optional<milliseconds> RetryLoop::delay_of_function(std::optional<milliseconds> retry_after) const {
+  const Mapped mapped = ExceptionMapper{}.map(summary_.error);
+  const ErrorCode code = failure_code(summary_.error);
+  return custom_delay(policy_.function(), retries_,
+                      {.error_code = code.view(),
+                       .error_message = mapped.message,
+                       .retry_after = retry_after,
+                       .exception = summary_.error});
 }
 
 void RetryLoop::wait_before_retry(milliseconds delay) {
@@ -272,7 +284,8 @@ void RetryLoop::wait_before_retry(milliseconds delay) {
   const bool is_within_budget = options_.budget == nullptr || options_.budget->try_retry(now(options_));
   if (!is_within_budget) return end(RetryEnd::budget_spent);
   if (options_.metrics != nullptr) {
-    options_.metrics->retry_scheduled({RetrySource::Kind::operation, options_.operation}, policy_, retries_, delay);
+    options_.metrics->retry_scheduled({RetrySource::Kind::operation, options_.operation}, policy_.policy(), retries_,
+                                      delay);
   }
   measure();
   call_hook(options_.on_retry, summary_, delay);

@@ -187,6 +187,11 @@ void read_value(const Place& place, const json& value, bool& result) {
   result = value.get<bool>();
 }
 
+void read_value(const Place& place, const json& value, std::string& result) {
+  result = text_in(place, value, "write the name of a policy that the worker has registered");
+  if (result.empty()) refuse(place, " is empty; write the name of a policy that the worker has registered");
+}
+
 void read_value(const Place& place, const json& value, RetryPolicyType& result) {
   const Words names{policy_type_names.begin(), policy_type_names.end()};
   const std::string& name = text_in(place, value, "write " + alternatives(names));
@@ -397,6 +402,7 @@ ordered_json setting_to_json(int value) { return value; }
 ordered_json setting_to_json(double value) { return value; }
 ordered_json setting_to_json(bool value) { return value; }
 ordered_json setting_to_json(RetryPolicyType value) { return name_of(value); }
+ordered_json setting_to_json(const std::string& value) { return value; }
 
 /// Beside "*" no other code is read.
 ordered_json setting_to_json(const std::vector<std::string>& codes) {

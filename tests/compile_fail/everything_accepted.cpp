@@ -25,8 +25,10 @@ constexpr dogged::Task<int> by_default{"default"};
 constexpr dogged::Task<std::vector<int>, std::string> by_list{"fixed/intervals"};
 constexpr dogged::Task<nlohmann::json, nlohmann::json> by_interval{"fixed:interval"};
 constexpr dogged::Task<std::map<std::string, double>, bool> by_line{"Linear-2_x"};
+constexpr dogged::Task<bool> by_function{"custom"};
 constexpr dogged::Task<std::string> never{"9"};
 
+void handle_flag(dogged::Context&, bool) {}
 Receipt handle_delivery(dogged::Context&, const Delivery&) { return {200}; }
 void handle_number(dogged::Context&, int) {}
 std::string handle_list(dogged::Context&, const std::vector<int>&) { return {}; }
@@ -54,4 +56,7 @@ TASK_REGISTER(handle_json, by_interval,
 TASK_REGISTER(handle_map, by_line,
               .retry = dogged::Linear{
                   .initial = 24h, .increment = 0s, .max_retries = 1, .jitter = dogged::Jitter::full()});
+TASK_REGISTER(handle_flag, by_function,
+              .retry = dogged::Custom{.name = "A-Z.a_z:0/9-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+                                      .max_retries = 20});
 TASK_REGISTER([](dogged::Context&, const std::string&) {}, never, .retry = dogged::NoRetry{});

@@ -3,6 +3,7 @@
 
 #include <sstream>
 #include <string>
+#include <variant>
 
 #include <dogged/policy.hpp>
 
@@ -44,7 +45,7 @@ inline void require_sound(const dogged::RetryPolicy& policy) {
   require(dogged::policy_from_text(text) == policy, "a policy's text reads back", text);
   const std::string json = dogged::policy_to_json(policy);
   require(dogged::policy_from_json(json) == policy, "a policy's JSON reads back", json);
-  require_delays_within_limits(policy);
+  if (!std::holds_alternative<dogged::Custom>(policy)) require_delays_within_limits(policy);
   require_plot_fits(policy);
 }
 

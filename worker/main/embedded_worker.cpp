@@ -54,7 +54,7 @@ class Worker::Impl {
   Impl(WorkerOptions options, const Tasks& tasks)
       : log_(log_of(options)),
         settings_(runtime::settings_of(options)),
-        definitions_(runtime::definitions_of(options, tasks, *log_)),
+        definitions_(runtime::definitions_of(options, tasks, log_)),
         environment_(std::move(options.environment)),
         on_end_(std::move(options.on_end)) {
     if (options.metrics_listen.empty()) return;

@@ -143,7 +143,7 @@ int run(int argc, char** argv, WorkerOptions options) {
   if (!line.worker.log) line.worker.log = make_log(line);
   const auto log = line.worker.log;
   if (line.list_tasks) {
-    print_tasks(runtime::definitions_of(line.worker, Tasks::registered(), *log));
+    print_tasks(runtime::definitions_of(line.worker, Tasks::registered(), log));
     return static_cast<int>(ExitCode::ok);
   }
 

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <optional>
+#include <variant>
 
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include "retry/duration.hpp"
 #include "retry/escaped.hpp"
 #include "retry/message.hpp"
+#include "tasks/custom_policies.hpp"
 
 namespace dogged::runtime {
 namespace {
@@ -54,6 +56,17 @@ void tell_of_unregistered(const RetryConfigFile& file, const Definitions& defini
   for (const UnregisteredTask& task : unregistered_tasks(file, definitions)) {
     log.log(event("task_not_registered"), task.suggestion.empty() ? spdlog::level::info : spdlog::level::warn,
             "file {} /tasks/{}: this program does not register such a task{}", file.name, task.name, task.suggestion);
+  }
+}
+
+/// Last, when it is known which policy each task has.
+void bind_policies(Definitions& definitions, const WorkerOptions& options, const std::shared_ptr<spdlog::logger>& log) {
+  const auto policies = std::make_shared<const CustomPolicies>(options.policies, log);
+  for (auto& [name, definition] : definitions) {
+    definition.policies = policies;
+    if (!std::holds_alternative<Custom>(definition.declared.rules.policy)) continue;
+    policies->bind(name, definition.declared.rules);
+    definition.in_force = std::make_shared<InForce>(definition.declared);
   }
 }
 
@@ -120,16 +133,20 @@ WorkerSettings settings_of(const WorkerOptions& options) {
   return settings;
 }
 
-Definitions definitions_of(const WorkerOptions& options, const Tasks& tasks, spdlog::logger& log) {
+Definitions definitions_of(const WorkerOptions& options, const Tasks& tasks,
+                           const std::shared_ptr<spdlog::logger>& log) {
   Definitions definitions = make_definitions(tasks.all(), options.exceptions, options.middleware);
   std::optional<RetryConfigFile> file;
   if (!options.retry_config.empty()) file = read_retry_config(options.retry_config);
   const ConfiguredRetries configured = configure_retries(definitions, file ? &*file : nullptr, options.environment);
-  for (const std::string& change : configured.changes)
-    log.log(event("retries_configured"), spdlog::level::info, "{}", change);
-  for (const std::string& warning : configured.warnings)
-    log.log(event("retry_config_warning"), spdlog::level::warn, "{}", warning);
-  if (file) tell_of_unregistered(*file, definitions, log);
+  bind_policies(definitions, options, log);
+  for (const std::string& change : configured.changes) {
+    log->log(event("retries_configured"), spdlog::level::info, "{}", change);
+  }
+  for (const std::string& warning : configured.warnings) {
+    log->log(event("retry_config_warning"), spdlog::level::warn, "{}", warning);
+  }
+  if (file) tell_of_unregistered(*file, definitions, *log);
   return definitions;
 }
 

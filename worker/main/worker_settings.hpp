@@ -34,6 +34,7 @@ void require_thread_limit(const std::string& name, int value);
 
 /// Throws InvalidInput and InvalidPolicy, as the constructor of dogged::Worker. Logs which settings of retries differ
 /// from TASK_REGISTER's.
-[[nodiscard]] Definitions definitions_of(const WorkerOptions& options, const Tasks& tasks, spdlog::logger& log);
+[[nodiscard]] Definitions definitions_of(const WorkerOptions& options, const Tasks& tasks,
+                                         const std::shared_ptr<spdlog::logger>& log);
 
 }  // namespace dogged::runtime

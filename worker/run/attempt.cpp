@@ -183,7 +183,7 @@ detail::CircuitEvent circuit_event_of(const ClaimedTask& task, const lifecycle::
 Report make_report(const ClaimedTask& task, SteadyClock::time_point started_at, SteadyClock::time_point finished_at,
                    HandlerEnd end, double draw) {
   const lifecycle::TaskState state{lifecycle::Status::running, task.attempt, task.retry_count, task.losses};
-  const lifecycle::Ending ending{end.outcome, end.error_code, end.retry_after, end.precision};
+  const lifecycle::Ending ending{end.outcome, end.error_code, end.error_message, end.retry_after, end.precision};
   const Declaration& declaration = task.definition->in_force->current();
   Report report;
   report.id = task.id;

@@ -52,6 +52,8 @@ class InForce {
   std::atomic<const Declaration*> current_{nullptr};
 };
 
+class CustomPolicies;
+
 struct Definition {
   std::string name;
   std::string queue;
@@ -65,7 +67,8 @@ struct Definition {
   std::vector<std::string> redact;  ///< JSON pointers into args and result
   bool completes_in_transaction = false;
   detail::ErasedHandler run;
-  int args_version = 1;  ///< of its key
+  int args_version = 1;                            ///< of its key
+  std::shared_ptr<const CustomPolicies> policies;  ///< of this worker, for declarations of others
 };
 
 /// By task name.

@@ -8,6 +8,7 @@
 #include "client/log_event.hpp"
 #include "runtime/worker_row.hpp"
 #include "sql/registration.hpp"
+#include "tasks/custom_policies.hpp"
 
 namespace dogged::runtime {
 namespace {
@@ -46,6 +47,7 @@ void AdoptedDeclarations::adopt(const sql::DifferingDefinitions::Row& other) {
   Declaration stored;
   try {
     stored = declaration_of(other);
+    definitions_->find(name)->second.policies->bind(name, stored.rules);
   } catch (const std::exception& error) {
     if (unreadable_.insert(name).second) {
       log_->log(event("declaration_unreadable"), spdlog::level::warn,

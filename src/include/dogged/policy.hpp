@@ -188,7 +188,40 @@ struct Linear {
   friend constexpr bool operator==(const Linear&, const Linear&) = default;
 };
 
-using RetryPolicy = std::variant<NoRetry, Fixed, Exponential, Linear>;
+/// The name of a policy of one's own: 1 to 64 of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit. Has storage
+/// of its own. Of a longer name the size is kept, so that validation refuses it.
+class PolicyName {
+ public:
+  static constexpr std::size_t max_size = 64;
+
+  constexpr PolicyName() noexcept = default;
+  constexpr PolicyName(std::string_view name) noexcept : size_(name.size()) {  // NOLINT
+    for (std::size_t i = 0; i < name.size() && i < max_size; ++i) text_[i] = name[i];
+  }
+  constexpr PolicyName(const char* name) noexcept : PolicyName(std::string_view{name}) {}  // NOLINT
+
+  [[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] constexpr std::string_view view() const noexcept {
+    return {text_.data(), size_ < max_size ? size_ : max_size};
+  }
+
+  friend constexpr bool operator==(const PolicyName&, const PolicyName&) = default;
+
+ private:
+  std::array<char, max_size> text_{};
+  std::size_t size_ = 0;
+};
+
+/// A function that the workers have registered under this name decides (<dogged/custom_policy.hpp>), and nobody else
+/// knows the delays. max_retries, the codes, circuits and budgets hold as with every policy.
+struct Custom {
+  PolicyName name{};
+  int max_retries = 0;
+
+  friend constexpr bool operator==(const Custom&, const Custom&) = default;
+};
+
+using RetryPolicy = std::variant<NoRetry, Fixed, Exponential, Linear, Custom>;
 
 /// Retries of a policy that is built without with_max_retries: 5 attempts in all.
 inline constexpr int default_max_retries = 4;
@@ -246,7 +279,7 @@ struct RetryDelay {
 
 /// The delay before retry `retry` = 1, 2, …; nothing if the policy has spent its retries. `draw` is uniform in [0,
 /// 1): 0 gives the shortest delay of delay_range, 0.5 its middle, and each millisecond of the range is equally likely.
-/// Throws InvalidPolicy, and InvalidInput for a retry below 1 or a draw that is not in [0, 1].
+/// Throws InvalidPolicy, also for Custom, and InvalidInput for a retry below 1 or a draw that is not in [0, 1].
 [[nodiscard]] std::optional<RetryDelay> next_delay(const RetryPolicy& policy, int retry, double draw);
 
 /// The shortest and the longest delay of retry `retry` with jitter: whole milliseconds inside the jitter's bounds,
@@ -267,8 +300,9 @@ struct DelayRange {
 
 /// Reads `none`, `fixed intervals=60s,300s,900s`, `fixed interval=60s max_retries=5`,
 /// `exponential base=30s max_retries=5 [multiplier=2] [max_delay=1h] [jitter=25%|none|full|50ms]`,
-/// `linear initial=1s increment=5s max_retries=4 …`. Durations: `250ms`, `30s`, `5m`, `1h`, `1h30m`,
-/// `1.5s`. Throws InvalidPolicy, naming the word that it did not understand and what could stand there.
+/// `linear initial=1s increment=5s max_retries=4 …`, `custom name=patient max_retries=8`. Durations: `250ms`, `30s`,
+/// `5m`, `1h`, `1h30m`, `1.5s`. Throws InvalidPolicy, naming the word that it did not understand and what could stand
+/// there.
 [[nodiscard]] RetryPolicy policy_from_text(std::string_view text);
 
 /// `{"policy":"exponential","base_ms":30000,"multiplier":2.0,"max_retries":5,"max_delay_ms":3600000,

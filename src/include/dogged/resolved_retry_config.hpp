@@ -36,6 +36,7 @@ namespace dogged {
 struct RetrySettings {
   std::optional<std::string> preset{};  ///< whose settings lie below the others here
   std::optional<RetryPolicyType> policy_type{};
+  std::optional<std::string> policy_name{};
   std::optional<int> max_attempts{};
   std::optional<milliseconds> initial_delay{};  ///< replaces a lower layer's intervals
   std::optional<Intervals> intervals{};         ///< without max_attempts: as many retries as it has entries

@@ -2,6 +2,7 @@
 // the toolkit. The queue's own retries use the same policies. docs/retry.md is the guide.
 //
 //   <dogged/policy.hpp>                 how long to wait before retry 1, 2, …
+//   <dogged/custom_policy.hpp>          policies of your own, in this process and for tasks
 //   <dogged/retry_options.hpp>          deadlines, a time for each attempt, stopping, hooks
 //   <dogged/retry_result.hpp>           how it ended
 //   <dogged/circuit_breaker.hpp>        stop calling what keeps failing
@@ -35,6 +36,7 @@
 #include <dogged/classification.hpp>
 #include <dogged/code_sets.hpp>
 #include <dogged/codes.hpp>
+#include <dogged/custom_policy.hpp>
 #include <dogged/detail/retry_loop.hpp>
 #include <dogged/exception_mapper.hpp>
 #include <dogged/policy.hpp>
@@ -52,7 +54,7 @@ namespace dogged {
 /// InvalidPolicy and InvalidInput before the first attempt, for a policy or options out of their limits. An exception
 /// of fn is never thrown on: the result has it.
 template <class Fn>
-[[nodiscard]] auto retry(const RetryPolicy& policy, Fn&& fn, const RetryOptions& options = {}) {
+[[nodiscard]] auto retry(const CallPolicy& policy, Fn&& fn, const RetryOptions& options = {}) {
   const auto any = [](const std::exception_ptr&) { return true; };
   int spent = 0;
   return detail::run_retry(policy, fn, any, options, spent);
@@ -63,7 +65,7 @@ template <class Fn>
 /// not retried, for example an exception if the condition takes E. For an attempt that timed out the condition gets the
 /// AttemptTimeout, unless it takes E and there is one.
 template <class Fn, class Condition>
-[[nodiscard]] auto retry_if(const RetryPolicy& policy, Fn&& fn, Condition&& condition,
+[[nodiscard]] auto retry_if(const CallPolicy& policy, Fn&& fn, Condition&& condition,
                             const RetryOptions& options = {}) {
   int spent = 0;
   return detail::run_retry(policy, fn, condition, options, spent);

@@ -33,11 +33,14 @@ enum class RetryPolicyType {
   fixed_interval,       ///< initial_delay each time, or the list `intervals`
   circuit_breaker,      ///< retries when the breaker in front may let them through again
   no_retry,             ///< one attempt
+  custom,               ///< what the function `policy_name` of the worker decides
 };
 
 /// A setting that the policy_type does not use has no effect. Which type uses which:
 ///
-///   max_attempts, jitter                                all but no_retry
+///   policy_name                                         custom
+///   max_attempts                                        all but no_retry
+///   jitter                                              all but no_retry and custom
 ///   initial_delay, max_delay                            exponential_backoff, linear_backoff, fixed_interval
 ///   multiplier                                          exponential_backoff
 ///   increment                                           linear_backoff
@@ -45,6 +48,8 @@ enum class RetryPolicyType {
 ///   dead_letter_enabled, circuit_breaker, auto_retry_for  all
 struct RetryConfig {
   RetryPolicyType policy_type = RetryPolicyType::exponential_backoff;
+  /// A policy that the worker has registered (WorkerOptions::policies). Empty: none.
+  std::string policy_name{};
   /// The first attempt and its retries. 1 to 21; 1 is no retry.
   int max_attempts = 3;
   /// 1 ms to 24 h.

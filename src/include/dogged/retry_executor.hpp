@@ -23,9 +23,9 @@ class RetryExecutor {
   static constexpr milliseconds default_timeout = std::chrono::minutes{5};
 
   /// Throws InvalidPolicy and InvalidInput for a policy or options out of their limits.
-  explicit RetryExecutor(RetryPolicy policy, RetryOptions options = {})
+  explicit RetryExecutor(CallPolicy policy, RetryOptions options = {})
       : policy_(std::move(policy)), options_(std::move(options)) {
-    require_valid(policy_);
+    policy_.require_valid();
     detail::require_valid(options_);
   }
 
@@ -60,7 +60,7 @@ class RetryExecutor {
     return options;
   }
 
-  RetryPolicy policy_;
+  CallPolicy policy_;
   RetryOptions options_;
   milliseconds timeout_ = default_timeout;
 };

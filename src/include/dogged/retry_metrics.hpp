@@ -19,9 +19,9 @@
 // the operations `client.enqueue`, `client.cancel` and so on. So `{task!=""}` selects the retries of tasks, and
 // `sum by (operation)` the others.
 //
-// `policy_type` is the first word of policy_to_text: none, fixed, exponential or linear. `attempt` is the number of the
-// retry, 1 to 20. `kind` is `transient` for an error that is retried while retries are left, else `permanent`.
-// A circuit may guard several tasks, so its gauge names none.
+// `policy_type` is the first word of policy_to_text: none, fixed, exponential, linear or custom. `attempt` is the
+// number of the retry, 1 to 20. `kind` is `transient` for an error that is retried while retries are left, else
+// `permanent`. A circuit may guard several tasks, so its gauge names none.
 //
 // A family keeps at most 1,000 series, the first ones. Further ones are counted in one more series whose labels are
 // all `other`, so that error codes made of ids cannot fill the memory. Families without `error_type` keep 1,000 tasks

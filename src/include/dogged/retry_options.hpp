@@ -12,6 +12,7 @@
 
 #include <dogged/circuit_breaker.hpp>
 #include <dogged/classification.hpp>
+#include <dogged/custom_policy.hpp>
 #include <dogged/policy.hpp>
 #include <dogged/retry_result.hpp>
 
@@ -111,7 +112,7 @@ enum class ErrorRetries {
 /// The policies of collect_and_retry.
 struct CollectPolicies {
   /// For failures.
-  RetryPolicy errors;
+  CallPolicy errors;
   /// Between a success and the next call: delay n before call n + 1. Once its retries are spent, the collection ends
   /// with retries_spent and the values that it has, even if the last one asked for more. Nothing: no wait, and no such
   /// end.

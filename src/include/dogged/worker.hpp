@@ -31,6 +31,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <dogged/custom_policy.hpp>
 #include <dogged/detail/registration.hpp>
 #include <dogged/exception_mapper.hpp>
 #include <dogged/middleware.hpp>
@@ -118,6 +119,9 @@ struct WorkerOptions {
   /// the log tells. Empty: nowhere. The pages need no password, and show names of queues and tasks. docs/metrics.md
   /// lists them.
   std::string metrics_listen = {};
+  /// The functions of the retry policies that tasks name: dogged::Custom, or "policy_name" in retry_config. Names are
+  /// those of PolicyName.
+  std::map<std::string, DelayFunction> policies = {};
   /// Codes for exceptions of handlers whose tasks have no TaskOptions::exceptions.
   ExceptionMapper exceptions = {};
   /// Hooks around all handlers, the outermost first.
@@ -150,7 +154,8 @@ struct WorkerOptions {
 class Worker {
  public:
   /// Connects to nothing yet. Throws InvalidInput for an option out of its range, no task, a task that is added twice,
-  /// or a mistake in a task's options. Throws InvalidPolicy for a mistake in retry settings.
+  /// a mistake in a task's options, or a task whose policy is not in WorkerOptions::policies. Throws InvalidPolicy for
+  /// a mistake in retry settings.
   explicit Worker(WorkerOptions options, const Tasks& tasks = Tasks::registered());
   /// As stop(), if the worker runs.
   ~Worker();

@@ -191,7 +191,7 @@ TEST_CASE("A task that is registered as never retried stays so, unless its own e
           return resolved_in(environment_of({{"WEBHOOK_DELIVER_RETRY_MAX_ATTEMPTS", "5"}}), never);
         }) ==
         "environment WEBHOOK_DELIVER_RETRY_MAX_ATTEMPTS has no effect with policy_type no_retry (TASK_REGISTER); it "
-        "takes effect with exponential_backoff, linear_backoff, fixed_interval or circuit_breaker");
+        "takes effect with exponential_backoff, linear_backoff, fixed_interval, circuit_breaker or custom");
   const RetryConfigFile file = file_of(R"({"tasks": {"a": {"policy_type": "fixed_interval"}}})");
   CHECK(resolved({.operation = "a", .policy = NoRetry{}, .file = &file}).config.policy() ==
         RetryPolicy{Fixed{.interval = 100ms, .max_retries = 2, .max_delay = 60s}});
@@ -366,6 +366,7 @@ TEST_CASE("What applies is printed with its origin, line by line") {
   CHECK(resolved_in(environment_of({{"RETRY_MAX_ATTEMPTS", "7"}}), {.policy = default_retry_policy, .file = &file})
             .to_text() ==
         "policy_type = exponential_backoff (preset http_request)\n"
+        "policy_name = none (built-in default), not used\n"
         "max_attempts = 7 (environment RETRY_MAX_ATTEMPTS)\n"
         "initial_delay = 200ms (preset http_request)\n"
         "intervals = none (preset http_request), not used\n"

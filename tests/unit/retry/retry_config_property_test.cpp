@@ -35,11 +35,15 @@ RetryConfig any_config() {
   RetryConfig config{.dead_letter_enabled = *rc::gen::arbitrary<bool>()};
   if (*rc::gen::arbitrary<bool>()) config.circuit_breaker = any_breaker();
   if (*rc::gen::arbitrary<bool>()) config.auto_retry_for = any_codes();
-  config.policy_type =
-      *rc::gen::element(RetryPolicyType::exponential_backoff, RetryPolicyType::linear_backoff,
-                        RetryPolicyType::fixed_interval, RetryPolicyType::circuit_breaker, RetryPolicyType::no_retry);
+  config.policy_type = *rc::gen::element(RetryPolicyType::exponential_backoff, RetryPolicyType::linear_backoff,
+                                         RetryPolicyType::fixed_interval, RetryPolicyType::circuit_breaker,
+                                         RetryPolicyType::no_retry, RetryPolicyType::custom);
   if (config.policy_type == RetryPolicyType::no_retry) return config;
   config.max_attempts = *rc::gen::inRange(1, 22);
+  if (config.policy_type == RetryPolicyType::custom) {
+    config.policy_name = "patient";
+    return config;
+  }
   config.jitter = any_jitter();
   if (config.policy_type == RetryPolicyType::circuit_breaker) return config;
   config.max_delay = any_delay();

@@ -367,10 +367,12 @@ void check_offered(const std::string& key, const std::string& choices, const Pai
 
 TEST_CASE("A misspelt key, policy type or preset is refused, and the nearest offered") {
   const std::string keys =
-      "; it takes preset, policy_type, max_attempts, initial_delay, intervals, max_delay, multiplier, increment, "
+      "; it takes preset, policy_type, policy_name, max_attempts, initial_delay, intervals, max_delay, multiplier, "
+      "increment, "
       "jitter, "
       "dead_letter_enabled, circuit_breaker, auto_retry_for or jitter_enabled";
-  const std::string types = "; write exponential_backoff, linear_backoff, fixed_interval, circuit_breaker or no_retry";
+  const std::string types =
+      "; write exponential_backoff, linear_backoff, fixed_interval, circuit_breaker, no_retry or custom";
   const std::string presets =
       "; write database_write, database_read, pubsub_publish, cache_get, cache_set, broker_publish or http_request";
   check_refused({
@@ -419,7 +421,7 @@ TEST_CASE("A setting that the policy type does not use is refused") {
        "exponential_backoff"},
       {R"({"policy_type": "no_retry", "max_attempts": 3})",
        "/max_attempts has no effect with policy_type no_retry (/policy_type); it takes effect with "
-       "exponential_backoff, linear_backoff, fixed_interval or circuit_breaker"},
+       "exponential_backoff, linear_backoff, fixed_interval, circuit_breaker or custom"},
       {R"({"increment": "1s"})",
        "/increment has no effect with policy_type exponential_backoff (built-in default); it takes effect with "
        "linear_backoff"},

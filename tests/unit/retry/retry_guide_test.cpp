@@ -112,6 +112,25 @@ std::string load(const std::string& url, dogged::RetryOptions options) {
   return std::move(page).value();  // throws the last error if there is no value
 }
 
+/// What was just made may not be there yet. It is asked for three times, and never later than a second.
+const auto until_it_is_there = [](int attempt,
+                                  const dogged::FailedAttempt& failure) -> std::optional<dogged::milliseconds> {
+  if (failure.error_code == "HTTP_404" && attempt > 3) return std::nullopt;
+  return std::min<dogged::milliseconds>(100ms * attempt, 1s);
+};
+
+std::string load_new(const std::string& url, const dogged::RetryOptions& options) {
+  return dogged::retry(
+             until_it_is_there, [&](const dogged::AttemptContext& attempt) { return get(url, attempt.deadline); },
+             options)
+      .value();
+}
+
+dogged::WorkerOptions worker_options() { return {.policies = {{"until_it_is_there", until_it_is_there}}}; }
+
+constexpr dogged::RetryPolicy by_name =
+    dogged::Custom{.name = "until_it_is_there", .max_retries = 8};  // of TASK_REGISTER
+
 dogged::CircuitBreaker ledger{{.failure_threshold = 5, .recovery_timeout = 30s, .success_threshold = 2}};
 
 int balance(const std::string& account, dogged::RetryOptions options) {
@@ -274,6 +293,17 @@ TEST_CASE("the guide's loader tries again what may pass, and not what may not") 
   CHECK(world.waits.size() == 2);
 }
 
+TEST_CASE("the guide's own policy waits for what is not there yet, and not for ever") {
+  retry_world::World world;
+  next_statuses = {200, 404, 404};
+  CHECK(load_new("/new", world.options()) == "page of /new");
+  CHECK(world.waits == std::vector<dogged::milliseconds>{100ms, 200ms});
+  CHECK(until_it_is_there(4, {.error_code = "HTTP_404"}) == std::nullopt);
+  CHECK(until_it_is_there(20, {.error_code = "HTTP_503"}) == 1s);
+  CHECK(worker_options().policies.count("until_it_is_there") == 1);
+  CHECK(dogged::policy_to_text(by_name) == "custom name=until_it_is_there max_retries=8");
+}
+
 TEST_CASE("the guide's test does not wait") {
   std::vector<std::chrono::nanoseconds> waits;
   dogged::RetryOptions options;
@@ -330,6 +360,7 @@ TEST_CASE("the guide's settings resolve to what it prints") {
     return std::nullopt;
   };
   CHECK(settings(environment) == R"(policy_type = exponential_backoff (TASK_REGISTER)
+policy_name = none (built-in default), not used
 max_attempts = 6 (file retry.json /tasks/card.charge/max_attempts)
 initial_delay = 30s (TASK_REGISTER)
 intervals = none (built-in default), not used

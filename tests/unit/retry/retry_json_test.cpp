@@ -51,9 +51,9 @@ TEST_CASE("JSON that is not a policy is refused with the key and what it takes")
       {"null", R"(policy cannot be null; write an object such as {"policy":"exponential","base_ms":30000,)"
                R"("max_retries":5})"},
       {"{}", "a retry policy needs policy"},
-      {R"({"policy": 1})", R"(policy cannot be 1; write none, fixed, exponential or linear)"},
+      {R"({"policy": 1})", R"(policy cannot be 1; write none, fixed, exponential, linear or custom)"},
       {R"({"policy": "Linear"})",
-       R"("Linear" is not a policy (did you mean "linear"?); write none, fixed, exponential or linear)"},
+       R"("Linear" is not a policy (did you mean "linear"?); write none, fixed, exponential, linear or custom)"},
       {R"({"policy": "none", "max_retries": 3})", R"("max_retries" is not a key of none; it takes policy)"},
       {R"({"policy": "exponential", "base": 30, "max_retries": 5})",
        R"("base" is not a key of exponential (did you mean "base_ms"?); it takes policy, base_ms, multiplier, )"

@@ -98,7 +98,7 @@ int any_retry_of(const RetryPolicy& policy) { return *rc::gen::inRange(1, max_re
 milliseconds max_delay_of(const RetryPolicy& policy) {
   return std::visit(
       []<class Policy>(const Policy& chosen) {
-        if constexpr (std::is_same_v<Policy, NoRetry>) {
+        if constexpr (std::is_same_v<Policy, NoRetry> || std::is_same_v<Policy, Custom>) {
           return 0ms;
         } else {
           return milliseconds{chosen.max_delay};
@@ -110,7 +110,7 @@ milliseconds max_delay_of(const RetryPolicy& policy) {
 Jitter jitter_of(const RetryPolicy& policy) {
   return std::visit(
       []<class Policy>(const Policy& chosen) {
-        if constexpr (std::is_same_v<Policy, NoRetry>) {
+        if constexpr (std::is_same_v<Policy, NoRetry> || std::is_same_v<Policy, Custom>) {
           return Jitter::none();
         } else {
           return chosen.jitter;

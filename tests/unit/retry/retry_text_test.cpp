@@ -46,24 +46,28 @@ TEST_CASE("a policy is read from what people write") {
 TEST_CASE("a text that is not a policy is refused with the word and what could stand there") {
   const std::vector<std::pair<std::string, std::string>> refused{
       {"",
-       "the policy is empty; write none, fixed, exponential or linear and its fields, such as \"exponential "
+       "the policy is empty; write none, fixed, exponential, linear or custom and its fields, such as \"exponential "
        "base=30s max_retries=5\""},
       {" \n",
-       "the policy is empty; write none, fixed, exponential or linear and its fields, such as \"exponential "
+       "the policy is empty; write none, fixed, exponential, linear or custom and its fields, such as \"exponential "
        "base=30s max_retries=5\""},
       {"exponentail base=30s",
        "\"exponentail\" is not a policy (did you mean \"exponential\"?); write none, fixed, "
-       "exponential or linear"},
-      {"quadratic", "\"quadratic\" is not a policy; write none, fixed, exponential or linear"},
-      {"Fixed", "\"Fixed\" is not a policy (did you mean \"fixed\"?); write none, fixed, exponential or linear"},
+       "exponential, linear or custom"},
+      {"quadratic", "\"quadratic\" is not a policy; write none, fixed, exponential, linear or custom"},
+      {"Fixed",
+       "\"Fixed\" is not a policy (did you mean \"fixed\"?); write none, fixed, exponential, linear or custom"},
       {"exponential_backoff base=30s",
-       "\"exponential_backoff\" is not a policy (did you mean \"exponential\"?); write none, fixed, exponential or "
-       "linear"},
+       "\"exponential_backoff\" is not a policy (did you mean \"exponential\"?); write none, fixed, exponential, "
+       "linear or custom"},
       {"EXPONENTIAL",
-       "\"EXPONENTIAL\" is not a policy (did you mean \"exponential\"?); write none, fixed, exponential or linear"},
+       "\"EXPONENTIAL\" is not a policy (did you mean \"exponential\"?); write none, fixed, exponential, linear or "
+       "custom"},
       {"fixed_interval",
-       "\"fixed_interval\" is not a policy (did you mean \"fixed\"?); write none, fixed, exponential or linear"},
-      {"no_retry", "\"no_retry\" is not a policy (did you mean \"none\"?); write none, fixed, exponential or linear"},
+       "\"fixed_interval\" is not a policy (did you mean \"fixed\"?); write none, fixed, exponential, linear or "
+       "custom"},
+      {"no_retry",
+       "\"no_retry\" is not a policy (did you mean \"none\"?); write none, fixed, exponential, linear or custom"},
       {"none jitter=full", "\"jitter\" is not a field of none, but of fixed; none has no fields"},
       {"none please", "\"please\" is not a field of none; none has no fields"},
       {"exponential bas=30s max_retries=5",

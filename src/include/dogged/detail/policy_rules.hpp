@@ -9,6 +9,7 @@
 #include <string_view>
 #include <variant>
 
+#include <dogged/detail/names.hpp>
 #include <dogged/policy.hpp>
 
 namespace dogged {
@@ -29,6 +30,7 @@ enum class Policy {
   max_delay_is_not_between_1ms_and_24h,
   jitter_proportion_is_not_above_0_and_up_to_1,
   jitter_amount_is_not_between_1ms_and_24h,
+  name_is_not_1_to_64_of_letters_digits_dot_underscore_colon_slash_dash,
 };
 }  // namespace mistake
 
@@ -45,7 +47,8 @@ using PolicyRule = mistake::Policy;
 struct PolicyMistake {
   PolicyRule rule;
   std::string_view field;
-  std::variant<std::monostate, std::int64_t, double, milliseconds> value;  ///< nothing where it is not one value
+  /// Nothing where it is not one value. A text is that of the policy.
+  std::variant<std::monostate, std::int64_t, double, milliseconds, std::string_view> value;
   std::size_t index = 0;  ///< of the entry, where the rule is of an entry of intervals
 };
 
@@ -136,7 +139,17 @@ constexpr MaybeMistake check_form(const Linear& policy) {
                    check_increment(policy.increment), check_max_retries(policy.max_retries)});
 }
 
+constexpr MaybeMistake check_policy_name(const PolicyName& name) {
+  if (name.size() <= PolicyName::max_size && is_valid_name(name.view())) return std::nullopt;
+  return PolicyMistake{PolicyRule::name_is_not_1_to_64_of_letters_digits_dot_underscore_colon_slash_dash, "name",
+                       name.view()};
+}
+
 constexpr MaybeMistake find_mistake_in(const NoRetry&) { return std::nullopt; }
+
+constexpr MaybeMistake find_mistake_in(const Custom& policy) {
+  return first_of({check_policy_name(policy.name), check_max_retries(policy.max_retries)});
+}
 
 template <class Policy>
 constexpr MaybeMistake find_mistake_in(const Policy& policy) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <dogged/circuit_breaker.hpp>
+#include <dogged/custom_policy.hpp>
 #include <dogged/detail/expected_like.hpp>
 #include <dogged/policy.hpp>
 #include <dogged/retry_options.hpp>
@@ -38,7 +39,7 @@ class RetryLoop {
   using Judge = std::function<RetryVerdict(const std::exception_ptr&)>;
 
   /// Keeps references to both. `spent`: retries of the policy that were made before.
-  RetryLoop(const RetryPolicy& policy, const RetryOptions& options, int spent = 0);
+  RetryLoop(const CallPolicy& policy, const RetryOptions& options, int spent = 0);
 
   /// Whether another attempt is to be made: false once the retry has ended.
   [[nodiscard]] bool begin_attempt();
@@ -67,10 +68,11 @@ class RetryLoop {
   void retry_or_end(const std::exception_ptr& error, const Judge& judge);
   [[nodiscard]] std::optional<milliseconds> delay_before_retry(const std::exception_ptr& error,
                                                                const RetryVerdict& verdict) const;
+  [[nodiscard]] std::optional<milliseconds> delay_of_function(std::optional<milliseconds> retry_after) const;
   void wait_before_retry(milliseconds delay);
   void measure();
 
-  const RetryPolicy& policy_;
+  const CallPolicy& policy_;
   const RetryOptions& options_;
   const std::chrono::steady_clock::time_point start_;
   std::chrono::steady_clock::time_point attempt_start_;  ///< if the attempt is timed or counted
@@ -203,7 +205,7 @@ constexpr bool takes_an_error() {
 
 /// `spent` is read and written: retries of the policy that are spent.
 template <class Fn, class Condition>
-auto run_retry(const RetryPolicy& policy, Fn& fn, Condition& condition, const RetryOptions& options, int& spent) {
+auto run_retry(const CallPolicy& policy, Fn& fn, Condition& condition, const RetryOptions& options, int& spent) {
   using Traits = ResultTraits<CallResult<Fn>>;
   static_assert(takes_an_error<typename Traits::Error, Condition>(),
                 "dogged: a condition takes a const std::exception&, a const std::exception_ptr&, or the error of an "
