@@ -28,8 +28,9 @@ function(dogged_embed target kind name directories)
   set(stamp ${DOGGED_GENERATED}/sql/${name}.stamp)
   add_custom_command(
     OUTPUT ${stamp} BYPRODUCTS ${outputs}
+    # FILES has a file that goes away change the command, so that it runs again.
     COMMAND ${CMAKE_COMMAND} -DKIND=${kind} -DNAME=${name} -DOUTPUT_DIRECTORY=${DOGGED_GENERATED}/sql
-            "-DDIRECTORIES=${directories}" -P ${DOGGED_EMBED_SQL_SCRIPT}
+            "-DDIRECTORIES=${directories}" "-DFILES=${files}" -P ${DOGGED_EMBED_SQL_SCRIPT}
     COMMAND ${CMAKE_COMMAND} -E touch ${stamp}
     DEPENDS ${files} ${DOGGED_EMBED_SQL_SCRIPT}
     COMMENT "Embedding SQL: ${name}" VERBATIM)

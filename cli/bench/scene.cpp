@@ -14,6 +14,7 @@
 #include "cli/io/interrupt.hpp"
 #include "migrate/migrate.hpp"
 #include "sql/bench.hpp"
+#include "sql/client.hpp"
 #include "sql/commands.hpp"
 
 namespace dogged::cli::bench {

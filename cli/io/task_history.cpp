@@ -2,6 +2,7 @@
 #include "cli/io/task_history.hpp"
 
 #include "cli/io/task_rows.hpp"
+#include "sql/client.hpp"
 #include "sql/commands.hpp"
 
 namespace dogged::cli {

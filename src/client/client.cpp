@@ -25,6 +25,7 @@
 #include "client/enqueue_statement.hpp"
 #include "client/escaping_log.hpp"
 #include "client/repeatable_calls.hpp"
+#include "client/task_records.hpp"
 #include "client/task_wait.hpp"
 #include "db/errors.hpp"
 
@@ -115,6 +116,18 @@ class Client::Impl {
     return change("reschedule", id, "rescheduled", statement,
                   {RescheduleResult::rescheduled, RescheduleResult::running, RescheduleResult::ended,
                    RescheduleResult::not_found});
+  }
+
+  /// Reads by `work`, a function of the connection.
+  template <class Work>
+  auto read(std::string_view name, Work work) {
+    const auto begun_at = SteadyClock::now();
+    require_same_process();
+    std::invoke_result_t<Work, db::Connection&> found;
+    const detail::Lock lock{mutex_};
+    calls_.read(
+        name, [&](db::Connection& connection) { found = work(connection); }, SteadyClock::now() - begun_at);
+    return found;
   }
 
   TaskOutcome wait(TaskId id, milliseconds timeout) {
@@ -227,6 +240,14 @@ TaskId Client::enqueue(const NewTask& task) { return impl_->enqueue({&task, 1}).
 std::vector<TaskId> Client::enqueue_many(const std::vector<NewTask>& tasks) { return impl_->enqueue(tasks); }
 
 TaskOutcome Client::wait(TaskId id, milliseconds timeout) { return impl_->wait(id, timeout); }
+
+std::optional<TaskRecord> Client::find(TaskId id) {
+  return impl_->read("find", [id](db::Connection& connection) { return read_task(connection, id); });
+}
+
+std::vector<AttemptRecord> Client::attempts(TaskId id) {
+  return impl_->read("attempts", [id](db::Connection& connection) { return read_attempts(connection, id); });
+}
 
 CancelResult Client::cancel(TaskId id) {
   const auto statement = [&](const CallKey& key) {

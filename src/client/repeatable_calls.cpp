@@ -65,13 +65,31 @@ auto RepeatableCalls::on_connection(Work work) {
   }
 }
 
+RetryOptions RepeatableCalls::options_of(std::string_view name, SteadyClock::duration waited) const {
+  RetryOptions options = noted_retries(name, settings_.retry, *settings_.log);
+  // The time of waiting for other calls counts; the time of writing what may be hundreds of megabytes does not.
+  if (max_retries(settings_.retry) > 0) options.deadline = SteadyClock::now() - waited + settings_.retry_for;
+  return options;
+}
+
+void RepeatableCalls::read(std::string_view name, const std::function<void(db::Connection&)>& work,
+                           SteadyClock::duration waited) {
+  const auto result = retry_if(
+      settings_.retry,
+      [&] {
+        connect_if_closed();
+        on_connection([&] { work(*connection_); });
+      },
+      is_passing, options_of(name, waited));
+  if (result) return;
+  if (!result.error) throw client_was_busy("nothing was read");
+  std::rethrow_exception(result.error);
+}
+
 db::Rows RepeatableCalls::run(const RepeatableCall& call, SteadyClock::duration waited) {
   const bool may_be_repeated = max_retries(settings_.retry) > 0;
   const CallKey key{producer_, ++calls_};
   const db::BoundStatement statement = call.with_key(may_be_repeated ? key : CallKey{});
-  RetryOptions options = noted_retries(call.words.name, settings_.retry, *settings_.log);
-  // The time of waiting for other calls counts; the time of writing what may be hundreds of megabytes does not.
-  if (may_be_repeated) options.deadline = SteadyClock::now() - waited + settings_.retry_for;
   std::optional<std::string> lost_answer;  // of a try that was sent
   bool was_sent = false;
   const auto result = retry_if(
@@ -87,14 +105,14 @@ db::Rows RepeatableCalls::run(const RepeatableCall& call, SteadyClock::duration 
           throw;
         }
       },
-      is_passing, options);
+      is_passing, options_of(call.words.name, waited));
   if (result) return result.value();
-  if (!result.error) throw client_was_busy(call.words);
+  if (!result.error) throw client_was_busy(call.words.nothing_done);
   throw_last_error(result.error, lost_answer, call.words);
 }
 
-ConnectionError RepeatableCalls::client_was_busy(const Wording& words) const {
-  return {words.nothing_done + ": other calls had this client for all of retry_for, " +
+ConnectionError RepeatableCalls::client_was_busy(const std::string& nothing_done) const {
+  return {nothing_done + ": other calls had this client for all of retry_for, " +
               std::to_string(settings_.retry_for.count()) + " ms",
           "give each thread a client of its own, or a longer retry_for", ""};
 }

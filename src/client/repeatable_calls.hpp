@@ -15,6 +15,7 @@
 #include <spdlog/logger.h>
 
 #include <dogged/client.hpp>
+#include <dogged/retry_options.hpp>
 
 #include "client/enqueue_statement.hpp"
 #include "db/connection.hpp"
@@ -56,8 +57,13 @@ class RepeatableCalls {
   /// `waited`: the part of retry_for that is over already.
   [[nodiscard]] db::Rows run(const RepeatableCall& call, std::chrono::steady_clock::duration waited);
 
+  /// The same for `work`, which only reads.
+  void read(std::string_view name, const std::function<void(db::Connection&)>& work,
+            std::chrono::steady_clock::duration waited);
+
  private:
-  [[nodiscard]] ConnectionError client_was_busy(const Wording& words) const;
+  [[nodiscard]] RetryOptions options_of(std::string_view name, std::chrono::steady_clock::duration waited) const;
+  [[nodiscard]] ConnectionError client_was_busy(const std::string& nothing_done) const;
   void prepare(std::span<const NewTask> tasks);
   [[nodiscard]] bool prepare(const NewTask& task);
   [[nodiscard]] db::Rows repeat(const db::BoundStatement& call, const db::BoundStatement& made);

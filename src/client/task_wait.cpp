@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <exception>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -13,7 +12,7 @@
 
 #include "client/noted_retries.hpp"
 #include "client/passing_error.hpp"
-#include "lifecycle/lifecycle.hpp"
+#include "client/task_status.hpp"
 #include "migrate/migrate.hpp"
 #include "sql/client.hpp"
 
@@ -25,19 +24,10 @@ constexpr milliseconds longest_pause{500};
 constexpr milliseconds between_announcements{10'000};  // workers remember one for three times as long
 constexpr milliseconds shortest_try{100};              // if the time is over before the server has answered once
 
-TaskStatus status_of(std::string_view text) {
-  const auto status = lifecycle::status_from_text(text);
-  if (!status)
-    throw SchemaMismatch("the database says \"" + std::string{text} + "\", which this program does not know");
-  return static_cast<TaskStatus>(*status);
-}
-static_assert(to_text(TaskStatus::expired) == "expired" &&
-              static_cast<int>(TaskStatus::expired) == static_cast<int>(lifecycle::Status::expired));
-
 TaskOutcome outcome_of(sql::TaskOutcome::Row row) {
   return {.id = row.id,
           .name = std::move(row.name),
-          .status = status_of(row.status),
+          .status = task_status_of(row.status),
           .attempts = row.attempt,
           .result_json = std::move(row.result).value_or(""),
           .error_code = std::move(row.error_code).value_or(""),

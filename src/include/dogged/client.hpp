@@ -20,6 +20,7 @@
 #include <dogged/error.hpp>
 #include <dogged/outcome.hpp>
 #include <dogged/task.hpp>
+#include <dogged/task_record.hpp>
 
 namespace dogged {
 
@@ -209,6 +210,15 @@ class Client {
       return detail::with_result<Result>(std::move(outcome));
     }
   }
+
+  /// The task with its timeline, of one moment; nothing if there is no such task, or no longer. Args and result are
+  /// redacted. Needs the role dogged_viewer or dogged_operator: another login gets DatabaseError, SQLSTATE 42501.
+  /// Throws ConnectionError, the last error, when ClientOptions::retry has no try left.
+  [[nodiscard]] std::optional<TaskRecord> find(TaskId id);
+
+  /// The attempts alone, in order, the running one last. Empty if the task has not begun, or there is none. Throws as
+  /// find does.
+  [[nodiscard]] std::vector<AttemptRecord> attempts(TaskId id);
 
   /// Cancels a pending task; asks the handler of a running one to stop. As dogged.cancel in SQL. Throws as enqueue
   /// does.
