@@ -1,5 +1,7 @@
-// A task's transition when one of its attempts ends. This one pure function is the specification: it knows no database,
-// no clock and no random source. Every transition that the SQL carries out after an attempt was decided here.
+// A task's transition when one of its attempts ends, by a report of its worker or by a rescue. This one pure function
+// is the specification: it knows no database, no clock and no random source. SQL carries out what was decided here. SQL
+// decides by itself where no worker reports: complete_in ends a task as succeeded, cancel and expiry end a pending one,
+// and replay and reschedule make one pending.
 // docs/lifecycle.md tells it in prose; tests/unit/lifecycle/lifecycle_test.cpp goes through every combination.
 #pragma once
 

@@ -267,4 +267,14 @@ TEST_CASE("a list of the tasks shows the retries that apply, and needs no databa
   Program program{{"--list-tasks"}, {"LOAD_RETRY_MAX_ATTEMPTS=7"}};
   CHECK(program.wait() == 0);
   CHECK(contains(program.log(), "retry exponential base=4ms max_retries=6"));
+  CHECK(contains(program.log(), "  dead_letter yes\n"));
+  CHECK_FALSE(contains(program.log(), "circuit"));
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("retry.json", R"({"tasks": {"load": {"dead_letter_enabled": false,
+      "circuit_breaker": {"failure_threshold": 7, "recovery_timeout": "1m"}}}})");
+  Program configured{{"--list-tasks", "--retry-config", path}};
+  CHECK(configured.wait() == 0);
+  CHECK(contains(configured.log(),
+                 "  dead_letter no\n  circuit load failure_threshold=7 recovery_timeout=1m "
+                 "success_threshold=2\n"));
 }

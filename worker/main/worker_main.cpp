@@ -25,6 +25,7 @@
 #include "db/conninfo.hpp"
 #include "main/worker_options.hpp"
 #include "main/worker_settings.hpp"
+#include "retry/duration.hpp"
 #include "retry/escaped.hpp"
 #include "tasks/definition.hpp"
 
@@ -84,7 +85,12 @@ void print_tasks(const runtime::Definitions& definitions) {
               << "\n  auto_retry_for";
     for (const std::string& code : definition.declared.rules.auto_retry_for) std::cout << " " << code;
     if (definition.declared.rules.auto_retry_for.empty()) std::cout << " (none: no failure is retried)";
-    std::cout << "\n";
+    std::cout << "\n  dead_letter " << (definition.declared.rules.dead_letter ? "yes" : "no") << "\n";
+    if (definition.circuit.empty()) continue;
+    const CircuitBreakerSettings& circuit = definition.circuit_settings;
+    std::cout << "  circuit " << definition.circuit << " failure_threshold=" << circuit.failure_threshold
+              << " recovery_timeout=" << duration_to_text(circuit.recovery_timeout)
+              << " success_threshold=" << circuit.success_threshold << "\n";
   }
 }
 

@@ -24,7 +24,8 @@ constexpr const char* footer =
     "Examples:\n"
     "  worker --queues webhooks:20,default:5\n"
     "  DATABASE_URL=postgresql://app@db/app worker --grace 2m\n"
-    "  worker --retry-config retry.json --list-tasks    what applies; a mistake in the file ends with exit code 2\n"
+    "  worker --retry-config retry.json --list-tasks    what this worker declares; a mistake in the file ends with "
+    "exit code 2\n"
     "\n"
     "Retries without a build: --retry-config FILE is {\"defaults\": {…}, \"tasks\": {\"webhook.deliver\": "
     "{\"max_attempts\": 6, \"initial_delay\": \"2s\"}}}. RETRY_MAX_ATTEMPTS (or RETRY_MAX_RETRIES), "
@@ -188,8 +189,9 @@ void add_other_options(CLI::App& app, CommandLine& line, OptionTexts& texts) {
       ->capture_default_str();
   app.add_flag("--log-retries", options.log_retries,
                "Log each retry, and each success after retries, at info; otherwise at debug");
-  app.add_flag("--list-tasks", line.list_tasks,
-               "Print the tasks that this program registers, with the retries that apply, and end");
+  app.add_flag(
+      "--list-tasks", line.list_tasks,
+      "Print the tasks that this program registers, with the retries that it declares, and end; needs no database");
 }
 
 void take_texts(const CLI::App& app, const OptionTexts& texts, WorkerOptions& options) {

@@ -203,8 +203,9 @@ int worker_main(int argc, char** argv, WorkerOptions options = {});
 
 /// TASK_REGISTER(handler, task, options…): this program handles `task`, a dogged::Task<Args, Result>, with
 /// `handler(dogged::Context&, const Args&) -> Result`; options are the fields of dogged::TaskOptions, in their order.
-/// Use it at namespace scope, in any source file of the worker. Mistakes are compile errors. worker_main reports a task
-/// that is registered twice, and refuses to start. Handlers run on several threads at once.
+/// Use it at namespace scope, in any source file of the worker. An option out of its limits is a compile error; a code
+/// or a name that is only misspelt is not noticed. worker_main reports a task that is registered twice, and refuses to
+/// start. Handlers run on several threads at once.
 #define TASK_REGISTER(handler, task, ...) \
   DOGGED_TASK_REGISTER_NUMBERED_(__COUNTER__, handler, task __VA_OPT__(, ) __VA_ARGS__)
 // One step more than it seems to need: a number beside ## is pasted as it was written, here as __COUNTER__.
