@@ -167,7 +167,16 @@ select t.id, t.name, t.queue, t.status,
        (select w.name from dogged.workers w where w.id = t.worker_id) as worker,
        t.priority, dogged.redacted(t.name, t.args) as args, dogged.redacted(t.name, t.result) as result,
        t.enqueued_at, t.run_at, t.claimed_at, t.finished_at, t.cancel_requested_at, t.trace_context,
-       coalesce(t.tags, '{}') as tags, t.parent_id, coalesce(t.args_version, 1::smallint) as args_version
+       coalesce(t.tags, '{}') as tags, t.parent_id, coalesce(t.args_version, 1::smallint) as args_version,
+       -- The attempts keep the policy as it was applied, so that no task carries it. A policy's text is that of
+       -- policy_to_text.
+       (select case when a.policy = 'none' then 0
+                    when a.policy like 'fixed intervals=%'
+                      then cardinality(string_to_array(substring(a.policy from 'intervals=([^ ]+)'), ','))
+                    else substring(a.policy from 'max_retries=([0-9]+)')::integer end
+          from dogged.task_attempts a
+         where a.task_id = t.id and a.policy is not null and a.finished_at >= t.enqueued_at
+         order by a.attempt desc limit 1) as max_retries
   from dogged.tasks t;
 comment on view dogged.task_overview is
   'One row for each task, with its state in words. Query one id, the newest tasks (order by id desc limit …), a status, or a short '
@@ -182,6 +191,9 @@ comment on column dogged.task_overview.since is 'When the task entered that stat
 comment on column dogged.task_overview.next_run_at is 'When a pending task is due.';
 comment on column dogged.task_overview.attempts is 'The number of attempts begun.';
 comment on column dogged.task_overview.retry_count is 'Retries spent.';
+comment on column dogged.task_overview.max_retries is
+  'How many retries the policy allows that was applied last; null if none was applied yet. A policy that changes later changes '
+  'nothing here before the next failure.';
 comment on column dogged.task_overview.losses is 'Attempts that ended because their worker died.';
 comment on column dogged.task_overview.last_error_code is 'The error code of the last failed attempt.';
 comment on column dogged.task_overview.last_error_message is 'The error message of the last failed attempt.';

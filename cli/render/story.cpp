@@ -44,23 +44,27 @@ std::string why_not_retryable(const DefinitionView& definition, const std::strin
   return code + " is not in auto_retry_for";
 }
 
+/// The policy that decided last.
+std::optional<std::string> applied_policy(const TaskHistory& history) {
+  for (auto attempt = history.attempts.rbegin(); attempt != history.attempts.rend(); ++attempt) {
+    if (attempt->policy) return attempt->policy;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string policy_of(const TaskHistory& history) {
   if (history.definition) return policy_to_text(history.definition->policy);
-  for (auto attempt = history.attempts.rbegin(); attempt != history.attempts.rend(); ++attempt) {
-    if (attempt->policy) return *attempt->policy;
-  }
-  return {};
+  return applied_policy(history).value_or("");
 }
 
 std::optional<int> max_retries_of(const TaskHistory& history) {
-  if (history.definition) return max_retries(history.definition->policy);
   try {
-    const std::string policy = policy_of(history);
-    if (!policy.empty()) return max_retries(policy_from_text(policy));
-  } catch (const InvalidPolicy&) {  // written by another version: the number is not known
+    if (const auto applied = applied_policy(history)) return max_retries(policy_from_text(*applied));
+  } catch (const InvalidPolicy&) {  // written by another version
   }
+  if (history.definition) return max_retries(history.definition->policy);
   return std::nullopt;
 }
 
@@ -84,7 +88,7 @@ std::string why_it_failed(const TaskHistory& history) {
   const std::string code = last.error_code.value_or(std::string{codes::unhandled_exception});
   const lifecycle::Rules rules{.policy = definition.policy, .auto_retry_for = definition.auto_retry_for};
   if (!lifecycle::is_retryable(rules, code)) return why_not_retryable(definition, code);
-  const int most = max_retries(definition.policy);
+  const int most = max_retries_of(history).value_or(0);
   if (most == 0) return code + " is in auto_retry_for, but the policy is none";
   if (history.task.retry_count >= most) {
     return most == 1 ? "its one retry is spent" : "all " + std::to_string(most) + " retries are spent";

@@ -59,6 +59,7 @@ TaskRecord record_of(sql::FindTask::Row row) {
   record.next_run_at = time_at(row.next_run_at_us);
   record.attempts = row.attempts;
   record.retry_count = row.retry_count;
+  record.max_retries = row.max_retries;
   record.losses = row.losses;
   record.last_error_code = text_of(std::move(row.last_error_code));
   record.last_error_message = text_of(std::move(row.last_error_message));

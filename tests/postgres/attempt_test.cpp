@@ -64,12 +64,14 @@ db::Rows attempts_of_answer(TestDatabase& database, Handler handler) {
   return attempts_of_one(database, registered(answer, std::move(handler), {.auto_retry_for = {"*"}}));
 }
 
-void check_failed_for_good(const db::Row& attempt, std::string_view code) {
+/// `policy`: the one that had no retry left; empty where none was asked.
+void check_failed_for_good(const db::Row& attempt, std::string_view code, const std::string& policy = {}) {
   INFO("message: " << attempt.maybe_text("error_message").value_or("null"));
   CHECK(attempt.text("outcome") == "failed");
   CHECK(attempt.text("error_code") == code);
   CHECK_FALSE(attempt.boolean("will_retry"));
-  for (const char* column : {"next_retry_at", "policy", "backoff_ms", "delay_ms", "retry_after_ms"}) {
+  CHECK(attempt.maybe_text("policy").value_or("") == policy);
+  for (const char* column : {"next_retry_at", "backoff_ms", "delay_ms", "retry_after_ms"}) {
     INFO(column);
     CHECK(attempt.is_null(column));
   }
@@ -194,7 +196,7 @@ TEST_CASE("the last retry spent ends the task, and its attempt says that it will
   REQUIRE(rows.size() == 3);
   CHECK(rows[0].boolean("will_retry"));
   CHECK(rows[1].boolean("will_retry"));
-  check_failed_for_good(rows[2], "HTTP_503");
+  check_failed_for_good(rows[2], "HTTP_503", policy_to_text(two_retries));
   CHECK(database.value("select attempts || ' ' || retry_count as value from dogged.dead_letters") == "3 2");
 }
 

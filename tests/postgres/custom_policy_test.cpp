@@ -65,7 +65,8 @@ TEST_CASE("a named policy decides the delays of a task, up to max_retries, and a
   Worker worker{on(database, log, {{"patient", policy}}), failing()};
   worker.start();
   const std::string text = "custom name=patient max_retries=2";
-  CHECK(ended(database, database.client().enqueue(work, no_args)) == "1 " + text + " 3 3; 2 " + text + " 6 6; 3");
+  CHECK(ended(database, database.client().enqueue(work, no_args)) ==
+        "1 " + text + " 3 3; 2 " + text + " 6 6; 3 " + text);
   CHECK(asked == 2);
   CHECK(database.value("select retry_policy->>'name' as value from dogged.task_definitions") == "patient");
   worker.stop();
@@ -75,9 +76,12 @@ TEST_CASE("a worker refuses a task whose policy it does not have, and names thos
   TestDatabase database;
   Log log;
   const auto policy = [](int, const FailedAttempt&) { return 1ms; };
-  CHECK_THROWS_WITH((Worker{on(database, log, {{"pateint", policy}, {"quick", policy}}), failing()}),
-                    "the task work has the retry policy \"patient\", which is not registered here (did you mean "
-                    "\"pateint\"?); this worker has pateint, quick; give its function in WorkerOptions::policies, or "
+  CHECK_THROWS_WITH(
+      (Worker{on(database, log, {{"pateint", policy}, {"quick", policy}}), failing()}),
+      "the task work has the retry policy \"patient\", which is not registered here (did you mean "
+      "\"pateint\"?); this worker has pateint, quick\nhint: give its function in WorkerOptions::policies, "
+      "or name another policy");
+  this worker has pateint, quick; give its function in WorkerOptions::policies, or "
                     "name another policy");
   CHECK_THROWS_AS((Worker{on(database, log, {}), failing()}), InvalidInput);
   CHECK_THROWS_AS((Worker{on(database, log, {{"a b", policy}}), failing({})}), InvalidInput);
@@ -90,7 +94,7 @@ TEST_CASE("a named policy that throws ends the retries, and is in the log") {
   const auto throws = [](int, const FailedAttempt&) -> milliseconds { throw std::runtime_error{"my mistake"}; };
   Worker worker{on(database, log, {{"patient", throws}}), failing()};
   worker.start();
-  CHECK(ended(database, database.client().enqueue(work, no_args)) == "1");
+  CHECK(ended(database, database.client().enqueue(work, no_args)) == "1 custom name=patient max_retries=2");
   worker.stop();
   CHECK(
       test::contains(log.lines.str(),

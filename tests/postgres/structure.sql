@@ -3698,7 +3698,17 @@ CREATE VIEW dogged.task_overview AS
     t.trace_context,
     COALESCE(t.tags, '{}'::text[]) AS tags,
     t.parent_id,
-    COALESCE(t.args_version, (1)::smallint) AS args_version
+    COALESCE(t.args_version, (1)::smallint) AS args_version,
+    ( SELECT
+                CASE
+                    WHEN (a.policy = 'none'::text) THEN 0
+                    WHEN (a.policy ~~ 'fixed intervals=%'::text) THEN cardinality(string_to_array("substring"(a.policy, 'intervals=([^ ]+)'::text), ','::text))
+                    ELSE ("substring"(a.policy, 'max_retries=([0-9]+)'::text))::integer
+                END AS "substring"
+           FROM dogged.task_attempts a
+          WHERE ((a.task_id = t.id) AND (a.policy IS NOT NULL) AND (a.finished_at >= t.enqueued_at))
+          ORDER BY a.attempt DESC
+         LIMIT 1) AS max_retries
    FROM dogged.tasks t;
 
 COMMENT ON VIEW dogged.task_overview IS 'One row for each task, with its state in words. Query one id, the newest tasks (order by id desc limit …), a status, or a short time by finished_at. A query by finished_at reads only the days in that time.';
@@ -3752,6 +3762,8 @@ COMMENT ON COLUMN dogged.task_overview.tags IS 'Words that the producer gave the
 COMMENT ON COLUMN dogged.task_overview.parent_id IS 'The parent: the task of the handler that enqueued this one, or the task that the producer named. Null: none.';
 
 COMMENT ON COLUMN dogged.task_overview.args_version IS 'The version of the args.';
+
+COMMENT ON COLUMN dogged.task_overview.max_retries IS 'How many retries the policy allows that was applied last; null if none was applied yet. A policy that changes later changes nothing here before the next failure.';
 
 CREATE VIEW dogged.task_timeline AS
  WITH attempts AS NOT MATERIALIZED (

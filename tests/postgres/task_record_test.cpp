@@ -54,6 +54,7 @@ TEST_CASE("find gives a task with each of its attempts, as the views show them")
   CHECK(nlohmann::json::parse(task->args_json) == nlohmann::json{{"token", "[redacted]"}, {"n", 1}});
   CHECK(task->attempts == 2);
   CHECK(task->retry_count == 1);
+  CHECK(task->max_retries == 1);
   CHECK(task->trace_context == "t");
   CHECK(task->tags == std::vector<std::string>{"a", "b"});
   CHECK(task->finished_at == task->since);
@@ -106,6 +107,33 @@ TEST_CASE("a task that is not there has no record, and one that waits has no att
   CHECK(task->next_run_at == task->run_at);
   CHECK(task->timeline.empty());
   CHECK(task->worker.empty());
+  CHECK(task->max_retries == std::nullopt);
+}
+
+TEST_CASE("a task keeps the max_retries that was applied, whatever its definition says later") {
+  TestDatabase database;
+  const auto failed_under = [&](const RetryPolicy& policy) {
+    RunningWorker worker{database,
+                         {registered(work,
+                                     [](Context&, const nlohmann::json&) {
+                                       throw TaskError{"BUSY", "not now"};
+                                     },
+                                     {.retry = policy, .auto_retry_for = {"BUSY"}})}};
+    const TaskId id = database.client().enqueue(work, no_args);
+    REQUIRE(eventually([&] { return database.status_of(id) == "failed"; }));
+    return id;
+  };
+  const auto shown = [&](TaskId id) {
+    return database.value("select max_retries as value from dogged.task_overview where id = " + std::to_string(id));
+  };
+  const TaskId of_list = failed_under(Fixed{.intervals = {1ms, 1ms, 1ms}});
+  const TaskId of_one = failed_under(Linear{.initial = 1ms, .increment = 0ms, .max_retries = 2});
+  const TaskId of_none = failed_under(NoRetry{});
+  CHECK(shown(of_list) == "3");
+  CHECK(shown(of_one) == "2");
+  CHECK(shown(of_none) == "0");
+  CHECK(database.value("select policy as value from dogged.task_attempts where task_id = " + std::to_string(of_one) +
+                       " and not will_retry") == "linear initial=1ms increment=0ms max_retries=2 jitter=25%");
 }
 
 TEST_CASE("a producer's login may not read tasks, and is told so") {

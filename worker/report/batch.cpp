@@ -40,6 +40,7 @@ void put_under_commit(Report& report) {
         .outcome = lifecycle::Outcome::succeeded,
         .retry_count = to.retry_count,
         .losses = to.losses};
+  report.policy.clear();
   report.circuit_event.kind = detail::CircuitEvent::Kind::success;
 }
 

@@ -200,7 +200,7 @@ Report make_report(const ClaimedTask& task, SteadyClock::time_point started_at, 
   report.started_at = started_at;
   report.finished_at = finished_at;
   const auto& next = report.transition.next_run;
-  if (next && next->spends_retry) report.policy = declaration.policy_text;
+  if (report.transition.is_retryable_failure) report.policy = declaration.policy_text;
   if (next && next->from_retry_after) report.retry_after = next->backoff;
   report.result_json = std::move(end.result_json);
   report.error_message = std::move(end.error_message);

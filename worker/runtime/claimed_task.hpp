@@ -53,7 +53,7 @@ struct Report {
   lifecycle::Transition transition;
   SteadyClock::time_point started_at;  ///< when the handler began; sent as how long ago that was
   SteadyClock::time_point finished_at;
-  std::string policy;  ///< as applied; empty if no policy decided
+  std::string policy;  ///< as applied, also where it had no retry left; empty if no policy decided
   std::optional<milliseconds> retry_after;
   std::string result_json;  ///< empty for none
   std::string error_message;

@@ -32,9 +32,9 @@ struct AttemptRecord {
   std::string error_details_json = {};  ///< JSON text; empty: none
   bool will_retry = false;              ///< whether another attempt was scheduled at its end
   std::optional<TimePoint> next_retry_at = {};
-  std::string policy = {};                   ///< as applied, as policy_from_text reads it; empty if no retry was spent
-  std::optional<milliseconds> backoff = {};  ///< by the policy, before jitter
-  std::optional<milliseconds> delay = {};    ///< after jitter
+  std::string policy = {};                       ///< as applied, as policy_from_text reads it; empty if none decided
+  std::optional<milliseconds> backoff = {};      ///< by the policy, before jitter
+  std::optional<milliseconds> delay = {};        ///< after jitter
   std::optional<milliseconds> retry_after = {};  ///< that the error gave, in place of the policy's delay
 };
 
@@ -50,9 +50,11 @@ struct TaskRecord {
   TimePoint since = {};                       ///< when it entered that state
   std::optional<TimePoint> next_run_at = {};  ///< of a pending task
   int attempts = 0;                           ///< begun so far
-  int retry_count = 0;                        ///< retries spent
-  int losses = 0;                             ///< attempts that ended because their worker died
-  std::string last_error_code = {};           ///< empty: none
+  /// The retries that the policy allows that was applied last. Nothing: none was applied yet.
+  std::optional<int> max_retries = {};
+  int retry_count = 0;               ///< retries spent
+  int losses = 0;                    ///< attempts that ended because their worker died
+  std::string last_error_code = {};  ///< empty: none
   std::string last_error_message = {};
   std::string worker = {};  ///< that runs the task, or ran it last; empty: none
   int priority = 0;
