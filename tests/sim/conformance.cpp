@@ -387,9 +387,9 @@ void Comparison::pause() {
   const bool pauses = !model_.is_paused(queue);
   note(pauses ? "pause " + queue : "resume " + queue);
   model_.pause(queue, pauses);
-  (void)postgres_.run(
-      {"pause", pauses ? "select dogged.pause_queue($1::text)" : "select dogged.resume_queue($1::text)"},
-      db::Params{}.add(queue));
+  const db::Statement change = pauses ? db::Statement{"pause", "select dogged.pause_queue($1::text)"}
+                                      : db::Statement{"resume", "select dogged.resume_queue($1::text)"};
+  (void)postgres_.run(change, db::Params{}.add(queue));
 }
 
 // ---- leases --------------------------------------------------------------------------------------------------------
@@ -770,7 +770,16 @@ void Comparison::who_holds() {
   const runtime::Holder model = model_.who_holds(worker, {*id, attempt});
   const auto postgres = db::one(postgres_.run(sql::WhoHolds{.worker_id = worker, .ids = {*id}, .attempts = {attempt}}));
   require_alike("is_mine", model.is_mine, postgres.is_mine);
-  if (model.is_mine) require_alike("cancel_requested", model.cancel_requested, postgres.cancel_requested);
+  if (model.is_mine) {
+    const auto minutes_of = [](const std::optional<std::int64_t>& time_us) {
+      return time_us ? std::optional{std::chrono::round<minutes>(std::chrono::microseconds{*time_us}).count()}
+                     : std::nullopt;
+    };
+    require_alike("cancel_requested", model.cancel_requested, postgres.cancel_requested);
+    require_alike("expires_in", minutes_of(model.expires_in_us), minutes_of(postgres.expires_in_us));
+    require_alike("expires_after_claim", minutes_of(model.expires_after_claim_us),
+                  minutes_of(postgres.expires_after_claim_us));
+  }
   require_alike("outcome", model.outcome, postgres.outcome);
   require_alike("recorded_for", model.recorded_for, postgres.recorded_for);
 }

@@ -83,7 +83,7 @@ inline constexpr std::array all_mutants{
     MutantRow{DOGGED_MUTANT(promotion_at_an_old_place), "G14", true},
     MutantRow{DOGGED_MUTANT(promotion_before_its_time), "G8", true},
     MutantRow{DOGGED_MUTANT(retry_without_its_delay), "G8", true},
-    MutantRow{DOGGED_MUTANT(retry_after_its_expiry), "G16"},
+    MutantRow{DOGGED_MUTANT(retry_after_its_expiry), "G16", true},
     MutantRow{DOGGED_MUTANT(no_notification), "G14", true},
     MutantRow{DOGGED_MUTANT(made_ready_at_an_old_place), "G14", true},
     MutantRow{DOGGED_MUTANT(wake_up_of_an_old_session), "G14", true},

@@ -52,6 +52,16 @@ void put_under_expiry(Tally& tally, const AttemptRow& row) {
   tally.status = "expired";
 }
 
+void only_failures_spend_retries(TaskId id, const Task& task, const Tally& tally) {
+  require(task.retry_count == tally.retry_count, "G9", "only failures spend retries",
+          named(id) + " has spent " + std::to_string(task.retry_count) + " for " + std::to_string(tally.retry_count));
+}
+
+void losses_are_counted(TaskId id, const Task& task, const Tally& tally) {
+  require(task.losses == tally.losses, "G6", "losses are counted, and end a task",
+          named(id) + " has " + std::to_string(task.losses) + " for " + std::to_string(tally.losses));
+}
+
 void check_history(TaskId id, const Task& task, const Database& database) {
   const auto replays = database.ledger().replayed.find(id);
   Tally tally;
@@ -67,10 +77,8 @@ void check_history(TaskId id, const Task& task, const Database& database) {
   const bool ends_between_attempts = task.ended_as == "cancelled" || task.ended_as == "expired";
   require(task.ended_as == tally.status || (tally.status == "pending" && ends_between_attempts), "G3",
           "a task ends as its attempts say", named(id) + " is " + task.ended_as + ", and not " + tally.status);
-  require(task.retry_count == tally.retry_count, "G9", "only failures spend retries",
-          named(id) + " has spent " + std::to_string(task.retry_count) + " for " + std::to_string(tally.retry_count));
-  require(task.losses == tally.losses, "G6", "losses are counted, and end a task",
-          named(id) + " has " + std::to_string(task.losses) + " for " + std::to_string(tally.losses));
+  only_failures_spend_retries(id, task, tally);
+  losses_are_counted(id, task, tally);
 }
 
 }  // namespace

@@ -1,27 +1,49 @@
 // The promises of docs/guarantees.md that the simulation checks: one function each, named after what holds. A function
-// throws Broken. The table says which function holds a guarantee, and which mutants (mutant.hpp) show that it would see
-// the guarantee broken. `dogged_sim --mutants` prints the same.
+// throws Broken. The list says for each guarantee when it is checked, by which functions, and which mutants show that
+// these can fail. `dogged_sim --mutants` runs them all.
 //
-// | guarantee | held by | checked |
-// |---|---|---|
-// | G1 | no_enqueued_task_is_lost, every_task_ends | after the faults |
-// | G2 | no_attempt_ends_that_has_not_begun | after the faults |
-// | G3 | an_attempt_begins_once, an_attempt_is_recorded_once, a_report_counts_before_the_end, | as it happens, |
-// |    | every_attempt_is_a_row, a_history_follows_the_rules, every_execution_is_on_record | and after the faults |
-// | G4 | a_report_is_of_the_holder, a_claim_takes_what_is_free | at each report and claim |
-// | G5 | a_lost_task_begins_again_in_time | in the calm: a worker dies |
-// | G6 | losses_are_counted_and_end_a_task | after the faults |
-// | G7 | a_worker_knows_first, no_attempt_begins_that_was_rescued, | at each end of a lease, each begin, |
-// |    | a_loss_follows_the_end_of_its_lease | and each rescue |
-// | G8 | no_retry_is_early | at each claim |
-// | G9 | only_failures_spend_retries, a_shutdown_loses_nothing | after the faults; in the calm: all stop in turn |
-// | G10 | what_has_finished_counts, no_live_lease_is_ended | in the calm: the server is away |
-// | G11 | every_handler_ends_in_time | at each end of an attempt |
-// | G12 | a_cancelled_task_does_not_run_again | at each claim |
-// | G13 | effects_happen_once | after the faults |
-// | G14 | a_task_begins_when_it_is_ready, also in runs whose workers only poll | in the calm |
-// | G15 | a_call_takes_effect_once | after the faults |
-// | G16 | nothing_begins_after_it_expired, no_retry_comes_after_expiry | at each begin and report |
+//   G1, after the faults: no_enqueued_task_is_lost, every_task_ends.
+//     Mutants: claim_of_an_old_session, claim_without_a_note, rescue_forgets_claims,
+//     lease_renewed_after_its_end, forgets_a_put_off.
+//   G2, after the faults: no_attempt_ends_that_has_not_begun.
+//     Mutants: interrupts_what_has_not_begun.
+//   G3, as it happens, and after the faults: an_attempt_begins_once, an_attempt_is_recorded_once,
+//     a_report_counts_before_the_end, every_attempt_is_a_row, a_history_follows_the_rules,
+//     every_execution_is_on_record.
+//     Mutants: loss_without_a_row, forgets_what_waits.
+//   G4, at each report and claim: a_report_is_of_the_holder, a_claim_takes_what_is_free.
+//     Mutants: claim_of_locked_rows, completion_without_a_fence, completion_of_any_attempt, completion_twice,
+//     release_of_an_old_session.
+//   G5, in the calm: a worker dies: a_lost_task_begins_again_in_time.
+//     Mutants: ignores_the_next_lapse.
+//   G6, after the faults: losses_are_counted (of a_history_follows_the_rules).
+//     Mutants: loss_that_does_not_count.
+//   G7, at each end of a lease, begin and rescue: a_worker_knows_first, no_attempt_begins_that_was_rescued,
+//     a_loss_follows_the_end_of_its_lease.
+//     Mutants: claim_of_an_ended_lease, rescue_of_live_leases, lease_ended_before_its_lapse,
+//     begins_after_the_lapse, renewal_counts_from_its_answer.
+//   G8, at each claim: no_retry_is_early.
+//     Mutants: promotion_before_its_time, retry_without_its_delay.
+//   G9, after the faults; in the calm: all stop in turn: only_failures_spend_retries (of
+//     a_history_follows_the_rules), a_shutdown_loses_nothing.
+//     Mutants: stops_without_giving_back, spends_a_retry_on_an_interruption.
+//   G10, in the calm: the server is away: what_has_finished_counts, no_live_lease_is_ended.
+//     Mutants: forgets_what_is_reported, drops_a_report, ignores_a_lost_answer,
+//     ends_leases_once_the_server_is_back.
+//   G11, at each end of an attempt: every_handler_ends_in_time.
+//     Mutants: gives_no_handler_up.
+//   G12, at each claim: a_cancelled_task_does_not_run_again.
+//     Mutants: completion_despite_a_cancel, release_that_forgets_a_cancel.
+//   G13, after the faults: effects_happen_once.
+//     Mutants: effects_outside_the_transaction.
+//   G14, in the calm; some runs have only workers that poll: a_task_begins_when_it_is_ready.
+//     Mutants: promotion_at_an_old_place, no_notification, made_ready_at_an_old_place,
+//     wake_up_of_an_old_session, reschedule_without_a_notification, sleeps_before_it_listens,
+//     waits_for_a_notification.
+//   G15, after the faults: a_call_takes_effect_once.
+//     Mutants: call_that_takes_effect_again.
+//   G16, at each begin and report: nothing_begins_after_it_expired, no_retry_comes_after_expiry.
+//     Mutants: retry_after_its_expiry, begins_after_its_expiry.
 //
 // The model cannot express: that commits are durable (G1), SQL rights, poolers and prepared statements (G14), that C++
 // handlers receive their stop tokens (G11, G12), and other effects of a handler than one row (G13). The tests that
@@ -75,7 +97,7 @@ void no_attempt_ends_that_has_not_begun(const Database& database, const Begun& b
 /// `half_lost`: tasks of which a failover has lost something. What ran then may not be on record.
 void every_execution_is_on_record(const Database& database, const Begun& begun, const std::set<TaskId>& half_lost);
 void every_attempt_is_a_row(const Database& database);
-/// Also only_failures_spend_retries and losses_are_counted_and_end_a_task.
+/// Also only_failures_spend_retries and losses_are_counted.
 void a_history_follows_the_rules(const Database& database);
 void effects_happen_once(const Database& database);
 /// `answers`: to the calls of clients.

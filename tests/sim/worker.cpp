@@ -450,7 +450,12 @@ void Worker::give_back_stale() {
   std::vector<runtime::Attempt> stale;
   for (const Held& task : waiting_) stale.push_back({task.id, task.attempt});
   waiting_.clear();
-  ask_claimer([this, lease = lease_id(), stale, session = plan_->certainty().session()]() -> std::function<void()> {
+  const std::int64_t lease = lease_id();
+  const std::int64_t session = plan_->certainty().session();
+  if (world_.scheduler.chance(world_.faults.late_releases)) {
+    return arrives_late([this, lease, stale, session] { (void)release(lease, stale, session); });
+  }
+  ask_claimer([this, lease, stale, session]() -> std::function<void()> {
     const std::vector<TaskId> mine = release(lease, stale, session);
     return [this, mine] {
       for (const TaskId id : mine) plan_->on_locked(id, world_.scheduler.now());
