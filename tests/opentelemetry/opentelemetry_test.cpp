@@ -10,6 +10,7 @@
 #include <opentelemetry/sdk/trace/tracer_provider.h>
 
 #include <dogged/opentelemetry.hpp>
+#include <dogged/worker.hpp>
 
 #include "support/catch.hpp"
 
@@ -54,6 +55,13 @@ AttemptBegin begin_of(int attempt) {
           .worker = "app-1",
           .producer = producer,
           .at = std::chrono::system_clock::now()};
+}
+
+/// docs/tracing.md shows it; it needs a database to run.
+[[maybe_unused]] void run_guide(const std::string& url) {
+  const auto tracer = std::make_shared<dogged::OpenTelemetryTracer>();  // after Provider::SetTracerProvider
+  dogged::Worker worker{{.database_url = url, .tracer = tracer}};
+  dogged::Client client{url, {.middleware = {dogged::trace_enqueues(tracer)}}};
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Traces from the producer to the handler: what a tracer is told, and what handlers, log lines and further tasks get.
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -31,6 +32,7 @@ namespace {
 const std::string trace_id = "4bf92f3577b34da6a3ce929d0e0e4736";
 const std::string producer = "00-" + trace_id + "-00f067aa0ba902b7-01";
 constexpr Task<nlohmann::json> child_work{"child"};
+constexpr Task<nlohmann::json> send_mail{"mail.send"};
 
 /// Notes what it is told, in one line for each call, and numbers its spans.
 class RecordingTracer final : public Tracer {
@@ -99,6 +101,22 @@ std::string trace_context_of(TestDatabase& database, TaskId id) {
 }
 
 }  // namespace
+
+TEST_CASE("the guide's producer and handler: the header of the handler's call names the producer's trace") {
+  TestDatabase database;
+  struct {
+    std::map<std::string, std::string> headers;
+  } request;
+  RunningWorker worker{database, {registered(send_mail, [&](Context& ctx, const nlohmann::json&) {
+                         if (const auto trace = ctx.trace()) request.headers["traceparent"] = trace->traceparent();
+                       })}};
+  Client client = database.client();
+  const nlohmann::json mail = {{"to", "ada"}};
+  const TaskId id =
+      client.enqueue(send_mail, mail, {.trace_context = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"});
+  REQUIRE(eventually([&] { return database.status_of(id) == "succeeded"; }));
+  CHECK(request.headers.at("traceparent") == producer);
+}
 
 TEST_CASE("without a tracer a handler's own tasks carry the trace of its producer") {
   TestDatabase database;

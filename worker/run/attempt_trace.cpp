@@ -51,14 +51,16 @@ void AttemptTrace::begin_span(const ClaimedTask& task, const AttemptSettings& se
 
 void AttemptTrace::leave() noexcept {
   const detail::Lock lock{mutex_};
-  if (!span_ || std::exchange(has_left_, true)) return;
+  if (!span_) return;
+  has_left_ = true;
   span_->left();
   if (has_ended_) span_.reset();
 }
 
 void AttemptTrace::end(const Report& report) noexcept {
   const detail::Lock lock{mutex_};
-  if (!span_ || std::exchange(has_ended_, true)) return;
+  if (!span_) return;
+  has_ended_ = true;
   span_->ended(end_of(report));
   if (has_left_) span_.reset();
 }

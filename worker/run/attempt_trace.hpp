@@ -23,13 +23,13 @@ class AttemptTrace {
   /// Reads the producer's context, and begins a span if the worker has a tracer. False: the producer's context is no
   /// W3C traceparent, and was dropped.
   bool begin(const ClaimedTask& task, const AttemptSettings& settings, spdlog::logger& log);
-  /// The handler's thread has done with the attempt.
+  /// The handler's thread has done with the attempt. Call it once.
   void leave() noexcept;
 
   /// The attempt's span, else the producer's; nothing if there is neither.
   [[nodiscard]] const std::optional<TraceContext>& context() const noexcept { return context_; }
 
-  /// Ends the span, if there is one that has not ended.
+  /// Ends the span, if there is one. Call it once.
   void end(const Report& report) noexcept;
   /// The trace's id for log lines; empty if there is none.
   [[nodiscard]] std::string id() const;
