@@ -90,7 +90,7 @@ TEST_CASE("what the log shows of an endpoint has no user, no password and no que
   CHECK_THAT(refusal_of({{"OTEL_EXPORTER_OTLP_ENDPOINT", "ann:s3cret@c"}}), !Catch::Contains("s3cret"));
 }
 
-TEST_CASE("headers and attributes are pairs with percent-encoded values; the variable of traces counts first") {
+TEST_CASE("headers and attributes are pairs with percent-encoded values, and the variables of traces count first") {
   const OtlpSettings settings = settings_of({{"OTEL_EXPORTER_OTLP_HEADERS", "other=1"},
                                              {"OTEL_EXPORTER_OTLP_TRACES_HEADERS", " api-key = a%20b%3D , ,x="},
                                              {"OTEL_RESOURCE_ATTRIBUTES", "a=1,service.name=shop,b=%C3%A9"}});
