@@ -39,6 +39,7 @@ ExitCode export_metrics(const Invocation& invocation, const std::string& listen)
       [&fleet](std::string_view path, std::string_view accept) { return fleet.page(path, accept); }};
   log->info("metrics on {}/metrics, with /livez and /readyz", url_of(server.address()));
   while (!was_interrupted()) pause(std::chrono::seconds{1});
+  fleet.stop();  // or the server would wait for scrapes that wait for the database
   log->info("stopped");
   return ExitCode::ok;
 }

@@ -33,13 +33,17 @@ Exporter::Exporter(Reader::Connect connect, std::shared_ptr<spdlog::logger> log)
 }
 
 Exporter::~Exporter() {
+  stop();
+  thread_.join();
+}
+
+void Exporter::stop() {
   {
     const detail::Lock lock{mutex_};
     has_ended_ = true;
   }
   changed_.notify_all();
   reader_.abort();
-  thread_.join();
 }
 
 http::Page Exporter::page(std::string_view path, std::string_view accept) {

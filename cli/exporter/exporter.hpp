@@ -26,10 +26,12 @@ class Exporter {
   /// Begins with a reading: from then on new attempts are counted. Throws InvalidInput if the database's URL is none. A
   /// database that is away is no error.
   Exporter(Reader::Connect connect, std::shared_ptr<spdlog::logger> log);
-  /// Ends the statement that runs.
   ~Exporter();
   Exporter(const Exporter&) = delete;
   Exporter& operator=(const Exporter&) = delete;
+
+  /// Ends the statement that runs, and lets no scrape wait any more.
+  void stop();
 
   /// `accept`: the request's header of that name; may be empty.
   [[nodiscard]] http::Page page(std::string_view path, std::string_view accept);

@@ -58,7 +58,7 @@ inline constexpr Query all_queries[] = {Query::queues,       Query::attempts,  Q
 }
 
 struct Queue {
-  std::string name;
+  std::string name{};
   std::int64_t ready = 0;
   std::int64_t waiting = 0;
   std::int64_t running = 0;
@@ -66,16 +66,16 @@ struct Queue {
   std::int64_t retries_1m = 0;    ///< due within a minute from now; those within five minutes include them
   std::int64_t retries_5m = 0;
   std::int64_t retries_15m = 0;
-  std::int64_t paused = 0;             ///< 1, or 0; of several queues, how many
-  std::optional<double> retry_budget;  ///< a share, from 0 to 1
-  std::optional<double> min_retries_per_second;
+  std::int64_t paused = 0;               ///< 1, or 0; of several queues, how many
+  std::optional<double> retry_budget{};  ///< a share, from 0 to 1
+  std::optional<double> min_retries_per_second{};
 };
 
 /// New attempts. bucket: of dogged::retry_duration_buckets, the one beyond the last bound included.
 struct Attempts {
-  std::string queue;
-  std::string task;
-  std::string outcome;
+  std::string queue{};
+  std::string task{};
+  std::string outcome{};
   bool will_retry = false;
   std::size_t bucket = 0;
   std::uint64_t count = 0;
@@ -84,34 +84,34 @@ struct Attempts {
 
 /// The waits of new attempts. bucket: of dogged::retry_delay_buckets, as above.
 struct Waits {
-  std::string queue;
+  std::string queue{};
   std::size_t bucket = 0;
   std::uint64_t count = 0;
   double seconds = 0;
 };
 
 struct DeadLetters {
-  std::string task;
-  std::string error_type;
+  std::string task{};
+  std::string error_type{};
   std::uint64_t count = 0;
 };
 
 struct Circuit {
-  std::string name;
+  std::string name{};
   CircuitState state = CircuitState::closed;
   bool is_forced = false;
   double seconds = 0;  ///< since the state changed
 };
 
 struct FleetWorker {
-  std::string name;
-  std::string state;                   ///< live, lapsed or lost
-  double age_seconds = 0;              ///< since it renewed its lease
-  std::optional<double> left_seconds;  ///< until its lease runs out
+  std::string name{};
+  std::string state{};                   ///< live, lapsed or lost
+  double age_seconds = 0;                ///< since it renewed its lease
+  std::optional<double> left_seconds{};  ///< until its lease runs out
 };
 
 struct Table {
-  std::string name;
+  std::string name{};
   std::int64_t live_rows = 0;
   std::int64_t dead_rows = 0;
   std::int64_t bytes = 0;
@@ -124,16 +124,16 @@ struct Snapshots {
 };
 
 struct Partitions {
-  std::string table;
+  std::string table{};
   std::int64_t days_ahead = 0;
-  std::optional<double> next_drop_at;  ///< seconds since 1970
+  std::optional<double> next_drop_at{};  ///< seconds since 1970
 };
 
 /// How a question went.
 struct Asked {
   Query query;
   double seconds = 0;
-  std::string why_not;  ///< empty: it was answered
+  std::string why_not{};  ///< empty: it was answered
 };
 
 /// The answers. Nothing in place of an answer: the question was refused.
