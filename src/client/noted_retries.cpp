@@ -3,6 +3,7 @@
 
 #include <dogged/retry_metrics.hpp>
 
+#include "retry/event_line.hpp"
 #include "retry/failure_code.hpp"
 
 namespace dogged {
@@ -12,8 +13,12 @@ void note_end(std::string_view call, const RetryPolicy& policy, const RetrySumma
   if (!summary.error) return;  // it was never tried: the exception tells its caller why
   const bool has_given_up = summary.end != RetryEnd::not_retryable && max_retries(policy) > 0;
   // An error that is not retried is mostly a mistake of the caller, who has the exception.
-  log.log(has_given_up ? spdlog::level::warn : spdlog::level::debug, "event={} call={} error={} retries={}",
-          has_given_up ? "gave_up" : "not_retried", call, failure_code(summary.error).view(), summary.attempts - 1);
+  log.log(has_given_up ? spdlog::level::warn : spdlog::level::debug,
+          event_line(has_given_up ? "gave_up" : "not_retried")
+              .with("call", call)
+              .with("error", failure_code(summary.error).view())
+              .with("retries", summary.attempts - 1)
+              .text());
 }
 
 }  // namespace
@@ -23,8 +28,14 @@ RetryOptions noted_retries(std::string_view call, const RetryPolicy& policy, spd
   options.metrics = &retry_metrics();
   options.operation = "client." + std::string{call};
   options.on_retry = [call, &policy, &log](const RetrySummary& summary, milliseconds delay) {
-    log.debug("event=retry call={} error={} retry={} max_retries={} delay_ms={}", call,
-              failure_code(summary.error).view(), summary.attempts, max_retries(policy), delay.count());
+    if (!log.should_log(spdlog::level::debug)) return;
+    log.debug(event_line("retry")
+                  .with("call", call)
+                  .with("error", failure_code(summary.error).view())
+                  .with("retry", summary.attempts)
+                  .with("max_retries", max_retries(policy))
+                  .with("delay_ms", delay.count())
+                  .text());
   };
   options.on_failure = [call, &policy, &log](const RetrySummary& summary) { note_end(call, policy, summary, log); };
   return options;

@@ -9,6 +9,7 @@
 
 #include <dogged/detail/policy_rules.hpp>
 
+#include "client/log_event.hpp"
 #include "retry/message.hpp"
 
 namespace dogged::runtime {
@@ -54,11 +55,13 @@ void CustomPolicies::bind(const std::string& task, lifecycle::Rules& rules) cons
     try {
       return function(attempt, failure);
     } catch (const std::exception& error) {
-      log->error("task {}: its retry policy {} threw, so that the failure {} is not retried: {}", task, name,
-                 failure.error_code, error.what());
+      log->log(event("policy_failed"), spdlog::level::err,
+               "task {}: its retry policy {} threw, so that the failure {} is not retried: {}", task, name,
+               failure.error_code, error.what());
     } catch (...) {
-      log->error("task {}: its retry policy {} threw, so that the failure {} is not retried", task, name,
-                 failure.error_code);
+      log->log(event("policy_failed"), spdlog::level::err,
+               "task {}: its retry policy {} threw, so that the failure {} is not retried", task, name,
+               failure.error_code);
     }
     return std::nullopt;
   };

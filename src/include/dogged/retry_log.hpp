@@ -25,9 +25,9 @@ namespace dogged {
 ///   event=retry operation=fetch_page attempt=2 error=HTTP_503 delay_ms=214 message="the shop did not answer"
 ///
 /// `attempt`: the number of the attempt that failed, from 1. `error`: TIMEOUT for an AttemptTimeout, else the code that
-/// `exceptions` gives. `message`: what() of the error as a JSON string, of at most 256 bytes before it is escaped. A
-/// line is one line, whatever `operation` and the error say.
-/// Throws InvalidInput if `log` is null. The hook may be copied, and called by any thread if the log's sinks may.
+/// `exceptions` gives. `message`: what() of the error, at most 500 bytes of it, with control characters escaped. A line
+/// is one line, whatever `operation` and the error say. Throws InvalidInput if `log` is null. The hook may be copied,
+/// and called by any thread if the log's sinks may.
 [[nodiscard]] std::function<void(const RetrySummary&, milliseconds)> log_retries(std::string operation,
                                                                                  std::shared_ptr<spdlog::logger> log,
                                                                                  ExceptionMapper exceptions = {});

@@ -62,9 +62,9 @@ TEST_CASE("an attempt that failed too late is logged as TIMEOUT") {
 TEST_CASE("what a failure says forges no line of the log, and fills none") {
   const std::string lines = lines_of("a\nb", "1\n\"2\" \x1b[31m\x80\xe2\x80\xae" + std::string(10'000, 'x'));
   CHECK(std::count(lines.begin(), lines.end(), '\n') == 2);
-  CHECK_THAT(lines, Catch::Matchers::Contains(R"(operation=a\nb attempt=1)"));
-  CHECK_THAT(lines, Catch::Matchers::Contains("message=\"1\\n\\\"2\\\" \\u001b[31m\xEF\xBF\xBD\\u202exxx"));
-  CHECK(lines.size() < 1'000);
+  CHECK_THAT(lines, Catch::Matchers::Contains(R"(operation="a\nb" attempt=1)"));
+  CHECK_THAT(lines, Catch::Matchers::Contains(R"(message="1\n\"2\" \u001b[31m\x80\u202exxx)"));
+  CHECK(lines.size() < 1'500);
 }
 
 TEST_CASE("a hook without a log is refused") {
