@@ -1,0 +1,33 @@
+// The metrics of a program that embeds a Client, for the HTTP server that it has: what its calls retried, and its
+// circuit breakers. A worker serves these and its own by itself (--metrics-listen). docs/metrics.md lists them.
+//
+//   httplib::Server server;
+//   dogged::mount_metrics(server);   // GET /metrics
+//
+// With another server, answer with metrics_page(the request's header Accept).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace dogged {
+
+struct MetricsPage {
+  std::string content_type;  ///< for the header Content-Type
+  std::string body;
+};
+
+/// retry_metrics() of this process in Prometheus's text format 0.0.4, or in OpenMetrics 1.0 if `accept` asks for that.
+/// Thread-safe.
+[[nodiscard]] MetricsPage metrics_page(std::string_view accept = {});
+
+/// Answers GET requests for `path` with metrics_page. For cpp-httplib, and for any server with its interface.
+template <class Server>
+void mount_metrics(Server& server, const std::string& path = "/metrics") {
+  server.Get(path, [](const auto& request, auto& response) {
+    const MetricsPage page = metrics_page(request.get_header_value("Accept"));
+    response.set_content(page.body, page.content_type.c_str());
+  });
+}
+
+}  // namespace dogged

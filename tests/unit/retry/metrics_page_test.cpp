@@ -1,0 +1,73 @@
+// What a program without a worker serves to Prometheus, over real HTTP.
+#include <chrono>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include <httplib.h>
+
+#include <dogged/metrics.hpp>
+#include <dogged/retry.hpp>
+#include <dogged/retry_metrics.hpp>
+
+#include "support/catch.hpp"
+
+using namespace dogged;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// A program's own server, with the metrics mounted.
+class OwnServer {
+ public:
+  OwnServer() {
+    mount_metrics(server_);
+    port_ = server_.bind_to_any_port("127.0.0.1");
+    thread_ = std::thread{[this] { server_.listen_after_bind(); }};
+    while (!server_.is_running()) std::this_thread::yield();
+  }
+  ~OwnServer() {
+    server_.stop();
+    thread_.join();
+  }
+  OwnServer(const OwnServer&) = delete;
+  OwnServer& operator=(const OwnServer&) = delete;
+
+  [[nodiscard]] httplib::Result get(const httplib::Headers& headers = {}) const {
+    return httplib::Client{"127.0.0.1", port_}.Get("/metrics", headers);
+  }
+
+ private:
+  httplib::Server server_;
+  int port_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace
+
+TEST_CASE("a program serves what its calls have retried from a server of its own") {
+  RetryOptions options;
+  options.metrics = &retry_metrics();
+  options.operation = "metrics_page.fetch";
+  int calls = 0;
+  const auto fails_once = [&] {
+    if (++calls == 1) throw std::runtime_error("not now");
+  };
+  REQUIRE(retry(fixed(1ms).with_max_retries(1), fails_once, options).end == RetryEnd::succeeded);
+  const OwnServer server;
+  const auto answer = server.get();
+  REQUIRE(answer);
+  CHECK(answer->status == 200);
+  CHECK(answer->get_header_value("Content-Type").find("text/plain; version=0.0.4") == 0);
+  CHECK(answer->body.find(
+            R"(queue_retry_attempts_total{policy_type="fixed",attempt="1",operation="metrics_page.fetch"} 1)") !=
+        std::string::npos);
+}
+
+TEST_CASE("a scraper that accepts OpenMetrics gets it from a program's own server too") {
+  const OwnServer server;
+  const auto answer = server.get({{"Accept", "application/openmetrics-text; version=1.0.0"}});
+  REQUIRE(answer);
+  CHECK(answer->get_header_value("Content-Type").find("application/openmetrics-text") == 0);
+  CHECK(answer->body.ends_with("# EOF\n"));
+}
