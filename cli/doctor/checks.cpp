@@ -2,13 +2,20 @@
 // (judges.hpp).
 #include "cli/doctor/checks.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <map>
 
+#include <nlohmann/json.hpp>
+
+#include "circuit/shared_circuit.hpp"
 #include "cli/doctor/judges.hpp"
 #include "db/clock_offset.hpp"
 #include "migrate/migrate.hpp"
+#include "sql/circuit.hpp"
 #include "sql/commands.hpp"
 #include "sql/doctor.hpp"
+#include "sql/exporter.hpp"
 
 namespace dogged::cli::doctor {
 namespace {
@@ -95,6 +102,38 @@ Findings check_running(db::Connection& connection) {
   return judge_running(running);
 }
 
+Findings check_circuits(db::Connection& connection) {
+  std::vector<CircuitFacts> circuits;
+  for (const auto& row : connection.run(sql::Circuits{})) {
+    const circuit::SharedCircuit shared = circuit::shared_circuit_of(row);
+    circuits.push_back({shared.name, shared.circuit.state, shared.circuit.is_forced,
+                        std::max(microseconds{0}, microseconds{1000 * shared.now_ms - row.changed_at_us}),
+                        nlohmann::json::parse(row.tasks).get<std::vector<std::string>>()});
+  }
+  return judge_circuits(circuits);
+}
+
+std::vector<LoadFacts> read_load(db::Connection& connection) {
+  std::map<std::string, std::int64_t> retries_due;
+  for (const auto& row : connection.run(sql::ExporterQueues{})) retries_due[row.name] = row.retries_5m;
+  std::vector<LoadFacts> load;
+  for (const auto& row : connection.run(sql::Stats{})) {
+    load.push_back({row.queue, row.attempts, row.retry_share.value_or(0), retries_due[row.queue]});
+  }
+  return load;
+}
+
+Findings check_retries(db::Connection& connection) { return judge_retries(read_load(connection)); }
+Findings check_storms(db::Connection& connection) { return judge_storms(read_load(connection)); }
+
+Findings check_dead_letters(db::Connection& connection) {
+  std::vector<DeadLetterFacts> letters;
+  for (const auto& row : connection.run(sql::DoctorDeadLetters{})) {
+    letters.push_back({row.name, row.last_hour, row.day_before});
+  }
+  return judge_dead_letters(letters);
+}
+
 ServerFacts read_server(db::Connection& connection) {
   const auto row = db::one(connection.run(sql::DoctorServer{}));
   return {row.has_fsync,       row.has_full_page_writes, row.synchronous_commit,
@@ -148,6 +187,8 @@ struct Check {
 constexpr Check checks[] = {{"schema", check_schema},           {"partitions", check_partitions},
                             {"retention", check_retention},     {"queues", check_queues},
                             {"overdue", check_overdue},         {"running", check_running},
+                            {"retries", check_retries},         {"storm", check_storms},
+                            {"dead", check_dead_letters},       {"circuits", check_circuits},
                             {"workers", check_workers},         {"versions", check_versions},
                             {"vacuum", check_vacuum},           {"snapshots", check_snapshots},
                             {"indexes", check_indexes},         {"durability", check_durability},

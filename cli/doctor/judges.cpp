@@ -32,6 +32,12 @@ constexpr microseconds clocks_differ = seconds{1};
 constexpr std::int64_t old_transaction = 500'000'000;
 constexpr std::int64_t too_old_transaction = 1'500'000'000;
 
+// Fewer attempts say little about a queue.
+constexpr std::int64_t enough_attempts = 100;
+constexpr double large_retry_share = 0.5;
+constexpr std::int64_t enough_dead_letters = 10;
+constexpr std::int64_t growth_of_dead_letters = 10;  // times the average hour of the day before
+
 std::string count(std::int64_t number, const std::string& singular, const std::string& plural) {
   return std::to_string(number) + " " + (number == 1 ? singular : plural);
 }
@@ -483,6 +489,83 @@ Findings judge_indexes(const std::vector<InvalidIndex>& invalid) {
                         "reindex index concurrently " + index.name});
   }
   return or_ok(std::move(findings), "indexes", "every index is valid");
+}
+
+Findings judge_circuits(const std::vector<CircuitFacts>& circuits) {
+  Findings findings;
+  for (const CircuitFacts& circuit : circuits) {
+    if (circuit.state != CircuitState::open) continue;
+    std::string names;
+    for (const std::string& task : circuit.tasks) names += (names.empty() ? "" : ", ") + task;
+    findings.push_back({"circuits",
+                        Level::warning,
+                        circuit.name,
+                        "the circuit " + circuit.name + " has been open for " + readable(circuit.for_so_long) +
+                            (circuit.is_forced ? ", by hand" : ""),
+                        "its tasks are put off" + (names.empty() ? "" : ": " + names),
+                        circuit.is_forced
+                            ? "dogged circuits close " + circuit.name + ", when what its tasks call works again"
+                            : "mend what its tasks call (dogged attempts tells their errors); it closes by itself",
+                        {{"open_ms", milliseconds_of(circuit.for_so_long)}}});
+  }
+  return or_ok(std::move(findings), "circuits", "no circuit is open");
+}
+
+Findings judge_retries(const std::vector<LoadFacts>& queues) {
+  Findings findings;
+  for (const LoadFacts& load : queues) {
+    if (load.attempts < enough_attempts || load.retry_share < large_retry_share) continue;
+    const auto percent = static_cast<std::int64_t>(100 * load.retry_share);
+    findings.push_back({"retries",
+                        Level::warning,
+                        load.queue,
+                        std::to_string(percent) + " % of the " + std::to_string(load.attempts) + " attempts of queue " +
+                            load.queue + " in the last five minutes failed and are retried",
+                        "workers spend their time on what fails, and what their tasks call gets no rest",
+                        "dogged attempts --outcome failed --finished-after 5m tells the errors; dogged queues set " +
+                            load.queue + " --retry-budget 0.2 bounds the share",
+                        {{"attempts", load.attempts}, {"retry_percent", percent}}});
+  }
+  return or_ok(std::move(findings), "retries", "no queue retries half of its attempts");
+}
+
+Findings judge_storms(const std::vector<LoadFacts>& queues) {
+  Findings findings;
+  for (const LoadFacts& load : queues) {
+    if (load.retries_due < enough_attempts || load.retries_due <= load.attempts) continue;
+    findings.push_back({"storm",
+                        Level::warning,
+                        load.queue,
+                        std::to_string(load.retries_due) + " retries of queue " + load.queue +
+                            " fall due within five minutes, and in the last five minutes " +
+                            count(load.attempts, "attempt", "attempts") + " ended",
+                        "if workers get no faster, retries and new tasks wait behind each other",
+                        "start more workers of the queue, or spread the retries: dogged queues set " + load.queue +
+                            " --retry-budget 0.2",
+                        {{"retries_due", load.retries_due}, {"attempts", load.attempts}}});
+  }
+  return or_ok(std::move(findings), "storm",
+               "the retries of the next five minutes are no more than workers end in that time");
+}
+
+Findings judge_dead_letters(const std::vector<DeadLetterFacts>& letters) {
+  Findings findings;
+  for (const DeadLetterFacts& task : letters) {
+    const bool has_grown = 24 * task.last_hour >= growth_of_dead_letters * task.day_before;
+    if (task.last_hour < enough_dead_letters || !has_grown) continue;
+    findings.push_back({"dead",
+                        Level::warning,
+                        task.name,
+                        tasks(task.last_hour) + " named " + task.name + " became dead letters in the last hour, and " +
+                            std::to_string(task.day_before) + " in the 24 hours before",
+                        "what used to work fails for good",
+                        "dogged dead top --name " + task.name +
+                            " --failed-after 1h tells why; after the mend: "
+                            "dogged dead replay --name " +
+                            task.name + " --failed-after 1h",
+                        {{"last_hour", task.last_hour}, {"day_before", task.day_before}}});
+  }
+  return or_ok(std::move(findings), "dead", "no task fails for good much more often than the day before");
 }
 
 Findings judge_retention(const std::vector<RetentionFacts>& retention) {

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <dogged/circuit_breaker.hpp>
+
 #include "cli/doctor/finding.hpp"
 #include "cli/render/moment.hpp"
 
@@ -86,6 +88,32 @@ struct RunningFacts {
   microseconds longest{0};
 };
 [[nodiscard]] Findings judge_running(const std::vector<RunningFacts>& running);
+
+struct CircuitFacts {
+  std::string name{};
+  CircuitState state = CircuitState::closed;
+  bool is_forced = false;  ///< opened by hand
+  microseconds for_so_long{0};
+  std::vector<std::string> tasks{};
+};
+[[nodiscard]] Findings judge_circuits(const std::vector<CircuitFacts>& circuits);
+
+/// A queue's load in five minutes.
+struct LoadFacts {
+  std::string queue{};
+  std::int64_t attempts = 0;     ///< that ended in the last five minutes
+  double retry_share = 0;        ///< of these, those that failed and are retried: 0 to 1
+  std::int64_t retries_due = 0;  ///< within five minutes from now
+};
+[[nodiscard]] Findings judge_retries(const std::vector<LoadFacts>& queues);
+[[nodiscard]] Findings judge_storms(const std::vector<LoadFacts>& queues);
+
+struct DeadLetterFacts {
+  std::string name{};           ///< of the tasks
+  std::int64_t last_hour = 0;   ///< that failed in it
+  std::int64_t day_before = 0;  ///< in the 24 hours before that
+};
+[[nodiscard]] Findings judge_dead_letters(const std::vector<DeadLetterFacts>& letters);
 
 struct ServerFacts {
   bool has_fsync = true;

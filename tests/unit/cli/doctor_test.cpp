@@ -5,6 +5,7 @@
 #include "support/catch.hpp"
 
 using namespace std::chrono_literals;
+using namespace dogged;
 using namespace dogged::cli;
 using namespace dogged::cli::doctor;
 
@@ -239,6 +240,60 @@ TEST_CASE("a queue's own days are judged as those of all, and are a warning wher
   REQUIRE(seen.size() == 2);
   CHECK(contains(seen[1].seen, "keep_done_days of the queue c is 20 and has no effect: that of all queues is 30"));
   CHECK(contains(seen[1].fix, "--keep-done-days none"));
+}
+
+TEST_CASE("an open circuit is a warning, which says whether a hand or a success closes it") {
+  const auto circuit = [](CircuitState state, bool is_forced) {
+    return std::vector<CircuitFacts>{
+        {.name = "smtp", .state = state, .is_forced = is_forced, .for_so_long = 1h, .tasks = {"send", "remind"}}};
+  };
+  CHECK(worst(judge_circuits(circuit(CircuitState::closed, false))) == Level::ok);
+  CHECK(worst(judge_circuits(circuit(CircuitState::half_open, false))) == Level::ok);
+  const Findings by_itself = judge_circuits(circuit(CircuitState::open, false));
+  REQUIRE(by_itself.size() == 1);
+  CHECK(by_itself[0].level == Level::warning);
+  CHECK(contains(by_itself[0].seen, "the circuit smtp has been open for 1 h"));
+  CHECK(contains(by_itself[0].why, "send, remind"));
+  CHECK(contains(by_itself[0].fix, "closes by itself"));
+  CHECK(contains(judge_circuits(circuit(CircuitState::open, true))[0].fix, "dogged circuits close smtp"));
+}
+
+TEST_CASE("a queue that retries half of its attempts is a warning from 100 attempts on") {
+  const auto load = [](std::int64_t attempts, double share) {
+    return std::vector<LoadFacts>{{.queue = "mail", .attempts = attempts, .retry_share = share}};
+  };
+  CHECK(worst(judge_retries(load(99, 1.0))) == Level::ok);
+  CHECK(worst(judge_retries(load(1'000, 0.499))) == Level::ok);
+  const Findings findings = judge_retries(load(100, 0.5));
+  REQUIRE(findings.size() == 1);
+  CHECK(findings[0].level == Level::warning);
+  CHECK(contains(findings[0].seen, "50 % of the 100 attempts of queue mail"));
+}
+
+TEST_CASE("a storm is ahead where more retries fall due in five minutes than attempts ended in five") {
+  const auto load = [](std::int64_t retries_due, std::int64_t attempts) {
+    return std::vector<LoadFacts>{{.queue = "mail", .attempts = attempts, .retries_due = retries_due}};
+  };
+  CHECK(worst(judge_storms(load(99, 0))) == Level::ok);
+  CHECK(worst(judge_storms(load(5'000, 5'000))) == Level::ok);
+  CHECK(worst(judge_storms(load(100, 0))) == Level::warning);
+  const Findings findings = judge_storms(load(5'001, 5'000));
+  CHECK(findings[0].level == Level::warning);
+  CHECK(contains(findings[0].seen, "5001 retries of queue mail fall due within five minutes"));
+}
+
+TEST_CASE("dead letters grow where an hour has ten of them, and ten times as many as an hour of the day before") {
+  const auto letters = [](std::int64_t last_hour, std::int64_t day_before) {
+    return std::vector<DeadLetterFacts>{{.name = "send", .last_hour = last_hour, .day_before = day_before}};
+  };
+  CHECK(worst(judge_dead_letters({})) == Level::ok);
+  CHECK(worst(judge_dead_letters(letters(9, 0))) == Level::ok);
+  CHECK(worst(judge_dead_letters(letters(10, 25))) == Level::ok);
+  const Findings findings = judge_dead_letters(letters(10, 24));
+  REQUIRE(findings.size() == 1);
+  CHECK(findings[0].level == Level::warning);
+  CHECK(contains(findings[0].seen, "10 tasks named send became dead letters in the last hour, and 24 in the 24 hours"));
+  CHECK(contains(findings[0].fix, "dogged dead top --name send"));
 }
 
 TEST_CASE("room for fewer than four sessions that look at every day is a warning with the setting that makes it") {
