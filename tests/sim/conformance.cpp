@@ -363,7 +363,7 @@ void Comparison::reschedule() {
   const auto id = any_task(Task::State::pending);
   if (!id || id == locked_) return;  // PostgreSQL would wait
   const bool waits = scheduler_.chance(50);
-  if (waits && model_.tasks().at(*id).expires_at) return;  // refused where the task would expire before
+  if (model_.tasks().at(*id).expires_at) return;  // an error where the task would expire before
   note("reschedule " + std::to_string(*id) + (waits ? " for later" : ""));
   (void)model_.reschedule(*id, waits ? milliseconds{delay} : milliseconds{0});
   (void)postgres_.run({"reschedule", "select dogged.reschedule($1::bigint, now() + $2::bigint * interval '1 minute')"},
