@@ -9,7 +9,6 @@
 namespace dogged::runtime {
 namespace {
 
-constexpr std::size_t most_bytes_of_message = 1024;  // of an error, in a span's status
 constexpr int kind_consumer = 5;
 constexpr int status_error = 2;
 // SpanFlags of trace.proto: whether the parent or the linked span is of another process is known, and it is.
@@ -94,7 +93,7 @@ void add_status(std::string& json, const Span& span) {
   if (!is_error(span.outcome)) return;
   json += R"(,"status":{"code":)";
   add_number(json, status_error);
-  ((json += R"(,"message":)") += as_json_text(span.error_message.substr(0, most_bytes_of_message))) += '}';
+  ((json += R"(,"message":)") += as_json_text(span.error_message)) += '}';
 }
 
 void add_span(std::string& json, const Span& span, std::string_view worker) {

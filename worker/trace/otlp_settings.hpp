@@ -25,7 +25,7 @@ struct OtlpSettings {
   std::string certificate = {};  ///< a PEM file of the authorities that are trusted; empty: the system's
   milliseconds timeout{10'000};  ///< of one request; 1 ms to 10 min
   Sampler sampler = {};
-  std::size_t most_queued = 16'384;    ///< spans that wait; further ones are dropped
+  std::size_t most_queued = 32'768;    ///< spans that wait; further ones are dropped
   std::size_t most_in_batch = 1'024;   ///< spans of one request
   milliseconds schedule_delay{5'000};  ///< how long a span waits at most for a batch to fill
 };

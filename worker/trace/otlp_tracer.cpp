@@ -40,7 +40,7 @@ class OtlpSpan final : public AttemptSpan {
     try {
       span_.outcome = end.outcome;
       span_.error_code = end.error_code;
-      span_.error_message = end.error_message;
+      span_.error_message = end.error_message.substr(0, most_bytes_of_message);
       span_.retry_in = end.retry_in;
       span_.ended_ns = span_.began_ns + duration_cast<nanoseconds>(end.running_for).count();
       queue_->push(std::move(span_), SteadyClock::now());

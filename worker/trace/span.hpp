@@ -1,6 +1,7 @@
 // An attempt that has ended, as it is exported.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,6 +11,9 @@
 #include <dogged/trace_context.hpp>
 
 namespace dogged::runtime {
+
+/// Of an error's message. A worker stores up to 64 KiB of it, and many spans may wait.
+inline constexpr std::size_t most_bytes_of_message = 1024;
 
 struct Span {
   TraceContext context;
@@ -22,7 +26,7 @@ struct Span {
   int retry_count = 0;  ///< before it
   AttemptOutcome outcome = AttemptOutcome::succeeded;
   std::string error_code;     ///< empty if it succeeded
-  std::string error_message;  ///< the same
+  std::string error_message;  ///< the same; cut to most_bytes_of_message, perhaps within a character
   std::optional<milliseconds> retry_in;
   std::int64_t began_ns = 0;  ///< since 1970
   std::int64_t ended_ns = 0;
