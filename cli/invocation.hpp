@@ -54,9 +54,10 @@ class Invocation {
 
   /// A connection to the database that the options and the environment name (find_database_url).
   /// Takes all but the URL and the schema from `settings`.
-  [[nodiscard]] db::Connection connect_to_any_schema(db::Settings settings = {.application_name = "dogged cli"}) const;
+  [[nodiscard]] db::Connection connect_to_any_schema(db::Settings settings = {.url = {},
+                                                                              .application_name = "dogged cli"}) const;
   /// The same, with a schema that this program can work with.
-  [[nodiscard]] db::Connection connect(db::Settings settings = {.application_name = "dogged cli"}) const;
+  [[nodiscard]] db::Connection connect(db::Settings settings = {.url = {}, .application_name = "dogged cli"}) const;
 
   /// Records as a table, one JSON array, or a line each. `if_none` is said on stderr where a table has no
   /// rows.

@@ -28,12 +28,13 @@ ExitCode export_metrics(const Invocation& invocation, const std::string& listen)
   const auto log = make_exporter_log();
   stop_on_interrupt();
   // Settings that hold for each transaction: a pooler may be in between.
-  Exporter fleet{
-      [&invocation] {
-        return invocation.connect(
-            {.application_name = "dogged exporter", .statement_timeout = exporter::longest_statement, .pooled = true});
-      },
-      log};
+  Exporter fleet{[&invocation] {
+                   return invocation.connect({.url = {},
+                                              .application_name = "dogged exporter",
+                                              .statement_timeout = exporter::longest_statement,
+                                              .pooled = true});
+                 },
+                 log};
   const http::PageServer server{
       "--listen " + listen, address,
       [&fleet](std::string_view path, std::string_view accept) { return fleet.page(path, accept); }};
