@@ -11,6 +11,7 @@
 #include "circuit/shared_circuit.hpp"
 #include "db/errors.hpp"
 #include "sql/circuit.hpp"
+#include "sql/client.hpp"
 #include "sql/commands.hpp"
 #include "sql/doctor.hpp"
 #include "sql/exporter.hpp"
