@@ -16,7 +16,7 @@ namespace dogged::test {
   return std::make_unique<runtime::Upkeep>(
       runtime::Service::Settings{.session = std::make_shared<runtime::Session>(database.settings(), "upkeep", log)},
       settings, std::move(lease), std::make_shared<const runtime::Definitions>(),
-      std::make_shared<runtime::ClaimInbox>(), log);
+      std::make_shared<runtime::ClaimInbox>(), runtime::AttemptLog{log});
 }
 
 }  // namespace dogged::test
