@@ -215,10 +215,10 @@ TEST_CASE("retry_after is cut to 1 ms .. 24 h, not to max_delay, and is not jitt
 }
 
 TEST_CASE("a retry_after that is not exact is spread, and the attempt keeps what was given") {
-  const auto after_draw = [](double draw) {
+  const auto after_draw = [](double drawn) {
     const Ending ending{
         .outcome = Outcome::failed, .error_code = "X", .retry_after = 60s, .precision = Precision::about};
-    return after_attempt({}, star_rules(), ending, draw).value().next_run;
+    return after_attempt({}, star_rules(), ending, drawn).value().next_run;
   };
   CHECK(after_draw(0.0) == NextRun{60s, 45s, true, true});
   CHECK(after_draw(0.5) == NextRun{60s, 60s, true, true});
