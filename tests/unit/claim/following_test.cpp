@@ -47,7 +47,7 @@ struct World {
 
 }  // namespace
 
-TEST_CASE("settings are read after a change, and when the first pause ends; those older than a second are old") {
+TEST_CASE("settings are read after a change, and when the first pause ends, and those older than a second are old") {
   const std::function<void(const World&, int)> walk = [&](const World& world, int depth) {
     const bool a_pause_is_over =
         std::any_of(world.pauses.begin(), world.pauses.end(), [&](TimePoint end) { return world.now >= end; });
