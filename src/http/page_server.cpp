@@ -19,6 +19,8 @@
 #include <dogged/detail/mutex.hpp>
 #include <dogged/error.hpp>
 
+#include "http/block_sigpipe.hpp"
+
 namespace dogged::http {
 namespace {
 
@@ -101,14 +103,6 @@ class PageServer::Impl {
     struct sigaction action {};
     ::sigaction(SIGPIPE, nullptr, &action);
     return action;
-  }
-
-  /// A scraper that hangs up must not end the program. The threads that answer inherit the mask of this one.
-  static void block_sigpipe() {
-    sigset_t signals;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGPIPE);
-    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   }
 
   void set_up() {

@@ -7,6 +7,7 @@
 #include <dogged/retry_options.hpp>
 
 #include "client/log_event.hpp"
+#include "http/block_sigpipe.hpp"
 #include "retry/counted.hpp"
 
 namespace dogged::runtime {
@@ -42,6 +43,7 @@ void OtlpExporter::stop() {
 }
 
 void OtlpExporter::run() {
+  http::block_sigpipe();
   while (true) {
     if (service_.is_stopping()) plan_.hurry();
     const ExportPlan::Queued queued = queue_->look();
