@@ -1,10 +1,10 @@
 // Retry policies of one's own for tasks: a worker registers them by name.
 #include <atomic>
 #include <memory>
-#include <sstream>
 #include <stdexcept>
+#include <string>
 
-#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/sinks/ringbuffer_sink.h>
 
 #include <dogged/worker.hpp>
 
@@ -21,10 +21,16 @@ using test::work;
 
 namespace {
 
+/// What a worker logs, readable while it runs.
 struct Log {
-  std::ostringstream lines;
-  std::shared_ptr<spdlog::logger> logger =
-      std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::ostream_sink_mt>(lines));
+  std::shared_ptr<spdlog::sinks::ringbuffer_sink_mt> lines = std::make_shared<spdlog::sinks::ringbuffer_sink_mt>(1000);
+  std::shared_ptr<spdlog::logger> logger = std::make_shared<spdlog::logger>("test", lines);
+
+  [[nodiscard]] std::string text() const {
+    std::string text;
+    for (const std::string& line : lines->last_formatted()) text += line;
+    return text;
+  }
 };
 
 WorkerOptions on(const TestDatabase& database, const Log& log, std::map<std::string, DelayFunction> policies) {
@@ -94,9 +100,8 @@ TEST_CASE("a named policy that throws ends the retries, and is in the log") {
   worker.start();
   CHECK(ended(database, database.client().enqueue(work, no_args)) == "1 custom name=patient max_retries=2");
   worker.stop();
-  CHECK(
-      test::contains(log.lines.str(),
-                     "task work: its retry policy patient threw, so that the failure BUSY is not retried: my mistake"));
+  CHECK(test::contains(
+      log.text(), "task work: its retry policy patient threw, so that the failure BUSY is not retried: my mistake"));
 }
 
 TEST_CASE("the failures of a task with a named policy open its circuit") {
@@ -129,8 +134,8 @@ TEST_CASE("a worker keeps its own policy where a later one names a policy that i
   worker.start();
   later.start();
   CHECK(eventually([&] {
-    return test::contains(log.lines.str(), "task work: its declaration by a worker of version") &&
-           test::contains(log.lines.str(), "the retry policy \"patient\", which is not registered here");
+    return test::contains(log.text(), "task work: its declaration by a worker of version") &&
+           test::contains(log.text(), "the retry policy \"patient\", which is not registered here");
   }));
   later.stop();
   const std::string attempts = ended(database, database.client().enqueue(work, no_args));
