@@ -16,7 +16,8 @@ namespace dogged::runtime {
 /// Thread-safe as the functions are.
 class CustomPolicies {
  public:
-  /// Throws InvalidInput for a name that a policy cannot have, and for an empty function.
+  /// `log` may be null without functions. Throws InvalidInput for a name that a policy cannot have, and for an empty
+  /// function.
   CustomPolicies(std::map<std::string, DelayFunction> functions, std::shared_ptr<spdlog::logger> log);
 
   /// Gives the rules of a declaration the function that their policy names. A function that throws is in the log, and

@@ -13,6 +13,7 @@
 
 #include "retry/duration.hpp"
 #include "retry/message.hpp"
+#include "tasks/custom_policies.hpp"
 
 namespace dogged::runtime {
 namespace {
@@ -150,10 +151,13 @@ Definitions make_definitions(const std::vector<detail::RegisteredTask>& register
                        "declare one with TASK_REGISTER, and build the worker with dogged_add_worker(name SOURCES …): a "
                        "linker drops registrations that stand in a static library");
   }
+  const auto no_policies = std::make_shared<const CustomPolicies>(std::map<std::string, DelayFunction>{}, nullptr);
   Definitions definitions;
   std::string twice;
   for (const detail::RegisteredTask& task : registered) {
-    if (definitions.emplace(task.name, definition_from(task, exceptions, middleware)).second) continue;
+    const auto [made, is_new] = definitions.emplace(task.name, definition_from(task, exceptions, middleware));
+    made->second.policies = no_policies;
+    if (is_new) continue;
     twice += (twice.empty() ? "" : ", ") + task.name;
   }
   share_circuit_settings(definitions);
