@@ -1,7 +1,7 @@
 // The metrics of `dogged exporter`. Pure.
 //
 // Gauges are those of the last reading. Counters and histograms add up what each reading found new, from 0 at the start
-// of the exporter. Each family has at most 1,000 series (limits::metric_series); what is beyond is summed under the
+// of the exporter. Each family has at most 1,000 series (limits::metric_series). Further series are summed under the
 // label `other`.
 #pragma once
 
@@ -27,7 +27,7 @@ class FleetMetrics {
   /// Why the last reading failed; empty: it did not.
   [[nodiscard]] const std::string& why_down() const noexcept { return why_down_; }
 
-  /// A family whose question was not answered by the last reading is left out.
+  /// Leaves out each family whose query PostgreSQL did not answer in the last reading.
   [[nodiscard]] std::string text(MetricsFormat format) const;
 
  private:

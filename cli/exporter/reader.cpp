@@ -42,7 +42,7 @@ std::vector<std::int64_t> in_us(const std::array<milliseconds, Size>& bounds) {
   return us;
 }
 
-/// Runs `work` in a transaction whose statements are planned by their values.
+/// Runs `work` in a transaction. PostgreSQL plans each of its statements for the values that it is given.
 template <class Work>
 void planned_by_values(db::Connection& connection, Work work) {
   connection.transaction([&] {
