@@ -76,7 +76,9 @@ std::chrono::microseconds until_next_run(const Report& report, TimePoint now) {
   return std::chrono::microseconds{report.transition.next_run->delay} - since;
 }
 
-ReportBatch::ReportBatch(std::vector<Report> reports) : reports_(std::move(reports)), parts_{{0, reports_.size()}} {}
+ReportBatch::ReportBatch(std::vector<Report> reports) : reports_(std::move(reports)), parts_{{0, reports_.size()}} {
+  taken_.reserve(reports_.size());
+}
 
 ReportBatch::State ReportBatch::state() const noexcept {
   if (parts_.empty()) return State::ended;

@@ -34,7 +34,7 @@ class Completer {
             std::shared_ptr<ClaimInbox> claimer, std::shared_ptr<Tally> tally, AttemptLog log);
   ~Completer();
 
-  void add(Report report) { queue_.add(std::move(report)); }
+  void add(Report&& report) { queue_.add(std::move(report)); }
   /// Whether ends can be recorded. Before that nothing should be claimed.
   [[nodiscard]] bool is_ready() const noexcept { return is_ready_; }
   /// Reports that are not written yet.

@@ -2,6 +2,7 @@
 #include "report/queue.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <iterator>
 #include <utility>
 
@@ -13,7 +14,7 @@ std::size_t bytes_of(const Report& report) {
 }
 
 /// How many of `waiting` go into the next batch: at least one.
-std::size_t batch_size(const std::vector<Report>& waiting) {
+std::size_t batch_size(const std::deque<Report>& waiting) {
   std::size_t bytes = 0;
   std::size_t count = 0;
   while (count < std::min(waiting.size(), ReportQueue::max_batch)) {
@@ -26,7 +27,7 @@ std::size_t batch_size(const std::vector<Report>& waiting) {
 
 }  // namespace
 
-void ReportQueue::add(Report report) {
+void ReportQueue::add(Report&& report) {
   {
     const detail::Lock lock{mutex_};
     waiting_.push_back(std::move(report));

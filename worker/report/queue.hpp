@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <functional>
 #include <vector>
 
@@ -18,7 +19,7 @@ class ReportQueue {
   static constexpr std::size_t max_batch = 1000;
   static constexpr std::size_t max_batch_bytes = 16u << 20;  // of handlers' values; a statement has less than 1 GB
 
-  void add(Report report);
+  void add(Report&& report);
   /// Reports that are not written yet, including those in flight.
   [[nodiscard]] std::size_t size() const;
   /// The attempts of these reports.
@@ -41,7 +42,8 @@ class ReportQueue {
  private:
   mutable detail::Mutex mutex_;
   detail::Condition changed_;
-  std::vector<Report> waiting_ DOGGED_GUARDED_BY(mutex_);
+  // A report is half a kilobyte: moving those that stay with each batch took a fiftieth of a worker's CPU in a drain.
+  std::deque<Report> waiting_ DOGGED_GUARDED_BY(mutex_);
   std::vector<Attempt> in_flight_ DOGGED_GUARDED_BY(mutex_);
   bool is_finished_ DOGGED_GUARDED_BY(mutex_) = false;
 };

@@ -39,7 +39,7 @@ class Executor {
   class Listener {
    public:
     /// How a task of submit() ended, unless the caller has taken it back or given it up.
-    virtual void on_report(Report report) = 0;
+    virtual void on_report(Report&& report) = 0;
     /// enforce_deadlines() must be called at `deadline`.
     virtual void on_deadline(SteadyClock::time_point deadline) = 0;
     /// take_expired() has something to give.

@@ -266,7 +266,7 @@ struct Worker::Services final : Executor::Listener, LeaseKeeper::Listener {
 
   // Executor::Listener
 
-  void on_report(Report report) override { completer->add(std::move(report)); }
+  void on_report(Report&& report) override { completer->add(std::move(report)); }
   void on_deadline(TimePoint deadline) override { watchdog.note_deadline(deadline); }
   void on_expired() override { inbox->note_expired(); }
 
