@@ -195,17 +195,29 @@ constexpr std::pair<std::string_view, std::string_view> meanings[] = {{"array_nu
                                                                       {"datestyle", "ISO"},
                                                                       {"extra_float_digits", "1"}};
 
-/// `scope`: session, or local.
-std::string meanings_text(const std::string& scope) {
+/// The text with its name, as of the statements that the build makes (cmake/EmbedSql.cmake).
+std::string in_front(std::string_view name, const std::string& text) {
+  return "/* dogged:" + std::string{name} + " */ " + text;
+}
+
+enum class Scope { session, transaction };
+
+/// Named as a statement of its own: pg_stat_statements lists each SET of a text by itself.
+std::string set_text(Scope scope, std::string_view name, std::string_view value) {
+  const bool is_session = scope == Scope::session;
+  return std::string{is_session ? "/* dogged:set_up_session */ set session "
+                                : "/* dogged:set_up_transaction */ set local "} +
+         std::string{name} + " = " + std::string{value} + "; ";
+}
+
+std::string meanings_text(Scope scope) {
   std::string text;
-  for (const auto& [name, value] : meanings) {
-    text += "set " + scope + " " + std::string{name} + " = " + std::string{value} + "; ";
-  }
+  for (const auto& [name, value] : meanings) text += set_text(scope, name, value);
   return text;
 }
 
-/// The settings of Settings::statement_timeout, for the rest of the "session", or of the transaction ("local").
-std::string set_up_text(std::chrono::milliseconds timeout, const std::string& scope) {
+/// The settings of Settings::statement_timeout.
+std::string set_up_text(std::chrono::milliseconds timeout, Scope scope) {
   const std::string ms = std::to_string(timeout.count());
   // idle_in_transaction…: a process that is frozen inside a transaction does not keep its locks from others.
   // client_connection_check_interval: the server notices within a second that this end was cut off during a statement.
@@ -222,7 +234,7 @@ std::string set_up_text(std::chrono::milliseconds timeout, const std::string& sc
                                                                   {"plan_cache_mode", "force_generic_plan"},
                                                                   {"enable_seqscan", "off"},
                                                                   {"jit", "off"}}) {
-    text += "set " + scope + " " + name + " = " + value + "; ";
+    text += set_text(scope, name, value);
   }
   return text;
 }
@@ -331,9 +343,10 @@ class Connection::Impl {
   void set_up_transaction(pqxx::transaction_base& transaction) const {
     if (set_up == SetUp::session) return;
     transaction.exec(set_up == SetUp::each_transaction
-                         ? set_up_text(settings.statement_timeout, "local")
-                         : meanings_text("local") + "set local idle_in_transaction_session_timeout = " +
-                               std::to_string(settings.idle_in_transaction.count()));
+                         ? set_up_text(settings.statement_timeout, Scope::transaction)
+                         : meanings_text(Scope::transaction) +
+                               set_text(Scope::transaction, "idle_in_transaction_session_timeout",
+                                        std::to_string(settings.idle_in_transaction.count())));
   }
 
  private:
@@ -367,7 +380,7 @@ class Connection::Impl {
 
   Settings settings;
   std::atomic<std::chrono::steady_clock::duration> busy_since{not_busy};
-  std::vector<Notification> arrived;
+  const std::shared_ptr<std::vector<Notification>> arrived = std::make_shared<std::vector<Notification>>();
   int socket = -1;  // for abort(): libpq may close its own socket at any time, and its number may be reused
   std::unique_ptr<pqxx::connection> connection;
   std::unordered_map<std::string, Text> texts;  // by the names of the statements
@@ -394,7 +407,7 @@ Rows Connection::run(const Statement& statement, const Params& params) {
 void Connection::run_script(std::string_view name, std::string_view text) {
   const Impl::Busy busy{*impl_};
   translated(name, *impl_->connection,
-             [&] { impl_->open_transaction->exec(with_schema(text, impl_->settings.schema)); });
+             [&] { impl_->open_transaction->exec(in_front(name, with_schema(text, impl_->settings.schema))); });
 }
 
 void Connection::begin() {
@@ -431,7 +444,7 @@ void Connection::unlisten() {
   translated("unlisten", *impl_->connection, [&] {
     impl_->subscriptions.clear();
     if (!impl_->connection->is_open()) throw pqxx::broken_connection{"the connection is closed"};
-    impl_->arrived.clear();
+    impl_->arrived->clear();
   });
 }
 
@@ -440,7 +453,7 @@ std::vector<Notification> Connection::wait(std::chrono::nanoseconds timeout, int
     // get_notifs and LISTEN ignore a connection that is gone, and such a connection has no socket to tell of it.
     if (!impl_->connection->is_open()) throw pqxx::broken_connection{"the connection is closed"};
     impl_->connection->get_notifs();  // libpq may have read some already; the socket does not tell of those
-    if (impl_->arrived.empty()) {
+    if (impl_->arrived->empty()) {
       std::array<pollfd, 2> fds{{{impl_->connection->sock(), POLLIN, 0}, {wake_fd, POLLIN, 0}}};
       const auto left = std::max(timeout, std::chrono::nanoseconds{0});
       const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
@@ -452,7 +465,7 @@ std::vector<Notification> Connection::wait(std::chrono::nanoseconds timeout, int
         (void)!::read(wake_fd, &count, sizeof count);  // resets the eventfd; it may have been reset already
       }
     }
-    return std::exchange(impl_->arrived, {});
+    return std::exchange(*impl_->arrived, {});
   });
 }
 
@@ -467,7 +480,7 @@ void Connection::set_up_session() {
   }
   const Impl::Busy busy{*impl_};
   translated("set up the session", *impl_->connection, [&] {
-    pqxx::nontransaction{*impl_->connection}.exec(set_up_text(settings.statement_timeout, "session"));
+    pqxx::nontransaction{*impl_->connection}.exec(set_up_text(settings.statement_timeout, Scope::session));
   });
   impl_->set_up = Impl::SetUp::session;
 }

@@ -36,12 +36,13 @@ inline pqxx::result execute_prepared(pqxx::transaction_base& transaction, const 
   return transaction.exec(pqxx::prepped{name}, values_of(params));
 }
 
-/// LISTENs while it lives; `arrived` must outlive the connection.
+/// LISTENs as long as the connection lives. libpqxx writes the statement, which begins with no name.
 class Subscription {
  public:
-  Subscription(pqxx::connection& connection, const std::string& channel, std::vector<Notification>& arrived) {
-    connection.listen(channel, [&arrived](pqxx::notification notification) {
-      arrived.push_back({std::string{notification.channel}, std::string{notification.payload}});
+  Subscription(pqxx::connection& connection, const std::string& channel,
+               const std::shared_ptr<std::vector<Notification>>& arrived) {
+    connection.listen(channel, [arrived](pqxx::notification notification) {
+      arrived->push_back({std::string{notification.channel}, std::string{notification.payload}});
     });
   }
 };
@@ -66,16 +67,17 @@ inline pqxx::result execute_prepared(pqxx::transaction_base& transaction, const 
   return transaction.exec_prepared(name, pqxx::prepare::make_dynamic_params(values));
 }
 
-/// LISTENs while it lives, which must be shorter than the connection; `arrived` must outlive it.
+/// LISTENs while it lives, and ends before the connection. libpqxx writes the statement, which begins with no name.
 class Subscription : public pqxx::notification_receiver {
  public:
-  Subscription(pqxx::connection& connection, const std::string& channel, std::vector<Notification>& arrived)
-      : pqxx::notification_receiver(connection, channel), arrived_(&arrived) {}
+  Subscription(pqxx::connection& connection, const std::string& channel,
+               std::shared_ptr<std::vector<Notification>> arrived)
+      : pqxx::notification_receiver(connection, channel), arrived_(std::move(arrived)) {}
 
   void operator()(const std::string& payload, int) override { arrived_->push_back({channel(), payload}); }
 
  private:
-  std::vector<Notification>* arrived_;
+  const std::shared_ptr<std::vector<Notification>> arrived_;
 };
 
 #endif

@@ -154,6 +154,40 @@ TEST_CASE("a connection whose statement gives columns of other types than when i
   CHECK_FALSE(connection.settings().prepares);
 }
 
+TEST_CASE("the server shows the name of a script, and of each statement that sets up a session or a transaction") {
+  TestDatabase database;
+  const auto last_of = [&](const std::string& application) {
+    return database.value("select query as value from pg_stat_activity where application_name = $1",
+                          db::Params{}.add(application));
+  };
+  const auto count = [](const std::string& text, const std::string& part) {
+    int found = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+    return found;
+  };
+  db::Settings settings = database.settings();
+  settings.statement_timeout = 5s;
+
+  settings.application_name = "named session";
+  db::Connection session{settings};
+  session.set_up_session();
+  const std::string set_up = last_of("named session");
+  CHECK(set_up.starts_with("/* dogged:set_up_session */ set session "));
+  CHECK(count(set_up, "/* dogged:set_up_session */ set ") == count(set_up, ";"));
+
+  settings.application_name = "named transaction";
+  settings.pooled = true;
+  db::Connection pooled{settings};
+  pooled.set_up_session();
+  pooled.transaction([&] {
+    const std::string set = last_of("named transaction");
+    CHECK(set.starts_with("/* dogged:set_up_transaction */ set local "));
+    CHECK(count(set, "/* dogged:set_up_transaction */ set ") == count(set, ";"));
+    pooled.run_script("0001_core", "select 1; select 2");
+    CHECK(last_of("named transaction") == "/* dogged:0001_core */ select 1; select 2");
+  });
+}
+
 TEST_CASE("a connection that is told twice to listen hears each notification once") {
   TestDatabase database;
   db::Connection connection{database.settings()};
