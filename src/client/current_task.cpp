@@ -12,7 +12,8 @@ thread_local CurrentTask task_of_thread;
 
 CurrentTask current_task() noexcept { return task_of_thread; }
 
-CurrentTaskScope::CurrentTaskScope(CurrentTask task) noexcept : outer_(std::exchange(task_of_thread, task)) {}
+CurrentTaskScope::CurrentTaskScope(TaskId id, Text installation, Text trace) noexcept
+    : outer_(std::exchange(task_of_thread, {id, installation.get(), trace.get()})) {}
 CurrentTaskScope::~CurrentTaskScope() { task_of_thread = outer_; }
 
 }  // namespace dogged::detail

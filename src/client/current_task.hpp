@@ -1,6 +1,7 @@
 // The task whose handler runs on this thread: the parent of tasks that the handler enqueues.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -16,10 +17,11 @@ struct CurrentTask {
 
 [[nodiscard]] CurrentTask current_task() noexcept;
 
-/// While it lives, `task` is the current task of its thread. The texts of `task` must outlive it.
+/// While it lives, the task `id` is the current one of its thread. It refers to its texts, which cannot be temporaries.
 class CurrentTaskScope {
  public:
-  explicit CurrentTaskScope(CurrentTask task) noexcept;
+  using Text = std::reference_wrapper<const std::string>;
+  CurrentTaskScope(TaskId id, Text installation, Text trace) noexcept;
   ~CurrentTaskScope();
   CurrentTaskScope(const CurrentTaskScope&) = delete;
   CurrentTaskScope& operator=(const CurrentTaskScope&) = delete;

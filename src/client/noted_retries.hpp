@@ -2,7 +2,8 @@
 // the same, in the same form, for a worker's tasks.
 #pragma once
 
-#include <string_view>
+#include <memory>
+#include <string>
 
 #include <spdlog/spdlog.h>
 
@@ -11,8 +12,9 @@
 
 namespace dogged {
 
-/// Options that count, and write a line of the log for each retry of `call`, and for its end if it has failed. All
-/// three arguments must outlive them.
-[[nodiscard]] RetryOptions noted_retries(std::string_view call, const RetryPolicy& policy, spdlog::logger& log);
+/// Options that count, and write a line of the log for each retry of `call` by `policy`, and for its end if it has
+/// failed.
+[[nodiscard]] RetryOptions noted_retries(const std::string& call, const RetryPolicy& policy,
+                                         const std::shared_ptr<spdlog::logger>& log);
 
 }  // namespace dogged

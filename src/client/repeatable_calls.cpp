@@ -66,7 +66,7 @@ auto RepeatableCalls::on_connection(Work work) {
 }
 
 RetryOptions RepeatableCalls::options_of(std::string_view name, SteadyClock::duration waited) const {
-  RetryOptions options = noted_retries(name, settings_.retry, *settings_.log);
+  RetryOptions options = noted_retries(std::string{name}, settings_.retry, settings_.log);
   // The time of waiting for other calls counts; the time of writing what may be hundreds of megabytes does not.
   if (max_retries(settings_.retry) > 0) options.deadline = SteadyClock::now() - waited + settings_.retry_for;
   return options;

@@ -63,7 +63,7 @@ bool TaskWait::rest() noexcept {
 /// Polls, and repeats the poll while it fails for a passing reason. Stops when the wait's time is over, but polls at
 /// least once.
 TaskOutcome TaskWait::look(TaskId id, SteadyClock::time_point until) {
-  RetryOptions options = noted_retries("wait", settings_.retry, *settings_.log);
+  RetryOptions options = noted_retries("wait", settings_.retry, settings_.log);
   options.deadline = std::min<SteadyClock::time_point>(SteadyClock::now() + settings_.retry_for,
                                                        std::max(until, SteadyClock::now() + shortest_try));
   const auto result = retry_if(

@@ -245,7 +245,7 @@ Report run_attempt(const ClaimedTask& task, const StopSignal& stop, SteadyClock:
                    const AttemptSettings& settings, const AttemptTrace& trace, spdlog::logger& log, double draw) {
   AttemptContext context{task, stop, settings, started_at, trace, log};
   const std::string trace_text = trace.context() ? trace.context()->to_text() : "";
-  const detail::CurrentTaskScope scope{{task.id, settings.installation, trace_text}};
+  const detail::CurrentTaskScope scope{task.id, settings.installation, trace_text};
   Hooks hooks{task.definition->middleware, log};
   HandlerEnd end = run_handler(task, context, settings.limits, hooks);
   const auto finished_at = SteadyClock::now();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 
 #include <spdlog/logger.h>
 
@@ -12,8 +13,8 @@ namespace dogged::runtime {
 /// For the thread that runs the handler.
 class Hooks {
  public:
-  /// `all` and `log` must outlive the hooks.
-  Hooks(const Middlewares& all, spdlog::logger& log) : all_(all), log_(log) {}
+  /// Refers to both, which cannot be temporaries.
+  Hooks(std::reference_wrapper<const Middlewares> all, spdlog::logger& log) : all_(all), log_(log) {}
 
   /// Throw what a hook throws.
   void before(Context& context);
