@@ -669,6 +669,44 @@ TEST_CASE("a handler that completes in its transaction has succeeded with the re
   CHECK(database.value("select sum(fenced) as value from dogged.workers") == "0");
 }
 
+TEST_CASE("the transaction of a handler that was given up counts once it commits, and no report is taken for fenced") {
+  TestDatabase database;
+  Ledger ledger{database};
+  Gate gate;
+  // The report of the timeout finds the task's row locked by the transaction, until the transaction commits.
+  const auto commits_late = pays(database,
+                                 [&](Context& context, LedgerWriter& own) {
+                                   pqxx::work transaction{own.connection()};
+                                   own.write(transaction, "paid");
+                                   context.complete_in(transaction);
+                                   gate.wait();
+                                   transaction.commit();
+                                   return "";
+                                 },
+                                 {.timeout = 1s});
+  Client client = database.client();
+  const TaskId id = client.enqueue(pay, no_args);
+  RunningWorker worker{database,
+                       {commits_late, registered(work, [](Context&, const nlohmann::json&) {})},
+                       {.heartbeat = 20ms, .lease = 5s, .stop_grace = 20ms}};
+  const auto abandoned = [&] { return database.value("select abandoned_threads as value from dogged.workers"); };
+  REQUIRE(eventually([&] { return abandoned() == "1"; }));
+  gate.open();
+  REQUIRE(eventually([&] { return abandoned() == "0"; }));
+
+  // A later report is on record, and a heartbeat after that has told how many were fenced.
+  const TaskId next = client.enqueue(work, no_args);
+  REQUIRE(eventually([&] { return database.status_of(next) == "succeeded"; }));
+  const std::string later = database.value("select clock_timestamp() + interval '100 ms' as value");
+  REQUIRE(eventually([&] {
+    return database.value("select heartbeat_at > $1::timestamptz as value from dogged.workers",
+                          db::Params{}.add(later)) == "t";
+  }));
+  CHECK(database.value("select fenced as value from dogged.workers") == "0");
+  CHECK(database.history_of(id) == "1 succeeded false");
+  CHECK(ledger.entries() == "paid");
+}
+
 TEST_CASE("a handler connects to the queue's database by the URL of its context") {
   TestDatabase database;
   RunningWorker worker{database, {registered(pay, [](Context& context, const nlohmann::json&) -> std::string {

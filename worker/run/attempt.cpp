@@ -16,6 +16,7 @@
 #include <dogged/retry_options.hpp>
 
 #include "client/current_task.hpp"
+#include "run/ending.hpp"
 #include "run/storable_text.hpp"
 #include "tasks/hooks.hpp"
 
@@ -83,32 +84,12 @@ class AttemptContext final : public Context {
   mutable std::shared_ptr<spdlog::logger> log_;
 };
 
-/// How the handler ended, before anything is decided.
-struct HandlerEnd {
-  lifecycle::Outcome outcome = lifecycle::Outcome::succeeded;
-  std::optional<ErrorCode> error_code;
-  std::string error_message;
-  std::string error_details_json;
-  std::optional<milliseconds> retry_after;
-  Precision precision = Precision::exact;  ///< of retry_after
-  std::string result_json;
-};
-
 std::string demangled(const std::type_info* type) {
   if (type == nullptr) return "unknown";
   int status = 0;
   const std::unique_ptr<char, void (*)(void*)> name{abi::__cxa_demangle(type->name(), nullptr, nullptr, &status),
                                                     std::free};
   return status == 0 ? name.get() : type->name();
-}
-
-HandlerEnd failed_with(const ErrorCode& code, std::string message, std::string details_json = {}) {
-  HandlerEnd end;
-  end.outcome = lifecycle::Outcome::failed;
-  end.error_code = code;
-  end.error_message = std::move(message);
-  end.error_details_json = std::move(details_json);
-  return end;
 }
 
 std::string text_of(const nlohmann::json& details) {
@@ -173,72 +154,6 @@ HandlerEnd run_handler(const ClaimedTask& task, AttemptContext& context, const A
   }
 }
 
-/// The attempt's event for the circuit of the service. A failure that is not retried is the task's own.
-detail::CircuitEvent circuit_event_of(const ClaimedTask& task, const lifecycle::Transition& transition) {
-  using Kind = detail::CircuitEvent::Kind;
-  if (transition.outcome == lifecycle::Outcome::succeeded) return {Kind::success, task.circuit_generation};
-  return {transition.is_retryable_failure ? Kind::failure : Kind::abandon, task.circuit_generation};
-}
-
-Report make_report(const ClaimedTask& task, SteadyClock::time_point started_at, SteadyClock::time_point finished_at,
-                   HandlerEnd end, double draw) {
-  const lifecycle::TaskState state{lifecycle::Status::running, task.attempt, task.retry_count, task.losses};
-  const lifecycle::Ending ending{end.outcome, end.error_code, end.error_message, end.retry_after, end.precision};
-  const Declaration& declaration = task.definition->in_force->current();
-  Report report;
-  report.id = task.id;
-  report.attempt = task.attempt;
-  report.transition = lifecycle::after_attempt(state, declaration.rules, ending, draw).value();
-  // A success at the first attempt is the usual end: neither the log nor the retry metrics name it.
-  if (report.transition.outcome != lifecycle::Outcome::succeeded || report.transition.retry_count > 0) {
-    report.name = task.definition->name;
-    report.queue = task.queue;
-  }
-  report.retry_policy = &declaration.rules.policy;
-  report.circuit = task.definition->circuit;
-  report.circuit_event = circuit_event_of(task, report.transition);
-  report.started_at = started_at;
-  report.finished_at = finished_at;
-  const auto& next = report.transition.next_run;
-  if (report.transition.is_retryable_failure) report.policy = declaration.policy_text;
-  if (next && next->from_retry_after) report.retry_after = next->backoff;
-  report.result_json = std::move(end.result_json);
-  report.error_message = std::move(end.error_message);
-  report.error_details_json = std::move(end.error_details_json);
-  return report;
-}
-
-/// The outcome of an attempt whose handler threw after its stop token was set.
-lifecycle::Outcome outcome_after(StopReason reason) {
-  switch (reason) {
-    case StopReason::timeout:
-      return lifecycle::Outcome::timed_out;
-    case StopReason::cancelled:
-      return lifecycle::Outcome::cancelled;
-    case StopReason::shutdown:
-    case StopReason::lease_lost:
-      return lifecycle::Outcome::interrupted;
-    case StopReason::none:
-      break;
-  }
-  return lifecycle::Outcome::failed;
-}
-
-std::string_view why_without_handler(StopReason reason) {
-  switch (reason) {
-    case StopReason::timeout:
-      return "the handler still ran when its timeout and the stop grace were over";
-    case StopReason::cancelled:
-      return "the handler still ran when the stop grace after the cancellation was over";
-    case StopReason::lease_lost:
-      return "the worker could not renew its lease in time while the handler ran";
-    case StopReason::shutdown:
-    case StopReason::none:
-      break;
-  }
-  return "the worker shut down while the handler still ran";
-}
-
 }  // namespace
 
 Report run_attempt(const ClaimedTask& task, const StopSignal& stop, SteadyClock::time_point started_at,
@@ -249,19 +164,11 @@ Report run_attempt(const ClaimedTask& task, const StopSignal& stop, SteadyClock:
   Hooks hooks{task.definition->middleware, log};
   HandlerEnd end = run_handler(task, context, settings.limits, hooks);
   const auto finished_at = SteadyClock::now();
-
-  if (end.outcome == lifecycle::Outcome::succeeded && context.completion_begun()) {
-    end = failed_with(codes::not_committed,
-                      "the handler called complete_in and returned, but its transaction did not commit");
-  } else if (end.outcome == lifecycle::Outcome::succeeded && task.definition->completes_in_transaction) {
-    end = failed_with(codes::not_committed,
-                      "the handler returned without complete_in, which its .completes_in_transaction requires");
-  }
-  if (end.outcome == lifecycle::Outcome::failed) {
-    end.outcome = outcome_after(stop.reason());
+  end = end_that_counts(std::move(end), *task.definition, context.completion_begun(), stop.reason());
+  if (end.outcome != lifecycle::Outcome::succeeded) {
     end.error_message = storable_text(end.error_message, settings.limits.max_error_message_bytes);
   }
-  Report report = make_report(task, started_at, finished_at, std::move(end), draw);
+  Report report = report_of(task, started_at, finished_at, std::move(end), draw);
   report.may_be_committed = context.completion_begun();
   hooks.end(context, end_of(report));
   return report;
@@ -279,22 +186,6 @@ AttemptEnd end_of(const Report& report) {
   }
   end.running_for = report.finished_at - report.started_at;
   return end;
-}
-
-Report report_without_handler(const ClaimedTask& task, StopReason reason, SteadyClock::time_point started_at,
-                              double draw) {
-  HandlerEnd end;
-  end.outcome = reason == StopReason::none ? lifecycle::Outcome::interrupted : outcome_after(reason);
-  end.error_message = why_without_handler(reason);
-  return make_report(task, started_at, SteadyClock::now(), std::move(end), draw);
-}
-
-Report report_not_begun(const ClaimedTask& task) {
-  HandlerEnd end;
-  end.outcome = lifecycle::Outcome::cancelled;
-  end.error_message = "cancelled before its handler began";
-  const auto now = SteadyClock::now();
-  return make_report(task, now, now, std::move(end), 0.0);
 }
 
 }  // namespace dogged::runtime

@@ -1,4 +1,4 @@
-// One attempt as a pipeline: run the handler, describe how it ended, let the lifecycle decide, report.
+// One attempt as a pipeline: run the handler, describe how it ended, let ending.hpp decide, report.
 #pragma once
 
 #include <cstdint>
@@ -42,12 +42,5 @@ struct AttemptSettings {
 
 /// For hooks and tracers. Refers to `report`.
 [[nodiscard]] AttemptEnd end_of(const Report& report);
-
-/// The report of an attempt whose handler has ignored its stop token; `reason` is why it was stopped.
-[[nodiscard]] Report report_without_handler(const ClaimedTask& task, StopReason reason,
-                                            SteadyClock::time_point started_at, double draw);
-
-/// The report of an attempt whose handler has not begun, because the task is to be cancelled.
-[[nodiscard]] Report report_not_begun(const ClaimedTask& task);
 
 }  // namespace dogged::runtime

@@ -11,6 +11,7 @@
 
 #include "client/log_event.hpp"
 #include "retry/counted.hpp"
+#include "run/ending.hpp"
 
 namespace dogged::runtime {
 
@@ -173,7 +174,7 @@ bool Executor::State::run_task(Runner& runner) {
 
 Report Executor::State::run_handler(Runner& runner) const {
   const auto& [task, started_at, deadline, stop] = runner.slot.run();
-  if (task.cancelled) return report_not_begun(task);
+  if (task.cancelled) return report_not_begun(task, SteadyClock::now());
   AttemptTrace& trace = *runner.trace;
   if (!trace.begin(task, settings.attempts, *around.log)) ++around.tally->traces.malformed_contexts;
   Report report = run_attempt(task, stop, started_at, settings.attempts, trace, *around.log, random_draw());
@@ -275,7 +276,7 @@ Report Executor::State::give_up(std::size_t index) {
   const auto [run, reason] = pool.give_up(index);
   ++around.tally->abandoned_threads;
   threads[index].detach();
-  Report report = report_without_handler(run.task, reason, run.started_at, random_draw());
+  Report report = report_without_handler(run.task, reason, run.started_at, SteadyClock::now(), random_draw());
   note_end(*runners[index], report);
   return report;
 }

@@ -138,12 +138,6 @@ bool decide_alike(const Declaration& one, const Declaration& other) {
          one.rules.dead_letter == other.rules.dead_letter;
 }
 
-void InForce::replace_by(Declaration declaration) {
-  const detail::Lock lock{mutex_};
-  all_.push_back(std::move(declaration));
-  current_ = &all_.back();
-}
-
 Definitions make_definitions(const std::vector<detail::RegisteredTask>& registered, const ExceptionMapper& exceptions,
                              const Middlewares& middleware) {
   if (registered.empty()) {

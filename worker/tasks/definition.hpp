@@ -43,7 +43,10 @@ class InForce {
   explicit InForce(Declaration declared) { replace_by(std::move(declared)); }
 
   [[nodiscard]] const Declaration& current() const noexcept { return *current_; }
-  void replace_by(Declaration declaration);
+  void replace_by(Declaration declaration) {
+    const detail::Lock lock{mutex_};
+    current_ = &all_.emplace_back(std::move(declaration));
+  }
 
  private:
   detail::Mutex mutex_;

@@ -1,0 +1,126 @@
+// What the end of a handler makes of its attempt: every outcome, stop reason and use of complete_in.
+#include "run/ending.hpp"
+
+#include <memory>
+#include <string>
+
+#include "support/catch.hpp"
+
+using namespace std::chrono_literals;
+using namespace dogged;
+using namespace dogged::runtime;
+using lifecycle::Outcome;
+
+namespace {
+
+constexpr TimePoint start{1h};
+constexpr StopReason all_reasons[] = {StopReason::none, StopReason::timeout, StopReason::cancelled,
+                                      StopReason::shutdown, StopReason::lease_lost};
+
+const Definition& definition(bool completes_in_transaction) {
+  const auto make = [](bool completes) {
+    Definition definition;
+    definition.name = "work";
+    definition.in_force = std::make_shared<InForce>(
+        Declaration{{.policy = Fixed{.interval = 10s, .max_retries = 3, .jitter = Jitter::none()},
+                     .auto_retry_for = {"HTTP_503", "TIMEOUT"}},
+                    "fixed"});
+    definition.completes_in_transaction = completes;
+    return definition;
+  };
+  static const Definition plain = make(false);
+  static const Definition transactional = make(true);
+  return completes_in_transaction ? transactional : plain;
+}
+
+ClaimedTask task() {
+  ClaimedTask task;
+  task.id = 7;
+  task.attempt = 2;
+  task.retry_count = 1;
+  task.queue = "mail";
+  task.definition = &definition(false);
+  return task;
+}
+
+/// Of a handler that throws.
+Outcome outcome_of(StopReason reason) {
+  switch (reason) {
+    case StopReason::none:
+      return Outcome::failed;
+    case StopReason::timeout:
+      return Outcome::timed_out;
+    case StopReason::cancelled:
+      return Outcome::cancelled;
+    case StopReason::shutdown:
+    case StopReason::lease_lost:
+      break;
+  }
+  return Outcome::interrupted;
+}
+
+}  // namespace
+
+TEST_CASE("a handler that throws after its stop token was set has ended for that reason, and otherwise has failed") {
+  for (const StopReason reason : all_reasons) {
+    for (const bool completion_begun : {true, false}) {
+      const HandlerEnd end =
+          end_that_counts(failed_with(ErrorCode{"HTTP_503"}, "down"), definition(true), completion_begun, reason);
+      CHECK(end.outcome == outcome_of(reason));
+      CHECK(end.error_code == ErrorCode{"HTTP_503"});
+    }
+  }
+}
+
+TEST_CASE("a handler that returns has succeeded, whyever it was to stop, unless complete_in was to record that") {
+  for (const StopReason reason : all_reasons) {
+    for (const bool must_complete : {true, false}) {
+      for (const bool completion_begun : {true, false}) {
+        CAPTURE(static_cast<int>(reason), must_complete, completion_begun);
+        const HandlerEnd end =
+            end_that_counts({.result_json = "1"}, definition(must_complete), completion_begun, reason);
+        const bool succeeds = !must_complete && !completion_begun;
+        CHECK(end.outcome == (succeeds ? Outcome::succeeded : outcome_of(reason)));
+        CHECK(end.error_code.has_value() != succeeds);
+        if (!succeeds) CHECK(end.error_code == codes::not_committed);
+      }
+    }
+  }
+}
+
+TEST_CASE("a report says what the lifecycle decides, by which policy, and names its task unless all went well") {
+  const HandlerEnd failed = failed_with(ErrorCode{"HTTP_503"}, "down", R"({"status": 503})");
+  const Report report = report_of(task(), start, start + 1s, failed, 0.5);
+  CHECK(report.id == 7);
+  CHECK(report.attempt == 2);
+  CHECK(report.transition.next_run->delay == 10s);
+  CHECK(report.transition.retry_count == 2);
+  CHECK(report.policy == "fixed");
+  CHECK(report.name == "work");
+  CHECK(report.queue == "mail");
+  CHECK(report.error_message == "down");
+  CHECK(report.error_details_json == R"({"status": 503})");
+  CHECK(report.finished_at - report.started_at == 1s);
+  CHECK_FALSE(report.may_be_committed);
+
+  ClaimedTask first = task();
+  first.retry_count = 0;
+  CHECK(report_of(first, start, start + 1s, {}, 0.5).name.empty());
+  CHECK(report_of(task(), start, start + 1s, {}, 0.5).name == "work");  // a success after retries
+}
+
+TEST_CASE("a report without its handler ends for the reason of the stop, and the handler may commit yet") {
+  for (const StopReason reason : all_reasons) {
+    const Report report = report_without_handler(task(), reason, start, start + 1s, 0.5);
+    CHECK(report.transition.outcome == (reason == StopReason::none ? Outcome::interrupted : outcome_of(reason)));
+    CHECK_FALSE(report.error_message.empty());
+    CHECK(report.may_be_committed);
+  }
+}
+
+TEST_CASE("a cancelled task whose handler has not begun ends as cancelled") {
+  const Report report = report_not_begun(task(), start);
+  CHECK(report.transition.outcome == Outcome::cancelled);
+  CHECK(report.transition.status == lifecycle::Status::cancelled);
+  CHECK_FALSE(report.may_be_committed);
+}

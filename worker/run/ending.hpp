@@ -1,0 +1,43 @@
+// What the end of a handler makes of its attempt: the report. Pure: attempt.cpp runs the handler, and describes how it
+// ended.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "runtime/claimed_task.hpp"
+#include "runtime/time.hpp"
+
+namespace dogged::runtime {
+
+/// How the handler ended, before anything is decided.
+struct HandlerEnd {
+  lifecycle::Outcome outcome = lifecycle::Outcome::succeeded;
+  std::optional<ErrorCode> error_code = {};
+  std::string error_message = {};
+  std::string error_details_json = {};
+  std::optional<milliseconds> retry_after = {};
+  Precision precision = Precision::exact;  ///< of retry_after
+  std::string result_json = {};
+};
+
+[[nodiscard]] HandlerEnd failed_with(const ErrorCode& code, std::string message, std::string details_json = {});
+
+/// The end that counts. `reason`: why the stop token was set; a failure after that is no failure of the task.
+/// `completion_begun`: the handler has called complete_in. A handler that returns then, or that must call it, has
+/// failed: if its transaction has been committed, the database knows better (Report::may_be_committed).
+[[nodiscard]] HandlerEnd end_that_counts(HandlerEnd end, const Definition& definition, bool completion_begun,
+                                         StopReason reason);
+
+/// `draw` is uniform in [0, 1), for the jitter.
+[[nodiscard]] Report report_of(const ClaimedTask& task, TimePoint started_at, TimePoint finished_at, HandlerEnd end,
+                               double draw);
+
+/// The report of an attempt whose handler has ignored its stop token; `reason` is why it was stopped.
+[[nodiscard]] Report report_without_handler(const ClaimedTask& task, StopReason reason, TimePoint started_at,
+                                            TimePoint now, double draw);
+
+/// The report of an attempt whose handler has not begun, because the task is to be cancelled.
+[[nodiscard]] Report report_not_begun(const ClaimedTask& task, TimePoint now);
+
+}  // namespace dogged::runtime
