@@ -17,7 +17,6 @@ namespace dogged::runtime {
 namespace {
 
 constexpr std::size_t max_backlog = 2000;  // reports to be written; above this the claimer claims nothing
-constexpr milliseconds between_tries_to_give_back{250};
 
 std::vector<std::string> names_of(const Definitions& definitions) {
   std::vector<std::string> names;
@@ -299,19 +298,11 @@ void Claimer::fall_asleep() {
 
 bool Claimer::give_back(const std::vector<ClaimedTask>& tasks, TimePoint until) {
   service_.expect_answers_within(std::chrono::duration_cast<milliseconds>(until - SteadyClock::now()));
-  bool given = tasks.empty();
-  while (!given || plan_.certainty().state() != Certainty::State::sure) {
-    const TimePoint now = SteadyClock::now();
-    if (now >= until) return false;
+  LastRelease last{!tasks.empty(), until};
+  LastRelease::Action action = last.next(plan_.certainty(), SteadyClock::now());
+  while (action.step != LastRelease::Step::given_back && action.step != LastRelease::Step::given_up) {
     try {
-      if (plan_.certainty().state() == Certainty::State::in_doubt) begin_session();
-      if (!given) {
-        const GivingBack::Attempts not_released = giving_back_.give_up(tasks);
-        given = true;  // even if what follows fails: a second release would find the tasks with other workers
-        giving_back_.note_released(tasks, not_released);
-      }
-      if (plan_.certainty().next(now) == Certainty::Ask::give_back) giving_back_.release_unknown(held());
-      if (plan_.certainty().state() != Certainty::State::sure) session().pause(between_tries_to_give_back, {});
+      carry_out(action, last, tasks);
     } catch (const std::exception& error) {
       if (db::is_defect(error)) {
         log_->log(event("give_back_failed"), spdlog::level::err,
@@ -320,8 +311,28 @@ bool Claimer::give_back(const std::vector<ClaimedTask>& tasks, TimePoint until) 
       }
       session().recover_from(error, {});
     }
+    action = last.next(plan_.certainty(), SteadyClock::now());
   }
-  return true;
+  return action.step == LastRelease::Step::given_back;
+}
+
+void Claimer::carry_out(const LastRelease::Action& action, LastRelease& last, const std::vector<ClaimedTask>& tasks) {
+  switch (action.step) {
+    case LastRelease::Step::begin_session:
+      return begin_session();
+    case LastRelease::Step::release: {
+      const GivingBack::Attempts not_released = giving_back_.give_up(tasks);
+      last.on_released();  // before anything else can fail
+      return giving_back_.note_released(tasks, not_released);
+    }
+    case LastRelease::Step::give_back_unknown:
+      return giving_back_.release_unknown(held());
+    case LastRelease::Step::wait:
+      return session().pause(std::chrono::ceil<milliseconds>(action.until - SteadyClock::now()), {});
+    case LastRelease::Step::given_back:
+    case LastRelease::Step::given_up:
+      return;
+  }
 }
 
 }  // namespace dogged::runtime

@@ -2,7 +2,7 @@
 // so that no other thread or session has to be woken between a notification and the claim.
 //
 // plan.hpp decides what the claimer does next. plan.hpp also explains how the claimer sleeps, and why no wake-up is
-// missed. The claimer carries the plan out.
+// missed. last_release.hpp decides how the claimer ends. The claimer carries both out.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,7 @@
 #include "claim/giving_back.hpp"
 #include "claim/handing_out.hpp"
 #include "claim/inbox.hpp"
+#include "claim/last_release.hpp"
 #include "claim/plan.hpp"
 #include "claim/queue_settings.hpp"
 #include "lease/lease.hpp"
@@ -80,6 +81,7 @@ class Claimer {
   void settle(const Settling::Question& question);
   void sum_up();
   void fall_asleep();
+  void carry_out(const LastRelease::Action& action, LastRelease& last, const std::vector<ClaimedTask>& tasks);
 
   const Surroundings around_;
   const std::shared_ptr<spdlog::logger> log_;

@@ -24,6 +24,8 @@
 
 namespace dogged::runtime {
 
+/// Has more members than a class should. Seven are the cores that it composes, and each flag is a fact that several of
+/// them need.
 class ClaimPlan {
  public:
   /// After so long, a task that was claimed ahead and still waits for a thread is given back.

@@ -1,7 +1,6 @@
 // See lease_keeper.hpp.
 #include "lease/lease_keeper.hpp"
 
-#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <utility>
@@ -16,32 +15,37 @@ LeaseKeeper::LeaseKeeper(Service::Settings service, Settings settings, std::shar
       lease_(std::move(lease)),
       listener_(listener),
       tally_(std::move(tally)),
-      beat_at_(SteadyClock::now()),
-      look_at_(SteadyClock::now()),
+      plan_(settings.plan, SteadyClock::now()),
       clock_offset_(settings.clock_offset),
       service_(std::move(service)) {
   service_.start([this] { run(); });
 }
 
 void LeaseKeeper::run() {
-  while (!service_.is_stopping() && lease_->state() != Lease::State::ended) {
+  while (!service_.is_stopping() && plan_.state() != KeeperPlan::State::ended) {
     try {
-      step();
+      carry_out(plan_.next(SteadyClock::now(), listener_.holds_tasks()));
       service_.session().succeeded();
     } catch (const std::exception& error) {
-      listening_ = false;
+      plan_.on_failure();
       service_.recover_from(error);
     }
   }
 }
 
-void LeaseKeeper::step() {
-  if (SteadyClock::now() >= beat_at_) beat();
-  if (lease_->state() == Lease::State::ended) return;
-  if (settings_.listens && !listening_) listen();
-  if (SteadyClock::now() >= look_at_) look_for_cancellations();
-  const auto time = std::min(beat_at_, look_at_) - SteadyClock::now();
-  for (const db::Notification& notification : connection().wait(time, service_.wake_fd())) hear(notification);
+void LeaseKeeper::carry_out(const KeeperPlan::Action& action) {
+  switch (action.step) {
+    case KeeperPlan::Step::beat:
+      return beat();
+    case KeeperPlan::Step::listen:
+      return listen();
+    case KeeperPlan::Step::look:
+      return look_for_cancellations();
+    case KeeperPlan::Step::wait:
+      return wait_until(action.until);
+    case KeeperPlan::Step::end:
+      return;
+  }
 }
 
 void LeaseKeeper::beat() {
@@ -56,28 +60,32 @@ void LeaseKeeper::beat() {
   const db::ClockMeasurement clock{settings_.clock};
   const std::vector<sql::Heartbeat::Row> renewed = connected.run(heartbeat);
   if (renewed.empty()) {
+    plan_.on_ended();
     lease_->note_ended();
     listener_.on_decided();
     return;
   }
   clock_offset_ = clock.offset_from(renewed.front().now_us);
   if (lease_->note_renewed(asked_at, SteadyClock::now())) listener_.on_decided();
-  beat_at_ = asked_at + lease_->until_next_renewal(settings_.heartbeat, listener_.holds_tasks());
+  plan_.on_renewed(asked_at, lease_->until_next_renewal(settings_.heartbeat, listener_.holds_tasks()));
 }
 
 void LeaseKeeper::listen() {
   for (const char* channel : {"cancel", "workers", "waiting"}) connection().listen(channel);
-  listening_ = true;
+  plan_.on_listening();
   listener_.on_connected();
-  look_for_cancellations();
 }
 
 void LeaseKeeper::look_for_cancellations() {
-  look_at_ = SteadyClock::now() + settings_.poll_interval;
-  if (!listener_.holds_tasks()) return;  // a task claimed from now on is asked for next time, or notified of
   for (const auto& [id, attempt] : connection().run(sql::Cancelling{.worker_id = lease_->id()})) {
     listener_.on_cancel(id, attempt);
   }
+  plan_.on_looked(SteadyClock::now());
+}
+
+void LeaseKeeper::wait_until(TimePoint until) {
+  const auto time = until - SteadyClock::now();
+  for (const db::Notification& notification : connection().wait(time, service_.wake_fd())) hear(notification);
 }
 
 void LeaseKeeper::hear(const db::Notification& notification) {
@@ -86,7 +94,7 @@ void LeaseKeeper::hear(const db::Notification& notification) {
   } else if (notification.channel.ends_with(".waiting")) {
     listener_.on_waiting(std::strtoll(notification.payload.c_str(), nullptr, 10));
   } else if (notification.payload == std::to_string(lease_->id())) {
-    look_for_cancellations();
+    plan_.on_cancel_requested();
   }
 }
 

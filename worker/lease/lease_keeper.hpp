@@ -1,11 +1,14 @@
 // Keeps the worker's lease: renews it with a heartbeat, and hears what concerns the tasks that the worker holds. The
 // keeper's statements look up a few rows by key. The watchdog breaks a statement that is held up, in time for another
 // heartbeat.
+//
+// keeper_plan.hpp decides what the keeper does next. The keeper carries that out.
 #pragma once
 
 #include <memory>
 
 #include "db/clock_offset.hpp"
+#include "lease/keeper_plan.hpp"
 #include "lease/lease.hpp"
 #include "runtime/service.hpp"
 #include "runtime/tally.hpp"
@@ -15,9 +18,8 @@ namespace dogged::runtime {
 class LeaseKeeper {
  public:
   struct Settings {
-    milliseconds heartbeat{5'000};       ///< as in Lease::until_next_renewal
-    milliseconds poll_interval{10'000};  ///< how often it asks at least for attempts to be cancelled
-    bool listens = true;                 ///< false: no LISTEN; the keeper asks for everything
+    milliseconds heartbeat{5'000};  ///< as in Lease::until_next_renewal
+    KeeperPlan::Settings plan = {};
     db::HostClock clock = std::chrono::system_clock::now;
     db::ClockOffset clock_offset = {};  ///< as last measured; each heartbeat sends it, and measures anew
   };
@@ -51,20 +53,19 @@ class LeaseKeeper {
  private:
   [[nodiscard]] db::Connection& connection() { return service_.session().connection(); }
   void run();
-  void step();
+  void carry_out(const KeeperPlan::Action& action);
   void beat();
   void listen();
   void look_for_cancellations();
+  void wait_until(TimePoint until);
   void hear(const db::Notification& notification);
 
   const Settings settings_;
   const std::shared_ptr<Lease> lease_;
   Listener& listener_;
   const std::shared_ptr<const Tally> tally_;
-  SteadyClock::time_point beat_at_;
-  SteadyClock::time_point look_at_;
+  KeeperPlan plan_;
   db::ClockOffset clock_offset_;
-  bool listening_ = false;
   Service service_;  // last: its thread uses the members above
 };
 

@@ -187,8 +187,7 @@ struct Worker::Services final : Executor::Listener, LeaseKeeper::Listener {
         keeper(service("lease", for_heartbeat(),
                        std::min<milliseconds>(worker.settings_.heartbeat, std::chrono::seconds{5})),
                {.heartbeat = worker.settings_.heartbeat,
-                .poll_interval = worker.settings_.poll_interval,
-                .listens = !worker.settings_.poll_only,
+                .plan = {.poll_interval = worker.settings_.poll_interval, .listens = !worker.settings_.poll_only},
                 .clock = worker.settings_.clock,
                 .clock_offset = worker.clock_offset_},
                lease, *this, worker.tally_) {

@@ -1,0 +1,161 @@
+// What the lease keeper does next: heartbeats, and cancellations that it hears of or looks for.
+#include "lease/keeper_plan.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "support/catch.hpp"
+
+using namespace std::chrono_literals;
+using namespace dogged::runtime;
+using Step = KeeperPlan::Step;
+using State = KeeperPlan::State;
+
+namespace {
+
+constexpr TimePoint start{1h};
+constexpr milliseconds heartbeat{1000};
+constexpr milliseconds poll_interval{2500};
+
+}  // namespace
+
+TEST_CASE("a keeper renews the lease, listens, looks for cancellations, and then waits for the next heartbeat") {
+  KeeperPlan plan{{.poll_interval = poll_interval}, start};
+  CHECK(plan.next(start, true) == KeeperPlan::Action{Step::beat});
+  plan.on_renewed(start, heartbeat);
+  CHECK(plan.next(start, true) == KeeperPlan::Action{Step::listen});
+  plan.on_listening();
+  CHECK(plan.next(start, true) == KeeperPlan::Action{Step::look});
+  plan.on_looked(start);
+  CHECK(plan.next(start, true) == KeeperPlan::Action{Step::wait, start + heartbeat});
+  plan.on_cancel_requested();
+  CHECK(plan.next(start, true) == KeeperPlan::Action{Step::look});
+}
+
+TEST_CASE("a keeper without notifications looks at each poll interval") {
+  KeeperPlan plan{{.poll_interval = poll_interval, .listens = false}, start};
+  plan.on_renewed(start, 10s);
+  plan.on_looked(start);
+  CHECK(plan.next(start, true) == KeeperPlan::Action{Step::wait, start + poll_interval});
+  CHECK(plan.next(start + poll_interval, true) == KeeperPlan::Action{Step::look});
+  plan.on_failure();
+  CHECK(plan.state() == State::deaf);
+  CHECK(plan.next(start + poll_interval, true) == KeeperPlan::Action{Step::look});
+}
+
+TEST_CASE("a keeper asks nothing more under a lease that was ended") {
+  KeeperPlan plan{{}, start};
+  plan.on_ended();
+  plan.on_failure();
+  plan.on_cancel_requested();
+  CHECK(plan.next(start + 1h, true) == KeeperPlan::Action{Step::end});
+}
+
+namespace {
+
+/// A keeper, a database in which cancellations are requested, and a connection that fails.
+struct World {
+  explicit World(bool listens) : plan({.poll_interval = poll_interval, .listens = listens}, start), listens(listens) {}
+
+  KeeperPlan plan;
+  bool listens;
+  TimePoint now = start;
+  TimePoint renewed_at = start - heartbeat;
+  bool holds_tasks = true;
+  bool hears = false;                          // LISTEN is in force on the present connection
+  std::optional<TimePoint> requested_at = {};  // a cancellation that the keeper does not know
+  bool is_told = false;                        // of it
+  std::string trace = {};
+
+  /// Carries out the plan until it waits. False if it would go on for ever.
+  void act() {
+    for (int steps = 0; steps < 5; ++steps) {
+      const KeeperPlan::Action action = plan.next(now, holds_tasks);
+      switch (action.step) {
+        case Step::beat:
+          REQUIRE(now >= renewed_at + heartbeat);
+          renewed_at = now;
+          plan.on_renewed(now, heartbeat);
+          break;
+        case Step::listen:
+          REQUIRE(listens);
+          hears = true;
+          plan.on_listening();
+          break;
+        case Step::look:
+          REQUIRE(holds_tasks);
+          requested_at.reset();
+          plan.on_looked(now);
+          break;
+        case Step::wait:
+          return check_wait(action.until);
+        case Step::end:
+          FAIL("the lease was not ended");
+      }
+    }
+    FAIL("a keeper comes to wait");
+  }
+
+  void check_wait(TimePoint until) {
+    REQUIRE(until > now);
+    REQUIRE(until <= renewed_at + heartbeat);  // a renewal that is due is not put off
+    REQUIRE(hears == listens);
+    if (!requested_at || !holds_tasks) return;
+    // Of a task that it held then, it is told, or it looks in time.
+    REQUIRE_FALSE(is_told);
+    REQUIRE(now < *requested_at + poll_interval);
+  }
+
+  bool event(int number) {
+    switch (number) {
+      case 0:
+        now += 400ms;
+        return true;
+      case 1:
+        now += 3s;
+        return true;
+      case 2:  // the next statement fails, or the connection while it waits
+        hears = false;
+        plan.on_failure();
+        return true;
+      case 3:
+        if (requested_at || !holds_tasks) return false;
+        requested_at = now;
+        is_told = hears;
+        if (is_told) plan.on_cancel_requested();
+        return true;
+      case 4:
+        if (requested_at) return false;  // the task to be cancelled stays
+        holds_tasks = !holds_tasks;
+        return true;
+      default:
+        act();
+        return true;
+    }
+  }
+};
+
+int walk(const World& world, int depth) {
+  if (depth == 0) return 0;
+  int count = 0;
+  for (int event = 0; event < 6; ++event) {
+    World next = world;
+    next.trace += static_cast<char>('a' + event);
+    INFO(next.trace);
+    if (!next.event(event)) continue;
+    World settled = next;
+    settled.act();
+    count += 1 + walk(next, depth - 1);
+  }
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("in all sequences of events, a keeper renews in time, and hears of each cancellation or looks for it") {
+  for (const bool listens : {true, false}) {
+    CAPTURE(listens);
+    CHECK(walk(World{listens}, 6) > 20'000);
+  }
+}

@@ -1,0 +1,60 @@
+// See keeper_plan.hpp.
+#include "lease/keeper_plan.hpp"
+
+#include <algorithm>
+#include <ostream>
+
+namespace dogged::runtime {
+
+KeeperPlan::Action KeeperPlan::next(TimePoint now, bool holds_tasks) noexcept {
+  if (state_ == State::ended) return {Step::end};
+  if (now >= beat_at_) return {Step::beat};
+  if (state_ == State::deaf && settings_.listens) return {Step::listen};
+  if (now >= look_at_) {
+    if (holds_tasks) return {Step::look};
+    on_looked(now);
+  }
+  return {Step::wait, std::min(beat_at_, look_at_)};
+}
+
+void KeeperPlan::on_listening() noexcept {
+  state_ = State::listening;
+  look_at_ = TimePoint::min();
+}
+
+void KeeperPlan::on_failure() noexcept {
+  if (state_ == State::listening) state_ = State::deaf;
+}
+
+std::string_view to_text(KeeperPlan::State state) noexcept {
+  switch (state) {
+    case KeeperPlan::State::deaf:
+      return "deaf";
+    case KeeperPlan::State::listening:
+      return "listening";
+    case KeeperPlan::State::ended:
+      break;
+  }
+  return "ended";
+}
+
+std::string_view to_text(KeeperPlan::Step step) noexcept {
+  switch (step) {
+    case KeeperPlan::Step::beat:
+      return "beat";
+    case KeeperPlan::Step::listen:
+      return "listen";
+    case KeeperPlan::Step::look:
+      return "look";
+    case KeeperPlan::Step::wait:
+      return "wait";
+    case KeeperPlan::Step::end:
+      break;
+  }
+  return "end";
+}
+
+std::ostream& operator<<(std::ostream& out, KeeperPlan::State state) { return out << to_text(state); }
+std::ostream& operator<<(std::ostream& out, const KeeperPlan::Action& action) { return out << to_text(action.step); }
+
+}  // namespace dogged::runtime

@@ -1,0 +1,69 @@
+// Decides the lease keeper's next action. Pure: lease_keeper.cpp carries it out.
+//
+// A heartbeat that is due comes first. Then the keeper listens, because notifications from before may have been missed.
+// Then the keeper asks for attempts to be cancelled: once it listens, when it is notified, and at each poll interval.
+#pragma once
+
+#include <iosfwd>
+#include <string_view>
+
+#include "runtime/time.hpp"
+
+namespace dogged::runtime {
+
+class KeeperPlan {
+ public:
+  struct Settings {
+    milliseconds poll_interval{10'000};  ///< how often it asks at least for attempts to be cancelled
+    bool listens = true;                 ///< false: no LISTEN; the keeper asks for everything
+  };
+  enum class State {
+    deaf,       ///< it does not listen, at least not on this connection
+    listening,  ///< notifications arrive
+    ended,      ///< the database says that the lease was ended
+  };
+  enum class Step {
+    beat,    ///< renew the lease
+    listen,  ///< LISTEN on the keeper's channels
+    look,    ///< ask for the attempts to be cancelled
+    wait,    ///< for notifications, until `until`
+    end,     ///< nothing is left to do
+  };
+  struct Action {
+    Step step = Step::end;
+    TimePoint until = {};
+
+    friend bool operator==(const Action&, const Action&) = default;
+  };
+
+  KeeperPlan(const Settings& settings, TimePoint now) noexcept : settings_(settings), beat_at_(now), look_at_(now) {}
+
+  /// `holds_tasks`: only then there may be something to cancel. A task that is claimed later is asked for next time, or
+  /// notified of.
+  [[nodiscard]] Action next(TimePoint now, bool holds_tasks) noexcept;
+  [[nodiscard]] State state() const noexcept { return state_; }
+
+  // Events. If an action's statement throws, on_failure is called, and no other event for that action.
+
+  /// The lease was renewed, as was asked for at `asked_at`. The next renewal is due `after` that.
+  void on_renewed(TimePoint asked_at, milliseconds after) noexcept { beat_at_ = asked_at + after; }
+  void on_ended() noexcept { state_ = State::ended; }
+  void on_listening() noexcept;
+  void on_looked(TimePoint now) noexcept { look_at_ = now + settings_.poll_interval; }
+  /// Cancellation was requested of a task that this worker holds.
+  void on_cancel_requested() noexcept { look_at_ = TimePoint::min(); }
+  void on_failure() noexcept;
+
+ private:
+  Settings settings_;
+  State state_ = State::deaf;
+  TimePoint beat_at_;
+  TimePoint look_at_;
+};
+
+[[nodiscard]] std::string_view to_text(KeeperPlan::State state) noexcept;
+[[nodiscard]] std::string_view to_text(KeeperPlan::Step step) noexcept;
+std::ostream& operator<<(std::ostream& out, KeeperPlan::State state);
+std::ostream& operator<<(std::ostream& out, const KeeperPlan::Action& action);
+
+}  // namespace dogged::runtime
