@@ -40,6 +40,105 @@ WorkerEnd end_of(const runtime::ShutdownResult& result, std::int64_t lease) {
   return end;
 }
 
+/// How far a worker has come, for the threads that wait for it. Thread-safe.
+class Course {
+ public:
+  /// False if it was begun before.
+  [[nodiscard]] bool begin() {
+    const detail::Lock lock{mutex_};
+    if (state_ != State::created) return false;
+    state_ = State::starting;
+    return true;
+  }
+
+  void note_running() {
+    const detail::Lock lock{mutex_};
+    has_run_ = true;
+    state_ = State::running;
+    changed_.notify_all();
+  }
+
+  /// False if wait_started() tells of the end.
+  bool finish(const WorkerEnd& end) {
+    const detail::Lock lock{mutex_};
+    end_ = end;
+    state_ = State::ended;
+    changed_.notify_all();
+    return has_run_ || !end.error;
+  }
+
+  /// Waits until the worker runs or has ended. Throws the error because of which it never ran.
+  void wait_started() {
+    detail::Lock lock{mutex_};
+    while (state_ == State::starting) changed_.wait(lock);
+    if (!has_run_ && end_.error) std::rethrow_exception(end_.error);
+  }
+
+  /// Waits until the worker has ended. Nothing if it was never begun.
+  [[nodiscard]] std::optional<WorkerEnd> wait_ended() {
+    detail::Lock lock{mutex_};
+    if (state_ == State::created) return std::nullopt;
+    while (state_ != State::ended) changed_.wait(lock);
+    return end_;
+  }
+
+ private:
+  enum class State { created, starting, running, ended };
+
+  detail::Mutex mutex_;
+  detail::Condition changed_;
+  State state_ DOGGED_GUARDED_BY(mutex_) = State::created;
+  bool has_run_ DOGGED_GUARDED_BY(mutex_) = false;
+  WorkerEnd end_ DOGGED_GUARDED_BY(mutex_);
+};
+
+/// Shows a worker to the outside: by pages over HTTP, and by the spans of its attempts.
+class Telemetry {
+ public:
+  Telemetry(const WorkerOptions& options, std::shared_ptr<runtime::StatusBoard> board,
+            std::shared_ptr<spdlog::logger> log)
+      : environment_(options.environment), board_(std::move(board)), log_(std::move(log)) {
+    if (options.metrics_listen.empty()) return;
+    listens_on_ = http::listen_address_from_text(std::string{listen_option}, options.metrics_listen);
+  }
+
+  /// Serves pages until the destructor, if WorkerOptions::metrics_listen says so.
+  void serve_pages() {
+    if (!listens_on_) return;
+    server_.emplace(std::string{listen_option}, *listens_on_,
+                    [board = board_](std::string_view path, std::string_view accept) {
+                      const runtime::WorkerStatus status = board->read(runtime::SteadyClock::now());
+                      const runtime::Tally& tally = *board->tally();
+                      return runtime::page_at(path, accept, {status, tally.attempts, tally.traces, retry_metrics()});
+                    });
+    log_->log(event("metrics_served"), spdlog::level::info, "metrics on {}/metrics, with /livez, /readyz and /status",
+              url_of(server_->address()));
+  }
+
+  /// Null: the environment names no collector.
+  std::shared_ptr<Tracer> export_spans(const std::string& worker) {
+    runtime::OtlpSettingsRead read = runtime::read_otlp_settings(environment_);
+    for (const std::string& warning : read.warnings)
+      log_->log(event("traces_misconfigured"), spdlog::level::warn, "traces: {}", warning);
+    if (!read.settings) return nullptr;
+    exporter_.emplace(*std::move(read.settings), worker, board_->tally(), log_);
+    return exporter_->tracer();
+  }
+
+  /// Sends the last spans.
+  void finish_spans() {
+    if (exporter_) exporter_->stop();
+  }
+
+ private:
+  const Environment environment_;
+  const std::shared_ptr<runtime::StatusBoard> board_;
+  const std::shared_ptr<spdlog::logger> log_;
+  std::optional<http::ListenAddress> listens_on_;
+  std::optional<http::PageServer> server_;
+  std::optional<runtime::OtlpExporter> exporter_;
+};
+
 }  // namespace
 
 Tasks Tasks::registered() {
@@ -55,11 +154,8 @@ class Worker::Impl {
       : log_(log_of(options)),
         settings_(runtime::settings_of(options)),
         definitions_(runtime::definitions_of(options, tasks, log_)),
-        environment_(std::move(options.environment)),
-        on_end_(std::move(options.on_end)) {
-    if (options.metrics_listen.empty()) return;
-    listens_on_ = http::listen_address_from_text(std::string{listen_option}, options.metrics_listen);
-  }
+        on_end_(std::move(options.on_end)),
+        telemetry_(options, board_, log_) {}
 
   ~Impl() {
     stop_.wake();
@@ -67,85 +163,56 @@ class Worker::Impl {
   }
 
   void start() {
-    begin();
+    if (!course_.begin()) {
+      throw InvalidInput("the worker " + settings_.name + " was started before",
+                         "a worker runs once: make another dogged::Worker");
+    }
     try {
-      if (listens_on_) serve_pages();
-      runtime::WorkerSettings settings = settings_;
-      if (!settings.tracer) settings.tracer = export_spans();
-      auto worker = std::make_unique<runtime::Worker>(settings, std::move(definitions_), log_, stop_, board_);
-      const detail::Lock lock{mutex_};
-      worker_ = std::move(worker);
-      if (stop_within_) worker_->limit_shutdown(*stop_within_);
-      thread_ = std::thread{[this, running = worker_.get()] { run(*running); }};
+      begin();
     } catch (...) {
       finish({.reason = WorkerEnd::Reason::failed, .error = std::current_exception()});
       throw;
     }
-    detail::Lock lock{mutex_};
-    while (state_ == State::starting) changed_.wait(lock);
-    if (!has_run_ && end_.error) std::rethrow_exception(end_.error);
+    course_.wait_started();
   }
 
   void request_stop() const noexcept { stop_.wake(); }
 
   WorkerEnd stop(std::optional<milliseconds> time) {
-    if (time) runtime::require_in("the time to stop", *time, runtime::ranges::grace);
-    detail::Lock lock{mutex_};
-    if (time) {
-      stop_within_ = time;
-      if (worker_) worker_->limit_shutdown(*time);
-    }
+    if (time) limit_shutdown(*time);
     stop_.wake();
-    while (state_ != State::created && state_ != State::ended) changed_.wait(lock);
-    return end_;
+    return course_.wait_ended().value_or(WorkerEnd{});
   }
 
   WorkerEnd wait() {
-    detail::Lock lock{mutex_};
-    if (state_ == State::created) {
-      throw InvalidInput("the worker " + settings_.name + " was never started", "call start() first");
-    }
-    while (state_ != State::ended) changed_.wait(lock);
-    return end_;
+    if (const std::optional<WorkerEnd> end = course_.wait_ended()) return *end;
+    throw InvalidInput("the worker " + settings_.name + " was never started", "call start() first");
   }
 
  private:
-  enum class State { created, starting, running, ended };
-
   void begin() {
+    telemetry_.serve_pages();
+    runtime::WorkerSettings settings = settings_;
+    if (!settings.tracer) settings.tracer = telemetry_.export_spans(settings_.name);
+    auto worker = std::make_unique<runtime::Worker>(settings, std::move(definitions_), log_, stop_, board_);
     const detail::Lock lock{mutex_};
-    if (state_ != State::created) {
-      throw InvalidInput("the worker " + settings_.name + " was started before",
-                         "a worker runs once: make another dogged::Worker");
-    }
-    state_ = State::starting;
+    worker_ = std::move(worker);
+    if (stop_within_) worker_->limit_shutdown(*stop_within_);
+    thread_ = std::thread{[this, running = worker_.get()] { run(*running); }};
   }
 
-  void serve_pages() {
-    server_.emplace(std::string{listen_option}, *listens_on_, [this](std::string_view path, std::string_view accept) {
-      const runtime::WorkerStatus status = board_->read(runtime::SteadyClock::now());
-      const runtime::Tally& tally = *board_->tally();
-      return runtime::page_at(path, accept, {status, tally.attempts, tally.traces, retry_metrics()});
-    });
-    log_->log(event("metrics_served"), spdlog::level::info, "metrics on {}/metrics, with /livez, /readyz and /status",
-              url_of(server_->address()));
-  }
-
-  /// Null: the environment names no collector.
-  std::shared_ptr<Tracer> export_spans() {
-    runtime::OtlpSettingsRead read = runtime::read_otlp_settings(environment_);
-    for (const std::string& warning : read.warnings)
-      log_->log(event("traces_misconfigured"), spdlog::level::warn, "traces: {}", warning);
-    if (!read.settings) return nullptr;
-    exporter_.emplace(*std::move(read.settings), settings_.name, board_->tally(), log_);
-    return exporter_->tracer();
+  void limit_shutdown(milliseconds time) {
+    runtime::require_in("the time to stop", time, runtime::ranges::grace);
+    const detail::Lock lock{mutex_};
+    stop_within_ = time;
+    if (worker_) worker_->limit_shutdown(time);
   }
 
   /// The thread.
   void run(runtime::Worker& worker) {
     WorkerEnd end;
     try {
-      const runtime::ShutdownResult result = worker.run([this] { note_running(); });
+      const runtime::ShutdownResult result = worker.run([this] { course_.note_running(); });
       end = end_of(result, worker.id());
     } catch (...) {
       end = {.reason = WorkerEnd::Reason::failed,
@@ -153,25 +220,14 @@ class Worker::Impl {
              .lease = worker.id(),
              .abandoned_threads = worker.abandoned_threads()};
     }
-    if (exporter_) exporter_->stop();
+    telemetry_.finish_spans();
     if (finish(end) && on_end_) tell(end);
-  }
-
-  void note_running() {
-    const detail::Lock lock{mutex_};
-    has_run_ = true;
-    state_ = State::running;
-    changed_.notify_all();
   }
 
   /// False if start() tells of the end.
   bool finish(const WorkerEnd& end) {
     board_->note(runtime::WorkerStatus::State::ended);
-    const detail::Lock lock{mutex_};
-    end_ = end;
-    state_ = State::ended;
-    changed_.notify_all();
-    return has_run_ || !end.error;
+    return course_.finish(end);
   }
 
   void tell(const WorkerEnd& end) const noexcept {
@@ -188,24 +244,18 @@ class Worker::Impl {
   const std::shared_ptr<spdlog::logger> log_;
   const runtime::WorkerSettings settings_;
   runtime::Definitions definitions_;  // moved from when the worker starts
-  const Environment environment_;
   const std::function<void(const WorkerEnd&)> on_end_;
   const runtime::WakeFd stop_;
   const std::shared_ptr<runtime::StatusBoard> board_ =
       std::make_shared<runtime::StatusBoard>(settings_.name, settings_.heartbeat);
-  std::optional<http::ListenAddress> listens_on_;
+  Course course_;
 
   detail::Mutex mutex_;
-  detail::Condition changed_;
-  State state_ DOGGED_GUARDED_BY(mutex_) = State::created;
-  bool has_run_ DOGGED_GUARDED_BY(mutex_) = false;
   std::optional<milliseconds> stop_within_ DOGGED_GUARDED_BY(mutex_);
-  WorkerEnd end_ DOGGED_GUARDED_BY(mutex_);
   std::unique_ptr<runtime::Worker> worker_ DOGGED_GUARDED_BY(mutex_);  // once it is made, it stays
 
   std::thread thread_;
-  std::optional<http::PageServer> server_;         // from start() to the destructor
-  std::optional<runtime::OtlpExporter> exporter_;  // the same; it ends with the worker
+  Telemetry telemetry_;  // from start() to the destructor
 };
 
 Worker::Worker(WorkerOptions options, const Tasks& tasks) : impl_(std::make_unique<Impl>(std::move(options), tasks)) {}

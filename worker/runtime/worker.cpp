@@ -106,7 +106,11 @@ Worker::Worker(WorkerSettings settings, Definitions definitions, const std::shar
       definitions_(std::make_shared<const Definitions>(std::move(definitions))),
       log_(escaping(log)),
       stop_(std::move(stop)),
-      board_(board ? std::move(board) : std::make_shared<StatusBoard>(settings_.name, settings_.heartbeat)) {
+      board_(board ? std::move(board) : std::make_shared<StatusBoard>(settings_.name, settings_.heartbeat)),
+      attempts_{.database_url = settings_.database.url,
+                .schema = settings_.database.schema,
+                .worker = settings_.name,
+                .tracer = settings_.tracer} {
   require_sound(settings_);
   if (settings_.queues.empty()) settings_.queues = queues_of(*definitions_, settings_.default_concurrency);
   Session database{database_settings("start"), "start", log_};
@@ -129,9 +133,9 @@ void Worker::begin(db::Connection& connection, std::optional<std::int64_t>& prev
   try {
     require_usable(connection);
     const auto limits = db::one(connection.run(sql::ReadSettings{}));
-    limits_.max_result_bytes = static_cast<std::size_t>(limits.max_result_bytes);
-    limits_.max_error_message_bytes = static_cast<std::size_t>(limits.max_error_message_bytes);
-    installation_ = limits.installation;
+    attempts_.limits.max_result_bytes = static_cast<std::size_t>(limits.max_result_bytes);
+    attempts_.limits.max_error_message_bytes = static_cast<std::size_t>(limits.max_error_message_bytes);
+    attempts_.installation = limits.installation;
     (void)connection.run(sql::MakePartitions{});
     if (!settings_.create_queues) require_known_queues(connection, settings_.queues, *definitions_);
 
@@ -157,7 +161,7 @@ Worker::~Worker() = default;
 std::int64_t Worker::id() const { return lease_->id(); }
 
 std::size_t Worker::abandoned_threads() const noexcept {
-  return static_cast<std::size_t>(tally_->abandoned_threads.load());
+  return static_cast<std::size_t>(tally()->abandoned_threads.load());
 }
 
 db::Settings Worker::database_settings(const std::string& service) const {
@@ -174,13 +178,13 @@ struct Worker::Services final : Executor::Listener, LeaseKeeper::Listener {
       : worker(of_worker),
         lease(worker.lease_),
         circuits(std::make_shared<Circuits>(worker.definitions_, random_draw, worker.log_)),
-        completer(std::make_shared<Completer>(service("completer", for_tasks()), lease, circuits, inbox, worker.tally_,
+        completer(std::make_shared<Completer>(service("completer", for_tasks()), lease, circuits, inbox, worker.tally(),
                                               attempt_log())),
         watchdog({.on_defect = defect_of("watchdog")}, [this](TimePoint now) { return watch(now); }),
         executors(make_executors()),
         claimer(service("claimer", for_tasks()),
                 {.poll_interval = worker.settings_.poll_interval, .sleeps = !worker.settings_.poll_only},
-                {lease, worker.definitions_, circuits, inbox, completer, executors}, worker.tally_, worker.log_),
+                {lease, worker.definitions_, circuits, inbox, completer, executors}, worker.tally(), worker.log_),
         upkeep(service("upkeep", upkeep_statement_timeout + server_gives_up_within),
                {.heartbeat = worker.settings_.heartbeat, .lets_others_renew = worker.is_again_}, lease,
                worker.definitions_, inbox, attempt_log()),
@@ -190,7 +194,7 @@ struct Worker::Services final : Executor::Listener, LeaseKeeper::Listener {
                 .plan = {.poll_interval = worker.settings_.poll_interval, .listens = !worker.settings_.poll_only},
                 .clock = worker.settings_.clock,
                 .clock_offset = worker.clock_offset_},
-               lease, *this, worker.tally_) {
+               lease, *this, worker.tally()) {
     watchdog.start();  // last, because it watches all the others
   }
 
@@ -211,19 +215,13 @@ struct Worker::Services final : Executor::Listener, LeaseKeeper::Listener {
   }
 
   [[nodiscard]] std::shared_ptr<Executors> make_executors() {
-    const WorkerSettings& settings = worker.settings_;
+    AttemptSettings attempts = worker.attempts_;
+    attempts.worker_id = lease->id();
     auto made = std::make_shared<Executors>();
-    for (const auto& [queue, concurrency] : settings.queues) {
+    for (const auto& [queue, concurrency] : worker.settings_.queues) {
       made->add(std::make_unique<Executor>(
-          Executor::Settings{queue, static_cast<std::size_t>(concurrency), settings.stop_grace,
-                             AttemptSettings{.worker_id = lease->id(),
-                                             .database_url = settings.database.url,
-                                             .schema = settings.database.schema,
-                                             .limits = worker.limits_,
-                                             .installation = worker.installation_,
-                                             .worker = settings.name,
-                                             .tracer = settings.tracer}},
-          Executor::Surroundings{worker.log_, lease, worker.definitions_, worker.tally_, *this}));
+          Executor::Settings{queue, static_cast<std::size_t>(concurrency), worker.settings_.stop_grace, attempts},
+          Executor::Surroundings{worker.log_, lease, worker.definitions_, worker.tally(), *this}));
     }
     return made;
   }
@@ -340,7 +338,7 @@ ShutdownResult Worker::run(const std::function<void()>& on_ready) {
     log_->log(event("worker_stopped"), spdlog::level::info,
               "worker {} stopped: {} given back, {} interrupted, {} left to be rescued", id(), result.given_back,
               result.interrupted, result.left_behind);
-    rethrow_defect();
+    defect_.rethrow();
     if (end == Incarnation::End::lease_lost) board_->note(WorkerStatus::State::beginning);
     if (end == Incarnation::End::lease_lost && register_again()) end = Incarnation::End::none;
   }
@@ -356,7 +354,7 @@ Incarnation Worker::wait_for_end() {
     std::array<pollfd, 2> fds{{{stop_.fd(), POLLIN, 0}, {attention_.fd(), POLLIN, 0}}};
     if (::poll(fds.data(), fds.size(), -1) <= 0) continue;  // a signal
     attention_.reset();
-    incarnation.on_seen({.has_defect = has_defect(),
+    incarnation.on_seen({.has_defect = defect_.is_noted(),
                          .stop_requested = stop_.is_readable(),
                          .carries_too_many = carries_too_many(),
                          .lease = lease_->state()});
@@ -364,37 +362,15 @@ Incarnation Worker::wait_for_end() {
   if (incarnation.end() == Incarnation::End::too_many_abandoned) {
     log_->log(event("too_many_abandoned_threads"), spdlog::level::err,
               "this process carries {} whose handlers ignore their stop tokens, more than {}: it ends",
-              counted(tally_->abandoned_threads.load(), "thread"), settings_.max_abandoned_threads);
+              counted(tally()->abandoned_threads.load(), "thread"), settings_.max_abandoned_threads);
   }
   return incarnation;
 }
 
-/// A service has met a mistake of dogged and has ended, so the worker ends. The first mistake counts.
+/// A service has met a mistake of dogged and has ended, so the worker ends.
 void Worker::note_defect(const std::string& service, std::exception_ptr error) {
-  {
-    const detail::Lock lock{defect_mutex_};
-    if (!defect_) defect_ = {service, std::move(error)};
-  }
+  defect_.note(service, std::move(error));
   attention_.wake();
-}
-
-bool Worker::has_defect() const {
-  const detail::Lock lock{defect_mutex_};
-  return defect_.has_value();
-}
-
-void Worker::rethrow_defect() const {
-  const detail::Lock lock{defect_mutex_};
-  if (!defect_) return;
-  std::string message = "an unknown exception";
-  try {
-    std::rethrow_exception(defect_->error);
-  } catch (const std::exception& error) {
-    message = db::one_line(error.what());
-  } catch (...) {
-  }
-  throw Defect("the worker ends, because its " + defect_->service + " met a mistake that no retry mends: " + message,
-               "if `dogged migrate --status` shows a current schema, this is a bug in dogged: please report the line");
 }
 
 /// Registers a new incarnation as soon as PostgreSQL answers. False if the worker was told to stop before.
@@ -523,7 +499,7 @@ bool Worker::wake_others() noexcept {
   }
 }
 
-bool Worker::carries_too_many() const noexcept { return tally_->abandoned_threads > settings_.max_abandoned_threads; }
+bool Worker::carries_too_many() const noexcept { return tally()->abandoned_threads > settings_.max_abandoned_threads; }
 
 std::string Worker::queues_text() const {
   std::string text;

@@ -30,6 +30,7 @@
 #include "lease/lease.hpp"
 #include "run/attempt.hpp"
 #include "runtime/claimed_task.hpp"
+#include "runtime/first_defect.hpp"
 #include "runtime/incarnation.hpp"
 #include "runtime/shutdown.hpp"
 #include "runtime/status.hpp"
@@ -97,18 +98,11 @@ class Worker {
 
  private:
   struct Services;
-  struct FoundDefect {
-    std::string service;
-    std::exception_ptr error;
-  };
-
   [[nodiscard]] db::Settings database_settings(const std::string& service) const;
   void begin(db::Connection& connection, std::optional<std::int64_t>& previous_lease);
   [[nodiscard]] bool register_again();
   [[nodiscard]] Incarnation wait_for_end();
   void note_defect(const std::string& service, std::exception_ptr error);
-  [[nodiscard]] bool has_defect() const;
-  void rethrow_defect() const;
   [[nodiscard]] ShutdownResult shut_down(Services& services, Shutdown shutdown);
   [[nodiscard]] bool carry_out(const Shutdown::Action& action, Services& services, ShutdownResult& result,
                                std::vector<Report>& given_up);
@@ -119,6 +113,7 @@ class Worker {
   bool sign_off() noexcept;
   bool wake_others() noexcept;
   [[nodiscard]] bool carries_too_many() const noexcept;
+  [[nodiscard]] const std::shared_ptr<Tally>& tally() const noexcept { return board_->tally(); }
   [[nodiscard]] std::string queues_text() const;
   [[nodiscard]] WorkerRow row() const { return {settings_.name, settings_.queues, settings_.lease, settings_.clock}; }
 
@@ -128,15 +123,12 @@ class Worker {
   const WakeFd stop_;
   WakeFd attention_;  // something happened to the lease, to the threads or to a service
   const std::shared_ptr<StatusBoard> board_;
-  const std::shared_ptr<Tally> tally_ = board_->tally();
-  AttemptLimits limits_;
-  std::string installation_;
+  AttemptSettings attempts_;      // without the worker's id, which each incarnation has anew
   std::shared_ptr<Lease> lease_;  // of this incarnation
   db::ClockOffset clock_offset_;  // measured when the worker registered
   bool is_again_ = false;         // an earlier incarnation of this process has run
   std::atomic<milliseconds> shutdown_limit_{milliseconds::max()};
-  mutable detail::Mutex defect_mutex_;
-  std::optional<FoundDefect> defect_ DOGGED_GUARDED_BY(defect_mutex_);
+  FirstDefect defect_;
 };
 
 /// Throws InvalidInput that names the setting, the value and the rule.

@@ -1,0 +1,36 @@
+// See first_defect.hpp.
+#include "runtime/first_defect.hpp"
+
+#include <utility>
+
+#include <dogged/error.hpp>
+
+#include "db/errors.hpp"
+
+namespace dogged::runtime {
+
+void FirstDefect::note(const std::string& service, std::exception_ptr error) {
+  const detail::Lock lock{mutex_};
+  if (!found_) found_ = {service, std::move(error)};
+}
+
+bool FirstDefect::is_noted() const {
+  const detail::Lock lock{mutex_};
+  return found_.has_value();
+}
+
+void FirstDefect::rethrow() const {
+  const detail::Lock lock{mutex_};
+  if (!found_) return;
+  std::string message = "an unknown exception";
+  try {
+    std::rethrow_exception(found_->error);
+  } catch (const std::exception& error) {
+    message = db::one_line(error.what());
+  } catch (...) {
+  }
+  throw Defect("the worker ends, because its " + found_->service + " met a mistake that no retry mends: " + message,
+               "if `dogged migrate --status` shows a current schema, this is a bug in dogged: please report the line");
+}
+
+}  // namespace dogged::runtime

@@ -1,0 +1,30 @@
+// The mistake of dogged that ends a worker: what a service has thrown, and no retry mends.
+#pragma once
+
+#include <exception>
+#include <optional>
+#include <string>
+
+#include <dogged/detail/mutex.hpp>
+
+namespace dogged::runtime {
+
+/// Thread-safe. The first mistake counts.
+class FirstDefect {
+ public:
+  void note(const std::string& service, std::exception_ptr error);
+  [[nodiscard]] bool is_noted() const;
+  /// Throws Defect, which names the service and the mistake, if there is one.
+  void rethrow() const;
+
+ private:
+  struct Found {
+    std::string service;
+    std::exception_ptr error;
+  };
+
+  mutable detail::Mutex mutex_;
+  std::optional<Found> found_ DOGGED_GUARDED_BY(mutex_);
+};
+
+}  // namespace dogged::runtime
