@@ -118,6 +118,7 @@ class Comparison {
   void enqueue();
   void end_transaction();
   void cancel();
+  void cancelling();
   void reschedule();
   void replay();
   void register_worker();
@@ -183,6 +184,7 @@ class Comparison {
   Tokens seen_before_;
   std::int64_t last_position_before_ = 0;  // of this step
   bool model_notified_ = false;
+  std::set<std::string> model_told_to_cancel_;  // leases of workers
   bool compares_notifications_ = true;
 };
 
@@ -194,7 +196,8 @@ Comparison::Comparison(const std::string& url, std::uint64_t seed, Mutant mutant
       locker_({.url = url}),
       listener_({.url = url}) {
   model_.on_notify = [this](std::int64_t, const std::string&) { model_notified_ = true; };
-  listener_.listen("wake");
+  model_.on_cancel = [this](std::int64_t worker) { model_told_to_cancel_.insert(std::to_string(worker)); };
+  for (const char* channel : {"wake", "cancel"}) listener_.listen(channel);
   sql::PublishDefinitions work{};
   work.version = "0";
   for (std::size_t i = 0; i < task_names.size(); ++i) {
@@ -238,7 +241,7 @@ void Comparison::step() {
       {4, &Comparison::lock},          {4, &Comparison::unlock},
       {3, &Comparison::expire},        {3, &Comparison::expire_claimed},
       {3, &Comparison::pause},         {1, &Comparison::stop_worker},
-      {4, &Comparison::complete_in}};
+      {4, &Comparison::complete_in},   {3, &Comparison::cancelling}};
   int all = 0;
   for (const auto& [often, step] : steps) all += often;
   last_position_before_ = model_.last_position();
@@ -357,6 +360,19 @@ void Comparison::cancel() {
   note("cancel " + std::to_string(*id));
   model_.cancel(*id);
   (void)postgres_.run(sql::CancelTasks{.ids = {*id}});
+}
+
+void Comparison::cancelling() {
+  const std::int64_t worker = any_worker();
+  note("cancelling of worker " + std::to_string(worker));
+  const auto named = [](TaskId id, int attempt) { return std::to_string(id) + "/" + std::to_string(attempt); };
+  std::set<std::string> model;
+  for (const Attempt& attempt : model_.cancelling(worker)) model.insert(named(attempt.id, attempt.number));
+  std::set<std::string> postgres;
+  for (const auto& [id, attempt] : postgres_.run(sql::Cancelling{.worker_id = worker})) {
+    postgres.insert(named(id, attempt));
+  }
+  require_alike("to be cancelled", model, postgres);
 }
 
 void Comparison::reschedule() {
@@ -934,7 +950,16 @@ void Comparison::compare_claims() {
 
 void Comparison::compare_notifications() {
   (void)listener_.run({"receive", "select 1"});  // after the statement that notified was committed
-  const bool notified = !listener_.wait(std::chrono::nanoseconds{0}, never_.fd()).empty();
+  bool notified = false;
+  std::set<std::string> told_to_cancel;
+  for (const db::Notification& notification : listener_.wait(std::chrono::nanoseconds{0}, never_.fd())) {
+    if (notification.channel.ends_with(".cancel")) {
+      told_to_cancel.insert(notification.payload);
+    } else {
+      notified = true;
+    }
+  }
+  require_alike("workers that are told to cancel", std::exchange(model_told_to_cancel_, {}), told_to_cancel);
   if (compares_notifications_) require_alike("a notification", model_notified_, notified);
   model_notified_ = false;
   compares_notifications_ = true;

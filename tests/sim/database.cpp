@@ -101,10 +101,22 @@ void Database::cancel(TaskId id) {
   if (task == nullptr) return;
   if (task->state == Task::State::running) {
     task->cancel_requested = true;
+    if (mutant_ != Mutant::cancel_without_a_notification) on_cancel(task->worker);
     return;
   }
   end(id, *task, "cancelled");
   now_.ledger.cancelled.insert(id);
+}
+
+std::vector<runtime::Attempt> Database::cancelling(std::int64_t worker) const {
+  std::vector<runtime::Attempt> attempts;
+  for (const TaskId id : now_.live) {
+    const Task& task = now_.tasks.at(id);
+    if (task.state == Task::State::running && task.worker == worker && task.cancel_requested) {
+      attempts.push_back({id, task.attempt});
+    }
+  }
+  return attempts;
 }
 
 bool Database::replay(TaskId id, milliseconds delay) {

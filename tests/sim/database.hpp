@@ -109,6 +109,9 @@ class Database {
   /// Called with a worker whose lease has lapsed and is ended.
   std::function<void(std::int64_t)> on_lease_ended = [](std::int64_t) {};
 
+  /// Called with a worker that runs a task whose cancellation is requested.
+  std::function<void(std::int64_t)> on_cancel = [](std::int64_t) {};
+
   // Producers. A transaction has its id before it takes positions, and looks for sleepers before it commits.
   struct NewTask {
     milliseconds delay{0};
@@ -161,6 +164,8 @@ class Database {
   [[nodiscard]] std::int64_t register_worker(milliseconds lease, std::optional<std::int64_t> previous,
                                              const Queues& queues = {"default"});
   [[nodiscard]] bool heartbeat(std::int64_t worker, milliseconds lease);
+  /// The attempts that the worker runs and is to cancel.
+  [[nodiscard]] std::vector<runtime::Attempt> cancelling(std::int64_t worker) const;
   void listen(std::int64_t worker) { row_of(worker).listens = true; }
   void disconnect(std::int64_t worker) { row_of(worker).listens = false; }
   void begin_claim_session(std::int64_t worker, std::int64_t session);

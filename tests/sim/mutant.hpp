@@ -34,6 +34,7 @@ enum class Mutant {
   made_ready_at_an_old_place,         ///< a task that an operator makes ready keeps a place that watermarks have passed
   wake_up_of_an_old_session,          ///< a worker that has fallen asleep again is taken for awake, and not notified
   reschedule_without_a_notification,  ///< a rescheduled task wakes no sleeper
+  cancel_without_a_notification,      ///< a worker hears of a cancellation when it polls
   effects_outside_the_transaction,    ///< a handler's writes are committed even if complete_in is refused
   call_that_takes_effect_again,       ///< a repeated call is not recognised
   // The worker's drivers.
@@ -88,6 +89,7 @@ inline constexpr std::array all_mutants{
     MutantRow{DOGGED_MUTANT(made_ready_at_an_old_place), "G14", true},
     MutantRow{DOGGED_MUTANT(wake_up_of_an_old_session), "G14", true},
     MutantRow{DOGGED_MUTANT(reschedule_without_a_notification), "G14", true},
+    MutantRow{DOGGED_MUTANT(cancel_without_a_notification), "G12", true},
     MutantRow{DOGGED_MUTANT(effects_outside_the_transaction), "G13"},
     MutantRow{DOGGED_MUTANT(call_that_takes_effect_again), "G15"},
     MutantRow{DOGGED_MUTANT(begins_after_the_lapse), "G7"},

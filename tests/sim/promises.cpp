@@ -263,6 +263,11 @@ void a_lost_task_begins_again_in_time(std::pair<TaskId, int> lost, const Databas
       named(id, attempt) + (next == begun.end() ? " does not" : " does " + in_ms(next->second.at - until) + " late"));
 }
 
+void a_cancelled_handler_ends(std::pair<TaskId, int> attempt, const Database& database) {
+  require(database.attempts().contains(attempt), "G12", "a running handler is asked to stop when it is cancelled",
+          named(attempt.first, attempt.second) + " still runs");
+}
+
 void a_shutdown_loses_nothing(std::size_t lost_before, const Database& database) {
   const std::size_t lost = count_lost(database) - lost_before;
   require(lost == 0, "G9", "a shutdown in order loses nothing", std::to_string(lost) + " attempts were lost");

@@ -32,8 +32,8 @@
 //     ends_leases_once_the_server_is_back.
 //   G11, at each end of an attempt: every_handler_ends_in_time.
 //     Mutants: gives_no_handler_up.
-//   G12, at each claim: a_cancelled_task_does_not_run_again.
-//     Mutants: completion_despite_a_cancel, release_that_forgets_a_cancel.
+//   G12, at each claim; in the calm: one is cancelled: a_cancelled_task_does_not_run_again, a_cancelled_handler_ends.
+//     Mutants: completion_despite_a_cancel, release_that_forgets_a_cancel, cancel_without_a_notification.
 //   G13, after the faults: effects_happen_once.
 //     Mutants: effects_outside_the_transaction.
 //   G14, in the calm; some runs have only workers that poll: a_task_begins_when_it_is_ready.
@@ -114,6 +114,8 @@ void a_task_begins_when_it_is_ready(const std::string& what, std::pair<TaskId, i
 /// The worker of `lost` has died. The task has ended, or its next attempt has begun by `until`.
 void a_lost_task_begins_again_in_time(std::pair<TaskId, int> lost, const Database& database, const Begun& begun,
                                       TimePoint until);
+/// By now: the handler was asked to stop when the worker heard of the cancellation, and had the stop grace to do so.
+void a_cancelled_handler_ends(std::pair<TaskId, int> attempt, const Database& database);
 void a_shutdown_loses_nothing(std::size_t lost_before, const Database& database);
 /// The task has succeeded at its first attempt, although the server was away for less than a lease.
 void what_has_finished_counts(TaskId id, const Database& database);

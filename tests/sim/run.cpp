@@ -43,6 +43,9 @@ class Run {
     database_.on_notify = [this](std::int64_t lease, const std::string& queue) {
       for (const auto& worker : workers_) worker->notify(lease, queue);
     };
+    database_.on_cancel = [this](std::int64_t lease) {
+      for (const auto& worker : workers_) worker->tell_of_cancellation(lease);
+    };
   }
 
   RunResult take() {
@@ -316,6 +319,7 @@ class Run {
     run_until(scheduler_.now() + 7s);  // workers that stood still have gone on
     if (scheduler_.chance(50)) server_is_away();
     if (scheduler_.chance(25)) server_is_away_while_handlers_run();
+    if (scheduler_.chance(25)) one_is_cancelled();
     if (scheduler_.chance(25)) one_dies();
     if (scheduler_.chance(25)) all_stop_in_turn();
     // In half of the runs one worker is alone, so that no other worker makes up for its mistakes.
@@ -384,11 +388,32 @@ class Run {
     return transaction.ids;
   }
 
+  /// So many that workers claim ahead afterwards.
+  void run_quick_handlers(int how_many) {
+    Database::Transaction transaction = database_.begin();
+    database_.enqueue(transaction, how_many, {.queue = any_queue()});
+    database_.commit(transaction);
+    run_until(scheduler_.now() + 3s);
+  }
+
   void server_is_away_while_handlers_run() {
     const std::vector<TaskId> ids = begin_long_handlers();
     lose_server(scheduler_.between(10ms, 1s));
     run_until(scheduler_.now() + 8s);
     for (const TaskId id : ids) promises::what_has_finished_counts(id, database_);
+  }
+
+  /// Its handler is asked to stop, and is given up if it does not.
+  void one_is_cancelled() {
+    const TaskId id = begin_long_handlers().front();
+    const Task& task = database_.tasks().at(id);
+    if (task.state != Task::State::running) return;
+    const std::pair<TaskId, int> attempt{id, task.attempt};
+    world_.trace("task " + std::to_string(id) + " is to be cancelled");
+    database_.cancel(id);
+    run_until(scheduler_.now() + 500ms + (world_.only_polls ? poll_interval : 0ms));
+    promises::a_cancelled_handler_ends(attempt, database_);
+    run_until(scheduler_.now() + 5s);  // the others end
   }
 
   void one_dies() {
@@ -414,6 +439,7 @@ class Run {
 
   void all_stop_in_turn() {
     const std::size_t lost = promises::count_lost(database_);
+    run_quick_handlers(100);
     for (const auto& worker : workers_) {
       (void)begin_long_handlers(8);  // more than threads: some are claimed ahead
       worker->stop(scheduler_.between(1ms, 500ms));

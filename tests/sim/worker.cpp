@@ -2,6 +2,8 @@
 #include "worker.hpp"
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 #include <utility>
 
 #include "lifecycle/lifecycle.hpp"
@@ -10,26 +12,68 @@ namespace dogged::sim {
 namespace {
 
 using namespace std::chrono_literals;
+using runtime::ClaimedTask;
 using runtime::ClaimPlan;
 using runtime::Incarnation;
+using runtime::KeeperPlan;
+using runtime::LastRelease;
 using runtime::Lease;
+using runtime::Pool;
 using runtime::ReportBatch;
+using runtime::Shutdown;
 using runtime::Verdict;
 using Step = ClaimPlan::Step;
 
-constexpr std::size_t ahead = 2;
 constexpr milliseconds heartbeat = 500ms;
 constexpr milliseconds until_given_up = 400ms;  // a statement that is not answered
-constexpr milliseconds time_to_drain = 5s;
-constexpr milliseconds grace = 1s;          // for what runs when a worker stops in order
-constexpr milliseconds timeout = 400ms;     // of stuck tasks
-constexpr milliseconds stop_grace = 200ms;  // for handlers whose stop token is set
+constexpr milliseconds grace = 1s;              // for what runs when a worker stops in order
+constexpr milliseconds timeout = 400ms;         // of stuck tasks
 constexpr milliseconds longest_attempt = 4s;
+constexpr int heeding = 70;  // percent of handlers end soon after their stop token is set
+constexpr int quick = 80;    // percent of attempts that are not long are so quick that tasks are claimed ahead of them
+
+runtime::Definition definition_from(Kind kind) {
+  runtime::Definition definition;
+  definition.name = "task";
+  definition.in_force = std::make_shared<runtime::InForce>(runtime::Declaration{rules_of(kind), {}});
+  definition.completes_in_transaction = kind == Kind::transactional;
+  if (kind == Kind::stuck) definition.timeout = timeout;
+  return definition;
+}
+
+/// In the order of the enum.
+const std::array<runtime::Definition, 5>& definitions() {
+  static const std::array<runtime::Definition, 5> all{definition_from(Kind::plain), definition_from(Kind::fragile),
+                                                      definition_from(Kind::deadly), definition_from(Kind::stuck),
+                                                      definition_from(Kind::transactional)};
+  return all;
+}
+
+Kind kind_of(const ClaimedTask& task) { return static_cast<Kind>(task.definition - definitions().data()); }
+
+std::vector<runtime::Attempt> attempts_of(const std::vector<ClaimedTask>& tasks) {
+  std::vector<runtime::Attempt> attempts;
+  for (const ClaimedTask& task : tasks) attempts.push_back({task.id, task.attempt});
+  return attempts;
+}
+
+/// The results of `give` for each executor, joined.
+template <class Executors, class Give>
+auto joined(Executors& executors, Give give) {
+  decltype(give(executors.front().pool)) all;
+  for (auto& executor : executors) {
+    auto some = give(executor.pool);
+    all.insert(all.end(), std::make_move_iterator(some.begin()), std::make_move_iterator(some.end()));
+  }
+  return all;
+}
 
 }  // namespace
 
-Worker::Life::Life(std::int64_t id, bool is_again, TimePoint now)
-    : lease(id, lease_length, now), agenda({.heartbeat = heartbeat, .lets_others_renew = is_again}, now) {}
+Worker::Life::Life(std::int64_t id, bool is_again, bool listens, TimePoint now)
+    : lease(id, lease_length, now),
+      keeper({.poll_interval = poll_interval, .listens = listens}, now),
+      agenda({.heartbeat = heartbeat, .lets_others_renew = is_again}, now) {}
 
 Worker::Worker(World& world, int number, std::vector<std::string> queues)
     : world_(world), number_(number), queues_(std::move(queues)) {
@@ -43,12 +87,17 @@ void Worker::start(std::optional<std::int64_t> previous) {
     });
   }
   ++lives_;
-  life_.emplace(world_.database.register_worker(lease_length, previous, queue_set()), previous.has_value(), now());
+  life_.emplace(world_.database.register_worker(lease_length, previous, queue_set()), previous.has_value(),
+                !world_.only_polls, now());
+  for (std::size_t queue = 0; queue < queues_.size(); ++queue) {
+    Executor& executor = life_->executors.emplace_back(Executor{Pool{concurrency, stop_grace}});
+    for (std::size_t i = 0; i < concurrency; ++i) add_runner(executor);
+  }
   world_.trace("worker " + std::to_string(number_) + " begins under lease " + std::to_string(lease_id()));
   plan_ = std::make_unique<ClaimPlan>(ClaimPlan::Settings{poll_interval, !world_.only_polls}, queues_, now());
   claimer_step();
   keeper_step();
-  watch_lease();
+  watch();
   upkeep_step();
 }
 
@@ -62,9 +111,9 @@ void Worker::end_life() {
   claimer_has_ended_ = false;
   claimer_has_connection_ = true;
   heard_.clear();
-  waiting_.clear();
-  expired_.clear();
-  running_.clear();
+  keeper_waits_ = false;
+  keeper_listens_on_.reset();
+  watches_at_ = runtime::never;
   reports_.clear();
   in_flight_.clear();
   batch_.reset();
@@ -113,6 +162,7 @@ void Worker::lose_server() {
   claimer_has_connection_ = false;
   if (life_) world_.database.disconnect(lease_id());
   break_connection();
+  if (std::exchange(keeper_waits_, false)) keeper_failed();
 }
 
 void Worker::later(Duration delay, std::function<void()> what) {
@@ -170,8 +220,7 @@ void Worker::ask(std::function<std::function<void()>()> statement, std::function
 void Worker::claimer_step() {
   claimer_waits_ = false;
   if (life_->lease.state() != Lease::State::held || life_->incarnation.state() != Incarnation::State::running) {
-    claimer_has_ended_ = true;
-    if (life_->incarnation.state() == Incarnation::State::draining) give_back();
+    if (!std::exchange(claimer_has_ended_, true) && life_->shutdown) carry_out_shutdown();
     return;
   }
   plan_->on_told(std::exchange(told_, {}), world_.scheduler.now());
@@ -179,23 +228,19 @@ void Worker::claimer_step() {
 }
 
 ClaimPlan::Capacity Worker::capacity() const {
-  ClaimPlan::Capacity capacity{.can_report = true, .demand = {}, .holds_waiting = !waiting_.empty()};
-  for (std::size_t queue = 0; queue < queues_.size(); ++queue) {
-    const auto is_of = [queue](const Held& task) { return task.queue == queue; };
-    const auto holds = static_cast<std::size_t>(std::count_if(waiting_.begin(), waiting_.end(), is_of) +
-                                                std::count_if(running_.begin(), running_.end(), is_of));
-    capacity.demand.push_back(holds < concurrency + ahead ? concurrency + ahead - holds : 0);
+  ClaimPlan::Capacity capacity{.can_report = true, .demand = {}, .holds_waiting = false};
+  for (const Executor& executor : life_->executors) {
+    capacity.demand.push_back(executor.pool.demand());
+    capacity.holds_waiting = capacity.holds_waiting || executor.pool.has_waiting();
   }
   return capacity;
 }
 
 std::vector<runtime::Attempt> Worker::held() const {
-  std::vector<runtime::Attempt> attempts;
-  if (world_.mutant != Mutant::forgets_what_waits) {
-    for (const Held& task : waiting_) attempts.push_back({task.id, task.attempt});
+  std::vector<runtime::Attempt> attempts = joined(life_->executors, [](const Pool& pool) { return pool.held(); });
+  if (world_.mutant == Mutant::forgets_what_waits) {
+    std::erase_if(attempts, [this](const runtime::Attempt& attempt) { return !runs(attempt); });
   }
-  for (const Held& task : expired_) attempts.push_back({task.id, task.attempt});
-  for (const Held& task : running_) attempts.push_back({task.id, task.attempt});
   if (world_.mutant == Mutant::forgets_what_is_reported) return attempts;
   for (const runtime::Report& report : reports_) attempts.push_back({report.id, report.attempt});
   attempts.insert(attempts.end(), in_flight_.begin(), in_flight_.end());
@@ -275,14 +320,7 @@ void Worker::carry_out(const ClaimPlan::Action& action) {
         return [this, now, has_ready, due_in] { plan_->on_missed(has_ready, due_in, now()); };
       });
     case Step::follow_queues:
-      return ask_claimer([this, &database, now]() -> std::function<void()> {
-        std::vector<bool> paused;
-        for (const std::string& queue : queues_) paused.push_back(database.is_paused(queue));
-        return [this, now, paused] {
-          plan_->on_following(now());
-          for (std::size_t i = 0; i < paused.size(); ++i) (void)plan_->on_queue_settings(i, paused[i], {}, now());
-        };
-      });
+      return follow_queues();
     case Step::promote:
       return ask_claimer([this, &database, now]() -> std::function<void()> {
         const std::size_t promoted = database.promote(queue_set());
@@ -356,7 +394,7 @@ void Worker::hear(const ClaimPlan::Action& action) {
   }
   const TimePoint now = world_.scheduler.now();
   const bool is_told = !heard_.empty() || queues_told_ || told_.has_ready || told_.has_rescued || told_.has_expired ||
-                       told_.due_at != runtime::never;
+                       told_.server_is_back || told_.due_at != runtime::never;
   for (const std::string& queue : std::exchange(heard_, {})) plan_->on_rung(queue, now);
   if (std::exchange(queues_told_, false)) plan_->on_queues_changed();
   if (action.until <= now || is_told) return claimer_continue();
@@ -385,6 +423,15 @@ void Worker::notify(std::int64_t lease, const std::string& queue) {
   });
 }
 
+void Worker::tell_of_cancellation(std::int64_t lease) {
+  if (!life_ || lease_id() != lease || keeper_listens_on_ != keeper_connections_) return;
+  later(world_.scheduler.between(20us, 2ms), [this, connection = keeper_connections_] {
+    if (connection != keeper_connections_) return;
+    life_->keeper.on_cancel_requested();
+    wake_keeper();
+  });
+}
+
 void Worker::tell_queues_changed() {
   if (world_.only_polls) return;
   later(world_.scheduler.between(20us, 2ms), [this] {
@@ -404,12 +451,21 @@ void Worker::claim(const std::vector<runtime::QueueClaim>& claims) {
       for (std::size_t i = 0; i < claims.size(); ++i) {
         const auto queue = std::find(queues_.begin(), queues_.end(), claims[i].queue) - queues_.begin();
         std::vector<runtime::Place> places;
-        for (const auto& task : claimed[i]) {
-          places.push_back(task.place);
-          waiting_.push_back({static_cast<std::size_t>(queue), task.id, task.attempt, task.retry_count, task.losses,
-                              task.kind, now()});
-          if (task.expires_in) waiting_.back().expires_at = asked_at + std::max(*task.expires_in, milliseconds{0});
+        std::vector<ClaimedTask> tasks;
+        for (const auto& one : claimed[i]) {
+          places.push_back(one.place);
+          ClaimedTask& task = tasks.emplace_back();
+          task.id = one.id;
+          task.attempt = one.attempt;
+          task.retry_count = one.retry_count;
+          task.losses = one.losses;
+          task.definition = &definitions().at(static_cast<std::size_t>(one.kind));
+          task.claimed_at = now();
+          if (one.expires_in && world_.mutant != Mutant::begins_after_its_expiry) {
+            task.expires_at = asked_at + std::max(*one.expires_in, milliseconds{0});
+          }
         }
+        life_->executors[static_cast<std::size_t>(queue)].pool.submit(std::move(tasks));
         plan_->on_claimed(claims[i], places, now());
       }
       begin_tasks();
@@ -442,21 +498,50 @@ std::vector<TaskId> Worker::release(std::int64_t lease, const std::vector<runtim
   return mine;
 }
 
-void Worker::give_back_stale() {
-  const TimePoint now = world_.scheduler.now();
-  if (waiting_.empty() || now - waiting_.front().claimed_at < ClaimPlan::longest_wait_for_thread) {
+/// At a pause the claimer gives back what it has claimed ahead.
+void Worker::follow_queues() {
+  if (!claimer_has_connection_) {
+    claimer_failed();
     return claimer_continue();
   }
-  std::vector<runtime::Attempt> stale;
-  for (const Held& task : waiting_) stale.push_back({task.id, task.attempt});
-  waiting_.clear();
+  ask(
+      [this]() -> std::function<void()> {
+        std::vector<bool> paused;
+        for (const std::string& queue : queues_) paused.push_back(world_.database.is_paused(queue));
+        return [this, paused] {
+          plan_->on_following(now());
+          std::vector<ClaimedTask> not_begun;
+          for (std::size_t i = 0; i < paused.size(); ++i) {
+            if (!plan_->on_queue_settings(i, paused[i], {}, now()) || !paused[i]) continue;
+            for (ClaimedTask& task : life_->executors[i].pool.take_back()) not_begun.push_back(std::move(task));
+          }
+          if (not_begun.empty()) return claimer_continue();
+          give_back(not_begun);
+        };
+      },
+      [this] {
+        claimer_failed();
+        claimer_continue();
+      });
+}
+
+void Worker::give_back_stale() {
+  const std::vector<ClaimedTask> stale = joined(life_->executors, [this](Pool& pool) {
+    return pool.take_back_older_than(ClaimPlan::longest_wait_for_thread, now());
+  });
+  if (stale.empty()) return claimer_continue();
+  give_back(stale);
+}
+
+void Worker::give_back(const std::vector<ClaimedTask>& tasks) {
+  const std::vector<runtime::Attempt> attempts = attempts_of(tasks);
   const std::int64_t lease = lease_id();
   const std::int64_t session = plan_->certainty().session();
   if (world_.scheduler.chance(world_.faults.late_releases)) {
-    return arrives_late([this, lease, stale, session] { (void)release(lease, stale, session); });
+    return arrives_late([this, lease, attempts, session] { (void)release(lease, attempts, session); });
   }
-  ask_claimer([this, lease, stale, session]() -> std::function<void()> {
-    const std::vector<TaskId> mine = release(lease, stale, session);
+  ask_claimer([this, lease, attempts, session]() -> std::function<void()> {
+    const std::vector<TaskId> mine = release(lease, attempts, session);
     return [this, mine] {
       for (const TaskId id : mine) plan_->on_locked(id, world_.scheduler.now());
     };
@@ -465,8 +550,8 @@ void Worker::give_back_stale() {
 
 /// As GivingBack::expire: what has not expired by the database's clock is given back.
 void Worker::end_expired() {
-  std::vector<runtime::Attempt> expired;
-  for (const Held& task : std::exchange(expired_, {})) expired.push_back({task.id, task.attempt});
+  const std::vector<runtime::Attempt> expired =
+      attempts_of(joined(life_->executors, [](Pool& pool) { return pool.take_expired(); }));
   if (expired.empty()) return claimer_continue();
   ask_claimer([this, lease = lease_id(), expired, session = plan_->certainty().session()]() -> std::function<void()> {
     const std::set<TaskId> ended = world_.database.expire_claimed(lease, expired, session);
@@ -482,53 +567,75 @@ void Worker::end_expired() {
   });
 }
 
-// The executor.
+// The executors.
 
+void Worker::add_runner(Executor& executor) {
+  const auto& runner = executor.runners.emplace_back(std::make_shared<Runner>());
+  executor.pool.add({runner, &runner->slot});
+}
+
+/// Each idle thread takes the next task.
 void Worker::begin_tasks() {
-  const auto has_thread = [this](const Held& task) {
-    const auto is_of = [&](const Held& other) { return other.queue == task.queue; };
-    return std::count_if(running_.begin(), running_.end(), is_of) < static_cast<std::ptrdiff_t>(concurrency);
-  };
-  while (true) {
-    const auto next = std::find_if(waiting_.begin(), waiting_.end(), has_thread);
-    if (next == waiting_.end()) return;
-    if (now() >= life_->lease.held_until() && world_.mutant != Mutant::begins_after_the_lapse) return;
-    const Held task = *next;
-    waiting_.erase(next);
-    if (now() < task.expires_at || world_.mutant == Mutant::begins_after_its_expiry) {
-      begin(task);
-    } else {
-      expired_.push_back(task);
-      told_.has_expired = true;
-      wake_claimer();
+  for (Executor& executor : life_->executors) {
+    for (const std::shared_ptr<Runner>& runner : executor.runners) {
+      while (Pool::state(runner->slot) == Pool::SlotState::idle && begin_next(executor, runner)) {
+      }
     }
   }
 }
 
-void Worker::begin(Held task) {
-  task.started_at = now();
-  running_.push_back(task);
-  check_begins(task);
-  Random random = stream_of_handler(task, 0);
-  if (task.kind == Kind::deadly && random.chance(world_.faults.deadly_attempts)) {
-    return later(random.between(1ms, 60ms), [this, down_for = random.between(1ms, 2s)] { crash(down_for); });
+/// False if nothing may begin.
+bool Worker::begin_next(Executor& executor, const std::shared_ptr<Runner>& runner) {
+  const bool knows_the_lapse = world_.mutant != Mutant::begins_after_the_lapse;
+  switch (executor.pool.next(runner->slot, now(), knows_the_lapse ? life_->lease.held_until() : runtime::never)) {
+    case Pool::Next::wait:
+      return false;
+    case Pool::Next::expired:
+      told_.has_expired = true;
+      wake_claimer();
+      return true;
+    case Pool::Next::run:
+      begin(executor, runner);
+      return true;
   }
-  if (task.kind == Kind::stuck) {
-    return later(timeout + (random.chance(50) ? stop_grace : milliseconds{0}),
-                 [this, task] { enforce_deadline(task); });
-  }
-  const bool is_long = random.chance(world_.faults.long_attempts);
-  later(is_long ? random.between(1s, longest_attempt) : random.between(100us, 60ms), [this, task] { end_task(task); });
+  return false;
 }
 
-Random Worker::stream_of_handler(const Held& task, std::uint64_t part) const {
+void Worker::begin(Executor& executor, const std::shared_ptr<Runner>& runner) {
+  const Pool::Run& run = runner->slot.run();
+  const ClaimedTask& task = run.task;
+  runner->reason = StopReason::none;
+  runner->completion_begun = false;
+  ++runner->handlers;
+  note_deadline(run.deadline);
+  if (task.cancelled) return hand_on(executor, *runner, runtime::report_not_begun(task, now()));
+  check_begins(task);
+  Random random = stream_of_handler(task, 0);
+  if (kind_of(task) == Kind::deadly && random.chance(world_.faults.deadly_attempts)) {
+    return later(random.between(1ms, 60ms), [this, down_for = random.between(1ms, 2s)] { crash(down_for); });
+  }
+  if (kind_of(task) == Kind::stuck) return;
+  const bool is_long = random.chance(world_.faults.long_attempts);
+  const Duration takes = is_long                ? random.between(1s, longest_attempt)
+                         : random.chance(quick) ? random.between(100us, 5ms)
+                                                : random.between(5ms, 60ms);
+  later(takes, [this, &executor, runner, handler = runner->handlers] {
+    if (runner->handlers == handler) end_task(executor, runner);
+  });
+}
+
+Random Worker::stream_of_handler(const ClaimedTask& task, std::uint64_t part) const {
   return world_.scheduler.stream(std::uint64_t{1} << 16 | part << 8 | static_cast<std::uint64_t>(task.attempt),
                                  static_cast<std::uint64_t>(task.id));
 }
 
+double Worker::draw_for(const ClaimedTask& task) const {
+  return static_cast<double>(stream_of_handler(task, 2).pick(0, 999)) / 1000;
+}
+
 /// Where a failover has lost commits or renewals, an attempt may begin again, and a worker knows nothing first. A
 /// worker goes by its own clock: it cannot know that the database's was set ahead.
-void Worker::check_begins(const Held& task) {
+void Worker::check_begins(const ClaimedTask& task) {
   const bool is_first = world_.begun.try_emplace({task.id, task.attempt}, promises::Begin{now(), lease_id()}).second;
   if (world_.half_lost.contains(task.id)) return;
   promises::an_attempt_begins_once(task.id, task.attempt, is_first);
@@ -538,40 +645,27 @@ void Worker::check_begins(const Held& task) {
   promises::no_attempt_begins_that_was_rescued(task.id, task.attempt, world_.database.attempts());
 }
 
-bool Worker::runs(const Held& task) const {
-  return std::any_of(running_.begin(), running_.end(),
-                     [&](const Held& one) { return one.id == task.id && one.attempt == task.attempt; });
-}
-
-/// Only a stuck handler comes to its deadline: it heeds its stop token, or is given up after the grace.
-void Worker::enforce_deadline(const Held& task) {
-  if (world_.mutant == Mutant::gives_no_handler_up && now() < task.started_at + longest_attempt) {
-    return later(timeout, [this, task] { enforce_deadline(task); });
-  }
-  report(task, {lifecycle::Outcome::timed_out});
-}
-
-void Worker::end_task(const Held& task) {
-  if (!runs(task)) return;  // it was interrupted
+void Worker::end_task(Executor& executor, const std::shared_ptr<Runner>& runner) {
+  const ClaimedTask& task = runner->slot.run().task;
   Random random = stream_of_handler(task, 1);
   if (!random.chance(world_.faults.failing_attempts)) {
-    if (task.kind == Kind::transactional) return end_in_transaction(task);
-    return report(task, {lifecycle::Outcome::succeeded});
+    if (kind_of(task) == Kind::transactional) return end_in_transaction(executor, runner);
+    return end_handler(executor, *runner, runner->handlers, {});
   }
-  lifecycle::Ending failed{.outcome = lifecycle::Outcome::failed, .error_code = ErrorCode{"AGAIN"}};
-  if (random.chance(world_.faults.failures_for_good)) {
-    failed.error_code = ErrorCode{"BROKEN"};
-  } else if (random.chance(50)) {
+  const bool is_for_good = random.chance(world_.faults.failures_for_good);
+  runtime::HandlerEnd failed = runtime::failed_with(ErrorCode{is_for_good ? "BROKEN" : "AGAIN"}, "failed");
+  if (!is_for_good && random.chance(50))
     failed.retry_after = milliseconds{random.chance(30) ? 1 : random.pick(1, 1500)};
-  }
-  report(task, failed);
+  end_handler(executor, *runner, runner->handlers, std::move(failed));
 }
 
 /// The report says that nothing was committed, and the batch finds out whether it was.
-void Worker::end_in_transaction(const Held& task) {
-  const auto ends = [this, task] {
-    report(task, {.outcome = lifecycle::Outcome::failed, .error_code = ErrorCode{"NOT_COMMITTED"}}, true);
+void Worker::end_in_transaction(Executor& executor, const std::shared_ptr<Runner>& runner) {
+  runner->completion_begun = true;
+  const auto ends = [this, &executor, runner, handler = runner->handlers] {
+    end_handler(executor, *runner, handler, {});
   };
+  const ClaimedTask& task = runner->slot.run().task;
   ask(
       [this, ends, lease = lease_id(), attempt = runtime::Attempt{task.id, task.attempt}]() -> std::function<void()> {
         (void)world_.database.complete_in(lease, attempt);
@@ -580,35 +674,93 @@ void Worker::end_in_transaction(const Held& task) {
       ends);
 }
 
-/// As make_report in worker/run/attempt.cpp.
-runtime::Report Worker::report_of(const Held& task, const lifecycle::Ending& ending) {
-  runtime::Report report;
-  report.id = task.id;
-  report.attempt = task.attempt;
-  report.started_at = task.started_at;
-  report.finished_at = now();
-  const lifecycle::TaskState state{.attempt = task.attempt, .retry_count = task.retry_count, .losses = task.losses};
-  const double draw = static_cast<double>(stream_of_handler(task, 2).pick(0, 999)) / 1000;
-  report.transition = lifecycle::after_attempt(state, rules_of(task.kind), ending, draw).value();
-  return report;
+/// As Executor::State::run_task. Nothing is reported of a handler that was given up.
+void Worker::end_handler(Executor& executor, Runner& runner, int handler, runtime::HandlerEnd end) {
+  if (runner.handlers != handler) return;
+  const auto& [task, started_at, deadline, stop] = runner.slot.run();
+  end = runtime::end_that_counts(std::move(end), *task.definition, runner.completion_begun, runner.reason);
+  runtime::Report report = runtime::report_of(task, started_at, now(), std::move(end), draw_for(task));
+  report.may_be_committed = runner.completion_begun;
+  hand_on(executor, runner, std::move(report));
+  begin_tasks();
 }
 
-void Worker::report(const Held& task, const lifecycle::Ending& ending, bool may_be_committed) {
-  if (!runs(task)) return;  // it was interrupted
-  std::erase_if(running_, [&](const Held& one) { return one.id == task.id && one.attempt == task.attempt; });
-  if (task.kind == Kind::stuck && frozen_until_ <= task.started_at) {
-    promises::every_handler_ends_in_time(task.id, task.attempt, now() - task.started_at, timeout + stop_grace);
-  }
-  runtime::Report report = report_of(task, ending);
-  report.may_be_committed = may_be_committed;
+void Worker::hand_on(Executor& executor, Runner& runner, runtime::Report report) {
+  ++runner.handlers;
+  if (!executor.pool.on_ended(runner.slot, report.finished_at - report.started_at)) return;
+  check_ends(runner);
+  add(std::move(report));
+  executor.pool.on_reported(runner.slot);
+}
+
+void Worker::add(runtime::Report report) {
   const auto& next = report.transition.next_run;
-  if (next && world_.retries_are_timely && !may_be_committed) {
-    world_.begins_until[{task.id, task.attempt + 1}] = now() + next->delay + world_.latest_begin();
+  if (next && world_.retries_are_timely && !report.may_be_committed) {
+    world_.begins_until[{report.id, report.attempt + 1}] = now() + next->delay + world_.latest_begin();
   }
   reports_.push_back(std::move(report));
-  if (claimer_waits_ && waits_for_room_) wake_claimer();
-  begin_tasks();
   if (!batch_) completer_step();
+}
+
+/// The stop token is set. Most handlers heed it.
+void Worker::stop(Executor& executor, const Pool::Stop& stop) {
+  const auto found = std::find_if(executor.runners.begin(), executor.runners.end(), [&](const auto& runner) {
+    return Pool::state(runner->slot) == Pool::SlotState::stopping && &runner->slot.run() == stop.run;
+  });
+  const std::shared_ptr<Runner> runner = *found;
+  if (runner->reason != StopReason::none) return;  // the first reason counts
+  runner->reason = stop.reason;
+  Random random = stream_of_handler(stop.run->task, 3);
+  if (!random.chance(heeding)) return;
+  later(random.between(10us, 20ms), [this, &executor, runner, handler = runner->handlers] {
+    end_handler(executor, *runner, handler, runtime::failed_with(ErrorCode{"AGAIN"}, "stopped"));
+  });
+}
+
+void Worker::stop_all(StopReason reason) {
+  for (Executor& executor : life_->executors) {
+    for (const Pool::Stop& stop : executor.pool.stop_all(reason, now())) this->stop(executor, stop);
+  }
+}
+
+bool Worker::runs(const runtime::Attempt& attempt) const {
+  return std::any_of(life_->executors.begin(), life_->executors.end(), [&](const Executor& executor) {
+    const std::vector<std::size_t> running = executor.pool.running();
+    return std::any_of(running.begin(), running.end(),
+                       [&](std::size_t index) { return executor.runners[index]->slot.run().task.id == attempt.id; });
+  });
+}
+
+bool Worker::holds_any() const {
+  return std::any_of(life_->executors.begin(), life_->executors.end(),
+                     [](const Executor& executor) { return executor.pool.holds_any(); });
+}
+
+bool Worker::runs_any() const {
+  return std::any_of(life_->executors.begin(), life_->executors.end(),
+                     [](const Executor& executor) { return executor.pool.runs_any() || executor.pool.has_waiting(); });
+}
+
+/// While the lease is in doubt, the lease comes first.
+void Worker::check_ends(const Runner& runner) const {
+  const auto& [task, started_at, deadline, stop] = runner.slot.run();
+  if (runner.reason != StopReason::timeout || frozen_until_ > started_at) return;
+  promises::every_handler_ends_in_time(task.id, task.attempt, now() - started_at, timeout + stop_grace);
+}
+
+/// The handler runs on, and nobody waits for its end.
+runtime::Report Worker::give_up(Executor& executor, std::size_t index) {
+  check_ends(*executor.runners[index]);
+  const auto [run, reason] = executor.pool.give_up(index);
+  return runtime::report_without_handler(run.task, reason, run.started_at, now(), draw_for(run.task));
+}
+
+void Worker::replace(Executor& executor, std::size_t index) {
+  add(give_up(executor, index));
+  executor.pool.remove(index);
+  std::swap(executor.runners[index], executor.runners.back());
+  executor.runners.pop_back();
+  add_runner(executor);
 }
 
 // The completer.
@@ -696,37 +848,126 @@ void Worker::explain() {
       });
 }
 
-// The lease keeper, and the watchdog that looks at the lease.
+// The lease keeper.
 
 void Worker::keeper_step() {
-  ask(
-      [this, lease = lease_id(), sent_at = now()]() -> std::function<void()> {
-        const bool renewed = world_.database.heartbeat(lease, lease_length);
-        return [this, renewed, sent_at] {
-          const TimePoint asked_at = world_.mutant == Mutant::renewal_counts_from_its_answer ? now() : sent_at;
-          Lease& own = life_->lease;
-          if (!renewed) {
-            own.note_ended();
-            return look_at_lease();
-          }
-          const bool was_lapsed = own.note_renewed(asked_at, now());
-          const auto again = asked_at + own.until_next_renewal(heartbeat, holds_any()) - now();
-          later(std::max(again, Duration{0}), [this] { keeper_step(); });
-          if (was_lapsed) look_at_lease();
+  keeper_waits_ = false;
+  const KeeperPlan::Action action = life_->keeper.next(now(), holds_any());
+  switch (action.step) {
+    case KeeperPlan::Step::beat:
+      return beat();
+    case KeeperPlan::Step::listen:
+      return ask_keeper([this, connection = keeper_connections_]() -> std::function<void()> {
+        if (connection == keeper_connections_) keeper_listens_on_ = connection;
+        return [this] {
+          life_->keeper.on_listening();
+          told_.server_is_back = true;
+          wake_claimer();
         };
-      },
-      [this] { later(100ms, [this] { keeper_step(); }); });
+      });
+    case KeeperPlan::Step::look:
+      return look_for_cancellations();
+    case KeeperPlan::Step::wait:
+      keeper_waits_ = true;
+      return later(action.until - now(), [this, wait = ++keeper_waits_so_far_] {
+        if (keeper_waits_ && wait == keeper_waits_so_far_) keeper_step();
+      });
+    case KeeperPlan::Step::end:
+      return;
+  }
 }
 
-void Worker::watch_lease() {
+void Worker::wake_keeper() {
+  if (std::exchange(keeper_waits_, false)) keeper_step();
+}
+
+void Worker::ask_keeper(std::function<std::function<void()>()> execute) {
+  ask(
+      [this, execute = std::move(execute)]() -> std::function<void()> {
+        return [this, answer = execute()] {
+          answer();
+          keeper_step();
+        };
+      },
+      [this] { keeper_failed(); });
+}
+
+void Worker::keeper_failed() {
+  life_->keeper.on_failure();
+  ++keeper_connections_;
+  later(100ms, [this] { keeper_step(); });
+}
+
+void Worker::beat() {
+  ask_keeper([this, lease = lease_id(), sent_at = now()]() -> std::function<void()> {
+    return [this, sent_at, is_renewed = world_.database.heartbeat(lease, lease_length)] {
+      const TimePoint asked_at = world_.mutant == Mutant::renewal_counts_from_its_answer ? now() : sent_at;
+      Lease& own = life_->lease;
+      if (!is_renewed) {
+        life_->keeper.on_ended();
+        own.note_ended();
+        stop_all(StopReason::lease_lost);
+        return look_at_lease();
+      }
+      const bool was_lapsed = own.note_renewed(asked_at, now());
+      life_->keeper.on_renewed(asked_at, own.until_next_renewal(heartbeat, holds_any()));
+      if (was_lapsed) look_at_lease();
+    };
+  });
+}
+
+void Worker::look_for_cancellations() {
+  ask_keeper([this, lease = lease_id()]() -> std::function<void()> {
+    return [this, to_cancel = world_.database.cancelling(lease)] {
+      for (const auto& [id, attempt] : to_cancel) {
+        for (Executor& executor : life_->executors) {
+          const auto stop = executor.pool.cancel(id, attempt, now());
+          if (!stop) continue;
+          this->stop(executor, *stop);
+          note_deadline(stop->given_up_at);
+        }
+      }
+      life_->keeper.on_looked(now());
+    };
+  });
+}
+
+// The watchdog, which acts on time even if PostgreSQL does not answer.
+
+void Worker::note_deadline(TimePoint deadline) {
+  if (deadline >= watches_at_) return;
+  watches_at_ = deadline;
+  later(std::max(deadline - now(), Duration{0}), [this, watch = ++watches_] {
+    if (watch == watches_) this->watch();
+  });
+}
+
+void Worker::watch() {
+  watches_at_ = runtime::never;
+  for (Executor& executor : life_->executors) note_deadline(enforce_deadlines(executor));
   if (life_->lease.lapse_if_due(now())) {
     world_.trace("worker " + std::to_string(number_) + ": its lease has lapsed");
+    stop_all(StopReason::lease_lost);
     look_at_lease();
   }
-  const bool lapses_later =
-      life_->lease.state() == Lease::State::held || life_->lease.state() == Lease::State::regained;
-  const Duration until_lapse = std::max(life_->lease.held_until() - now(), Duration{1ms});
-  later(lapses_later ? until_lapse : Duration{50ms}, [this] { watch_lease(); });
+  const Lease::State state = life_->lease.state();
+  if (state == Lease::State::held || state == Lease::State::regained) note_deadline(life_->lease.held_until());
+}
+
+TimePoint Worker::enforce_deadlines(Executor& executor) {
+  const Pool::Due due = executor.pool.due(now());
+  for (const Pool::Stop& stop : due.stops) this->stop(executor, stop);
+  TimePoint next = due.next;
+  for (const std::size_t index : due.overdue) {
+    const TimePoint started_at = executor.runners[index]->slot.run().started_at;
+    if (world_.mutant == Mutant::gives_no_handler_up && now() < started_at + longest_attempt) {
+      next = std::min(next, now() + timeout);
+    } else {
+      replace(executor, index);
+    }
+  }
+  begin_tasks();
+  return next;
 }
 
 void Worker::look_at_lease(bool stop_requested) {
@@ -735,101 +976,141 @@ void Worker::look_at_lease(bool stop_requested) {
   incarnation.on_seen({.stop_requested = stop_requested, .lease = life_->lease.state()});
   if (incarnation.state() != Incarnation::State::draining) return;
   world_.trace("worker " + std::to_string(number_) + " drains: " + std::string{to_text(incarnation.end())});
-  life_->drains_until = now() + time_to_drain;
-  life_->interrupts_at = now() + incarnation.grace(grace);
+  life_->shutdown.emplace(incarnation.grace(grace), stop_grace);
   if (std::exchange(claimer_waits_, false)) claimer_has_ended_ = true;
-  if (claimer_has_ended_) give_back();
+  if (claimer_has_ended_) later(Duration{1us}, [this] { carry_out_shutdown(); });
 }
 
-// The end of an incarnation. The worker gives back the tasks that have not begun, waits for the grace period, and
-// records running attempts as interrupted. Once all reports are written, the worker goes on under another lease, or is
-// down for a while.
+// The end of an incarnation, after which the worker goes on under another lease, or is down for a while.
 
-void Worker::give_back() {
+void Worker::carry_out_shutdown() {
+  const Shutdown::Action action = life_->shutdown->next(now());
+  const auto has_written = [this] { return reports_.empty() && !batch_; };
+  switch (action.step) {
+    case Shutdown::Step::stop_claiming:
+      if (claimer_has_ended_) shutdown_step_ended(true);
+      return;
+    case Shutdown::Step::give_back:
+      take_back();
+      life_->last_release.emplace(!life_->unstarted.empty(), action.until);
+      return last_release_step();
+    case Shutdown::Step::let_finish:
+      return wait_for(action.until, [this] { return !runs_any(); });
+    case Shutdown::Step::stop_handlers:
+      stop_all(StopReason::shutdown);
+      return wait_for(action.until, [this] { return !runs_any(); });
+    case Shutdown::Step::give_up_handlers:
+      give_up_handlers();
+      return shutdown_step_ended(true);
+    case Shutdown::Step::write_reports:
+    case Shutdown::Step::finish_reports:
+      return wait_for(action.until, has_written);
+    case Shutdown::Step::sign_off:
+      return ask_for_shutdown([this, lease = lease_id()] { world_.database.stop_worker(lease); });
+    case Shutdown::Step::record_interrupted:
+      record_interrupted();
+      return shutdown_step_ended(true);
+    case Shutdown::Step::wake_others:
+      return ask_for_shutdown([this, lease = lease_id()] { world_.database.wake_others(lease, queue_set()); });
+    case Shutdown::Step::ended:
+      return begin_again();
+  }
+}
+
+void Worker::shutdown_step_ended(bool success) {
+  life_->shutdown->on_done(success);
+  carry_out_shutdown();
+}
+
+void Worker::wait_for(TimePoint until, std::function<bool()> is_over) {
+  if (is_over()) return shutdown_step_ended(true);
+  if (now() >= until) return shutdown_step_ended(false);
+  later(std::min<Duration>(10ms, until - now()),
+        [this, until, is_over = std::move(is_over)]() mutable { wait_for(until, std::move(is_over)); });
+}
+
+void Worker::ask_for_shutdown(std::function<void()> execute) {
+  ask(
+      [this, execute = std::move(execute)]() -> std::function<void()> {
+        execute();
+        return [this] { shutdown_step_ended(true); };
+      },
+      [this] { shutdown_step_ended(false); });
+}
+
+void Worker::take_back() {
+  const std::vector<ClaimedTask> tasks = joined(life_->executors, [](Pool& pool) { return pool.take_back(); });
+  if (world_.mutant == Mutant::stops_without_giving_back) return;
+  if (world_.mutant != Mutant::interrupts_what_has_not_begun) {
+    life_->unstarted = attempts_of(tasks);
+    return;
+  }
+  for (const ClaimedTask& task : tasks) {
+    life_->given_up.push_back(
+        runtime::report_of(task, now(), now(), {.outcome = lifecycle::Outcome::interrupted}, draw_for(task)));
+  }
+}
+
+void Worker::last_release_step() {
   const auto ask_again = [this](std::function<std::function<void()>()> execute) {
     ask(
         [this, execute = std::move(execute)]() -> std::function<void()> {
           return [this, answer = execute()] {
             answer();
-            give_back();
+            last_release_step();
           };
         },
-        [this] {
-          plan_->on_failure(true, now());
-          later(100ms, [this] { give_back(); });
-        });
+        [this] { later(100ms, [this] { last_release_step(); }); });
   };
   Database& database = world_.database;
-  const runtime::Certainty& certainty = plan_->certainty();
-  if (world_.mutant == Mutant::stops_without_giving_back) {
-    waiting_.clear();
-    return wait_for_grace();
+  const std::int64_t lease = lease_id();
+  const std::int64_t session = plan_->certainty().session();
+  const LastRelease::Action action = life_->last_release->next(plan_->certainty(), now());
+  switch (action.step) {
+    case LastRelease::Step::begin_session:
+      return ask_again([this, lease, &database, next = plan_->next_session()]() -> std::function<void()> {
+        database.begin_claim_session(lease, next);
+        return [this] { plan_->on_session_begun(now()); };
+      });
+    case LastRelease::Step::release:
+      return ask_again([this, lease, unstarted = life_->unstarted, session]() -> std::function<void()> {
+        return [this, mine = release(lease, unstarted, session)] {
+          life_->last_release->on_released();
+          for (const TaskId id : mine) plan_->on_locked(id, now());
+        };
+      });
+    case LastRelease::Step::give_back_unknown:
+      return ask_again([this, lease, &database, known = held(), session]() -> std::function<void()> {
+        return [this, unknown = database.release_unknown(lease, known, session)] {
+          plan_->on_given_back(unknown.released, unknown.locked, now());
+        };
+      });
+    case LastRelease::Step::wait:
+      return later(action.until - now(), [this] { last_release_step(); });
+    case LastRelease::Step::given_back:
+      return shutdown_step_ended(true);
+    case LastRelease::Step::given_up:
+      return shutdown_step_ended(false);
   }
-  if (world_.mutant == Mutant::interrupts_what_has_not_begun) {
-    running_.insert(running_.end(), waiting_.begin(), waiting_.end());
-    waiting_.clear();
-  }
-  for (const Held& task : std::exchange(expired_, {})) waiting_.push_back(task);
-  for (const Held& task : std::exchange(waiting_, {})) life_->unstarted.push_back({task.id, task.attempt});
-  const bool is_sure = certainty.state() == runtime::Certainty::State::sure;
-  if ((life_->unstarted.empty() && is_sure) || now() >= life_->drains_until) return wait_for_grace();
-  if (certainty.state() == runtime::Certainty::State::in_doubt) {
-    return ask_again([this, lease = lease_id(), &database, session = plan_->next_session()]() -> std::function<void()> {
-      database.begin_claim_session(lease, session);
-      return [this] { plan_->on_session_begun(now()); };
-    });
-  }
-  if (!life_->unstarted.empty()) {
-    return ask_again([this, lease = lease_id(), unstarted = life_->unstarted,
-                      session = certainty.session()]() -> std::function<void()> {
-      const std::vector<TaskId> mine = release(lease, unstarted, session);
-      return [this, mine] {
-        life_->unstarted.clear();
-        for (const TaskId id : mine) plan_->on_locked(id, now());
-      };
-    });
-  }
-  if (certainty.next(now()) == runtime::Certainty::Ask::give_back) {
-    return ask_again([this, lease = lease_id(), &database, known = held(),
-                      session = certainty.session()]() -> std::function<void()> {
-      auto unknown = database.release_unknown(lease, known, session);
-      return [this, unknown] { plan_->on_given_back(unknown.released, unknown.locked, now()); };
-    });
-  }
-  later(250ms, [this] { give_back(); });
 }
 
-void Worker::wait_for_grace() {
-  if (!running_.empty() && now() < life_->interrupts_at) return later(10ms, [this] { wait_for_grace(); });
-  sign_off();
-}
-
-/// Before running attempts are recorded as interrupted, because another worker may begin them from then on.
-void Worker::sign_off() {
-  ask(
-      [this, lease = lease_id()]() -> std::function<void()> {
-        world_.database.stop_worker(lease);
-        return [this] { interrupt(); };
-      },
-      [this] { interrupt(); });
-}
-
-void Worker::interrupt() {
-  for (const Held& task : std::exchange(running_, {})) {
-    reports_.push_back(report_of(task, {lifecycle::Outcome::interrupted}));
-    if (world_.mutant == Mutant::spends_a_retry_on_an_interruption) ++reports_.back().transition.retry_count;
+void Worker::give_up_handlers() {
+  for (Executor& executor : life_->executors) {
+    executor.pool.close();
+    for (const std::size_t index : executor.pool.running()) life_->given_up.push_back(give_up(executor, index));
   }
-  if (!batch_) completer_step();
-  begin_again_when_written();
 }
 
-void Worker::begin_again_when_written() {
-  if (!reports_.empty() || batch_) {
-    if (now() < life_->drains_until) return later(10ms, [this] { begin_again_when_written(); });
+void Worker::record_interrupted() {
+  for (runtime::Report& report : std::exchange(life_->given_up, {})) {
+    if (world_.mutant == Mutant::spends_a_retry_on_an_interruption) ++report.transition.retry_count;
+    add(std::move(report));
   }
+}
+
+void Worker::begin_again() {
   const std::int64_t previous = lease_id();
   const bool has_stopped = life_->incarnation.end() == Incarnation::End::stop_requested;
-  if (has_stopped) world_.database.wake_others(previous, queue_set());
   const Duration down_for = life_->down_for;
   end_life();
   if (!has_stopped) return start(previous);

@@ -1,10 +1,10 @@
-// A worker process of the simulation: the real cores (ClaimPlan, ReportBatch, Lease, Agenda, Incarnation) against the
-// model instead of PostgreSQL. The network between them loses requests and answers, and delivers statements late.
+// A worker process of the simulation: the real cores against the model instead of PostgreSQL. These are ClaimPlan and
+// LastRelease, Pool and the ending of attempts, ReportBatch, Lease and KeeperPlan, Agenda, Incarnation and Shutdown.
+// The network between them loses requests and answers, and delivers statements late. Handlers take virtual time.
 #pragma once
 
 #include <compare>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -14,12 +14,17 @@
 #include <utility>
 #include <vector>
 
+#include "claim/last_release.hpp"
 #include "claim/plan.hpp"
 #include "database.hpp"
+#include "lease/keeper_plan.hpp"
 #include "lease/lease.hpp"
 #include "promises.hpp"
 #include "report/batch.hpp"
+#include "run/ending.hpp"
+#include "run/pool.hpp"
 #include "runtime/incarnation.hpp"
+#include "runtime/shutdown.hpp"
 #include "scheduler.hpp"
 #include "upkeep/agenda.hpp"
 
@@ -27,7 +32,8 @@ namespace dogged::sim {
 
 inline constexpr milliseconds lease_length{3'000};
 inline constexpr milliseconds poll_interval{2'000};
-inline constexpr std::size_t concurrency = 3;  // of each queue
+inline constexpr std::size_t concurrency = 3;   // of each queue
+inline constexpr milliseconds stop_grace{200};  // for handlers whose stop token is set
 
 /// How much goes wrong. All zero once faults have stopped.
 struct Faults {
@@ -105,9 +111,6 @@ class Worker {
   void break_connection();
   /// Notifications that are under way to it are lost.
   void lose_notifications() { heard_.clear(); }
-  [[nodiscard]] bool holds_any() const {
-    return life_.has_value() && (!waiting_.empty() || !running_.empty() || !reports_.empty());
-  }
   /// Nothing while it is down.
   [[nodiscard]] std::optional<std::int64_t> lease() const {
     return life_ ? std::optional{life_->lease.id()} : std::nullopt;
@@ -115,31 +118,37 @@ class Worker {
   /// Another worker ends its lease.
   void check_knows_first() const;
   void notify(std::int64_t lease, const std::string& queue);
+  /// Cancellation was requested of a task that the worker of this lease runs.
+  void tell_of_cancellation(std::int64_t lease);
   /// The settings of queues have changed.
   void tell_queues_changed();
 
  private:
-  struct Held {
-    std::size_t queue = 0;  // its index
-    TaskId id = 0;
-    int attempt = 0;
-    int retry_count = 0;
-    int losses = 0;
-    Kind kind = Kind::plain;
-    TimePoint claimed_at{};
-    TimePoint expires_at = runtime::never;
-    TimePoint started_at{};
+  /// The place of one thread, and the handler in it. A handler that was given up runs on there.
+  struct Runner {
+    runtime::Pool::Slot slot = {};
+    int handlers = 0;  // that have begun or ended: the end of an earlier one comes too late
+    StopReason reason = StopReason::none;
+    bool completion_begun = false;
+  };
+  /// The threads of one queue.
+  struct Executor {
+    runtime::Pool pool;
+    std::vector<std::shared_ptr<Runner>> runners = {};  // runners[i] has the pool's slot i
   };
   /// The services under one lease. Events for an earlier life are not delivered.
   struct Life {
-    Life(std::int64_t id, bool is_again, TimePoint now);
+    Life(std::int64_t id, bool is_again, bool listens, TimePoint now);
     runtime::Lease lease;
+    runtime::KeeperPlan keeper;
     runtime::Incarnation incarnation;
     runtime::Agenda agenda;
-    std::vector<runtime::Attempt> unstarted = {};  // taken from the executor, to be given back
-    TimePoint drains_until = runtime::never;       // tasks and reports that are left then are rescued
-    TimePoint interrupts_at = runtime::never;      // what runs has a grace period
-    Duration down_for{0};                          // after a shutdown
+    std::vector<Executor> executors = {};            // in the order of the queues
+    std::optional<runtime::Shutdown> shutdown = {};  // once it drains
+    std::vector<runtime::Attempt> unstarted = {};    // taken from the executors, to be given back
+    std::optional<runtime::LastRelease> last_release = {};
+    std::vector<runtime::Report> given_up = {};  // of handlers that were given up at the end
+    Duration down_for{0};                        // after a shutdown
   };
 
   void start(std::optional<std::int64_t> previous = std::nullopt);
@@ -162,7 +171,9 @@ class Worker {
   void hear(const runtime::ClaimPlan::Action& action);
   void claim(const std::vector<runtime::QueueClaim>& claims);
   void settle(const runtime::Settling::Question& question);
+  void follow_queues();
   void give_back_stale();
+  void give_back(const std::vector<runtime::ClaimedTask>& tasks);
   void end_expired();
   [[nodiscard]] std::vector<TaskId> release(std::int64_t lease, const std::vector<runtime::Attempt>& attempts,
                                             std::int64_t session) const;
@@ -170,16 +181,26 @@ class Worker {
   [[nodiscard]] runtime::ClaimPlan::Capacity capacity() const;
   void wake_claimer();
 
+  void add_runner(Executor& executor);
   void begin_tasks();
-  void begin(Held task);
-  [[nodiscard]] Random stream_of_handler(const Held& task, std::uint64_t part) const;
-  void check_begins(const Held& task);
-  void end_task(const Held& task);
-  void end_in_transaction(const Held& task);
-  void enforce_deadline(const Held& task);
-  [[nodiscard]] bool runs(const Held& task) const;
-  void report(const Held& task, const lifecycle::Ending& ending, bool may_be_committed = false);
-  [[nodiscard]] runtime::Report report_of(const Held& task, const lifecycle::Ending& ending);
+  [[nodiscard]] bool begin_next(Executor& executor, const std::shared_ptr<Runner>& runner);
+  void begin(Executor& executor, const std::shared_ptr<Runner>& runner);
+  [[nodiscard]] Random stream_of_handler(const runtime::ClaimedTask& task, std::uint64_t part) const;
+  [[nodiscard]] double draw_for(const runtime::ClaimedTask& task) const;
+  void check_begins(const runtime::ClaimedTask& task);
+  void end_task(Executor& executor, const std::shared_ptr<Runner>& runner);
+  void end_in_transaction(Executor& executor, const std::shared_ptr<Runner>& runner);
+  void end_handler(Executor& executor, Runner& runner, int handler, runtime::HandlerEnd end);
+  void hand_on(Executor& executor, Runner& runner, runtime::Report report);
+  void stop(Executor& executor, const runtime::Pool::Stop& stop);
+  void stop_all(StopReason reason);
+  [[nodiscard]] bool runs(const runtime::Attempt& attempt) const;
+  [[nodiscard]] bool holds_any() const;
+  [[nodiscard]] bool runs_any() const;
+  [[nodiscard]] runtime::Report give_up(Executor& executor, std::size_t index);
+  void replace(Executor& executor, std::size_t index);
+  void check_ends(const Runner& runner) const;
+  void add(runtime::Report report);
 
   void completer_step();
   void send();
@@ -187,14 +208,26 @@ class Worker {
   void batch_goes_on();
 
   void keeper_step();
-  void watch_lease();
+  void ask_keeper(std::function<std::function<void()>()> execute);
+  void beat();
+  void look_for_cancellations();
+  void wake_keeper();
+  void keeper_failed();
+
+  void watch();
+  void note_deadline(TimePoint deadline);
+  [[nodiscard]] TimePoint enforce_deadlines(Executor& executor);
   void look_at_lease(bool stop_requested = false);
 
-  void give_back();
-  void wait_for_grace();
-  void sign_off();
-  void interrupt();
-  void begin_again_when_written();
+  void carry_out_shutdown();
+  void shutdown_step_ended(bool success);
+  void wait_for(TimePoint until, std::function<bool()> is_over);
+  void take_back();
+  void last_release_step();
+  void ask_for_shutdown(std::function<void()> execute);
+  void give_up_handlers();
+  void record_interrupted();
+  void begin_again();
 
   struct Look {  // of upkeep
     TimePoint asked_at;
@@ -227,9 +260,13 @@ class Worker {
   std::vector<std::string> heard_;  // notifications, by queue
   bool queues_told_ = false;
 
-  std::deque<Held> waiting_;
-  std::vector<Held> expired_;  // before they could begin
-  std::vector<Held> running_;
+  bool keeper_waits_ = false;
+  std::uint64_t keeper_waits_so_far_ = 0;
+  std::int64_t keeper_connections_ = 0;
+  std::optional<std::int64_t> keeper_listens_on_;  // one of its connections
+  TimePoint watches_at_ = runtime::never;
+  std::uint64_t watches_ = 0;
+
   std::vector<runtime::Report> reports_;  // that wait
   std::vector<runtime::Attempt> in_flight_;
   std::optional<runtime::ReportBatch> batch_;
