@@ -36,7 +36,6 @@ runtime::Definition definition_from(Kind kind) {
   runtime::Definition definition;
   definition.name = "task";
   definition.in_force = std::make_shared<runtime::InForce>(runtime::Declaration{rules_of(kind), {}});
-  definition.completes_in_transaction = kind == Kind::transactional;
   if (kind == Kind::stuck) definition.timeout = timeout;
   return definition;
 }

@@ -65,7 +65,6 @@ struct World {
   bool holds_tasks = true;
   bool hears = false;                          // LISTEN is in force on the present connection
   std::optional<TimePoint> requested_at = {};  // a cancellation that the keeper does not know
-  bool is_told = false;                        // of it
   std::string trace = {};
 
   /// Carries out the plan until it waits. False if it would go on for ever.
@@ -102,8 +101,7 @@ struct World {
     REQUIRE(until <= renewed_at + heartbeat);  // a renewal that is due is not put off
     REQUIRE(hears == listens);
     if (!requested_at || !holds_tasks) return;
-    // Of a task that it held then, it is told, or it looks in time.
-    REQUIRE_FALSE(is_told);
+    REQUIRE_FALSE(listens);  // it was told, or has looked since it listens
     REQUIRE(now < *requested_at + poll_interval);
   }
 
@@ -122,8 +120,7 @@ struct World {
       case 3:
         if (requested_at || !holds_tasks) return false;
         requested_at = now;
-        is_told = hears;
-        if (is_told) plan.on_cancel_requested();
+        if (hears) plan.on_cancel_requested();
         return true;
       case 4:
         if (requested_at) return false;  // the task to be cancelled stays
