@@ -926,7 +926,6 @@ void Worker::look_for_cancellations() {
           note_deadline(stop->given_up_at);
         }
       }
-      life_->keeper.on_looked(now());
     };
   });
 }

@@ -11,8 +11,8 @@ KeeperPlan::Action KeeperPlan::next(TimePoint now, bool holds_tasks) noexcept {
   if (now >= beat_at_) return {Step::beat};
   if (state_ == State::deaf && settings_.listens) return {Step::listen};
   if (now >= look_at_) {
+    look_at_ = now + settings_.poll_interval;
     if (holds_tasks) return {Step::look};
-    on_looked(now);
   }
   return {Step::wait, std::min(beat_at_, look_at_)};
 }
@@ -22,8 +22,10 @@ void KeeperPlan::on_listening() noexcept {
   look_at_ = TimePoint::min();
 }
 
+/// Notifications may have been missed, and a look may have failed.
 void KeeperPlan::on_failure() noexcept {
   if (state_ == State::listening) state_ = State::deaf;
+  look_at_ = TimePoint::min();
 }
 
 std::string_view to_text(KeeperPlan::State state) noexcept {

@@ -49,8 +49,7 @@ class KeeperPlan {
   void on_renewed(TimePoint asked_at, milliseconds after) noexcept { beat_at_ = asked_at + after; }
   void on_ended() noexcept { state_ = State::ended; }
   void on_listening() noexcept;
-  void on_looked(TimePoint now) noexcept { look_at_ = now + settings_.poll_interval; }
-  /// Cancellation was requested of a task that this worker holds.
+  /// Cancellation was requested of a task that this worker holds. If a look is under way, another one follows.
   void on_cancel_requested() noexcept { look_at_ = TimePoint::min(); }
   void on_failure() noexcept;
 

@@ -80,7 +80,6 @@ void LeaseKeeper::look_for_cancellations() {
   for (const auto& [id, attempt] : connection().run(sql::Cancelling{.worker_id = lease_->id()})) {
     listener_.on_cancel(id, attempt);
   }
-  plan_.on_looked(SteadyClock::now());
 }
 
 void LeaseKeeper::wait_until(TimePoint until) {
