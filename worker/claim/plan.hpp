@@ -24,8 +24,7 @@
 
 namespace dogged::runtime {
 
-/// Has more members than a class should. Seven are the cores that it composes, and each flag is a fact that several of
-/// them need.
+/// The class has 14 members: the seven cores that it composes, its settings, and six facts that belong to no core.
 class ClaimPlan {
  public:
   /// After so long, a task that was claimed ahead and still waits for a thread is given back.
