@@ -266,6 +266,22 @@ TEST_CASE("an attempt that was lost with its worker is counted by the one that r
   CHECK(counted.successes() == 0);
 }
 
+TEST_CASE("a retry that was lost with its worker counts as a failed retry under its task's policy") {
+  TestDatabase database;
+  database.run("select dogged.create_queue($1)", db::Params{}.add(std::string{queue}));
+  const TaskId id = database.client().enqueue(kept, {}, {.queue = queue});
+  database.run("update dogged.tasks_live set attempt = 1, retry_count = 1");
+  database.claim_all_for(test::add_worker(database, "0"));
+  const Counted counted;
+  LoggedWorker worker{database, spdlog::level::debug};
+  REQUIRE(has_status(database, id, "succeeded"));
+  CHECK(worker.stop() == std::vector<std::string>{line_of(id, "debug event=succeeded", "attempt=3 retries=1")});
+  CHECK(counted.failures("WORKER_LOST") == 1);
+  CHECK(counted.errors("transient", "WORKER_LOST") == 1);
+  CHECK(counted.durations() == 1);  // of the retry that succeeded: nobody knows how long the other one ran
+  CHECK(counted.successes() == 1);
+}
+
 TEST_CASE("a name that another worker has chosen forges no line of the log, and moves no cursor") {
   TestDatabase database;
   // As in a table that has no such checks yet.

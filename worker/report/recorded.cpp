@@ -45,6 +45,7 @@ void count(const Report& report) {
 
 std::string_view event_of_failed(const Report& report) {
   if (report.transition.status == Status::expired) return "expired";
+  if (report.transition.outcome == Outcome::lost) return "not_retried";  // the policy has not decided
   const int most = max_retries(*report.retry_policy);
   return most > 0 && report.transition.retry_count >= most ? "gave_up" : "not_retried";
 }

@@ -2,6 +2,8 @@
 #include "upkeep/rescue.hpp"
 
 #include <chrono>
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -24,9 +26,25 @@ constexpr std::chrono::hours longer_than_any_claim{24 * 3650};
 /// Of tasks that claims name: most of them may have ended long ago.
 constexpr std::int64_t tasks_looked_for_at_once = 5000;
 
-const RetryPolicy no_policy = NoRetry{};  // decides after a loss
+/// The policies of lost tasks, by their text. None of them decides after a loss. Metrics name them.
+class Policies {
+ public:
+  /// None for a task that no worker has declared, or as this version cannot read it. Stays where it is.
+  const RetryPolicy& of(const std::optional<std::string>& json) {
+    const auto [found, is_new] = by_json_.try_emplace(json.value_or(""), NoRetry{});
+    if (!is_new || !json) return found->second;
+    try {
+      found->second = policy_from_json(*json);
+    } catch (const InvalidPolicy&) {  // upkeep tells of it
+    }
+    return found->second;
+  }
 
-Report lost_report(const sql::LostTasks::Row& lost, const std::string& message) {
+ private:
+  std::map<std::string, RetryPolicy> by_json_;
+};
+
+Report lost_report(const sql::LostTasks::Row& lost, const RetryPolicy& policy, const std::string& message) {
   lifecycle::TaskState task;
   task.attempt = lost.attempt;
   task.retry_count = lost.retry_count;
@@ -41,7 +59,7 @@ Report lost_report(const sql::LostTasks::Row& lost, const std::string& message) 
   report.id = lost.id;
   report.name = lost.name;
   report.queue = lost.queue;
-  report.retry_policy = &no_policy;
+  report.retry_policy = &policy;
   report.attempt = task.attempt;
   report.transition = lifecycle::after_attempt(task, rules, {lifecycle::Outcome::lost}, 0.0).value();
   report.finished_at = SteadyClock::now();
@@ -62,11 +80,12 @@ void as_only_rescuer(db::Connection& connection, std::int64_t worker_id, What&& 
 /// Rescues up to a batch of the tasks that some claims of the worker took, and wakes workers for them. Gives how many.
 std::size_t rescue_batch(db::Connection& connection, std::int64_t rescuer, std::int64_t worker_id,
                          const std::vector<std::int64_t>& claims, const std::string& message, const AttemptLog& log) {
+  Policies policies;
   std::vector<Report> reports;
   std::set<TaskId> left;
   as_only_rescuer(connection, worker_id, [&] {
     for (const auto& lost : connection.run(sql::LostTasks{.worker_id = worker_id, .claim_ids = claims})) {
-      reports.push_back(lost_report(lost, message));
+      reports.push_back(lost_report(lost, policies.of(lost.retry_policy), message));
     }
     if (reports.empty()) return;
     for (const auto& [id] : connection.run(completion_of(worker_id, reports, SteadyClock::now()))) left.insert(id);
