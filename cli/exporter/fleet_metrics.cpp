@@ -167,6 +167,19 @@ void write_workers(MetricsWriter& writer, const std::vector<FleetWorker>& rows) 
   for (const auto& [name, worker] : workers) writer.sample({{"worker", name}}, worker.left_seconds.value_or(0));
 }
 
+/// Also of queues that no live worker serves, if PostgreSQL told their names.
+void write_served(MetricsWriter& writer, const std::vector<FleetWorker>& rows,
+                  const std::optional<std::vector<Queue>>& queues) {
+  MetricSeries<1, std::uint64_t> workers;
+  for (const Queue& queue : queues.value_or(std::vector<Queue>{})) static_cast<void>(workers.at({queue.name}));
+  for (const FleetWorker& worker : rows) {
+    if (worker.state != "live") continue;
+    for (const std::string& queue : worker.queues) ++workers.at({queue});
+  }
+  writer.family("dogged_queue_workers", "gauge", "Workers that serve the queue, and whose lease holds.");
+  for (const auto& [queue, count] : sorted(workers)) writer.sample({{"queue_name", queue[0]}}, count);
+}
+
 void write_tables(MetricsWriter& writer, const std::vector<Table>& tables) {
   writer.family("dogged_table_live_rows", "gauge", "Rows of a table that sees updates, by PostgreSQL's statistics.");
   for (const Table& table : tables) writer.sample({{"table", table.name}}, unsigned_of(table.live_rows));
@@ -259,7 +272,10 @@ std::string FleetMetrics::text(MetricsFormat format) const {
   write_counters(writer);
   if (last_.dead_letters) write_dead_letters(writer, *last_.dead_letters);
   if (last_.circuits) write_circuits(writer, by_name(*last_.circuits));
-  if (last_.workers) write_workers(writer, *last_.workers);
+  if (last_.workers) {
+    write_workers(writer, *last_.workers);
+    write_served(writer, *last_.workers, last_.queues);
+  }
   if (last_.tables) write_tables(writer, *last_.tables);
   if (last_.snapshots) write_snapshots(writer, *last_.snapshots);
   if (last_.partitions) write_partitions(writer, *last_.partitions);

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include <dogged/retry_metrics.hpp>
 
 #include "circuit/shared_circuit.hpp"
@@ -91,7 +93,9 @@ std::vector<Circuit> read_circuits(db::Connection& connection) {
 std::vector<FleetWorker> read_workers(db::Connection& connection) {
   std::vector<FleetWorker> workers;
   for (const auto& row : rows_of(connection, sql::ExporterWorkers{})) {
-    workers.push_back({row.name, row.state, seconds_of_us(row.age_us), seconds_of_us(row.left_us)});
+    workers.push_back({row.name, row.state, seconds_of_us(row.age_us), seconds_of_us(row.left_us), {}});
+    const auto by_queue = nlohmann::json::parse(row.queues);
+    for (const auto& [queue, concurrency] : by_queue.items()) workers.back().queues.push_back(queue);
   }
   return workers;
 }

@@ -108,6 +108,7 @@ struct FleetWorker {
   std::string state{};                   ///< live, lapsed or lost
   double age_seconds = 0;                ///< since it renewed its lease
   std::optional<double> left_seconds{};  ///< until its lease runs out
+  std::vector<std::string> queues{};     ///< that it serves
 };
 
 struct Table {

@@ -146,6 +146,23 @@ TEST_CASE("workers count by state, and those that may claim show their lease") {
   CHECK(families.at("dogged_lease_left_seconds").samples.size() == 2);
 }
 
+TEST_CASE("each queue has the number of live workers that serve it, which is 0 of one that none serves") {
+  FleetMetrics metrics;
+  Reading reading;
+  reading.queues = {{.name = "mail"}, {.name = "orphan"}, {.name = "widowed"}};
+  reading.workers = {{.name = "a", .state = "live", .queues = {"mail", "pdf"}},
+                     {.name = "b", .state = "live", .queues = {"mail"}},
+                     {.name = "c", .state = "lapsed", .queues = {"widowed"}},
+                     {.name = "d", .state = "lost", .queues = {"widowed"}}};
+  metrics.add(std::move(reading));
+  const auto families = read(metrics);
+  for (const auto& [queue, workers] :
+       std::map<std::string, double>{{"mail", 2}, {"pdf", 1}, {"orphan", 0}, {"widowed", 0}}) {
+    CHECK(value(families, "dogged_queue_workers", {{"queue_name", queue}}) == workers);
+  }
+  CHECK(families.at("dogged_queue_workers").samples.size() == 4);
+}
+
 TEST_CASE("a queue without a retry budget, and a table without a day to drop, have no such sample") {
   FleetMetrics metrics;
   Reading reading;
