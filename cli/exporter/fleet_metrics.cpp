@@ -2,7 +2,6 @@
 #include "cli/exporter/fleet_metrics.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <initializer_list>
 #include <map>
 #include <string_view>
@@ -59,14 +58,6 @@ std::map<std::array<std::string, LabelCount>, Cell> sorted(const MetricSeries<La
   std::map<std::array<std::string, LabelCount>, Cell> cells;
   series.for_each([&](const auto& key, const Cell& cell) { cells[key] = cell; });
   return cells;
-}
-
-template <std::size_t Size>
-std::array<double, Size> seconds_of(const std::array<milliseconds, Size>& bounds) {
-  std::array<double, Size> seconds{};
-  std::transform(bounds.begin(), bounds.end(), seconds.begin(),
-                 [](milliseconds bound) { return std::chrono::duration<double>{bound}.count(); });
-  return seconds;
 }
 
 void write_asked(MetricsWriter& writer, const std::vector<Asked>& asked) {
@@ -243,14 +234,14 @@ void FleetMetrics::write_counters(MetricsWriter& writer) const {
     }
     writer.family("dogged_attempt_run_seconds", "histogram", "How long handlers ran.");
     for (const auto& [key, ran] : sorted(ran_)) {
-      writer.histogram({{"queue_name", key[0]}, {"task", key[1]}}, seconds_of(retry_duration_buckets), ran.counts,
+      writer.histogram({{"queue_name", key[0]}, {"task", key[1]}}, in_seconds(retry_duration_buckets), ran.counts,
                        ran.seconds);
     }
   }
   if (last_.new_waits) {
     writer.family("dogged_attempt_wait_seconds", "histogram", "How long attempts waited after they were due.");
     for (const auto& [key, waited] : sorted(waited_)) {
-      writer.histogram({{"queue_name", key[0]}}, seconds_of(retry_delay_buckets), waited.counts, waited.seconds);
+      writer.histogram({{"queue_name", key[0]}}, in_seconds(retry_delay_buckets), waited.counts, waited.seconds);
     }
   }
   if (last_.new_dead_letters) {

@@ -28,6 +28,8 @@
 #include "client/task_records.hpp"
 #include "client/task_wait.hpp"
 #include "db/errors.hpp"
+#include "retry/failure_code.hpp"
+#include "retry/operation_counts.hpp"
 
 namespace dogged {
 
@@ -66,6 +68,33 @@ milliseconds wait_for_room(std::span<const NewTask> tasks) {
   return longest;
 }
 
+/// For metrics: the queue that the producer names. Where a worker's declaration decides, the client does not know it.
+std::string_view named_queue(const NewTask& task) {
+  if (!task.options.queue.empty()) return task.options.queue;
+  return task.key_queue.empty() ? no_label : std::string_view{task.key_queue};
+}
+
+/// no_label if the tasks go to several queues.
+std::string_view queue_of_all(std::span<const NewTask> tasks) {
+  const std::string_view first = named_queue(tasks.front());
+  const bool are_alike =
+      std::all_of(tasks.begin(), tasks.end(), [&](const NewTask& task) { return named_queue(task) == first; });
+  return are_alike ? first : no_label;
+}
+
+/// Tasks that are alike, one after another, are counted together.
+void count_sent(std::span<const NewTask> tasks, std::string_view error_code) noexcept {
+  while (!tasks.empty()) {
+    const NewTask& first = tasks.front();
+    const auto end = std::find_if(tasks.begin(), tasks.end(), [&](const NewTask& task) {
+      return task.name != first.name || named_queue(task) != named_queue(first);
+    });
+    const auto count = static_cast<std::size_t>(end - tasks.begin());
+    operation_counts().sent(named_queue(first), first.name, error_code, count);
+    tasks = tasks.subspan(count);
+  }
+}
+
 /// How long to wait before the `tries`-th repeated request for room in a full queue.
 milliseconds until_next_try(int tries) {
   static const RetryPolicy policy =
@@ -94,9 +123,9 @@ class Client::Impl {
 
   std::vector<TaskId> enqueue(std::span<const NewTask> tasks) {
     if (tasks.empty()) return {};
-    if (middleware_.empty()) return enqueue_with_room(tasks);
+    if (middleware_.empty()) return enqueue_and_count(tasks);
     return detail::enqueue_within(middleware_, {tasks.begin(), tasks.end()}, settings_.log.get(),
-                                  [this](const std::vector<NewTask>& changed) { return enqueue_with_room(changed); });
+                                  [this](const std::vector<NewTask>& changed) { return enqueue_and_count(changed); });
   }
 
   /// Changes one task by a statement that answers with a word, one of `answers`. `statement` makes it of a key.
@@ -143,6 +172,18 @@ class Client::Impl {
   }
 
  private:
+  std::vector<TaskId> enqueue_and_count(std::span<const NewTask> tasks) {
+    try {
+      std::vector<TaskId> ids =
+          counted_operation(QueueOperation::send, queue_of_all(tasks), [&] { return enqueue_with_room(tasks); });
+      count_sent(tasks, no_label);
+      return ids;
+    } catch (...) {
+      count_sent(tasks, failure_code(std::current_exception()).view());
+      throw;
+    }
+  }
+
   /// Waits for room in the queues, for as long as the tasks allow.
   std::vector<TaskId> enqueue_with_room(std::span<const NewTask> tasks) {
     const milliseconds wait = wait_for_room(tasks);

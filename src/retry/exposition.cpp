@@ -1,6 +1,7 @@
 // See exposition.hpp.
 #include "retry/exposition.hpp"
 
+#include <chrono>
 #include <utility>
 
 #include "retry/number_text.hpp"
@@ -44,13 +45,17 @@ void MetricsWriter::sample(std::initializer_list<Label> labels, double value, st
 }
 
 void MetricsWriter::histogram(std::initializer_list<Label> labels, std::span<const double> bounds,
-                              std::span<const std::uint64_t> counts, double sum) {
+                              std::span<const std::uint64_t> counts, double sum,
+                              std::span<const std::optional<Exemplar>> exemplars) {
+  const bool shows_exemplars = format_ == MetricsFormat::openmetrics && !exemplars.empty();
   std::uint64_t count = 0;
   for (std::size_t i = 0; i < counts.size(); ++i) {
     count += counts[i];
     add({name_, "_bucket"});
     add_labels(labels, i < bounds.size() ? number_to_text(bounds[i]) : "+Inf");
-    add({" ", std::to_string(count), "\n"});
+    add({" ", std::to_string(count)});
+    if (shows_exemplars && exemplars[i]) add_exemplar(*exemplars[i]);
+    text_ += '\n';
   }
   sample(labels, sum, "_sum");
   sample(labels, count, "_count");
@@ -68,6 +73,7 @@ void MetricsWriter::add(std::initializer_list<std::string_view> parts) {
 void MetricsWriter::add_labels(std::initializer_list<Label> labels, std::string_view bound) {
   std::string_view separator = "{";
   for (const Label& label : labels) {
+    if (label.value == no_label) continue;
     add({separator, label.name, "=\""});
     add_escaped(label.value);
     text_ += '"';
@@ -78,6 +84,13 @@ void MetricsWriter::add_labels(std::initializer_list<Label> labels, std::string_
     separator = ",";
   }
   if (separator == ",") text_ += '}';
+}
+
+void MetricsWriter::add_exemplar(const Exemplar& exemplar) {
+  const TraceContext trace{.trace_id = exemplar.trace_id, .span_id = exemplar.span_id};
+  const double at = std::chrono::duration<double>{exemplar.at.time_since_epoch()}.count();
+  add({" # {trace_id=\"", trace.trace_id_text(), "\",span_id=\"", trace.span_id_text(), "\"} ",
+       number_to_text(exemplar.seconds), " ", number_to_text(at)});
 }
 
 void MetricsWriter::add_escaped(std::string_view value) {

@@ -3,12 +3,20 @@
 // https://prometheus.io/docs/specs/om/open_metrics_spec/
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+
+#include <dogged/retry_metrics.hpp>
+
+#include "retry/metric_series.hpp"
 
 namespace dogged {
 
@@ -21,6 +29,7 @@ enum class MetricsFormat { prometheus, openmetrics };
 
 class MetricsWriter {
  public:
+  /// One whose value is no_label is left out.
   struct Label {
     std::string_view name;
     std::string_view value;
@@ -37,9 +46,11 @@ class MetricsWriter {
   void sample(std::initializer_list<Label> labels, double value, std::string_view suffix = {});
 
   /// The buckets, the sum and the count of one series of a histogram. `bounds` are in seconds. `counts` has one more
-  /// element, for values beyond the last bound, and each element counts its own bucket alone.
+  /// element, for values beyond the last bound, and each element counts its own bucket alone. `exemplars` are as many
+  /// as `counts`, or none; OpenMetrics alone has them.
   void histogram(std::initializer_list<Label> labels, std::span<const double> bounds,
-                 std::span<const std::uint64_t> counts, double sum);
+                 std::span<const std::uint64_t> counts, double sum,
+                 std::span<const std::optional<Exemplar>> exemplars = {});
 
   /// The whole text so far.
   [[nodiscard]] std::string take();
@@ -47,11 +58,21 @@ class MetricsWriter {
  private:
   void add(std::initializer_list<std::string_view> parts);
   void add_labels(std::initializer_list<Label> labels, std::string_view bound);
+  void add_exemplar(const Exemplar& exemplar);
   void add_escaped(std::string_view value);
 
   const MetricsFormat format_;
   std::string text_;
   std::string_view name_;
 };
+
+/// The bounds of a histogram, for MetricsWriter.
+template <std::size_t Size>
+[[nodiscard]] std::array<double, Size> in_seconds(const std::array<milliseconds, Size>& bounds) {
+  std::array<double, Size> seconds{};
+  std::transform(bounds.begin(), bounds.end(), seconds.begin(),
+                 [](milliseconds bound) { return std::chrono::duration<double>{bound}.count(); });
+  return seconds;
+}
 
 }  // namespace dogged

@@ -20,6 +20,9 @@ namespace dogged {
 
 inline constexpr std::string_view other_label = "other";
 
+/// In place of a value that a series does not have: its label is left out. A text from outside with a NUL is no label.
+inline constexpr std::string_view no_label{"\0none", 5};
+
 /// 1 to 128 bytes of UTF-8 without NUL.
 [[nodiscard]] constexpr bool is_valid_label(std::string_view value) noexcept {
   if (value.empty() || value.size() > limits::metric_label_bytes) return false;
@@ -77,7 +80,7 @@ class MetricSeries {
     return labels;
   }
   static Labels valid(Labels labels) noexcept {
-    for (std::string_view& label : labels) label = is_valid_label(label) ? label : other_label;
+    for (std::string_view& label : labels) label = label == no_label || is_valid_label(label) ? label : other_label;
     return labels;
   }
   static Key key_of(const Labels& labels) {

@@ -1,8 +1,8 @@
 // See prometheus_text.hpp.
 #include "retry/prometheus_text.hpp"
 
-#include <algorithm>
 #include <array>
+#include <chrono>
 #include <string_view>
 
 namespace dogged {
@@ -25,21 +25,13 @@ MetricsWriter::Label label_of(const RetryMetricsSnapshot::Source& source) {
   return {source.kind == RetrySource::Kind::task ? "task" : "operation", source.name};
 }
 
-template <std::size_t Size>
-std::array<double, Size> in_seconds(const std::array<milliseconds, Size>& bounds) {
-  std::array<double, Size> seconds{};
-  std::transform(bounds.begin(), bounds.end(), seconds.begin(),
-                 [](milliseconds bound) { return std::chrono::duration<double>{bound}.count(); });
-  return seconds;
-}
-
 template <std::size_t Size, class Histograms>
 void write_histograms(MetricsWriter& writer, const std::array<milliseconds, Size>& buckets,
                       const Histograms& histograms) {
   const auto bounds = in_seconds(buckets);
   for (const auto& histogram : histograms) {
     writer.histogram({{"policy_type", histogram.policy_type}, label_of(histogram.source)}, bounds, histogram.counts,
-                     std::chrono::duration<double>{histogram.sum}.count());
+                     std::chrono::duration<double>{histogram.sum}.count(), histogram.exemplars);
   }
 }
 

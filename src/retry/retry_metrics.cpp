@@ -11,6 +11,7 @@
 #include <dogged/detail/mutex.hpp>
 #include <dogged/retry_metrics.hpp>
 
+#include "retry/duration_counts.hpp"
 #include "retry/message.hpp"
 #include "retry/metric_series.hpp"
 #include "retry/policy_fields.hpp"
@@ -27,27 +28,12 @@ std::uint64_t value_of(const Counter& counter) noexcept { return counter.load(st
 /// A longer delay would overflow nanoseconds, and is in the last bucket anyway.
 constexpr milliseconds longest_counted = std::chrono::hours{24 * 365};
 
-/// A histogram whose buckets end at Bounds, and at infinity.
-template <const auto& Bounds>
-struct Durations {
-  std::array<Counter, std::size(Bounds) + 1> counts{};
-  std::atomic<std::int64_t> sum_us{};
-
-  void add(std::chrono::nanoseconds duration) noexcept {
-    const auto not_negative = std::max(duration, std::chrono::nanoseconds{0});
-    const auto bucket = std::lower_bound(Bounds.begin(), Bounds.end(), not_negative);
-    add_one(counts[static_cast<std::size_t>(bucket - Bounds.begin())]);
-    sum_us.fetch_add(std::chrono::duration_cast<std::chrono::microseconds>(not_negative).count(),
-                     std::memory_order_relaxed);
-  }
-};
-
 /// The counters of one source and one kind of policy.
 struct PolicyCounters {
   std::array<Counter, limits::max_retries + 1> retries{};  ///< by the number of the retry; 0 is `other`
   Counter successes{};
-  Durations<retry_delay_buckets> delays{};
-  Durations<retry_duration_buckets> durations{};
+  DurationCounts<retry_delay_buckets> delays{};
+  DurationCounts<retry_duration_buckets> durations{};
 };
 
 using ByPolicy = std::array<PolicyCounters, std::variant_size_v<RetryPolicy>>;  ///< by RetryPolicy::index()
@@ -75,8 +61,8 @@ void add_retries(Snapshot& snapshot, const Snapshot::Source& source, const std::
 template <class Histogram, class Counts>
 void add_histogram(std::vector<Histogram>& histograms, const Snapshot::Source& source, const std::string& policy,
                    const Counts& counts) {
-  Histogram histogram{source, policy, {}, std::chrono::microseconds{counts.sum_us.load(std::memory_order_relaxed)}};
-  std::transform(counts.counts.begin(), counts.counts.end(), histogram.counts.begin(), value_of);
+  const auto [by_bucket, sum, exemplars] = counts.read();
+  Histogram histogram{source, policy, by_bucket, sum, exemplars};
   const auto& all = histogram.counts;
   if (std::any_of(all.begin(), all.end(), [](auto count) { return count > 0; })) histograms.push_back(histogram);
 }
@@ -147,19 +133,19 @@ struct RetryMetrics::Families {
 RetryMetrics::RetryMetrics() : families_(std::make_unique<Families>()) {}
 RetryMetrics::~RetryMetrics() = default;
 
-void RetryMetrics::retry_scheduled(const RetrySource& source, const RetryPolicy& policy, int retry,
-                                   milliseconds delay) noexcept {
+void RetryMetrics::retry_scheduled(const RetrySource& source, const RetryPolicy& policy, int retry, milliseconds delay,
+                                   const TraceContext* trace) noexcept {
   PolicyCounters& counters = families_->of(source, policy);
   const bool has_number = retry >= 1 && retry <= limits::max_retries;
   add_one(counters.retries[has_number ? static_cast<std::size_t>(retry) : 0]);
-  counters.delays.add(std::clamp(delay, milliseconds{0}, longest_counted));
+  counters.delays.add(std::clamp(delay, milliseconds{0}, longest_counted), trace);
 }
 
 void RetryMetrics::succeeded(const EndedAttempt& attempt) noexcept {
   if (attempt.retry == 0) return;
   PolicyCounters& counters = families_->of(attempt.source, attempt.policy);
   add_one(counters.successes);
-  if (attempt.ran) counters.durations.add(*attempt.ran);
+  if (attempt.ran) counters.durations.add(*attempt.ran, attempt.trace);
 }
 
 void RetryMetrics::failed(const EndedAttempt& attempt, std::string_view error_code, bool is_transient) noexcept {
@@ -167,7 +153,7 @@ void RetryMetrics::failed(const EndedAttempt& attempt, std::string_view error_co
   add_one(sources.errors.at({is_transient ? "transient" : "permanent", error_code, attempt.source.name}));
   if (attempt.retry == 0) return;
   add_one(sources.failures.at({name_of(attempt.policy), error_code, attempt.source.name}));
-  if (attempt.ran) families_->of(attempt.source, attempt.policy).durations.add(*attempt.ran);
+  if (attempt.ran) families_->of(attempt.source, attempt.policy).durations.add(*attempt.ran, attempt.trace);
 }
 
 void RetryMetrics::dead_lettered(std::string_view queue, std::string_view task, std::string_view error_code) noexcept {

@@ -11,6 +11,7 @@
 #include "db/errors.hpp"
 #include "retry/counted.hpp"
 #include "retry/duration.hpp"
+#include "retry/operation_counts.hpp"
 #include "sql/claim.hpp"
 
 namespace dogged::runtime {
@@ -252,7 +253,8 @@ void Claimer::note_end_of_throttling() {
 void Claimer::claim(const std::vector<QueueClaim>& claims) {
   const sql::Claim claim = claim_of(around_.lease->id(), claims, names_, plan_.certainty().session(), args_versions_);
   const TimePoint asked_at = SteadyClock::now();
-  handing_out_.hand_out(claims, connection().run(claim), asked_at);
+  auto tasks = counted_operation(QueueOperation::receive, no_label, [&] { return connection().run(claim); });
+  handing_out_.hand_out(claims, std::move(tasks), asked_at);
   session().succeeded();
 }
 

@@ -51,7 +51,8 @@ Page metrics_page(std::string_view accept, const PageSources& sources) {
   const MetricsFormat format = metrics_format_for(accept);
   MetricsWriter writer{format};
   write_worker(writer, sources.worker);
-  sources.attempts.write_to(writer);
+  sources.attempts.write_to(writer, sources.names);
+  sources.operations.write_to(writer, sources.names);
   sources.traces.write_to(writer);
   write_retry_metrics(writer, sources.retries.snapshot());
   return {.content_type = std::string{content_type_of(format)}, .body = writer.take()};

@@ -8,9 +8,11 @@
 
 #include <string_view>
 
+#include <dogged/metrics.hpp>
 #include <dogged/retry_metrics.hpp>
 
 #include "http/page.hpp"
+#include "retry/operation_counts.hpp"
 #include "runtime/attempt_counts.hpp"
 #include "runtime/status.hpp"
 #include "trace/trace_counts.hpp"
@@ -22,7 +24,9 @@ struct PageSources {
   const WorkerStatus& worker;
   const AttemptCounts& attempts;
   const TraceCounts& traces;
+  const OperationCounts& operations;
   const RetryMetrics& retries;
+  MetricNames names = MetricNames::dogged;
 };
 
 /// `accept`: the request's header of that name; may be empty. For another path, 404 and the list of pages.

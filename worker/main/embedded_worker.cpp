@@ -97,7 +97,10 @@ class Telemetry {
  public:
   Telemetry(const WorkerOptions& options, std::shared_ptr<runtime::StatusBoard> board,
             std::shared_ptr<spdlog::logger> log)
-      : environment_(options.environment), board_(std::move(board)), log_(std::move(log)) {
+      : environment_(options.environment),
+        metric_names_(options.metrics_names),
+        board_(std::move(board)),
+        log_(std::move(log)) {
     if (options.metrics_listen.empty()) return;
     listens_on_ = http::listen_address_from_text(std::string{listen_option}, options.metrics_listen);
   }
@@ -106,10 +109,12 @@ class Telemetry {
   void serve_pages() {
     if (!listens_on_) return;
     server_.emplace(std::string{listen_option}, *listens_on_,
-                    [board = board_](std::string_view path, std::string_view accept) {
+                    [board = board_, names = metric_names_](std::string_view path, std::string_view accept) {
                       const runtime::WorkerStatus status = board->read(runtime::SteadyClock::now());
                       const runtime::Tally& tally = *board->tally();
-                      return runtime::page_at(path, accept, {status, tally.attempts, tally.traces, retry_metrics()});
+                      return runtime::page_at(
+                          path, accept,
+                          {status, tally.attempts, tally.traces, operation_counts(), retry_metrics(), names});
                     });
     log_->log(event("metrics_served"), spdlog::level::info, "metrics on {}/metrics, with /livez, /readyz and /status",
               url_of(server_->address()));
@@ -132,6 +137,7 @@ class Telemetry {
 
  private:
   const Environment environment_;
+  const MetricNames metric_names_;
   const std::shared_ptr<runtime::StatusBoard> board_;
   const std::shared_ptr<spdlog::logger> log_;
   std::optional<http::ListenAddress> listens_on_;

@@ -16,6 +16,7 @@
 #include "main/worker_settings.hpp"
 #include "retry/duration.hpp"
 #include "retry/message.hpp"
+#include "retry/messaging_names.hpp"
 
 namespace dogged::runtime {
 namespace {
@@ -106,6 +107,7 @@ struct OptionTexts {
   std::string grace;
   std::string stop_grace;
   std::string poll_interval = "10s";
+  std::string metrics_names = "dogged";
   std::string log_format = "text";
 };
 
@@ -178,6 +180,13 @@ void add_other_options(CLI::App& app, CommandLine& line, OptionTexts& texts) {
                  "nowhere unless given")
       ->envname("DOGGED_METRICS_LISTEN")
       ->type_name("ADDRESS:PORT");
+  app.add_option("--metrics-names", texts.metrics_names,
+                 "What /metrics calls attempts and operations: dogged (dogged_worker_attempt_seconds), otel, as "
+                 "OpenTelemetry's conventions for messaging (messaging_process_duration_seconds), or both")
+      ->envname("DOGGED_METRICS_NAMES")
+      ->type_name("NAMES")
+      ->check(CLI::IsMember({"dogged", "otel", "both"}))
+      ->capture_default_str();
   app.add_option("--log-level", line.log_level, "trace, debug, info, warn, error or off")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))
       ->capture_default_str();
@@ -226,6 +235,7 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& line) 
   }
   take_texts(app, texts, options);
   line.log_format = log_format_from_text(texts.log_format);
+  if (app.count("--metrics-names") > 0) options.metrics_names = metric_names_from_text(texts.metrics_names);
   if (app.count("--name") > 0) require_worker_name("--name", options.name);
   require_thread_limit("--max-abandoned-threads", options.max_abandoned_threads);
   if (const auto lease_id = take_previous_lease()) options.previous_lease = lease_id;

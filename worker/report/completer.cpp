@@ -10,6 +10,7 @@
 #include "report/completion.hpp"
 #include "report/recorded.hpp"
 #include "report/who_holds.hpp"
+#include "retry/operation_counts.hpp"
 #include "sql/claim.hpp"
 #include "sql/report.hpp"
 
@@ -141,8 +142,10 @@ void Completer::send(ReportBatch& batch) {
   if (batch.may_have_left_locks()) clear_locks(ids_of(batch.part()));
   const TimePoint now = SteadyClock::now();
   std::unordered_set<TaskId> refused;
-  for (const auto& [id] : session().connection().run(completion_of(lease_->id(), batch.part(), now)))
-    refused.insert(id);
+  const auto rows = counted_operation(QueueOperation::settle, no_label, [&] {
+    return session().connection().run(completion_of(lease_->id(), batch.part(), now));
+  });
+  for (const auto& [id] : rows) refused.insert(id);
   batch.on_sent(std::move(refused), now);
 }
 

@@ -29,6 +29,7 @@ EndedAttempt ended(const Report& report) {
   EndedAttempt attempt{.source = {RetrySource::Kind::task, report.name}, .policy = *report.retry_policy};
   attempt.retry = report.transition.retry_count - (has_spent_one ? 1 : 0);
   if (report.transition.outcome != Outcome::lost) attempt.ran = report.finished_at - report.started_at;
+  attempt.trace = report.trace ? &*report.trace : nullptr;
   return attempt;
 }
 
@@ -39,7 +40,9 @@ void count(const Report& report) {
   const EndedAttempt attempt = ended(report);
   if (to.outcome == Outcome::succeeded) metrics.succeeded(attempt);
   if (is_failure(to)) metrics.failed(attempt, to.code(), to.is_retryable_failure || to.outcome == Outcome::lost);
-  if (spends_retry(to)) metrics.retry_scheduled(attempt.source, attempt.policy, to.retry_count, to.next_run->delay);
+  if (spends_retry(to)) {
+    metrics.retry_scheduled(attempt.source, attempt.policy, to.retry_count, to.next_run->delay, attempt.trace);
+  }
   if (to.status == Status::failed) metrics.dead_lettered(report.queue, report.name, to.code());
 }
 
@@ -55,7 +58,7 @@ LogfmtLine line_of(std::string_view event, const Report& report) {
   line.with("task", report.id).with("name", report.name).with("queue", report.queue).with("attempt", report.attempt);
   const std::string code{report.transition.code()};
   if (!code.empty()) line.with("error", code);
-  if (!report.trace_id.empty()) line.with("trace", report.trace_id);
+  if (report.trace) line.with("trace", report.trace->trace_id_text());
   return line;
 }
 

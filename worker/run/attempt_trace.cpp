@@ -15,15 +15,15 @@ bool AttemptTrace::begin(const ClaimedTask& task, const AttemptSettings& setting
   const bool is_malformed = !task.trace_context.empty() && !context_;
   if (settings.tracer) begin_span(task, settings, log);
   if (context_) {
-    std::string id = context_->trace_id_text();
     const detail::Lock lock{mutex_};
-    id_ = std::move(id);
+    told_ = context_;
   }
   return !is_malformed;
 }
 
 void AttemptTrace::begin_span(const ClaimedTask& task, const AttemptSettings& settings, spdlog::logger& log) {
   std::unique_ptr<AttemptSpan> span;
+  std::optional<TraceContext> producer;
   try {
     span = settings.tracer->attempt_begins({.task_id = task.id,
                                             .attempt = task.attempt,
@@ -34,7 +34,7 @@ void AttemptTrace::begin_span(const ClaimedTask& task, const AttemptSettings& se
                                             .producer = context_,
                                             .at = std::chrono::system_clock::now()});
     if (!span) return;
-    context_ = span->context();
+    producer = std::exchange(context_, span->context());
   } catch (const std::exception& error) {
     log.log(event("tracer_failed"), spdlog::level::err,
             "task {} attempt {}: the tracer has thrown, which changes nothing: {}", task.id, task.attempt,
@@ -47,6 +47,7 @@ void AttemptTrace::begin_span(const ClaimedTask& task, const AttemptSettings& se
   }
   const detail::Lock lock{mutex_};
   span_ = std::move(span);
+  is_root_ = !producer || producer->trace_id != context_->trace_id;
 }
 
 void AttemptTrace::leave() noexcept {
@@ -57,17 +58,14 @@ void AttemptTrace::leave() noexcept {
   if (has_ended_) span_.reset();
 }
 
-void AttemptTrace::end(const Report& report) noexcept {
+void AttemptTrace::end(Report& report) noexcept {
   const detail::Lock lock{mutex_};
+  report.trace = std::move(told_);
+  report.is_trace_of_its_own = is_root_ && report.trace && report.trace->sampled;
   if (!span_) return;
   has_ended_ = true;
   span_->ended(end_of(report));
   if (has_left_) span_.reset();
-}
-
-std::string AttemptTrace::id() const {
-  const detail::Lock lock{mutex_};
-  return id_;
 }
 
 }  // namespace dogged::runtime

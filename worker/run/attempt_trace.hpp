@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <optional>
-#include <string>
 
 #include <spdlog/logger.h>
 
@@ -29,10 +28,8 @@ class AttemptTrace {
   /// The attempt's span, else the producer's; nothing if there is neither.
   [[nodiscard]] const std::optional<TraceContext>& context() const noexcept { return context_; }
 
-  /// Ends the span, if there is one. Call it once.
-  void end(const Report& report) noexcept;
-  /// The trace's id for log lines; empty if there is none.
-  [[nodiscard]] std::string id() const;
+  /// Ends the span, if there is one, and tells the report of the trace. Call it once.
+  void end(Report& report) noexcept;
 
  private:
   void begin_span(const ClaimedTask& task, const AttemptSettings& settings, spdlog::logger& log);
@@ -42,7 +39,8 @@ class AttemptTrace {
   std::unique_ptr<AttemptSpan> span_ DOGGED_GUARDED_BY(mutex_);  // until it has ended and the thread has left it
   bool has_left_ DOGGED_GUARDED_BY(mutex_) = false;
   bool has_ended_ DOGGED_GUARDED_BY(mutex_) = false;
-  std::string id_ DOGGED_GUARDED_BY(mutex_);
+  std::optional<TraceContext> told_ DOGGED_GUARDED_BY(mutex_);  // a copy of context_
+  bool is_root_ DOGGED_GUARDED_BY(mutex_) = false;              // of a span, which is no child of the producer's
 };
 
 }  // namespace dogged::runtime

@@ -184,9 +184,12 @@ Report Executor::State::run_handler(Runner& runner) const {
 
 void Executor::State::note_end(Runner& runner, Report& report) const {
   runner.trace->end(report);
-  if (!report.name.empty()) report.trace_id = runner.trace->id();
-  around.tally->attempts.ended(settings.queue, runner.slot.run().task.definition->name, report.transition.outcome,
-                               report.finished_at - report.started_at);
+  around.tally->attempts.ended({.queue = settings.queue,
+                                .task = runner.slot.run().task.definition->name,
+                                .outcome = report.transition.outcome,
+                                .error_code = report.transition.code(),
+                                .ran = report.finished_at - report.started_at,
+                                .trace = report.trace ? &*report.trace : nullptr});
 }
 
 void Executor::submit(std::vector<ClaimedTask> tasks) {

@@ -2,40 +2,47 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <chrono>
-#include <cstdint>
 #include <string_view>
 
 #include <dogged/attempt_outcome.hpp>
+#include <dogged/metrics.hpp>
+#include <dogged/retry_metrics.hpp>
+#include <dogged/trace_context.hpp>
 
+#include "retry/duration_counts.hpp"
 #include "retry/exposition.hpp"
 #include "retry/metric_series.hpp"
 
 namespace dogged::runtime {
 
-/// The upper bounds of dogged_worker_attempt_seconds: about three for each power of ten, from a cache's answer to an
-/// hour's export.
-inline constexpr std::array<double, 16> attempt_second_buckets = {0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1,
-                                                                  2.5,   5,     10,   30,   60,  300,  900, 3600};
+/// An attempt that has ended so, as far as the worker knows: the database may still refuse its report.
+struct CountedAttempt {
+  std::string_view queue;
+  std::string_view task;
+  AttemptOutcome outcome = AttemptOutcome::succeeded;
+  std::string_view error_code = {};  ///< empty if it succeeded
+  std::chrono::nanoseconds ran{0};
+  const TraceContext* trace = nullptr;  ///< null: none
+};
 
-/// Thread-safe. In each family at most limits::metric_series series; further ones are counted as `other`.
+/// Thread-safe. At most limits::metric_series queues and tasks, and as many failures by error code; further ones are
+/// counted as `other`. Counting a success looks up one series.
 class AttemptCounts {
  public:
-  /// An attempt has ended so, as far as the worker knows: the database may still refuse its report.
-  void ended(std::string_view queue, std::string_view task, AttemptOutcome outcome,
-             std::chrono::nanoseconds ran) noexcept;
+  void ended(const CountedAttempt& attempt) noexcept;
 
-  void write_to(MetricsWriter& writer) const;
+  void write_to(MetricsWriter& writer, MetricNames names) const;
 
  private:
-  struct Durations {
-    std::array<std::atomic<std::uint64_t>, attempt_second_buckets.size() + 1> counts{};
-    std::atomic<std::int64_t> sum_us{0};
-  };
+  using Durations = DurationCounts<retry_duration_buckets>;
+  using ByOutcome = std::array<Durations, detail::outcome_texts.size()>;  // by AttemptOutcome
 
-  MetricSeries<3, std::atomic<std::uint64_t>> by_outcome_;  // queue, task, outcome
-  MetricSeries<2, Durations> durations_;                    // queue, task
+  void write_ours(MetricsWriter& writer) const;
+  void write_messaging_families(MetricsWriter& writer) const;
+
+  MetricSeries<2, ByOutcome> by_task_;  // queue, task
+  MetricSeries<3, Durations> failed_;   // queue, task, error code: OpenTelemetry wants it, and may make thousands
 };
 
 }  // namespace dogged::runtime

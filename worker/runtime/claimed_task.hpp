@@ -9,6 +9,7 @@
 
 #include <dogged/detail/circuit.hpp>
 #include <dogged/task.hpp>
+#include <dogged/trace_context.hpp>
 
 #include "lifecycle/lifecycle.hpp"
 #include "runtime/time.hpp"
@@ -61,7 +62,8 @@ struct Report {
   bool may_be_committed = false;   ///< by complete_in: then the task is rightly not held any more
   std::string name;                ///< of the task, and its queue; empty if the first attempt succeeded
   std::string queue;
-  std::string trace_id;                       ///< for the log; empty if there is none, or no name
+  std::optional<TraceContext> trace = {};     ///< the attempt's span, else the producer's
+  bool is_trace_of_its_own = false;           ///< `trace` is the sampled root of a trace: it goes on record
   const RetryPolicy* retry_policy = nullptr;  ///< the policy that decided
   std::string_view circuit;                   ///< of its definition; empty for none
   detail::CircuitEvent circuit_event;

@@ -5,6 +5,8 @@
 //   dogged::mount_metrics(server);   // GET /metrics
 //
 // With another server, answer with metrics_page(the request's header Accept).
+//
+// Where OpenTelemetry's conventions for messaging have a metric, MetricNames chooses between its name and dogged's.
 #pragma once
 
 #include <string>
@@ -12,20 +14,27 @@
 
 namespace dogged {
 
+/// The names of what a process sends, receives and processes. All other metrics have dogged's names alone.
+enum class MetricNames {
+  dogged,  ///< dogged_worker_attempt_seconds, …
+  otel,    ///< messaging_process_duration_seconds, … in their place
+  both,    ///< each count under two names
+};
+
 struct MetricsPage {
   std::string content_type;  ///< for the header Content-Type
   std::string body;
 };
 
-/// retry_metrics() of this process in Prometheus's text format 0.0.4, or in OpenMetrics 1.0 if `accept` asks for that.
-/// Thread-safe.
-[[nodiscard]] MetricsPage metrics_page(std::string_view accept = {});
+/// What the clients of this process enqueued, and its retry_metrics(), in Prometheus's text format 0.0.4, or in
+/// OpenMetrics 1.0 if `accept` asks for that. Thread-safe.
+[[nodiscard]] MetricsPage metrics_page(std::string_view accept = {}, MetricNames names = MetricNames::dogged);
 
 /// Answers GET requests for `path` with metrics_page. For cpp-httplib, and for any server with its interface.
 template <class Server>
-void mount_metrics(Server& server, const std::string& path = "/metrics") {
-  server.Get(path, [](const auto& request, auto& response) {
-    const MetricsPage page = metrics_page(request.get_header_value("Accept"));
+void mount_metrics(Server& server, const std::string& path = "/metrics", MetricNames names = MetricNames::dogged) {
+  server.Get(path, [names](const auto& request, auto& response) {
+    const MetricsPage page = metrics_page(request.get_header_value("Accept"), names);
     response.set_content(page.body, page.content_type.c_str());
   });
 }

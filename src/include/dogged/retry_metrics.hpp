@@ -42,6 +42,7 @@
 
 #include <dogged/circuit_breaker.hpp>
 #include <dogged/policy.hpp>
+#include <dogged/trace_context.hpp>
 
 namespace dogged {
 
@@ -81,6 +82,17 @@ struct EndedAttempt {
   const RetryPolicy& policy;
   int retry = 0;  ///< the number of the retry that the attempt was; 0: it was no retry
   std::optional<std::chrono::nanoseconds> ran = {};  ///< none: nobody knows, for its process was lost
+  const TraceContext* trace = nullptr;               ///< of the attempt; null: none
+};
+
+/// One of the durations that a bucket counts, with the trace that tells more of it: OpenMetrics' exemplar. A bucket has
+/// the latest one that was sampled, and a new one at most once a second.
+struct Exemplar {
+  TraceContext::TraceId trace_id{};
+  TraceContext::SpanId span_id{};
+  double seconds = 0;  ///< the duration
+  std::chrono::system_clock::time_point at{};
+  friend bool operator==(const Exemplar&, const Exemplar&) = default;
 };
 
 /// The counts so far, each list sorted by its labels (tasks before operations, attempts by number, `other` last). A
@@ -126,6 +138,7 @@ struct RetryMetricsSnapshot {
     std::string policy_type;
     std::array<std::uint64_t, BoundCount + 1> counts;
     std::chrono::microseconds sum;
+    std::array<std::optional<Exemplar>, BoundCount + 1> exemplars = {};  ///< of each bucket
     friend bool operator==(const Histogram&, const Histogram&) = default;
   };
   struct Circuit {
@@ -158,9 +171,9 @@ struct RetryMetricsSnapshot {
   std::vector<Throttled> throttled;
 };
 
-/// Thread-safe. Counting throws nothing and takes about 50 ns; only the first count of a text allocates. Without
-/// memory it is counted as `other`. Counters grow until the object ends. A snapshot is not of one moment: a count made
-/// meanwhile may be in one family and not yet in another.
+/// Thread-safe. Counting throws nothing and takes about 50 ns; only the first count of a text allocates, and the first
+/// exemplar of a histogram. Without memory it is counted as `other`. Counters grow until the object ends. A snapshot is
+/// not of one moment: a count made meanwhile may be in one family and not yet in another.
 class RetryMetrics {
  public:
   RetryMetrics();
@@ -169,8 +182,9 @@ class RetryMetrics {
   RetryMetrics& operator=(const RetryMetrics&) = delete;
 
   /// Retry 1, 2, … will be made after `delay`. A number out of 1 to 20 is counted as `other`, a negative delay as
-  /// 0.
-  void retry_scheduled(const RetrySource& source, const RetryPolicy& policy, int retry, milliseconds delay) noexcept;
+  /// 0. `trace`: of the attempt before it; null: none.
+  void retry_scheduled(const RetrySource& source, const RetryPolicy& policy, int retry, milliseconds delay,
+                       const TraceContext* trace = nullptr) noexcept;
   /// Counts nothing if the attempt was no retry.
   void succeeded(const EndedAttempt& attempt) noexcept;
   /// `is_transient`: the policy retries this error while retries are left.

@@ -34,6 +34,7 @@
 #include <dogged/custom_policy.hpp>
 #include <dogged/detail/registration.hpp>
 #include <dogged/exception_mapper.hpp>
+#include <dogged/metrics.hpp>
 #include <dogged/middleware.hpp>
 #include <dogged/resolved_retry_config.hpp>
 #include <dogged/task.hpp>
@@ -119,6 +120,8 @@ struct WorkerOptions {
   /// the log tells. Empty: nowhere. The pages need no password, and show names of queues and tasks. docs/metrics.md
   /// lists them.
   std::string metrics_listen = {};
+  /// Whether /metrics has dogged's or OpenTelemetry's names where both have one (<dogged/metrics.hpp>).
+  MetricNames metrics_names = MetricNames::dogged;
   /// The functions of the retry policies that tasks name: dogged::Custom, or "policy_name" in retry_config. Names are
   /// those of PolicyName.
   std::map<std::string, DelayFunction> policies = {};

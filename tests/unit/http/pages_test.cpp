@@ -1,10 +1,14 @@
 // The pages that a worker serves.
 #include "http/pages.hpp"
 
+#include <algorithm>
+#include <map>
 #include <string>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
+#include "retry/operation_counts.hpp"
 #include "support/catch.hpp"
 #include "support/exposition.hpp"
 
@@ -32,7 +36,35 @@ Page page(std::string_view path, const WorkerStatus& worker, std::string_view ac
   static const RetryMetrics no_retries;
   static const AttemptCounts no_attempts;
   static const TraceCounts no_traces;
-  return runtime::page_at(path, accept, {worker, no_attempts, no_traces, no_retries});
+  static const OperationCounts no_operations;
+  return runtime::page_at(path, accept, {worker, no_attempts, no_traces, no_operations, no_retries});
+}
+
+/// The page of a worker that has ended these attempts and operations alone.
+std::string metrics_of(const AttemptCounts& attempts, const OperationCounts& operations, MetricNames names,
+                       std::string_view accept = {}) {
+  const RetryMetrics no_retries;
+  const TraceCounts no_traces;
+  const WorkerStatus worker = working();
+  return runtime::page_at("/metrics", accept, {worker, attempts, no_traces, operations, no_retries, names}).body;
+}
+
+using Labels = std::map<std::string, std::string>;
+
+/// The values of the samples of that name, by their labels without those that all of OpenTelemetry's have.
+std::map<Labels, double> samples_of(const support::Exposition& families, const std::string& family,
+                                    const std::string& suffix = "") {
+  std::map<Labels, double> values;
+  for (const support::Sample& sample : families.at(family).samples) {
+    if (sample.name != family + suffix) continue;
+    Labels labels = sample.labels;
+    CHECK(labels["messaging_system"] == "dogged");
+    CHECK(labels["messaging_operation_name"] == labels["messaging_operation_type"]);
+    labels.erase("messaging_system");
+    labels.erase("messaging_operation_type");
+    values[labels] = sample.value;
+  }
+  return values;
 }
 
 }  // namespace
@@ -88,14 +120,16 @@ TEST_CASE("the status is JSON with the lease and the queues") {
 
 TEST_CASE("the metrics are what Prometheus reads, with the worker's gauges and the attempts by task") {
   AttemptCounts attempts;
-  attempts.ended("mail", "mail.send", AttemptOutcome::succeeded, 30ms);
-  attempts.ended("mail", "mail.send", AttemptOutcome::succeeded, 4s);
-  attempts.ended("mail", "mail.send", AttemptOutcome::failed, 2h);
+  attempts.ended({.queue = "mail", .task = "mail.send", .ran = 30ms});
+  attempts.ended({.queue = "mail", .task = "mail.send", .ran = 4s});
+  attempts.ended(
+      {.queue = "mail", .task = "mail.send", .outcome = AttemptOutcome::failed, .error_code = "SMTP_550", .ran = 2h});
   const RetryMetrics retries;
   TraceCounts traces;
   traces.queue_full = 3;
   const WorkerStatus worker = working();
-  const Page page = runtime::page_at("/metrics", "", {worker, attempts, traces, retries});
+  const OperationCounts operations;
+  const Page page = runtime::page_at("/metrics", "", {worker, attempts, traces, operations, retries});
   CHECK(page.content_type == "text/plain; version=0.0.4; charset=utf-8");
   const auto families = support::ExpositionReader::read(page.body);
   CHECK(families.at("dogged_worker_ready").samples.at(0).value == 1);
@@ -127,6 +161,116 @@ TEST_CASE("a request that accepts OpenMetrics gets it: families of counters with
   CHECK(page.content_type == "application/openmetrics-text; version=1.0.0; charset=utf-8");
   CHECK_THAT(page.body, Catch::Contains("# TYPE dogged_worker_fenced counter\ndogged_worker_fenced_total 2\n"));
   CHECK(page.body.ends_with("\n# EOF\n"));
+}
+
+TEST_CASE("under OpenTelemetry's names are the same counts as under dogged's, by queue, task and error") {
+  AttemptCounts attempts;
+  attempts.ended({.queue = "mail", .task = "mail.send", .ran = 30ms});
+  attempts.ended({.queue = "mail", .task = "mail.send", .ran = 4s});
+  attempts.ended(
+      {.queue = "mail", .task = "mail.send", .outcome = AttemptOutcome::failed, .error_code = "SMTP_550", .ran = 2h});
+  attempts.ended({.queue = "mail", .task = "mail.send", .outcome = AttemptOutcome::interrupted, .ran = 1s});
+  OperationCounts operations;
+  operations.sent("mail", "mail.send", no_label, 3);
+  operations.sent(no_label, "mail.send", "CONNECT_REFUSED", 1);
+  operations.ended(QueueOperation::send, "mail", no_label, 2ms);
+  operations.ended(QueueOperation::settle, no_label, "PG_40001", 3ms);
+
+  const auto ours = support::ExpositionReader::read(metrics_of(attempts, operations, MetricNames::dogged));
+  const auto otel = support::ExpositionReader::read(metrics_of(attempts, operations, MetricNames::otel));
+  const auto both = support::ExpositionReader::read(metrics_of(attempts, operations, MetricNames::both));
+  for (const char* name : {"dogged_worker_attempts_total", "dogged_worker_attempt_seconds", "dogged_sent_tasks_total",
+                           "dogged_operation_seconds"}) {
+    CHECK(ours.contains(name));
+    CHECK_FALSE(otel.contains(name));
+    CHECK(both.contains(name));
+  }
+  for (const char* name : {"messaging_process_duration_seconds", "messaging_client_consumed_messages_total",
+                           "messaging_client_sent_messages_total", "messaging_client_operation_duration_seconds"}) {
+    CHECK_FALSE(ours.contains(name));
+    CHECK(both.contains(name));
+  }
+  const Labels processed{
+      {"messaging_operation_name", "process"}, {"messaging_destination_name", "mail"}, {"dogged_task", "mail.send"}};
+  const auto with = [](Labels labels, const char* error) {
+    labels["error_type"] = error;
+    return labels;
+  };
+  CHECK(
+      samples_of(otel, "messaging_process_duration_seconds", "_count") ==
+      std::map<Labels, double>{{processed, 2}, {with(processed, "SMTP_550"), 1}, {with(processed, "interrupted"), 1}});
+  CHECK(samples_of(otel, "messaging_process_duration_seconds", "_sum") ==
+        std::map<Labels, double>{
+            {processed, 4.03}, {with(processed, "SMTP_550"), 7200}, {with(processed, "interrupted"), 1}});
+  CHECK(samples_of(otel, "messaging_client_consumed_messages_total") == std::map<Labels, double>{{processed, 4}});
+  CHECK(
+      samples_of(otel, "messaging_client_sent_messages_total") ==
+      std::map<Labels, double>{
+          {{{"messaging_operation_name", "send"}, {"messaging_destination_name", "mail"}, {"dogged_task", "mail.send"}},
+           3},
+          {{{"messaging_operation_name", "send"}, {"dogged_task", "mail.send"}, {"error_type", "CONNECT_REFUSED"}},
+           1}});
+  CHECK(samples_of(otel, "messaging_client_operation_duration_seconds", "_count") ==
+        std::map<Labels, double>{{{{"messaging_operation_name", "send"}, {"messaging_destination_name", "mail"}}, 1},
+                                 {{{"messaging_operation_name", "settle"}, {"error_type", "PG_40001"}}, 1}});
+}
+
+TEST_CASE("ten thousand error codes and task names make a thousand series and one that is called other") {
+  AttemptCounts attempts;
+  OperationCounts operations;
+  constexpr int many = 10'000;
+  for (int i = 0; i < many; ++i) {
+    const std::string code = "CODE_" + std::to_string(i), task = "task." + std::to_string(i);
+    attempts.ended(
+        {.queue = "mail", .task = "mail.send", .outcome = AttemptOutcome::failed, .error_code = code, .ran = 1ms});
+    attempts.ended({.queue = "mail", .task = task, .ran = 1ms});
+    operations.sent("mail", task, code, 1);
+    operations.ended(QueueOperation::send, "mail", code, 1ms);
+  }
+  const auto families = support::ExpositionReader::read(metrics_of(attempts, operations, MetricNames::both));
+  const auto sum = [](const std::map<Labels, double>& values) {
+    double all = 0;
+    for (const auto& [labels, value] : values) all += value;
+    return all;
+  };
+  const std::map<std::string, std::pair<std::size_t, double>> series{
+      {"messaging_process_duration_seconds", {2 * (limits::metric_series + 1), 2 * many}},
+      {"messaging_client_operation_duration_seconds", {limits::metric_series + 1, many}}};
+  for (const auto& [family, expected] : series) {
+    INFO(family);
+    const auto counts = samples_of(families, family, "_count");
+    CHECK(counts.size() <= expected.first);
+    CHECK(sum(counts) == expected.second);
+  }
+  CHECK(samples_of(families, "messaging_client_sent_messages_total").size() == limits::metric_series + 1);
+  CHECK(sum(samples_of(families, "messaging_client_consumed_messages_total")) == 2 * many);
+  // The failures by code leave the counts by task alone.
+  const auto& by_outcome = families.at("dogged_worker_attempts_total").samples;
+  const auto failed = std::find_if(by_outcome.begin(), by_outcome.end(),
+                                   [](const auto& sample) { return sample.labels.at("outcome") == "failed"; });
+  CHECK(failed->labels.at("task") == "mail.send");
+  CHECK(failed->value == many);
+}
+
+TEST_CASE("OpenMetrics has the trace of an attempt in the bucket of its duration, and the text format has none") {
+  const TraceContext trace = TraceContext::from_text("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01").value();
+  TraceContext not_sampled = trace;
+  not_sampled.sampled = false;
+  AttemptCounts attempts;
+  attempts.ended({.queue = "mail", .task = "mail.send", .ran = 30ms, .trace = &trace});
+  attempts.ended({.queue = "mail", .task = "mail.send", .ran = 4s, .trace = &not_sampled});
+  attempts.ended({.queue = "mail", .task = "mail.send", .ran = 20s});
+  const OperationCounts operations;
+  const std::string exemplar = R"( # {trace_id="4bf92f3577b34da6a3ce929d0e0e4736",span_id="00f067aa0ba902b7"} 0.03 )";
+  for (const MetricNames names : {MetricNames::dogged, MetricNames::otel}) {
+    const std::string open = metrics_of(attempts, operations, names, "application/openmetrics-text");
+    const std::size_t at = open.find(exemplar);
+    REQUIRE(at != std::string::npos);
+    const std::size_t line = open.rfind('\n', at) + 1;
+    CHECK(open.substr(line, at - line).ends_with(R"(le="0.05"} 1)"));
+    CHECK(open.find(" # {", at + 1) == std::string::npos);
+    CHECK(metrics_of(attempts, operations, names).find("trace_id") == std::string::npos);
+  }
 }
 
 TEST_CASE("another path is told which pages there are") {

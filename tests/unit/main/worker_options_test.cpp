@@ -196,6 +196,20 @@ TEST_CASE("options of an embedded worker that are out of their range are refused
   }
 }
 
+TEST_CASE("--metrics-names takes dogged, otel or both, and dogged is the default") {
+  const auto names = [](const std::vector<std::string>& arguments) {
+    CommandLine line;
+    CHECK_FALSE(parse(arguments, line));
+    return line.worker.metrics_names;
+  };
+  CHECK(names({}) == MetricNames::dogged);
+  CHECK(names({"--metrics-names", "dogged"}) == MetricNames::dogged);
+  CHECK(names({"--metrics-names", "otel"}) == MetricNames::otel);
+  CHECK(names({"--metrics-names=both"}) == MetricNames::both);
+  const std::string said = refusal({"--metrics-names", "prometheus"});
+  for (const char* part : {"--metrics-names", "prometheus", "dogged", "otel", "both"}) CHECK(has(said, part));
+}
+
 TEST_CASE("workers of one process that are given no name have names of their own") {
   CHECK(runtime::settings_of(WorkerOptions{}).name != runtime::settings_of(WorkerOptions{}).name);
 }

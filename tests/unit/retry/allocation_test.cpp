@@ -9,6 +9,8 @@
 #include <dogged/retry_options.hpp>
 
 #include "lifecycle/lifecycle.hpp"
+#include "retry/operation_counts.hpp"
+#include "runtime/attempt_counts.hpp"
 #include "support/catch.hpp"
 #include "support/count_allocations.hpp"
 
@@ -71,6 +73,20 @@ TEST_CASE("from a service's answer to the time of the next attempt nothing is al
   CHECK(decide([] { return classify_http(503); }) == 0);
   CHECK(decide([] { return classify_http(429, {.retry_after = "120"}); }) == 0);
   CHECK(decide([] { return classify_sqlstate("40001"); }) == 0);
+}
+
+TEST_CASE("counting a success allocates nothing after the first one of its task") {
+  runtime::AttemptCounts attempts;
+  OperationCounts operations;
+  const runtime::CountedAttempt success{
+      .queue = "a queue with a long name", .task = "a.task.with.a.long.name", .ran = 3ms};
+  const auto count = [&] {
+    attempts.ended(success);
+    operations.sent(success.queue, success.task, no_label, 1);
+    operations.ended(QueueOperation::settle, no_label, no_label, 3ms);
+  };
+  count();
+  CHECK(allocations_of(count) == 0);
 }
 
 TEST_CASE("a closed breaker allocates nothing") {

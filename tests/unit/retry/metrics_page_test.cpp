@@ -10,6 +10,7 @@
 #include <dogged/retry.hpp>
 #include <dogged/retry_metrics.hpp>
 
+#include "retry/operation_counts.hpp"
 #include "support/catch.hpp"
 
 using namespace dogged;
@@ -20,8 +21,8 @@ namespace {
 /// A program's own server, with the metrics mounted.
 class OwnServer {
  public:
-  OwnServer() {
-    mount_metrics(server_);
+  explicit OwnServer(MetricNames names = MetricNames::dogged) {
+    mount_metrics(server_, "/metrics", names);
     port_ = server_.bind_to_any_port("127.0.0.1");
     thread_ = std::thread{[this] { server_.listen_after_bind(); }};
     while (!server_.is_running()) std::this_thread::yield();
@@ -70,4 +71,22 @@ TEST_CASE("a scraper that accepts OpenMetrics gets it from a program's own serve
   REQUIRE(answer);
   CHECK(answer->get_header_value("Content-Type").find("application/openmetrics-text") == 0);
   CHECK(answer->body.ends_with("# EOF\n"));
+}
+
+TEST_CASE("a program's own server has OpenTelemetry's names for what its clients sent, if it asks for them") {
+  operation_counts().sent("metrics_page", "mail.send", no_label, 2);
+  const std::string otel =
+      R"(messaging_client_sent_messages_total{messaging_system="dogged",messaging_operation_name="send",)"
+      R"(messaging_operation_type="send",messaging_destination_name="metrics_page",dogged_task="mail.send"} 2)";
+  const std::string ours = R"(dogged_sent_tasks_total{queue_name="metrics_page",task="mail.send"} 2)";
+  const auto body = [](MetricNames names) { return OwnServer{names}.get()->body; };
+  const auto has = [](const std::string& text, const std::string& line) {
+    return text.find(line) != std::string::npos;
+  };
+  CHECK(has(body(MetricNames::dogged), ours));
+  CHECK_FALSE(has(body(MetricNames::dogged), otel));
+  CHECK(has(body(MetricNames::otel), otel));
+  CHECK_FALSE(has(body(MetricNames::otel), ours));
+  CHECK(has(body(MetricNames::both), otel));
+  CHECK(has(body(MetricNames::both), ours));
 }
