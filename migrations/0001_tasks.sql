@@ -212,7 +212,7 @@ comment on column dogged.tasks.finished_at is 'When the task ended; null while t
 comment on column dogged.tasks.result is 'The handler''s return value, as JSON; null unless the task succeeded.';
 comment on column dogged.tasks.error_code is 'The error code of the last failed attempt.';
 comment on column dogged.tasks.error_message is 'The error message of the last failed attempt.';
-comment on column dogged.tasks.trace_context is 'The trace context, as the producer gave it; copied to every attempt.';
+comment on column dogged.tasks.trace_context is 'The trace context, as the producer gave it; copied to attempts that are no root of a trace.';
 comment on column dogged.tasks.ready_position is
   'The task''s place among the ready tasks of its queue and priority; null: its id is its place. A task that fell due has a number '
   'from the sequence of the ids. A task that was released to run again at once has a number before all of those.';

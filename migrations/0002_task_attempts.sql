@@ -50,7 +50,7 @@ comment on column dogged.task_attempts.backoff_ms is 'The delay by the policy, b
 comment on column dogged.task_attempts.delay_ms is 'The delay after jitter.';
 comment on column dogged.task_attempts.retry_after_ms is 'The delay that the error gave, in place of the policy''s delay.';
 
-comment on column dogged.task_attempts.trace_context is 'The task''s trace context, as the producer gave it.';
+comment on column dogged.task_attempts.trace_context is 'The trace of the attempt, if the worker made it the root of one; else the task''s trace context, as the producer gave it.';
 comment on table dogged.task_attempts_default is
   'For days that have no partition yet; dogged.make_partitions moves its rows.';
 

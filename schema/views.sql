@@ -80,7 +80,8 @@ comment on column dogged.task_timeline.backoff_ms is 'The delay by the policy, b
 comment on column dogged.task_timeline.delay_ms is 'The delay after jitter.';
 comment on column dogged.task_timeline.retry_after_ms is 'The delay that the error gave, in place of the policy''s delay.';
 comment on column dogged.task_timeline.worker is 'The name of the worker that ran the attempt.';
-comment on column dogged.task_timeline.trace_context is 'The trace context, as the producer gave it.';
+comment on column dogged.task_timeline.trace_context is
+  'The trace of the attempt, if its worker made it the root of one; else the task''s trace context, as the producer gave it.';
 comment on column dogged.task_timeline.claimed_at is 'When the worker claimed the task.';
 comment on column dogged.task_timeline.due_at is
   'When the attempt was due: at run_at for the first attempt, at next_retry_at of the previous attempt for later ones. If the task '

@@ -18,8 +18,8 @@ void add_document(JsonObject& json, std::string_view key, const std::optional<st
   json.add_json(key, document.value_or("null"));
 }
 
-std::optional<std::string> trace_id_of(const TaskView& task) {
-  const auto trace = TraceContext::from_text(task.trace_context.value_or(""));
+std::optional<std::string> trace_id_of(const std::optional<std::string>& trace_context) {
+  const auto trace = TraceContext::from_text(trace_context.value_or(""));
   return trace ? std::optional{trace->trace_id_text()} : std::nullopt;
 }
 
@@ -54,7 +54,7 @@ JsonObject members_of(const TaskView& task) {
   json.add("error_code", task.error_code)
       .add("error_message", task.error_message)
       .add("trace_context", task.trace_context)
-      .add("trace_id", trace_id_of(task))
+      .add("trace_id", trace_id_of(task.trace_context))
       .add_json("tags", json_strings(task.tags))
       .add("parent_id", task.parent_id)
       .add("args_version", task.args_version);
@@ -184,7 +184,8 @@ std::string to_json(const AttemptView& attempt) {
       .add("backoff_ms", attempt.backoff_ms)
       .add("delay_ms", attempt.delay_ms)
       .add("retry_after_ms", attempt.retry_after_ms)
-      .add("trace_context", attempt.trace_context);
+      .add("trace_context", attempt.trace_context)
+      .add("trace_id", trace_id_of(attempt.trace_context));
   return json.text();
 }
 

@@ -268,6 +268,7 @@ class Timeline {
   [[nodiscard]] std::string delay_text(const AttemptView& attempt) const;
   [[nodiscard]] std::string workers_text() const;
   [[nodiscard]] std::string trace_text() const;
+  [[nodiscard]] std::string own_trace_id(const AttemptView& attempt) const;
   [[nodiscard]] std::string retried_codes() const;
 
   const TaskHistory& history_;
@@ -391,6 +392,13 @@ std::string Timeline::trace_text() const {
   return trace ? trace->trace_id_text() + ", of span " + trace->span_id_text() : context;
 }
 
+/// Of an attempt that its worker made the root of a trace; empty if it belongs to that of the task.
+std::string Timeline::own_trace_id(const AttemptView& attempt) const {
+  if (attempt.trace_context == task_.trace_context) return {};
+  const auto trace = TraceContext::from_text(attempt.trace_context.value_or(""));
+  return trace ? trace->trace_id_text() : std::string{};
+}
+
 std::string Timeline::retried_codes() const {
   if (!history_.definition) return {};
   const std::string codes = codes_text(history_.definition->auto_retry_for, style_.wide);
@@ -458,6 +466,7 @@ void Timeline::add_attempt(std::size_t index) {
           Track{scale_, style_}.bar(attempt.started_at, attempt.finished_at, look.color));
   const std::string why = why_it_was_cut_short(history_, attempt, style_.zone);
   if (!why.empty()) add_note("", why, Color::dim);
+  if (const std::string id = own_trace_id(attempt); !id.empty()) add_note("", "trace " + id, Color::dim);
   if (index + 1 < history_.attempts.size()) {
     add_wait(attempt, history_.attempts[index + 1].started_at);
   } else if (is_running()) {

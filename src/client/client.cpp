@@ -123,7 +123,7 @@ class Client::Impl {
 
   std::vector<TaskId> enqueue(std::span<const NewTask> tasks) {
     if (tasks.empty()) return {};
-    if (middleware_.empty()) return enqueue_and_count(tasks);
+    if (!detail::has_enqueue_hooks(middleware_)) return enqueue_and_count(tasks);
     return detail::enqueue_within(middleware_, {tasks.begin(), tasks.end()}, settings_.log.get(),
                                   [this](const std::vector<NewTask>& changed) { return enqueue_and_count(changed); });
   }

@@ -12,8 +12,9 @@ thread_local CurrentTask task_of_thread;
 
 CurrentTask current_task() noexcept { return task_of_thread; }
 
-CurrentTaskScope::CurrentTaskScope(TaskId id, Text installation, Text trace) noexcept
-    : outer_(std::exchange(task_of_thread, {id, installation.get(), trace.get()})) {}
+CurrentTaskScope::CurrentTaskScope(TaskId id, Text installation, const TraceContext* trace,
+                                   const std::shared_ptr<EnqueueMiddleware>* tracing) noexcept
+    : outer_(std::exchange(task_of_thread, {id, installation.get(), trace, tracing})) {}
 CurrentTaskScope::~CurrentTaskScope() { task_of_thread = outer_; }
 
 }  // namespace dogged::detail

@@ -2,26 +2,33 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
+#include <dogged/client.hpp>
 #include <dogged/task.hpp>
+#include <dogged/trace_context.hpp>
 
 namespace dogged::detail {
 
 struct CurrentTask {
-  TaskId id = 0;                  ///< 0: no handler runs on this thread
-  std::string_view installation;  ///< of the task: dogged.settings.installation
-  std::string_view trace = {};    ///< Context::trace() as text, for the tasks that the handler enqueues; may be empty
+  TaskId id = 0;                        ///< 0: no handler runs on this thread
+  std::string_view installation;        ///< of the task: dogged.settings.installation
+  const TraceContext* trace = nullptr;  ///< Context::trace(), for the tasks that the handler enqueues; may be null
+  /// Around each enqueue of the handler; may be null.
+  const std::shared_ptr<EnqueueMiddleware>* tracing = nullptr;
 };
 
 [[nodiscard]] CurrentTask current_task() noexcept;
 
-/// While it lives, the task `id` is the current one of its thread. It refers to its texts, which cannot be temporaries.
+/// While it lives, the task `id` is the current one of its thread. It refers to what it is given, which cannot be
+/// temporaries.
 class CurrentTaskScope {
  public:
   using Text = std::reference_wrapper<const std::string>;
-  CurrentTaskScope(TaskId id, Text installation, Text trace) noexcept;
+  CurrentTaskScope(TaskId id, Text installation, const TraceContext* trace,
+                   const std::shared_ptr<EnqueueMiddleware>* tracing) noexcept;
   ~CurrentTaskScope();
   CurrentTaskScope(const CurrentTaskScope&) = delete;
   CurrentTaskScope& operator=(const CurrentTaskScope&) = delete;

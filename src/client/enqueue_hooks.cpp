@@ -9,6 +9,7 @@
 
 #include <dogged/client.hpp>
 
+#include "client/current_task.hpp"
 #include "client/log_event.hpp"
 
 namespace dogged::detail {
@@ -29,15 +30,21 @@ void call_hook(spdlog::logger& log, std::string_view name, const Hook& hook) {
 
 }  // namespace
 
+bool has_enqueue_hooks(const EnqueueMiddlewares& middleware) {
+  return !middleware.empty() || current_task().tracing != nullptr;
+}
+
 std::vector<TaskId> enqueue_within(const EnqueueMiddlewares& middleware, std::vector<NewTask> tasks,
                                    spdlog::logger* log,
                                    const std::function<std::vector<TaskId>(const std::vector<NewTask>&)>& enqueue) {
+  EnqueueMiddlewares hooks = middleware;
+  if (const auto* const tracing = current_task().tracing) hooks.push_back(*tracing);
   spdlog::logger& told = log != nullptr ? *log : *spdlog::default_logger_raw();
   const std::size_t count = tasks.size();
   std::size_t begun = 0;
   std::vector<TaskId> ids;
   try {
-    for (const auto& hook : middleware) {
+    for (const auto& hook : hooks) {
       hook->before(tasks);
       ++begun;
     }
@@ -49,10 +56,10 @@ std::vector<TaskId> enqueue_within(const EnqueueMiddlewares& middleware, std::ve
     ids = enqueue(tasks);
   } catch (...) {
     const std::exception_ptr error = std::current_exception();
-    for (std::size_t i = begun; i-- > 0;) call_hook(told, "on_error", [&] { middleware[i]->on_error(tasks, error); });
+    for (std::size_t i = begun; i-- > 0;) call_hook(told, "on_error", [&] { hooks[i]->on_error(tasks, error); });
     throw;
   }
-  for (std::size_t i = begun; i-- > 0;) call_hook(told, "after", [&] { middleware[i]->after(tasks, ids); });
+  for (std::size_t i = begun; i-- > 0;) call_hook(told, "after", [&] { hooks[i]->after(tasks, ids); });
   return ids;
 }
 

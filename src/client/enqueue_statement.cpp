@@ -31,10 +31,10 @@ std::optional<std::string> given(std::string_view text) {
 /// Separates the args of tasks (RFC 7464): it cannot occur in JSON.
 constexpr char args_separator = '\x1e';
 
-/// The task's own, or that of the handler that enqueues it.
-std::string_view trace_context_of(const NewTask& task) {
-  const std::string& own = task.options.trace_context;
-  return own.empty() ? detail::current_task().trace : own;
+/// Of the handler that enqueues, for tasks without a trace context of their own; empty if there is none.
+std::string inherited_trace() {
+  const TraceContext* const trace = detail::current_task().trace;
+  return trace != nullptr ? trace->to_text() : std::string{};
 }
 
 const std::string& queue_of(const NewTask& task) {
@@ -155,7 +155,7 @@ sql::Enqueue one_task(const NewTask& task, const CallKey& key) {
           .run_at_us = microseconds_since_1970(options.run_at),
           .delay_ms = milliseconds_of(options.delay),
           .priority = options.priority,
-          .trace_context = given(trace_context_of(task)),
+          .trace_context = given(options.trace_context.empty() ? inherited_trace() : options.trace_context),
           .expires_at_us = microseconds_since_1970(options.expires_at),
           .expires_in_ms = milliseconds_of(options.expires_in),
           .tags = options.tags.empty() ? std::nullopt : std::optional{options.tags},
@@ -216,6 +216,10 @@ std::string joined_args(std::span<const NewTask> tasks) {
 sql::EnqueueMany many_tasks(std::span<const NewTask> tasks, const CallKey& key) {
   const auto option = [](auto EnqueueOptions::*member) {
     return [member](const NewTask& task) -> const auto& { return task.options.*member; };
+  };
+  const std::string inherited = inherited_trace();
+  const auto trace_context_of = [&](const NewTask& task) -> std::string_view {
+    return task.options.trace_context.empty() ? inherited : task.options.trace_context;
   };
   const bool any_without_parent =
       std::any_of(tasks.begin(), tasks.end(), [](const NewTask& task) { return !task.options.parent; });

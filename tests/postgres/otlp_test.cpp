@@ -2,8 +2,10 @@
 #include <chrono>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include <dogged/otlp.hpp>
 #include <dogged/worker.hpp>
 
 #include "support/catch.hpp"
@@ -154,7 +156,8 @@ TEST_CASE(
   CHECK_FALSE(contains(worker.log(), "k=7"));
 }
 
-TEST_CASE("a task that a handler enqueues belongs to the trace of the handler's attempt") {
+TEST_CASE(
+    "what a handler enqueues has a send span within that of its attempt, and the new task's attempt is its child") {
   TestDatabase database;
   OtlpReceiver collector;
   std::optional<TaskId> child;
@@ -167,12 +170,124 @@ TEST_CASE("a task that a handler enqueues belongs to the trace of the handler's 
   Client client = database.client();
   REQUIRE(client.wait(client.enqueue(work, no_args), 20s).has_succeeded());
   REQUIRE(client.wait(child.value(), 20s).has_succeeded());
-  REQUIRE(eventually([&] { return collector.spans().size() == 2; }));
-  std::map<std::string, OtlpReceiver::Span> by_id;
-  for (const auto& span : collector.spans()) by_id[OtlpReceiver::attributes_of(span).at("messaging.message.id")] = span;
-  CHECK(by_id.at(std::to_string(*child)).trace_id() == by_id.at("1").trace_id());
-  CHECK(by_id.at(std::to_string(*child)).parent_span_id() == by_id.at("1").span_id());
-  CHECK(by_id.at("1").parent_span_id().empty());
+  REQUIRE(eventually([&] { return collector.spans().size() == 3; }));
+  CHECK(collector.errors().empty());
+  std::map<std::string, OtlpReceiver::Span> spans;
+  for (const auto& span : collector.spans()) {
+    const auto attributes = OtlpReceiver::attributes_of(span);
+    spans[attributes.at("messaging.operation.type") + " " + attributes.at("messaging.message.id")] = span;
+  }
+  const OtlpReceiver::Span parent = spans.at("process 1"), send = spans.at("send " + std::to_string(*child)),
+                           process = spans.at("process " + std::to_string(*child));
+  CHECK(parent.parent_span_id().empty());
+  CHECK(send.parent_span_id() == parent.span_id());
+  CHECK(process.parent_span_id() == send.span_id());
+  CHECK(send.trace_id() == parent.trace_id());
+  CHECK(process.trace_id() == parent.trace_id());
+  CHECK(send.name() == "send work");
+  CHECK(send.kind() == OtlpReceiver::Span::SPAN_KIND_PRODUCER);
+  CHECK(send.flags() == 0x101);  // sampled, and the parent is of this process
+  CHECK(send.start_time_unix_nano() >= parent.start_time_unix_nano());
+  CHECK(send.end_time_unix_nano() > send.start_time_unix_nano());
+  CHECK(OtlpReceiver::attributes_of(send) == OtlpReceiver::Attributes{{"messaging.system", "dogged"},
+                                                                      {"messaging.operation.name", "send"},
+                                                                      {"messaging.operation.type", "send"},
+                                                                      {"messaging.message.id", std::to_string(*child)},
+                                                                      {"messaging.client.id", "app-1"},
+                                                                      {"dogged.task", "work"}});
+}
+
+TEST_CASE(
+    "a producer without a worker exports a send span for each call, which its tasks' first attempts are children of") {
+  TestDatabase database;
+  OtlpReceiver collector;
+  {
+    const auto tracer = otlp_tracer(exporting_to(collector.endpoint()).environment);
+    REQUIRE(tracer);
+    Client client{database.settings().url,
+                  {.schema = database.settings().schema, .middleware = {trace_enqueues(tracer)}}};
+    client.enqueue(work, no_args, {.queue = "default"});
+    client.enqueue_many(work, {no_args, no_args}, {.queue = "default"});
+    client.enqueue(work, no_args, {.trace_context = producer});  // keeps it
+    CHECK_THROWS_AS(client.enqueue(work, no_args, {.queue = "no \"such\" queue"}), InvalidInput);
+  }  // sends what waits
+  const auto spans = collector.spans();
+  CHECK(collector.errors().empty());
+  REQUIRE(spans.size() == 3);
+  const auto context_of = [&](TaskId id) {
+    return TraceContext::from_text(
+        database.value("select trace_context as value from dogged.tasks where id = $1::bigint", db::Params{}.add(id)));
+  };
+  const auto is_of = [&](TaskId id, const OtlpReceiver::Span& span) {
+    return context_of(id)->span_id_text() == hex(span.span_id()) &&
+           context_of(id)->trace_id_text() == hex(span.trace_id());
+  };
+  CHECK(is_of(1, spans.at(0)));
+  CHECK(is_of(2, spans.at(1)));
+  CHECK(is_of(3, spans.at(1)));
+  CHECK(context_of(4)->to_text() == producer);
+  CHECK(spans.at(0).parent_span_id().empty());
+  CHECK(spans.at(0).trace_id() != spans.at(1).trace_id());
+  CHECK(OtlpReceiver::attributes_of(spans.at(0)) == OtlpReceiver::Attributes{{"messaging.system", "dogged"},
+                                                                             {"messaging.operation.name", "send"},
+                                                                             {"messaging.operation.type", "send"},
+                                                                             {"messaging.destination.name", "default"},
+                                                                             {"messaging.message.id", "1"},
+                                                                             {"dogged.task", "work"}});
+  CHECK(OtlpReceiver::attributes_of(spans.at(1)).at("messaging.batch.message_count") == "2");
+  CHECK(OtlpReceiver::attributes_of(spans.at(2)).at("messaging.destination.name") == "no \"such\" queue");
+  CHECK(OtlpReceiver::attributes_of(spans.at(2)).contains("error.type"));
+  CHECK(spans.at(2).status().code() == opentelemetry::proto::trace::v1::Status::STATUS_CODE_ERROR);
+}
+
+TEST_CASE("a program whose environment names no collector has no tracer of its own") {
+  CHECK(otlp_tracer([](const std::string&) -> std::optional<std::string> { return std::nullopt; }) == nullptr);
+}
+
+TEST_CASE("an attempt that is the root of a trace goes on record with that trace, and others with that of their task") {
+  TestDatabase database;
+  OtlpReceiver collector;
+  ServedWorker worker{database,
+                      [](Context& context, const nlohmann::json&) {
+                        if (context.attempt() == 1) throw TaskError{"AGAIN", "once"};
+                      },
+                      exporting_to(collector.endpoint()),
+                      {.retry = fixed(1ms).with_max_retries(1), .auto_retry_for = {"AGAIN"}}};
+  worker->start();
+  Client client = database.client();
+  const TaskId traced = client.enqueue(work, no_args, {.trace_context = producer});
+  REQUIRE(client.wait(traced, 20s).has_succeeded());
+  const TaskId alone = client.enqueue(work, no_args);
+  REQUIRE(client.wait(alone, 20s).has_succeeded());
+  REQUIRE(eventually([&] { return collector.spans().size() == 4; }));
+  const auto recorded = [&](TaskId id, int attempt) {
+    return database.value(
+        "select trace_context as value from dogged.task_attempts where task_id = $1::bigint and attempt = $2::int",
+        db::Params{}.add(id).add(attempt));
+  };
+  const auto exported = [&](TaskId id, int attempt) -> std::string {
+    for (const auto& span : collector.spans()) {
+      const auto attributes = OtlpReceiver::attributes_of(span);
+      if (attributes.at("messaging.message.id") != std::to_string(id)) continue;
+      if (attributes.at("dogged.attempt") != std::to_string(attempt)) continue;
+      return "00-" + hex(span.trace_id()) + "-" + hex(span.span_id()) + "-01";
+    }
+    return "none";
+  };
+  CHECK(recorded(traced, 1) == producer);
+  for (const auto& [id, attempt] : std::vector<std::pair<TaskId, int>>{{traced, 2}, {alone, 1}, {alone, 2}}) {
+    CHECK(recorded(id, attempt) == exported(id, attempt));
+  }
+  CHECK(database.value("select count(*) as value from dogged.tasks where trace_context is null") == "1");
+}
+
+TEST_CASE("an attempt that nobody samples goes on record without a trace") {
+  TestDatabase database;
+  OtlpReceiver collector;
+  ServedWorker worker{database, succeeds, exporting_to(collector.endpoint(), {{"OTEL_TRACES_SAMPLER", "always_off"}})};
+  worker->start();
+  REQUIRE(runs_tasks(database, 1));
+  CHECK(database.value("select count(trace_context) as value from dogged.task_attempts") == "0");
 }
 
 TEST_CASE("a malformed traceparent is dropped and counted, and its task runs as the root of a trace") {

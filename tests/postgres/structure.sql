@@ -320,7 +320,7 @@ COMMENT ON COLUMN dogged.tasks.error_code IS 'The error code of the last failed 
 
 COMMENT ON COLUMN dogged.tasks.error_message IS 'The error message of the last failed attempt.';
 
-COMMENT ON COLUMN dogged.tasks.trace_context IS 'The trace context, as the producer gave it; copied to every attempt.';
+COMMENT ON COLUMN dogged.tasks.trace_context IS 'The trace context, as the producer gave it; copied to attempts that are no root of a trace.';
 
 COMMENT ON COLUMN dogged.tasks.ready_position IS 'The task''s place among the ready tasks of its queue and priority; null: its id is its place. A task that fell due has a number from the sequence of the ids. A task that was released to run again at once has a number before all of those.';
 
@@ -2767,7 +2767,7 @@ COMMENT ON COLUMN dogged.task_attempts.delay_ms IS 'The delay after jitter.';
 
 COMMENT ON COLUMN dogged.task_attempts.retry_after_ms IS 'The delay that the error gave, in place of the policy''s delay.';
 
-COMMENT ON COLUMN dogged.task_attempts.trace_context IS 'The task''s trace context, as the producer gave it.';
+COMMENT ON COLUMN dogged.task_attempts.trace_context IS 'The trace of the attempt, if the worker made it the root of one; else the task''s trace context, as the producer gave it.';
 
 CREATE TABLE dogged.tasks_failed (
     id bigint DEFAULT nextval('dogged.tasks_id_seq'::regclass) NOT NULL,
@@ -2840,7 +2840,7 @@ COMMENT ON COLUMN dogged.tasks_failed.error_code IS 'The error code of the last 
 
 COMMENT ON COLUMN dogged.tasks_failed.error_message IS 'The error message of the last failed attempt.';
 
-COMMENT ON COLUMN dogged.tasks_failed.trace_context IS 'The trace context, as the producer gave it; copied to every attempt.';
+COMMENT ON COLUMN dogged.tasks_failed.trace_context IS 'The trace context, as the producer gave it; copied to attempts that are no root of a trace.';
 
 COMMENT ON COLUMN dogged.tasks_failed.ready_position IS 'The task''s place among the ready tasks of its queue and priority; null: its id is its place. A task that fell due has a number from the sequence of the ids. A task that was released to run again at once has a number before all of those.';
 
@@ -3157,7 +3157,7 @@ COMMENT ON COLUMN dogged.tasks_done.error_code IS 'The error code of the last fa
 
 COMMENT ON COLUMN dogged.tasks_done.error_message IS 'The error message of the last failed attempt.';
 
-COMMENT ON COLUMN dogged.tasks_done.trace_context IS 'The trace context, as the producer gave it; copied to every attempt.';
+COMMENT ON COLUMN dogged.tasks_done.trace_context IS 'The trace context, as the producer gave it; copied to attempts that are no root of a trace.';
 
 COMMENT ON COLUMN dogged.tasks_done.ready_position IS 'The task''s place among the ready tasks of its queue and priority; null: its id is its place. A task that fell due has a number from the sequence of the ids. A task that was released to run again at once has a number before all of those.';
 
@@ -3301,7 +3301,7 @@ COMMENT ON COLUMN dogged.tasks_live.error_code IS 'The error code of the last fa
 
 COMMENT ON COLUMN dogged.tasks_live.error_message IS 'The error message of the last failed attempt.';
 
-COMMENT ON COLUMN dogged.tasks_live.trace_context IS 'The trace context, as the producer gave it; copied to every attempt.';
+COMMENT ON COLUMN dogged.tasks_live.trace_context IS 'The trace context, as the producer gave it; copied to attempts that are no root of a trace.';
 
 COMMENT ON COLUMN dogged.tasks_live.ready_position IS 'The task''s place among the ready tasks of its queue and priority; null: its id is its place. A task that fell due has a number from the sequence of the ids. A task that was released to run again at once has a number before all of those.';
 
@@ -3502,7 +3502,7 @@ COMMENT ON COLUMN dogged.redacted_tasks.error_code IS 'The error code of the las
 
 COMMENT ON COLUMN dogged.redacted_tasks.error_message IS 'The error message of the last failed attempt.';
 
-COMMENT ON COLUMN dogged.redacted_tasks.trace_context IS 'The trace context, as the producer gave it; copied to every attempt.';
+COMMENT ON COLUMN dogged.redacted_tasks.trace_context IS 'The trace context, as the producer gave it; copied to attempts that are no root of a trace.';
 
 COMMENT ON COLUMN dogged.redacted_tasks.ready_position IS 'The task''s place among the ready tasks of its queue and priority; null: its id is its place. A task that fell due has a number from the sequence of the ids. A task that was released to run again at once has a number before all of those.';
 
@@ -3630,7 +3630,7 @@ COMMENT ON COLUMN dogged.task_attempts_default.delay_ms IS 'The delay after jitt
 
 COMMENT ON COLUMN dogged.task_attempts_default.retry_after_ms IS 'The delay that the error gave, in place of the policy''s delay.';
 
-COMMENT ON COLUMN dogged.task_attempts_default.trace_context IS 'The task''s trace context, as the producer gave it.';
+COMMENT ON COLUMN dogged.task_attempts_default.trace_context IS 'The trace of the attempt, if the worker made it the root of one; else the task''s trace context, as the producer gave it.';
 
 CREATE VIEW dogged.task_overview AS
  SELECT t.id,
@@ -3912,7 +3912,7 @@ COMMENT ON COLUMN dogged.task_timeline.retry_after_ms IS 'The delay that the err
 
 COMMENT ON COLUMN dogged.task_timeline.worker IS 'The name of the worker that ran the attempt.';
 
-COMMENT ON COLUMN dogged.task_timeline.trace_context IS 'The trace context, as the producer gave it.';
+COMMENT ON COLUMN dogged.task_timeline.trace_context IS 'The trace of the attempt, if its worker made it the root of one; else the task''s trace context, as the producer gave it.';
 
 COMMENT ON COLUMN dogged.task_timeline.claimed_at IS 'When the worker claimed the task.';
 
@@ -3988,7 +3988,7 @@ COMMENT ON COLUMN dogged.tasks_done_default.error_code IS 'The error code of the
 
 COMMENT ON COLUMN dogged.tasks_done_default.error_message IS 'The error message of the last failed attempt.';
 
-COMMENT ON COLUMN dogged.tasks_done_default.trace_context IS 'The trace context, as the producer gave it; copied to every attempt.';
+COMMENT ON COLUMN dogged.tasks_done_default.trace_context IS 'The trace context, as the producer gave it; copied to attempts that are no root of a trace.';
 
 COMMENT ON COLUMN dogged.tasks_done_default.ready_position IS 'The task''s place among the ready tasks of its queue and priority; null: its id is its place. A task that fell due has a number from the sequence of the ids. A task that was released to run again at once has a number before all of those.';
 
@@ -4072,7 +4072,7 @@ COMMENT ON COLUMN dogged.tasks_failed_default.error_code IS 'The error code of t
 
 COMMENT ON COLUMN dogged.tasks_failed_default.error_message IS 'The error message of the last failed attempt.';
 
-COMMENT ON COLUMN dogged.tasks_failed_default.trace_context IS 'The trace context, as the producer gave it; copied to every attempt.';
+COMMENT ON COLUMN dogged.tasks_failed_default.trace_context IS 'The trace context, as the producer gave it; copied to attempts that are no root of a trace.';
 
 COMMENT ON COLUMN dogged.tasks_failed_default.ready_position IS 'The task''s place among the ready tasks of its queue and priority; null: its id is its place. A task that fell due has a number from the sequence of the ids. A task that was released to run again at once has a number before all of those.';
 

@@ -30,12 +30,17 @@ std::optional<std::string> code_of(const Report& report) {
   return code ? std::optional{code->str()} : std::nullopt;
 }
 
+std::optional<std::string> own_trace_of(const Report& report) {
+  return report.is_trace_of_its_own ? std::optional{report.trace->to_text()} : std::nullopt;
+}
+
 /// For a report of an attempt that has ended its task.
 void add_ended(sql::Complete& batch, const Report& report, SteadyClock::time_point now) {
   batch.ended_ids.push_back(report.id);
   batch.ended_attempts.push_back(report.attempt);
   batch.ended_started_us_ago.push_back(between(report.started_at, now).count());
   batch.ended_finished_us_ago.push_back(between(report.finished_at, now).count());
+  batch.ended_traces.push_back(own_trace_of(report));
   if (is_plain_success(report)) return;
   const lifecycle::Transition& to = report.transition;
   batch.positions.push_back(static_cast<std::int64_t>(batch.ended_ids.size()));
@@ -68,6 +73,7 @@ void add_retried(sql::Complete& batch, const Report& report, SteadyClock::time_p
   batch.backoffs_ms.push_back(to.next_run->backoff.count());
   batch.delays_ms.push_back(to.next_run->delay.count());
   batch.retried_retry_afters_ms.push_back(retry_after_ms(report));
+  batch.retried_traces.push_back(own_trace_of(report));
 }
 
 /// An array of only nulls is sent empty (see complete.sql).
@@ -91,8 +97,9 @@ sql::Complete completion_of(std::int64_t worker_id, std::span<const Report> repo
     (report->transition.will_retry() ? add_retried : add_ended)(batch, *report, now);
   }
   clear_if_null(batch.results, batch.error_codes, batch.error_messages, batch.error_details, batch.policies,
-                batch.retry_afters_ms, batch.retried_error_codes, batch.retried_error_messages,
-                batch.retried_error_details, batch.retried_policies, batch.retried_retry_afters_ms);
+                batch.retry_afters_ms, batch.ended_traces, batch.retried_traces, batch.retried_error_codes,
+                batch.retried_error_messages, batch.retried_error_details, batch.retried_policies,
+                batch.retried_retry_afters_ms);
   return batch;
 }
 

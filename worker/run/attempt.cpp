@@ -159,8 +159,8 @@ HandlerEnd run_handler(const ClaimedTask& task, AttemptContext& context, const A
 Report run_attempt(const ClaimedTask& task, const StopSignal& stop, SteadyClock::time_point started_at,
                    const AttemptSettings& settings, const AttemptTrace& trace, spdlog::logger& log, double draw) {
   AttemptContext context{task, stop, settings, started_at, trace, log};
-  const std::string trace_text = trace.context() ? trace.context()->to_text() : "";
-  const detail::CurrentTaskScope scope{task.id, settings.installation, trace_text};
+  const detail::CurrentTaskScope scope{task.id, settings.installation, trace.context() ? &*trace.context() : nullptr,
+                                       settings.tracing ? &settings.tracing : nullptr};
   Hooks hooks{task.definition->middleware, log};
   HandlerEnd end = run_handler(task, context, settings.limits, hooks);
   const auto finished_at = SteadyClock::now();

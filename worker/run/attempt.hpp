@@ -28,9 +28,10 @@ struct AttemptSettings {
   std::string database_url = {};
   std::string schema = {};
   AttemptLimits limits = {};
-  std::string installation = {};        ///< of the queue, for tasks that handlers enqueue
-  std::string worker = {};              ///< the worker's name
-  std::shared_ptr<Tracer> tracer = {};  ///< null: none
+  std::string installation = {};                    ///< of the queue, for tasks that handlers enqueue
+  std::string worker = {};                          ///< the worker's name
+  std::shared_ptr<Tracer> tracer = {};              ///< null: none
+  std::shared_ptr<EnqueueMiddleware> tracing = {};  ///< of what handlers enqueue: trace_enqueues(tracer); null: none
 };
 
 /// Runs the handler of `task`, whose attempt began at `started_at`, and reports. Never throws: an exception of the

@@ -110,7 +110,8 @@ Worker::Worker(WorkerSettings settings, Definitions definitions, const std::shar
       attempts_{.database_url = settings_.database.url,
                 .schema = settings_.database.schema,
                 .worker = settings_.name,
-                .tracer = settings_.tracer} {
+                .tracer = settings_.tracer,
+                .tracing = settings_.tracer ? trace_enqueues(settings_.tracer) : nullptr} {
   require_sound(settings_);
   if (settings_.queues.empty()) settings_.queues = queues_of(*definitions_, settings_.default_concurrency);
   Session database{database_settings("start"), "start", log_};

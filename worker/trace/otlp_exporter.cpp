@@ -54,7 +54,8 @@ void OtlpExporter::run() {
         service_.wait_until(action.until);
         break;
       case ExportPlan::Action::Kind::take:
-        batch_ = queue_->take(settings_.most_in_batch);
+        batch_ = queue_->take();
+        json_.write_request(batch_, request_);
         send();
         break;
       case ExportPlan::Action::Kind::send_again:
@@ -68,7 +69,7 @@ void OtlpExporter::run() {
 void OtlpExporter::send() {
   const auto left = std::chrono::ceil<milliseconds>(
       std::min(gives_up_at_.load() - SteadyClock::now(), SteadyClock::duration{settings_.timeout}));
-  settle(post_.send(json_.request_of(batch_), left, [this] { return is_over(); }));
+  settle(post_.send(request_, left, [this] { return is_over(); }));
 }
 
 void OtlpExporter::settle(const OtlpPost::Answer& answer) {

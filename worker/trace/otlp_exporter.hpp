@@ -1,4 +1,4 @@
-// Exports the spans of a worker's attempts to a collector, on a thread of its own: OTLP over HTTP, as JSON.
+// Exports spans to a collector, on a thread of its own: OTLP over HTTP, as JSON.
 // A collector that is down or slow costs spans, which are counted, and never holds up a task.
 #pragma once
 
@@ -23,7 +23,7 @@ namespace dogged::runtime {
 
 class OtlpExporter {
  public:
-  /// `worker` is the worker's name. Throws Error if libcurl cannot be initialised.
+  /// `worker` is the worker's name; empty: there is none. Throws Error if libcurl cannot be initialised.
   OtlpExporter(OtlpSettings settings, const std::string& worker, std::shared_ptr<Tally> tally,
                std::shared_ptr<spdlog::logger> log);
   ~OtlpExporter() { stop(); }
@@ -51,6 +51,7 @@ class OtlpExporter {
   OtlpPost post_;
   ExportPlan plan_;
   std::vector<Span> batch_;  // under way
+  std::string request_;      // with them
   std::string trouble_;      // that was told of last; empty while the collector takes spans
   std::atomic<TimePoint> gives_up_at_{never};
   std::shared_ptr<SpanQueue> queue_;

@@ -15,15 +15,15 @@ namespace dogged::runtime {
 /// The parts that all spans of a worker share.
 class OtlpJson {
  public:
-  /// `worker` is the worker's name.
+  /// `worker` is the worker's name; empty: there is none.
   OtlpJson(const std::vector<std::pair<std::string, std::string>>& resource, std::string_view worker);
 
-  /// An ExportTraceServiceRequest.
-  [[nodiscard]] std::string request_of(std::span<const Span> spans) const;
+  /// An ExportTraceServiceRequest, in place of what `json` has. A text that was one before has the memory for it.
+  void write_request(std::span<const Span> spans, std::string& json) const;
 
  private:
   std::string head_;    // up to the first span
-  std::string worker_;  // its attribute
+  std::string worker_;  // its attribute; may be empty
 };
 
 /// How many spans of a request the collector says that it has refused, and why: an ExportTraceServiceResponse. Nothing

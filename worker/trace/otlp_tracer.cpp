@@ -53,6 +53,31 @@ class OtlpSpan final : public AttemptSpan {
   const std::shared_ptr<SpanQueue> queue_;
 };
 
+class OtlpSendSpan final : public SendSpan {
+ public:
+  OtlpSendSpan(Span span, std::shared_ptr<SpanQueue> queue) : span_(std::move(span)), queue_(std::move(queue)) {}
+
+  [[nodiscard]] TraceContext context() const override { return span_.context; }
+
+  void ended(const SendEnd& end) noexcept override {
+    if (!span_.context.sampled) return;
+    try {
+      const TimePoint now = SteadyClock::now();
+      span_.task_id = end.first_id;
+      span_.error_code = end.error_code;
+      span_.error_message = end.error_message.substr(0, most_bytes_of_message);
+      span_.ended_ns = span_.began_ns + duration_cast<nanoseconds>(now - began_at_).count();
+      queue_->push(std::move(span_), now);
+    } catch (const std::bad_alloc&) {  // the tasks are enqueued all the same
+    }
+  }
+
+ private:
+  Span span_;
+  const std::shared_ptr<SpanQueue> queue_;
+  const TimePoint began_at_ = SteadyClock::now();
+};
+
 }  // namespace
 
 std::unique_ptr<AttemptSpan> OtlpTracer::attempt_begins(const AttemptBegin& begin) {
@@ -76,6 +101,26 @@ std::unique_ptr<AttemptSpan> OtlpTracer::attempt_begins(const AttemptBegin& begi
     span.began_ns = duration_cast<nanoseconds>(begin.at.time_since_epoch()).count();
   }
   return std::make_unique<OtlpSpan>(std::move(span), queue_);
+}
+
+/// A name that is too long for a task or a queue is refused by the database, and cut here.
+std::unique_ptr<SendSpan> OtlpTracer::send_begins(const SendBegin& begin) {
+  Span span;
+  span.kind = Span::Kind::send;
+  span.context.trace_id = begin.parent ? begin.parent->trace_id : random_id<TraceContext::TraceId>();
+  span.context.span_id = random_id<TraceContext::SpanId>();
+  span.context.sampled = sampler_.samples(span.context.trace_id, begin.parent);
+  if (begin.parent) {
+    span.context.tracestate = begin.parent->tracestate;
+    span.parent = begin.parent->span_id;
+  }
+  if (span.context.sampled) {
+    span.task_name = begin.task_name.substr(0, limits::name_bytes);
+    span.queue = begin.queue.substr(0, limits::name_bytes);
+    span.tasks = begin.count;
+    span.began_ns = duration_cast<nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  }
+  return std::make_unique<OtlpSendSpan>(std::move(span), queue_);
 }
 
 }  // namespace dogged::runtime

@@ -1,4 +1,4 @@
-// The worker's own tracer: makes a span of each attempt for the exporter.
+// The worker's own tracer: makes spans of attempts, and of calls that enqueue, for the exporter.
 #pragma once
 
 #include <memory>
@@ -18,6 +18,7 @@ class OtlpTracer final : public Tracer {
   /// Outside of handlers it knows no spans; in them, Context::trace() goes with the tasks as it is.
   [[nodiscard]] std::optional<TraceContext> current() override { return std::nullopt; }
   [[nodiscard]] std::unique_ptr<AttemptSpan> attempt_begins(const AttemptBegin& begin) override;
+  [[nodiscard]] std::unique_ptr<SendSpan> send_begins(const SendBegin& begin) override;
 
  private:
   const Sampler sampler_;

@@ -1,4 +1,4 @@
-// An attempt that has ended, as it is exported.
+// An attempt that has ended, or a call that has enqueued tasks, as it is exported.
 #pragma once
 
 #include <cstddef>
@@ -16,12 +16,18 @@ namespace dogged::runtime {
 inline constexpr std::size_t most_bytes_of_message = 1024;
 
 struct Span {
+  enum class Kind {
+    process,  ///< an attempt
+    send,     ///< a call of a producer: the names of its task and queue are those of the first, and not checked yet
+  };
+  Kind kind = Kind::process;
   TraceContext context;
   std::optional<TraceContext::SpanId> parent;  ///< of the same trace
   std::optional<TraceContext> link;            ///< the producer's span, of a retry
   std::string task_name;
-  std::string queue;
-  TaskId task_id = 0;
+  std::string queue;      ///< empty if the producer does not name it
+  TaskId task_id = 0;     ///< 0: nothing was enqueued
+  std::size_t tasks = 1;  ///< of a call
   int attempt = 1;
   int retry_count = 0;  ///< before it
   AttemptOutcome outcome = AttemptOutcome::succeeded;

@@ -24,16 +24,16 @@ class SpanQueue {
 
   /// Drops the span, and counts it, if there is no room.
   void push(Span span, TimePoint now);
-  /// The oldest spans, at most so many.
-  [[nodiscard]] std::vector<Span> take(std::size_t most);
+  /// The oldest spans, at most a batch. Moves none of them, so that handlers which end meanwhile hardly wait.
+  [[nodiscard]] std::vector<Span> take();
   [[nodiscard]] ExportPlan::Queued look() const;
   /// Drops and counts what waits and what comes from now on. `on_work` is not called again.
   void close();
 
  private:
-  struct Waiting {
-    Span span;
-    TimePoint since;
+  struct Batch {
+    TimePoint since;  ///< when its first span came
+    std::vector<Span> spans;
   };
 
   const std::size_t most_;
@@ -41,7 +41,8 @@ class SpanQueue {
   const std::shared_ptr<Tally> tally_;
   const std::function<void()> on_work_;
   mutable detail::Mutex mutex_;
-  std::deque<Waiting> waiting_ DOGGED_GUARDED_BY(mutex_);
+  std::deque<Batch> batches_ DOGGED_GUARDED_BY(mutex_);  // all are full but the last
+  std::size_t waiting_ DOGGED_GUARDED_BY(mutex_) = 0;    // spans of all batches
   bool is_closed_ DOGGED_GUARDED_BY(mutex_) = false;
 };
 

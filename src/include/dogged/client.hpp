@@ -129,7 +129,9 @@ class EnqueueMiddleware {
 };
 
 namespace detail {
-/// Calls `enqueue` with the tasks that the hooks have left. `log` null: spdlog's default logger.
+/// Whether there are hooks around an enqueue: of the list, or of the worker whose handler runs on this thread.
+[[nodiscard]] bool has_enqueue_hooks(const EnqueueMiddlewares& middleware);
+/// Calls `enqueue` with the tasks that these hooks have left. `log` null: spdlog's default logger.
 [[nodiscard]] std::vector<TaskId> enqueue_within(
     const EnqueueMiddlewares& middleware, std::vector<NewTask> tasks, spdlog::logger* log,
     const std::function<std::vector<TaskId>(const std::vector<NewTask>&)>& enqueue);

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -54,6 +55,38 @@ class AttemptSpan {
   AttemptSpan& operator=(const AttemptSpan&) = default;
 };
 
+/// A call that is about to enqueue tasks which have no trace_context of their own. The texts live as long as the call.
+struct SendBegin {
+  std::string_view task_name;  ///< of the first task
+  std::string_view queue;      ///< the same; empty unless the producer names it
+  std::size_t count = 1;       ///< of the tasks
+  /// The span in which the call is made: Tracer::current(), or that of the attempt whose handler makes it.
+  std::optional<TraceContext> parent;
+};
+
+/// How the call ended.
+struct SendEnd {
+  TaskId first_id = 0;                  ///< 0: nothing was enqueued
+  std::string_view error_code = {};     ///< empty if the tasks are enqueued
+  std::string_view error_message = {};  ///< the same in words
+};
+
+/// The span of one call that enqueues.
+class SendSpan {
+ public:
+  virtual ~SendSpan() = default;
+
+  /// The trace_context of the call's tasks: their first attempts are children of it. Asked once.
+  [[nodiscard]] virtual TraceContext context() const = 0;
+  /// Called once, on the thread of send_begins(). It must not block.
+  virtual void ended(const SendEnd& end) noexcept = 0;
+
+ protected:
+  SendSpan() = default;
+  SendSpan(const SendSpan&) = default;
+  SendSpan& operator=(const SendSpan&) = default;
+};
+
 /// Derive from it. One object serves many threads at once. An exception is logged, and the attempt goes on without a
 /// span.
 class Tracer {
@@ -65,6 +98,9 @@ class Tracer {
   /// Begins the span of an attempt on the thread of its handler, before the hooks, and makes it that thread's current
   /// span until AttemptSpan::left(). Null: the attempt has none.
   [[nodiscard]] virtual std::unique_ptr<AttemptSpan> attempt_begins(const AttemptBegin& begin) = 0;
+  /// Begins the span of a call that enqueues. Null: there is none, and the tasks carry the span in which the call is
+  /// made.
+  [[nodiscard]] virtual std::unique_ptr<SendSpan> send_begins(const SendBegin&) { return nullptr; }
 
  protected:
   Tracer() = default;
@@ -72,8 +108,9 @@ class Tracer {
   Tracer& operator=(const Tracer&) = default;
 };
 
-/// For ClientOptions::middleware: gives each task that has no trace_context of its own `tracer->current()`. Throws
-/// InvalidInput if `tracer` is null.
+/// For ClientOptions::middleware: makes a span of each call (Tracer::send_begins), and gives it to the tasks that have
+/// no trace_context of their own. Without such a span they get `tracer->current()`. In a handler the worker's tracer
+/// does the same for every client, without this. Throws InvalidInput if `tracer` is null.
 [[nodiscard]] std::shared_ptr<EnqueueMiddleware> trace_enqueues(std::shared_ptr<Tracer> tracer);
 
 }  // namespace dogged

@@ -194,7 +194,7 @@ inline std::vector<TaskId> enqueue_all(pqxx::transaction_base& transaction, std:
 
 inline std::vector<TaskId> enqueue_tasks(pqxx::transaction_base& transaction, std::span<const NewTask> tasks,
                                          const EnqueueInto& into) {
-  if (into.middleware.empty()) return enqueue_all(transaction, tasks, into.schema);
+  if (!has_enqueue_hooks(into.middleware)) return enqueue_all(transaction, tasks, into.schema);
   return enqueue_within(into.middleware, {tasks.begin(), tasks.end()}, nullptr,
                         [&](const std::vector<NewTask>& all) { return enqueue_all(transaction, all, into.schema); });
 }

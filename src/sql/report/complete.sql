@@ -19,7 +19,8 @@
 --
 -- Ended attempts and retries come in separate arrays. Most attempts succeed, and only their times are reported. Details
 -- of other ended attempts come in @positions to @retry_afters_ms, with the position of their report. An array of only
--- nulls is sent empty, because fewer elements are faster to read (docs/decisions/0011).
+-- nulls is sent empty, because fewer elements are faster to read (docs/decisions/0011). Traces are those of attempts that
+-- are the root of one; other attempts have the trace context of their task.
 -- A transaction that takes a ready_position must have its transaction id first (settle_watermarks.sql). The retries
 -- read `own` for that reason.
 -- gives: id bigint
@@ -27,10 +28,11 @@ with own as (
   select pg_current_xact_id()::xid as xid
 ), ended as (
   delete from dogged.tasks_live t
-   using (select r.id, r.attempt, r.started_us_ago, r.finished_us_ago, d.*, coalesce(d.status, 'succeeded') as to_status
+   using (select r.id, r.attempt, r.started_us_ago, r.finished_us_ago, r.own_trace, d.*,
+                 coalesce(d.status, 'succeeded') as to_status
             from unnest(@ended_ids::bigint[], @ended_attempts::int[], @ended_started_us_ago::bigint[],
-                        @ended_finished_us_ago::bigint[]) with ordinality
-                   as r (id, attempt, started_us_ago, finished_us_ago, place)
+                        @ended_finished_us_ago::bigint[], @ended_traces::text?[]) with ordinality
+                   as r (id, attempt, started_us_ago, finished_us_ago, own_trace, place)
             left join unnest(@positions::bigint[], @statuses::dogged.task_status[], @outcomes::dogged.attempt_outcome[],
                              @retry_counts::int[], @losses::int[], @results::jsonb?[], @error_codes::text?[],
                              @error_messages::text?[], @error_details::jsonb?[], @policies::text?[],
@@ -49,6 +51,7 @@ with own as (
             coalesce(r.outcome, 'succeeded') as outcome,
             coalesce(r.retry_count, t.retry_count) as retry_count, coalesce(r.losses, t.losses) as losses, r.result,
             r.error_code, r.error_message, r.error_details, r.policy, r.retry_after_ms,
+            coalesce(r.own_trace, t.trace_context) as attempt_trace,
             dogged.moment_ago(t.claimed_at, r.started_us_ago) as started_at,
             dogged.moment_ago(t.claimed_at, r.finished_us_ago) as finished_at
 ), rescheduled as (
@@ -68,9 +71,9 @@ with own as (
                         @retried_retry_counts::int[], @retried_losses::int[], @retried_error_codes::text?[],
                         @retried_error_messages::text?[], @retried_error_details::jsonb?[], @retried_policies::text?[],
                         @backoffs_ms::bigint[], @delays_ms::bigint[],
-                        @retried_retry_afters_ms::bigint?[])
+                        @retried_retry_afters_ms::bigint?[], @retried_traces::text?[])
                    as r (id, attempt, started_us_ago, finished_us_ago, outcome, retry_count, losses, error_code, error_message,
-                         error_details, policy, backoff_ms, delay_ms, retry_after_ms)
+                         error_details, policy, backoff_ms, delay_ms, retry_after_ms, own_trace)
           offset 0) r
    where (select xid from own) is not null and t.id = any (array[r.id])
      and case when t.attempt = r.attempt then
@@ -79,7 +82,8 @@ with own as (
               and (t.expires_at is null
                    or dogged.moment_ago(t.claimed_at, r.finished_us_ago) + r.delay_ms * interval '1 millisecond'
                       <= t.expires_at) end
-  returning t.id, t.attempt, t.queue, t.name, t.claimed_at, t.trace_context, t.next_retry_at, r.outcome, r.error_code,
+  returning t.id, t.attempt, t.queue, t.name, t.claimed_at, coalesce(r.own_trace, t.trace_context) as attempt_trace,
+            t.next_retry_at, r.outcome, r.error_code,
             r.error_message, r.error_details, r.policy, r.backoff_ms, r.delay_ms, r.retry_after_ms,
             dogged.moment_ago(t.claimed_at, r.started_us_ago) as started_at,
             dogged.moment_ago(t.claimed_at, r.finished_us_ago) as finished_at
@@ -104,11 +108,11 @@ with own as (
                                     finished_at, error_code, error_message, error_details, will_retry, next_retry_at,
                                     policy, backoff_ms, delay_ms, retry_after_ms, trace_context)
   select id, attempt, name, queue, outcome, @worker_id::bigint, claimed_at, started_at, finished_at, error_code,
-         error_message, error_details, false, null, policy, null, null, retry_after_ms, trace_context
+         error_message, error_details, false, null, policy, null, null, retry_after_ms, attempt_trace
     from ended
    union all
   select id, attempt, name, queue, outcome, @worker_id::bigint, claimed_at, started_at, finished_at, error_code,
-         error_message, error_details, true, next_retry_at, policy, backoff_ms, delay_ms, retry_after_ms, trace_context
+         error_message, error_details, true, next_retry_at, policy, backoff_ms, delay_ms, retry_after_ms, attempt_trace
     from rescheduled
 )
 -- Comparing the counts avoids the search if every report counted. Hence an id may appear in a batch only once.

@@ -445,3 +445,19 @@ TEST_CASE("retry_after is named as what it is") {
   story.history.attempts.back().retry_after_ms = 10'000;
   CHECK(contains(story.drawn(), "will retry 10 s (retry_after)"));
 }
+
+TEST_CASE("an attempt that is the root of a trace shows its id, and one of the task's trace does not") {
+  const std::string of_task = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+  const std::string of_retry = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+  Story story;
+  story.history.task.trace_context = of_task;
+  story.retried(0s, 1s, 10s, 10s);
+  story.history.attempts.back().trace_context = of_task;
+  story.attempt(Outcome::succeeded, 11s, 1s).trace_context = of_retry;
+  story.ended(Status::succeeded);
+  const std::string text = story.drawn();
+  CHECK(count(text, "4bf92f3577b34da6a3ce929d0e0e4736") == 1);
+  const auto lines = lines_of(text);
+  CHECK(contains(lines.at(lines.size() - 2), "12:00:11"));
+  CHECK(lines.back().ends_with("  trace 0af7651916cd43dd8448eb211c80319c"));
+}

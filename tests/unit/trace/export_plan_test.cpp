@@ -83,7 +83,7 @@ TEST_CASE("the queue of spans is bounded: what does not fit, and what comes afte
   CHECK(calls == 2);  // the first span, and a batch
   CHECK(tally->traces.queue_full == 2);
   CHECK(queue.look().spans == 3);
-  const auto taken = queue.take(2);
+  const auto taken = queue.take();
   REQUIRE(taken.size() == 2);
   CHECK(taken[1].attempt == 1);
   CHECK(queue.look().oldest_at == start + 2s);

@@ -27,7 +27,7 @@ std::shared_ptr<SpanQueue> queue_of_ten() {
 runtime::Span span_of(const AttemptBegin& begin, const AttemptEnd& end) {
   const auto queue = queue_of_ten();
   OtlpTracer{{}, queue}.attempt_begins(begin)->ended(end);
-  return queue->take(1).at(0);
+  return queue->take().at(0);
 }
 
 }  // namespace
@@ -68,7 +68,9 @@ TEST_CASE("the message of an error is cut to 1 KiB before its span waits, and is
       span_of({}, {.outcome = AttemptOutcome::failed, .error_code = "BROKEN", .error_message = message});
   CHECK(span.error_message.size() == 1024);
   const runtime::OtlpJson json{{{"service.name", "\xFF"}}, "app-1"};
-  const auto request = nlohmann::json::parse(json.request_of(std::vector{span, span}));
+  std::string text = "of an earlier request";
+  json.write_request(std::vector{span, span}, text);
+  const auto request = nlohmann::json::parse(text);
   const auto& spans = request.at("resourceSpans").at(0).at("scopeSpans").at(0).at("spans");
   CHECK(spans.size() == 2);
   CHECK(spans.at(1).at("status").at("message").get<std::string>() == std::string(1023, 'x') + "\xEF\xBF\xBD");
