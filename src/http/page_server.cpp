@@ -1,8 +1,10 @@
 // See page_server.hpp.
 #include "http/page_server.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <ctime>
@@ -26,7 +28,9 @@ namespace {
 
 constexpr std::size_t threads_of_server = 2;
 constexpr std::size_t most_waiting = 4;
-constexpr std::time_t seconds_for_a_request = 2;
+constexpr std::time_t seconds_without_progress = 2;  // of a request, and of an answer
+constexpr std::chrono::seconds longest_answer{10};   // as long as Prometheus waits
+constexpr std::size_t piece = 16'384;                // of an answer: after each there is a look at the clock
 constexpr std::size_t requests_of_a_connection = 100;
 constexpr std::size_t longest_request = 8192;
 
@@ -112,16 +116,27 @@ class PageServer::Impl {
       const int yes = 1;
       ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     });
-    server_.set_read_timeout(seconds_for_a_request);
-    server_.set_write_timeout(seconds_for_a_request);
-    server_.set_keep_alive_timeout(seconds_for_a_request);
+    server_.set_read_timeout(seconds_without_progress);
+    server_.set_write_timeout(seconds_without_progress);
+    server_.set_keep_alive_timeout(seconds_without_progress);
     server_.set_keep_alive_max_count(requests_of_a_connection);
     server_.set_payload_max_length(longest_request);
     server_.Get(".*", [this](const httplib::Request& request, httplib::Response& response) {
-      const Page page = respond_(request.path, request.get_header_value("Accept"));
-      response.status = page.status;
-      response.set_content(page.body, page.content_type.c_str());
+      send(respond_(request.path, request.get_header_value("Accept")), response);
     });
+  }
+
+  /// A scraper that reads a little now and then would hold a thread for as long as it likes.
+  static void send(Page page, httplib::Response& response) {
+    response.status = page.status;
+    const auto until = std::chrono::steady_clock::now() + longest_answer;
+    response.set_chunked_content_provider(
+        page.content_type.c_str(), [body = std::move(page.body), until](std::size_t offset, httplib::DataSink& sink) {
+          if (std::chrono::steady_clock::now() >= until) return false;
+          if (offset < body.size()) return sink.write(body.data() + offset, std::min(piece, body.size() - offset));
+          sink.done();
+          return true;
+        });
   }
 
   void bind(const std::string& name) {

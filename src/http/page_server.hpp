@@ -11,7 +11,8 @@
 namespace dogged::http {
 
 /// Bounded, so that a slow or greedy scraper costs nobody else anything. Bounds: two threads, four connections that
-/// wait for them, and 2 s for a request and for an answer. Further connections wait in the kernel.
+/// wait for them, 2 s in which nothing is asked or read, and 10 s for an answer. Further connections wait in the
+/// kernel.
 class PageServer {
  public:
   using Respond = std::function<Page(std::string_view path, std::string_view accept)>;

@@ -1,16 +1,21 @@
 // The pages of a worker, over real HTTP.
+#include <algorithm>
 #include <chrono>
+#include <map>
 #include <string>
 #include <vector>
 
 #include <httplib.h>
 
+#include <dogged/metrics.hpp>
+#include <dogged/retry_metrics.hpp>
 #include <dogged/worker.hpp>
 
 #include "support/catch.hpp"
 #include "support/exposition.hpp"
 #include "support/served_worker.hpp"
 #include "support/test_database.hpp"
+#include "support/unread_scrape.hpp"
 #include "support/usual_task.hpp"
 
 using namespace dogged;
@@ -77,24 +82,74 @@ TEST_CASE("a worker whose port is in use says so, and does not start") {
   CHECK(database.value("select count(*) as value from dogged.workers") == "1");
 }
 
+TEST_CASE(
+    "a worker serves its attempts, and what the process sent and claimed, under OpenTelemetry's names if asked to") {
+  TestDatabase database;
+  ServedWorker worker{database,
+                      [](Context&, const nlohmann::json& args) {
+                        if (!args.empty()) throw TaskError{"BAD_ARGS", "no"};
+                      },
+                      {.metrics_names = MetricNames::otel}};
+  worker->start();
+  Client client = database.client();
+  CHECK(client.wait(client.enqueue(work, no_args, {.queue = "default"}), 20s).has_succeeded());
+  CHECK(client.wait(client.enqueue(work, {{"bad", 1}}, {.queue = "default"}), 20s).has_ended());
+  const auto families = support::ExpositionReader::read(worker.get("/metrics")->body);
+  CHECK_FALSE(families.contains("dogged_worker_attempts_total"));
+  const auto has = [&](const std::string& family, const std::map<std::string, std::string>& wanted) {
+    const auto& samples = families.at(family).samples;
+    return std::any_of(samples.begin(), samples.end(), [&](const support::Sample& sample) {
+      return sample.value > 0 && std::all_of(wanted.begin(), wanted.end(), [&](const auto& label) {
+               const auto found = sample.labels.find(label.first);
+               return found != sample.labels.end() && found->second == label.second;
+             });
+    });
+  };
+  const std::string queue = "messaging_destination_name", operation = "messaging_operation_name";
+  CHECK(has("messaging_process_duration_seconds", {{queue, "default"}, {"error_type", "BAD_ARGS"}}));
+  CHECK(has("messaging_client_consumed_messages_total", {{queue, "default"}, {"dogged_task", "work"}}));
+  CHECK(has("messaging_client_sent_messages_total", {{queue, "default"}, {operation, "send"}}));
+  for (const char* name : {"send", "receive", "settle"}) {
+    CHECK(has("messaging_client_operation_duration_seconds", {{operation, name}}));
+  }
+}
+
+TEST_CASE("tasks that cannot be sent count as sent, with the error") {
+  TestDatabase database;
+  Client client = database.client();
+  CHECK_THROWS_AS(client.enqueue(work, no_args, {.queue = "metrics.missing"}), InvalidInput);
+  const std::string page = metrics_page().body;
+  CHECK(contains(page, R"(dogged_sent_tasks_total{queue_name="metrics.missing",task="work",error_type=")"));
+}
+
+TEST_CASE("scrapers that ask for metrics and never read them hold up no task and no other scrape") {
+  // Two histograms of a thousand tasks: some 8 MB, which fit into no socket's buffers.
+  const RetryPolicy policy = fixed(1s);
+  for (int i = 0; i < 1000; ++i) {
+    const std::string name = std::string(100, 'x') + std::to_string(i);
+    const RetrySource task{RetrySource::Kind::task, name};
+    retry_metrics().retry_scheduled(task, policy, 1, 1s);
+    retry_metrics().succeeded({.source = task, .policy = policy, .retry = 1, .ran = 1ms});
+  }
+  TestDatabase database;
+  ServedWorker worker{database, [](Context&, const nlohmann::json&) {}};
+  worker->start();
+  std::vector<test::UnreadScrape> unread;
+  for (int i = 0; i < 3; ++i) unread.emplace_back(worker.port(), "/metrics");
+  Client client = database.client();
+  CHECK(client.wait(client.enqueue(work, no_args), 20s).has_succeeded());
+  CHECK(worker.get("/readyz")->body == "ready\n");
+}
+
 TEST_CASE("connections that ask for nothing hold up no task, and are cut off") {
   TestDatabase database;
   ServedWorker worker{database, [](Context&, const nlohmann::json&) {}};
   worker->start();
-  std::vector<int> sockets;
-  for (int i = 0; i < 20; ++i) {
-    const int connection = ::socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<std::uint16_t>(worker.port()));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    REQUIRE(::connect(connection, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
-    sockets.push_back(connection);
-  }
+  std::vector<test::UnreadScrape> idle;
+  for (int i = 0; i < 20; ++i) idle.emplace_back(worker.port(), "");
   Client client = database.client();
   CHECK(client.wait(client.enqueue(work, no_args), 20s).has_succeeded());
-  char byte = 0;
-  CHECK(::recv(sockets.front(), &byte, 1, 0) == 0);  // the server has closed the connection
-  for (const int connection : sockets) ::close(connection);
+  CHECK(idle.front().is_closed());
+  idle.clear();
   CHECK(worker.get("/readyz")->status == 200);
 }
