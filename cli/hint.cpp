@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "cli/render/command_words.hpp"
+#include "db/connection.hpp"
 #include "migrate/missing_role.hpp"
 
 namespace dogged::cli {

@@ -12,6 +12,7 @@
 
 #include "cli/render/json_object.hpp"
 #include "client/database_url.hpp"
+#include "db/connection.hpp"
 #include "db/conninfo.hpp"
 #include "migrate/migrate.hpp"
 

@@ -11,7 +11,8 @@
 #include "cli/failure.hpp"
 #include "cli/render/style.hpp"
 #include "cli/render/table.hpp"
-#include "db/connection.hpp"
+#include "db/connection_fwd.hpp"
+#include "db/settings.hpp"
 
 namespace dogged::cli {
 

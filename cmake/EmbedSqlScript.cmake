@@ -148,8 +148,8 @@ endfunction()
 if(KIND STREQUAL statements)
   string(CONCAT header "${banner}#pragma once\n\n"
     "#include <array>\n#include <cstdint>\n#include <optional>\n#include <string>\n#include <string_view>\n#include <vector>\n\n"
-    "#include \"db/connection.hpp\"\n\nnamespace dogged::sql {\n\n")
-  set(source "${banner}#include \"sql/${NAME}.hpp\"\n\nnamespace dogged::sql {\n\n")
+    "#include \"db/connection_fwd.hpp\"\n#include \"db/statement.hpp\"\n\nnamespace dogged::sql {\n\n")
+  set(source "${banner}#include \"sql/${NAME}.hpp\"\n\n#include \"db/rows.hpp\"\n\nnamespace dogged::sql {\n\n")
   file(GLOB files ${DIRECTORIES}/*.sql)
   foreach(file IN LISTS files)
     get_filename_component(name ${file} NAME_WE)

@@ -8,6 +8,7 @@
 #include "cli/io/task_rows.hpp"
 #include "cli/options/existing.hpp"
 #include "cli/options/time_option.hpp"
+#include "db/connection.hpp"
 #include "sql/commands.hpp"
 
 namespace dogged::cli {

@@ -11,6 +11,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/input/choices.hpp"
 #include "cli/render/text.hpp"
+#include "db/connection.hpp"
 #include "sql/commands.hpp"
 
 namespace dogged::cli {

@@ -8,6 +8,7 @@
 #include "cli/io/interrupt.hpp"
 #include "cli/io/letter_file.hpp"
 #include "cli/render/json_object.hpp"
+#include "db/connection.hpp"
 #include "retry/escaped.hpp"
 #include "sql/dead.hpp"
 

@@ -12,6 +12,7 @@
 #include "cli/io/interrupt.hpp"
 #include "cli/io/line_reader.hpp"
 #include "cli/render/json_object.hpp"
+#include "db/connection.hpp"
 #include "sql/dead.hpp"
 
 namespace dogged::cli {

@@ -14,6 +14,7 @@
 #include "cli/options/time_option.hpp"
 #include "cli/render/json_object.hpp"
 #include "cli/render/progress_bar.hpp"
+#include "db/connection.hpp"
 #include "retry/counted.hpp"
 #include "sql/dead.hpp"
 

@@ -10,6 +10,7 @@
 #include "cli/io/task_rows.hpp"
 #include "cli/render/json_object.hpp"
 #include "cli/render/text.hpp"
+#include "db/connection.hpp"
 #include "sql/dead.hpp"
 
 namespace dogged::cli {

@@ -12,6 +12,7 @@
 #include "cli/io/interrupt.hpp"
 #include "cli/io/letter_file.hpp"
 #include "cli/io/line_reader.hpp"
+#include "db/connection.hpp"
 #include "migrate/missing_role.hpp"
 #include "sql/dead.hpp"
 

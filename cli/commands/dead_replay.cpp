@@ -15,6 +15,7 @@
 #include "cli/io/interrupt.hpp"
 #include "cli/io/task_rows.hpp"
 #include "cli/options/time_option.hpp"
+#include "db/connection.hpp"
 #include "migrate/missing_role.hpp"
 #include "retry/duration.hpp"
 #include "sql/dead.hpp"

@@ -12,6 +12,7 @@
 #include "cli/render/story.hpp"
 #include "cli/render/text.hpp"
 #include "cli/render/timeline.hpp"
+#include "db/connection.hpp"
 #include "db/errors.hpp"
 #include "sql/commands.hpp"
 #include "sql/dead.hpp"

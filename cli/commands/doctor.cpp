@@ -7,6 +7,7 @@
 #include "cli/input/choices.hpp"
 #include "cli/render/json_object.hpp"
 #include "cli/render/text.hpp"
+#include "db/connection.hpp"
 #include "retry/counted.hpp"
 #include "sql/migrate.hpp"
 

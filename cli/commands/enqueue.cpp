@@ -23,6 +23,7 @@
 #include "cli/options/time_option.hpp"
 #include "cli/render/json_object.hpp"
 #include "client/database_url.hpp"
+#include "db/connection.hpp"
 #include "db/errors.hpp"
 #include "retry/counted.hpp"
 #include "retry/duration.hpp"

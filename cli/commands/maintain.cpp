@@ -6,6 +6,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/io/interrupt.hpp"
 #include "cli/render/json_object.hpp"
+#include "db/connection.hpp"
 #include "retention/retention.hpp"
 #include "sql/commands.hpp"
 #include "sql/retention.hpp"

@@ -8,6 +8,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/options/time_option.hpp"
 #include "cli/render/json_object.hpp"
+#include "db/connection.hpp"
 
 namespace dogged::cli {
 namespace {

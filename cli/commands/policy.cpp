@@ -15,6 +15,7 @@
 #include "cli/render/json_object.hpp"
 #include "cli/render/table.hpp"
 #include "cli/render/text.hpp"
+#include "db/connection.hpp"
 #include "sql/commands.hpp"
 
 namespace dogged::cli {

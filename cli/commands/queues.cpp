@@ -15,6 +15,7 @@
 #include "cli/options/time_option.hpp"
 #include "cli/render/json_object.hpp"
 #include "cli/render/text.hpp"
+#include "db/connection.hpp"
 #include "retry/counted.hpp"
 #include "retry/duration.hpp"
 #include "retry/number_text.hpp"

@@ -8,6 +8,7 @@
 #include "cli/io/live_view.hpp"
 #include "cli/io/task_rows.hpp"
 #include "cli/render/json_object.hpp"
+#include "db/connection.hpp"
 #include "retry/duration.hpp"
 #include "sql/commands.hpp"
 

@@ -12,6 +12,7 @@
 #include "cli/io/standing.hpp"
 #include "cli/io/task_rows.hpp"
 #include "cli/render/json_object.hpp"
+#include "db/connection.hpp"
 #include "retry/counted.hpp"
 #include "retry/duration.hpp"
 #include "sql/claim.hpp"

@@ -7,6 +7,7 @@
 #include "cli/input/choices.hpp"
 #include "cli/options/task_filter.hpp"
 #include "cli/render/json_object.hpp"
+#include "db/connection.hpp"
 
 namespace dogged::cli {
 namespace {

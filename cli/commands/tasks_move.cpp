@@ -10,6 +10,7 @@
 #include "cli/options/existing.hpp"
 #include "cli/render/json_object.hpp"
 #include "cli/render/progress_bar.hpp"
+#include "db/connection.hpp"
 #include "retry/counted.hpp"
 #include "sql/commands.hpp"
 

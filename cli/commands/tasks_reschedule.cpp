@@ -6,6 +6,7 @@
 #include "cli/io/standing.hpp"
 #include "cli/options/time_option.hpp"
 #include "cli/render/json_object.hpp"
+#include "db/connection.hpp"
 #include "sql/commands.hpp"
 
 namespace dogged::cli {

@@ -8,6 +8,7 @@
 #include "cli/options/task_ids.hpp"
 #include "cli/render/lineage.hpp"
 #include "cli/render/timeline.hpp"
+#include "db/connection.hpp"
 
 namespace dogged::cli {
 namespace {

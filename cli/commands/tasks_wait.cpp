@@ -10,6 +10,7 @@
 #include "cli/io/interrupt.hpp"
 #include "cli/io/standing.hpp"
 #include "cli/render/json_object.hpp"
+#include "db/connection.hpp"
 #include "retry/counted.hpp"
 #include "retry/duration.hpp"
 

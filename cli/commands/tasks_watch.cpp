@@ -14,6 +14,7 @@
 #include "cli/io/task_rows.hpp"
 #include "cli/options/task_filter.hpp"
 #include "cli/render/text.hpp"
+#include "db/connection.hpp"
 #include "retry/duration.hpp"
 
 namespace dogged::cli {

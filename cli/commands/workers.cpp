@@ -8,6 +8,7 @@
 #include "cli/options/existing.hpp"
 #include "cli/render/json_object.hpp"
 #include "cli/render/text.hpp"
+#include "db/connection.hpp"
 #include "retry/message.hpp"
 #include "sql/commands.hpp"
 

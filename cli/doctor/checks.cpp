@@ -8,9 +8,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include <dogged/error.hpp>
+
 #include "circuit/shared_circuit.hpp"
 #include "cli/doctor/judges.hpp"
 #include "db/clock_offset.hpp"
+#include "db/connection.hpp"
 #include "migrate/migrate.hpp"
 #include "sql/circuit.hpp"
 #include "sql/commands.hpp"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/doctor/finding.hpp"
-#include "db/connection.hpp"
+#include "db/connection_fwd.hpp"
 
 namespace dogged::cli::doctor {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <dogged/circuit_breaker.hpp>
+#include <dogged/detail/circuit.hpp>
 
 #include "cli/doctor/finding.hpp"
 #include "cli/render/moment.hpp"

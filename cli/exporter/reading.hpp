@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include <dogged/circuit_breaker.hpp>
+#include <dogged/detail/circuit.hpp>
 
 namespace dogged::cli::exporter {
 

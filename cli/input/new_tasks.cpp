@@ -9,6 +9,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <dogged/client.hpp>
+
 #include "retry/duration.hpp"
 #include "retry/message.hpp"
 

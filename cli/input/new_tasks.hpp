@@ -6,9 +6,11 @@
 #include <string>
 #include <string_view>
 
-#include <dogged/client.hpp>
-
 #include "cli/render/moment.hpp"
+
+namespace dogged {
+struct NewTask;
+}
 
 namespace dogged::cli {
 

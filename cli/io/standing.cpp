@@ -6,6 +6,7 @@
 
 #include "cli/io/interrupt.hpp"
 #include "cli/io/task_rows.hpp"
+#include "db/connection.hpp"
 #include "sql/commands.hpp"
 
 namespace dogged::cli {

@@ -9,8 +9,8 @@
 
 #include "cli/options/task_ids.hpp"
 #include "cli/render/moment.hpp"
-#include "db/connection.hpp"
-#include "lifecycle/lifecycle.hpp"
+#include "db/connection_fwd.hpp"
+#include "lifecycle/transition.hpp"
 
 namespace dogged::cli {
 

@@ -1,7 +1,10 @@
 // A task with all that tells its story, read from the database.
 #include "cli/io/task_history.hpp"
 
+#include <dogged/error.hpp>
+
 #include "cli/io/task_rows.hpp"
+#include "db/connection.hpp"
 #include "sql/client.hpp"
 #include "sql/commands.hpp"
 

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "cli/render/task_view.hpp"
-#include "db/connection.hpp"
+#include "db/connection_fwd.hpp"
 
 namespace dogged::cli {
 

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <dogged/error.hpp>
 #include <dogged/trace_context.hpp>
 
 #include "cli/render/story.hpp"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "db/connection.hpp"
 #include "retry/message.hpp"
 #include "sql/commands.hpp"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/failure.hpp"
-#include "db/connection.hpp"
+#include "db/connection_fwd.hpp"
 
 namespace dogged::cli {
 

@@ -5,6 +5,7 @@
 #include "cli/input/new_tasks.hpp"
 #include "cli/io/task_rows.hpp"
 #include "client/enqueue_statement.hpp"
+#include "db/connection.hpp"
 #include "retry/duration.hpp"
 #include "retry/message.hpp"
 #include "sql/commands.hpp"

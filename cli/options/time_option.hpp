@@ -9,7 +9,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/render/moment.hpp"
-#include "db/connection.hpp"
+#include "db/connection_fwd.hpp"
 
 namespace dogged::cli {
 

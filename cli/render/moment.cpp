@@ -7,6 +7,8 @@
 #include <ctime>
 #include <optional>
 
+#include <dogged/error.hpp>
+
 #include "retry/message.hpp"
 
 namespace dogged::cli {

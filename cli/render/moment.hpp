@@ -7,8 +7,6 @@
 #include <string>
 #include <string_view>
 
-#include <dogged/error.hpp>
-
 namespace dogged::cli {
 
 using std::chrono::microseconds;

@@ -2,6 +2,9 @@
 #include "cli/render/story.hpp"
 
 #include <dogged/detail/names.hpp>
+#include <dogged/error.hpp>
+
+#include "lifecycle/lifecycle.hpp"
 
 namespace dogged::cli {
 namespace {

@@ -13,7 +13,7 @@
 #include <dogged/policy.hpp>
 
 #include "cli/render/moment.hpp"
-#include "lifecycle/lifecycle.hpp"
+#include "lifecycle/transition.hpp"
 
 namespace dogged::cli {
 

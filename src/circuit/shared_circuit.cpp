@@ -5,7 +5,9 @@
 #include <stdexcept>
 
 #include <dogged/detail/names.hpp>
+#include <dogged/error.hpp>
 
+#include "db/connection.hpp"
 #include "sql/circuit.hpp"
 
 namespace dogged::circuit {

@@ -9,10 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include <dogged/circuit_breaker.hpp>
-
 #include "circuit/circuit_as_read.hpp"
-#include "db/connection.hpp"
+#include "db/connection_fwd.hpp"
 
 namespace dogged::circuit {
 

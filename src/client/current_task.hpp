@@ -6,9 +6,12 @@
 #include <string>
 #include <string_view>
 
-#include <dogged/client.hpp>
-#include <dogged/task.hpp>
+#include <dogged/task_id.hpp>
 #include <dogged/trace_context.hpp>
+
+namespace dogged {
+class EnqueueMiddleware;  // <dogged/client.hpp>
+}  // namespace dogged
 
 namespace dogged::detail {
 

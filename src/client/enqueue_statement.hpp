@@ -8,7 +8,7 @@
 
 #include <dogged/client.hpp>
 
-#include "db/connection.hpp"
+#include "db/statement.hpp"
 
 namespace dogged {
 

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "client/task_status.hpp"
+#include "db/connection.hpp"
 #include "sql/client.hpp"
 
 namespace dogged {

@@ -6,7 +6,7 @@
 
 #include <dogged/task_record.hpp>
 
-#include "db/connection.hpp"
+#include "db/connection_fwd.hpp"
 
 namespace dogged {
 

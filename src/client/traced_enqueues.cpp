@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include <dogged/client.hpp>
+#include <dogged/error.hpp>
 #include <dogged/tracer.hpp>
 
 #include "client/current_task.hpp"

@@ -6,7 +6,7 @@
 
 #include <dogged/error.hpp>
 
-#include "db/connection.hpp"
+#include "db/settings.hpp"
 
 namespace dogged::db {
 

@@ -1,9 +1,9 @@
 // Parameters of statements, as text.
+#include "db/params.hpp"
+
 #include <array>
 #include <charconv>
 #include <utility>
-
-#include "db/connection.hpp"
 
 namespace dogged::db {
 namespace {

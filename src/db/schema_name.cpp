@@ -1,5 +1,7 @@
 // The schema's name, which replaces `dogged.` in SQL text.
-#include "db/connection.hpp"
+#include <dogged/error.hpp>
+
+#include "db/settings.hpp"
 #include "retry/message.hpp"
 
 namespace dogged::db {

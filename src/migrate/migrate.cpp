@@ -6,6 +6,9 @@
 #include <map>
 #include <optional>
 
+#include <dogged/error.hpp>
+
+#include "db/connection.hpp"
 #include "migrate/embedded.hpp"
 #include "sql/migrate.hpp"
 #include "sql/retention.hpp"

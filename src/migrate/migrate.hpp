@@ -10,9 +10,7 @@
 #include <string>
 #include <vector>
 
-#include <dogged/error.hpp>
-
-#include "db/connection.hpp"
+#include "db/connection_fwd.hpp"
 
 namespace dogged::migrate {
 

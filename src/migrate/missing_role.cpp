@@ -1,6 +1,7 @@
 // See missing_role.hpp.
 #include "migrate/missing_role.hpp"
 
+#include "db/connection.hpp"
 #include "db/errors.hpp"
 #include "sql/migrate.hpp"
 

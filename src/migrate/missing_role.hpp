@@ -4,7 +4,11 @@
 #include <optional>
 #include <string>
 
-#include "db/connection.hpp"
+#include "db/connection_fwd.hpp"
+
+namespace dogged {
+class Error;
+}
 
 namespace dogged::migrate {
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "db/connection.hpp"
 #include "sql/retention.hpp"
 
 namespace dogged::retention {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "db/connection.hpp"
+#include "db/connection_fwd.hpp"
 
 namespace dogged::retention {
 

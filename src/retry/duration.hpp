@@ -5,7 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include <dogged/policy.hpp>
+#include <dogged/delay.hpp>
+#include <dogged/error.hpp>
 
 namespace dogged {
 

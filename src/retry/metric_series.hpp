@@ -12,7 +12,7 @@
 #include <unordered_map>
 
 #include <dogged/detail/mutex.hpp>
-#include <dogged/retry_metrics.hpp>
+#include <dogged/metrics.hpp>
 
 #include "retry/utf8.hpp"
 

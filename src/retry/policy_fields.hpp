@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <variant>
 
+#include <dogged/error.hpp>
 #include <dogged/policy.hpp>
 
 #include "retry/message.hpp"

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <dogged/error.hpp>
 #include <dogged/policy.hpp>
 
 #include "retry/message.hpp"

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <tuple>
 
+#include <dogged/error.hpp>
 #include <dogged/resolved_retry_config.hpp>
 
 #include "retry/message.hpp"

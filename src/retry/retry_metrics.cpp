@@ -8,7 +8,9 @@
 #include <utility>
 #include <variant>
 
+#include <dogged/circuit_breaker.hpp>
 #include <dogged/detail/mutex.hpp>
+#include <dogged/error.hpp>
 #include <dogged/retry_metrics.hpp>
 
 #include "retry/duration_counts.hpp"

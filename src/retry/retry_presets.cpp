@@ -1,6 +1,7 @@
 // The presets for usual operations, with the reason for each one's figures.
 #include <algorithm>
 
+#include <dogged/error.hpp>
 #include <dogged/retry_config.hpp>
 
 #include "retry/message.hpp"

@@ -12,6 +12,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <dogged/error.hpp>
+
 namespace dogged::faults {
 namespace {
 

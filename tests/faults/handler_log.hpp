@@ -17,7 +17,7 @@
 
 #include <sys/types.h>
 
-#include <dogged/task.hpp>
+#include <dogged/context.hpp>
 
 namespace dogged::faults {
 

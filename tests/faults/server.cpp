@@ -7,6 +7,8 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <dogged/error.hpp>
+
 #include "db/connection.hpp"
 #include "private_server/pg_binaries.hpp"
 

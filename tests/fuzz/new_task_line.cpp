@@ -2,6 +2,8 @@
 // digits. The result is compared with a JSON parser's.
 #include <nlohmann/json.hpp>
 
+#include <dogged/client.hpp>
+
 #include "cli/input/new_tasks.hpp"
 #include "cli/render/moment.hpp"
 #include "fuzz.hpp"

@@ -9,6 +9,7 @@
 #include <opentelemetry/sdk/trace/simple_processor.h>
 #include <opentelemetry/sdk/trace/tracer_provider.h>
 
+#include <dogged/client.hpp>
 #include <dogged/opentelemetry.hpp>
 #include <dogged/worker.hpp>
 

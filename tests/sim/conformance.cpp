@@ -12,6 +12,8 @@
 
 #include <spdlog/logger.h>
 
+#include <dogged/error.hpp>
+
 #include "claim/queue_settings.hpp"
 #include "claim/statements.hpp"
 #include "database.hpp"

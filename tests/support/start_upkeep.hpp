@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "runtime/session.hpp"
 #include "support/test_database.hpp"
 #include "upkeep/upkeep.hpp"
 

@@ -12,6 +12,7 @@
 #include "circuit/shared_circuit.hpp"
 #include "client/log_event.hpp"
 #include "retry/duration.hpp"
+#include "tasks/definition.hpp"
 
 namespace dogged::runtime {
 

@@ -17,9 +17,9 @@
 
 #include "circuit/circuit_as_read.hpp"
 #include "circuits/ledger.hpp"
-#include "db/connection.hpp"
+#include "db/connection_fwd.hpp"
 #include "runtime/claimed_task.hpp"
-#include "tasks/definition.hpp"
+#include "tasks/definition_fwd.hpp"
 
 namespace dogged::runtime {
 

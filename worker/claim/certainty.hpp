@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include <dogged/task.hpp>
+#include <dogged/task_id.hpp>
 
 #include "runtime/time.hpp"
 

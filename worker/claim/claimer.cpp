@@ -13,6 +13,7 @@
 #include "retry/duration.hpp"
 #include "retry/operation_counts.hpp"
 #include "sql/claim.hpp"
+#include "tasks/definition.hpp"
 
 namespace dogged::runtime {
 namespace {

@@ -23,6 +23,7 @@
 #include "report/completer.hpp"
 #include "run/executors.hpp"
 #include "runtime/service.hpp"
+#include "runtime/session.hpp"
 #include "runtime/tally.hpp"
 
 namespace dogged::runtime {

@@ -13,6 +13,7 @@
 
 #include "client/log_event.hpp"
 #include "runtime/invariant.hpp"
+#include "tasks/definition.hpp"
 
 namespace dogged::runtime {
 

@@ -1,6 +1,7 @@
 // See queue_settings.hpp.
 #include "claim/queue_settings.hpp"
 
+#include "db/connection.hpp"
 #include "sql/claim.hpp"
 
 namespace dogged::runtime {

@@ -9,7 +9,7 @@
 
 #include <dogged/retry_budget.hpp>
 
-#include "db/connection.hpp"
+#include "db/connection_fwd.hpp"
 
 namespace dogged::runtime {
 

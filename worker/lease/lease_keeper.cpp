@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "db/connection.hpp"
+#include "runtime/session.hpp"
 #include "sql/lease.hpp"
 
 namespace dogged::runtime {

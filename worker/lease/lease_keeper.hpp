@@ -7,10 +7,13 @@
 
 #include <memory>
 
+#include <dogged/task_id.hpp>
+
 #include "db/clock_offset.hpp"
 #include "lease/keeper_plan.hpp"
 #include "lease/lease.hpp"
 #include "runtime/service.hpp"
+#include "runtime/session.hpp"
 #include "runtime/tally.hpp"
 
 namespace dogged::runtime {

@@ -11,6 +11,8 @@
 #include <utility>
 #include <variant>
 
+#include <dogged/error.hpp>
+
 #include "retry/message.hpp"
 #include "retry/retry_config_fields.hpp"
 #include "retry/retry_settings_json.hpp"

@@ -18,6 +18,7 @@
 #include "main/worker_settings.hpp"
 #include "runtime/wake_fd.hpp"
 #include "runtime/worker.hpp"
+#include "tasks/definition.hpp"
 #include "trace/otlp_exporter.hpp"
 
 namespace dogged {

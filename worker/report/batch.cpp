@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "lifecycle/lifecycle.hpp"
 #include "runtime/invariant.hpp"
 
 namespace dogged::runtime {

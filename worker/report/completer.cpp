@@ -6,11 +6,15 @@
 #include <unordered_set>
 #include <utility>
 
+#include <dogged/error.hpp>
+
 #include "client/log_event.hpp"
+#include "db/connection.hpp"
 #include "report/completion.hpp"
 #include "report/recorded.hpp"
 #include "report/who_holds.hpp"
 #include "retry/operation_counts.hpp"
+#include "runtime/session.hpp"
 #include "sql/claim.hpp"
 #include "sql/report.hpp"
 

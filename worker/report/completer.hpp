@@ -22,6 +22,10 @@
 #include "runtime/service.hpp"
 #include "runtime/tally.hpp"
 
+namespace dogged {
+class InvalidInput;
+}
+
 namespace dogged::runtime {
 
 /// Thread-safe. A report is written, however often the connection breaks, until finish() gives up. While the server is

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include <dogged/policy.hpp>
 #include <dogged/retry_metrics.hpp>
 
 #include "retry/event_line.hpp"

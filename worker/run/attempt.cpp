@@ -10,14 +10,19 @@
 #include <utility>
 
 #include <cxxabi.h>
+#include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
 
+#include <dogged/detail/registration.hpp>
 #include <dogged/exception_mapper.hpp>
 #include <dogged/retry_options.hpp>
+#include <dogged/task.hpp>
 
 #include "client/current_task.hpp"
+#include "lifecycle/lifecycle.hpp"
 #include "run/ending.hpp"
 #include "run/storable_text.hpp"
+#include "tasks/definition.hpp"
 #include "tasks/hooks.hpp"
 
 namespace dogged::runtime {

@@ -7,6 +7,7 @@
 
 #include "client/log_event.hpp"
 #include "run/attempt.hpp"
+#include "tasks/definition.hpp"
 
 namespace dogged::runtime {
 

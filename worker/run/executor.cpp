@@ -12,6 +12,7 @@
 #include "client/log_event.hpp"
 #include "retry/counted.hpp"
 #include "run/ending.hpp"
+#include "tasks/definition.hpp"
 
 namespace dogged::runtime {
 

@@ -6,7 +6,7 @@
 #include <system_error>
 #include <thread>
 
-#include <dogged/task.hpp>
+#include <dogged/context.hpp>
 
 namespace dogged::runtime {
 

@@ -8,12 +8,13 @@
 #include <string_view>
 
 #include <dogged/detail/circuit.hpp>
-#include <dogged/task.hpp>
+#include <dogged/policy_fwd.hpp>
+#include <dogged/task_id.hpp>
 #include <dogged/trace_context.hpp>
 
-#include "lifecycle/lifecycle.hpp"
+#include "lifecycle/transition.hpp"
 #include "runtime/time.hpp"
-#include "tasks/definition.hpp"
+#include "tasks/definition_fwd.hpp"
 
 namespace dogged::runtime {
 
@@ -42,10 +43,7 @@ struct ClaimedTask {
 };
 
 /// When the timeout is over of an attempt that began at `started_at`; never if it has none.
-[[nodiscard]] inline TimePoint deadline_of(const ClaimedTask& task, TimePoint started_at) {
-  const milliseconds timeout = task.definition->timeout;
-  return timeout.count() > 0 ? started_at + timeout : never;
-}
+[[nodiscard]] TimePoint deadline_of(const ClaimedTask& task, TimePoint started_at);
 
 /// How an attempt ended and what becomes of its task: one element of the batch that complete.sql takes.
 struct Report {

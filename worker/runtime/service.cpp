@@ -4,6 +4,8 @@
 #include <chrono>
 #include <utility>
 
+#include "runtime/session.hpp"
+
 namespace dogged::runtime {
 namespace {
 
@@ -47,6 +49,8 @@ void Service::stop(milliseconds patience) {
   }
   thread_.join();
 }
+
+void Service::recover_from(const std::exception& error) const { session().recover_from(error, stop_token()); }
 
 bool Service::wait_until(TimePoint until) const noexcept {
   if (is_stopping()) return true;

@@ -9,11 +9,12 @@
 #include <stop_token>
 #include <thread>
 
-#include "runtime/session.hpp"
 #include "runtime/time.hpp"
 #include "runtime/wake_fd.hpp"
 
 namespace dogged::runtime {
+
+class Session;
 
 /// Starts, wakes, stops and joins one thread. Neither another session's lock nor a dead network holds up the join: the
 /// service breaks its own connection if an answer takes too long.
@@ -60,7 +61,7 @@ class Service {
   [[nodiscard]] std::stop_token stop_token() const noexcept { return stop_.get_token(); }
   [[nodiscard]] bool is_stopping() const noexcept { return stop_.stop_requested(); }
   /// Session::recover_from, which a stop cuts short.
-  void recover_from(const std::exception& error) const { session().recover_from(error, stop_token()); }
+  void recover_from(const std::exception& error) const;
   /// Waits until `until`, or until wake() or request_stop(). True if it was woken.
   bool wait_until(TimePoint until) const noexcept;
   /// Readable from wake() on, until wait_until() has returned true.

@@ -15,7 +15,7 @@
 
 #include "db/connection.hpp"
 #include "db/reconnect_backoff.hpp"
-#include "runtime/claimed_task.hpp"
+#include "runtime/time.hpp"
 
 namespace dogged::runtime {
 

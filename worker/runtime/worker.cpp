@@ -31,6 +31,7 @@
 #include "sql/claim.hpp"
 #include "sql/registration.hpp"
 #include "sql/retention.hpp"
+#include "tasks/definition.hpp"
 #include "tasks/served_queues.hpp"
 #include "upkeep/upkeep.hpp"
 

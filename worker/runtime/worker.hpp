@@ -26,7 +26,7 @@
 #include <spdlog/logger.h>
 
 #include "db/clock_offset.hpp"
-#include "db/connection.hpp"
+#include "db/settings.hpp"
 #include "lease/lease.hpp"
 #include "run/attempt.hpp"
 #include "runtime/claimed_task.hpp"

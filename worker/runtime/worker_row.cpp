@@ -10,7 +10,11 @@
 #include <unistd.h>
 
 #include "client/log_event.hpp"
+#include "db/connection.hpp"
+#include "lifecycle/lifecycle.hpp"
 #include "retry/duration.hpp"
+#include "sql/registration.hpp"
+#include "tasks/definition.hpp"
 
 namespace dogged::runtime {
 namespace {

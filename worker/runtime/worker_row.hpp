@@ -8,11 +8,14 @@
 #include <spdlog/logger.h>
 
 #include "db/clock_offset.hpp"
-#include "db/connection.hpp"
-#include "runtime/claimed_task.hpp"
+#include "db/connection_fwd.hpp"
+#include "runtime/time.hpp"
 #include "runtime/wake_fd.hpp"
-#include "sql/registration.hpp"
-#include "tasks/definition.hpp"
+#include "tasks/definition_fwd.hpp"
+
+namespace dogged::sql {
+struct DifferingDefinitions;
+}
 
 namespace dogged::runtime {
 

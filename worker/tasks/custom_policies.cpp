@@ -8,6 +8,7 @@
 #include <spdlog/spdlog.h>
 
 #include <dogged/detail/policy_rules.hpp>
+#include <dogged/error.hpp>
 
 #include "client/log_event.hpp"
 #include "retry/message.hpp"

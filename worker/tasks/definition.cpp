@@ -9,6 +9,7 @@
 #include <string_view>
 #include <variant>
 
+#include <dogged/detail/registration.hpp>
 #include <dogged/resolved_retry_config.hpp>
 
 #include "retry/duration.hpp"

@@ -11,11 +11,12 @@
 #include <vector>
 
 #include <dogged/detail/mutex.hpp>
-#include <dogged/detail/registration.hpp>
+#include <dogged/detail/registered_task.hpp>
 #include <dogged/exception_mapper.hpp>
-#include <dogged/middleware.hpp>
+#include <dogged/task_options.hpp>
 
 #include "lifecycle/lifecycle.hpp"
+#include "tasks/definition_fwd.hpp"
 
 namespace dogged::runtime {
 
@@ -73,9 +74,6 @@ struct Definition {
   int args_version = 1;                            ///< of its key
   std::shared_ptr<const CustomPolicies> policies;  ///< of this worker, for declarations of others
 };
-
-/// By task name.
-using Definitions = std::map<std::string, Definition, std::less<>>;
 
 /// From what TASK_REGISTER declared. Throws InvalidInput that lists every mistake at once: no task at all, or tasks
 /// that are registered twice. `exceptions`: for tasks without a mapper of their own. `middleware`: around that of each

@@ -7,6 +7,7 @@
 #include <spdlog/logger.h>
 
 #include <dogged/middleware.hpp>
+#include <dogged/task_options.hpp>
 
 namespace dogged::runtime {
 

@@ -5,9 +5,13 @@
 #include <string_view>
 #include <vector>
 
+#include <dogged/error.hpp>
+
 #include "client/log_event.hpp"
+#include "db/connection.hpp"
 #include "retry/counted.hpp"
 #include "sql/registration.hpp"
+#include "tasks/definition.hpp"
 
 namespace dogged::runtime {
 namespace {

@@ -7,8 +7,8 @@
 
 #include <spdlog/logger.h>
 
-#include "db/connection.hpp"
-#include "tasks/definition.hpp"
+#include "db/connection_fwd.hpp"
+#include "tasks/definition_fwd.hpp"
 
 namespace dogged::runtime {
 

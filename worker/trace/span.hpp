@@ -7,7 +7,8 @@
 #include <string>
 
 #include <dogged/attempt_outcome.hpp>
-#include <dogged/task.hpp>
+#include <dogged/delay.hpp>
+#include <dogged/task_id.hpp>
 #include <dogged/trace_context.hpp>
 
 namespace dogged::runtime {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "client/log_event.hpp"
+#include "db/connection.hpp"
 #include "runtime/worker_row.hpp"
 #include "sql/registration.hpp"
 #include "tasks/custom_policies.hpp"

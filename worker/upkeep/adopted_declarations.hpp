@@ -8,9 +8,9 @@
 
 #include <spdlog/logger.h>
 
-#include "db/connection.hpp"
+#include "db/connection_fwd.hpp"
 #include "sql/registration.hpp"
-#include "tasks/definition.hpp"
+#include "tasks/definition_fwd.hpp"
 
 namespace dogged::runtime {
 

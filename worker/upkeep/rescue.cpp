@@ -8,7 +8,10 @@
 #include <string>
 #include <vector>
 
+#include <dogged/error.hpp>
+
 #include "client/log_event.hpp"
+#include "db/connection.hpp"
 #include "lifecycle/lifecycle.hpp"
 #include "report/completion.hpp"
 #include "report/recorded.hpp"

@@ -10,7 +10,7 @@
 
 #include <spdlog/logger.h>
 
-#include "db/connection.hpp"
+#include "db/connection_fwd.hpp"
 #include "report/recorded.hpp"
 
 namespace dogged::runtime {

@@ -8,10 +8,13 @@
 #include <utility>
 
 #include "client/log_event.hpp"
+#include "db/connection.hpp"
 #include "retry/duration.hpp"
 #include "retry/event_line.hpp"
+#include "runtime/session.hpp"
 #include "sql/retention.hpp"
 #include "sql/upkeep.hpp"
+#include "tasks/definition.hpp"
 #include "upkeep/rescue.hpp"
 
 namespace dogged::runtime {

@@ -13,7 +13,8 @@
 #include "report/recorded.hpp"
 #include "retention/retention.hpp"
 #include "runtime/service.hpp"
-#include "tasks/definition.hpp"
+#include "runtime/session.hpp"
+#include "tasks/definition_fwd.hpp"
 #include "upkeep/adopted_declarations.hpp"
 #include "upkeep/agenda.hpp"
 

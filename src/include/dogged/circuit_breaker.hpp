@@ -28,9 +28,6 @@
 
 namespace dogged {
 
-/// `closed`, `open` or `half_open`.
-[[nodiscard]] std::string_view to_text(CircuitState state) noexcept;
-
 /// A breaker refused a call.
 class CircuitOpen : public Error {
  public:

@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-#include <dogged/policy.hpp>
+#include <dogged/delay.hpp>
 
 namespace dogged {
 

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include <dogged/codes.hpp>
-#include <dogged/policy.hpp>
+#include <dogged/delay.hpp>
 
 namespace dogged {
 

@@ -12,16 +12,12 @@
 #include <string_view>
 
 #include <dogged/detail/names.hpp>
-#include <dogged/error.hpp>
 
 namespace dogged {
 
 namespace mistake {
 /// Named after the mistake, so that the compiler's "call to non-constexpr function" says it.
-[[noreturn]] inline void an_error_code_is_1_to_64_of_A_to_Z_digits_underscore(std::string_view code) {
-  throw InvalidInput("the error code \"" + std::string{code.substr(0, limits::error_code_bytes)} +
-                     "\" is not 1 to 64 of A-Z 0-9 _ beginning with a letter");
-}
+[[noreturn]] void an_error_code_is_1_to_64_of_A_to_Z_digits_underscore(std::string_view code);
 }  // namespace mistake
 
 /// Where an error comes from. `name`: names that belong to no other source, such as the base set and failures of

@@ -32,6 +32,16 @@ class InvalidInput : public Error {
   using Error::Error;
 };
 
+/// A field of a policy is out of its limits. `what()`: the field, the value, the limit.
+class InvalidPolicy : public InvalidInput {
+ public:
+  InvalidPolicy(std::string field, const std::string& message) : InvalidInput(message), field_(std::move(field)) {}
+  [[nodiscard]] const std::string& field() const noexcept { return field_; }
+
+ private:
+  std::string field_;
+};
+
 /// The database refused a statement or could not be asked. `sqlstate()` is PostgreSQL's five-character code, empty
 /// if no server answered (https://www.postgresql.org/docs/current/errcodes-appendix.html).
 class DatabaseError : public Error {

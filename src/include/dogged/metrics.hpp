@@ -9,10 +9,16 @@
 // Where OpenTelemetry's conventions for messaging have a metric, MetricNames chooses between its name and dogged's.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
 namespace dogged {
+
+namespace limits {
+inline constexpr std::size_t metric_series = 1000;  ///< in each family, without `other`; or tasks, or operations
+inline constexpr std::size_t metric_label_bytes = 128;
+}  // namespace limits
 
 /// The names of what a process sends, receives and processes. All other metrics have dogged's names alone.
 enum class MetricNames {

@@ -19,7 +19,8 @@
 #include <string_view>
 
 #include <dogged/attempt_outcome.hpp>
-#include <dogged/task.hpp>
+#include <dogged/context.hpp>
+#include <dogged/delay.hpp>
 
 namespace dogged {
 

@@ -8,12 +8,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 
-#include <nlohmann/json.hpp>
-
-#include <dogged/error.hpp>
-#include <dogged/task.hpp>
+#include <dogged/task_id.hpp>
 
 namespace dogged {
 
@@ -87,40 +83,4 @@ struct TaskResult : TaskOutcome {
   std::optional<Result> result;  ///< of a task that succeeded; nothing if result_json is empty
 };
 
-namespace detail {
-
-/// The type that a wait by a task's key gives.
-template <class Result>
-struct Awaited {
-  static_assert(FromJson<Result>,
-                "dogged: to wait for the result of a task, its type must convert from nlohmann::json: give the type "
-                "from_json, for example with NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT");
-  using type = TaskResult<Result>;
-};
-template <>
-struct Awaited<void> {
-  using type = TaskOutcome;
-};
-
-inline void require_name(const TaskOutcome& outcome, std::string_view name) {
-  if (outcome.name == name) return;
-  throw InvalidInput("task " + std::to_string(outcome.id) + " is " + outcome.name + ", not " + std::string{name},
-                     "wait for it with its own key, or by its id alone");
-}
-
-template <class Result>
-[[nodiscard]] TaskResult<Result> with_result(TaskOutcome&& outcome) {
-  TaskResult<Result> typed{std::move(outcome), std::nullopt};
-  if (typed.result_json.empty()) return typed;
-  try {
-    typed.result = nlohmann::json::parse(typed.result_json).template get<Result>();
-  } catch (const nlohmann::json::exception& error) {
-    throw InvalidInput("the result of task " + std::to_string(typed.id) + " (" + typed.name +
-                           ") is not what its key says: " + describe_json_error(error.id, error.what()).reason,
-                       "its worker was built with another type; by its id alone its result is given as JSON text");
-  }
-  return typed;
-}
-
-}  // namespace detail
 }  // namespace dogged

@@ -21,18 +21,15 @@
 #include <utility>
 #include <variant>
 
-#include <dogged/error.hpp>
+#include <dogged/delay.hpp>
+#include <dogged/policy_fwd.hpp>
 
 namespace dogged {
 
-using std::chrono::milliseconds;
-
-/// Limits of every policy. A value out of them is refused when the policy is made: in TASK_REGISTER at compile
-/// time, elsewhere by InvalidPolicy.
+/// Limits of every policy, with those of its delays in <dogged/delay.hpp>. A value out of them is refused when the
+/// policy is made: in TASK_REGISTER at compile time, elsewhere by InvalidPolicy (<dogged/error.hpp>).
 namespace limits {
 inline constexpr int max_retries = 20;
-inline constexpr milliseconds min_delay{1};
-inline constexpr milliseconds max_delay = std::chrono::hours{24};
 inline constexpr double min_multiplier = 1.0;
 inline constexpr double max_multiplier = 100.0;
 }  // namespace limits
@@ -68,12 +65,6 @@ class Jitter {
   Kind kind_;
   double proportion_;
   milliseconds amount_;
-};
-
-/// How exactly a wait that replaces a policy's delay is kept.
-enum class Precision {
-  exact,  ///< as it is: the other side asked for it
-  about,  ///< ± 25 %, so that those who failed together do not return together
 };
 
 /// A short list of intervals that fits in a constant: `{60s, 300s, 900s}`. Beyond 20, intervals are counted but not
@@ -221,8 +212,6 @@ struct Custom {
   friend constexpr bool operator==(const Custom&, const Custom&) = default;
 };
 
-using RetryPolicy = std::variant<NoRetry, Fixed, Exponential, Linear, Custom>;
-
 /// Retries of a policy that is built without with_max_retries: 5 attempts in all.
 inline constexpr int default_max_retries = 4;
 /// The first delay of exponential(), and its longest one without with_max_delay. A longer base is its own longest
@@ -249,16 +238,6 @@ inline constexpr milliseconds default_max_delay = std::chrono::minutes{5};
 /// The policy of a task that lists codes in auto_retry_for and names none: 60 s, 300 s, 900 s, ±25 %.
 inline constexpr Fixed default_retry_policy{
     .intervals = {std::chrono::seconds{60}, std::chrono::seconds{300}, std::chrono::seconds{900}}};
-
-/// A field of a policy is out of its limits. `what()`: the field, the value, the limit.
-class InvalidPolicy : public InvalidInput {
- public:
-  InvalidPolicy(std::string field, const std::string& message) : InvalidInput(message), field_(std::move(field)) {}
-  [[nodiscard]] const std::string& field() const noexcept { return field_; }
-
- private:
-  std::string field_;
-};
 
 /// Throws InvalidPolicy for the first field that is out of its limits (NaN included). A max_delay shorter than the
 /// first delay is allowed: it cuts that delay. The functions below that take a policy, except max_retries, call this

@@ -38,6 +38,7 @@
 #include <dogged/codes.hpp>
 #include <dogged/custom_policy.hpp>
 #include <dogged/detail/retry_loop.hpp>
+#include <dogged/error.hpp>
 #include <dogged/exception_mapper.hpp>
 #include <dogged/policy.hpp>
 #include <dogged/resolved_retry_config.hpp>

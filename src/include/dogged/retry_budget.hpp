@@ -25,8 +25,8 @@
 #include <cstdint>
 #include <limits>
 
+#include <dogged/delay.hpp>
 #include <dogged/detail/mutex.hpp>
-#include <dogged/policy.hpp>
 
 namespace dogged {
 

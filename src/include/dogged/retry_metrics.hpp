@@ -40,16 +40,15 @@
 #include <string_view>
 #include <vector>
 
-#include <dogged/circuit_breaker.hpp>
-#include <dogged/policy.hpp>
+#include <dogged/delay.hpp>
+#include <dogged/detail/circuit.hpp>
+#include <dogged/metrics.hpp>
+#include <dogged/policy_fwd.hpp>
 #include <dogged/trace_context.hpp>
 
 namespace dogged {
 
-namespace limits {
-inline constexpr std::size_t metric_series = 1000;  ///< in each family, without `other`; or tasks, or operations
-inline constexpr std::size_t metric_label_bytes = 128;
-}  // namespace limits
+struct CircuitChange;  // <dogged/circuit_breaker.hpp>
 
 /// The upper bounds of queue_retry_delay_seconds, included in their buckets; one more bucket is for longer delays.
 /// About three for each power of ten, at the round delays that policies use.

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include <dogged/attempt_outcome.hpp>
+#include <dogged/delay.hpp>
 #include <dogged/outcome.hpp>
-#include <dogged/policy.hpp>
-#include <dogged/task.hpp>
+#include <dogged/task_id.hpp>
 
 namespace dogged {
 

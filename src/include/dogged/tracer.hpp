@@ -14,12 +14,13 @@
 #include <optional>
 #include <string_view>
 
-#include <dogged/client.hpp>
 #include <dogged/middleware.hpp>
-#include <dogged/task.hpp>
+#include <dogged/task_id.hpp>
 #include <dogged/trace_context.hpp>
 
 namespace dogged {
+
+class EnqueueMiddleware;  // <dogged/client.hpp>
 
 /// An attempt that begins. The texts live as long as the call.
 struct AttemptBegin {

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <sstream>
 
+#include <dogged/client.hpp>
+
 #include "cli/input/new_tasks.hpp"
 #include "cli/render/delay_plot.hpp"
 #include "cli/render/json_object.hpp"

@@ -12,6 +12,7 @@
 
 #include "support/catch.hpp"
 #include "support/counting_listener.hpp"
+#include "tasks/definition.hpp"
 
 using namespace dogged;
 using namespace std::chrono_literals;

@@ -10,12 +10,16 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include <dogged/circuit_breaker_settings.hpp>
 
 namespace dogged {
 
 enum class CircuitState { closed, open, half_open };
+
+/// `closed`, `open` or `half_open`.
+[[nodiscard]] std::string_view to_text(CircuitState state) noexcept;
 
 namespace detail {
 

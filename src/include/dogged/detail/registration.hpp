@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <new>
 #include <optional>
 #include <string>
@@ -19,6 +18,7 @@
 #include <dogged/detail/json_text.hpp>
 #include <dogged/detail/policy_rules.hpp>
 #include <dogged/detail/refused.hpp>
+#include <dogged/detail/registered_task.hpp>
 #include <dogged/task.hpp>
 
 namespace dogged {
@@ -153,14 +153,6 @@ class InvalidResult : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Args as they stand in the database.
-struct StoredArgs {
-  StoredArgs(const std::string& text, int of_version = 0) : json(text), version(of_version) {}
-
-  const std::string& json;
-  int version;  ///< 0: that of the key
-};
-
 /// KeyOptions::version, and TaskOptions::upgrade.
 struct ArgsVersion {
   int number = 1;
@@ -185,9 +177,6 @@ template <class Args>
   }
 }
 
-/// Runs the handler on args as JSON text; gives the result as JSON text, empty for void.
-using ErasedHandler = std::function<std::string(Context&, const StoredArgs&)>;
-
 template <class Args, class Result, class Handler>
 [[nodiscard]] ErasedHandler erase_handler(Handler handler, ArgsVersion of_key = {}) {
   return [handler, of_key](Context& context, const StoredArgs& stored) -> std::string {
@@ -205,24 +194,6 @@ template <class Args, class Result, class Handler>
     }
   };
 }
-
-struct RegisteredTask {
-  std::string name;
-  TaskOptions options;
-  ErasedHandler run;
-  std::optional<std::string_view> key_queue = {};  ///< KeyOptions::queue
-  int args_version = 1;                            ///< KeyOptions::version
-
-  /// Where it goes unless an enqueue says otherwise.
-  [[nodiscard]] std::string_view queue() const { return options.queue.value_or(key_queue.value_or("default")); }
-};
-
-/// Every registration of this program so far, in the order of static initialisation.
-[[nodiscard]] const std::vector<RegisteredTask>& registered_tasks() noexcept;
-/// Appends; never throws (out of memory before main is reported by registration_failed()).
-void append_registration(std::string_view name, std::optional<std::string_view> key_queue, const TaskOptions& options,
-                         ErasedHandler run, int args_version) noexcept;
-[[nodiscard]] bool registration_failed() noexcept;
 
 /// Refuses, by the compiler, a handler that does not fit the task.
 template <class Handler, class Args, class Result>

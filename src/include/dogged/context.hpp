@@ -1,0 +1,117 @@
+// The context that a handler gets: its attempt, its stop token, and its logger.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include <dogged/delay.hpp>
+#include <dogged/detail/attempt_values.hpp>
+#include <dogged/task_id.hpp>
+#include <dogged/trace_context.hpp>
+
+namespace spdlog {
+class logger;
+}
+
+namespace dogged {
+
+/// Why a handler's stop token was set.
+enum class StopReason {
+  none,        ///< it was not set
+  timeout,     ///< TaskOptions::timeout is over
+  cancelled,   ///< dogged.cancel or `dogged tasks cancel`
+  shutdown,    ///< the worker stops, and its grace period is over
+  lease_lost,  ///< the worker could not renew its lease in time: the task may run elsewhere by now
+};
+
+/// The attempt as its handler sees it. A context lives as long as the handler and the hooks around it run. Any thread
+/// that the handler starts and joins may call the members, except local().
+class Context {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+  virtual ~Context() = default;
+
+  [[nodiscard]] virtual TaskId task_id() const noexcept = 0;
+  /// The number of this attempt, from 1, counted over the whole life of the task.
+  [[nodiscard]] virtual int attempt() const noexcept = 0;
+  /// Retries spent before this attempt.
+  [[nodiscard]] virtual int retry_count() const noexcept = 0;
+  [[nodiscard]] virtual std::string_view task_name() const noexcept = 0;
+  [[nodiscard]] virtual std::string_view queue() const noexcept = 0;
+  /// The args as stored, as JSON text: for hooks. A handler gets them in its own type.
+  [[nodiscard]] virtual std::string_view args_json() const noexcept = 0;
+  /// EnqueueOptions::trace_context of the producer; empty if it gave none.
+  [[nodiscard]] virtual std::string_view trace_context() const noexcept = 0;
+  /// The span that calls of this attempt belong under: the attempt's own if the worker traces (docs/tracing.md), else
+  /// the producer's. Tasks that the handler enqueues on its own thread get it as their trace_context. Nothing if the
+  /// worker does not trace, and the producer gave none that is a W3C traceparent.
+  [[nodiscard]] virtual std::optional<TraceContext> trace() const { return TraceContext::from_text(trace_context()); }
+  /// How the worker connects to the queue's database, for a connection of the handler's own (complete_in). A connection
+  /// string or URI of libpq, with its password: do not log it. Empty: libpq's PG* variables name the database.
+  [[nodiscard]] virtual const std::string& database_url() const noexcept = 0;
+  /// The end of TaskOptions::timeout, Clock::time_point::max() if there is none. Pass on what is left of it to your own
+  /// calls.
+  [[nodiscard]] virtual Clock::time_point deadline() const noexcept = 0;
+  /// The clock that deadline() goes by: Clock::now(), and in a test the virtual time (<dogged/testing.hpp>).
+  [[nodiscard]] virtual Clock::time_point now() const noexcept = 0;
+  /// Waits for `time` or until the handler is asked to stop; false if it is. In a test the time passes at once. The
+  /// handler's thread is occupied meanwhile: wait for seconds, as between two polls, not longer.
+  virtual bool wait_for(milliseconds time) = 0;
+  /// Set for one of the reasons of StopReason. A handler that returns after that has succeeded, and its result is kept.
+  /// If the handler throws any exception after that, the reason decides the outcome: timed out, cancelled, or
+  /// interrupted. After shutdown and lease_lost the outcome is interrupted: no retry is spent, and the task runs again
+  /// at once.
+  /// A handler that neither returns nor throws within the worker's --stop-grace (5 s by default) is given up. Then the
+  /// attempt ends without the handler, and the handler's later result is dropped. After a shutdown the worker's process
+  /// ends, perhaps an instant after the task has begun again elsewhere.
+  [[nodiscard]] virtual std::stop_token stop_token() const noexcept = 0;
+  /// The first reason for which the stop token was set.
+  [[nodiscard]] virtual StopReason stop_reason() const noexcept = 0;
+  /// Ends the attempt as succeeded within `transaction`, a libpqxx transaction of the handler's own on the queue's
+  /// database. The writes of the handler in it and the end of the attempt commit together, or neither does. `result` if
+  /// the task has one; in Middleware::after without it, for the result that the handler has returned. Include
+  /// <dogged/transaction.hpp>, which says more.
+  template <class Transaction, class... Result>
+  void complete_in(Transaction& transaction, const Result&... result);
+  /// A logger whose lines carry the task's id, name and attempt. A message is one line: its control characters are
+  /// escaped. Include <spdlog/spdlog.h> to use it (<dogged/worker.hpp> does).
+  [[nodiscard]] virtual spdlog::logger& log() const = 0;
+
+  /// The T of this attempt, made by T{} at the first call: for values that hooks and the handler share, such as the
+  /// tenant. The values of an attempt are destroyed after its last hook, the latest first. On the thread of the handler
+  /// only.
+  template <class T>
+  [[nodiscard]] T& local() {
+    return locals_.get<T>();
+  }
+
+  /// Identifies the attempt for complete_in.
+  struct Completion {
+    TaskId task_id = 0;
+    int attempt = 0;
+    std::int64_t worker_id = 0;
+    std::string schema;
+    std::chrono::microseconds running_for{0};
+    std::size_t max_result_bytes = 0;
+    std::string returned_json = {};  ///< the result that the handler has returned; empty before, and if it has none
+  };
+  /// For complete_in. From now on the worker expects the attempt's end in a transaction of the handler. If the worker
+  /// still holds the task when the handler ends, the attempt has failed with NOT_COMMITTED.
+  [[nodiscard]] virtual Completion begin_completion() = 0;
+
+ protected:
+  Context() = default;
+
+ private:
+  detail::AttemptValues locals_;
+};
+
+}  // namespace dogged

@@ -1,0 +1,15 @@
+// The names of tasks/definition.hpp, for headers that only refer to definitions.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+namespace dogged::runtime {
+
+struct Definition;
+
+/// By task name.
+using Definitions = std::map<std::string, Definition, std::less<>>;
+
+}  // namespace dogged::runtime
