@@ -104,7 +104,7 @@ ExitCode change(const Invocation& invocation, const std::string& name,
   const SharedCircuit shared = how(connection, name, user_at_host());
   const bool is_open = shared.circuit.state == CircuitState::open;
   invocation.print("circuit " + harmless(name, true) + " is " + std::string{to_text(shared.circuit.state)} +
-                       (is_open ? ": its tasks are put off until it is closed: dogged circuits close " + name : "") +
+                       (is_open ? ": its tasks are deferred until it is closed: dogged circuits close " + name : "") +
                        "\n",
                    members_of(shared).text());
   return ExitCode::ok;
@@ -125,12 +125,13 @@ void add_circuits(CLI::App& app, Invocation& invocation) {
         ->type_name("NAME")
         ->required();
   };
-  add_change("open", "Put the tasks of a circuit off until it is closed by hand; what runs may finish",
+  add_change("open", "Defer the tasks of a circuit until it is closed by hand; what runs may finish",
              "  dogged circuits open payments-api      before its maintenance begins", &circuit::force_open);
-  add_change("close",
-             "Let the tasks of a circuit run again, with nothing counted against it; those put off run when their time "
-             "has come",
-             "  dogged circuits close payments-api", &circuit::reset);
+  add_change(
+      "close",
+      "Let the tasks of a circuit run again, with nothing counted against it; deferred tasks run when their time "
+      "has come",
+      "  dogged circuits close payments-api", &circuit::reset);
 }
 
 }  // namespace dogged::cli

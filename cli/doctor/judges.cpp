@@ -502,7 +502,7 @@ Findings judge_circuits(const std::vector<CircuitFacts>& circuits) {
                         circuit.name,
                         "the circuit " + circuit.name + " has been open for " + readable(circuit.for_so_long) +
                             (circuit.is_forced ? ", by hand" : ""),
-                        "its tasks are put off" + (names.empty() ? "" : ": " + names),
+                        "its tasks are deferred" + (names.empty() ? "" : ": " + names),
                         circuit.is_forced
                             ? "dogged circuits close " + circuit.name + ", when what its tasks call works again"
                             : "mend what its tasks call (dogged attempts tells their errors); it closes by itself",

@@ -68,7 +68,7 @@ void write_retry_metrics(MetricsWriter& writer, const RetryMetricsSnapshot& snap
   for (const auto& [queue, error, task, count] : snapshot.dead_letters) {
     writer.sample({{"queue_name", queue}, {"error_type", error}, {"task", task}}, count);
   }
-  writer.family("queue_retry_throttled_total", "counter", "Times a retry was put off by its queue's retry budget.");
+  writer.family("queue_retry_throttled_total", "counter", "Times a retry was deferred by its queue's retry budget.");
   for (const auto& [queue, count] : snapshot.throttled) writer.sample({{"queue_name", queue}}, count);
 }
 

@@ -188,7 +188,7 @@ TEST_CASE("a worker says at its start which tasks of its queues wait for a newer
   CHECK_FALSE(contains(said_at_start(database), "newer worker"));
 }
 
-TEST_CASE("an open circuit puts off no task whose args the worker does not know") {
+TEST_CASE("an open circuit defers no task whose args the worker does not know") {
   TestDatabase database;
   const TaskOptions options{.auto_retry_for = {"*"}, .circuit = "card"};
   const std::vector<detail::RegisteredTask> tasks{registered(first::charge, first::take_charge, options)};

@@ -77,7 +77,7 @@ void lock_circuits(db::Connection& connection) {
 }
 
 /// Whether the task waits, without an attempt, for at least `least`.
-bool is_put_off(TestDatabase& database, TaskId id, const std::string& least) {
+bool is_deferred(TestDatabase& database, TaskId id, const std::string& least) {
   return database.value(
              "select count(*) as value from dogged.tasks_live where id = $1::bigint and status = 'pending' and "
              "deferred "
@@ -87,7 +87,7 @@ bool is_put_off(TestDatabase& database, TaskId id, const std::string& least) {
 
 }  // namespace
 
-TEST_CASE("failures in a row open a circuit, and then its tasks are put off without an attempt") {
+TEST_CASE("failures in a row open a circuit, and then its tasks are deferred without an attempt") {
   TestDatabase database;
   RunningWorker worker{database,
                        {failing({.failure_threshold = 3, .recovery_timeout = 1h}),
@@ -100,8 +100,8 @@ TEST_CASE("failures in a row open a circuit, and then its tasks are put off with
   const TaskId of_other_task = client.enqueue(refund, no_args);
   const TaskId outside = client.enqueue(other, no_args);
   CHECK(eventually([&] { return database.status_of(outside) == "succeeded"; }));
-  CHECK(eventually([&] { return is_put_off(database, of_same, "59 min"); }));
-  CHECK(eventually([&] { return is_put_off(database, of_other_task, "59 min"); }));
+  CHECK(eventually([&] { return is_deferred(database, of_same, "59 min"); }));
+  CHECK(eventually([&] { return is_deferred(database, of_other_task, "59 min"); }));
   CHECK(database.attempts_of(of_same).empty());
   for (const TaskId id : failed) CHECK(database.history_of(id) == "1 failed true");
 }
@@ -121,7 +121,7 @@ TEST_CASE("a circuit that one worker has opened is open for the others, which ar
   TaskId last = id;
   CHECK(eventually([&] {
     if (database.status_of(last) == "succeeded") last = database.client().enqueue(refund, no_args);
-    return is_put_off(database, last, "59 min");
+    return is_deferred(database, last, "59 min");
   }));
 }
 
@@ -177,17 +177,17 @@ TEST_CASE("a success that its handler's own transaction committed closes a circu
   CHECK(eventually([&] { return state_of_circuit(database) == "closed"; }));
 }
 
-TEST_CASE("a task that was put off can be cancelled") {
+TEST_CASE("a task that was deferred can be cancelled") {
   TestDatabase database;
   make_circuit(database, "open");
   RunningWorker worker{database, {succeeding(charge, {.recovery_timeout = 1h})}};
   const TaskId id = database.client().enqueue(charge, no_args);
-  REQUIRE(eventually([&] { return is_put_off(database, id, "50 min"); }));
+  REQUIRE(eventually([&] { return is_deferred(database, id, "50 min"); }));
   CHECK(database.value("select dogged.cancel($1::bigint) as value", db::Params{}.add(id)) == "cancelled");
   CHECK(database.attempts_of(id).empty());
 }
 
-TEST_CASE("tasks that are put off together do not come back together, but for a few") {
+TEST_CASE("tasks that are deferred together do not come back together, but for a few") {
   TestDatabase database;
   make_circuit(database, "open");
   RunningWorker worker{database, {succeeding(charge, {.recovery_timeout = 1h, .success_threshold = 2})}};
@@ -245,7 +245,7 @@ TEST_CASE("an open circuit whose row another session keeps locked stays open, an
   operator_session.transaction([&] {
     lock_circuits(operator_session);
     id = client.enqueue(charge, no_args);
-    CHECK(eventually([&] { return is_put_off(database, id, "-1 s"); }));
+    CHECK(eventually([&] { return is_deferred(database, id, "-1 s"); }));
     const TaskId outside = client.enqueue(other, no_args);
     CHECK(eventually([&] { return database.status_of(outside) == "succeeded"; }));
     CHECK(ran == 0);
@@ -267,7 +267,7 @@ TEST_CASE("a worker starts while another session keeps its circuit locked, if it
   });
 }
 
-TEST_CASE("the backlog of an open circuit is put off without being claimed, and tasks of others are not touched") {
+TEST_CASE("the backlog of an open circuit is deferred without being claimed, and tasks of others are not touched") {
   TestDatabase database;
   make_circuit(database, "open");
   database.script(
@@ -369,10 +369,10 @@ TEST_CASE("a worker that hears no notifications learns of an open circuit by pol
   TaskId id = client.enqueue(charge, no_args);
   REQUIRE(eventually([&] {
     if (database.status_of(id) == "succeeded") id = client.enqueue(charge, no_args);
-    return is_put_off(database, id, "50 min");
+    return is_deferred(database, id, "50 min");
   }));
   circuit::reset(database.connection(), "payments-api");
-  CHECK(eventually([&] {  // its time has come; more than once, for before the next poll the worker puts it off again
+  CHECK(eventually([&] {  // its time has come; more than once, for before the next poll the worker defers it again
     database.run("update dogged.tasks_live set next_retry_at = now() where deferred");
     return database.status_of(id) == "succeeded";
   }));
@@ -424,11 +424,11 @@ TEST_CASE("a circuit that was opened by hand stays open until it is closed by ha
   TaskId id = client.enqueue(charge, no_args);
   REQUIRE(eventually([&] {
     if (database.status_of(id) == "succeeded") id = client.enqueue(charge, no_args);
-    return is_put_off(database, id, "-1 s");
+    return is_deferred(database, id, "-1 s");
   }));
-  const std::string put_off_until = "select next_retry_at::text as value from dogged.tasks_live where id = $1::bigint";
-  const std::string before = database.value(put_off_until, db::Params{}.add(id));
-  CHECK(eventually([&] {  // its recovery time is over, and it was put off again
+  const std::string deferred_until = "select next_retry_at::text as value from dogged.tasks_live where id = $1::bigint";
+  const std::string before = database.value(deferred_until, db::Params{}.add(id));
+  CHECK(eventually([&] {  // its recovery time is over, and it was deferred again
     const db::Rows rows = database.run(
         "select from dogged.tasks_live where id = $1::bigint and deferred and next_retry_at > $2::timestamptz",
         db::Params{}.add(id).add(before));

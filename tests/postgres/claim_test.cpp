@@ -132,7 +132,7 @@ TEST_CASE("queues whose names have the same hash are kept apart") {
   CHECK(database.value("select dogged.held_of_queue('q122757', 10) as value") == "0");
 }
 
-TEST_CASE("a worker neither sees nor puts off tasks of a queue whose name has the same hash as its own") {
+TEST_CASE("a worker neither sees nor defers tasks of a queue whose name has the same hash as its own") {
   TestDatabase database;
   create_queues_of_one_hash(database);
   Client client = database.client();
@@ -152,13 +152,13 @@ TEST_CASE("a worker neither sees nor puts off tasks of a queue whose name has th
   CHECK(looked_at(in_own.queue) == std::pair{false, false});
 
   database.run("insert into dogged.circuits (name, state) values ('api', 'open')");
-  const auto put_off = [&](const std::string& queue) {
+  const auto defer = [&](const std::string& queue) {
     database.connection().run(
-        sql::PutOffReady{.circuit = "api", .queue = queue, .from_place = 0, .names = {"work"}, .versions = {1}});
+        sql::DeferReady{.circuit = "api", .queue = queue, .from_place = 0, .names = {"work"}, .versions = {1}});
     return database.value("select count(*) as value from dogged.tasks_live where next_retry_at is not null");
   };
-  CHECK(put_off(in_own.queue) == "0");
-  CHECK(put_off(in_other.queue) == "1");
+  CHECK(defer(in_own.queue) == "0");
+  CHECK(defer(in_other.queue) == "1");
 }
 
 TEST_CASE("what was locked before all transactions that still run is claimed in its order") {

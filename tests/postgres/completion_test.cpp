@@ -524,7 +524,7 @@ TEST_CASE(
   constexpr std::int64_t versions = 3;  // enqueued, claimed, given an end: an index may still have all of a row
   const auto& [statement, waits, become] = GENERATE(table<const db::Statement*, bool, std::string>(
       {{&sql::Release::statement, false, "status = 'pending'"},
-       {&sql::PutOff::statement, true, "status = 'pending' and deferred"},
+       {&sql::Defer::statement, true, "status = 'pending' and deferred"},
        {&sql::ExpireClaimed::statement, false, "status = 'expired'"}}));
   const Planned planned = GENERATE(Planned::while_empty, Planned::while_full, Planned::each_time);
   TestDatabase database;

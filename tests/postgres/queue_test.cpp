@@ -478,7 +478,7 @@ TEST_CASE("retries beyond their queue's budget wait, while first runs keep on, a
   CHECK(retries <= 0.1 * (first_runs + retries) + 10 * (1 + windows));
   CHECK(eventually([&] { return retries >= 10; }));
   CHECK(eventually([&] { return throttled("default") >= throttled_before + 200; }));  // counted once it is on record
-  // Each waiting task has had its first attempt, and the put-off has cost it none.
+  // Each waiting task has had its first attempt, and its deferral has cost it none.
   CHECK(database.value("select count(*) as value from dogged.tasks_live where status = 'pending' and "
                        "(attempt <> 1 or retry_count <> 1)") == "0");
   set_queue(database, "default", R"({"retry_budget": null})");

@@ -254,7 +254,7 @@ TEST_CASE("a table that another session keeps locked does not hold up a shutdown
   user.transaction([&] {
     user.run({"lock", "lock table dogged.tasks_live in access exclusive mode"});
     db::Connection other{database.settings()};
-    other.run({"ring", "select pg_notify('dogged.wake', '')"});
+    other.run({"notify", "select pg_notify('dogged.wake', '')"});
     waits = eventually([&] {
       return database.value(
                  "select count(*) > 0 as value from pg_stat_activity where datname = current_database() and "

@@ -46,7 +46,7 @@ enum class Mutant {
   drops_a_report,                       ///< a report whose sending failed is not sent again
   ignores_a_lost_answer,                ///< the claimer goes on after a lost answer as if nothing was asked
   sleeps_before_it_listens,             ///< notifications of before are lost
-  forgets_a_put_off,                    ///< a task whose retry is not due at once is never promoted
+  forgets_a_deferral,                   ///< a task whose retry is not due at once is never promoted
   stops_without_giving_back,            ///< a worker that stops leaves its tasks to be rescued
   interrupts_what_has_not_begun,        ///< a worker that stops records its waiting tasks as interrupted
   spends_a_retry_on_an_interruption,    ///< an interrupted attempt costs a retry
@@ -100,7 +100,7 @@ inline constexpr std::array all_mutants{
     MutantRow{DOGGED_MUTANT(drops_a_report), "G10"},
     MutantRow{DOGGED_MUTANT(ignores_a_lost_answer), "G10"},
     MutantRow{DOGGED_MUTANT(sleeps_before_it_listens), "G14"},
-    MutantRow{DOGGED_MUTANT(forgets_a_put_off), "G1"},
+    MutantRow{DOGGED_MUTANT(forgets_a_deferral), "G1"},
     MutantRow{DOGGED_MUTANT(stops_without_giving_back), "G9"},
     MutantRow{DOGGED_MUTANT(interrupts_what_has_not_begun), "G2"},
     MutantRow{DOGGED_MUTANT(spends_a_retry_on_an_interruption), "G9"},

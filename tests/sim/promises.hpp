@@ -4,7 +4,7 @@
 //
 //   G1, after the faults: no_enqueued_task_is_lost, every_task_ends.
 //     Mutants: claim_of_an_old_session, claim_without_a_note, rescue_forgets_claims,
-//     lease_renewed_after_its_end, forgets_a_put_off.
+//     lease_renewed_after_its_end, forgets_a_deferral.
 //   G2, after the faults: no_attempt_ends_that_has_not_begun.
 //     Mutants: interrupts_what_has_not_begun.
 //   G3, as it happens, and after the faults: an_attempt_begins_once, an_attempt_is_recorded_once,

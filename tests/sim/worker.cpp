@@ -315,7 +315,7 @@ void Worker::carry_out(const ClaimPlan::Action& action) {
     case Step::look_for_missed:
       return ask_claimer([this, &database, now, queues = action.queues]() -> std::function<void()> {
         const bool has_ready = database.has_ready(queues);
-        const auto due_in = world_.mutant == Mutant::forgets_a_put_off ? std::nullopt : database.due_in(queue_set());
+        const auto due_in = world_.mutant == Mutant::forgets_a_deferral ? std::nullopt : database.due_in(queue_set());
         return [this, now, has_ready, due_in] { plan_->on_missed(has_ready, due_in, now()); };
       });
     case Step::follow_queues:
@@ -327,7 +327,7 @@ void Worker::carry_out(const ClaimPlan::Action& action) {
       });
     case Step::ask_due_time:
       return ask_claimer([this, &database, now]() -> std::function<void()> {
-        const auto due_in = world_.mutant == Mutant::forgets_a_put_off ? std::nullopt : database.due_in(queue_set());
+        const auto due_in = world_.mutant == Mutant::forgets_a_deferral ? std::nullopt : database.due_in(queue_set());
         return [this, now, due_in] { plan_->on_due_time(due_in, now()); };
       });
     case Step::wake_others:
@@ -394,7 +394,7 @@ void Worker::hear(const ClaimPlan::Action& action) {
   const TimePoint now = world_.scheduler.now();
   const bool is_told = !heard_.empty() || queues_told_ || told_.has_ready || told_.has_rescued || told_.has_expired ||
                        told_.server_is_back || told_.due_at != runtime::never;
-  for (const std::string& queue : std::exchange(heard_, {})) plan_->on_rung(queue, now);
+  for (const std::string& queue : std::exchange(heard_, {})) plan_->on_notified(queue, now);
   if (std::exchange(queues_told_, false)) plan_->on_queues_changed();
   if (action.until <= now || is_told) return claimer_continue();
   claimer_waits_ = true;
@@ -409,7 +409,7 @@ void Worker::wake_claimer() {
   if (!claimer_waits_) return;
   claimer_waits_ = false;
   later(5us, [this] {
-    for (const std::string& queue : std::exchange(heard_, {})) plan_->on_rung(queue, world_.scheduler.now());
+    for (const std::string& queue : std::exchange(heard_, {})) plan_->on_notified(queue, world_.scheduler.now());
     claimer_step();
   });
 }
@@ -787,7 +787,7 @@ void Worker::batch_goes_on() {
   for (const auto& [report, sent_at] : batch_->take_taken()) {
     if (!report.transition.next_run) continue;
     if (const auto left = runtime::until_next_run(report, sent_at); left.count() > 0) {
-      if (world_.mutant != Mutant::forgets_a_put_off) {
+      if (world_.mutant != Mutant::forgets_a_deferral) {
         told_.due_at = std::min(told_.due_at, world_.scheduler.now() + left);
       }
     } else {

@@ -47,7 +47,7 @@ void Circuits::tell_of(const circuit::SharedCircuit& now, CircuitLedger::Kept ke
     log_->log(event("circuit_closed"), spdlog::level::info,
               "circuit {} is closed: its tasks run again when their time has come", now.name);
   } else if (now.circuit.state == CircuitState::open) {
-    log_->log(event("circuit_opened"), spdlog::level::warn, "circuit {} is open{}: its tasks are put off for {}",
+    log_->log(event("circuit_opened"), spdlog::level::warn, "circuit {} is open{}: its tasks are deferred for {}",
               now.name, now.circuit.is_forced ? ", by hand" : "", duration_to_text(now.settings.recovery_timeout));
   }
 }
@@ -90,12 +90,12 @@ CircuitLedger::Admission Circuits::admit(db::Connection& connection, std::string
   return ledger_.admit_while_locked(name);
 }
 
-std::vector<Circuits::PutOff> Circuits::take_put_off(db::Connection& connection, std::vector<ClaimedTask>& tasks) {
+std::vector<Circuits::Deferred> Circuits::take_deferred(db::Connection& connection, std::vector<ClaimedTask>& tasks) {
   std::map<std::string_view, std::size_t> counts;
   for (const ClaimedTask& task : tasks) {
     if (!task.definition->circuit.empty()) ++counts[task.definition->circuit];
   }
-  std::vector<PutOff> put_off;
+  std::vector<Deferred> deferred;
   for (const auto& [name, count] : counts) {
     const CircuitLedger::Admission admission = admit(connection, name, count);
     std::size_t asked = 0;
@@ -108,12 +108,12 @@ std::vector<Circuits::PutOff> Circuits::take_put_off(db::Connection& connection,
         kept.push_back(std::move(task));
       } else {
         const detail::Lock lock{mutex_};
-        put_off.push_back({std::move(task), ledger_.wait_of_next(name, admission, draw_())});
+        deferred.push_back({std::move(task), ledger_.wait_of_next(name, admission, draw_())});
       }
     }
     tasks = std::move(kept);
   }
-  return put_off;
+  return deferred;
 }
 
 bool Circuits::is_open(std::string_view name) const {

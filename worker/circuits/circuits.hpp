@@ -39,13 +39,13 @@ class Circuits {
   void forget();
 
   /// A task that may not begin, and how long it waits.
-  struct PutOff {
+  struct Deferred {
     ClaimedTask task;
     milliseconds wait;
   };
 
   /// Takes out of `tasks` those whose circuit is open, and gives how long each is to be deferred.
-  [[nodiscard]] std::vector<PutOff> take_put_off(db::Connection& connection, std::vector<ClaimedTask>& tasks);
+  [[nodiscard]] std::vector<Deferred> take_deferred(db::Connection& connection, std::vector<ClaimedTask>& tasks);
 
   /// Whether the circuit was open when it was last read.
   [[nodiscard]] bool is_open(std::string_view name) const;

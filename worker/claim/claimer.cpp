@@ -161,7 +161,7 @@ void Claimer::hear(const Action& action) {
   around_.inbox->end_wait();
   for (const db::Notification& notification : said) {
     if (notification.channel.ends_with(".wake")) {
-      plan_.on_rung(notification.payload, SteadyClock::now());
+      plan_.on_notified(notification.payload, SteadyClock::now());
     } else if (notification.channel.ends_with(".queues")) {
       plan_.on_queues_changed();
     } else {
@@ -245,7 +245,7 @@ void Claimer::note_end_of_throttling() {
     if (!outlet.retries) continue;
     if (const auto count = outlet.retries->take_end(SteadyClock::now())) {
       log_->log(event("retries_not_throttled"), spdlog::level::info,
-                "queue {}: its retries are within their budget again; {} times one was put off",
+                "queue {}: its retries are within their budget again; {} times one was deferred",
                 outlet.executor->queue(), *count);
     }
   }

@@ -124,27 +124,27 @@ void GivingBack::expire(const std::vector<ClaimedTask>& tasks) {
   plan_.look_everywhere(SteadyClock::now());
 }
 
-void GivingBack::put_off(std::vector<Circuits::PutOff> tasks) {
+void GivingBack::defer(std::vector<Circuits::Deferred> tasks) {
   std::sort(tasks.begin(), tasks.end(), [](const auto& a, const auto& b) { return a.task.id < b.task.id; });
-  sql::PutOff put_off{.worker_id = lease_.id(),
-                      .claim_session = plan_.certainty().session(),
-                      .ids = {},
-                      .attempts = {},
-                      .waits_ms = {}};
-  Attempts not_put_off;
+  sql::Defer statement{.worker_id = lease_.id(),
+                       .claim_session = plan_.certainty().session(),
+                       .ids = {},
+                       .attempts = {},
+                       .waits_ms = {}};
+  Attempts not_deferred;
   for (const auto& [task, wait] : tasks) {
-    put_off.ids.push_back(task.id);
-    put_off.attempts.push_back(task.attempt);
-    put_off.waits_ms.push_back(wait.count());
-    not_put_off[task.id] = task.attempt;
-    plan_.on_put_off(wait, SteadyClock::now());
+    statement.ids.push_back(task.id);
+    statement.attempts.push_back(task.attempt);
+    statement.waits_ms.push_back(wait.count());
+    not_deferred[task.id] = task.attempt;
+    plan_.on_deferred(wait, SteadyClock::now());
   }
   session_.connection().transaction([&] {
-    const auto deferred = session_.connection().run(put_off);
+    const auto deferred = session_.connection().run(statement);
     cancel_released(deferred);
-    for (const sql::PutOff::Row& task : deferred) not_put_off.erase(task.id);
+    for (const sql::Defer::Row& task : deferred) not_deferred.erase(task.id);
   });
-  if (!not_put_off.empty()) explain_not_released(not_put_off);
+  if (!not_deferred.empty()) explain_not_released(not_deferred);
 }
 
 /// Either another session has locked the task's row, and the claimer tries again later. Or the worker does not hold the

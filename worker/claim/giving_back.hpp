@@ -41,7 +41,7 @@ class GivingBack {
   void expire(const std::vector<ClaimedTask>& tasks);
 
   /// Defers tasks, each until its time.
-  void put_off(std::vector<Circuits::PutOff> tasks);
+  void defer(std::vector<Circuits::Deferred> tasks);
 
  private:
   template <class Released>

@@ -88,22 +88,22 @@ void HandingOut::hand_out(Outlet& outlet, const QueueClaim& claim, OfQueue claim
   for (ClaimedTask& task : claimed.tasks) (task.expires_at <= claimed_at ? expired : tasks).push_back(std::move(task));
   giving_back_.expire(expired);
   std::set<std::string_view> open_circuits;
-  if (circuits_.any()) open_circuits = put_off_open(tasks);
+  if (circuits_.any()) open_circuits = defer_open(tasks);
   if (outlet.retries) {
-    put_off_retries(outlet, tasks);  // after the circuits: a task that may not begin spends nothing of the budget
+    defer_retries(outlet, tasks);  // after the circuits: a task that may not begin spends nothing of the budget
     for (std::size_t i = 0; i < tasks.size(); ++i) outlet.retries->note_execution(claimed_at);
   }
   if (!tasks.empty()) outlet.executor->submit(std::move(tasks));
   const bool has_more = claimed.places.size() >= claim.how_many;
-  if (has_more && !open_circuits.empty()) put_off_ready(claim.queue, open_circuits, claimed.places.front());
+  if (has_more && !open_circuits.empty()) defer_ready(claim.queue, open_circuits, claimed.places.front());
 }
 
-/// Takes out of `tasks` the retries that exceed the queue's budget, and puts them off.
-void HandingOut::put_off_retries(Outlet& outlet, std::vector<ClaimedTask>& tasks) {
+/// Takes out of `tasks` the retries that exceed the queue's budget, and defers them.
+void HandingOut::defer_retries(Outlet& outlet, std::vector<ClaimedTask>& tasks) {
   RetryThrottle& retries = *outlet.retries;
   const std::string& queue = outlet.executor->queue();
   const bool held_back_before = retries.holds_back();
-  std::vector<Circuits::PutOff> over_budget;
+  std::vector<Circuits::Deferred> over_budget;
   std::vector<ClaimedTask> kept;
   for (ClaimedTask& task : tasks) {
     const auto wait = task.retry_count > 0 ? retries.ask(task.claimed_at, random_draw()) : std::nullopt;
@@ -122,34 +122,33 @@ void HandingOut::put_off_retries(Outlet& outlet, std::vector<ClaimedTask>& tasks
               queue, 100 * retries.settings().share, retries.settings().min_retries_per_second);
   }
   const std::size_t throttled = over_budget.size();
-  giving_back_.put_off(std::move(over_budget));
+  giving_back_.defer(std::move(over_budget));
   for (std::size_t i = 0; i < throttled; ++i) retry_metrics().retry_throttled(queue);
 }
 
-/// Takes out of `tasks` those whose circuit is open, and puts them off. Gives the circuits.
-std::set<std::string_view> HandingOut::put_off_open(std::vector<ClaimedTask>& tasks) {
-  std::vector<Circuits::PutOff> of_open = circuits_.take_put_off(session_.connection(), tasks);
+/// Takes out of `tasks` those whose circuit is open, and defers them. Gives the circuits.
+std::set<std::string_view> HandingOut::defer_open(std::vector<ClaimedTask>& tasks) {
+  std::vector<Circuits::Deferred> of_open = circuits_.take_deferred(session_.connection(), tasks);
   std::set<std::string_view> circuits;
   for (const auto& [task, wait] : of_open) circuits.insert(task.definition->circuit);
-  if (!of_open.empty()) giving_back_.put_off(std::move(of_open));
+  if (!of_open.empty()) giving_back_.defer(std::move(of_open));
   return circuits;
 }
 
 /// Where a queue has more tasks from a place on, the ready tasks of open circuits are deferred in place. Otherwise each
 /// claim would bring only further tasks that may not begin. With 100,000 such tasks and 10 threads, all of them were
 /// claimed once, in 11 s; now 1 in 100 is claimed, in 1.3 s.
-void HandingOut::put_off_ready(const std::string& queue, const std::set<std::string_view>& circuits, Place from) {
+void HandingOut::defer_ready(const std::string& queue, const std::set<std::string_view>& circuits, Place from) {
   for (const std::string_view name : circuits) {
     if (!circuits_.is_open(name)) continue;
     const std::vector<std::string> tasks = circuits_.tasks_of(name);
-    const auto deferred =
-        session_.connection().run(sql::PutOffReady{.circuit = std::string{name},
-                                                   .queue = queue,
-                                                   .from_place = from,
-                                                   .names = tasks,
-                                                   .versions = args_versions_of(definitions_, tasks)});
+    const auto deferred = session_.connection().run(sql::DeferReady{.circuit = std::string{name},
+                                                                    .queue = queue,
+                                                                    .from_place = from,
+                                                                    .names = tasks,
+                                                                    .versions = args_versions_of(definitions_, tasks)});
     log_->log(event("tasks_deferred"), spdlog::level::debug,
-              "put off {} more tasks of queue {}, whose circuit {} is open", deferred, queue, name);
+              "deferred {} more tasks of queue {}, whose circuit {} is open", deferred, queue, name);
   }
 }
 

@@ -45,9 +45,9 @@ class HandingOut {
 
   [[nodiscard]] OfQueue take(std::vector<sql::Claim::Row> tasks, TimePoint asked_at, TimePoint claimed_at) const;
   void hand_out(Outlet& outlet, const QueueClaim& claim, OfQueue claimed, TimePoint claimed_at);
-  void put_off_retries(Outlet& outlet, std::vector<ClaimedTask>& tasks);
-  [[nodiscard]] std::set<std::string_view> put_off_open(std::vector<ClaimedTask>& tasks);
-  void put_off_ready(const std::string& queue, const std::set<std::string_view>& circuits, Place from);
+  void defer_retries(Outlet& outlet, std::vector<ClaimedTask>& tasks);
+  [[nodiscard]] std::set<std::string_view> defer_open(std::vector<ClaimedTask>& tasks);
+  void defer_ready(const std::string& queue, const std::set<std::string_view>& circuits, Place from);
 
   Session& session_;
   ClaimPlan& plan_;

@@ -149,7 +149,7 @@ void ClaimPlan::on_told(const ClaimInbox::Told& told, TimePoint now) {
     due_.on_unknown();  // if the server's clock was set back, tasks that this worker made ready wait again
   }
   if (told.has_ready) others_to_wake_ = true;
-  if (told.has_rescued) sleep_.on_rung(1, now);
+  if (told.has_rescued) sleep_.on_notified(1, now);
   if (told.server_is_back) {
     circuits_unknown_ = true;
     following_.on_changed();
@@ -158,10 +158,10 @@ void ClaimPlan::on_told(const ClaimInbox::Told& told, TimePoint now) {
   if (told.due_at != never) due_.on_scheduled(told.due_at);
 }
 
-void ClaimPlan::on_rung(std::string_view queue, TimePoint now) {
-  if (!queues_.ring(queue)) return;
+void ClaimPlan::on_notified(std::string_view queue, TimePoint now) {
+  if (!queues_.on_notified(queue)) return;
   due_.on_unknown();
-  sleep_.on_rung(1, now);
+  sleep_.on_notified(1, now);
 }
 
 void ClaimPlan::on_session_begun(TimePoint now) {

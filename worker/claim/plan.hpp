@@ -80,7 +80,7 @@ class ClaimPlan {
 
   void on_told(const ClaimInbox::Told& told, TimePoint now);
   /// Notifications that were heard: of a queue (all queues if empty), of settings of queues, of circuits.
-  void on_rung(std::string_view queue, TimePoint now);
+  void on_notified(std::string_view queue, TimePoint now);
   void on_queues_changed() noexcept { following_.on_changed(); }
   void on_circuits_changed() noexcept { circuits_unknown_ = true; }
 
@@ -97,8 +97,8 @@ class ClaimPlan {
   bool on_queue_settings(std::size_t queue, bool paused, std::optional<milliseconds> resumes_in, TimePoint now);
   void on_promoted(std::size_t count, TimePoint now);
   void on_due_time(std::optional<milliseconds> due_in, TimePoint now);
-  /// A task of this worker was put off, and is due after `delay`.
-  void on_put_off(milliseconds delay, TimePoint now) { due_.on_scheduled(now + delay); }
+  /// A task of this worker was deferred, and is due after `delay`.
+  void on_deferred(milliseconds delay, TimePoint now) { due_.on_scheduled(now + delay); }
   void on_others_woken() noexcept { others_to_wake_ = false; }
   /// The answer to one of the claims: the places of the tasks that were claimed.
   void on_claimed(const QueueClaim& claim, const std::vector<Place>& places, TimePoint now);

@@ -59,7 +59,7 @@ std::vector<ServedQueues::Part> ServedQueues::unsettled(std::int64_t last_positi
   return parts;
 }
 
-bool ServedQueues::ring(std::string_view name) {
+bool ServedQueues::on_notified(std::string_view name) {
   bool is_for_it = false;
   for (Queue& queue : queues_) {
     if (queue.state == State::paused || (!name.empty() && queue.name != name)) continue;

@@ -55,7 +55,7 @@ class ServedQueues {
 
   /// The queue named `name` has a task, or each queue if the name is empty. False if the worker does not serve the
   /// queue, or it is paused.
-  bool ring(std::string_view name);
+  bool on_notified(std::string_view name);
   void look_again();
   /// The answer to a claim: the places of the tasks that were claimed.
   void on_claimed(const QueueClaim& claim, const std::vector<Place>& places);

@@ -29,9 +29,9 @@ class RetryThrottle {
   /// for it after those that wait already. `draw` is uniform in [0, 1).
   [[nodiscard]] std::optional<milliseconds> ask(time_point now, double draw);
 
-  /// Whether retries were put off, and some of them may still wait.
+  /// Whether retries were deferred, and some of them may still wait.
   [[nodiscard]] bool holds_back() const noexcept { return held_back_ > 0; }
-  /// Once no retry waits any more: how many were put off since the first. Given once.
+  /// Once no retry waits any more: how many were deferred since the first. Given once.
   [[nodiscard]] std::optional<std::int64_t> take_end(time_point now);
 
  private:

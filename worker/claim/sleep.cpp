@@ -55,20 +55,20 @@ Sleep::Ask Sleep::before_wait(TimePoint now, bool has_empty_queue) {
 }
 
 bool Sleep::polls_itself(TimePoint now) {
-  if (rings_ >= often && now - counting_since_ <= 2 * counting_time) {
-    rings_ = 0;
+  if (notifications_ >= often && now - counting_since_ <= 2 * counting_time) {
+    notifications_ = 0;
     polls_itself_until_ = now + polls_after_last_find;
     look_soon_wait_ = shortest_look_soon;
   }
   return now < polls_itself_until_;
 }
 
-void Sleep::on_rung(std::size_t times, TimePoint now) {
+void Sleep::on_notified(std::size_t times, TimePoint now) {
   if (now - counting_since_ > counting_time) {
-    rings_ = 0;
+    notifications_ = 0;
     counting_since_ = now;
   }
-  rings_ += times;
+  notifications_ += times;
 }
 
 void Sleep::on_found(TimePoint now) {

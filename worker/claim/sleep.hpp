@@ -2,8 +2,8 @@
 // Pure.
 //
 // A sleeping worker costs its producers a notification, and commits with notifications wait for each other. So a worker
-// that is rung often polls by itself for a while. A worker that has more tasks than it can take needs no notification
-// at all.
+// that is notified often polls by itself for a while. A worker that has more tasks than it can take needs no
+// notification at all.
 //
 // No wake-up is missed. A transaction that read the row before the flag was set does not notify. Such a transaction
 // began before the flag was set, so the claimer looks again until all of those have ended.
@@ -21,7 +21,7 @@ class Sleep {
  public:
   enum class State {
     busy,            ///< the row says awake: there is more than the worker can take, or nothing has to be heard
-    self_polling,    ///< the row says awake, because the worker is rung often: it looks every few milliseconds
+    self_polling,    ///< the row says awake, because the worker is notified often: it looks every few ms
     falling_asleep,  ///< the row says asleep, but a transaction that has not seen the flag may still be open
     asleep,          ///< every open transaction notifies
   };
@@ -54,7 +54,7 @@ class Sleep {
   /// The question to ask before a wait. `has_empty_queue`: in some queue nothing is left that the worker may take.
   [[nodiscard]] Ask before_wait(TimePoint now, bool has_empty_queue);
 
-  void on_rung(std::size_t times, TimePoint now);
+  void on_notified(std::size_t times, TimePoint now);
   /// A claim has brought tasks.
   void on_found(TimePoint now);
   /// The claimer is about to look at all queues.
@@ -77,7 +77,7 @@ class Sleep {
   TimePoint look_soon_at_ = never;
   milliseconds look_soon_wait_;
   TimePoint polls_itself_until_{};
-  std::size_t rings_ = 0;  // notifications since counting_since_
+  std::size_t notifications_ = 0;  // since counting_since_
   TimePoint counting_since_{};
   TimePoint asleep_at_{};
   std::int64_t first_that_notifies_ = 0;  // the first transaction that notifies

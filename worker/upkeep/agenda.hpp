@@ -42,7 +42,7 @@ class Agenda {
 
   /// When the next look is due.
   [[nodiscard]] TimePoint looks_at() const noexcept { return looks_at_; }
-  /// False while the others have time to renew their leases, after a failure: the look is put off until then.
+  /// False while the others have time to renew their leases, after a failure: the look is deferred until then.
   [[nodiscard]] bool may_look(TimePoint now) noexcept;
   /// The decision after a look that has found `found`. If `own` was not renewed steadily, the server or this machine
   /// stood still, and the other workers may have fared alike. Then the others get a heartbeat's time, and until `own`

@@ -190,7 +190,7 @@ class RetryMetrics {
   void failed(const EndedAttempt& attempt, std::string_view error_code, bool is_transient) noexcept;
   /// A task has failed for good and is kept as a dead letter.
   void dead_lettered(std::string_view queue, std::string_view task, std::string_view error_code) noexcept;
-  /// A retry was due, but its queue's retry budget is spent, so it was put off; each time counts.
+  /// A retry was due, but its queue's retry budget is spent, so it was deferred; each time counts.
   void retry_throttled(std::string_view queue) noexcept;
   /// The state of the circuit from now on. `other` shows the last state reported for any circuit in it.
   void circuit_state(std::string_view circuit, CircuitState state) noexcept;

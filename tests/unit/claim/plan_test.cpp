@@ -154,7 +154,7 @@ struct World {
         break;
       case Step::hear:
         if (std::exchange(database.is_notified, false)) {
-          plan.on_rung("default", now);
+          plan.on_notified("default", now);
         } else if (action.until > now) {
           now = action.until;
           ++waits;

@@ -52,7 +52,7 @@ TEST_CASE("a claim that gives less than was asked for drains its queue, and a fu
   CHECK(queues.claims({2}).empty());
 }
 
-TEST_CASE("a ring opens its own queue alone, or all, and never a paused one") {
+TEST_CASE("a notification opens its own queue alone, or all, and never a paused one") {
   const auto drained = [] {
     ServedQueues queues{{"a", "b", "c"}};
     for (const char* name : {"a", "b"}) queues.on_claimed(claim_of(queues, name, 1), {});
@@ -60,14 +60,14 @@ TEST_CASE("a ring opens its own queue alone, or all, and never a paused one") {
     return queues;
   };
   ServedQueues one = drained();
-  CHECK(one.ring("b"));
+  CHECK(one.on_notified("b"));
   CHECK(states(one) == std::vector{State::drained, State::open, State::paused});
   ServedQueues all = drained();
-  CHECK(all.ring(""));
+  CHECK(all.on_notified(""));
   CHECK(states(all) == std::vector{State::open, State::open, State::paused});
   ServedQueues none = drained();
-  CHECK_FALSE(none.ring("c"));
-  CHECK_FALSE(none.ring("elsewhere"));
+  CHECK_FALSE(none.on_notified("c"));
+  CHECK_FALSE(none.on_notified("elsewhere"));
   CHECK(states(none) == std::vector{State::drained, State::drained, State::paused});
   none.look_again();
   CHECK(states(none) == std::vector{State::open, State::open, State::paused});

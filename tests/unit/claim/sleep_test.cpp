@@ -25,8 +25,8 @@ Sleep sleeper(std::int64_t oldest, std::int64_t next) {
   return sleep;
 }
 
-void ring_often(Sleep& sleep, TimePoint now) {
-  for (int i = 0; i < 20; ++i) sleep.on_rung(1, now);
+void notify_often(Sleep& sleep, TimePoint now) {
+  for (int i = 0; i < 20; ++i) sleep.on_notified(1, now);
 }
 
 }  // namespace
@@ -91,9 +91,10 @@ TEST_CASE("a sleeper wakes for what it cannot take at once, before it waits agai
   }
 }
 
-TEST_CASE("a claimer that is rung often looks by itself, rarer and rarer, until it has found nothing for a second") {
+TEST_CASE(
+    "a claimer that is notified often looks by itself, rarer and rarer, until it has found nothing for a second") {
   Sleep sleep = sleeper(7, 7);
-  ring_often(sleep, start);
+  notify_often(sleep, start);
   CHECK(sleep.before_wait(start, true) == Ask::wake_up);
   sleep.on_awake();
   TimePoint now = start;
@@ -111,12 +112,12 @@ TEST_CASE("a claimer that is rung often looks by itself, rarer and rarer, until 
   CHECK(sleep.before_wait(now + 1s, true) == Ask::fall_asleep);
 }
 
-TEST_CASE("rings that are spread over time leave a claimer asleep") {
+TEST_CASE("notifications that are spread over time leave a claimer asleep") {
   Sleep sleep = sleeper(7, 7);
   TimePoint now = start;
   for (int i = 0; i < 100; ++i) {
     now += 11ms;
-    sleep.on_rung(1, now);
+    sleep.on_notified(1, now);
     CHECK(sleep.before_wait(now, true) == Ask::nothing);
   }
   CHECK(sleep.state() == State::asleep);

@@ -149,7 +149,7 @@ struct SleepWorld {
         now = std::max(now, sleep.looks_at());
         return look();
       case 5:
-        for (int i = 0; i < 20; ++i) sleep.on_rung(1, now);
+        for (int i = 0; i < 20; ++i) sleep.on_notified(1, now);
         return true;
       case 6:
         sleep.on_failure();
@@ -315,7 +315,7 @@ struct QueuesWorld {
       case 1:
         if (ready.size() == 3) return false;
         ready.push_back({static_cast<std::size_t>(number), ++last_place});
-        queues.ring(number == 0 ? "a" : "b");
+        queues.on_notified(number == 0 ? "a" : "b");
         return true;
       case 2:
       case 3:
@@ -361,7 +361,7 @@ struct QueuesWorld {
   bool unlock() {
     bool any = false;
     for (Ready& task : ready) any = std::exchange(task.locked, false) || any;
-    if (any) queues.ring("");  // a session that has changed nothing is found at the next poll
+    if (any) queues.on_notified("");  // a session that has changed nothing is found at the next poll
     return any;
   }
 
@@ -408,6 +408,7 @@ TEST_CASE("in all sequences of enqueues, promotions, questions and locks, no due
   CHECK(walk(DueWorld{}, 8, 6) > 40'000);
 }
 
-TEST_CASE("in all sequences of rings, claims, locks, pauses and settlements, no ready task is passed over for good") {
+TEST_CASE(
+    "in all sequences of notifications, claims, locks, pauses and settlements, no ready task is passed over for good") {
   CHECK(walk(QueuesWorld{}, 8, 7) > 50'000);
 }

@@ -345,7 +345,7 @@ TEST_CASE("what threads count at once adds up exactly") {
   CHECK(snapshot.delays.at(0).sum == thread_count * rounds * 3ms);
 }
 
-TEST_CASE("retries that their queue's budget puts off are counted by queue") {
+TEST_CASE("retries that their queue's budget defers are counted by queue") {
   RetryMetrics metrics;
   for (const char* queue : {"mail", "web", "mail"}) metrics.retry_throttled(queue);
   CHECK(values(metrics, "queue_retry_throttled_total", "queue_name") ==
