@@ -226,7 +226,8 @@ TEST_CASE("a second SIGTERM ends a worker at once and loses nothing", "[scenario
   CHECK(stage.broken_promises() == "none");
 }
 
-TEST_CASE("what was cut short by a shutdown is interrupted, spends no retry and runs again at once", "[scenario]") {
+TEST_CASE("an attempt that a shutdown cuts short is interrupted, spends no retry and runs again at once",
+          "[scenario]") {
   Stage stage;
   WorkerSlot& first = stage.start_worker(with_long_lease({"--grace", "100ms"}));
   const TaskId task = stage.enqueue(slow, {.gate = stage.gate()});

@@ -224,7 +224,7 @@ TEST_CASE("an exception that is no TaskError is UNHANDLED_EXCEPTION, with its ty
   CHECK(details_of(rows.one()) == nlohmann::json{{"exception", "std::out_of_range"}});
 }
 
-TEST_CASE("what is thrown without being a std::exception is UNHANDLED_EXCEPTION, with its type") {
+TEST_CASE("a thrown value that is no std::exception is UNHANDLED_EXCEPTION, with its type") {
   TestDatabase database;
   const db::Rows rows = attempts_of_work(database, [](Context&, const nlohmann::json&) { throw 42; });
   check_failed_for_good(rows.one(), "UNHANDLED_EXCEPTION");
@@ -251,7 +251,7 @@ const ExceptionMapper& card_errors() {
 
 }  // namespace
 
-TEST_CASE("what a task's mapper says of an exception is the code and the delay of its retry") {
+TEST_CASE("a task's mapper gives the code of an exception and the delay of its retry") {
   TestDatabase database;
   RunningWorker worker{
       database,

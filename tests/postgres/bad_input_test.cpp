@@ -357,7 +357,9 @@ TEST_CASE("null args are refused in SQL, with what to write for a JSON null") {
   CHECK(database.count_tasks() == 1);
 }
 
-TEST_CASE("what is too long and all tasks of a call have in common is refused as for one, and not multiplied first") {
+TEST_CASE(
+    "a value that is too long and that all tasks of a call share is refused as for one task, and not multiplied "
+    "first") {
   TestDatabase database;
   database.run("set temp_file_limit = 0");  // nor anywhere on the way
   for (const std::string priorities : {"null", "array_fill(0, array[9999]) || 1"}) {

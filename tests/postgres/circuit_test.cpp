@@ -391,7 +391,7 @@ TEST_CASE("a worker that lost its connection goes by what the next server says o
   CHECK(is_known_as(CircuitState::closed));
 }
 
-TEST_CASE("what was known of circuits is forgotten with the connection") {
+TEST_CASE("a worker forgets the states of circuits with its connection") {
   TestDatabase database;
   make_circuit(database, "open");
   const auto definitions =

@@ -161,7 +161,7 @@ TEST_CASE("a worker neither sees nor defers tasks of a queue whose name has the 
   CHECK(defer(in_other.queue) == "1");
 }
 
-TEST_CASE("what was locked before all transactions that still run is claimed in its order") {
+TEST_CASE("tasks that were locked before all transactions that still run are claimed in their order") {
   TestDatabase database;
   const TaskId left = database.client().enqueue(work, no_args);
   const std::int64_t worker_id = add_worker(database);

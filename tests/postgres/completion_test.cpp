@@ -183,7 +183,7 @@ TEST_CASE("a completion in which every report counts answers nothing") {
   CHECK(database.value("select count(*) as value from dogged.tasks_live") == "1");
 }
 
-TEST_CASE("what a batch says of each attempt is recorded of that one, whatever the others come to") {
+TEST_CASE("each report of a batch is recorded of its own attempt, however the others ended") {
   TestDatabase database;
   const std::vector<TaskId> ids =
       database.client().enqueue_many(work, {no_args, no_args, no_args, no_args, no_args, no_args});
@@ -238,7 +238,7 @@ TEST_CASE("an attempt does not end before its report says, however long its tran
                        db::Params{}.add(before)) == "t");
 }
 
-TEST_CASE("what was on record counts no second time, with and without something to say of it") {
+TEST_CASE("an attempt on record counts no second time, with and without something to say of it") {
   TestDatabase database;
   const std::vector<TaskId> ids = database.client().enqueue_many(work, {no_args, no_args});
   const std::int64_t worker_id = add_worker(database);
@@ -519,13 +519,13 @@ TEST_CASE("a report that is sent again because the connection broke ends its tas
 }
 
 TEST_CASE(
-    "what gives claimed tasks back, puts them off or ends them reads their rows and no others, as a completion does") {
+    "statements that give claimed tasks back, defer or end them read their rows and no others, as a completion does") {
   constexpr std::size_t size = 200;
   constexpr std::int64_t versions = 3;  // enqueued, claimed, given an end: an index may still have all of a row
-  const auto& [statement, waits, become] = GENERATE(table<const db::Statement*, bool, std::string>(
-      {{&sql::Release::statement, false, "status = 'pending'"},
-       {&sql::Defer::statement, true, "status = 'pending' and deferred"},
-       {&sql::ExpireClaimed::statement, false, "status = 'expired'"}}));
+  const auto& [statement, waits, become] = GENERATE(
+      table<const db::Statement*, bool, std::string>({{&sql::Release::statement, false, "status = 'pending'"},
+                                                      {&sql::Defer::statement, true, "status = 'pending' and deferred"},
+                                                      {&sql::ExpireClaimed::statement, false, "status = 'expired'"}}));
   const Planned planned = GENERATE(Planned::while_empty, Planned::while_full, Planned::each_time);
   TestDatabase database;
   const std::string nothing = std::string{"0, 0, '{}', '{}'"} + (waits ? ", '{}'" : "");

@@ -337,7 +337,7 @@ TEST_CASE("a dead letter is imported into another database with its attempts, an
   CHECK(to.run("select dogged.enqueue('work') as id").one().number("id") > id);
 }
 
-TEST_CASE("what is no dead letter is not imported, and the error names what is wrong") {
+TEST_CASE("a line that is no dead letter is not imported, and the error names its mistake") {
   TestDatabase database;
   const std::string good =
       R"({"id":1,"name":"work","queue":"default","args":{},"enqueued_at":"2026-01-01T00:00:00Z","failed_at":"2026-01-01T00:00:00Z","attempts":1)";

@@ -103,7 +103,7 @@ TEST_CASE("a hook that changes how many tasks there are is refused") {
   CHECK(database.count_tasks() == 0);
 }
 
-TEST_CASE("what a hook throws after an enqueue is logged, and the call gives its ids") {
+TEST_CASE("an exception of a hook after an enqueue is logged, and the call gives its ids") {
   TestDatabase database;
   Calls calls;
   const auto lines = std::make_shared<spdlog::sinks::ringbuffer_sink_mt>(10);

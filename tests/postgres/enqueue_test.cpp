@@ -64,7 +64,7 @@ TEST_CASE("enqueueing no tasks gives no ids") {
   CHECK(database.client().enqueue_many(std::vector<NewTask>{}).empty());
 }
 
-TEST_CASE("what a task is enqueued with stands in its row, from C++ and from SQL alike") {
+TEST_CASE("all options of an enqueue stand in the task's row, from C++ and from SQL alike") {
   TestDatabase database;
   database.run("select dogged.create_queue('mail')");
   database.client().enqueue(work, {{"n", 1}},
@@ -80,7 +80,7 @@ TEST_CASE("what a task is enqueued with stands in its row, from C++ and from SQL
                        "and status = 'pending' and attempt = 0 and retry_count = 0 and next_retry_at is null") == "2");
 }
 
-TEST_CASE("what is left out has its default, from C++ and from SQL alike") {
+TEST_CASE("an option that is left out has its default, from C++ and from SQL alike") {
   TestDatabase database;
   database.client().enqueue(NewTask{"work", "{}", {}});
   database.run("select dogged.enqueue('work')");

@@ -468,7 +468,7 @@ TEST_CASE("no handler begins once the time of the lease is over by the worker's 
   CHECK(listener.reports == 1);
 }
 
-TEST_CASE("what finished while the lease was in doubt counts if no worker has ended the lease") {
+TEST_CASE("attempts that finished while the lease was in doubt count if no worker has ended the lease") {
   TestDatabase database;
   std::atomic<bool> stopped{false};
   const auto handler = registered(work, [&](Context& context, const nlohmann::json&) {

@@ -43,7 +43,7 @@ TaskId in_handler(TestDatabase& database, const std::function<void(Context&)>& e
 
 }  // namespace
 
-TEST_CASE("what a handler enqueues has its task for a parent, by each way in") {
+TEST_CASE("tasks that a handler enqueues have its task for a parent, by each way in") {
   TestDatabase database;
   std::vector<TaskId> children;
   const TaskId id = in_handler(database, [&](Context&) {

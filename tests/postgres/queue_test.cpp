@@ -91,7 +91,7 @@ TEST_CASE("a pause holds for a worker that starts later") {
   CHECK(database.status_of(id) == "pending");
 }
 
-TEST_CASE("what runs when its queue is paused goes on to its end") {
+TEST_CASE("attempts that run when their queue is paused go on to their end") {
   TestDatabase database;
   Gate gate;
   RunningWorker worker{database,
@@ -204,7 +204,7 @@ TEST_CASE("a pause that would end in the past, or never, is refused") {
   CHECK(database.value("select paused_at is null as value from dogged.queues") == "t");
 }
 
-TEST_CASE("what is set for a queue is recorded with what it replaced, and what changes nothing is not") {
+TEST_CASE("a new setting of a queue is recorded with the value that it replaced, and one that changes nothing is not") {
   TestDatabase database;
   database.run("select dogged.pause_queue('default')");
   CHECK(database.value("select dogged.pause_queue('default') as value") == "f");

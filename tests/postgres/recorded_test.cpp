@@ -306,7 +306,7 @@ TEST_CASE("a name that another worker has chosen forges no line of the log, and 
   }
 }
 
-TEST_CASE("what a handler logs is one line, under the name of its task") {
+TEST_CASE("a message that a handler logs is one line, under the name of its task") {
   TestDatabase database;
   const auto sink = make_sink();
   sink->set_pattern("[%n] %v");

@@ -119,7 +119,7 @@ TEST_CASE("a task whose place a worker has passed over long ago is found when it
   CHECK(database.count_tasks() == 4001);
 }
 
-TEST_CASE("what is rescheduled to now stands behind what is ready already") {
+TEST_CASE("a task that is rescheduled to now stands behind the tasks that are ready already") {
   TestDatabase database;
   const TaskId later = enqueue(database, "now() + interval '1 hour'");
   const TaskId ready = enqueue(database);

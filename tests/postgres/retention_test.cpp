@@ -286,7 +286,7 @@ TEST_CASE("a queue's own days keep its tasks and their attempts, unchanged, and 
   CHECK(database.status_of(kept_dead) == "pending");
 }
 
-TEST_CASE("what a queue's own days have kept goes when they are over, are made fewer, or are taken back") {
+TEST_CASE("tasks that a queue's own days have kept go when these are over, are made fewer, or are taken back") {
   TestDatabase database;
   for (const int days_ago : {long_ago, 12}) make_day(database, days_ago);
   const TaskId older = add_task(database, "succeeded", long_ago);
@@ -385,7 +385,7 @@ TEST_CASE("a queue with fewer days than all is refused, with what to do instead"
   CHECK_NOTHROW(set_queue(database, "default", R"({"concurrency": 2})"));  // of no use now, and harmless
 }
 
-TEST_CASE("what was written late into the default partition is kept or dropped as what came in time") {
+TEST_CASE("rows that came late into the default partition are kept or dropped as rows that came in time") {
   TestDatabase database;
   const TaskId succeeded = add_task(database, "succeeded", long_ago);
   const TaskId dead = add_task(database, "failed", long_ago);

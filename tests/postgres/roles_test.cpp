@@ -475,7 +475,7 @@ TEST_CASE("every function pins its search_path, or was bound to what it names wh
             "and not coalesce('search_path=pg_catalog, pg_temp' = any (p.proconfig), false)") == "");
 }
 
-TEST_CASE("what a caller puts in front of PostgreSQL's own functions is not run with the owner's rights") {
+TEST_CASE("functions that a caller puts in front of PostgreSQL's own are not run with the owner's rights") {
   TestDatabase database;
   const std::string trap = database.name() + "_trap";
   database.script("create schema " + trap + "; grant usage on schema " + trap +
@@ -575,7 +575,7 @@ RunningWorker redacting_worker(TestDatabase& database, JsonPointers redact) {
 
 }  // namespace
 
-TEST_CASE("what a task declares as redacted is hidden in its args and its result, and reaches its handler") {
+TEST_CASE("values that a task declares as redacted are hidden in its args and its result, and reach its handler") {
   TestDatabase database;
   const RunningWorker worker = redacting_worker(database, {"/password", "/session"});
   const TaskId id = database.client().enqueue(log_in, nlohmann::json{{"user", "ann"}, {"password", "hunter2"}});
@@ -589,7 +589,7 @@ TEST_CASE("what a task declares as redacted is hidden in its args and its result
   CHECK(database.value("select result ->> 'session' as value from dogged.tasks") == "hunter2");
 }
 
-TEST_CASE("what the last worker declares is what is redacted") {
+TEST_CASE("the values that the last worker declares are redacted") {
   TestDatabase database;
   const auto declared = [&] { return database.value("select redact::text as value from dogged.task_definitions"); };
   {

@@ -74,7 +74,7 @@ TEST_CASE("a worker that stops signs off") {
         "1");
 }
 
-TEST_CASE("what runs when a worker is told to stop may finish, and is recorded") {
+TEST_CASE("attempts that run when a worker is told to stop may finish, and are recorded") {
   TestDatabase database;
   Gate gate;
   std::atomic<int> asked_to_stop{0};
@@ -205,7 +205,7 @@ TEST_CASE(
   CHECK(database.history_of(id) == "1 interrupted true, 2 succeeded false");
 }
 
-TEST_CASE("what a handler leaves interrupted wakes a worker that sleeps") {
+TEST_CASE("an interrupted task wakes a worker that sleeps") {
   TestDatabase database;
   Gate begun;
   begun.open();

@@ -162,7 +162,7 @@ TEST_CASE("a role that does not exist is a ConnectionError that says how to make
   CHECK(contains(error.hint(), "createuser"));
 }
 
-TEST_CASE("what is no database URL is InvalidInput that shows what one looks like") {
+TEST_CASE("a text that is no database URL is InvalidInput, which shows what a URL looks like") {
   for (const std::string url : {"mysql//nonsense", "postgresql://host:notaport/db", "host", "hostt=here",
                                 "postgresql://h/x?sslmode=perhaps", "host=127.0.0.1 port=1 connect_timeout=soon"}) {
     const auto error = error_of<InvalidInput>([&] { (void)Client{url}; });

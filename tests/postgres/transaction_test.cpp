@@ -129,7 +129,7 @@ E refused(Ledger& ledger, HeldAttempt& attempt) {
 
 }  // namespace
 
-TEST_CASE("what a handler wrote, what it enqueued and the end of its attempt commit together") {
+TEST_CASE("a handler's writes, the tasks that it enqueued and the end of its attempt commit together") {
   TestDatabase database;
   Ledger ledger{database};
   HeldAttempt attempt{database};
@@ -150,7 +150,7 @@ TEST_CASE("what a handler wrote, what it enqueued and the end of its attempt com
   CHECK(attempt.result() == R"({"status": 200})");
 }
 
-TEST_CASE("what a handler wrote, what it enqueued and the end of its attempt are rolled back together") {
+TEST_CASE("a handler's writes, the tasks that it enqueued and the end of its attempt are rolled back together") {
   TestDatabase database;
   Ledger ledger{database};
   HeldAttempt attempt{database};

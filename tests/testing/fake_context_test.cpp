@@ -91,7 +91,7 @@ TEST_CASE("the first reason to stop counts, and callbacks may ask the context") 
   CHECK(ctx.stop_reason() == StopReason::shutdown);
 }
 
-TEST_CASE("what a handler logs is read with its level, and reaches the test's own logger") {
+TEST_CASE("a message that a handler logs is read with its level, and reaches the test's own logger") {
   const auto ring = std::make_shared<spdlog::sinks::ringbuffer_sink_mt>(10);
   const FakeContext ctx{{.log = std::make_shared<spdlog::logger>("mine", ring)}};
   ctx.log().debug("looked at {} rows", 3);

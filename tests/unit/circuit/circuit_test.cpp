@@ -234,7 +234,7 @@ TEST_CASE("times at the ends of the range do not overflow") {
   CHECK(detail::step(open, quick, {Kind::ask}, INT64_MAX).decision.is_let_through);
 }
 
-TEST_CASE("what a probe reports after others took its place counts, while it is half-open") {
+TEST_CASE("a probe's report after others took its place counts, while the circuit is half-open") {
   Circuit half_open = after(after({}, Kind::failure, 1000), Kind::ask, 1010);
   const std::int64_t first = half_open.generation;
   half_open = after(half_open, Kind::ask, 1020);

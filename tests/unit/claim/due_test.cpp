@@ -49,7 +49,7 @@ TEST_CASE("at first nothing is known of due times, and the database is asked bef
   CHECK(due.before_claim(start) == Ask::due_time);
 }
 
-TEST_CASE("what is asked in each state of the due time, now and when its times have come") {
+TEST_CASE("each state of the due time asks for its own thing, now and when its times have come") {
   struct Expected {
     State state;
     Ask claim_now, wait_now, claim_at_due, claim_at_again;

@@ -72,7 +72,7 @@ TEST_CASE("a retry that is due after the end of a wait does not end it, and is t
   CHECK(inbox.take().due_at == never);
 }
 
-TEST_CASE("what is told while the claimer does not wait is told once") {
+TEST_CASE("a message that comes while the claimer does not wait is given once") {
   ClaimInbox inbox;
   inbox.note_ready();
   inbox.note_expired();

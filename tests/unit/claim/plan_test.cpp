@@ -445,7 +445,7 @@ TEST_CASE("a claimer whose queues are all paused neither claims nor sleeps, and 
   CHECK(run_to(world, Step::follow_queues).step == Step::follow_queues);
 }
 
-TEST_CASE("what this worker has made ready is told to the others, also where telling them fails") {
+TEST_CASE("the other workers hear of tasks that this worker has made ready, also where telling them fails") {
   World world;
   (void)run_to(world, Step::claim);
   world.plan.on_told({.has_ready = true}, world.now);

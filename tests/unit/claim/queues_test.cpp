@@ -92,7 +92,7 @@ TEST_CASE("a sleeper looks in its drained queues for tasks without a notificatio
   CHECK(drained[0].ranges == Watermarks{}.ranges());
 }
 
-TEST_CASE("what is settled in a queue is passed over by its claims, until the watermarks are forgotten") {
+TEST_CASE("the claims of a queue pass over its settled places, until the watermarks are forgotten") {
   ServedQueues queues{{"a", "b"}};
   queues.on_claimed(claim_of(queues, "b", 1), {100});
   const auto parts = queues.unsettled(50, false);

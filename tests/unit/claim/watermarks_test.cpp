@@ -34,7 +34,7 @@ bool looks_at(const Watermarks& watermarks, Place place) {
 
 TEST_CASE("at first a claim looks everywhere") { CHECK(Watermarks{}.ranges() == std::vector<Range>{{first, last}}); }
 
-TEST_CASE("what was claimed is passed over until it is forgotten, and more urgent tasks are not") {
+TEST_CASE("claimed places are passed over until they are forgotten, and more urgent tasks are not") {
   Watermarks watermarks;
   watermarks.note_claimed(at(0, 100));
   CHECK(watermarks.passes_over_claimed());
@@ -50,7 +50,7 @@ TEST_CASE("what was claimed is passed over until it is forgotten, and more urgen
   CHECK(watermarks.ranges() == std::vector<Range>{{first, last}});
 }
 
-TEST_CASE("what is settled is passed over for good, in its lane alone") {
+TEST_CASE("settled places are passed over for good, in their lane alone") {
   Watermarks watermarks;
   watermarks.note_claimed(at(7, 50));
   watermarks.note_claimed(in_front(7, 60));

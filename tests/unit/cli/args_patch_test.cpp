@@ -86,7 +86,7 @@ TEST_CASE("a patch that does not apply says why") {
   CHECK(contains(why_it_does_not_apply(R"([{"op": "remove", "path": "/a/b"}])", R"({"a": "text"})"), "neither"));
 }
 
-TEST_CASE("what is no patch is refused, and the mistake is named") {
+TEST_CASE("a text that is no patch is refused, and the mistake is named") {
   CHECK(contains(error_of_patch("[]").message(), "--edit-args is [], which has no operation"));
   CHECK(contains(error_of_patch("[]").hint(), "leave --edit-args out"));
   CHECK(contains(error_of_patch(R"({"op": "add"})").message(),

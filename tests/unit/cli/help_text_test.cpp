@@ -5,7 +5,7 @@
 
 using namespace dogged::cli;
 
-TEST_CASE("what an option means goes on below itself") {
+TEST_CASE("the meaning of an option goes on below itself") {
   CHECK(beside("  --queue QUEUE", "Of this queue; several with commas", 20, 40) ==
         "  --queue QUEUE     Of this queue;\n"
         "                    several with commas\n");

@@ -53,7 +53,7 @@ TEST_CASE("a date alone is its midnight, in the zone that is asked for") {
   CHECK(time_from_iso8601("2026-11-21T12:00", Zone::utc) == time_from_iso8601("2026-11-21T12:00:00Z"));
 }
 
-TEST_CASE("what is not a time is refused with an example") {
+TEST_CASE("a text that is not a time is refused with an example") {
   for (const char* text : {"", "now", "2026-13-01T00:00Z", "2026-02-30T00:00Z", "2026-02-30", "2026-11", "2026-11-21Z",
                            "2026-11-21T24:00Z", "2026-11-21T12:00:60Z", "2026-11-21T12:00Zz", "2026-11-21T12:00+1",
                            "2026-11-21T12:00:00.Z", "infinity", "2026-11-21T12:00+01:60"}) {

@@ -400,7 +400,7 @@ TEST_CASE("with ASCII alone nothing else is drawn") {
   CHECK(contains(text, "30 s -> 31.2 s"));
 }
 
-TEST_CASE("what a task carries cannot drive the terminal") {
+TEST_CASE("texts that a task carries cannot drive the terminal") {
   Story story;
   AttemptView& attempt = story.attempt(Outcome::failed, 0s, 1s, "HTTP_503");
   attempt.worker = "\033[2Jworker";

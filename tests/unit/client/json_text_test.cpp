@@ -31,7 +31,7 @@ TEST_CASE("error details stay within 64 KiB where it is their numbers that are l
   CHECK(text.find("the limit is 65536") != std::string::npos);
 }
 
-TEST_CASE("what cannot become JSON is refused without a byte of it") {
+TEST_CASE("a value that cannot become JSON is refused without a byte of it") {
   CHECK_THROWS_WITH(to_json_text("the result", std::string{"pin 4711\xff"}),
                     "the result cannot become JSON: a text in it is not valid UTF-8");
 }

@@ -59,7 +59,7 @@ TEST_CASE("an attempt that failed too late is logged as TIMEOUT") {
   CHECK_THAT(lines_of("fetch_page", "not now", 1ms), Catch::Matchers::Contains(" error=TIMEOUT "));
 }
 
-TEST_CASE("what a failure says forges no line of the log, and fills none") {
+TEST_CASE("a failure's message forges no line of the log, and fills none") {
   const std::string lines = lines_of("a\nb", "1\n\"2\" \x1b[31m\x80\xe2\x80\xae" + std::string(10'000, 'x'));
   CHECK(std::count(lines.begin(), lines.end(), '\n') == 2);
   CHECK_THAT(lines, Catch::Matchers::Contains(R"(operation="a\nb" attempt=1)"));

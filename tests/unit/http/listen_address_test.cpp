@@ -19,7 +19,7 @@ TEST_CASE("an address to listen on has a host and a port, and is shown as a URL"
   CHECK(url_of(read("localhost:80")) == "http://localhost:80");
 }
 
-TEST_CASE("what is no address to listen on is refused by its option, with the reason") {
+TEST_CASE("a text that is no address to listen on is refused by its option, with the reason") {
   const std::string text = GENERATE("9464", "127.0.0.1", "127.0.0.1:", "127.0.0.1:-1", "127.0.0.1:65536",
                                     "127.0.0.1:http", "::1:9464", "[]:1", "[::1]");
   CAPTURE(text);

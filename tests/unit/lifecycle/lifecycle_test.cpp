@@ -244,7 +244,7 @@ TEST_CASE("an attempt that fails without a code is an unhandled exception") {
   CHECK(after.status == Status::pending);
 }
 
-TEST_CASE("what trying again cannot mend is never retried, whatever is listed") {
+TEST_CASE("a failure that another try cannot mend is never retried, whatever is listed") {
   for (std::string_view code : {codes::invalid_args, codes::invalid_result}) {
     CAPTURE(std::string{code});
     CHECK(after_failure(star_rules(), code).status == Status::failed);

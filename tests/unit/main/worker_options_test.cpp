@@ -78,7 +78,7 @@ TEST_CASE("each option of a worker takes the ends of its range, and refuses what
   }
 }
 
-TEST_CASE("what is no duration is refused by an option of a worker with its range") {
+TEST_CASE("a text that is no duration is refused by an option of a worker with its range") {
   for (const std::string option : {"--heartbeat", "--lease", "--grace", "--stop-grace", "--poll-interval"}) {
     for (const std::string value : {"5", "1.5", "5 s", "soon", "1e3s"}) {
       const std::string message = refusal({option + "=" + value});

@@ -37,7 +37,7 @@ TEST_CASE("a duration is read from the forms that people write") {
   }
 }
 
-TEST_CASE("what is not a duration is refused, quoted, with the forms that are") {
+TEST_CASE("a text that is not a duration is refused, quoted, with the forms that are") {
   const std::vector<std::string> refused{
       "",
       " ",

@@ -223,7 +223,7 @@ TEST_CASE("no window holds more retries than the budget, and none is refused tha
   CHECK(holds);
 }
 
-TEST_CASE("what is refused is admitted when it asks again at the time that it was told") {
+TEST_CASE("a refused retry is admitted when it asks again at the time that it was told") {
   const bool holds = rc::check([] {
     const RetryBudgetSettings settings = *any_settings();
     RetryBudget budget{settings};

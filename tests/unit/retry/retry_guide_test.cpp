@@ -262,7 +262,7 @@ TEST_CASE("the defaults are those of the guide's tables") {
   CHECK(dogged::CollectPolicies{.errors = dogged::NoRetry{}}.max_results == 1000);
 }
 
-TEST_CASE("what the guide says of codes is so") {
+TEST_CASE("the guide's words on codes are true") {
   CHECK(classifier.http(409).code == "ORDER_IS_LOCKED");
   CHECK(classifier.http(409).category == dogged::Category::transient);
   CHECK(dogged::classify_http(409).category == dogged::Category::permanent);

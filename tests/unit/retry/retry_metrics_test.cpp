@@ -317,7 +317,7 @@ TEST_CASE("lists of a snapshot are sorted") {
                                                                     {"z", "C", "mail", 1}});
 }
 
-TEST_CASE("what threads count at once adds up exactly") {
+TEST_CASE("counts of several threads at once add up exactly") {
   constexpr int thread_count = 4;
   constexpr int rounds = 5000;
   RetryMetrics metrics;

@@ -112,7 +112,8 @@ TEST_CASE("hooks hear of an error with its code, and of the retry with its delay
 }
 
 TEST_CASE(
-    "what before or after throws fails the attempt as the handler would, and hooks that have not begun hear nothing") {
+    "an exception of before or after fails the attempt as the handler's would, and hooks that have not begun hear "
+    "nothing") {
   Calls calls;
   bool has_run = false;
   const Run in_before{[&](Context&, const nlohmann::json&) {
@@ -133,7 +134,7 @@ TEST_CASE(
                        "a on_error HOOK_FAILED", "a on_end failed"});
 }
 
-TEST_CASE("what a hook throws about an end is logged and changes nothing") {
+TEST_CASE("an exception of a hook about an end is logged and changes nothing") {
   for (const std::string hook : {"on_error", "on_end"}) {
     Calls calls;
     const Run run{fails, {std::make_shared<Recorder>("a", calls), std::make_shared<Recorder>("b", calls, hook)}};

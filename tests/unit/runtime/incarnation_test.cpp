@@ -77,7 +77,7 @@ TEST_CASE("an incarnation that drains keeps the reason, whatever is seen later")
   }
 }
 
-TEST_CASE("what runs has time to finish only where the worker ends in order") {
+TEST_CASE("running attempts have time to finish only where the worker ends in order") {
   const auto grace_after = [](const Incarnation::Seen& seen) {
     Incarnation incarnation;
     incarnation.on_seen(seen);

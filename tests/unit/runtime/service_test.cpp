@@ -58,7 +58,7 @@ TEST_CASE("the destructor of a service joins its thread, and one that was never 
   CHECK(has_ended);
 }
 
-TEST_CASE("what a service's work throws is told, as the last act of the thread") {
+TEST_CASE("an exception of a service's work is told, as the last act of the thread") {
   std::promise<std::string> told;
   Service service{{.on_defect = [&](std::exception_ptr error) {
     try {

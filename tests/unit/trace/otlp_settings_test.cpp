@@ -81,7 +81,7 @@ TEST_CASE("the endpoint of all signals gets the path of traces, and the endpoint
   }
 }
 
-TEST_CASE("what the log shows of an endpoint has no user, no password and no query") {
+TEST_CASE("the log shows an endpoint without user, password and query") {
   const auto shown = [](const std::string& url) {
     return read_from({{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", url}}).settings.value().shown_url;
   };
