@@ -4,6 +4,10 @@
 #include <string_view>
 #include <utility>
 
+#include <dogged/codes.hpp>
+
+#include "tasks/definition.hpp"
+
 namespace dogged::runtime {
 namespace {
 

@@ -5,6 +5,10 @@
 #include <optional>
 #include <string>
 
+#include <dogged/context.hpp>
+#include <dogged/error.hpp>
+
+#include "lifecycle/lifecycle.hpp"
 #include "runtime/claimed_task.hpp"
 #include "runtime/time.hpp"
 
