@@ -45,8 +45,11 @@ class TracedEnqueues final : public EnqueueMiddleware {
                                    .queue = first->options.queue.empty() ? first->key_queue : first->options.queue,
                                    .count = static_cast<std::size_t>(std::count_if(first, tasks.end(), has_no_context)),
                                    .parent = parent});
-      const std::optional<TraceContext> given = span ? std::optional{span->context()} : parent;
-      if (given) give(tasks, given->to_text());
+      if (span) {
+        give(tasks, span->context().to_text());
+      } else if (parent && !is_of_handler()) {
+        give(tasks, parent->to_text());
+      }
     }
     spans_under_way.push_back(std::move(span));
   }
@@ -63,6 +66,12 @@ class TracedEnqueues final : public EnqueueMiddleware {
   }
 
  private:
+  /// Then the tasks carry the trace of the handler by themselves.
+  [[nodiscard]] bool is_of_handler() const {
+    const auto* const tracing = detail::current_task().tracing;
+    return tracing != nullptr && tracing->get() == this;
+  }
+
   /// The span in which the call is made.
   [[nodiscard]] std::optional<TraceContext> surroundings() const {
     if (auto current = tracer_->current()) return current;

@@ -240,6 +240,15 @@ TEST_CASE(
   CHECK(spans.at(2).status().code() == opentelemetry::proto::trace::v1::Status::STATUS_CODE_ERROR);
 }
 
+TEST_CASE("the guide's producer enqueues without a collector as well") {
+  TestDatabase database;
+  dogged::ClientOptions options;
+  if (const auto tracer = dogged::otlp_tracer()) options.middleware = {dogged::trace_enqueues(tracer)};
+  options.schema = database.settings().schema;
+  Client client{database.settings().url, options};
+  CHECK(client.enqueue(work, no_args) == 1);
+}
+
 TEST_CASE("a program whose environment names no collector has no tracer of its own") {
   CHECK(otlp_tracer([](const std::string&) -> std::optional<std::string> { return std::nullopt; }) == nullptr);
 }

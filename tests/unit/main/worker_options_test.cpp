@@ -196,7 +196,7 @@ TEST_CASE("options of an embedded worker that are out of their range are refused
   }
 }
 
-TEST_CASE("--metrics-names takes dogged, otel or both, and dogged is the default") {
+TEST_CASE("metrics have dogged's names unless --metrics-names says otel or both") {
   const auto names = [](const std::vector<std::string>& arguments) {
     CommandLine line;
     CHECK_FALSE(parse(arguments, line));
