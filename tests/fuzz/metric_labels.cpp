@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <string>
 
+#include <dogged/policy.hpp>
 #include <dogged/retry_metrics.hpp>
 
 #include "../support/exposition.hpp"
