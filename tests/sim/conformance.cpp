@@ -120,7 +120,6 @@ class Comparison {
   void enqueue();
   void end_transaction();
   void cancel();
-  void cancelling();
   void reschedule();
   void replay();
   void register_worker();
@@ -163,6 +162,7 @@ class Comparison {
   void compare_workers();
   void compare_claims();
   void compare_queues();
+  void compare_cancelling(std::int64_t worker);
   void compare_notifications();
 
   Scheduler scheduler_;
@@ -243,7 +243,7 @@ void Comparison::step() {
       {4, &Comparison::lock},          {4, &Comparison::unlock},
       {3, &Comparison::expire},        {3, &Comparison::expire_claimed},
       {3, &Comparison::pause},         {1, &Comparison::stop_worker},
-      {4, &Comparison::complete_in},   {3, &Comparison::cancelling}};
+      {4, &Comparison::complete_in}};
   int all = 0;
   for (const auto& [often, step] : steps) all += often;
   last_position_before_ = model_.last_position();
@@ -362,19 +362,7 @@ void Comparison::cancel() {
   note("cancel " + std::to_string(*id));
   model_.cancel(*id);
   (void)postgres_.run(sql::CancelTasks{.ids = {*id}});
-}
-
-void Comparison::cancelling() {
-  const std::int64_t worker = any_worker();
-  note("cancelling of worker " + std::to_string(worker));
-  const auto named = [](TaskId id, int attempt) { return std::to_string(id) + "/" + std::to_string(attempt); };
-  std::set<std::string> model;
-  for (const Attempt& attempt : model_.cancelling(worker)) model.insert(named(attempt.id, attempt.number));
-  std::set<std::string> postgres;
-  for (const auto& [id, attempt] : postgres_.run(sql::Cancelling{.worker_id = worker})) {
-    postgres.insert(named(id, attempt));
-  }
-  require_alike("to be cancelled", model, postgres);
+  for (const auto& [worker, row] : model_.workers()) compare_cancelling(worker);
 }
 
 void Comparison::reschedule() {
@@ -948,6 +936,17 @@ void Comparison::compare_claims() {
     postgres.insert(std::string{row.text("text")});
   }
   require_alike("claims", model, postgres);
+}
+
+void Comparison::compare_cancelling(std::int64_t worker) {
+  const auto named = [](TaskId id, int attempt) { return std::to_string(id) + "/" + std::to_string(attempt); };
+  std::set<std::string> model;
+  for (const Attempt& attempt : model_.cancelling(worker)) model.insert(named(attempt.id, attempt.number));
+  std::set<std::string> postgres;
+  for (const auto& [id, attempt] : postgres_.run(sql::Cancelling{.worker_id = worker})) {
+    postgres.insert(named(id, attempt));
+  }
+  require_alike("attempts that worker " + std::to_string(worker) + " is to cancel", model, postgres);
 }
 
 void Comparison::compare_notifications() {
