@@ -2,7 +2,8 @@
 -- dogged creates the schema and the tables that record migrations before the first migration runs.
 
 create type dogged.task_status as enum ('pending', 'running', 'succeeded', 'failed', 'discarded', 'cancelled', 'expired');
-create type dogged.attempt_outcome as enum ('succeeded', 'failed', 'timed_out', 'cancelled', 'lost', 'interrupted');
+create type dogged.attempt_outcome as enum ('succeeded', 'failed', 'timed_out', 'cancelled', 'lost', 'interrupted',
+                                     'snoozed');
 comment on type dogged.task_status is
   'The state of a task: pending and running tasks are alive, all others have ended (docs/lifecycle.md).';
 comment on type dogged.attempt_outcome is 'How an attempt ended (docs/lifecycle.md).';
@@ -127,7 +128,8 @@ create table dogged.task_definitions (
   retry_sources  jsonb not null default '{}',
   redact         text[] not null default '{}',
   updated_at     timestamptz not null default now(),
-  args_version   smallint not null default 1
+  args_version   smallint not null default 1,
+  max_snoozes    integer not null default 1000
 );
 comment on table dogged.task_definitions is
   'The declarations that workers made with TASK_REGISTER, as changed by the workers'' configuration. A worker publishes its '
@@ -140,6 +142,8 @@ comment on column dogged.task_definitions.auto_retry_for is 'Error codes that ar
 comment on column dogged.task_definitions.timeout_ms is 'How long an attempt may take; null: no deadline.';
 comment on column dogged.task_definitions.retry_lost is 'Whether the task runs again after its worker died.';
 comment on column dogged.task_definitions.max_losses is 'The loss with this number ends the task.';
+comment on column dogged.task_definitions.max_snoozes is
+  'How often a task may snooze. A further snooze ends the task with SNOOZED_TOO_OFTEN.';
 comment on column dogged.task_definitions.dead_letter is
   'Whether a task that fails for good is kept as a dead letter (failed); else it is discarded.';
 comment on column dogged.task_definitions.version is 'The version of dogged of the worker that published the declaration.';
@@ -183,7 +187,8 @@ create table dogged.tasks (
   expires_at    timestamptz check (isfinite(expires_at)),
   tags          text[],
   parent_id     bigint,
-  args_version  smallint
+  args_version  smallint,
+  snoozes       integer
 ) partition by list (status);
 alter sequence dogged.tasks_id_seq owned by dogged.tasks.id;
 
@@ -202,9 +207,10 @@ comment on column dogged.tasks.deferred is
   'True while a pending task waits for run_at or next_retry_at. The task is then in the index of waiting tasks, and not in the '
   'index of ready tasks. A worker sets this to false when the task is due.';
 comment on column dogged.tasks.next_retry_at is
-  'The next attempt does not begin before this time. Set for a retry, or for a task that was deferred because its circuit is open.';
+  'The next attempt does not begin before this time. Set for a retry, for a task that snoozes, or for a task that was deferred '
+  'because its circuit is open.';
 comment on column dogged.tasks.attempt is 'The number of attempts begun. While the task runs, the number of the current attempt.';
-comment on column dogged.tasks.retry_count is 'Retries spent; a lost or interrupted attempt spends none.';
+comment on column dogged.tasks.retry_count is 'Retries spent; a lost, interrupted or snoozed attempt spends none.';
 comment on column dogged.tasks.losses is 'Attempts that ended because their worker died.';
 comment on column dogged.tasks.worker_id is 'The worker that holds the running task, or that ran the task last: workers.id.';
 comment on column dogged.tasks.claimed_at is 'When a worker last claimed the task.';
@@ -222,6 +228,8 @@ comment on column dogged.tasks.tags is 'Words that the producer gave the task, f
 comment on column dogged.tasks.parent_id is
   'The parent: the task of the handler that enqueued this one, or the task that the producer named. Null: none. Retention may have '
   'dropped the parent.';
+comment on column dogged.tasks.snoozes is
+  'Attempts that ended because the handler snoozed, since the task was enqueued or replayed; null: none.';
 comment on column dogged.tasks.args_version is
   'The version of the args, as the producer''s key or call named it; null: 1. Only a worker that knows this version or a later one '
   'runs the task.';

@@ -39,7 +39,7 @@ comment on column dogged.task_attempts.claimed_at is 'When the worker claimed th
 comment on column dogged.task_attempts.started_at is 'When the handler began.';
 comment on column dogged.task_attempts.finished_at is 'When the handler ended.';
 comment on column dogged.task_attempts.error_code is 'Null unless the outcome is failed, timed_out, cancelled or lost.';
-comment on column dogged.task_attempts.error_message is 'The error message; an interrupted attempt may have one as well.';
+comment on column dogged.task_attempts.error_message is 'The error message; an interrupted or snoozed attempt may have one as well.';
 comment on column dogged.task_attempts.error_details is
   'Details that the handler added to its error (TaskError::details), as JSON.';
 comment on column dogged.task_attempts.will_retry is 'Whether another attempt was scheduled when this one ended.';

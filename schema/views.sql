@@ -62,7 +62,8 @@ comment on column dogged.task_timeline.attempt is '1, 2, 3 … for the whole lif
 comment on column dogged.task_timeline.name is 'The task''s name.';
 comment on column dogged.task_timeline.queue is 'The queue that the task was in.';
 comment on column dogged.task_timeline.outcome is
-  'How the attempt ended: succeeded, failed, timed_out, cancelled, lost or interrupted; null while the attempt runs.';
+  'How the attempt ended: succeeded, failed, timed_out, cancelled, lost, interrupted or snoozed; null while the attempt '
+  'runs.';
 comment on column dogged.task_timeline.waited is
   'From due_at to the start: how long the attempt waited for a worker. Null where due_at is not known.';
 comment on column dogged.task_timeline.started_at is 'When the handler began; for a lost attempt, when the task was claimed.';
@@ -140,6 +141,11 @@ select t.id, t.name, t.queue, t.status,
                    select from dogged.task_definitions d join dogged.circuits c on c.name = d.circuit
                     where d.name = t.name and c.state <> 'closed')
               then 'waits for its circuit to close'
+            when coalesce(t.next_retry_at, t.run_at) > now() and t.snoozes > 0 and exists (
+                   select from dogged.task_attempts a
+                    where a.task_id = t.id and a.attempt = t.attempt and a.finished_at >= t.claimed_at
+                      and a.outcome = 'snoozed')
+              then 'snoozes'
             when coalesce(t.next_retry_at, t.run_at) > now() and t.attempt > 0 then 'waits for its retry'
             when coalesce(t.next_retry_at, t.run_at) > now() then 'waits for its time'
             when exists (select from dogged.queues q
@@ -177,7 +183,8 @@ select t.id, t.name, t.queue, t.status,
                     else substring(a.policy from 'max_retries=([0-9]+)')::integer end
           from dogged.task_attempts a
          where a.task_id = t.id and a.policy is not null and a.finished_at >= t.enqueued_at
-         order by a.attempt desc limit 1) as max_retries
+         order by a.attempt desc limit 1) as max_retries,
+       coalesce(t.snoozes, 0) as snoozes
   from dogged.tasks t;
 comment on view dogged.task_overview is
   'One row for each task, with its state in words. Query one id, the newest tasks (order by id desc limit …), a status, or a short '
@@ -196,6 +203,8 @@ comment on column dogged.task_overview.max_retries is
   'How many retries the policy allows that was applied last; null if none was applied yet. A policy that changes later changes '
   'nothing here before the next failure.';
 comment on column dogged.task_overview.losses is 'Attempts that ended because their worker died.';
+comment on column dogged.task_overview.snoozes is
+  'Attempts that ended because the handler snoozed, since the task was enqueued or replayed.';
 comment on column dogged.task_overview.last_error_code is 'The error code of the last failed attempt.';
 comment on column dogged.task_overview.last_error_message is 'The error message of the last failed attempt.';
 comment on column dogged.task_overview.worker is 'The name of the worker that runs the task, or ran it last.';
@@ -263,7 +272,8 @@ with depth as (
          count(*) filter (where t.status = 'pending' and coalesce(t.next_retry_at, t.run_at) > now()) as waiting,
          count(*) filter (where t.status = 'running') as running,
          min(coalesce(t.next_retry_at, t.run_at))
-           filter (where t.status = 'pending' and coalesce(t.next_retry_at, t.run_at) <= now()) as oldest_due_at
+           filter (where t.status = 'pending' and coalesce(t.next_retry_at, t.run_at) <= now()) as oldest_due_at,
+         count(t.snoozes) as snoozed, max(t.snoozes) as most_snoozes
     from dogged.tasks_live t
    group by t.queue
 )
@@ -272,7 +282,8 @@ select q.name as queue,
        d.oldest_due_at, now() - d.oldest_due_at as oldest_due_age,
        coalesce(r.attempts, 0) as attempts, coalesce(r.ended_per_minute, 0) as ended_per_minute,
        coalesce(r.failed_per_minute, 0) as failed_per_minute, r.retry_share,
-       r.wait_p50, r.wait_p95, r.run_p50, r.run_p95
+       r.wait_p50, r.wait_p95, r.run_p50, r.run_p95,
+       coalesce(d.snoozed, 0) as snoozed, coalesce(d.most_snoozes, 0) as most_snoozes
   from dogged.queues q
   left join depth d on d.queue = q.name
   left join dogged.recent_figures() r on r.queue = q.name;
@@ -299,6 +310,11 @@ comment on column dogged.queue_stats.wait_p50 is
 comment on column dogged.queue_stats.wait_p95 is '95 of 100 attempts began within this time after they were due.';
 comment on column dogged.queue_stats.run_p50 is 'Half of the attempts took no longer than this.';
 comment on column dogged.queue_stats.run_p95 is '95 of 100 attempts took no longer than this.';
+
+comment on column dogged.queue_stats.snoozed is 'Pending and running tasks that have snoozed.';
+comment on column dogged.queue_stats.most_snoozes is
+  'How often the task of these has snoozed that did so most often; 0 if there is none. A number that only grows is that of a task '
+  'that waits in vain.';
 
 create or replace view dogged.worker_stats as
 select w.id, w.name,

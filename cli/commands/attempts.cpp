@@ -114,7 +114,9 @@ void add_attempts(CLI::App& app, Invocation& invocation) {
   command->add_option("--task", options->task, "Of this task")->type_name("ID")->check(is_task_id());
   command->add_option("--name", options->name, "Of tasks with this name")->type_name("NAME");
   command->add_option("--error-code", options->error_code, "That failed with this code")->type_name("CODE");
-  command->add_option("--outcome", options->outcome, "succeeded, failed, timed_out, cancelled, lost or interrupted")
+  command
+      ->add_option("--outcome", options->outcome,
+                   "succeeded, failed, timed_out, cancelled, lost, interrupted or snoozed")
       ->type_name("OUTCOME")
       ->check(is_outcome());
   command

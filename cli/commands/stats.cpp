@@ -9,6 +9,7 @@
 #include "cli/io/task_rows.hpp"
 #include "cli/render/json_object.hpp"
 #include "db/connection.hpp"
+#include "retry/counted.hpp"
 #include "retry/duration.hpp"
 #include "sql/commands.hpp"
 
@@ -27,7 +28,8 @@ const std::vector<Column> stats_columns{{.title = "QUEUE", .least = 20, .cut = C
                                         {.title = "WAIT", .align = Align::right, .rank = 3},
                                         {.title = "WAIT P95", .align = Align::right, .rank = 6},
                                         {.title = "RUN", .align = Align::right, .rank = 4},
-                                        {.title = "RUN P95", .align = Align::right, .rank = 7}};
+                                        {.title = "RUN P95", .align = Align::right, .rank = 7},
+                                        {.title = "SNOOZED", .align = Align::right, .rank = 8}};
 
 std::string formatted(const char* format, double number) {
   char text[32];
@@ -70,8 +72,16 @@ std::string stats_json(const sql::Stats::Row& queue) {
   add_milliseconds(json, "run_p50_ms", queue.run_p50_us);
   add_milliseconds(json, "run_p95_ms", queue.run_p95_us);
   json.add("is_paused", queue.is_paused)
-      .add("paused_until", queue.is_paused ? time_from_microseconds(queue.paused_until_us) : std::nullopt);
+      .add("paused_until", queue.is_paused ? time_from_microseconds(queue.paused_until_us) : std::nullopt)
+      .add("snoozed", queue.snoozed)
+      .add("most_snoozes", queue.most_snoozes);
   return json.text();
+}
+
+/// `3, up to 120 times`
+std::string snoozed_text(const sql::Stats::Row& queue) {
+  if (queue.snoozed == 0) return "";
+  return std::to_string(queue.snoozed) + ", up to " + counted(queue.most_snoozes, "time");
 }
 
 Cell age_cell(std::optional<Time> since, Time now) {
@@ -92,7 +102,8 @@ Record stats_record(const sql::Stats::Row& queue) {
            {duration_text(queue.wait_p50_us)},
            {duration_text(queue.wait_p95_us)},
            {duration_text(queue.run_p50_us)},
-           {duration_text(queue.run_p95_us)}},
+           {duration_text(queue.run_p95_us)},
+           {snoozed_text(queue)}},
           stats_json(queue)};
 }
 
@@ -139,8 +150,8 @@ void add_stats(CLI::App& app, Invocation& invocation) {
       "\nOLDEST is how long the first of the ready tasks has been due. The columns after it are of the last five "
       "minutes:\n"
       "tasks that ended and that failed each minute, the share of attempts that are tried again, how long attempts\n"
-      "waited after they were due (median and 95th percentile), and how long handlers ran. In SQL: the view "
-      "queue_stats.",
+      "waited after they were due (median and 95th percentile), and how long handlers ran. SNOOZED counts the tasks\n"
+      "in the queue that have snoozed, and how often one of them has. In SQL: the view queue_stats.",
       [&invocation, watch] { return stats(invocation, *watch); });
   command->add_flag("--watch", *watch, "Show it again each second, until Ctrl-C; --watch=5s: every 5 seconds")
       ->check(CLI::Validator{

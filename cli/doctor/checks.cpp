@@ -105,6 +105,14 @@ Findings check_running(db::Connection& connection) {
   return judge_running(running);
 }
 
+Findings check_snoozes(db::Connection& connection) {
+  std::vector<SnoozeFacts> snoozes;
+  for (const auto& row : connection.run(sql::DoctorSnoozes{})) {
+    snoozes.push_back({row.name, row.tasks, row.most, row.most_id, row.max_snoozes});
+  }
+  return judge_snoozes(snoozes);
+}
+
 Findings check_circuits(db::Connection& connection) {
   std::vector<CircuitFacts> circuits;
   for (const auto& row : connection.run(sql::Circuits{})) {
@@ -187,16 +195,14 @@ struct Check {
   Findings (*run)(db::Connection& connection);
 };
 
-constexpr Check checks[] = {{"schema", check_schema},           {"partitions", check_partitions},
-                            {"retention", check_retention},     {"queues", check_queues},
-                            {"overdue", check_overdue},         {"running", check_running},
-                            {"retries", check_retries},         {"storm", check_storms},
-                            {"dead", check_dead_letters},       {"circuits", check_circuits},
-                            {"workers", check_workers},         {"versions", check_versions},
-                            {"vacuum", check_vacuum},           {"snapshots", check_snapshots},
-                            {"indexes", check_indexes},         {"durability", check_durability},
-                            {"connections", check_connections}, {"locks", check_locks},
-                            {"wraparound", check_wraparound},   {"clock", check_clock}};
+constexpr Check checks[] = {
+    {"schema", check_schema},     {"partitions", check_partitions}, {"retention", check_retention},
+    {"queues", check_queues},     {"overdue", check_overdue},       {"running", check_running},
+    {"retries", check_retries},   {"storm", check_storms},          {"snoozes", check_snoozes},
+    {"dead", check_dead_letters}, {"circuits", check_circuits},     {"workers", check_workers},
+    {"versions", check_versions}, {"vacuum", check_vacuum},         {"snapshots", check_snapshots},
+    {"indexes", check_indexes},   {"durability", check_durability}, {"connections", check_connections},
+    {"locks", check_locks},       {"wraparound", check_wraparound}, {"clock", check_clock}};
 
 Findings findings_of(const Check& check, db::Connection& connection) {
   try {

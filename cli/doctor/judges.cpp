@@ -401,6 +401,26 @@ Findings judge_running(const std::vector<RunningFacts>& running) {
   return or_ok(std::move(findings), "running", "every running task has its worker, and none is far beyond its timeout");
 }
 
+Findings judge_snoozes(const std::vector<SnoozeFacts>& snoozes) {
+  Findings findings;
+  for (const SnoozeFacts& task : snoozes) {
+    if (2 * task.most < task.max_snoozes) continue;
+    const std::string id = std::to_string(task.most_id);
+    findings.push_back({"snoozes",
+                        Level::warning,
+                        task.name,
+                        "task " + id + " (" + task.name + ") has snoozed " + count(task.most, "time", "times") +
+                            " of at most " + std::to_string(task.max_snoozes),
+                        "it waits for something that may never come; beyond its limit it fails with SNOOZED_TOO_OFTEN",
+                        "dogged tasks show " + id + " tells what it waits for; cancel it, or raise .max_snoozes",
+                        {{"task_id", task.most_id},
+                         {"snoozes", task.most},
+                         {"max_snoozes", task.max_snoozes},
+                         {"snoozed_tasks", task.tasks}}});
+  }
+  return or_ok(std::move(findings), "snoozes", "no task has snoozed half as often as it may");
+}
+
 Findings judge_durability(const ServerFacts& server) {
   Findings findings;
   if (!server.has_fsync) {

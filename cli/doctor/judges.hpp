@@ -89,6 +89,16 @@ struct RunningFacts {
 };
 [[nodiscard]] Findings judge_running(const std::vector<RunningFacts>& running);
 
+/// The tasks of a name that have snoozed and have not ended.
+struct SnoozeFacts {
+  std::string name{};
+  std::int64_t tasks = 0;
+  std::int64_t most = 0;     ///< how often one of them has snoozed
+  std::int64_t most_id = 0;  ///< that task
+  std::int64_t max_snoozes = 1000;
+};
+[[nodiscard]] Findings judge_snoozes(const std::vector<SnoozeFacts>& snoozes);
+
 struct CircuitFacts {
   std::string name{};
   CircuitState state = CircuitState::closed;

@@ -68,7 +68,7 @@ CLI::Validator is_status() {
 }
 
 CLI::Validator is_outcome() {
-  return is_one_of({"succeeded", "failed", "timed_out", "cancelled", "lost", "interrupted"}, "an outcome");
+  return is_one_of({"succeeded", "failed", "timed_out", "cancelled", "lost", "interrupted", "snoozed"}, "an outcome");
 }
 
 CLI::Validator is_limit() {

@@ -58,7 +58,8 @@ JsonObject members_of(const TaskView& task) {
       .add("trace_id", trace_id_of(task.trace_context))
       .add_json("tags", json_strings(task.tags))
       .add("parent_id", task.parent_id)
-      .add("args_version", task.args_version);
+      .add("args_version", task.args_version)
+      .add("snoozes", task.snoozes);
   return json;
 }
 
@@ -78,6 +79,7 @@ TaskView task_from(Row row) {
   task.attempt = row.attempt;
   task.retry_count = row.retry_count;
   task.losses = row.losses;
+  task.snoozes = row.snoozes;
   task.worker_id = row.worker_id;
   task.worker = std::move(row.worker);
   task.claimed_at = time_from_microseconds(row.claimed_at_us);
@@ -146,6 +148,7 @@ DefinitionView definition_of(sql::ListDefinitions::Row row) {
   definition.timeout_ms = row.timeout_ms;
   definition.retry_lost = row.retry_lost;
   definition.max_losses = row.max_losses;
+  definition.max_snoozes = row.max_snoozes;
   definition.dead_letter = row.dead_letter;
   definition.version = std::move(row.version);
   definition.args_version = row.args_version;
@@ -218,6 +221,7 @@ std::string to_json(const DefinitionView& definition) {
       .add("circuit", definition.circuit)
       .add_json("circuit_breaker", circuit_json(definition.circuit_settings))
       .add("args_version", definition.args_version)
+      .add("max_snoozes", definition.max_snoozes)
       .text();
 }
 

@@ -12,6 +12,8 @@ namespace {
 using lifecycle::Outcome;
 using lifecycle::Status;
 
+constexpr std::size_t most_of_a_reason = 4096;
+
 std::string times(int count) { return count == 1 ? "once" : std::to_string(count) + " times"; }
 
 std::string why_lost(const TaskHistory& history) {
@@ -43,6 +45,10 @@ std::string timeout_text(const TaskHistory& history, const AttemptView& attempt)
 std::string why_not_retryable(const DefinitionView& definition, const std::string& code) {
   if (code == codes::invalid_args) return "INVALID_ARGS is never retried: the same args would fail again";
   if (code == codes::invalid_result) return "INVALID_RESULT is never retried: the handler did its work";
+  if (code == codes::snoozed_too_often) {
+    return "the limit of snoozes (max_snoozes) is " + std::to_string(definition.max_snoozes) +
+           ", and SNOOZED_TOO_OFTEN is never retried";
+  }
   if (definition.auto_retry_for.empty()) return code + " is not retried: auto_retry_for is empty";
   return code + " is not in auto_retry_for";
 }
@@ -144,6 +150,8 @@ std::string why_it_was_cut_short(const TaskHistory& history, const AttemptView& 
              (history.task.cancel_requested_at ? at(*history.task.cancel_requested_at) : "");
     case Outcome::interrupted:
       return attempt.worker + " shut down, or lost its lease, before it ended: no retry is spent";
+    case Outcome::snoozed:
+      return attempt.error_message.value_or("").substr(0, most_of_a_reason);
     case Outcome::succeeded:
     case Outcome::failed:
       break;

@@ -49,6 +49,7 @@ struct DefinitionView {
   std::optional<std::int64_t> timeout_ms;
   bool retry_lost = true;
   int max_losses = 3;
+  int max_snoozes = 1000;
   bool dead_letter = true;
   std::string version;
   int args_version = 1;
@@ -73,6 +74,7 @@ struct TaskView {
   int attempt = 0;
   int retry_count = 0;
   int losses = 0;
+  int snoozes = 0;
   std::optional<std::int64_t> worker_id;
   std::optional<std::string> worker;
   std::optional<Time> claimed_at;

@@ -47,6 +47,8 @@ Look look_of(Outcome outcome, const Style& style) {
       return {"!", Color::magenta};
     case Outcome::interrupted:
       return {"~", Color::yellow};
+    case Outcome::snoozed:
+      return {"z", Color::cyan};
   }
   return {"?", Color::plain};
 }
@@ -116,9 +118,7 @@ class Timeline {
   [[nodiscard]] bool has_track() const { return !history_.attempts.empty() || is_running(); }
 
   [[nodiscard]] std::string code_or_outcome(const AttemptView& attempt) const {
-    if (attempt.outcome == Outcome::succeeded || attempt.outcome == Outcome::interrupted || !attempt.error_code) {
-      return std::string{lifecycle::to_text(attempt.outcome)};
-    }
+    if (!attempt.error_code) return std::string{lifecycle::to_text(attempt.outcome)};
     return harmless(*attempt.error_code, style_.unicode);
   }
 
@@ -266,6 +266,7 @@ class Timeline {
   [[nodiscard]] std::string cancel_request_text() const;
   [[nodiscard]] std::string expiry_text() const;
   [[nodiscard]] std::string delay_text(const AttemptView& attempt) const;
+  [[nodiscard]] std::string snoozes_text() const;
   [[nodiscard]] std::string workers_text() const;
   [[nodiscard]] std::string trace_text() const;
   [[nodiscard]] std::string own_trace_id(const AttemptView& attempt) const;
@@ -360,6 +361,12 @@ std::string Timeline::expiry_text() const {
          (task_.status == Status::running ? "; an attempt that runs is not cut short" : "");
 }
 
+std::string Timeline::snoozes_text() const {
+  if (task_.snoozes == 0) return {};
+  const std::string snoozes = std::to_string(task_.snoozes);
+  return history_.definition ? snoozes + " of " + std::to_string(history_.definition->max_snoozes) : snoozes;
+}
+
 std::string Timeline::workers_text() const {
   std::vector<std::pair<std::string, std::vector<int>>> attempts_of;
   const auto add_one = [&attempts_of](const std::string& worker, int attempt) {
@@ -416,6 +423,7 @@ void Timeline::add_details() {
   const std::string policy = policy_of(history_);
   add_detail("policy", policy.empty() ? "not known: no worker has declared this task" : policy);
   add_detail("retries", retried_codes());
+  add_detail("snoozes", snoozes_text());
   add_detail("worker", workers_text());
   if (waits_for_rescue(history_)) {
     add_detail("lease", "ended " + relative(*history_.lease_until, task_.now) + ": another worker will rescue the task",
@@ -483,6 +491,12 @@ void Timeline::add_pickup(Time due, Time start) {
               Track{scale_, style_}.line(due, start, style_.pick("·", "."), Color::yellow));
 }
 
+/// How the task comes to its next attempt.
+std::string_view words_for_wait(Outcome outcome) {
+  if (outcome == Outcome::failed || outcome == Outcome::timed_out) return "will retry ";
+  return outcome == Outcome::snoozed ? "snoozes for " : "runs again ";
+}
+
 /// `30 s → 31.2 s`: by the policy, and after jitter.
 std::string Timeline::delay_text(const AttemptView& attempt) const {
   if (attempt.retry_after_ms)
@@ -500,11 +514,10 @@ void Timeline::add_wait(const AttemptView& attempt, std::optional<Time> next_sta
                 Track{scale_, style_}.line(attempt.finished_at, *next_start, style_.pick("┄", "-"), Color::dim));
     return;
   }
-  const bool spends_retry = attempt.outcome == Outcome::failed || attempt.outcome == Outcome::timed_out;
   const Time due = std::clamp(attempt.next_retry_at.value_or(attempt.finished_at), attempt.finished_at,
                               std::max(attempt.finished_at, *next_start));
   std::string text =
-      std::string{style_.pick("↻ ", "> ")} + (spends_retry ? "will retry " : "runs again ") + delay_text(attempt);
+      std::string{style_.pick("↻ ", "> ")} + std::string{words_for_wait(attempt.outcome)} + delay_text(attempt);
   Track track{scale_, style_};
   track.line(attempt.finished_at, due, style_.pick("┄", "-"), Color::dim);
   if (is_worth_a_line(*next_start - due)) {
@@ -536,9 +549,8 @@ void Timeline::add_next() {
   } else {
     track.line(due, task_.now, style_.pick("·", "."), Color::yellow);
   }
-  const bool spends_retry = waits_for_retry(history_);
   const std::string wait =
-      !last.will_retry ? "dead letter, replayed" : (spends_retry ? "will retry " : "runs again ") + delay_text(last);
+      !last.will_retry ? "dead letter, replayed" : std::string{words_for_wait(last.outcome)} + delay_text(last);
   add_between(std::string{style_.pick("↻ ", "> ")} + wait, Color::dim, track);
 
   add_day(due);

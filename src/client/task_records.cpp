@@ -62,6 +62,7 @@ TaskRecord record_of(sql::FindTask::Row row) {
   record.retry_count = row.retry_count;
   record.max_retries = row.max_retries;
   record.losses = row.losses;
+  record.snoozes = row.snoozes;
   record.last_error_code = text_of(std::move(row.last_error_code));
   record.last_error_message = text_of(std::move(row.last_error_message));
   record.worker = text_of(std::move(row.worker));

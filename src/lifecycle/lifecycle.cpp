@@ -29,7 +29,8 @@ std::optional<Enum> from_text(const std::array<std::string_view, count>& names, 
 Status end_of_failed(const Rules& rules) noexcept { return rules.dead_letter ? Status::failed : Status::discarded; }
 
 bool can_be_mended_by_retrying(std::string_view error_code) noexcept {
-  return error_code != codes::invalid_args && error_code != codes::invalid_result;
+  return error_code != codes::invalid_args && error_code != codes::invalid_result &&
+         error_code != codes::snoozed_too_often;
 }
 
 /// The attempt is on record. The task ends, unless the caller gives it a next run.
@@ -40,6 +41,7 @@ Transition ended(const TaskState& task, Outcome outcome, Status status,
           .error_code = error_code,
           .retry_count = task.retry_count,
           .losses = task.losses,
+          .snoozes = task.snoozes,
           .next_run = std::nullopt,
           .is_retryable_failure = false};
 }
@@ -88,6 +90,16 @@ Transition after_loss(const TaskState& task, const Rules& rules) {
   return run_again(std::move(transition), NextRun{});
 }
 
+/// The handler cannot go on yet: the task runs again when the handler has said, but not for ever.
+Transition after_snooze(const TaskState& task, const Rules& rules, const Ending& ending) {
+  if (task.snoozes >= rules.max_snoozes) {
+    return ended(task, Outcome::failed, end_of_failed(rules), codes::snoozed_too_often);
+  }
+  Transition transition = ended(task, Outcome::snoozed, Status::pending);
+  ++transition.snoozes;
+  return run_again(std::move(transition), NextRun{.backoff = ending.snooze, .delay = ending.snooze});
+}
+
 /// A retry that is not made is not spent. The caller says how the task ends instead.
 Transition without_next_run(Transition transition) {
   if (transition.next_run && transition.next_run->spends_retry) --transition.retry_count;
@@ -110,6 +122,8 @@ Transition by_outcome(const TaskState& task, const Rules& rules, const Ending& e
       return after_loss(task, rules);
     case Outcome::interrupted:  // the worker caused it, not the task: nothing is counted against the task
       return run_again(ended(task, Outcome::interrupted, Status::pending), NextRun{});
+    case Outcome::snoozed:
+      return after_snooze(task, rules, ending);
   }
   throw std::logic_error("an outcome that is none");
 }
@@ -135,6 +149,7 @@ Transition under_cancel(Transition decided) {
   decided = without_next_run(std::move(decided));
   decided.status = Status::cancelled;
   if (decided.outcome == Outcome::lost) return decided;  // the outcome of a lost attempt stays
+  if (decided.outcome == Outcome::snoozed) --decided.snoozes;
   decided.outcome = Outcome::cancelled;
   decided.error_code = codes::cancelled;
   decided.is_retryable_failure = false;

@@ -25,6 +25,7 @@ struct TaskState {
   int attempt = 1;      ///< number of the attempt that ended, from 1
   int retry_count = 0;  ///< retries spent before it
   int losses = 0;       ///< attempts lost before it
+  int snoozes = 0;      ///< attempts snoozed before it
   bool cancel_requested = false;
   /// How long after the end of the attempt the task may still begin another; negative if that time is over. Nothing:
   /// the task does not expire, or the caller does not know yet and calls under_expiry later.
@@ -33,12 +34,13 @@ struct TaskState {
   friend bool operator==(const TaskState&, const TaskState&) = default;
 };
 
-/// The rules of the task's definition for failures.
+/// The rules of the task's definition for failures and snoozes.
 struct Rules {
   RetryPolicy policy = NoRetry{};
   DelayFunction delay = {};                      ///< of a Custom policy, which needs it; must not throw
   std::vector<std::string> auto_retry_for = {};  ///< error codes, or "*" for all
   int max_losses = 3;                            ///< the loss with this number ends the task
+  int max_snoozes = 1000;                        ///< the snooze after these ends the task
   bool retry_lost = true;                        ///< false: the first loss ends the task
   bool dead_letter = true;                       ///< false: a task that fails for good is discarded, not failed
 };
@@ -52,6 +54,7 @@ struct Ending {
   /// Of a failed or timed_out one; replaces the policy's delay, cut to 1 ms .. 24 h.
   std::optional<milliseconds> retry_after = {};
   Precision precision = Precision::exact;  ///< of retry_after
+  milliseconds snooze{0};                  ///< of a snoozed one: how long after its end the task runs again
 };
 
 /// Decides. Gives nothing if the task is not `running`: the reporting worker does not hold the task any more, and the
@@ -62,7 +65,7 @@ struct Ending {
 
 /// Changes a transition that is not carried out yet, because the task's cancellation was requested. Success stands,
 /// because the work is done. Otherwise the task ends as cancelled and gets back a retry that it would have spent. The
-/// attempt's outcome is `cancelled`, but a lost one stays `lost`. Thread-safe.
+/// attempt's outcome is `cancelled`, and no snooze is counted; but a lost one stays `lost`. Thread-safe.
 [[nodiscard]] Transition under_cancel(Transition decided);
 
 /// Changes a transition that is not carried out yet, because the next run would fall after the task's expires_at. The
@@ -70,8 +73,8 @@ struct Ending {
 /// transition without a next run stays as it is. Thread-safe.
 [[nodiscard]] Transition under_expiry(Transition decided);
 
-/// Whether a failure with this code is retried while retries are left: the code is listed, or "*" is. INVALID_ARGS and
-/// INVALID_RESULT are never retried, even if listed: the same args would fail in the same way.
+/// Whether a failure with this code is retried while retries are left: the code is listed, or "*" is. INVALID_ARGS,
+/// INVALID_RESULT and SNOOZED_TOO_OFTEN are never retried, even if listed: the next attempt would end in the same way.
 [[nodiscard]] bool is_retryable(const Rules& rules, std::string_view error_code) noexcept;
 
 }  // namespace dogged::lifecycle

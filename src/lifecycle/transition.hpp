@@ -20,9 +20,9 @@ using dogged::to_text;
 
 /// When and how the task runs again.
 struct NextRun {
-  milliseconds backoff{0};        ///< by the policy (or retry_after), before jitter; 0: at once
+  milliseconds backoff{0};        ///< by the policy (or retry_after, or the snooze), before jitter; 0: at once
   milliseconds delay{0};          ///< after jitter: next_retry_at = finished_at + delay
-  bool spends_retry = false;      ///< false after lost and interrupted
+  bool spends_retry = false;      ///< false after lost, interrupted and snoozed
   bool from_retry_after = false;  ///< the error's retry_after replaced the policy's delay
 
   friend bool operator==(const NextRun&, const NextRun&) = default;
@@ -35,6 +35,7 @@ struct Transition {
   std::optional<ErrorCode> error_code = {};  ///< of the attempt row; none where there was no error
   int retry_count = 0;
   int losses = 0;
+  int snoozes = 0;
   std::optional<NextRun> next_run = {};  ///< the attempt row's will_retry
   /// The attempt failed or timed out with a code that is_retryable, whether or not a retry was left. The service has
   /// failed, and the circuit counts the failure.

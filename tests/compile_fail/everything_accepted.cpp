@@ -42,7 +42,7 @@ TASK_REGISTER(handle_delivery, deliver, .queue = "webhooks",
                                            .max_delay = 24h,
                                            .jitter = dogged::Jitter::absolute(24h)},
               .auto_retry_for = {"HTTP_429", "HTTP_503", "CONNECT_TIMEOUT"}, .timeout = 24h, .retry_lost = false,
-              .max_losses = 100, .dead_letter = false, .circuit = "payments-api",
+              .max_losses = 100, .max_snoozes = 1'000'000, .dead_letter = false, .circuit = "payments-api",
               .circuit_settings = {.failure_threshold = 1000, .recovery_timeout = 24h, .success_threshold = 1},
               .redact = {"", "/", "/token", "/a~1b/~0c/0", "/5", "/6", "/7", "/8", "/9", "/10", "/11", "/12", "/13",
                          "/14", "/15", "/16"});

@@ -92,6 +92,7 @@ class HistoryReader {
     for (std::string code; codes >> code;) definition.auto_retry_for.push_back(code);
     definition.retry_lost = lines_.flag();
     definition.max_losses = number();
+    definition.max_snoozes = number();
     return definition;
   }
 

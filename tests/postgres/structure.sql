@@ -8,7 +8,8 @@ CREATE TYPE dogged.attempt_outcome AS ENUM (
     'timed_out',
     'cancelled',
     'lost',
-    'interrupted'
+    'interrupted',
+    'snoozed'
 );
 
 COMMENT ON TYPE dogged.attempt_outcome IS 'How an attempt ended (docs/lifecycle.md).';
@@ -158,10 +159,10 @@ begin
   )
   insert into dogged.tasks (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
                             worker_id, claimed_at, finished_at, error_code, error_message, trace_context,
-                            cancel_requested_at, expires_at, tags, parent_id, args_version)
+                            cancel_requested_at, expires_at, tags, parent_id, args_version, snoozes)
   select r.id, 'cancelled', r.queue, r.name, r.priority, r.args, r.enqueued_at, r.run_at, r.attempt, r.retry_count, r.losses,
          r.worker_id, r.claimed_at, clock_timestamp(), r.error_code, r.error_message, r.trace_context,
-         r.cancel_requested_at, r.expires_at, r.tags, r.parent_id, r.args_version
+         r.cancel_requested_at, r.expires_at, r.tags, r.parent_id, r.args_version, r.snoozes
     from removed r;
   return 'cancelled';
 end $$;
@@ -187,10 +188,10 @@ begin
   ), finished as (
     insert into dogged.tasks_done (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
                               worker_id, claimed_at, finished_at, result, error_code, error_message, trace_context,
-                              cancel_requested_at, expires_at, tags, parent_id, args_version)
+                              cancel_requested_at, expires_at, tags, parent_id, args_version, snoozes)
     select id, 'succeeded', queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses, worker_id,
            claimed_at, ended_at, complete_in.result, null, null, trace_context, cancel_requested_at, expires_at, tags,
-           parent_id, args_version
+           parent_id, args_version, snoozes
       from held
   )
   insert into dogged.task_attempts (task_id, attempt, name, queue, outcome, worker_id, claimed_at, started_at,
@@ -275,6 +276,7 @@ CREATE TABLE dogged.tasks (
     tags text[],
     parent_id bigint,
     args_version smallint,
+    snoozes integer,
     cancel_requested_at timestamp with time zone,
     CONSTRAINT tasks_expires_at_check CHECK (isfinite(expires_at))
 )
@@ -304,7 +306,7 @@ COMMENT ON COLUMN dogged.tasks.next_retry_at IS 'The next attempt does not begin
 
 COMMENT ON COLUMN dogged.tasks.attempt IS 'The number of attempts begun. While the task runs, the number of the current attempt.';
 
-COMMENT ON COLUMN dogged.tasks.retry_count IS 'Retries spent; a lost or interrupted attempt spends none.';
+COMMENT ON COLUMN dogged.tasks.retry_count IS 'Retries spent; a lost, interrupted or snoozed attempt spends none.';
 
 COMMENT ON COLUMN dogged.tasks.losses IS 'Attempts that ended because their worker died.';
 
@@ -331,6 +333,8 @@ COMMENT ON COLUMN dogged.tasks.tags IS 'Words that the producer gave the task, f
 COMMENT ON COLUMN dogged.tasks.parent_id IS 'The parent: the task of the handler that enqueued this one, or the task that the producer named. Null: none. Retention may have dropped the parent.';
 
 COMMENT ON COLUMN dogged.tasks.args_version IS 'The version of the args, as the producer''s key or call named it; null: 1. Only a worker that knows this version or a later one runs the task.';
+
+COMMENT ON COLUMN dogged.tasks.snoozes IS 'Attempts that ended because the handler snoozed, since the task was enqueued or replayed; null: none.';
 
 COMMENT ON COLUMN dogged.tasks.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. The worker asks the handler to stop. Unless the attempt succeeds all the same, the task ends as cancelled.';
 
@@ -2751,7 +2755,7 @@ COMMENT ON COLUMN dogged.task_attempts.finished_at IS 'When the handler ended, c
 
 COMMENT ON COLUMN dogged.task_attempts.error_code IS 'Null unless the outcome is failed, timed_out, cancelled or lost.';
 
-COMMENT ON COLUMN dogged.task_attempts.error_message IS 'The error message; an interrupted attempt may have one as well.';
+COMMENT ON COLUMN dogged.task_attempts.error_message IS 'The error message; an interrupted or snoozed attempt may have one as well.';
 
 COMMENT ON COLUMN dogged.task_attempts.error_details IS 'Details that the handler added to its error (TaskError::details), as JSON.';
 
@@ -2795,6 +2799,7 @@ CREATE TABLE dogged.tasks_failed (
     tags text[],
     parent_id bigint,
     args_version smallint,
+    snoozes integer,
     cancel_requested_at timestamp with time zone,
     CONSTRAINT tasks_expires_at_check CHECK (isfinite(expires_at))
 )
@@ -2824,7 +2829,7 @@ COMMENT ON COLUMN dogged.tasks_failed.next_retry_at IS 'The next attempt does no
 
 COMMENT ON COLUMN dogged.tasks_failed.attempt IS 'The number of attempts begun. While the task runs, the number of the current attempt.';
 
-COMMENT ON COLUMN dogged.tasks_failed.retry_count IS 'Retries spent; a lost or interrupted attempt spends none.';
+COMMENT ON COLUMN dogged.tasks_failed.retry_count IS 'Retries spent; a lost, interrupted or snoozed attempt spends none.';
 
 COMMENT ON COLUMN dogged.tasks_failed.losses IS 'Attempts that ended because their worker died.';
 
@@ -2851,6 +2856,8 @@ COMMENT ON COLUMN dogged.tasks_failed.tags IS 'Words that the producer gave the 
 COMMENT ON COLUMN dogged.tasks_failed.parent_id IS 'The parent: the task of the handler that enqueued this one, or the task that the producer named. Null: none. Retention may have dropped the parent.';
 
 COMMENT ON COLUMN dogged.tasks_failed.args_version IS 'The version of the args, as the producer''s key or call named it; null: 1. Only a worker that knows this version or a later one runs the task.';
+
+COMMENT ON COLUMN dogged.tasks_failed.snoozes IS 'Attempts that ended because the handler snoozed, since the task was enqueued or replayed; null: none.';
 
 COMMENT ON COLUMN dogged.tasks_failed.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. The worker asks the handler to stop. Unless the attempt succeeds all the same, the task ends as cancelled.';
 
@@ -3112,6 +3119,7 @@ CREATE TABLE dogged.tasks_done (
     tags text[],
     parent_id bigint,
     args_version smallint,
+    snoozes integer,
     cancel_requested_at timestamp with time zone,
     CONSTRAINT tasks_expires_at_check CHECK (isfinite(expires_at))
 )
@@ -3141,7 +3149,7 @@ COMMENT ON COLUMN dogged.tasks_done.next_retry_at IS 'The next attempt does not 
 
 COMMENT ON COLUMN dogged.tasks_done.attempt IS 'The number of attempts begun. While the task runs, the number of the current attempt.';
 
-COMMENT ON COLUMN dogged.tasks_done.retry_count IS 'Retries spent; a lost or interrupted attempt spends none.';
+COMMENT ON COLUMN dogged.tasks_done.retry_count IS 'Retries spent; a lost, interrupted or snoozed attempt spends none.';
 
 COMMENT ON COLUMN dogged.tasks_done.losses IS 'Attempts that ended because their worker died.';
 
@@ -3168,6 +3176,8 @@ COMMENT ON COLUMN dogged.tasks_done.tags IS 'Words that the producer gave the ta
 COMMENT ON COLUMN dogged.tasks_done.parent_id IS 'The parent: the task of the handler that enqueued this one, or the task that the producer named. Null: none. Retention may have dropped the parent.';
 
 COMMENT ON COLUMN dogged.tasks_done.args_version IS 'The version of the args, as the producer''s key or call named it; null: 1. Only a worker that knows this version or a later one runs the task.';
+
+COMMENT ON COLUMN dogged.tasks_done.snoozes IS 'Attempts that ended because the handler snoozed, since the task was enqueued or replayed; null: none.';
 
 COMMENT ON COLUMN dogged.tasks_done.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. The worker asks the handler to stop. Unless the attempt succeeds all the same, the task ends as cancelled.';
 
@@ -3256,6 +3266,7 @@ CREATE TABLE dogged.tasks_live (
     tags text[],
     parent_id bigint,
     args_version smallint,
+    snoozes integer,
     cancel_requested_at timestamp with time zone,
     CONSTRAINT tasks_expires_at_check CHECK (isfinite(expires_at))
 )
@@ -3285,7 +3296,7 @@ COMMENT ON COLUMN dogged.tasks_live.next_retry_at IS 'The next attempt does not 
 
 COMMENT ON COLUMN dogged.tasks_live.attempt IS 'The number of attempts begun. While the task runs, the number of the current attempt.';
 
-COMMENT ON COLUMN dogged.tasks_live.retry_count IS 'Retries spent; a lost or interrupted attempt spends none.';
+COMMENT ON COLUMN dogged.tasks_live.retry_count IS 'Retries spent; a lost, interrupted or snoozed attempt spends none.';
 
 COMMENT ON COLUMN dogged.tasks_live.losses IS 'Attempts that ended because their worker died.';
 
@@ -3313,6 +3324,8 @@ COMMENT ON COLUMN dogged.tasks_live.parent_id IS 'The parent: the task of the ha
 
 COMMENT ON COLUMN dogged.tasks_live.args_version IS 'The version of the args, as the producer''s key or call named it; null: 1. Only a worker that knows this version or a later one runs the task.';
 
+COMMENT ON COLUMN dogged.tasks_live.snoozes IS 'Attempts that ended because the handler snoozed, since the task was enqueued or replayed; null: none.';
+
 COMMENT ON COLUMN dogged.tasks_live.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. The worker asks the handler to stop. Unless the attempt succeeds all the same, the task ends as cancelled.';
 
 CREATE VIEW dogged.queue_stats AS
@@ -3321,7 +3334,9 @@ CREATE VIEW dogged.queue_stats AS
             count(*) FILTER (WHERE ((t.status = 'pending'::dogged.task_status) AND (COALESCE(t.next_retry_at, t.run_at) <= now()))) AS ready,
             count(*) FILTER (WHERE ((t.status = 'pending'::dogged.task_status) AND (COALESCE(t.next_retry_at, t.run_at) > now()))) AS waiting,
             count(*) FILTER (WHERE (t.status = 'running'::dogged.task_status)) AS running,
-            min(COALESCE(t.next_retry_at, t.run_at)) FILTER (WHERE ((t.status = 'pending'::dogged.task_status) AND (COALESCE(t.next_retry_at, t.run_at) <= now()))) AS oldest_due_at
+            min(COALESCE(t.next_retry_at, t.run_at)) FILTER (WHERE ((t.status = 'pending'::dogged.task_status) AND (COALESCE(t.next_retry_at, t.run_at) <= now()))) AS oldest_due_at,
+            count(t.snoozes) AS snoozed,
+            max(t.snoozes) AS most_snoozes
            FROM dogged.tasks_live t
           GROUP BY t.queue
         )
@@ -3338,7 +3353,9 @@ CREATE VIEW dogged.queue_stats AS
     r.wait_p50,
     r.wait_p95,
     r.run_p50,
-    r.run_p95
+    r.run_p95,
+    COALESCE(d.snoozed, (0)::bigint) AS snoozed,
+    COALESCE(d.most_snoozes, 0) AS most_snoozes
    FROM ((dogged.queues q
      LEFT JOIN depth d ON ((d.queue = q.name)))
      LEFT JOIN dogged.recent_figures() r(queue, attempts, ended_per_minute, failed_per_minute, retry_share, wait_p50, wait_p95, run_p50, run_p95) ON ((r.queue = q.name)));
@@ -3373,6 +3390,10 @@ COMMENT ON COLUMN dogged.queue_stats.run_p50 IS 'Half of the attempts took no lo
 
 COMMENT ON COLUMN dogged.queue_stats.run_p95 IS '95 of 100 attempts took no longer than this.';
 
+COMMENT ON COLUMN dogged.queue_stats.snoozed IS 'Pending and running tasks that have snoozed.';
+
+COMMENT ON COLUMN dogged.queue_stats.most_snoozes IS 'How often the task of these has snoozed that did so most often; 0 if there is none. A number that only grows is that of a task that waits in vain.';
+
 CREATE TABLE dogged.task_definitions (
     name text NOT NULL,
     queue text NOT NULL,
@@ -3387,6 +3408,7 @@ CREATE TABLE dogged.task_definitions (
     redact text[] DEFAULT '{}'::text[] NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
     args_version smallint DEFAULT 1 NOT NULL,
+    max_snoozes integer DEFAULT 1000 NOT NULL,
     circuit text,
     CONSTRAINT task_definitions_name_check CHECK (((octet_length(name) <= 128) AND (name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$'::text))),
     CONSTRAINT task_definitions_queue_check CHECK (((octet_length(queue) <= 128) AND (queue ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$'::text))),
@@ -3420,6 +3442,8 @@ COMMENT ON COLUMN dogged.task_definitions.redact IS 'JSON pointers (RFC 6901) in
 COMMENT ON COLUMN dogged.task_definitions.updated_at IS 'When a worker last published the declaration.';
 
 COMMENT ON COLUMN dogged.task_definitions.args_version IS 'The version of the args in the task''s key (KeyOptions::version).';
+
+COMMENT ON COLUMN dogged.task_definitions.max_snoozes IS 'How often a task may snooze. A further snooze ends the task with SNOOZED_TOO_OFTEN.';
 
 COMMENT ON COLUMN dogged.task_definitions.circuit IS 'The circuit breaker that the task shares with other tasks (circuits); null: none.';
 
@@ -3459,7 +3483,8 @@ CREATE VIEW dogged.redacted_tasks AS
     t.expires_at,
     t.tags,
     t.parent_id,
-    t.args_version
+    t.args_version,
+    t.snoozes
    FROM dogged.tasks t;
 
 COMMENT ON VIEW dogged.redacted_tasks IS 'Like tasks, with "[redacted]" in place of the values that workers have declared as .redact.';
@@ -3486,7 +3511,7 @@ COMMENT ON COLUMN dogged.redacted_tasks.next_retry_at IS 'The next attempt does 
 
 COMMENT ON COLUMN dogged.redacted_tasks.attempt IS 'The number of attempts begun. While the task runs, the number of the current attempt.';
 
-COMMENT ON COLUMN dogged.redacted_tasks.retry_count IS 'Retries spent; a lost or interrupted attempt spends none.';
+COMMENT ON COLUMN dogged.redacted_tasks.retry_count IS 'Retries spent; a lost, interrupted or snoozed attempt spends none.';
 
 COMMENT ON COLUMN dogged.redacted_tasks.losses IS 'Attempts that ended because their worker died.';
 
@@ -3515,6 +3540,8 @@ COMMENT ON COLUMN dogged.redacted_tasks.tags IS 'Words that the producer gave th
 COMMENT ON COLUMN dogged.redacted_tasks.parent_id IS 'The parent: the task of the handler that enqueued this one, or the task that the producer named. Null: none. Retention may have dropped the parent.';
 
 COMMENT ON COLUMN dogged.redacted_tasks.args_version IS 'The version of the args, as the producer''s key or call named it; null: 1. Only a worker that knows this version or a later one runs the task.';
+
+COMMENT ON COLUMN dogged.redacted_tasks.snoozes IS 'Attempts that ended because the handler snoozed, since the task was enqueued or replayed; null: none.';
 
 CREATE VIEW dogged.rights AS
  SELECT r.object,
@@ -3614,7 +3641,7 @@ COMMENT ON COLUMN dogged.task_attempts_default.finished_at IS 'When the handler 
 
 COMMENT ON COLUMN dogged.task_attempts_default.error_code IS 'Null unless the outcome is failed, timed_out, cancelled or lost.';
 
-COMMENT ON COLUMN dogged.task_attempts_default.error_message IS 'The error message; an interrupted attempt may have one as well.';
+COMMENT ON COLUMN dogged.task_attempts_default.error_message IS 'The error message; an interrupted or snoozed attempt may have one as well.';
 
 COMMENT ON COLUMN dogged.task_attempts_default.error_details IS 'Details that the handler added to its error (TaskError::details), as JSON.';
 
@@ -3652,6 +3679,9 @@ CREATE VIEW dogged.task_overview AS
                FROM (dogged.task_definitions d
                  JOIN dogged.circuits c ON ((c.name = d.circuit)))
               WHERE ((d.name = t.name) AND (c.state <> 'closed'::dogged.circuit_state))))) THEN 'waits for its circuit to close'::text
+            WHEN ((COALESCE(t.next_retry_at, t.run_at) > now()) AND (t.snoozes > 0) AND (EXISTS ( SELECT
+               FROM dogged.task_attempts a
+              WHERE ((a.task_id = t.id) AND (a.attempt = t.attempt) AND (a.finished_at >= t.claimed_at) AND (a.outcome = 'snoozed'::dogged.attempt_outcome))))) THEN 'snoozes'::text
             WHEN ((COALESCE(t.next_retry_at, t.run_at) > now()) AND (t.attempt > 0)) THEN 'waits for its retry'::text
             WHEN (COALESCE(t.next_retry_at, t.run_at) > now()) THEN 'waits for its time'::text
             WHEN (EXISTS ( SELECT
@@ -3708,7 +3738,8 @@ CREATE VIEW dogged.task_overview AS
            FROM dogged.task_attempts a
           WHERE ((a.task_id = t.id) AND (a.policy IS NOT NULL) AND (a.finished_at >= t.enqueued_at))
           ORDER BY a.attempt DESC
-         LIMIT 1) AS max_retries
+         LIMIT 1) AS max_retries,
+    COALESCE(t.snoozes, 0) AS snoozes
    FROM dogged.tasks t;
 
 COMMENT ON VIEW dogged.task_overview IS 'One row for each task, with its state in words. Query one id, the newest tasks (order by id desc limit …), a status, or a short time by finished_at. A query by finished_at reads only the days in that time.';
@@ -3764,6 +3795,8 @@ COMMENT ON COLUMN dogged.task_overview.parent_id IS 'The parent: the task of the
 COMMENT ON COLUMN dogged.task_overview.args_version IS 'The version of the args.';
 
 COMMENT ON COLUMN dogged.task_overview.max_retries IS 'How many retries the policy allows that was applied last; null if none was applied yet. A policy that changes later changes nothing here before the next failure.';
+
+COMMENT ON COLUMN dogged.task_overview.snoozes IS 'Attempts that ended because the handler snoozed, since the task was enqueued or replayed.';
 
 CREATE VIEW dogged.task_timeline AS
  WITH attempts AS NOT MATERIALIZED (
@@ -3882,7 +3915,7 @@ COMMENT ON COLUMN dogged.task_timeline.name IS 'The task''s name.';
 
 COMMENT ON COLUMN dogged.task_timeline.queue IS 'The queue that the task was in.';
 
-COMMENT ON COLUMN dogged.task_timeline.outcome IS 'How the attempt ended: succeeded, failed, timed_out, cancelled, lost or interrupted; null while the attempt runs.';
+COMMENT ON COLUMN dogged.task_timeline.outcome IS 'How the attempt ended: succeeded, failed, timed_out, cancelled, lost, interrupted or snoozed; null while the attempt runs.';
 
 COMMENT ON COLUMN dogged.task_timeline.waited IS 'From due_at to the start: how long the attempt waited for a worker. Null where due_at is not known.';
 
@@ -3944,6 +3977,7 @@ CREATE TABLE dogged.tasks_done_default (
     tags text[],
     parent_id bigint,
     args_version smallint,
+    snoozes integer,
     cancel_requested_at timestamp with time zone,
     CONSTRAINT tasks_expires_at_check CHECK (isfinite(expires_at))
 );
@@ -3972,7 +4006,7 @@ COMMENT ON COLUMN dogged.tasks_done_default.next_retry_at IS 'The next attempt d
 
 COMMENT ON COLUMN dogged.tasks_done_default.attempt IS 'The number of attempts begun. While the task runs, the number of the current attempt.';
 
-COMMENT ON COLUMN dogged.tasks_done_default.retry_count IS 'Retries spent; a lost or interrupted attempt spends none.';
+COMMENT ON COLUMN dogged.tasks_done_default.retry_count IS 'Retries spent; a lost, interrupted or snoozed attempt spends none.';
 
 COMMENT ON COLUMN dogged.tasks_done_default.losses IS 'Attempts that ended because their worker died.';
 
@@ -3999,6 +4033,8 @@ COMMENT ON COLUMN dogged.tasks_done_default.tags IS 'Words that the producer gav
 COMMENT ON COLUMN dogged.tasks_done_default.parent_id IS 'The parent: the task of the handler that enqueued this one, or the task that the producer named. Null: none. Retention may have dropped the parent.';
 
 COMMENT ON COLUMN dogged.tasks_done_default.args_version IS 'The version of the args, as the producer''s key or call named it; null: 1. Only a worker that knows this version or a later one runs the task.';
+
+COMMENT ON COLUMN dogged.tasks_done_default.snoozes IS 'Attempts that ended because the handler snoozed, since the task was enqueued or replayed; null: none.';
 
 COMMENT ON COLUMN dogged.tasks_done_default.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. The worker asks the handler to stop. Unless the attempt succeeds all the same, the task ends as cancelled.';
 
@@ -4028,6 +4064,7 @@ CREATE TABLE dogged.tasks_failed_default (
     tags text[],
     parent_id bigint,
     args_version smallint,
+    snoozes integer,
     cancel_requested_at timestamp with time zone,
     CONSTRAINT tasks_expires_at_check CHECK (isfinite(expires_at))
 );
@@ -4056,7 +4093,7 @@ COMMENT ON COLUMN dogged.tasks_failed_default.next_retry_at IS 'The next attempt
 
 COMMENT ON COLUMN dogged.tasks_failed_default.attempt IS 'The number of attempts begun. While the task runs, the number of the current attempt.';
 
-COMMENT ON COLUMN dogged.tasks_failed_default.retry_count IS 'Retries spent; a lost or interrupted attempt spends none.';
+COMMENT ON COLUMN dogged.tasks_failed_default.retry_count IS 'Retries spent; a lost, interrupted or snoozed attempt spends none.';
 
 COMMENT ON COLUMN dogged.tasks_failed_default.losses IS 'Attempts that ended because their worker died.';
 
@@ -4083,6 +4120,8 @@ COMMENT ON COLUMN dogged.tasks_failed_default.tags IS 'Words that the producer g
 COMMENT ON COLUMN dogged.tasks_failed_default.parent_id IS 'The parent: the task of the handler that enqueued this one, or the task that the producer named. Null: none. Retention may have dropped the parent.';
 
 COMMENT ON COLUMN dogged.tasks_failed_default.args_version IS 'The version of the args, as the producer''s key or call named it; null: 1. Only a worker that knows this version or a later one runs the task.';
+
+COMMENT ON COLUMN dogged.tasks_failed_default.snoozes IS 'Attempts that ended because the handler snoozed, since the task was enqueued or replayed; null: none.';
 
 COMMENT ON COLUMN dogged.tasks_failed_default.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. The worker asks the handler to stop. Unless the attempt succeeds all the same, the task ends as cancelled.';
 

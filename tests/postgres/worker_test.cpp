@@ -257,6 +257,7 @@ TEST_CASE("a worker publishes what it is and what its tasks declare") {
                                     .timeout = 10s,
                                     .retry_lost = false,
                                     .max_losses = 7,
+                                    .max_snoozes = 9,
                                     .dead_letter = false})},
                        {.name = "mailer", .default_concurrency = 4}};
   CHECK(database.value("select count(*) as value from dogged.workers where id = $1::bigint and name = 'mailer' and "
@@ -266,7 +267,7 @@ TEST_CASE("a worker publishes what it is and what its tasks declare") {
   CHECK(database.value(
             "select count(*) as value from dogged.task_definitions where name = 'work' and queue = 'mail' and "
             "auto_retry_for = '{HTTP_429,HTTP_503}' and timeout_ms = 10000 and not retry_lost and max_losses = "
-            "7 and not dead_letter") == "1");
+            "7 and max_snoozes = 9 and not dead_letter") == "1");
   CHECK(database.value("select count(*) as value from dogged.task_definitions where retry_policy @> '{\"policy\": "
                        "\"exponential\", \"base_ms\": 30000, \"max_retries\": 5, \"max_delay_ms\": 3600000}'") == "1");
   CHECK(database.value("select count(*) as value from dogged.queues where name = 'mail'") == "1");

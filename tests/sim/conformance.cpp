@@ -70,10 +70,11 @@ std::string shown(const std::set<Value>& values) {
   return text + "}";
 }
 
-std::string claimed(TaskId id, int attempt, int retry_count, int losses, runtime::Place place,
+std::string claimed(TaskId id, int attempt, int retry_count, int losses, int snoozes, runtime::Place place,
                     std::optional<std::int64_t> expires_in_minutes) {
   return std::to_string(id) + "/" + std::to_string(attempt) + " retries " + std::to_string(retry_count) + " losses " +
-         std::to_string(losses) + " at " + std::to_string(place) + " expires in " + shown(expires_in_minutes);
+         std::to_string(losses) + " snoozes " + std::to_string(snoozes) + " at " + std::to_string(place) +
+         " expires in " + shown(expires_in_minutes);
 }
 
 template <class Value>
@@ -211,6 +212,7 @@ Comparison::Comparison(const std::string& url, std::uint64_t seed, Mutant mutant
     work.timeouts_ms.emplace_back(std::nullopt);
     work.retry_lost.push_back(rules.retry_lost);
     work.max_losses.push_back(rules.max_losses);
+    work.max_snoozes.push_back(rules.max_snoozes);
     work.dead_letter.push_back(rules.dead_letter);
     work.circuits.emplace_back(std::nullopt);
     work.retry_sources.emplace_back("{}");
@@ -500,14 +502,15 @@ void Comparison::claim() {
   for (const std::vector<Database::Claimed>& of_queue : model_.claim(worker, claims, session)) {
     for (const Database::Claimed& task : of_queue) {
       const auto expires = task.expires_in ? std::optional{in_minutes(*task.expires_in)} : std::nullopt;
-      model.insert(claimed(task.id, task.attempt, task.retry_count, task.losses, task.place, expires));
+      model.insert(claimed(task.id, task.attempt, task.retry_count, task.losses, task.snoozes, task.place, expires));
     }
   }
   for (const sql::Claim::Row& task :
        postgres_.run(runtime::claim_of(worker, claims, task_names, session, args_versions))) {
     const auto expires =
         task.expires_in_ms ? std::optional{in_minutes(milliseconds{*task.expires_in_ms})} : std::nullopt;
-    postgres.insert(claimed(task.id, task.attempt, task.retry_count, task.losses, task.place, expires));
+    postgres.insert(
+        claimed(task.id, task.attempt, task.retry_count, task.losses, task.snoozes.value_or(0), task.place, expires));
   }
   require_alike("claimed", model, postgres);
 }
@@ -694,7 +697,7 @@ Report Comparison::report_of(TaskId id, int attempt) {
   Report report;
   report.id = id;
   report.attempt = attempt;
-  switch (scheduler_.pick(0, 4)) {
+  switch (scheduler_.pick(0, 5)) {
     case 0:
       report.transition = transition(Status::failed, Outcome::failed);
       break;
@@ -709,11 +712,18 @@ Report Comparison::report_of(TaskId id, int attempt) {
       report.transition = transition(Status::pending, Outcome::failed);
       report.transition.next_run = lifecycle::NextRun{.backoff = delay, .delay = delay};
       break;
+    case 4:
+      report.transition = transition(Status::pending, Outcome::snoozed);
+      report.transition.next_run = lifecycle::NextRun{.backoff = delay, .delay = delay};
+      break;
     default:
       report.transition = transition(Status::succeeded, Outcome::succeeded);
   }
+  const bool is_snoozed = report.transition.outcome == Outcome::snoozed;
+  const bool spends_retry = report.transition.next_run && !is_snoozed;
   report.transition.losses = model_.tasks().at(id).losses;
-  report.transition.retry_count = model_.tasks().at(id).retry_count + (report.transition.next_run ? 1 : 0);
+  report.transition.snoozes = model_.tasks().at(id).snoozes + (is_snoozed ? 1 : 0);
+  report.transition.retry_count = model_.tasks().at(id).retry_count + (spends_retry ? 1 : 0);
   return report;
 }
 
@@ -850,10 +860,12 @@ void Comparison::compare_queues() {
 void Comparison::compare_tasks() {
   const db::Rows rows = postgres_.run(
       {"rows",
-       "select t.id, t.status, t.attempt, t.retry_count, t.losses, coalesce(t.worker_id, 0) as worker_id, t.deferred, "
+       "select t.id, t.status, t.attempt, t.retry_count, t.losses, coalesce(t.snoozes, 0) as snoozes, "
+       "coalesce(t.worker_id, 0) as worker_id, t.deferred, "
        "t.cancel_requested_at is not null as cancel_requested, coalesce(t.ready_position, t.id) as position "
        "from dogged.tasks_live t union all "
-       "select t.id, t.status, t.attempt, t.retry_count, t.losses, 0, false, false, 0 from dogged.tasks t "
+       "select t.id, t.status, t.attempt, t.retry_count, t.losses, coalesce(t.snoozes, 0), 0, false, false, 0 "
+       "from dogged.tasks t "
        "where t.status not in ('pending', 'running')"});
   require_alike("tasks", model_.tasks().size(), rows.size());
   for (const db::Row& row : rows) {
@@ -872,6 +884,7 @@ void Comparison::compare_tasks() {
     require_alike("attempt" + of, std::int64_t{task.attempt}, row.number("attempt"));
     require_alike("retry count" + of, std::int64_t{task.retry_count}, row.number("retry_count"));
     require_alike("losses" + of, std::int64_t{task.losses}, row.number("losses"));
+    require_alike("snoozes" + of, std::int64_t{task.snoozes}, row.number("snoozes"));
     if (has_ended) continue;
     if (task.state == Task::State::running) require_alike("worker" + of, task.worker, row.number("worker_id"));
     require_alike("deferred" + of, task.deferred, row.boolean("deferred"));

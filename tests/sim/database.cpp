@@ -22,9 +22,13 @@ const lifecycle::Rules& rules_of(Kind kind) {
   using namespace std::chrono_literals;
   static const lifecycle::Rules plain{.policy = Exponential{.base = 100ms, .max_retries = 5, .jitter = Jitter::full()},
                                       .auto_retry_for = {"AGAIN", "TIMEOUT", "NOT_COMMITTED"},
-                                      .max_losses = 3};
-  static const lifecycle::Rules fragile{
-      .policy = plain.policy, .auto_retry_for = plain.auto_retry_for, .max_losses = 3, .retry_lost = false};
+                                      .max_losses = 3,
+                                      .max_snoozes = 2};
+  static const lifecycle::Rules fragile{.policy = plain.policy,
+                                        .auto_retry_for = plain.auto_retry_for,
+                                        .max_losses = 3,
+                                        .max_snoozes = 2,
+                                        .retry_lost = false};
   return kind == Kind::fragile ? fragile : plain;
 }
 
@@ -128,6 +132,7 @@ bool Database::replay(TaskId id, milliseconds delay) {
   task.ended_as.clear();
   task.retry_count = 0;
   task.losses = 0;
+  task.snoozes = 0;
   task.cancel_requested = false;
   task.expires_at.reset();
   task.deferred = delay > milliseconds{0};
@@ -252,7 +257,7 @@ std::vector<Database::Claimed> Database::claim_from(std::int64_t worker, const W
     ++task.attempt;
     task.worker = worker;
     task.claimed_at = now();
-    Claimed one{id, task.attempt, task.retry_count, task.losses, task.kind, place, {}};
+    Claimed one{id, task.attempt, task.retry_count, task.losses, task.snoozes, task.kind, place, {}};
     if (task.expires_at) one.expires_in = std::chrono::floor<milliseconds>(*task.expires_at - task.claimed_at);
     claimed.push_back(one);
   }
@@ -346,6 +351,9 @@ void Database::record(TaskId id, Task& task, const lifecycle::Transition& to, st
   task.worker = 0;
   task.retry_count = to.retry_count;
   task.losses = to.losses;
+  if (to.outcome == lifecycle::Outcome::snoozed && mutant_ != Mutant::snooze_that_does_not_count) {
+    task.snoozes = to.snoozes;
+  }
   if (!to.next_run) end(id, task, lifecycle::to_text(to.status));
   if (task.cancel_requested) now_.ledger.cancelled.insert(id);
 }

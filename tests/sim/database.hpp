@@ -42,6 +42,7 @@ struct Task {
   int attempt = 0;
   int retry_count = 0;
   int losses = 0;
+  int snoozes = 0;
   std::int64_t worker = 0;
   std::string queue = "default";
   int priority = 0;
@@ -174,6 +175,7 @@ class Database {
     int attempt = 0;
     int retry_count = 0;
     int losses = 0;
+    int snoozes = 0;
     Kind kind = Kind::plain;
     runtime::Place place = 0;
     std::optional<milliseconds> expires_in = {};

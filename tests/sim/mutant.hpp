@@ -28,6 +28,7 @@ enum class Mutant {
   lease_renewed_after_its_end,        ///< a heartbeat renews a lease that was ended
   promotion_at_an_old_place,          ///< a due task is made ready at a place that watermarks have passed
   promotion_before_its_time,          ///< tasks are made ready that are not due
+  snooze_that_does_not_count,         ///< a task may snooze any number of times
   retry_without_its_delay,            ///< a retry is ready at once
   retry_after_its_expiry,             ///< a retry is scheduled after the task's expires_at
   no_notification,                    ///< an enqueue notifies no sleeper
@@ -83,6 +84,7 @@ inline constexpr std::array all_mutants{
     MutantRow{DOGGED_MUTANT(lease_renewed_after_its_end), "G1", true},
     MutantRow{DOGGED_MUTANT(promotion_at_an_old_place), "G14", true},
     MutantRow{DOGGED_MUTANT(promotion_before_its_time), "G8", true},
+    MutantRow{DOGGED_MUTANT(snooze_that_does_not_count), "G17", true},
     MutantRow{DOGGED_MUTANT(retry_without_its_delay), "G8", true},
     MutantRow{DOGGED_MUTANT(retry_after_its_expiry), "G16", true},
     MutantRow{DOGGED_MUTANT(no_notification), "G14", true},
@@ -120,7 +122,7 @@ inline constexpr std::array all_mutants{
 static_assert(has_mutant("G1") && has_mutant("G2") && has_mutant("G3") && has_mutant("G4") && has_mutant("G5") &&
               has_mutant("G6") && has_mutant("G7") && has_mutant("G8") && has_mutant("G9") && has_mutant("G10") &&
               has_mutant("G11") && has_mutant("G12") && has_mutant("G13") && has_mutant("G14") && has_mutant("G15") &&
-              has_mutant("G16"));
+              has_mutant("G16") && has_mutant("G17"));
 
 [[nodiscard]] constexpr std::string_view to_text(Mutant mutant) noexcept {
   for (const MutantRow& row : all_mutants) {

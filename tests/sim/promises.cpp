@@ -21,6 +21,7 @@ void require(bool holds, const char* guarantee, const char* promise, const std::
 struct Tally {
   int retry_count = 0;
   int losses = 0;
+  int snoozes = 0;
   std::string status = "pending";
 };
 
@@ -39,6 +40,8 @@ void add(Tally& tally, const AttemptRow& row, const lifecycle::Rules& rules) {
     } else {
       tally.status = "failed";
     }
+  } else if (row.outcome == "snoozed") {
+    ++tally.snoozes;
   } else if (row.outcome != "interrupted") {
     tally.status = "no outcome";
   }
@@ -62,6 +65,16 @@ void losses_are_counted(TaskId id, const Task& task, const Tally& tally) {
           named(id) + " has " + std::to_string(task.losses) + " for " + std::to_string(tally.losses));
 }
 
+void snoozes_are_counted(TaskId id, const Task& task, const Tally& tally) {
+  require(task.snoozes == tally.snoozes, "G17", "snoozes are counted",
+          named(id) + " has " + std::to_string(task.snoozes) + " for " + std::to_string(tally.snoozes));
+}
+
+void no_task_snoozes_too_often(TaskId id, const Tally& tally, const lifecycle::Rules& rules) {
+  require(tally.snoozes <= rules.max_snoozes, "G17", "no task snoozes more often than it may",
+          named(id) + " has, " + std::to_string(tally.snoozes) + " times");
+}
+
 void check_history(TaskId id, const Task& task, const Database& database) {
   const auto replays = database.ledger().replayed.find(id);
   Tally tally;
@@ -69,6 +82,7 @@ void check_history(TaskId id, const Task& task, const Database& database) {
     const AttemptRow& row = database.attempts().at({id, attempt});
     require(tally.status == "pending", "G3", "no attempt follows the end of its task", named(id, attempt));
     add(tally, row, rules_of(task.kind));
+    no_task_snoozes_too_often(id, tally, rules_of(task.kind));
     if (tally.status == "pending" && !row.will_retry && task.expires_at) put_under_expiry(tally, row);
     require(row.will_retry == (tally.status == "pending"), "G3", "an attempt says whether its task runs again",
             named(id, attempt) + " (" + row.outcome + "), and by its rules the task is " + tally.status);
@@ -79,6 +93,7 @@ void check_history(TaskId id, const Task& task, const Database& database) {
           "a task ends as its attempts say", named(id) + " is " + task.ended_as + ", and not " + tally.status);
   only_failures_spend_retries(id, task, tally);
   losses_are_counted(id, task, tally);
+  snoozes_are_counted(id, task, tally);
 }
 
 }  // namespace

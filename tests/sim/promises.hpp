@@ -44,6 +44,8 @@
 //     Mutants: call_that_takes_effect_again.
 //   G16, at each begin and report: nothing_begins_after_it_expired, no_retry_comes_after_expiry.
 //     Mutants: retry_after_its_expiry, begins_after_its_expiry.
+//   G17, after the faults: snoozes_are_counted, no_task_snoozes_too_often (of a_history_follows_the_rules).
+//     Mutants: snooze_that_does_not_count.
 //
 // The model cannot express: that commits are durable (G1), SQL rights, poolers and prepared statements (G14), that C++
 // handlers receive their stop tokens (G11, G12), and other effects of a handler than one row (G13). The tests that
@@ -97,7 +99,7 @@ void no_attempt_ends_that_has_not_begun(const Database& database, const Begun& b
 /// `half_lost`: tasks of which a failover has lost something. What ran then may not be on record.
 void every_execution_is_on_record(const Database& database, const Begun& begun, const std::set<TaskId>& half_lost);
 void every_attempt_is_a_row(const Database& database);
-/// Also only_failures_spend_retries and losses_are_counted.
+/// Also only_failures_spend_retries, losses_are_counted, snoozes_are_counted and no_task_snoozes_too_often.
 void a_history_follows_the_rules(const Database& database);
 void effects_happen_once(const Database& database);
 /// `answers`: to the calls of clients.

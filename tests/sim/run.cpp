@@ -74,6 +74,7 @@ class Run {
                        .late_statement = static_cast<int>(scheduler_.pick(0, 3)),
                        .deadly_attempts = 70,
                        .failing_attempts = static_cast<int>(scheduler_.pick(0, 40)),
+                       .snoozing_attempts = static_cast<int>(scheduler_.pick(0, 20)),
                        .long_attempts = static_cast<int>(scheduler_.pick(0, 25)),
                        .failures_for_good = static_cast<int>(scheduler_.pick(0, 20)),
                        .late_releases = 20};
@@ -328,6 +329,7 @@ class Run {
       run_until(scheduler_.now() + 7s);
     }
     world_.faults.failing_attempts = 40;
+    world_.faults.snoozing_attempts = 20;
     world_.faults.late_wake_ups = 50;
     world_.retries_are_timely = true;
     for (int i = 0; i < 6; ++i) {
@@ -363,6 +365,7 @@ class Run {
       if (scheduler_.chance(50)) make_ready_by_hand();
     }
     world_.faults.failing_attempts = 0;
+    world_.faults.snoozing_attempts = 0;
     run_until(scheduler_.now() + 4s);
     for (const auto& [attempt, time] : world_.begins_until) {
       if (time > scheduler_.now()) continue;

@@ -458,6 +458,7 @@ void Worker::claim(const std::vector<runtime::QueueClaim>& claims) {
           task.attempt = one.attempt;
           task.retry_count = one.retry_count;
           task.losses = one.losses;
+          task.snoozes = one.snoozes;
           task.definition = &definitions().at(static_cast<std::size_t>(one.kind));
           task.claimed_at = now();
           if (one.expires_in && world_.mutant != Mutant::begins_after_its_expiry) {
@@ -647,6 +648,10 @@ void Worker::check_begins(const ClaimedTask& task) {
 void Worker::end_task(Executor& executor, const std::shared_ptr<Runner>& runner) {
   const ClaimedTask& task = runner->slot.run().task;
   Random random = stream_of_handler(task, 1);
+  if (random.chance(world_.faults.snoozing_attempts)) {
+    return end_handler(executor, *runner, runner->handlers,
+                       {.outcome = lifecycle::Outcome::snoozed, .snooze = milliseconds{random.pick(1, 800)}});
+  }
   if (!random.chance(world_.faults.failing_attempts)) {
     if (kind_of(task) == Kind::transactional) return end_in_transaction(executor, runner);
     return end_handler(executor, *runner, runner->handlers, {});

@@ -40,8 +40,9 @@ struct Faults {
   int lost_request = 0;  // percent of statements
   int lost_answer = 0;
   int late_statement = 0;
-  int deadly_attempts = 0;   // percent of attempts of deadly tasks
-  int failing_attempts = 0;  // percent of attempts
+  int deadly_attempts = 0;    // percent of attempts of deadly tasks
+  int failing_attempts = 0;   // percent of attempts
+  int snoozing_attempts = 0;  // percent of attempts
   int long_attempts = 0;
   int failures_for_good = 0;  // percent of attempts that fail
   int late_wake_ups = 0;      // percent of those statements, also in the calm

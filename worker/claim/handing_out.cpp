@@ -66,6 +66,7 @@ HandingOut::OfQueue HandingOut::take(std::vector<sql::Claim::Row> tasks, TimePoi
     task.attempt = row.attempt;
     task.retry_count = row.retry_count;
     task.losses = row.losses;
+    task.snoozes = row.snoozes.value_or(0);
     const auto definition = definitions_.find(row.name);
     require_invariant(definition != definitions_.end(), "a claim gives tasks whose names the worker knows");
     task.definition = &definition->second;

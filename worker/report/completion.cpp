@@ -34,6 +34,11 @@ std::optional<std::string> own_trace_of(const Report& report) {
   return report.is_trace_of_its_own ? std::optional{report.trace->to_text()} : std::nullopt;
 }
 
+/// Nothing where the task keeps the number that it has.
+std::optional<std::int64_t> snoozes_of(const lifecycle::Transition& to) {
+  return to.outcome == lifecycle::Outcome::snoozed ? std::optional{std::int64_t{to.snoozes}} : std::nullopt;
+}
+
 /// For a report of an attempt that has ended its task.
 void add_ended(sql::Complete& batch, const Report& report, SteadyClock::time_point now) {
   batch.ended_ids.push_back(report.id);
@@ -48,6 +53,7 @@ void add_ended(sql::Complete& batch, const Report& report, SteadyClock::time_poi
   batch.outcomes.emplace_back(lifecycle::to_text(to.outcome));
   batch.retry_counts.push_back(to.retry_count);
   batch.losses.push_back(to.losses);
+  batch.snoozes.push_back(snoozes_of(to));
   batch.results.push_back(given(report.result_json));
   batch.error_codes.push_back(code_of(report));
   batch.error_messages.push_back(given(report.error_message));
@@ -66,6 +72,7 @@ void add_retried(sql::Complete& batch, const Report& report, SteadyClock::time_p
   batch.retried_outcomes.emplace_back(lifecycle::to_text(to.outcome));
   batch.retried_retry_counts.push_back(to.retry_count);
   batch.retried_losses.push_back(to.losses);
+  batch.retried_snoozes.push_back(snoozes_of(to));
   batch.retried_error_codes.push_back(code_of(report));
   batch.retried_error_messages.push_back(given(report.error_message));
   batch.retried_error_details.push_back(given(report.error_details_json));
@@ -96,10 +103,10 @@ sql::Complete completion_of(std::int64_t worker_id, std::span<const Report> repo
   for (const Report* report : in_order) {
     (report->transition.will_retry() ? add_retried : add_ended)(batch, *report, now);
   }
-  clear_if_null(batch.results, batch.error_codes, batch.error_messages, batch.error_details, batch.policies,
-                batch.retry_afters_ms, batch.ended_traces, batch.retried_traces, batch.retried_error_codes,
-                batch.retried_error_messages, batch.retried_error_details, batch.retried_policies,
-                batch.retried_retry_afters_ms);
+  clear_if_null(batch.snoozes, batch.retried_snoozes, batch.results, batch.error_codes, batch.error_messages,
+                batch.error_details, batch.policies, batch.retry_afters_ms, batch.ended_traces, batch.retried_traces,
+                batch.retried_error_codes, batch.retried_error_messages, batch.retried_error_details,
+                batch.retried_policies, batch.retried_retry_afters_ms);
   return batch;
 }
 

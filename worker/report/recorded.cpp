@@ -63,6 +63,12 @@ LogfmtLine line_of(std::string_view event, const Report& report) {
   return line;
 }
 
+LogfmtLine snooze_line(const Report& report) {
+  return line_of("snoozed", report)
+      .with("snoozes", report.transition.snoozes)
+      .with("delay_ms", report.transition.next_run->delay.count());
+}
+
 LogfmtLine retry_line(const Report& report) {
   const lifecycle::Transition& to = report.transition;
   return line_of("retry", report)
@@ -79,6 +85,9 @@ void note_recorded(const Report& report, const AttemptLog& log) {
   if (spends_retry(to)) {
     if (!log.log->should_log(log.retries_at)) return;
     log.log->log(log.retries_at, retry_line(report).with_message(report.error_message).text());
+  } else if (to.outcome == Outcome::snoozed && to.next_run) {
+    if (!log.log->should_log(log.retries_at)) return;
+    log.log->log(log.retries_at, snooze_line(report).with_message(report.error_message).text());
   } else if (has_failed_for_good(to)) {
     log.log->warn(line_of(event_of_failed(report), report)
                       .with("retries", to.retry_count)

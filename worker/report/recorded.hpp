@@ -1,5 +1,6 @@
 // Notes of an attempt once it is on record. The process's metrics count it (<dogged/retry_metrics.hpp>). The log has a
-// line for each retry, for a success after retries, for giving up, and for an error that is not retried.
+// line for each retry and each snooze, for a success after retries, for giving up, and for an error that is not
+// retried.
 #pragma once
 
 #include <memory>
@@ -12,7 +13,7 @@ namespace dogged::runtime {
 
 struct AttemptLog {
   std::shared_ptr<spdlog::logger> log;
-  spdlog::level::level_enum retries_at = spdlog::level::debug;  ///< and successes after retries
+  spdlog::level::level_enum retries_at = spdlog::level::debug;  ///< and snoozes, and successes after retries
 };
 
 /// Failures for good are logged as warnings. Each line is an event_line, with the error's message if there was an

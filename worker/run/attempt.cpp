@@ -97,6 +97,14 @@ std::string demangled(const std::type_info* type) {
   return status == 0 ? name.get() : type->name();
 }
 
+HandlerEnd snoozed_by(const Snooze& snooze) {
+  HandlerEnd end;
+  end.outcome = lifecycle::Outcome::snoozed;
+  end.snooze = snooze.delay();
+  end.error_message = snooze.reason();
+  return end;
+}
+
 std::string text_of(const nlohmann::json& details) {
   return details.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -140,6 +148,8 @@ HandlerEnd run_handler(const ClaimedTask& task, AttemptContext& context, const A
     return end;
   } catch (const abi::__forced_unwind&) {
     throw;  // pthread_exit in the handler: the thread must be let go
+  } catch (const Snooze& snooze) {
+    return snoozed_by(snooze);
   } catch (const TaskError& error) {
     HandlerEnd end = failed_with(error.code(), error.message(), error.details_json());
     end.retry_after = error.retry_after();
@@ -170,10 +180,10 @@ Report run_attempt(const ClaimedTask& task, const StopSignal& stop, SteadyClock:
   HandlerEnd end = run_handler(task, context, settings.limits, hooks);
   const auto finished_at = SteadyClock::now();
   end = end_that_counts(std::move(end), *task.definition, context.completion_begun(), stop.reason());
-  if (end.outcome != lifecycle::Outcome::succeeded) {
-    end.error_message = storable_text(end.error_message, settings.limits.max_error_message_bytes);
-  }
   Report report = report_of(task, started_at, finished_at, std::move(end), draw);
+  if (!report.error_message.empty()) {
+    report.error_message = storable_text(report.error_message, settings.limits.max_error_message_bytes);
+  }
   report.may_be_committed = context.completion_begun();
   hooks.end(context, end_of(report));
   return report;

@@ -6,6 +6,8 @@
 
 #include <dogged/codes.hpp>
 
+#include "retry/counted.hpp"
+#include "retry/duration.hpp"
 #include "tasks/definition.hpp"
 
 namespace dogged::runtime {
@@ -32,6 +34,18 @@ lifecycle::Outcome outcome_after(StopReason reason) {
       break;
   }
   return lifecycle::Outcome::failed;
+}
+
+/// Whether the reason of the stop decides the outcome, and not what the handler has thrown.
+bool is_decided_by_stop(lifecycle::Outcome thrown, StopReason reason) {
+  return thrown == lifecycle::Outcome::failed ||
+         (thrown == lifecycle::Outcome::snoozed && reason == StopReason::cancelled);
+}
+
+/// The message of an attempt that failed because its task had snoozed as often as it may.
+std::string too_often_text(int snoozes, milliseconds delay, const std::string& reason) {
+  return "it was to snooze for " + duration_to_text(delay) + ", and the task has snoozed " + counted(snoozes, "time") +
+         ", as often as its .max_snoozes allows" + (reason.empty() ? "" : ": " + reason);
 }
 
 std::string_view why_without_handler(StopReason reason) {
@@ -68,13 +82,15 @@ HandlerEnd end_that_counts(HandlerEnd end, const Definition& definition, bool co
     end = failed_with(codes::not_committed,
                       "the handler returned without complete_in, which its .completes_in_transaction requires");
   }
-  if (end.outcome == lifecycle::Outcome::failed) end.outcome = outcome_after(reason);
+  if (is_decided_by_stop(end.outcome, reason)) end.outcome = outcome_after(reason);
   return end;
 }
 
 Report report_of(const ClaimedTask& task, TimePoint started_at, TimePoint finished_at, HandlerEnd end, double draw) {
-  const lifecycle::TaskState state{lifecycle::Status::running, task.attempt, task.retry_count, task.losses};
-  const lifecycle::Ending ending{end.outcome, end.error_code, end.error_message, end.retry_after, end.precision};
+  const lifecycle::TaskState state{lifecycle::Status::running, task.attempt, task.retry_count, task.losses,
+                                   task.snoozes};
+  const lifecycle::Ending ending{end.outcome,     end.error_code, end.error_message,
+                                 end.retry_after, end.precision,  end.snooze};
   const Declaration& declaration = task.definition->in_force->current();
   Report report;
   report.id = task.id;
@@ -94,7 +110,9 @@ Report report_of(const ClaimedTask& task, TimePoint started_at, TimePoint finish
   if (report.transition.is_retryable_failure) report.policy = declaration.policy_text;
   if (next && next->from_retry_after) report.retry_after = next->backoff;
   report.result_json = std::move(end.result_json);
-  report.error_message = std::move(end.error_message);
+  const bool snoozed_too_often = report.transition.error_code == codes::snoozed_too_often;
+  report.error_message =
+      snoozed_too_often ? too_often_text(task.snoozes, end.snooze, end.error_message) : std::move(end.error_message);
   report.error_details_json = std::move(end.error_details_json);
   return report;
 }

@@ -22,6 +22,7 @@ struct HandlerEnd {
   std::string error_details_json = {};
   std::optional<milliseconds> retry_after = {};
   Precision precision = Precision::exact;  ///< of retry_after
+  milliseconds snooze{0};                  ///< of a snoozed one
   std::string result_json = {};
 };
 

@@ -29,6 +29,7 @@ struct ClaimedTask {
   int attempt = 0;  ///< with the worker's id, the fence: a report counts only while the task's row names both
   int retry_count = 0;
   int losses = 0;
+  int snoozes = 0;
   const Definition* definition = nullptr;
   std::string queue;
   std::string args_json;

@@ -82,6 +82,7 @@ void add_definitions(Statement& statement, const Definitions& definitions) {
         definition.timeout.count() > 0 ? std::optional{std::int64_t{definition.timeout.count()}} : std::nullopt);
     statement.retry_lost.push_back(rules.retry_lost);
     statement.max_losses.push_back(rules.max_losses);
+    statement.max_snoozes.push_back(rules.max_snoozes);
     statement.dead_letter.push_back(rules.dead_letter);
     statement.circuits.push_back(definition.circuit.empty() ? std::nullopt : std::optional{definition.circuit});
   }

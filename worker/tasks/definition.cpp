@@ -39,12 +39,13 @@ std::string queue_of(const detail::RegisteredTask& task) {
 }
 
 /// In the order of the enum: the compiler's messages for a TASK_REGISTER.
-constexpr std::array<std::string_view, 12> option_rules{
+constexpr std::array<std::string_view, 13> option_rules{
     "queue must be 1 to 128 of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit",
     "auto_retry_for must have at most 64 codes",
     "auto_retry_for must have codes of 1 to 64 of A-Z 0-9 _ beginning with a letter",
     "timeout must be 1ms to 24h, or 0 for none",
     "max_losses must be 1 to 100",
+    "max_snoozes must be 0 to 1000000",
     "circuit must be 1 to 128 of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit",
     "circuit_settings need a circuit",
     "circuit_settings.failure_threshold must be 1 to 1000",
@@ -77,6 +78,7 @@ Definition definition_from(const detail::RegisteredTask& task, const ExceptionMa
   definition.declared.rules.policy = task.options.retry;
   for (std::string_view code : task.options.auto_retry_for) definition.declared.rules.auto_retry_for.emplace_back(code);
   definition.declared.rules.max_losses = task.options.max_losses;
+  definition.declared.rules.max_snoozes = task.options.max_snoozes;
   definition.declared.rules.retry_lost = task.options.retry_lost;
   definition.declared.rules.dead_letter = task.options.dead_letter;
   definition.declared.policy_text = policy_to_text(task.options.retry);
@@ -130,13 +132,14 @@ std::string Declaration::to_text() const {
   std::string text = policy_text;
   text += rules.auto_retry_for.empty() ? ", retried for no code" : ", retried for " + joined(rules.auto_retry_for);
   if (!rules.dead_letter) text += ", no dead letters";
+  if (rules.max_snoozes != TaskOptions{}.max_snoozes) text += ", snoozes at most " + std::to_string(rules.max_snoozes);
   const std::string places = configured_places(sources);
   return places.empty() ? text : text + " (by " + places + ")";
 }
 
 bool decide_alike(const Declaration& one, const Declaration& other) {
   return one.policy_text == other.policy_text && one.rules.auto_retry_for == other.rules.auto_retry_for &&
-         one.rules.dead_letter == other.rules.dead_letter;
+         one.rules.dead_letter == other.rules.dead_letter && one.rules.max_snoozes == other.rules.max_snoozes;
 }
 
 Definitions make_definitions(const std::vector<detail::RegisteredTask>& registered, const ExceptionMapper& exceptions,

@@ -34,7 +34,7 @@ struct Declaration {
   [[nodiscard]] std::string to_text() const;
 };
 
-/// Whether a failure has the same consequences under both.
+/// Whether a failure and a snooze have the same consequences under both.
 [[nodiscard]] bool decide_alike(const Declaration& one, const Declaration& other);
 
 /// The declaration that counts: this program's, or that of a worker that started later and declares the task

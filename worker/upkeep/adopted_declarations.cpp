@@ -22,6 +22,7 @@ Declaration declaration_of(const sql::DifferingDefinitions::Row& other) {
   }
   stored.rules.retry_lost = other.retry_lost;
   stored.rules.max_losses = other.max_losses;
+  stored.rules.max_snoozes = other.max_snoozes;
   stored.rules.dead_letter = other.dead_letter;
   stored.policy_text = policy_to_text(stored.rules.policy);
   nlohmann::json::parse(other.retry_sources).get_to(stored.sources);

@@ -12,7 +12,7 @@ with depth as (
          count(*) filter (where t.is_retry and t.due_at <= now() + interval '5 minutes') as retries_5m,
          count(*) filter (where t.is_retry and t.due_at <= now() + interval '15 minutes') as retries_15m
     from (select l.queue, l.status, coalesce(l.next_retry_at, l.run_at) as due_at,
-                 l.status = 'pending' and l.attempt > 0 and l.next_retry_at > now() as is_retry
+                 l.status = 'pending' and l.retry_count > 0 and l.next_retry_at > now() as is_retry
             from dogged.tasks_live l) as t
    group by t.queue
 )

@@ -8,12 +8,12 @@
 namespace dogged {
 
 /// docs/lifecycle.md explains each. The values are those of attempt_outcome in SQL.
-enum class AttemptOutcome { succeeded, failed, timed_out, cancelled, lost, interrupted };
+enum class AttemptOutcome { succeeded, failed, timed_out, cancelled, lost, interrupted, snoozed };
 
 namespace detail {
 /// In the order of the enum.
-inline constexpr std::array<std::string_view, 6> outcome_texts = {"succeeded", "failed", "timed_out",
-                                                                  "cancelled", "lost",   "interrupted"};
+inline constexpr std::array<std::string_view, 7> outcome_texts = {"succeeded", "failed",      "timed_out", "cancelled",
+                                                                  "lost",      "interrupted", "snoozed"};
 }  // namespace detail
 
 [[nodiscard]] constexpr std::string_view to_text(AttemptOutcome outcome) noexcept {

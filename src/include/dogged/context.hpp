@@ -68,7 +68,7 @@ class Context {
   /// Set for one of the reasons of StopReason. A handler that returns after that has succeeded, and its result is kept.
   /// If the handler throws any exception after that, the reason decides the outcome: timed out, cancelled, or
   /// interrupted. After shutdown and lease_lost the outcome is interrupted: no retry is spent, and the task runs again
-  /// at once.
+  /// at once. A Snooze counts nevertheless, unless the task was cancelled.
   /// A handler that neither returns nor throws within the worker's --stop-grace (5 s by default) is given up. Then the
   /// attempt ends without the handler, and the handler's later result is dropped. After a shutdown the worker's process
   /// ends, perhaps an instant after the task has begun again elsewhere.

@@ -31,7 +31,7 @@ struct AttemptEnd {
   std::string_view error_code = {};           ///< empty if the attempt succeeded
   std::string_view error_message = {};        ///< the same in words
   std::optional<milliseconds> retry_in = {};  ///< how long after the end the task runs again; none: it does not
-  bool spends_retry = false;                  ///< false after an interruption
+  bool spends_retry = false;                  ///< false after an interruption and a snooze
   Context::Clock::duration running_for{0};    ///< from the start of the attempt to the end of after()
 };
 
@@ -55,7 +55,7 @@ class Middleware {
   /// result that the handler has returned. An attempt that the handler completed in its own transaction has succeeded
   /// by then, even if this hook throws.
   virtual void after(Context&) {}
-  /// The attempt did not succeed: the handler or a hook has thrown, or the result cannot be stored.
+  /// The attempt did not succeed: the handler or a hook has thrown (a Snooze as well), or the result cannot be stored.
   virtual void on_error(Context&, const AttemptEnd&) {}
   /// The task runs again; after on_error.
   virtual void on_retry(Context&, const AttemptEnd&) {}

@@ -63,7 +63,9 @@ struct KeyOptions {
 
 namespace limits {
 inline constexpr int max_args_version = 32767;
-}
+inline constexpr milliseconds max_snooze = std::chrono::hours{24 * 365};
+inline constexpr int max_snoozes = 1'000'000;
+}  // namespace limits
 namespace detail {
 constexpr bool is_valid_args_version(int version) noexcept {
   return version >= 1 && version <= limits::max_args_version;
@@ -174,6 +176,33 @@ class TaskError : public std::runtime_error {
   std::optional<milliseconds> retry_after_;
   Precision precision_ = Precision::exact;
   std::string details_;
+};
+
+/// Thrown by a handler that cannot go on yet: the task runs again after `delay`, and no retry is spent.
+///
+///   if (!report.is_ready()) throw dogged::Snooze{10min, "the report is not ready"};
+///
+/// The outcome of the attempt is `snoozed`. A Snooze that is thrown after a timeout, a shutdown or the loss of the
+/// lease counts as well; after a cancellation it does not. TaskOptions::max_snoozes limits how often a task may snooze.
+class Snooze : public std::runtime_error {
+ public:
+  /// `delay` is 1 ms to 365 days. Another delay throws InvalidInput, which fails the attempt. `reason` is kept as the
+  /// attempt's message, up to 64 KiB.
+  explicit Snooze(milliseconds delay, std::string reason = {})
+      : std::runtime_error(reason), delay_(checked(delay)), reason_(std::move(reason)) {}
+
+  [[nodiscard]] milliseconds delay() const noexcept { return delay_; }
+  /// The whole reason; what() ends at its first NUL.
+  [[nodiscard]] const std::string& reason() const noexcept { return reason_; }
+
+ private:
+  [[nodiscard]] static milliseconds checked(milliseconds delay) {
+    if (delay >= limits::min_delay && delay <= limits::max_snooze) return delay;
+    throw InvalidInput("a snooze of " + std::to_string(delay.count()) + " ms is not 1 ms to 365 days");
+  }
+
+  milliseconds delay_;
+  std::string reason_;
 };
 
 }  // namespace dogged

@@ -41,6 +41,9 @@ struct TaskOptions {
   bool retry_lost = true;
   /// A task that was lost with its worker this many times has failed for good. 1 to 100.
   int max_losses = 3;
+  /// How often the task may snooze (Snooze) after it was enqueued or replayed. A further Snooze fails the attempt with
+  /// SNOOZED_TOO_OFTEN, which is never retried. 0 to 1000000; 0: the task may not snooze.
+  int max_snoozes = 1000;
   /// Whether a task that fails for good becomes a dead letter. True: its status is `failed`, and it keeps its args and
   /// last error until an operator replays or purges it. False: its status is `discarded`, and it is kept as long as
   /// tasks that have succeeded.

@@ -54,6 +54,7 @@ struct TaskRecord {
   std::optional<int> max_retries = {};
   int retry_count = 0;               ///< retries spent
   int losses = 0;                    ///< attempts that ended because their worker died
+  int snoozes = 0;                   ///< attempts that ended because the handler snoozed
   std::string last_error_code = {};  ///< empty: none
   std::string last_error_message = {};
   std::string worker = {};  ///< that runs the task, or ran it last; empty: none

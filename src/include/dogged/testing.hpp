@@ -145,8 +145,8 @@ class Server {
 
 struct DrainOptions {
   /// Whether to run also tasks that wait for their time, such as retries and tasks of the future. drain() makes them
-  /// ready by dogged.reschedule, again and again until no task is left. Retries count as always, so max_retries ends
-  /// them; no time passes.
+  /// ready by dogged.reschedule, again and again until no task is left. Retries and snoozes count as always, so
+  /// max_retries and max_snoozes end them; no time passes.
   bool with_scheduled = false;
   /// The limit in real time, 1 ms to 24 h.
   milliseconds limit = std::chrono::seconds{30};

@@ -34,10 +34,10 @@ with own as (
                         @ended_finished_us_ago::bigint[], @ended_traces::text?[]) with ordinality
                    as r (id, attempt, started_us_ago, finished_us_ago, own_trace, place)
             left join unnest(@positions::bigint[], @statuses::dogged.task_status[], @outcomes::dogged.attempt_outcome[],
-                             @retry_counts::int[], @losses::int[], @results::jsonb?[], @error_codes::text?[],
+                             @retry_counts::int[], @losses::int[], @snoozes::bigint?[], @results::jsonb?[], @error_codes::text?[],
                              @error_messages::text?[], @error_details::jsonb?[], @policies::text?[],
                              @retry_afters_ms::bigint?[])
-                        as d (position, status, outcome, retry_count, losses, result, error_code, error_message,
+                        as d (position, status, outcome, retry_count, losses, snoozes, result, error_code, error_message,
                               error_details, policy, retry_after_ms)
               on d.position = r.place
           offset 0) r
@@ -49,14 +49,15 @@ with own as (
   returning t.id, t.attempt, t.queue, t.name, t.priority, t.args, t.enqueued_at, t.run_at, t.expires_at, t.claimed_at,
             t.trace_context, t.tags, t.parent_id, t.args_version, t.cancel_requested_at, r.to_status,
             coalesce(r.outcome, 'succeeded') as outcome,
-            coalesce(r.retry_count, t.retry_count) as retry_count, coalesce(r.losses, t.losses) as losses, r.result,
-            r.error_code, r.error_message, r.error_details, r.policy, r.retry_after_ms,
-            coalesce(r.own_trace, t.trace_context) as attempt_trace,
+            coalesce(r.retry_count, t.retry_count) as retry_count, coalesce(r.losses, t.losses) as losses,
+            coalesce(r.snoozes::int, t.snoozes) as snoozes, r.result, r.error_code, r.error_message, r.error_details,
+            r.policy, r.retry_after_ms, coalesce(r.own_trace, t.trace_context) as attempt_trace,
             dogged.moment_ago(t.claimed_at, r.started_us_ago) as started_at,
             dogged.moment_ago(t.claimed_at, r.finished_us_ago) as finished_at
 ), rescheduled as (
   update dogged.tasks_live t
      set status = 'pending', retry_count = r.retry_count, losses = r.losses,
+         snoozes = coalesce(r.snoozes::int, t.snoozes),
          error_code = coalesce(r.error_code, t.error_code),
          error_message = case when r.error_code is null then t.error_message else r.error_message end,
          (next_retry_at, deferred, ready_position) =
@@ -68,12 +69,13 @@ with own as (
     from (select *
             from unnest(@retried_ids::bigint[], @retried_attempts::int[], @retried_started_us_ago::bigint[],
                         @retried_finished_us_ago::bigint[], @retried_outcomes::dogged.attempt_outcome[],
-                        @retried_retry_counts::int[], @retried_losses::int[], @retried_error_codes::text?[],
+                        @retried_retry_counts::int[], @retried_losses::int[], @retried_snoozes::bigint?[],
+                        @retried_error_codes::text?[],
                         @retried_error_messages::text?[], @retried_error_details::jsonb?[], @retried_policies::text?[],
                         @backoffs_ms::bigint[], @delays_ms::bigint[],
                         @retried_retry_afters_ms::bigint?[], @retried_traces::text?[])
-                   as r (id, attempt, started_us_ago, finished_us_ago, outcome, retry_count, losses, error_code, error_message,
-                         error_details, policy, backoff_ms, delay_ms, retry_after_ms, own_trace)
+                   as r (id, attempt, started_us_ago, finished_us_ago, outcome, retry_count, losses, snoozes, error_code,
+                         error_message, error_details, policy, backoff_ms, delay_ms, retry_after_ms, own_trace)
           offset 0) r
    where (select xid from own) is not null and t.id = any (array[r.id])
      and case when t.attempt = r.attempt then
@@ -90,18 +92,18 @@ with own as (
 ), failed as (
   insert into dogged.tasks_failed (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
                                    worker_id, claimed_at, finished_at, error_code, error_message, trace_context,
-                                   cancel_requested_at, expires_at, tags, parent_id, args_version)
+                                   cancel_requested_at, expires_at, tags, parent_id, args_version, snoozes)
   select id, to_status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses, @worker_id::bigint,
          claimed_at, finished_at, error_code, error_message, trace_context, cancel_requested_at, expires_at, tags, parent_id,
-         args_version
+         args_version, snoozes
     from ended where to_status = 'failed'
 ), done as (
   insert into dogged.tasks_done (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
                                  worker_id, claimed_at, finished_at, result, error_code, error_message, trace_context,
-                                 cancel_requested_at, expires_at, tags, parent_id, args_version)
+                                 cancel_requested_at, expires_at, tags, parent_id, args_version, snoozes)
   select id, to_status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses, @worker_id::bigint,
          claimed_at, finished_at, result, error_code, error_message, trace_context, cancel_requested_at, expires_at, tags,
-         parent_id, args_version
+         parent_id, args_version, snoozes
     from ended where to_status <> 'failed'
 ), recorded as (
   insert into dogged.task_attempts (task_id, attempt, name, queue, outcome, worker_id, claimed_at, started_at,

@@ -41,6 +41,7 @@ TEST_CASE("a finding that is not ok says why it matters and what to do, one that
       judge_overdue(
           {{.queue = "q", .name = "n", .due = 1, .overdue = 1, .is_queue_served = true, .is_name_known = true}}),
       judge_running({{.name = "n", .is_orphaned = true, .tasks = 1}}),
+      judge_snoozes({{.name = "n", .tasks = 1, .most = 500, .most_id = 7}}),
       judge_durability({.has_fsync = false, .has_full_page_writes = false, .synchronous_commit = "off"}),
       judge_connections({.max_connections = 100, .connections = 96}),
       judge_wraparound({.oldest_transaction = 2'000'000'000}),
@@ -65,6 +66,7 @@ TEST_CASE("a finding that is not ok says why it matters and what to do, one that
                            judge_waiting({}),
                            judge_overdue({}),
                            judge_running({}),
+                           judge_snoozes({{.name = "n", .tasks = 9, .most = 499, .most_id = 7}}),
                            judge_durability({}),
                            judge_connections({}),
                            judge_wraparound({}),

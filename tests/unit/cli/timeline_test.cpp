@@ -316,6 +316,18 @@ TEST_CASE("an attempt that its handler did not end says in one sentence why it e
     story.attempt(Outcome::interrupted, 0s, 10s).will_retry = true;
     CHECK(contains(story.drawn(), "    app-1 shut down, or lost its lease, before it ended: no retry is spent\n"));
   }
+  SECTION("its handler snoozed") {
+    AttemptView& snoozed = story.attempt(Outcome::snoozed, 0s, 10s);
+    snoozed.will_retry = true;
+    snoozed.delay_ms = snoozed.backoff_ms = 600'000;
+    snoozed.error_message = "the report is not ready";
+    story.history.task.snoozes = 3;
+    story.history.task.next_retry_at = noon + 10s + 10min;
+    CHECK(contains(story.drawn(), "    the report is not ready\n"));
+    CHECK(contains(line_with(story.drawn(), "z snoozed"), "10 s"));
+    CHECK(contains(story.drawn(), "snoozes for 10 m"));
+    CHECK(contains(story.drawn(), "snoozes    3 of 1000"));
+  }
   SECTION("an attempt that its handler ended needs none") {
     const std::size_t lines = lines_of(story.retried(0s, 1s, 30s, 30s).drawn()).size();
     story.history.attempts.back().outcome = Outcome::timed_out;

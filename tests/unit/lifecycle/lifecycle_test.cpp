@@ -20,8 +20,8 @@ namespace {
 
 constexpr std::array all_statuses{Status::pending,   Status::running,   Status::succeeded, Status::failed,
                                   Status::discarded, Status::cancelled, Status::expired};
-constexpr std::array all_outcomes{Outcome::succeeded, Outcome::failed, Outcome::timed_out,
-                                  Outcome::cancelled, Outcome::lost,   Outcome::interrupted};
+constexpr std::array all_outcomes{Outcome::succeeded, Outcome::failed,      Outcome::timed_out, Outcome::cancelled,
+                                  Outcome::lost,      Outcome::interrupted, Outcome::snoozed};
 
 enum class Listing { listed, by_star, not_listed };
 
@@ -66,8 +66,11 @@ std::ostream& operator<<(std::ostream& out, const Case& one) {
 }
 
 TaskState task_of(const Case& one) {
-  return {
-      .status = one.status, .attempt = 5, .retry_count = one.has_retry_left ? 2 : 3, .losses = one.last_loss ? 2 : 1};
+  return {.status = one.status,
+          .attempt = 5,
+          .retry_count = one.has_retry_left ? 2 : 3,
+          .losses = one.last_loss ? 2 : 1,
+          .snoozes = 4};
 }
 
 Rules rules_of(const Case& one) {
@@ -84,7 +87,8 @@ Rules rules_of(const Case& one) {
 Ending ending_of(const Case& one) {
   return {.outcome = one.outcome,
           .error_code = one.outcome == Outcome::failed ? std::optional<ErrorCode>{"HTTP_503"} : std::nullopt,
-          .retry_after = one.retry_after};
+          .retry_after = one.retry_after,
+          .snooze = 90s};
 }
 
 std::optional<Transition> transition_of(const Case& one) {
@@ -108,6 +112,7 @@ Status expected_status(const Case& one) {
     case Outcome::lost:
       return survives_loss ? Status::pending : failed;
     case Outcome::interrupted:
+    case Outcome::snoozed:
       return Status::pending;
   }
   return Status::expired;
@@ -125,6 +130,7 @@ std::string expected_code(Outcome outcome) {
       return "WORKER_LOST";
     case Outcome::succeeded:
     case Outcome::interrupted:
+    case Outcome::snoozed:
       break;
   }
   return "";
@@ -135,6 +141,7 @@ bool is_failure(Outcome outcome) { return outcome == Outcome::failed || outcome 
 /// ... and when it runs again.
 std::optional<NextRun> expected_next_run(const Case& one) {
   if (expected_status(one) != Status::pending) return std::nullopt;
+  if (one.outcome == Outcome::snoozed) return NextRun{90s, 90s, false, false};
   if (!is_failure(one.outcome)) return NextRun{};
   if (one.retry_after) return NextRun{*one.retry_after, *one.retry_after, true, true};
   return NextRun{40s, 20s, true, false};  // the third retry
@@ -154,7 +161,7 @@ Transition after_failure(const Rules& rules, std::string_view code) {
 
 TEST_CASE("every combination has the one transition of the table") {
   const std::vector<Case> cases = all_cases();
-  REQUIRE(cases.size() == 7 * 6 * 3 * 2 * 2 * 2 * 2 * 2);
+  REQUIRE(cases.size() == 7 * 7 * 3 * 2 * 2 * 2 * 2 * 2);
   for (const Case& one : cases) {
     if (one.status != Status::running) continue;
     CAPTURE(one);
@@ -169,6 +176,7 @@ TEST_CASE("every combination has the one transition of the table") {
     CHECK(after->will_retry() == (after->status == Status::pending));
     CHECK(after->retry_count == before.retry_count + (spends_retry ? 1 : 0));
     CHECK(after->losses == before.losses + (one.outcome == Outcome::lost ? 1 : 0));
+    CHECK(after->snoozes == before.snoozes + (one.outcome == Outcome::snoozed ? 1 : 0));
     CHECK(after->is_retryable_failure == (is_failure(one.outcome) && one.listing != Listing::not_listed));
   }
 }
@@ -245,7 +253,7 @@ TEST_CASE("an attempt that fails without a code is an unhandled exception") {
 }
 
 TEST_CASE("a failure that another try cannot mend is never retried, whatever is listed") {
-  for (std::string_view code : {codes::invalid_args, codes::invalid_result}) {
+  for (std::string_view code : {codes::invalid_args, codes::invalid_result, codes::snoozed_too_often}) {
     CAPTURE(std::string{code});
     CHECK(after_failure(star_rules(), code).status == Status::failed);
     CHECK(after_failure({.policy = policy, .auto_retry_for = {std::string{code}}}, code).status == Status::failed);
@@ -282,7 +290,28 @@ TEST_CASE("an interruption runs again however often it happens and whatever was 
   const TaskState worn{.attempt = 1000, .retry_count = 3, .losses = 2};
   const Rules rules{.policy = policy, .auto_retry_for = {}, .max_losses = 1, .retry_lost = false};
   const auto after = after_attempt(worn, rules, {.outcome = Outcome::interrupted}, draw);
-  CHECK(after == Transition{Status::pending, Outcome::interrupted, std::nullopt, 3, 2, NextRun{}});
+  CHECK(after == Transition{Status::pending, Outcome::interrupted, std::nullopt, 3, 2, 0, NextRun{}});
+}
+
+TEST_CASE("a snooze spends nothing but itself, whatever was lost or spent") {
+  const TaskState worn{.attempt = 1000, .retry_count = 3, .losses = 2, .snoozes = 8};
+  const Rules rules{.policy = policy, .auto_retry_for = {}, .max_losses = 1, .max_snoozes = 9, .retry_lost = false};
+  const auto after = after_attempt(worn, rules, {.outcome = Outcome::snoozed, .snooze = 1h}, draw);
+  CHECK(after == Transition{Status::pending, Outcome::snoozed, std::nullopt, 3, 2, 9, NextRun{1h, 1h}});
+}
+
+TEST_CASE("a snooze beyond max_snoozes fails the task for good, and is not counted") {
+  const Ending snooze{.outcome = Outcome::snoozed, .snooze = 1h};
+  for (int max_snoozes : {0, 1, 1000}) {
+    CAPTURE(max_snoozes);
+    Rules rules = star_rules();
+    rules.max_snoozes = max_snoozes;
+    const auto after = after_attempt({.snoozes = max_snoozes}, rules, snooze, draw);
+    CHECK(after == Transition{Status::failed, Outcome::failed, codes::snoozed_too_often, 0, 0, max_snoozes});
+    rules.dead_letter = false;
+    CHECK(after_attempt({.snoozes = max_snoozes}, rules, snooze, draw)->status == Status::discarded);
+    if (max_snoozes > 0) CHECK(after_attempt({.snoozes = max_snoozes - 1}, rules, snooze, draw)->will_retry());
+  }
 }
 
 TEST_CASE("a task whose cancellation was requested ends, whatever its attempt came to, and success stands") {
@@ -291,12 +320,7 @@ TEST_CASE("a task whose cancellation was requested ends, whatever its attempt ca
     CAPTURE(one);
     TaskState task = task_of(one);
     task.cancel_requested = true;
-    const auto after = after_attempt(
-        task, rules_of(one),
-        {.outcome = one.outcome,
-         .error_code = one.outcome == Outcome::failed ? std::optional<ErrorCode>{"HTTP_503"} : std::nullopt,
-         .retry_after = one.retry_after},
-        draw);
+    const auto after = after_attempt(task, rules_of(one), ending_of(one), draw);
     REQUIRE(after.has_value());
     if (one.outcome == Outcome::succeeded) {
       CHECK(after == transition_of(one));
@@ -309,6 +333,7 @@ TEST_CASE("a task whose cancellation was requested ends, whatever its attempt ca
     CHECK(after->outcome == (lost ? Outcome::lost : Outcome::cancelled));
     CHECK(after->error_code == (lost ? "WORKER_LOST" : "CANCELLED"));
     CHECK(after->losses == task.losses + (lost ? 1 : 0));
+    CHECK(after->snoozes == task.snoozes);  // the attempt was cancelled
   }
 }
 
@@ -317,7 +342,7 @@ TEST_CASE("to learn of a cancellation after deciding comes to the same as before
     if (one.status != Status::running) continue;
     CAPTURE(one);
     TaskState task = task_of(one);
-    const Ending ending{.outcome = one.outcome, .error_code = "HTTP_503", .retry_after = one.retry_after};
+    const Ending ending = ending_of(one);
     const auto late = under_cancel(after_attempt(task, rules_of(one), ending, draw).value());
     task.cancel_requested = true;
     CHECK(late == after_attempt(task, rules_of(one), ending, draw));
@@ -352,6 +377,7 @@ TEST_CASE("a next run that would fall after expires_at is not: the task expires,
       CHECK(late.code() == expected_code(one.outcome));
       CHECK(late.retry_count == task_of(one).retry_count);  // a retry that will not be is not spent
       CHECK(late.losses == without.losses);
+      CHECK(late.snoozes == without.snoozes);
     }
   }
 }

@@ -188,6 +188,7 @@ TEST_CASE("options that TASK_REGISTER would not compile are refused in a list of
   CHECK(mistake_in({.timeout = 25h}).find("timeout must be 1ms to 24h, or 0 for none, and is 25h") !=
         std::string::npos);
   CHECK(mistake_in({.max_losses = 0}).find("max_losses must be 1 to 100, and is 0") != std::string::npos);
+  CHECK(mistake_in({.max_snoozes = -1}).find("max_snoozes must be 0 to 1000000, and is -1") != std::string::npos);
   CHECK(mistake_in({.circuit = "c d"}).find("circuit must be") != std::string::npos);
   CHECK(mistake_in({.circuit_settings = {.failure_threshold = 7}}).find("circuit_settings need a circuit") !=
         std::string::npos);

@@ -31,6 +31,7 @@ enum class Option {
   auto_retry_for_has_a_code_that_is_not_UPPER_SNAKE_of_1_to_64_bytes,
   timeout_is_not_between_1ms_and_24h,
   max_losses_is_not_between_1_and_100,
+  max_snoozes_is_not_between_0_and_1000000,
   circuit_is_not_1_to_128_of_letters_digits_dot_underscore_colon_slash_dash,
   circuit_settings_are_given_without_circuit,
   circuit_settings_failure_threshold_is_not_between_1_and_1000,
@@ -118,6 +119,9 @@ constexpr MaybeOptionMistake find_option_mistake(const TaskOptions& options) {
   }
   if (options.max_losses < 1 || options.max_losses > 100) {
     return OptionMistake{max_losses_is_not_between_1_and_100, std::int64_t{options.max_losses}};
+  }
+  if (options.max_snoozes < 0 || options.max_snoozes > limits::max_snoozes) {
+    return OptionMistake{max_snoozes_is_not_between_0_and_1000000, std::int64_t{options.max_snoozes}};
   }
   if (auto mistake = check_circuit(options)) return mistake;
   return check_redact(options.redact);
