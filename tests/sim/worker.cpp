@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "lifecycle/lifecycle.hpp"
+#include "tasks/definition.hpp"
 
 namespace dogged::sim {
 namespace {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "support/catch.hpp"
+#include "tasks/definition.hpp"
 
 using namespace std::chrono_literals;
 using namespace dogged;
