@@ -1,11 +1,15 @@
--- dogged.make_partitions() creates partitions by day for task_attempts, tasks_done and tasks_failed, from yesterday to
--- settings.partition_days_ahead days ahead. Workers call it when they start and every hour; `dogged migrate` calls it
--- too.
+-- dogged.make_partitions() creates partitions by day for task_attempts, tasks_done, tasks_failed and schedule_ticks,
+-- from yesterday to settings.partition_days_ahead days ahead. Workers call it when they start and every hour; `dogged
+-- migrate` calls it too.
 --
 -- A day is a day in UTC. Rows whose day was missing are moved out of the default partition, also for older days.
 -- Retention drops days, and would never find these rows in the default partition. No statement waits for long:
 -- attaching needs a short exclusive lock on the default partition. If a long query holds that partition, a later call
 -- creates the days, and completions go on into the default partition.
+
+create or replace function dogged.moment_of_partitions(parent text) returns text
+language sql immutable return case parent when 'schedule_ticks' then 'scheduled_at' else 'finished_at' end;
+comment on function dogged.moment_of_partitions(text) is 'Internal: the column by whose day a table of the history is partitioned.';
 
 create or replace function dogged.make_partition(parent text, day date) returns boolean
 language plpgsql set search_path = pg_catalog, pg_temp set lock_timeout = '500ms' as $$
@@ -13,6 +17,7 @@ declare
   partition_name constant text := format('%s_%s', parent, to_char(day, 'YYYYMMDD'));
   from_time constant timestamptz := day::timestamp at time zone 'UTC';
   to_time constant timestamptz := (day + 1)::timestamp at time zone 'UTC';
+  moment constant text := dogged.moment_of_partitions(parent);
 begin
   if to_regclass('dogged.' || partition_name) is not null
      or to_regclass(format('dogged.%s_kept_%s', parent, to_char(day, 'YYYYMMDD'))) is not null then  -- see retention.sql
@@ -24,9 +29,9 @@ begin
                  partition_name, parent);
   execute format('lock table dogged.%I in access exclusive mode', parent || '_default');
   execute format('alter table dogged.%I disable trigger user', parent || '_default');
-  execute format('with moved as (delete from dogged.%I where finished_at >= %L and finished_at < %L returning *)
-                  insert into dogged.%I select * from moved',
-                 parent || '_default', from_time, to_time, partition_name);
+  execute format('with moved as (delete from dogged.%1$I where %2$I >= %3$L and %2$I < %4$L returning *)
+                  insert into dogged.%5$I select * from moved',
+                 parent || '_default', moment, from_time, to_time, partition_name);
   execute format('alter table dogged.%I enable trigger user', parent || '_default');
   execute format('alter table dogged.%I attach partition dogged.%I for values from (%L) to (%L)',
                  parent, partition_name, from_time, to_time);
@@ -37,7 +42,7 @@ begin
   return true;
 end $$;
 comment on function dogged.make_partition(text, date) is
-  'Internal: creates one day''s partition of task_attempts, tasks_done or tasks_failed; false if the partition exists. Raises '
+  'Internal: creates one day''s partition of a table of the history; false if the partition exists. Raises '
   'lock_not_available if the default partition is in use for longer than 500 ms.';
 
 create or replace function dogged.days_to_make(parent text) returns setof date
@@ -49,11 +54,11 @@ begin
   -- At most 31 days in one call, the latest first. Rows older than every retention period stay where they are. A wrong
   -- clock or a worker's login may have written them, and their days would need thousands of partitions.
   return query execute format(
-    'select distinct (d.finished_at at time zone ''UTC'')::date as day
-       from dogged.%I d
-      where d.finished_at >= $1 and d.finished_at < $2
-      order by day desc limit 31', parent || '_default')
-    using (today - 31 - (select greatest(s.keep_done_days, s.keep_failed_days, s.keep_attempts_days,
+    'select distinct (d.%1$I at time zone ''UTC'')::date as day
+       from dogged.%2$I d
+      where d.%1$I >= $1 and d.%1$I < $2
+      order by day desc limit 31', dogged.moment_of_partitions(parent), parent || '_default')
+    using (today - 31 - (select greatest(s.keep_done_days, s.keep_failed_days, s.keep_attempts_days, s.keep_ticks_days,
                                          (select max(greatest(q.keep_done_days, q.keep_failed_days)) from dogged.queues q))
                            from dogged.settings s))::timestamp at time zone 'UTC',
           (today - 1)::timestamp at time zone 'UTC';
@@ -75,7 +80,7 @@ begin
   if not found then
     return 0;  -- another worker or retention has the lock
   end if;
-  foreach parent in array array['task_attempts', 'tasks_done', 'tasks_failed'] loop
+  foreach parent in array array['task_attempts', 'tasks_done', 'tasks_failed', 'schedule_ticks'] loop
     begin
       made_of_parent := 0;
       for day in select dogged.days_to_make(parent) loop

@@ -60,6 +60,7 @@ std::vector<Step> apply(db::Connection& connection, Extent extent, const std::fu
   // Tasks before attempts, so that the attempts of those that go are not copied first.
   constexpr std::array tables{"tasks_done", "tasks_failed", "task_attempts"};
   for (const char* table : tables) round.drop_days(table);
+  round.drop_days("schedule_ticks");
   const bool has_dropped =
       std::any_of(round.steps.begin(), round.steps.end(), [](const Step& step) { return step.is_done(); });
   if (has_dropped || extent == Extent::everything) {

@@ -22,6 +22,30 @@ CREATE TYPE dogged.circuit_state AS ENUM (
 
 COMMENT ON TYPE dogged.circuit_state IS 'closed: tasks run; open: tasks are deferred; half_open: a few tasks run as probes.';
 
+CREATE TYPE dogged.compiled_spec AS (
+	every_seconds bigint,
+	seconds bigint,
+	minutes bigint,
+	hours bigint,
+	days bigint,
+	months bigint,
+	weekdays bigint,
+	is_either_day boolean,
+	is_by_elapsed_time boolean
+);
+
+COMMENT ON TYPE dogged.compiled_spec IS 'What a schedule''s spec means (dogged.compile_spec): the seconds between its times, or sets of the numbers that its fields may have, one bit for each.';
+
+CREATE TYPE dogged.schedule_overlap AS ENUM (
+    'skip',
+    'buffer_one',
+    'buffer_all',
+    'cancel_other',
+    'allow_all'
+);
+
+COMMENT ON TYPE dogged.schedule_overlap IS 'What becomes of a tick whose schedule''s last task has not ended (docs/schedules.md).';
+
 CREATE TYPE dogged.task_status AS ENUM (
     'pending',
     'running',
@@ -33,6 +57,24 @@ CREATE TYPE dogged.task_status AS ENUM (
 );
 
 COMMENT ON TYPE dogged.task_status IS 'The state of a task: pending and running tasks are alive, all others have ended (docs/lifecycle.md).';
+
+CREATE TYPE dogged.tick_outcome AS ENUM (
+    'fired',
+    'waiting',
+    'skipped'
+);
+
+COMMENT ON TYPE dogged.tick_outcome IS 'fired: the tick''s task was enqueued; waiting: it will be when the task before it has ended; skipped: there is none.';
+
+CREATE FUNCTION dogged.alive_of(tasks bigint[]) RETURNS bigint[]
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  return array(select l.id from dogged.tasks_live l where l.id = any (tasks));
+end $$;
+
+COMMENT ON FUNCTION dogged.alive_of(tasks bigint[]) IS 'Internal: those of the tasks that have not ended.';
 
 CREATE TABLE dogged.producer_calls (
     producer uuid NOT NULL,
@@ -98,6 +140,45 @@ begin
 end $$;
 
 COMMENT ON FUNCTION dogged.audit_settings() IS 'Records each change of dogged.settings in the audit.';
+
+CREATE FUNCTION dogged.backfill_schedule(name text, from_time timestamp with time zone, until_time timestamp with time zone, overlap text DEFAULT 'buffer_all'::text) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  schedule dogged.schedules := dogged.lock_schedule(backfill_schedule.name);
+  tick timestamptz;
+  started integer := 0;
+begin
+  if (backfill_schedule.overlap in ('buffer_all', 'allow_all')) is not true then
+    perform dogged.refuse_schedule(name, format('the overlap of its backfill is %s', coalesce('"' || left(backfill_schedule.overlap, 60) || '"', 'null')),
+                                   'Give buffer_all (one task after the other) or allow_all (all at once): with the others most ticks would do nothing.');
+  elsif (isfinite(from_time) and isfinite(until_time) and from_time < until_time) is not true then
+    perform dogged.refuse_schedule(name, format('its backfill is from %s to %s', coalesce(from_time::text, 'null'), coalesce(until_time::text, 'null')),
+                                   'Give a range that begins before it ends.');
+  elsif until_time > clock_timestamp() then
+    perform dogged.refuse_schedule(name, format('its backfill ends at %s, which is to come (it is %s)', until_time, clock_timestamp()),
+                                   'Workers fire the ticks to come. End the range now at the latest.');
+  end if;
+  schedule.live_tasks := dogged.alive_of(schedule.live_tasks);
+  foreach tick in array dogged.ticks_to_backfill(schedule, from_time, until_time) loop
+    continue when exists (select from dogged.schedule_ticks t where t.schedule_id = schedule.id and t.scheduled_at = tick and t.outcome <> 'skipped');
+    schedule.live_tasks := dogged.decide_tick(schedule, tick, backfill_schedule.overlap::dogged.schedule_overlap, 'backfill');
+    started := started + 1;
+  end loop;
+  update dogged.schedules s
+     set live_tasks = case when backfill_schedule.overlap = 'allow_all' then s.live_tasks else schedule.live_tasks end,
+         last_tick_at = greatest(s.last_tick_at, tick),
+         fires_at = case when s.paused_at is null and dogged.first_waiting_tick(s.id) is not null
+                         then least(s.fires_at, clock_timestamp() + interval '1 second') else s.fires_at end
+   where s.id = schedule.id;
+  perform pg_notify('dogged.schedules', '');
+  perform dogged.record_audit('backfill_schedule', null, jsonb_build_object('schedule', name, 'from', from_time, 'until', until_time,
+                                                                            'overlap', backfill_schedule.overlap, 'ticks', started));
+  return started;
+end $$;
+
+COMMENT ON FUNCTION dogged.backfill_schedule(name text, from_time timestamp with time zone, until_time timestamp with time zone, overlap text) IS 'Makes up for the times of a schedule from from_time until before until_time that have not fired, up to 1000, whatever was skipped. overlap: buffer_all, one task after the other, or allow_all, all at once. Returns how many ticks will run or wait.';
 
 CREATE FUNCTION dogged.call_made(producer uuid, call bigint) RETURNS int8multirange
     LANGUAGE sql SECURITY DEFINER
@@ -169,6 +250,171 @@ end $$;
 
 COMMENT ON FUNCTION dogged.cancel(id bigint) IS 'Cancels a task in the caller''s transaction, and records this in dogged.audit. Returns cancelled: the task was pending and has ended; requested: the task runs, its handler is asked to stop once this transaction commits, and the task ends as cancelled unless the attempt succeeds; ended: the task had ended before, nothing has changed; not_found: no such task exists, or no longer.';
 
+CREATE TABLE dogged.schedules (
+    id bigint NOT NULL,
+    name text NOT NULL,
+    task text NOT NULL,
+    spec text NOT NULL,
+    time_zone text NOT NULL,
+    compiled dogged.compiled_spec NOT NULL,
+    args jsonb NOT NULL,
+    args_version smallint,
+    queue text,
+    priority smallint NOT NULL,
+    jitter_ms bigint NOT NULL,
+    overlap dogged.schedule_overlap NOT NULL,
+    catch_up_ms bigint,
+    catch_up_limit integer,
+    next_at timestamp with time zone,
+    fires_at timestamp with time zone,
+    live_tasks bigint[] DEFAULT '{}'::bigint[] NOT NULL,
+    last_tick_at timestamp with time zone,
+    paused_at timestamp with time zone,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    changed_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT schedules_name_check CHECK (((octet_length(name) <= 128) AND (name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$'::text)))
+)
+WITH (fillfactor='70');
+
+COMMENT ON TABLE dogged.schedules IS 'What is enqueued periodically. Workers fire what is due; dogged.schedule(…) and the functions beside it change schedules.';
+
+COMMENT ON COLUMN dogged.schedules.id IS 'Stays when the schedule is renamed, and is never given again: ticks are kept by it.';
+
+COMMENT ON COLUMN dogged.schedules.name IS 'The schedule''s name.';
+
+COMMENT ON COLUMN dogged.schedules.task IS 'The name of the task that it enqueues.';
+
+COMMENT ON COLUMN dogged.schedules.spec IS 'When it fires, as it was written: 0 3 * * *, @daily, every 90s.';
+
+COMMENT ON COLUMN dogged.schedules.time_zone IS 'The IANA time zone in which the spec is read.';
+
+COMMENT ON COLUMN dogged.schedules.compiled IS 'What the spec means.';
+
+COMMENT ON COLUMN dogged.schedules.args IS 'The args of its tasks. Show them to people only through dogged.redacted(task, args).';
+
+COMMENT ON COLUMN dogged.schedules.args_version IS 'The version of the args in the task''s key; null: 1.';
+
+COMMENT ON COLUMN dogged.schedules.queue IS 'The queue of its tasks; null: that of the task''s definition.';
+
+COMMENT ON COLUMN dogged.schedules.priority IS 'The priority of its tasks.';
+
+COMMENT ON COLUMN dogged.schedules.jitter_ms IS 'Each tick is put off by up to this long, always by the same time for the same tick, so that many schedules of one time spread.';
+
+COMMENT ON COLUMN dogged.schedules.overlap IS 'What becomes of a tick while the task of an earlier tick has not ended.';
+
+COMMENT ON COLUMN dogged.schedules.catch_up_ms IS 'Ticks that nobody could fire in time are made up for while they are no older than this; null: however old.';
+
+COMMENT ON COLUMN dogged.schedules.catch_up_limit IS 'How many of them at most, the latest; 0: none; null: all.';
+
+COMMENT ON COLUMN dogged.schedules.next_at IS 'The time of the next tick, without its jitter; null: the spec has no more.';
+
+COMMENT ON COLUMN dogged.schedules.fires_at IS 'When a worker is to look after it: when the next tick is due, or a tick waits; null: it is paused.';
+
+COMMENT ON COLUMN dogged.schedules.live_tasks IS 'Tasks of its ticks that had not ended when it last fired.';
+
+COMMENT ON COLUMN dogged.schedules.last_tick_at IS 'The latest tick that was decided. No later change makes a tick at or before it.';
+
+COMMENT ON COLUMN dogged.schedules.paused_at IS 'When it was paused; null: it is not.';
+
+COMMENT ON COLUMN dogged.schedules.created_at IS 'When it was created.';
+
+COMMENT ON COLUMN dogged.schedules.changed_at IS 'When its settings were last changed.';
+
+CREATE FUNCTION dogged.cancel_tasks_of(schedule dogged.schedules) RETURNS bigint[]
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  actor constant text := current_setting('dogged.actor', true);
+begin
+  perform set_config('dogged.actor', 'schedule ' || schedule.name, true);
+  perform dogged.cancel(task_id) from unnest(schedule.live_tasks) task_id;
+  perform set_config('dogged.actor', coalesce(actor, ''), true);
+  update dogged.schedule_ticks t set outcome = 'skipped', reason = 'superseded', decided_at = clock_timestamp()
+   where t.schedule_id = schedule.id and t.outcome = 'waiting';
+  return dogged.alive_of(schedule.live_tasks);
+end $$;
+
+COMMENT ON FUNCTION dogged.cancel_tasks_of(schedule dogged.schedules) IS 'Internal: cancels the tasks of earlier ticks, and those that wait; returns the tasks that run until their handler has stopped.';
+
+CREATE FUNCTION dogged.change_of_offset(before timestamp with time zone, until timestamp with time zone, time_zone text) RETURNS timestamp with time zone
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  offset_before constant interval := dogged.offset_at(before, time_zone);
+  earliest bigint := floor(extract(epoch from before));
+  latest bigint := ceil(extract(epoch from until));
+  middle bigint;
+begin
+  while latest - earliest > 1 loop
+    middle := (earliest + latest) / 2;
+    if dogged.offset_at(to_timestamp(middle), time_zone) = offset_before then earliest := middle; else latest := middle; end if;
+  end loop;
+  return to_timestamp(latest);
+end $$;
+
+COMMENT ON FUNCTION dogged.change_of_offset(before timestamp with time zone, until timestamp with time zone, time_zone text) IS 'Internal: when the clock was changed between two moments of different offsets.';
+
+CREATE FUNCTION dogged.compile_every(spec text, duration text) RETURNS dogged.compiled_spec
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+declare
+  compiled dogged.compiled_spec;
+  parts constant text[] := regexp_match(compile_every.duration, '^(?:([0-9]{1,9})d)?(?:([0-9]{1,9})h)?(?:([0-9]{1,9})m)?(?:([0-9]{1,9})s)?$');
+begin
+  compiled.every_seconds := coalesce(parts[1]::bigint, 0) * 86400 + coalesce(parts[2]::bigint, 0) * 3600
+                            + coalesce(parts[3]::bigint, 0) * 60 + coalesce(parts[4]::bigint, 0);
+  if parts is null or compiled.every_seconds not between 1 and 366 * 86400 then
+    perform dogged.refuse_spec(spec, format('"%s" is not a duration from 1s to 366d', left(compile_every.duration, 30)),
+                               'Write every 90s, every 15m, every 1h30m or every 7d.');
+  end if;
+  return compiled;
+end $_$;
+
+COMMENT ON FUNCTION dogged.compile_every(spec text, duration text) IS 'Internal: compiles a spec that begins with `every`.';
+
+CREATE FUNCTION dogged.compile_spec(spec text) RETURNS dogged.compiled_spec
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+declare
+  compiled dogged.compiled_spec;
+  written constant text := regexp_replace(btrim(compile_spec.spec), '\s+', ' ', 'g');
+  fields text[];
+begin
+  if coalesce(written, '') = '' or octet_length(compile_spec.spec) > 256 then
+    raise exception 'a schedule''s spec is %', case when compile_spec.spec is null then 'null' when written = '' then 'empty'
+                                                    else format('%s bytes long; the limit is 256', octet_length(compile_spec.spec)) end
+      using errcode = 'invalid_parameter_value', hint = 'Write a spec such as 0 3 * * *, @daily or every 90s.';
+  elsif written ~* '^every( |$)' then
+    return dogged.compile_every(spec, replace(lower(substr(written, 7)), ' ', ''));
+  end if;
+  fields := string_to_array(case lower(written) when '@yearly' then '0 0 1 1 *' when '@annually' then '0 0 1 1 *'
+                                                when '@monthly' then '0 0 1 * *' when '@weekly' then '0 0 * * 0'
+                                                when '@daily' then '0 0 * * *' when '@midnight' then '0 0 * * *'
+                                                when '@hourly' then '0 * * * *' else written end, ' ');
+  if fields[1] like '@%' then
+    perform dogged.refuse_spec(spec, 'this name is not known', 'There are @hourly, @daily, @weekly, @monthly and @yearly.');
+  elsif cardinality(fields) not in (5, 6) then
+    perform dogged.refuse_spec(spec, format('it has %s field%s, not 5 or 6', cardinality(fields), case when cardinality(fields) > 1 then 's' else '' end),
+                               'Write minute, hour, day of month, month and day of week; with six, the second comes first.');
+  end if;
+  if cardinality(fields) = 5 then fields := array_prepend('0', fields); end if;
+  compiled.seconds := dogged.cron_field(spec, 'second', fields[1], 0, 59);
+  compiled.minutes := dogged.cron_field(spec, 'minute', fields[2], 0, 59);
+  compiled.hours := dogged.cron_field(spec, 'hour', fields[3], 0, 23);
+  compiled.days := dogged.cron_days(spec, fields[4]);
+  compiled.months := dogged.cron_field(spec, 'month', fields[5], 1, 12, 'JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC');
+  compiled.weekdays := dogged.cron_weekdays(spec, fields[6]);
+  compiled.is_either_day := left(fields[4], 1) <> '*' and left(fields[6], 1) <> '*';
+  compiled.is_by_elapsed_time := left(fields[3], 1) = '*';
+  return compiled;
+end $_$;
+
+COMMENT ON FUNCTION dogged.compile_spec(spec text) IS 'What a spec means, for dogged.next_tick: cron with five or six fields, @daily and its like, or every 90s. An error names the field, the value and the range.';
+
 CREATE FUNCTION dogged.complete_in(task_id bigint, attempt integer, worker_id bigint, result jsonb, ran_us bigint) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -220,6 +466,147 @@ end $$;
 
 COMMENT ON FUNCTION dogged.create_queue(name text) IS 'Creates a queue, so that tasks can be enqueued to it. Does nothing if the queue exists.';
 
+CREATE FUNCTION dogged.create_schedule(name text, settings jsonb) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  perform dogged.require_schedule_name(create_schedule.name);
+  if exists (select from dogged.schedules s where s.name = create_schedule.name) then
+    perform dogged.refuse_schedule(name, 'it exists already', 'Nothing was changed. dogged.set_schedule(name, settings) changes it.');
+  end if;
+  perform dogged.put_schedule(name, settings);
+  perform dogged.record_audit('create_schedule', null, jsonb_build_object('schedule', name, 'settings', settings));
+end $$;
+
+COMMENT ON FUNCTION dogged.create_schedule(name text, settings jsonb) IS 'Creates a schedule with settings as dogged.set_schedule takes them; task and spec are required. Raises an error if it exists.';
+
+CREATE FUNCTION dogged.cron_days(spec text, list text) RETURNS bigint
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  element text;
+  days bigint := 0;
+begin
+  foreach element in array string_to_array(list, ',') loop
+    days := days | case when upper(element) = 'L' then 1 else dogged.cron_element(spec, 'day-of-month', element, 1, 31, '') end;
+  end loop;
+  return days;
+end $$;
+
+COMMENT ON FUNCTION dogged.cron_days(spec text, list text) IS 'Internal: the days of the month of a spec; 0 stands for L, the last day.';
+
+CREATE FUNCTION dogged.cron_element(spec text, field text, element text, lowest integer, most integer, names text) RETURNS bigint
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+declare
+  parts constant text[] := string_to_array(cron_element.element, '/');
+  bounds constant text[] := case when parts[1] <> '' then string_to_array(parts[1], '-') else '{""}' end;
+  from_number integer := lowest;
+  to_number integer := most;
+  step integer := 1;
+  numbers bigint := 0;
+begin
+  if cardinality(parts) > 2 or cardinality(bounds) > 2 then
+    perform dogged.refuse_spec(spec, format('its %s field has "%s"', field, left(element, 30)), 'Write a range as 1-5 and its step as 1-30/2.');
+  end if;
+  if parts[1] is distinct from '*' then
+    from_number := dogged.cron_number(spec, field, bounds[1], lowest, most, names);
+    to_number := case when cardinality(bounds) = 2 then dogged.cron_number(spec, field, bounds[2], lowest, most, names)
+                      else from_number end;
+    if to_number < from_number then
+      perform dogged.refuse_spec(
+        spec, format('its %s field has the range "%s", which ends before it begins', field, parts[1]),
+        format('Write it as two: %s-%s,%s-%s.', from_number, most, lowest, to_number));
+    end if;
+  end if;
+  if cardinality(parts) = 2 then
+    if parts[2] !~ '^[0-9]{1,4}$' or parts[2]::integer not between 1 and most - lowest + 1 then
+      perform dogged.refuse_spec(
+        spec, format('its %s field has the step "%s", which is not from 1 to %s', field, left(parts[2], 30), most - lowest + 1),
+        'Give a step that the field has room for, as in */2.');
+    elsif parts[1] <> '*' and cardinality(bounds) = 1 then
+      perform dogged.refuse_spec(spec, format('its %s field has "%s", a step without a range', field, element),
+                                 format('Write %s-%s/%s.', from_number, most, parts[2]));
+    end if;
+    step := parts[2];
+  end if;
+  for number in from_number .. to_number by step loop
+    numbers := numbers | (1::bigint << number);
+  end loop;
+  return numbers;
+end $_$;
+
+COMMENT ON FUNCTION dogged.cron_element(spec text, field text, element text, lowest integer, most integer, names text) IS 'Internal: the numbers of one element of a field''s list.';
+
+CREATE FUNCTION dogged.cron_field(spec text, field text, list text, lowest integer, most integer, names text DEFAULT ''::text) RETURNS bigint
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  element text;
+  numbers bigint := 0;
+begin
+  foreach element in array string_to_array(list, ',') loop
+    numbers := numbers | dogged.cron_element(spec, field, element, lowest, most, names);
+  end loop;
+  return numbers;
+end $$;
+
+COMMENT ON FUNCTION dogged.cron_field(spec text, field text, list text, lowest integer, most integer, names text) IS 'Internal: the numbers of a field of a spec.';
+
+CREATE FUNCTION dogged.cron_number(spec text, field text, value text, lowest integer, most integer, names text) RETURNS integer
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+declare
+  named constant integer := array_position(string_to_array(cron_number.names, ' '), upper(cron_number.value));
+begin
+  if named is not null then return named + case when cron_number.field = 'month' then 0 else -1 end; end if;
+  if cron_number.value !~ '^[0-9]{1,4}$' then
+    perform dogged.refuse_spec(
+      spec, format('its %s field has "%s", which is not a number', field, left(cron_number.value, 30)),
+      format('Write numbers from %s to %s%s, ranges as %s-%s, lists as %s,%s, steps as */2, or *.', lowest, most,
+             case when names <> '' then ', or ' || names else '' end, lowest, lowest + 1, lowest, lowest + 1));
+  elsif cron_number.value::integer not between lowest and most then
+    perform dogged.refuse_spec(spec, format('its %s field has %s, which is not from %s to %s', field, cron_number.value, lowest, most),
+                               format('Give a number from %s to %s.', lowest, most));
+  end if;
+  return cron_number.value::integer;
+end $_$;
+
+COMMENT ON FUNCTION dogged.cron_number(spec text, field text, value text, lowest integer, most integer, names text) IS 'Internal: the number or the name that an element of a field gives.';
+
+CREATE FUNCTION dogged.cron_weekdays(spec text, list text) RETURNS bigint
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+declare
+  names constant text := 'SUN MON TUE WED THU FRI SAT';
+  element text;
+  parts text[];
+  weekdays bigint := 0;
+begin
+  foreach element in array string_to_array(list, ',') loop
+    parts := regexp_match(element, '^([0-9]{1,4}|[A-Za-z]{3})(?:#(.*)|[Ll])$');
+    if parts is null then
+      weekdays := weekdays | dogged.cron_element(spec, 'day-of-week', element, 0, 7, names);
+      weekdays := (weekdays | ((weekdays >> 7) & 1)) & ~128::bigint;  -- 7 is Sunday too
+    elsif parts[2] is not null and parts[2] !~ '^[1-5]$' then
+      perform dogged.refuse_spec(spec, format('its day-of-week field has "%s", and a month has the 1st to the 5th of a weekday', left(element, 30)),
+                                 'Write 5#2 for the second Friday of the month, 5L for the last.');
+    else
+      weekdays := weekdays | (1::bigint << (8 * coalesce(parts[2]::integer, 6)
+                                            + dogged.cron_number(spec, 'day-of-week', parts[1], 0, 7, names) % 7));
+    end if;
+  end loop;
+  return weekdays;
+end $_$;
+
+COMMENT ON FUNCTION dogged.cron_weekdays(spec text, list text) IS 'Internal: the weekdays of a spec.';
+
 CREATE FUNCTION dogged.days_to_make(parent text) RETURNS SETOF date
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -232,11 +619,11 @@ begin
   -- At most 31 days in one call, the latest first. Rows older than every retention period stay where they are. A wrong
   -- clock or a worker's login may have written them, and their days would need thousands of partitions.
   return query execute format(
-    'select distinct (d.finished_at at time zone ''UTC'')::date as day
-       from dogged.%I d
-      where d.finished_at >= $1 and d.finished_at < $2
-      order by day desc limit 31', parent || '_default')
-    using (today - 31 - (select greatest(s.keep_done_days, s.keep_failed_days, s.keep_attempts_days,
+    'select distinct (d.%1$I at time zone ''UTC'')::date as day
+       from dogged.%2$I d
+      where d.%1$I >= $1 and d.%1$I < $2
+      order by day desc limit 31', dogged.moment_of_partitions(parent), parent || '_default')
+    using (today - 31 - (select greatest(s.keep_done_days, s.keep_failed_days, s.keep_attempts_days, s.keep_ticks_days,
                                          (select max(greatest(q.keep_done_days, q.keep_failed_days)) from dogged.queues q))
                            from dogged.settings s))::timestamp at time zone 'UTC',
           (today - 1)::timestamp at time zone 'UTC';
@@ -358,6 +745,30 @@ END;
 
 COMMENT ON FUNCTION dogged.dead_letter_standing(ids bigint[], attempts integer[]) IS 'Why tasks were not taken as dead letters. not_found; not_failed: the task has another status; changed: the task was replayed and has failed again, in another attempt than the named one; locked: another transaction is changing the task.';
 
+CREATE FUNCTION dogged.decide_tick(schedule dogged.schedules, tick timestamp with time zone, overlap dogged.schedule_overlap, origin text) RETURNS bigint[]
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  waiting integer;
+begin
+  if overlap = 'cancel_other' then schedule.live_tasks := dogged.cancel_tasks_of(schedule); end if;
+  if cardinality(schedule.live_tasks) = 0 or overlap = 'allow_all' then
+    return array_remove(schedule.live_tasks || dogged.start_tick(schedule, tick, origin), null);
+  end if;
+  waiting := (select count(*) from dogged.schedule_ticks t where t.schedule_id = schedule.id and t.outcome = 'waiting');
+  if overlap = 'skip' or (overlap = 'buffer_one' and waiting > 0) then
+    perform dogged.note_tick(schedule, tick, 'skipped', 'overlap', origin);
+  elsif waiting >= 1000 then
+    perform dogged.note_tick(schedule, tick, 'skipped', 'full', origin);
+  else
+    perform dogged.note_tick(schedule, tick, 'waiting', null, origin);
+  end if;
+  return schedule.live_tasks;
+end $$;
+
+COMMENT ON FUNCTION dogged.decide_tick(schedule dogged.schedules, tick timestamp with time zone, overlap dogged.schedule_overlap, origin text) IS 'Internal: starts a tick, lets it wait or skips it, by the schedule''s tasks that are alive; returns those that are alive afterwards.';
+
 CREATE FUNCTION dogged.delete_queue(name text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -389,6 +800,19 @@ end $$;
 
 COMMENT ON FUNCTION dogged.delete_queue(name text) IS 'Deletes an empty queue that no worker serves, with its settings. Otherwise raises an error with the reason. Tasks that have ended keep the queue''s name.';
 
+CREATE FUNCTION dogged.delete_schedule(name text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  schedule constant dogged.schedules := dogged.lock_schedule(delete_schedule.name);
+begin
+  delete from dogged.schedules s where s.id = schedule.id;
+  perform dogged.record_audit('delete_schedule', null, jsonb_build_object('schedule', name, 'before', to_jsonb(schedule) - 'compiled'));
+end $$;
+
+COMMENT ON FUNCTION dogged.delete_schedule(name text) IS 'Deletes a schedule. Its ticks stay until retention drops them, and tasks that it has enqueued run.';
+
 CREATE FUNCTION dogged.drop_oldest_day(parent text, OUT partition text, OUT outcome text, OUT rows_kept bigint) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -397,9 +821,9 @@ CREATE FUNCTION dogged.drop_oldest_day(parent text, OUT partition text, OUT outc
 declare
   due record;
 begin
-  if parent is null or parent not in ('tasks_done', 'tasks_failed', 'task_attempts') then
+  if parent is null or parent not in ('tasks_done', 'tasks_failed', 'task_attempts', 'schedule_ticks') then
     raise exception '% is not a table that retention drops days of', coalesce(quote_literal(parent), 'null')
-      using errcode = 'invalid_parameter_value', hint = 'Write tasks_done, tasks_failed or task_attempts. Nothing was dropped.';
+      using errcode = 'invalid_parameter_value', hint = 'Write tasks_done, tasks_failed, task_attempts or schedule_ticks. Nothing was dropped.';
   end if;
   perform dogged.require_read_committed();
   perform from dogged.locks l where l.name = 'partitions' for update skip locked;
@@ -424,7 +848,8 @@ begin
     return;
   end if;
   begin
-    if parent = 'task_attempts' or cardinality(dogged.queues_keeping(parent, due.day)) > 0 then
+    if parent = 'task_attempts'
+       or (parent <> 'schedule_ticks' and cardinality(dogged.queues_keeping(parent, due.day)) > 0) then
       rows_kept := dogged.keep_rows_of_day(parent, due.partition, due.day);
     else
       execute format('lock table only dogged.%I in access exclusive mode', parent);
@@ -437,7 +862,7 @@ begin
   end;
 end $$;
 
-COMMENT ON FUNCTION dogged.drop_oldest_day(parent text, OUT partition text, OUT outcome text, OUT rows_kept bigint) IS 'Drops the oldest day of tasks_done, tasks_failed or task_attempts if dogged.settings no longer keeps that day. outcome: dropped; nothing: no day is due; postponed: the table was in use for longer than 200 ms, or the tasks of a day of attempts still exist; busy: another call holds the lock. rows_kept: the number of rows that stay: tasks of queues with a longer setting, or attempts whose task still exists.';
+COMMENT ON FUNCTION dogged.drop_oldest_day(parent text, OUT partition text, OUT outcome text, OUT rows_kept bigint) IS 'Drops the oldest day of tasks_done, tasks_failed, task_attempts or schedule_ticks if dogged.settings no longer keeps that day. outcome: dropped; nothing: no day is due; postponed: the table was in use for longer than 200 ms, or the tasks of a day of attempts still exist; busy: another call holds the lock. rows_kept: the number of rows that stay: tasks of queues with a longer setting, or attempts whose task still exists.';
 
 CREATE FUNCTION dogged.enqueue(name text, args jsonb DEFAULT '{}'::jsonb, queue text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, priority integer DEFAULT 0, trace_context text DEFAULT NULL::text, expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone, tags text[] DEFAULT NULL::text[], parent_id bigint DEFAULT NULL::bigint, args_version integer DEFAULT NULL::integer, producer uuid DEFAULT NULL::uuid, call bigint DEFAULT NULL::bigint) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -724,6 +1149,154 @@ CREATE FUNCTION dogged.export_dead_letters(ids bigint[], attempts integer[] DEFA
 $$;
 
 COMMENT ON FUNCTION dogged.export_dead_letters(ids bigint[], attempts integer[]) IS 'Each of the dead letters as a JSON text with all that is known of it, and its attempts. The args are not redacted. dogged.import_dead_letters takes these texts. attempts: only dead letters that failed in that attempt.';
+
+CREATE FUNCTION dogged.fire_due_ticks(most integer DEFAULT 100, OUT schedules integer, OUT due_in_ms bigint) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  schedule dogged.schedules;
+  now_at constant timestamptz := clock_timestamp();
+begin
+  schedules := 0;
+  for schedule in
+    select s.* from dogged.schedules s where s.fires_at <= now_at order by s.fires_at limit fire_due_ticks.most for update skip locked
+  loop
+    perform dogged.fire_schedule(schedule, now_at);
+    schedules := schedules + 1;
+  end loop;
+  due_in_ms := (select ceil(extract(epoch from min(s.fires_at) - clock_timestamp()) * 1000) from dogged.schedules s);
+end $$;
+
+COMMENT ON FUNCTION dogged.fire_due_ticks(most integer, OUT schedules integer, OUT due_in_ms bigint) IS 'Fires the ticks of up to `most` schedules that are due, in the caller''s transaction; schedules that another call has locked are left to it. schedules: how many it has handled; due_in_ms: when the next is due, null if there is none.';
+
+CREATE FUNCTION dogged.fire_schedule(schedule dogged.schedules, now_at timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  first constant timestamptz := dogged.first_to_fire(schedule, now_at);
+begin
+  schedule.live_tasks := dogged.alive_of(schedule.live_tasks);
+  if cardinality(schedule.live_tasks) = 0 then schedule.live_tasks := dogged.start_waiting_tick(schedule); end if;
+  if first > schedule.next_at then
+    perform dogged.note_tick(schedule, schedule.next_at, 'skipped', 'missed', 'clock', missed_until => first);
+    schedule.last_tick_at := schedule.next_at;
+    schedule.next_at := first;
+  end if;
+  -- A long catch-up goes on in the next call, after the others that are due.
+  for i in 1 .. 20 loop
+    schedule.fires_at := dogged.fires_at_of(schedule);
+    exit when schedule.fires_at > now_at or schedule.next_at is null;
+    schedule.live_tasks := dogged.decide_tick(schedule, schedule.next_at, schedule.overlap, 'clock');
+    schedule.last_tick_at := schedule.next_at;
+    schedule.next_at := dogged.next_tick(schedule.compiled, schedule.time_zone, schedule.next_at);
+  end loop;
+  update dogged.schedules s
+     set next_at = schedule.next_at, last_tick_at = schedule.last_tick_at,
+         live_tasks = case when schedule.overlap = 'allow_all' then '{}' else schedule.live_tasks end,
+         fires_at = least(dogged.fires_at_of(schedule),
+                          case when dogged.first_waiting_tick(schedule.id) is not null then now_at + interval '1 second' end)
+   where s.id = schedule.id;
+end $$;
+
+COMMENT ON FUNCTION dogged.fire_schedule(schedule dogged.schedules, now_at timestamp with time zone) IS 'Internal: decides the ticks of a locked schedule that are due.';
+
+CREATE FUNCTION dogged.fires_at_of(schedule dogged.schedules) RETURNS timestamp with time zone
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  return schedule.next_at
+         + abs(hashtextextended(schedule.id || ' ' || extract(epoch from schedule.next_at), 0) % (schedule.jitter_ms + 1)) * interval '1 millisecond';
+end $$;
+
+COMMENT ON FUNCTION dogged.fires_at_of(schedule dogged.schedules) IS 'Internal: when the next tick of a schedule is due, with its jitter.';
+
+CREATE FUNCTION dogged.first_instant_of(local timestamp without time zone, time_zone text) RETURNS timestamp with time zone
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  instant constant timestamptz := local at time zone time_zone;
+  earlier constant timestamptz := (local - dogged.offset_at(instant - interval '1 day', time_zone)) at time zone 'UTC';
+  before timestamptz;
+begin
+  if instant at time zone time_zone = local then
+    return case when earlier < instant and earlier at time zone time_zone = local then earlier else instant end;
+  end if;
+  before := (local at time zone 'UTC') - interval '40 hours';  -- no zone is as far from UTC, with a day left out
+  return dogged.change_of_offset(before, before + interval '80 hours', time_zone);
+end $$;
+
+COMMENT ON FUNCTION dogged.first_instant_of(local timestamp without time zone, time_zone text) IS 'Internal: when a clock of this zone first shows the local time or, where the clock leaves it out, a later one.';
+
+CREATE FUNCTION dogged.first_of(numbers bigint, lowest integer) RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN ((lowest < 63) AND ((numbers >> lowest) <> 0)) THEN (lowest + (round((ln((((numbers >> lowest) & (- (numbers >> lowest))))::double precision) / ln((2)::double precision))))::integer) ELSE NULL::integer END;
+
+COMMENT ON FUNCTION dogged.first_of(numbers bigint, lowest integer) IS 'Internal: the first number of a set that is not below `lowest`; null if there is none.';
+
+CREATE FUNCTION dogged.first_to_fire(schedule dogged.schedules, now_at timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  on_time constant timestamptz := now_at - interval '30 seconds' - schedule.jitter_ms * interval '1 millisecond';
+  oldest constant timestamptz := greatest(schedule.next_at, now_at - schedule.catch_up_ms * interval '1 millisecond');
+  span interval := '1 minute';
+  tick timestamptz;
+  latest timestamptz[];
+begin
+  if schedule.next_at > on_time then return schedule.next_at; end if;
+  if schedule.catch_up_limit = 0 then return dogged.next_tick(schedule.compiled, schedule.time_zone, on_time); end if;
+  if schedule.catch_up_limit is null then
+    return dogged.next_tick(schedule.compiled, schedule.time_zone, oldest - interval '1 microsecond');
+  end if;
+  -- The latest ticks of the window: it is searched from its end, further back each time.
+  loop
+    latest := '{}';
+    tick := greatest(oldest, on_time - span) - interval '1 microsecond';
+    loop
+      tick := dogged.next_tick(schedule.compiled, schedule.time_zone, tick);
+      exit when tick is null or tick > on_time;
+      latest := case when cardinality(latest) = schedule.catch_up_limit then latest[2:] else latest end || tick;
+    end loop;
+    if cardinality(latest) = schedule.catch_up_limit or on_time - span <= oldest then return coalesce(latest[1], tick); end if;
+    span := span * 2;
+  end loop;
+end $$;
+
+COMMENT ON FUNCTION dogged.first_to_fire(schedule dogged.schedules, now_at timestamp with time zone) IS 'Internal: the first tick that is to be made up for, or that is not missed. Those before it are skipped.';
+
+CREATE FUNCTION dogged.first_waiting_tick(schedule_id bigint) RETURNS timestamp with time zone
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  return (select min(t.scheduled_at) from dogged.schedule_ticks t
+           where t.schedule_id = first_waiting_tick.schedule_id and t.outcome = 'waiting');
+end $$;
+
+COMMENT ON FUNCTION dogged.first_waiting_tick(schedule_id bigint) IS 'Internal: the first of the ticks of a schedule that wait; null: none does.';
+
+CREATE FUNCTION dogged.fits_day(compiled dogged.compiled_spec, year integer, month integer, day integer, days_of_month integer) RETURNS boolean
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  is_of_days constant boolean := (compiled.days >> day) & 1 = 1 or (compiled.days & 1 = 1 and day = days_of_month);
+  weekday integer;
+  is_of_weekdays boolean;
+begin
+  if not is_of_days and not compiled.is_either_day then return false; end if;
+  weekday := extract(dow from make_date(year, month, day));
+  is_of_weekdays := (compiled.weekdays >> weekday) & 1 = 1 or (compiled.weekdays >> (8 * ((day + 6) / 7) + weekday)) & 1 = 1
+                    or (day > days_of_month - 7 and (compiled.weekdays >> (48 + weekday)) & 1 = 1);
+  return case when compiled.is_either_day then is_of_days or is_of_weekdays else is_of_weekdays end;
+end $$;
+
+COMMENT ON FUNCTION dogged.fits_day(compiled dogged.compiled_spec, year integer, month integer, day integer, days_of_month integer) IS 'Internal: whether a spec has times on this day of one of its months.';
 
 CREATE FUNCTION dogged.forget_calls() RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1148,6 +1721,24 @@ end $$;
 
 COMMENT ON FUNCTION dogged.lock_queues(name text) IS 'The row of a queue, with the table locked against every enqueue until the transaction ends. Raises an error if other transactions hold the table for 2 s.';
 
+CREATE FUNCTION dogged.lock_schedule(name text) RETURNS dogged.schedules
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  schedule dogged.schedules;
+begin
+  perform dogged.require_schedule_name(lock_schedule.name);
+  select s.* into schedule from dogged.schedules s where s.name = lock_schedule.name for update;
+  if not found then
+    raise exception 'the schedule "%" does not exist', lock_schedule.name
+      using errcode = 'invalid_parameter_value', hint = 'dogged.schedule(name, task, spec) creates one; `dogged schedules list` lists them.';
+  end if;
+  return schedule;
+end $$;
+
+COMMENT ON FUNCTION dogged.lock_schedule(name text) IS 'Internal: the row of a schedule, locked until the transaction ends.';
+
 CREATE FUNCTION dogged.make_kept_attempts(source text, day date) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1208,11 +1799,12 @@ CREATE FUNCTION dogged.make_partition(parent text, day date) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET lock_timeout TO '500ms'
-    AS $$
+    AS $_$
 declare
   partition_name constant text := format('%s_%s', parent, to_char(day, 'YYYYMMDD'));
   from_time constant timestamptz := day::timestamp at time zone 'UTC';
   to_time constant timestamptz := (day + 1)::timestamp at time zone 'UTC';
+  moment constant text := dogged.moment_of_partitions(parent);
 begin
   if to_regclass('dogged.' || partition_name) is not null
      or to_regclass(format('dogged.%s_kept_%s', parent, to_char(day, 'YYYYMMDD'))) is not null then  -- see retention.sql
@@ -1224,9 +1816,9 @@ begin
                  partition_name, parent);
   execute format('lock table dogged.%I in access exclusive mode', parent || '_default');
   execute format('alter table dogged.%I disable trigger user', parent || '_default');
-  execute format('with moved as (delete from dogged.%I where finished_at >= %L and finished_at < %L returning *)
-                  insert into dogged.%I select * from moved',
-                 parent || '_default', from_time, to_time, partition_name);
+  execute format('with moved as (delete from dogged.%1$I where %2$I >= %3$L and %2$I < %4$L returning *)
+                  insert into dogged.%5$I select * from moved',
+                 parent || '_default', moment, from_time, to_time, partition_name);
   execute format('alter table dogged.%I enable trigger user', parent || '_default');
   execute format('alter table dogged.%I attach partition dogged.%I for values from (%L) to (%L)',
                  parent, partition_name, from_time, to_time);
@@ -1235,9 +1827,9 @@ begin
                     execute function dogged.refuse_change_of_history()', partition_name);
   end if;
   return true;
-end $$;
+end $_$;
 
-COMMENT ON FUNCTION dogged.make_partition(parent text, day date) IS 'Internal: creates one day''s partition of task_attempts, tasks_done or tasks_failed; false if the partition exists. Raises lock_not_available if the default partition is in use for longer than 500 ms.';
+COMMENT ON FUNCTION dogged.make_partition(parent text, day date) IS 'Internal: creates one day''s partition of a table of the history; false if the partition exists. Raises lock_not_available if the default partition is in use for longer than 500 ms.';
 
 CREATE FUNCTION dogged.make_partitions() RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1253,7 +1845,7 @@ begin
   if not found then
     return 0;  -- another worker or retention has the lock
   end if;
-  foreach parent in array array['task_attempts', 'tasks_done', 'tasks_failed'] loop
+  foreach parent in array array['task_attempts', 'tasks_done', 'tasks_failed', 'schedule_ticks'] loop
     begin
       made_of_parent := 0;
       for day in select dogged.days_to_make(parent) loop
@@ -1340,6 +1932,12 @@ CREATE FUNCTION dogged.moment_ago(claimed_at timestamp with time zone, microseco
     RETURN GREATEST(claimed_at, (statement_timestamp() - ((microseconds)::double precision * '00:00:00.000001'::interval)));
 
 COMMENT ON FUNCTION dogged.moment_ago(claimed_at timestamp with time zone, microseconds bigint) IS 'Internal: statement_timestamp() less microseconds, but not before claimed_at: the time of an event that a worker timed after its claim.';
+
+CREATE FUNCTION dogged.moment_of_partitions(parent text) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    RETURN CASE parent WHEN 'schedule_ticks'::text THEN 'scheduled_at'::text ELSE 'finished_at'::text END;
+
+COMMENT ON FUNCTION dogged.moment_of_partitions(parent text) IS 'Internal: the column by whose day a table of the history is partitioned.';
 
 CREATE FUNCTION dogged.move_queue(from_queue text, to_queue text, name text DEFAULT NULL::text, most integer DEFAULT NULL::integer) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1460,6 +2058,154 @@ end $$;
 
 COMMENT ON FUNCTION dogged.nearest_queues(name text) IS 'The names of up to five queues that are most like this name. If any queue shares two adjacent letters with the name, only such queues are listed.';
 
+CREATE FUNCTION dogged.next_elapsed_tick(compiled dogged.compiled_spec, time_zone text, after timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  moment timestamptz := after;
+  zone_offset interval := dogged.offset_at(moment, time_zone);
+  shown timestamp := moment at time zone time_zone;
+  next_shown timestamp;
+  tick timestamptz;
+  horizon timestamptz;
+begin
+  loop
+    next_shown := dogged.next_local_time(compiled, shown);
+    if next_shown is null then return null; end if;
+    tick := (next_shown - zone_offset) at time zone 'UTC';
+    horizon := least(tick, moment + interval '1 day');
+    if dogged.offset_at(horizon, time_zone) = zone_offset then
+      if horizon = tick then return tick; end if;
+      -- No day before that of the tick has a time, so a change of the clock there does not matter.
+      moment := greatest(horizon, (date_trunc('day', next_shown) - zone_offset - interval '2 days') at time zone 'UTC');
+      shown := moment at time zone time_zone;
+    else
+      moment := dogged.change_of_offset(moment, horizon, time_zone);
+      if tick < moment then return tick; end if;
+      shown := (moment at time zone time_zone) - interval '1 second';
+    end if;
+    zone_offset := dogged.offset_at(moment, time_zone);
+  end loop;
+end $$;
+
+COMMENT ON FUNCTION dogged.next_elapsed_tick(compiled dogged.compiled_spec, time_zone text, after timestamp with time zone) IS 'Internal: the next time of a spec whose hours are * or */n.';
+
+CREATE FUNCTION dogged.next_fixed_tick(compiled dogged.compiled_spec, time_zone text, after timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  shown timestamp := after at time zone time_zone;
+  offset_before constant interval := dogged.offset_at(after - interval '1 day', time_zone);
+begin
+  if offset_before > dogged.offset_at(after, time_zone) then
+    shown := greatest(shown, ((dogged.change_of_offset(after - interval '1 day', after, time_zone) - interval '1 second')
+                              at time zone 'UTC') + offset_before);
+  end if;
+  return dogged.first_instant_of(dogged.next_local_time(compiled, shown), time_zone);
+end $$;
+
+COMMENT ON FUNCTION dogged.next_fixed_tick(compiled dogged.compiled_spec, time_zone text, after timestamp with time zone) IS 'Internal: the next time of a spec with fixed hours.';
+
+CREATE FUNCTION dogged.next_local_time(compiled dogged.compiled_spec, after timestamp without time zone) RETURNS timestamp without time zone
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  lowest constant timestamp := date_trunc('second', after) + interval '1 second';
+  year integer := extract(year from lowest);
+  month integer := extract(month from lowest);
+  day integer := extract(day from lowest);
+  time_of_day integer := extract(epoch from lowest::time);
+  last_year constant integer := year + 41;
+  days_of_month integer;
+  found_time integer;
+begin
+  loop
+    if (compiled.months >> month) & 1 = 1 then
+      days_of_month := extract(day from make_date(year, month, 1) + interval '1 month' - interval '1 day');
+      while day <= days_of_month loop
+        if dogged.fits_day(compiled, year, month, day, days_of_month) then
+          found_time := dogged.next_time_of_day(compiled, time_of_day);
+          if found_time is not null then return make_date(year, month, day) + found_time * interval '1 second'; end if;
+        end if;
+        day := day + 1;
+        time_of_day := 0;
+      end loop;
+    end if;
+    month := month % 12 + 1;
+    year := year + (month = 1)::integer;
+    day := 1;
+    time_of_day := 0;
+    if year > last_year then return null; end if;
+  end loop;
+end $$;
+
+COMMENT ON FUNCTION dogged.next_local_time(compiled dogged.compiled_spec, after timestamp without time zone) IS 'Internal: the first local time after `after` that a spec has; null if it has none in 41 years.';
+
+CREATE FUNCTION dogged.next_tick(compiled dogged.compiled_spec, time_zone text, after timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  anchor bigint;
+begin
+  if compiled.every_seconds is not null then
+    anchor := extract(epoch from timestamp '1970-01-01' at time zone time_zone);
+    return to_timestamp(anchor + (floor((extract(epoch from after) - anchor) / compiled.every_seconds) + 1) * compiled.every_seconds);
+  elsif compiled.is_by_elapsed_time then
+    return dogged.next_elapsed_tick(compiled, time_zone, after);
+  end if;
+  return dogged.next_fixed_tick(compiled, time_zone, after);
+end $$;
+
+COMMENT ON FUNCTION dogged.next_tick(compiled dogged.compiled_spec, time_zone text, after timestamp with time zone) IS 'The first time after `after` at which a compiled spec fires in a time zone; null if there is none in 41 years.';
+
+CREATE FUNCTION dogged.next_ticks(spec text, time_zone text DEFAULT 'UTC'::text, after timestamp with time zone DEFAULT now(), most integer DEFAULT 10) RETURNS SETOF timestamp with time zone
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  compiled constant dogged.compiled_spec := dogged.compile_spec(spec);
+  tick timestamptz := after;
+begin
+  perform dogged.require_time_zone(spec, time_zone);
+  for i in 1 .. least(most, 10000) loop
+    tick := dogged.next_tick(compiled, time_zone, tick);
+    exit when tick is null;
+    return next tick;
+  end loop;
+end $$;
+
+COMMENT ON FUNCTION dogged.next_ticks(spec text, time_zone text, after timestamp with time zone, most integer) IS 'The times at which a spec fires next, for people who write one: select * from dogged.next_ticks(''0 3 * * *'', ''Europe/Berlin'').';
+
+CREATE FUNCTION dogged.next_time_of_day(compiled dogged.compiled_spec, lowest integer) RETURNS integer
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  hour constant integer := lowest / 3600;
+  minute constant integer := lowest / 60 % 60;
+  found_hour integer := dogged.first_of(compiled.hours, hour);
+  found_minute integer;
+  found_second integer;
+begin
+  if found_hour = hour then
+    found_minute := dogged.first_of(compiled.minutes, minute);
+    if found_minute = minute then
+      found_second := dogged.first_of(compiled.seconds, lowest % 60);
+      if found_second is not null then return hour * 3600 + minute * 60 + found_second; end if;
+      found_minute := dogged.first_of(compiled.minutes, minute + 1);
+    end if;
+    if found_minute is not null then return hour * 3600 + found_minute * 60 + dogged.first_of(compiled.seconds, 0); end if;
+    found_hour := dogged.first_of(compiled.hours, hour + 1);
+  end if;
+  return found_hour * 3600 + dogged.first_of(compiled.minutes, 0) * 60 + dogged.first_of(compiled.seconds, 0);
+end $$;
+
+COMMENT ON FUNCTION dogged.next_time_of_day(compiled dogged.compiled_spec, lowest integer) IS 'Internal: the first second of the day, not before `lowest`, that a spec has; null if there is none.';
+
 CREATE FUNCTION dogged.note_call(producer uuid, call bigint, task_ids bigint[], answer text DEFAULT NULL::text) RETURNS int8multirange
     LANGUAGE plpgsql SECURITY DEFINER
     AS $$
@@ -1486,6 +2232,30 @@ begin
 end $$;
 
 COMMENT ON FUNCTION dogged.note_call(producer uuid, call bigint, task_ids bigint[], answer text) IS 'Internal: records the tasks that a producer''s call enqueued, or its answer, in the transaction of that call, and returns the ids. Raises an error if that call, or a later one, is on record, so that a repeated call does not take effect twice. Without a producer nothing is recorded. task_ids: in the order in which the ids were given out.';
+
+CREATE FUNCTION dogged.note_tick(schedule dogged.schedules, tick timestamp with time zone, outcome text, reason text, origin text, task_id bigint DEFAULT NULL::bigint, missed_until timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  insert into dogged.schedule_ticks as noted (schedule_id, scheduled_at, outcome, reason, origin, decided_at, late_ms, task_id, missed_until)
+  values (schedule.id, tick, outcome::dogged.tick_outcome, left(reason, 1000), origin, clock_timestamp(),
+          case when origin = 'clock'
+               then greatest(0, extract(epoch from clock_timestamp() - greatest(tick, case when tick = schedule.next_at then schedule.fires_at end)) * 1000) end,
+          task_id, missed_until)
+      on conflict on constraint schedule_ticks_pkey do update
+     set outcome = excluded.outcome, reason = excluded.reason, decided_at = excluded.decided_at, task_id = excluded.task_id,
+         missed_until = null, origin = excluded.origin, late_ms = excluded.late_ms
+   where noted.outcome <> 'fired';
+end $$;
+
+COMMENT ON FUNCTION dogged.note_tick(schedule dogged.schedules, tick timestamp with time zone, outcome text, reason text, origin text, task_id bigint, missed_until timestamp with time zone) IS 'Internal: writes what became of a tick. A tick that was fired stays as it is.';
+
+CREATE FUNCTION dogged.offset_at(moment timestamp with time zone, time_zone text) RETURNS interval
+    LANGUAGE sql STABLE
+    RETURN ((moment AT TIME ZONE time_zone) - (moment AT TIME ZONE 'UTC'::text));
+
+COMMENT ON FUNCTION dogged.offset_at(moment timestamp with time zone, time_zone text) IS 'Internal: how far local time was ahead of UTC.';
 
 CREATE FUNCTION dogged.parent_here(parent_id bigint, installation uuid) RETURNS bigint
     LANGUAGE plpgsql STABLE STRICT SECURITY DEFINER
@@ -1526,6 +2296,21 @@ begin
 end $$;
 
 COMMENT ON FUNCTION dogged.pause_queue(name text, until timestamp with time zone) IS 'Pauses a queue: workers claim nothing from the queue once this is committed. Running tasks go on, and tasks can be enqueued. until: the pause ends by itself then. For a paused queue the call changes that time. Returns false if nothing changed.';
+
+CREATE FUNCTION dogged.pause_schedule(name text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  schedule constant dogged.schedules := dogged.lock_schedule(pause_schedule.name);
+begin
+  if schedule.paused_at is not null then return false; end if;
+  update dogged.schedules s set paused_at = clock_timestamp(), fires_at = null where s.id = schedule.id;
+  perform dogged.record_audit('pause_schedule', null, jsonb_build_object('schedule', name));
+  return true;
+end $$;
+
+COMMENT ON FUNCTION dogged.pause_schedule(name text) IS 'Pauses a schedule: no tick fires until it is resumed, and its ticks of that time are not made up for. Returns false if it was paused.';
 
 CREATE FUNCTION dogged.place(priority smallint, ready_position bigint, id bigint) RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -1639,6 +2424,50 @@ begin
 end $$;
 
 COMMENT ON FUNCTION dogged.purge_many(ids bigint[], attempts integer[]) IS 'Deletes dead letters in the caller''s transaction, and skips dead letters that another transaction is changing. attempts: only dead letters that failed in that attempt. Returns for each id: purged, or the answer of dogged.dead_letter_standing.';
+
+CREATE FUNCTION dogged.put_schedule(name text, settings jsonb) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  before dogged.schedules;
+  put dogged.schedules;
+begin
+  perform dogged.require_schedule_settings(name, settings);
+  select s.* into before from dogged.schedules s where s.name = put_schedule.name for update;
+  put := before;
+  put.name := name;
+  put.task := case when settings ? 'task' then settings ->> 'task' else before.task end;
+  put.spec := case when settings ? 'spec' then settings ->> 'spec' else before.spec end;
+  put.time_zone := coalesce(settings ->> 'time_zone', before.time_zone, 'UTC');
+  put.args := coalesce(settings -> 'args', before.args, '{}');
+  put.args_version := coalesce((settings ->> 'args_version')::smallint, before.args_version);
+  put.queue := case when settings ? 'queue' then settings ->> 'queue' else before.queue end;
+  put.priority := coalesce((settings ->> 'priority')::smallint, before.priority, 0);
+  put.jitter_ms := coalesce((settings ->> 'jitter_ms')::bigint, before.jitter_ms, 0);
+  put.overlap := coalesce(settings ->> 'overlap', before.overlap::text, 'skip');
+  put.catch_up_ms := case when settings ? 'catch_up_ms' then (settings ->> 'catch_up_ms')::bigint when before.id is null then 3600000 else before.catch_up_ms end;
+  put.catch_up_limit := case when settings ? 'catch_up_limit' then (settings ->> 'catch_up_limit')::integer when before.id is null then 1 else before.catch_up_limit end;
+  put.live_tasks := coalesce(before.live_tasks, '{}');
+  put.created_at := coalesce(before.created_at, clock_timestamp());
+  if put.task is null then perform dogged.refuse_schedule(name, 'it has no task', 'Name the task that it is to enqueue.'); end if;
+  perform dogged.require_time_zone(name, put.time_zone);
+  if before.id is null or put.spec is distinct from before.spec then
+    put.compiled := dogged.compile_spec(put.spec);
+    perform dogged.require_sound_spec(name, put.compiled, put.spec, coalesce((settings ->> 'allow_frequent')::boolean, false));
+  end if;
+  perform dogged.require_enqueueable(put);
+  if put is not distinct from before then return 'unchanged'; end if;
+  put.changed_at := clock_timestamp();
+  put.id := coalesce(before.id, nextval(pg_get_serial_sequence('dogged.schedules', 'id')));
+  if before.id is null or put.spec <> before.spec or put.time_zone <> before.time_zone then
+    put.next_at := dogged.next_tick(put.compiled, put.time_zone, greatest(clock_timestamp(), put.last_tick_at));
+  end if;
+  if put.paused_at is null then put.fires_at := dogged.fires_at_of(put); end if;
+  return dogged.store_schedule(put);
+end $$;
+
+COMMENT ON FUNCTION dogged.put_schedule(name text, settings jsonb) IS 'Internal: creates or changes a schedule; settings that are not named stay. Returns created, changed or unchanged.';
 
 CREATE FUNCTION dogged.queues_keeping(parent text, day date) RETURNS text[]
     LANGUAGE sql STABLE
@@ -1803,7 +2632,7 @@ declare
   days text;
 begin
   for setting, days in select key, value from jsonb_each_text(to_jsonb(new))
-                        where key in ('keep_done_days', 'keep_failed_days', 'keep_attempts_days') loop
+                        where key in ('keep_done_days', 'keep_failed_days', 'keep_attempts_days', 'keep_ticks_days') loop
     if days is null or days::integer not between 1 and 3650 then
       raise exception '% of dogged.settings is %: it must be 1 to 3650 days', setting, coalesce(days, 'null')
         using errcode = 'invalid_parameter_value', hint = 'Give a number of days. Nothing was changed.';
@@ -1971,6 +2800,28 @@ end $$;
 
 COMMENT ON FUNCTION dogged.refuse_for_depth(queue text, held integer, max_depth integer, more integer) IS 'Raises the error (53400) of an enqueue to a queue that has no room for this many more tasks.';
 
+CREATE FUNCTION dogged.refuse_schedule(name text, mistake text, remedy text) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  raise exception 'the schedule "%": %', left(refuse_schedule.name, 128), refuse_schedule.mistake
+    using errcode = 'invalid_parameter_value', hint = refuse_schedule.remedy;
+end $$;
+
+COMMENT ON FUNCTION dogged.refuse_schedule(name text, mistake text, remedy text) IS 'Internal: raises the error that says what is wrong with a schedule.';
+
+CREATE FUNCTION dogged.refuse_spec(spec text, mistake text, remedy text) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  raise exception 'the spec "%": %', left(refuse_spec.spec, 100), refuse_spec.mistake
+    using errcode = 'invalid_parameter_value', hint = refuse_spec.remedy;
+end $$;
+
+COMMENT ON FUNCTION dogged.refuse_spec(spec text, mistake text, remedy text) IS 'Internal: raises the error that says what is wrong with a spec.';
+
 CREATE FUNCTION dogged.refuse_task(name text, args jsonb, queue text, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[], parent_id bigint, args_version integer) RETURNS void
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2107,6 +2958,23 @@ begin
 end $$;
 
 COMMENT ON FUNCTION dogged.rename_queue(name text, new_name text) IS 'Renames a queue that no worker serves, with its settings and the definitions that name the queue. Its tasks and dead letters move along (at most 100,000 tasks that have not ended). Returns the number of moved tasks. Change programs that name the old queue first: a worker that declares the old name creates the queue again.';
+
+CREATE FUNCTION dogged.rename_schedule(name text, new_name text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  schedule constant dogged.schedules := dogged.lock_schedule(rename_schedule.name);
+begin
+  perform dogged.require_schedule_name(new_name);
+  if exists (select from dogged.schedules s where s.name = new_name) then
+    perform dogged.refuse_schedule(new_name, 'it exists already', 'Nothing was changed. Delete it first, or choose another name.');
+  end if;
+  update dogged.schedules s set name = new_name, changed_at = clock_timestamp() where s.id = schedule.id;
+  perform dogged.record_audit('rename_schedule', null, jsonb_build_object('schedule', name, 'new_name', new_name));
+end $$;
+
+COMMENT ON FUNCTION dogged.rename_schedule(name text, new_name text) IS 'Renames a schedule. It keeps its ticks, so that none of them fires a second time under the new name.';
 
 CREATE FUNCTION dogged.replace_day(parent text, source text, day date, has_rows boolean) RETURNS void
     LANGUAGE plpgsql
@@ -2267,6 +3135,25 @@ end $$;
 
 COMMENT ON FUNCTION dogged.replay_many(ids bigint[], run_at timestamp with time zone, per_second double precision, args jsonb[], attempts integer[]) IS 'Makes dead letters pending again in the caller''s transaction, and skips dead letters that another transaction is changing. run_at: no task is due before this time; per_second: from then on at most this many fall due in a second; args: new args by position, null where they stay; attempts: only dead letters that failed in that attempt. Returns for each id: replayed, with the due time; args_too_large; or the answer of dogged.dead_letter_standing.';
 
+CREATE FUNCTION dogged.require_enqueueable(schedule dogged.schedules) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  limits dogged.settings;
+begin
+  perform dogged.require_schedule_name(schedule.name);
+  select s.* into limits from dogged.settings s;
+  if not coalesce(dogged.is_sound_task(schedule.task, null, schedule.priority, null, null, array['schedule:' || schedule.name], null, schedule.args_version), false)
+     or coalesce(dogged.json_bytes(schedule.args, limits.max_args_bytes) > limits.max_args_bytes, true)
+     or (schedule.queue is not null and not exists (select from dogged.queues q where q.name = schedule.queue)) then
+    perform dogged.refuse_task(schedule.task, schedule.args, coalesce(schedule.queue, 'default'), null, schedule.priority, null, null,
+                               array['schedule:' || schedule.name], null, schedule.args_version);
+  end if;
+end $$;
+
+COMMENT ON FUNCTION dogged.require_enqueueable(schedule dogged.schedules) IS 'Internal: raises an error unless enqueue takes the tasks of a schedule.';
+
 CREATE FUNCTION dogged.require_longer_than_all(queue text, setting text, days integer, days_of_all integer) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2411,6 +3298,106 @@ end $$;
 
 COMMENT ON FUNCTION dogged.require_room(queues text[], own_id bigint) IS 'Raises an error if a queue holds more tasks than its max_depth after an insert. queues: the queue of each inserted task; own_id: the first of their ids.';
 
+CREATE FUNCTION dogged.require_schedule_name(name text) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+begin
+  if coalesce(octet_length(require_schedule_name.name) > 128
+              or require_schedule_name.name !~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$', true) then
+    raise exception 'the schedule name "%" is not 1 to 128 of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit',
+      left(require_schedule_name.name, 128) using errcode = 'invalid_parameter_value';
+  end if;
+end $_$;
+
+COMMENT ON FUNCTION dogged.require_schedule_name(name text) IS 'Internal: raises an error unless a schedule may have this name.';
+
+CREATE FUNCTION dogged.require_schedule_settings(name text, settings jsonb) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  setting record;
+begin
+  if coalesce(jsonb_typeof(settings), 'null') <> 'object' then
+    perform dogged.refuse_schedule(name, format('its settings are %s, not a JSON object', left(coalesce(settings::text, 'null'), 60)),
+                                   'Write them as {"spec": "0 3 * * *", "time_zone": "Europe/Berlin"}.');
+  end if;
+  for setting in
+    select given.key, given.value, rule.type, rule.lowest, rule.highest
+      from jsonb_each(require_schedule_settings.settings) given
+      left join (values ('task', 'string', null::bigint, null::bigint), ('spec', 'string', null, null), ('time_zone', 'string', null, null),
+                        ('queue', 'string?', null, null), ('overlap', 'string', null, null), ('args', 'any', null, null),
+                        ('allow_frequent', 'boolean', null, null), ('args_version', 'number', 1, 32767),
+                        ('priority', 'number', -32768, 32767), ('jitter_ms', 'number', 0, 86400000),
+                        ('catch_up_ms', 'number?', 0, 31622400000), ('catch_up_limit', 'number?', 0, 10000))
+             as rule (key, type, lowest, highest) on rule.key = given.key
+  loop
+    if setting.type is null then
+      perform dogged.refuse_schedule(
+        name, format('"%s" is not a setting', left(setting.key, 60)),
+        'There are task, spec, time_zone, args, args_version, queue, priority, jitter_ms, overlap, catch_up_ms, catch_up_limit and allow_frequent.');
+    elsif setting.type <> 'any' and jsonb_typeof(setting.value) <> rtrim(setting.type, '?')
+          and not (setting.type like '%?' and jsonb_typeof(setting.value) = 'null') then
+      perform dogged.refuse_schedule(name, format('its %s is %s, not a %s', setting.key, left(setting.value::text, 60), rtrim(setting.type, '?')),
+                                     'Nothing was changed.');
+    elsif jsonb_typeof(setting.value) = 'number'
+          and ((setting.value)::numeric not between setting.lowest and setting.highest or trunc((setting.value)::numeric) <> (setting.value)::numeric) then
+      perform dogged.refuse_schedule(
+        name, format('its %s is %s; it must be a whole number from %s to %s', setting.key, left(setting.value::text, 60), setting.lowest, setting.highest),
+        'Nothing was changed.');
+    end if;
+  end loop;
+  if settings ? 'overlap' and settings ->> 'overlap' not in ('skip', 'buffer_one', 'buffer_all', 'cancel_other', 'allow_all') then
+    perform dogged.refuse_schedule(name, format('its overlap is "%s"', left(settings ->> 'overlap', 60)),
+                                   'There are skip, buffer_one, buffer_all, cancel_other and allow_all.');
+  end if;
+end $$;
+
+COMMENT ON FUNCTION dogged.require_schedule_settings(name text, settings jsonb) IS 'Internal: raises an error unless a schedule can take the settings: their names, types and ranges.';
+
+CREATE FUNCTION dogged.require_sound_spec(name text, compiled dogged.compiled_spec, spec text, allow_frequent boolean) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  gap constant bigint := dogged.shortest_gap(compiled);
+begin
+  if dogged.next_tick(compiled, 'UTC', clock_timestamp()) is null then
+    perform dogged.refuse_schedule(name, format('its spec "%s" never fires', spec),
+                                   'No year of the next 40 has such a day. Check its day of month against its month.');
+  elsif gap < 10 and not allow_frequent then
+    perform dogged.refuse_schedule(
+      name, format('its spec "%s" fires again after %s s', spec, gap),
+      'A cron spec with six fields begins with the second. If it is to fire more often than every 10 s, say so: allow_frequent (--allow-frequent).');
+  end if;
+end $$;
+
+COMMENT ON FUNCTION dogged.require_sound_spec(name text, compiled dogged.compiled_spec, spec text, allow_frequent boolean) IS 'Internal: raises an error for a spec that never fires, or that fires more often than every 10 s where nobody has said that it may.';
+
+CREATE FUNCTION dogged.require_time_zone(name text, time_zone text) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+begin
+  if time_zone ~ '^(UTC|Etc/GMT[+-][0-9]{1,2}|[A-Z][A-Za-z_-]+(/[A-Z][A-Za-z_-]+){1,2})$' then
+    perform now() at time zone time_zone;
+    return;
+  end if;
+  raise invalid_parameter_value;
+exception when invalid_parameter_value then
+  perform dogged.refuse_schedule(
+    require_time_zone.name, format('its time zone "%s" is not known', left(time_zone, 60)),
+    coalesce('Did you mean '
+             || (select z.name from pg_timezone_names z
+                  where z.name ~ '^[A-Z][a-z]+/'
+                    and lower(split_part(z.name, '/', -1)) = lower(replace(split_part(require_time_zone.time_zone, '/', -1), ' ', '_'))
+                  order by z.name limit 1) || '? ', '')
+    || 'Give a name of the IANA time zone database, such as Europe/Berlin or UTC; pg_timezone_names lists them.');
+end $_$;
+
+COMMENT ON FUNCTION dogged.require_time_zone(name text, time_zone text) IS 'Internal: raises an error unless this is the name of a time zone.';
+
 CREATE FUNCTION dogged.reschedule(id bigint, run_at timestamp with time zone) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2504,6 +3491,25 @@ end $$;
 
 COMMENT ON FUNCTION dogged.resume_queue(name text) IS 'Ends the pause of a queue: workers claim from the queue again once this is committed. Returns false if the queue was not paused.';
 
+CREATE FUNCTION dogged.resume_schedule(name text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  schedule dogged.schedules := dogged.lock_schedule(resume_schedule.name);
+begin
+  if schedule.paused_at is null then return false; end if;
+  schedule.next_at := dogged.next_tick(schedule.compiled, schedule.time_zone, greatest(clock_timestamp(), schedule.last_tick_at));
+  update dogged.schedules s
+     set paused_at = null, next_at = schedule.next_at,
+         fires_at = case when dogged.first_waiting_tick(schedule.id) is null then dogged.fires_at_of(schedule) else clock_timestamp() end
+   where s.id = schedule.id;
+  perform dogged.record_audit('resume_schedule', null, jsonb_build_object('schedule', name, 'paused_at', schedule.paused_at));
+  return true;
+end $$;
+
+COMMENT ON FUNCTION dogged.resume_schedule(name text) IS 'Ends the pause of a schedule: it fires at its next time. Returns false if it was not paused.';
+
 CREATE FUNCTION dogged.revoke_rights(prefix text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2543,6 +3549,45 @@ CREATE FUNCTION dogged.role_names(prefix text) RETURNS text[]
     RETURN ARRAY[(prefix || '_producer'::text), (prefix || '_worker'::text), (prefix || '_viewer'::text), (prefix || '_operator'::text)];
 
 COMMENT ON FUNCTION dogged.role_names(prefix text) IS 'The roles that dogged.make_roles(prefix) makes.';
+
+CREATE FUNCTION dogged.run_schedule(name text) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  schedule constant dogged.schedules := dogged.lock_schedule(run_schedule.name);
+  task_id constant bigint := dogged.enqueue(schedule.task, schedule.args, schedule.queue, priority => schedule.priority,
+                                            tags => array['schedule:' || schedule.name], args_version => schedule.args_version);
+begin
+  perform dogged.note_tick(schedule, clock_timestamp(), 'fired', null, 'hand', task_id);
+  update dogged.schedules s set live_tasks = dogged.alive_of(s.live_tasks) || task_id where s.id = schedule.id;
+  perform dogged.record_audit('run_schedule', task_id, jsonb_build_object('schedule', name));
+  return task_id;
+end $$;
+
+COMMENT ON FUNCTION dogged.run_schedule(name text) IS 'Enqueues the task of a schedule now, whatever its overlap says, also while it is paused. Later ticks find the task alive as that of an earlier tick. Returns the task''s id.';
+
+CREATE FUNCTION dogged.schedule(name text, task text, spec text, time_zone text DEFAULT 'UTC'::text, args jsonb DEFAULT '{}'::jsonb, queue text DEFAULT NULL::text, priority integer DEFAULT 0, jitter interval DEFAULT '00:00:00'::interval, overlap text DEFAULT 'skip'::text, catch_up interval DEFAULT '01:00:00'::interval, catch_up_limit integer DEFAULT 1, allow_frequent boolean DEFAULT false, args_version integer DEFAULT 1) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  settings constant jsonb := jsonb_build_object(
+    'task', task, 'spec', spec, 'time_zone', time_zone, 'args', args, 'queue', queue, 'priority', coalesce(priority, 0),
+    'jitter_ms', round(extract(epoch from coalesce(jitter, '0')) * 1000), 'overlap', overlap,
+    'catch_up_ms', round(extract(epoch from catch_up) * 1000), 'catch_up_limit', catch_up_limit,
+    'allow_frequent', coalesce(allow_frequent, false), 'args_version', coalesce(args_version, 1));
+  outcome text;
+begin
+  perform dogged.require_schedule_name(name);
+  outcome := dogged.put_schedule(name, settings);
+  if outcome <> 'unchanged' then
+    perform dogged.record_audit('schedule', null, jsonb_build_object('schedule', name, 'outcome', outcome, 'settings', settings));
+  end if;
+  return outcome;
+end $$;
+
+COMMENT ON FUNCTION dogged.schedule(name text, task text, spec text, time_zone text, args jsonb, queue text, priority integer, jitter interval, overlap text, catch_up interval, catch_up_limit integer, allow_frequent boolean, args_version integer) IS 'Creates a schedule, or gives one of this name all these settings. Returns created, changed or unchanged. spec: 0 3 * * *, @daily, every 90s. jitter: each tick is put off by up to this long. overlap: what becomes of a tick while the task of an earlier one has not ended: skip, buffer_one, buffer_all, cancel_other, allow_all. catch_up, catch_up_limit: ticks that nobody could fire in time are made up for while they are no older, the latest ones, no more than this many; null: all.';
 
 CREATE FUNCTION dogged.set_queue(name text, settings jsonb) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2584,6 +3629,100 @@ end $$;
 
 COMMENT ON FUNCTION dogged.set_queue(name text, settings jsonb) IS 'Changes settings of a queue, which workers follow at once: {"concurrency": 5, "max_depth": 1000, "retry_budget": 0.2, "min_retries_per_second": 10, "keep_done_days": 30, "keep_failed_days": 365}. Settings that are not named stay; null takes a setting back. Returns false if nothing changed.';
 
+CREATE FUNCTION dogged.set_schedule(name text, settings jsonb) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  before constant dogged.schedules := dogged.lock_schedule(set_schedule.name);
+begin
+  if dogged.put_schedule(name, settings) = 'unchanged' then return false; end if;
+  perform dogged.record_audit(
+    'set_schedule', null,
+    jsonb_build_object('schedule', name, 'settings', settings,
+                       'before', (select jsonb_object_agg(was.key, was.value)
+                                    from jsonb_each(to_jsonb(before)) was where settings ? was.key)));
+  return true;
+end $$;
+
+COMMENT ON FUNCTION dogged.set_schedule(name text, settings jsonb) IS 'Changes settings of a schedule: {"spec": "0 4 * * *", "time_zone": "Europe/Berlin", "task": "report", "args": {}, "args_version": 1, "queue": null, "priority": 0, "jitter_ms": 60000, "overlap": "skip", "catch_up_ms": 3600000, "catch_up_limit": 1, "allow_frequent": false}. Settings that are not named stay. Returns false if nothing changed.';
+
+CREATE FUNCTION dogged.shortest_gap(compiled dogged.compiled_spec) RETURNS bigint
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  return coalesce(compiled.every_seconds,
+                  (select min(case when following is null then 60 + first - second else following - second end)
+                     from (select s.second, lead(s.second) over (order by s.second) as following, min(s.second) over () as first
+                             from generate_series(0, 59) as s (second) where (compiled.seconds >> s.second) & 1 = 1) seconds));
+end $$;
+
+COMMENT ON FUNCTION dogged.shortest_gap(compiled dogged.compiled_spec) IS 'Internal: the fewest seconds between two times of a spec.';
+
+CREATE FUNCTION dogged.start_tick(schedule dogged.schedules, tick timestamp with time zone, origin text) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  task_id bigint;
+begin
+  if exists (select from dogged.schedule_ticks t
+              where t.schedule_id = schedule.id and t.scheduled_at = tick and t.outcome = 'fired') then
+    return null;
+  end if;
+  task_id := dogged.enqueue(schedule.task, schedule.args, schedule.queue, priority => schedule.priority,
+                            tags => array['schedule:' || schedule.name], args_version => schedule.args_version);
+  perform dogged.note_tick(schedule, tick, 'fired', null, origin, task_id);
+  return task_id;
+exception when invalid_parameter_value or configuration_limit_exceeded then
+  perform dogged.note_tick(schedule, tick, 'skipped', sqlerrm, origin);
+  return null;
+end $$;
+
+COMMENT ON FUNCTION dogged.start_tick(schedule dogged.schedules, tick timestamp with time zone, origin text) IS 'Internal: enqueues the task of a tick, unless it was fired before, and returns its id; null where nothing was enqueued.';
+
+CREATE FUNCTION dogged.start_waiting_tick(schedule dogged.schedules) RETURNS bigint[]
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  first record;
+begin
+  select t.scheduled_at, t.origin into first
+    from dogged.schedule_ticks t
+   where t.schedule_id = schedule.id and t.outcome = 'waiting'
+   order by t.scheduled_at limit 1;
+  return case when found then array_remove(array[dogged.start_tick(schedule, first.scheduled_at, first.origin)], null) else '{}' end;
+end $$;
+
+COMMENT ON FUNCTION dogged.start_waiting_tick(schedule dogged.schedules) IS 'Internal: starts the first of the ticks that wait; returns its task, or nothing.';
+
+CREATE FUNCTION dogged.store_schedule(schedule dogged.schedules) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  if exists (select from dogged.schedules s where s.id = schedule.id) then
+    update dogged.schedules s
+       set (task, spec, time_zone, compiled, args, args_version, queue, priority, jitter_ms, overlap, catch_up_ms, catch_up_limit, next_at,
+            fires_at, changed_at)
+         = (select schedule.task, schedule.spec, schedule.time_zone, schedule.compiled, schedule.args, schedule.args_version, schedule.queue,
+                   schedule.priority, schedule.jitter_ms, schedule.overlap, schedule.catch_up_ms, schedule.catch_up_limit, schedule.next_at,
+                   schedule.fires_at, schedule.changed_at)
+     where s.id = schedule.id;
+    return 'changed';
+  end if;
+  insert into dogged.schedules overriding system value select (schedule).* on conflict do nothing;
+  if not found then
+    raise exception 'the schedule "%" was created at the same time', schedule.name
+      using errcode = 'serialization_failure', hint = 'Nothing was changed: do it again.';
+  end if;
+  return 'created';
+end $$;
+
+COMMENT ON FUNCTION dogged.store_schedule(schedule dogged.schedules) IS 'Internal: writes the row of a schedule.';
+
 CREATE FUNCTION dogged.tags_of_letter(letter jsonb) RETURNS text[]
     LANGUAGE sql IMMUTABLE
     RETURN CASE WHEN (jsonb_typeof((letter -> 'tags'::text)) = 'array'::text) THEN NULLIF(ARRAY(SELECT jsonb_array_elements_text((letter -> 'tags'::text)) AS jsonb_array_elements_text), '{}'::text[]) ELSE NULL::text[] END;
@@ -2600,6 +3739,17 @@ begin
 end $$;
 
 COMMENT ON FUNCTION dogged.tell_of_queues() IS 'Notifies workers of each change of a queue''s settings, also by a plain UPDATE.';
+
+CREATE FUNCTION dogged.tell_of_schedules() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  perform pg_notify('dogged.schedules', '');
+  return null;
+end $$;
+
+COMMENT ON FUNCTION dogged.tell_of_schedules() IS 'Notifies workers of a schedule that is new, or whose settings were changed.';
 
 CREATE FUNCTION dogged.thin_kept_day(parent text, day date, OUT partition text, OUT outcome text, OUT rows_kept bigint) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2629,6 +3779,29 @@ begin
 end $$;
 
 COMMENT ON FUNCTION dogged.thin_kept_day(parent text, day date, OUT partition text, OUT outcome text, OUT rows_kept bigint) IS 'Removes from a kept day the rows that need not be kept any longer, and drops the partition if no rows are left. outcome: thinned, nothing, postponed or busy, as of dogged.drop_oldest_day.';
+
+CREATE FUNCTION dogged.ticks_to_backfill(schedule dogged.schedules, from_time timestamp with time zone, until_time timestamp with time zone) RETURNS timestamp with time zone[]
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  most constant integer := 1000;
+  tick timestamptz := from_time - interval '1 microsecond';
+  found_ticks timestamptz[] := '{}';
+begin
+  loop
+    tick := dogged.next_tick(schedule.compiled, schedule.time_zone, tick);
+    exit when tick is null or tick >= until_time;
+    if cardinality(found_ticks) = most then
+      perform dogged.refuse_schedule(schedule.name, format('it has more than %s times from %s to %s', most, from_time, until_time),
+                                     format('Nothing was enqueued. Backfill up to %s first, and then the rest.', tick));
+    end if;
+    found_ticks := found_ticks || tick;
+  end loop;
+  return found_ticks;
+end $$;
+
+COMMENT ON FUNCTION dogged.ticks_to_backfill(schedule dogged.schedules, from_time timestamp with time zone, until_time timestamp with time zone) IS 'Internal: the times of a schedule in a range. Raises an error for more than 1000.';
 
 ALTER TABLE dogged.audit ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME dogged.audit_id_seq
@@ -3050,6 +4223,39 @@ COMMENT ON TABLE dogged.locks IS 'One row for each kind of work that only one se
 
 COMMENT ON COLUMN dogged.locks.name IS 'partitions: creating and dropping partitions, retention. import: importing dead letters.';
 
+CREATE TABLE dogged.schedule_ticks (
+    schedule_id bigint NOT NULL,
+    scheduled_at timestamp with time zone NOT NULL,
+    outcome dogged.tick_outcome NOT NULL,
+    reason text,
+    origin text NOT NULL,
+    decided_at timestamp with time zone NOT NULL,
+    late_ms bigint,
+    task_id bigint,
+    missed_until timestamp with time zone
+)
+PARTITION BY RANGE (scheduled_at);
+
+COMMENT ON TABLE dogged.schedule_ticks IS 'One row for each tick of a schedule: what was enqueued, or why nothing was.';
+
+COMMENT ON COLUMN dogged.schedule_ticks.schedule_id IS 'The schedule: schedules.id. It may be gone.';
+
+COMMENT ON COLUMN dogged.schedule_ticks.scheduled_at IS 'The tick''s time by the spec, without jitter.';
+
+COMMENT ON COLUMN dogged.schedule_ticks.outcome IS 'Whether its task was enqueued.';
+
+COMMENT ON COLUMN dogged.schedule_ticks.reason IS 'Why it was skipped: overlap (the task before it had not ended), missed (nobody could fire it in time), superseded (a later tick took the place in which it waited), full (1000 ticks wait), or the error of the enqueue. Null where it was not skipped.';
+
+COMMENT ON COLUMN dogged.schedule_ticks.origin IS 'clock, backfill or hand: who asked for it.';
+
+COMMENT ON COLUMN dogged.schedule_ticks.decided_at IS 'When the outcome was decided.';
+
+COMMENT ON COLUMN dogged.schedule_ticks.late_ms IS 'How long after its time, with its jitter, that was; null for a backfill.';
+
+COMMENT ON COLUMN dogged.schedule_ticks.task_id IS 'The task that was enqueued: tasks.id. It may have been dropped since.';
+
+COMMENT ON COLUMN dogged.schedule_ticks.missed_until IS 'For a missed tick: this row stands for all ticks from scheduled_at until before this time.';
+
 CREATE TABLE dogged.settings (
     only_row boolean DEFAULT true NOT NULL,
     max_args_bytes integer DEFAULT 1048576 NOT NULL,
@@ -3061,9 +4267,11 @@ CREATE TABLE dogged.settings (
     keep_done_days integer DEFAULT 7 NOT NULL,
     keep_failed_days integer DEFAULT 90 NOT NULL,
     keep_attempts_days integer DEFAULT 7 NOT NULL,
+    keep_ticks_days integer DEFAULT 30 NOT NULL,
     CONSTRAINT keep_attempts_days CHECK (((keep_attempts_days >= keep_done_days) AND (keep_attempts_days <= 3650))),
     CONSTRAINT keep_done_days CHECK (((keep_done_days >= 1) AND (keep_done_days <= 3650))),
     CONSTRAINT keep_failed_days CHECK (((keep_failed_days >= 1) AND (keep_failed_days <= 3650))),
+    CONSTRAINT keep_ticks_days CHECK (((keep_ticks_days >= 1) AND (keep_ticks_days <= 3650))),
     CONSTRAINT settings_max_args_bytes_check CHECK (((max_args_bytes >= 1) AND (max_args_bytes <= 104857600))),
     CONSTRAINT settings_max_error_message_bytes_check CHECK (((max_error_message_bytes >= 256) AND (max_error_message_bytes <= 1048576))),
     CONSTRAINT settings_max_result_bytes_check CHECK (((max_result_bytes >= 1) AND (max_result_bytes <= 104857600))),
@@ -3092,6 +4300,8 @@ COMMENT ON COLUMN dogged.settings.keep_done_days IS 'For how many days succeeded
 COMMENT ON COLUMN dogged.settings.keep_failed_days IS 'The same for dead letters. The attempts of a dead letter are kept as long as the dead letter.';
 
 COMMENT ON COLUMN dogged.settings.keep_attempts_days IS 'The same for attempts, counted from their own end. Attempts whose task still exists then are kept as long as the task. Not below keep_done_days.';
+
+COMMENT ON COLUMN dogged.settings.keep_ticks_days IS 'For how many days the ticks of schedules are kept, counted from the end of their day (UTC).';
 
 CREATE TABLE dogged.tasks_done (
     id bigint DEFAULT nextval('dogged.tasks_id_seq'::regclass) NOT NULL,
@@ -3198,6 +4408,7 @@ CREATE VIEW dogged.partitions AS
                 WHEN days.is_kept THEN longest.keep_failed_days
                 ELSE NULL::integer
             END)
+            WHEN 'schedule_ticks'::name THEN settings.keep_ticks_days
             ELSE settings.keep_attempts_days
         END))::timestamp without time zone AT TIME ZONE 'UTC'::text) AS kept_until,
     (pg_table_size((part.oid)::regclass) + pg_indexes_size((part.oid)::regclass)) AS bytes
@@ -3205,19 +4416,19 @@ CREATE VIEW dogged.partitions AS
      CROSS JOIN ( SELECT max(q.keep_done_days) AS keep_done_days,
             max(q.keep_failed_days) AS keep_failed_days
            FROM dogged.queues q) longest)
-     JOIN pg_class parent ON ((parent.oid = ANY (ARRAY[('dogged.tasks_done'::regclass)::oid, ('dogged.tasks_failed'::regclass)::oid, ('dogged.task_attempts'::regclass)::oid]))))
+     JOIN pg_class parent ON ((parent.oid = ANY (ARRAY[('dogged.tasks_done'::regclass)::oid, ('dogged.tasks_failed'::regclass)::oid, ('dogged.task_attempts'::regclass)::oid, ('dogged.schedule_ticks'::regclass)::oid]))))
      JOIN pg_inherits ON ((pg_inherits.inhparent = parent.oid)))
      JOIN pg_class part ON (((part.oid = pg_inherits.inhrelid) AND (part.relname ~ '_[0-9]{8}$'::text))))
      CROSS JOIN LATERAL ( SELECT to_date("right"((part.relname)::text, 8), 'YYYYMMDD'::text) AS day,
             (part.relname ~ '_kept_'::text) AS is_kept) days);
 
-COMMENT ON VIEW dogged.partitions IS 'One row for each day (UTC) of tasks_done, tasks_failed and task_attempts. Retention drops the day after kept_until. In a smaller partition (is_kept), retention keeps tasks of queues with a longer setting, and attempts whose task still exists.';
+COMMENT ON VIEW dogged.partitions IS 'One row for each day (UTC) of tasks_done, tasks_failed, task_attempts and schedule_ticks. Retention drops the day after kept_until. In a smaller partition (is_kept), retention keeps tasks of queues with a longer setting, and attempts whose task still exists.';
 
-COMMENT ON COLUMN dogged.partitions.parent IS 'tasks_done, tasks_failed or task_attempts.';
+COMMENT ON COLUMN dogged.partitions.parent IS 'tasks_done, tasks_failed, task_attempts or schedule_ticks.';
 
 COMMENT ON COLUMN dogged.partitions.partition IS 'The name of the table that holds the day.';
 
-COMMENT ON COLUMN dogged.partitions.day IS 'The day of finished_at, in UTC.';
+COMMENT ON COLUMN dogged.partitions.day IS 'The day of finished_at (of a tick: of scheduled_at), in UTC.';
 
 COMMENT ON COLUMN dogged.partitions.is_kept IS 'Whether the partition holds only the rows that retention has kept of its day.';
 
@@ -3548,7 +4759,7 @@ CREATE VIEW dogged.rights AS
     r.privileges,
     r.roles,
     r.except_columns
-   FROM ( VALUES ('schema_migrations'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('schema_files'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('rights'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'update'::text,'{operator}'::text[],'{only_row,role_prefix,installation}'::text[]), ('locks'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('queues'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('queue_depths'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('workers'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('workers'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('claims'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('claims'::text,'insert, delete'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('circuits'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'update'::text,'{worker,operator}'::text[],'{}'::text[]), ('producer_calls'::text,'select'::text,'{}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{worker}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_live'::text,'select, delete'::text,'{worker}'::text[],'{}'::text[]), ('tasks_live'::text,'update'::text,'{worker}'::text[],'{id,queue,name,priority,args,enqueued_at,run_at,finished_at,result,trace_context,expires_at,tags,parent_id,args_version,cancel_requested_at}'::text[]), ('tasks_failed'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('tasks_done'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('task_attempts_default'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('tasks_id_seq'::text,'select, usage'::text,'{worker}'::text[],'{}'::text[]), ('task_attempts'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_attempts'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('audit'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('audit'::text,'select'::text,'{viewer}'::text[],'{details}'::text[]), ('redacted_tasks'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_timeline'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letters'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('queue_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('recent_figures'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('worker_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('partitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('enqueue'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_many'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('prepare_task'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('parent_here'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('refuse_call'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('note_call'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('reserve_producer'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('call_made'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('answer_made'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('create_queue'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('complete_in'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('knows_task'::text,'execute'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('refuse_completion'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('moment_ago'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('place'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('place_in_front'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('make_partitions'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('drop_oldest_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('kept_days_to_thin'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('thin_kept_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_workers'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_calls'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('redacted'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_fingerprint'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('are_sound_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('mistake_in_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tags_of_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('dead_letter_matches'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letter_standing'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('export_dead_letters'::text,'execute'::text,'{operator}'::text[],'{}'::text[]), ('import_dead_letters'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('cancel'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('reschedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('pause_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('resume_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('set_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('delete_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('rename_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('move_tasks'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('move_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('record_audit'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('is_sound_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('json_bytes'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('numbers_exceed'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('is_one_line'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('refuse_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('queues_to_tell_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_arrays'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('has_room'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('held_of_queue'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('require_room'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_for_depth'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('prepare_to_count'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tell_of_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_name'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('nearest_queues'::text,'execute'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('lock_queue'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('lock_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_not_served'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_longer_than_all'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_actor'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_read_committed'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_dead_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_partition'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('days_to_make'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_attempts'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_tasks'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('queues_keeping'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('keep_rows_of_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('replace_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_bad_retention'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_history'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_audit'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_to_forget_worker'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('role_names'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_roles'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('revoke_rights'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('grant_rights'::text,'execute'::text,'{}'::text[],'{}'::text[])) r(object, privileges, roles, except_columns);
+   FROM ( VALUES ('schema_migrations'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('schema_files'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('rights'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'update'::text,'{operator}'::text[],'{only_row,role_prefix,installation}'::text[]), ('locks'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('queues'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('queue_depths'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('workers'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('workers'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('claims'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('claims'::text,'insert, delete'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('circuits'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'update'::text,'{worker,operator}'::text[],'{}'::text[]), ('producer_calls'::text,'select'::text,'{}'::text[],'{}'::text[]), ('schedules'::text,'select'::text,'{worker,operator}'::text[],'{}'::text[]), ('schedules'::text,'select'::text,'{viewer}'::text[],'{args}'::text[]), ('schedule_ticks'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('schedule_ticks_default'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('schedule_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{worker}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_live'::text,'select, delete'::text,'{worker}'::text[],'{}'::text[]), ('tasks_live'::text,'update'::text,'{worker}'::text[],'{id,queue,name,priority,args,enqueued_at,run_at,finished_at,result,trace_context,expires_at,tags,parent_id,args_version,cancel_requested_at}'::text[]), ('tasks_failed'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('tasks_done'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('task_attempts_default'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('tasks_id_seq'::text,'select, usage'::text,'{worker}'::text[],'{}'::text[]), ('task_attempts'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_attempts'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('audit'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('audit'::text,'select'::text,'{viewer}'::text[],'{details}'::text[]), ('redacted_tasks'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_timeline'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letters'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('queue_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('recent_figures'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('worker_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('partitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('enqueue'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_many'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('prepare_task'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('parent_here'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('refuse_call'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('note_call'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('reserve_producer'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('call_made'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('answer_made'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('create_queue'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('complete_in'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('knows_task'::text,'execute'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('refuse_completion'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('moment_ago'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('place'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('place_in_front'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('make_partitions'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('drop_oldest_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('kept_days_to_thin'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('thin_kept_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_workers'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_calls'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('fire_due_ticks'::text,'execute as owner'::text,'{worker}'::text[],'{}'::text[]), ('redacted'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_fingerprint'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('are_sound_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('mistake_in_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tags_of_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('dead_letter_matches'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letter_standing'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('export_dead_letters'::text,'execute'::text,'{operator}'::text[],'{}'::text[]), ('import_dead_letters'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('cancel'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('reschedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('pause_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('resume_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('set_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('delete_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('rename_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('move_tasks'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('move_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('record_audit'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('create_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('set_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('pause_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('resume_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('run_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('backfill_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('rename_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('delete_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('next_ticks'::text,'execute as owner'::text,'{viewer,operator}'::text[],'{}'::text[]), ('is_sound_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('json_bytes'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('numbers_exceed'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('is_one_line'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('refuse_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('queues_to_tell_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_arrays'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('has_room'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('held_of_queue'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('require_room'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_for_depth'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('prepare_to_count'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tell_of_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_name'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('nearest_queues'::text,'execute'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('lock_queue'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('lock_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_not_served'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_longer_than_all'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_actor'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_read_committed'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_dead_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_spec'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('compile_spec'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_number'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_element'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_field'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_days'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_weekdays'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('compile_every'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fits_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_time_of_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_local_time'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('offset_at'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('change_of_offset'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_instant_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_fixed_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_elapsed_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_schedule_name'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('lock_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_time_zone'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('shortest_gap'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_sound_spec'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_schedule_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fires_at_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('put_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_enqueueable'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('store_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_waiting_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('note_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('start_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('alive_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cancel_tasks_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('start_waiting_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('decide_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_to_fire'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fire_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('ticks_to_backfill'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tell_of_schedules'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('moment_of_partitions'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_partition'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('days_to_make'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_attempts'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_tasks'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('queues_keeping'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('keep_rows_of_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('replace_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_bad_retention'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_history'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_audit'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_to_forget_worker'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('role_names'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_roles'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('revoke_rights'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('grant_rights'::text,'execute'::text,'{}'::text[],'{}'::text[])) r(object, privileges, roles, except_columns);
 
 COMMENT ON VIEW dogged.rights IS 'The roles that may use each table, view, sequence or function. `dogged migrate` grants these rights if `dogged migrate --roles` has made the roles.';
 
@@ -3559,6 +4770,146 @@ COMMENT ON COLUMN dogged.rights.privileges IS 'As GRANT names them. execute as o
 COMMENT ON COLUMN dogged.rights.roles IS 'producer, worker, viewer, operator; the role''s name is settings.role_prefix, _ and this. Empty: the owner alone.';
 
 COMMENT ON COLUMN dogged.rights.except_columns IS 'The privileges are for all other columns of the table; empty: for the whole table.';
+
+CREATE VIEW dogged.schedule_overview AS
+ SELECT s.id,
+    s.name,
+    s.task,
+    s.spec,
+    s.time_zone,
+        CASE
+            WHEN (EXISTS ( SELECT
+               FROM dogged.task_definitions d
+              WHERE ((d.name = s.task) AND (d.redact <> '{}'::text[])))) THEN dogged.redacted(s.task, s.args)
+            ELSE s.args
+        END AS args,
+    s.args_version,
+    s.queue,
+    s.priority,
+    s.jitter_ms,
+    s.overlap,
+    s.catch_up_ms,
+    s.catch_up_limit,
+        CASE
+            WHEN (s.paused_at IS NOT NULL) THEN 'paused'::text
+            WHEN (s.next_at IS NULL) THEN 'ended'::text
+            WHEN (NOT (EXISTS ( SELECT
+               FROM dogged.task_definitions d
+              WHERE (d.name = s.task)))) THEN 'unknown task'::text
+            ELSE 'active'::text
+        END AS state,
+    s.next_at,
+    s.paused_at,
+    s.created_at,
+    s.changed_at,
+    last.scheduled_at AS last_at,
+    last.outcome AS last_outcome,
+    last.reason AS last_reason,
+    last.late_ms AS last_late_ms,
+    last.task_id AS last_task_id
+   FROM (dogged.schedules s
+     LEFT JOIN LATERAL ( SELECT t.schedule_id,
+            t.scheduled_at,
+            t.outcome,
+            t.reason,
+            t.origin,
+            t.decided_at,
+            t.late_ms,
+            t.task_id,
+            t.missed_until
+           FROM dogged.schedule_ticks t
+          WHERE ((t.schedule_id = s.id) AND (t.scheduled_at <= s.last_tick_at) AND (t.scheduled_at > (s.last_tick_at - '31 days'::interval)))
+          ORDER BY t.scheduled_at DESC
+         LIMIT 1) last ON (true));
+
+COMMENT ON VIEW dogged.schedule_overview IS 'One row for each schedule, with its state and its last tick.';
+
+COMMENT ON COLUMN dogged.schedule_overview.id IS 'Stays when the schedule is renamed, and is never given again: ticks are kept by it.';
+
+COMMENT ON COLUMN dogged.schedule_overview.name IS 'The schedule''s name.';
+
+COMMENT ON COLUMN dogged.schedule_overview.task IS 'The name of the task that it enqueues.';
+
+COMMENT ON COLUMN dogged.schedule_overview.spec IS 'When it fires, as it was written: 0 3 * * *, @daily, every 90s.';
+
+COMMENT ON COLUMN dogged.schedule_overview.time_zone IS 'The IANA time zone in which the spec is read.';
+
+COMMENT ON COLUMN dogged.schedule_overview.args IS 'The args of its tasks, redacted as the task declares.';
+
+COMMENT ON COLUMN dogged.schedule_overview.args_version IS 'The version of the args in the task''s key; null: 1.';
+
+COMMENT ON COLUMN dogged.schedule_overview.queue IS 'The queue of its tasks; null: that of the task''s definition.';
+
+COMMENT ON COLUMN dogged.schedule_overview.priority IS 'The priority of its tasks.';
+
+COMMENT ON COLUMN dogged.schedule_overview.jitter_ms IS 'Each tick is put off by up to this long, always by the same time for the same tick, so that many schedules of one time spread.';
+
+COMMENT ON COLUMN dogged.schedule_overview.overlap IS 'What becomes of a tick while the task of an earlier tick has not ended.';
+
+COMMENT ON COLUMN dogged.schedule_overview.catch_up_ms IS 'Ticks that nobody could fire in time are made up for while they are no older than this; null: however old.';
+
+COMMENT ON COLUMN dogged.schedule_overview.catch_up_limit IS 'How many of them at most, the latest; 0: none; null: all.';
+
+COMMENT ON COLUMN dogged.schedule_overview.state IS 'active; paused; ended: its spec has no more times; unknown task: no worker has declared its task.';
+
+COMMENT ON COLUMN dogged.schedule_overview.next_at IS 'The time of the next tick, without its jitter; null: the spec has no more.';
+
+COMMENT ON COLUMN dogged.schedule_overview.paused_at IS 'When it was paused; null: it is not.';
+
+COMMENT ON COLUMN dogged.schedule_overview.created_at IS 'When it was created.';
+
+COMMENT ON COLUMN dogged.schedule_overview.changed_at IS 'When its settings were last changed.';
+
+COMMENT ON COLUMN dogged.schedule_overview.last_at IS 'The time of the last tick, as its other last_ columns: schedule_ticks.';
+
+COMMENT ON COLUMN dogged.schedule_overview.last_outcome IS 'What became of it.';
+
+COMMENT ON COLUMN dogged.schedule_overview.last_reason IS 'Why it was skipped.';
+
+COMMENT ON COLUMN dogged.schedule_overview.last_late_ms IS 'How late it was decided.';
+
+COMMENT ON COLUMN dogged.schedule_overview.last_task_id IS 'The task that it enqueued.';
+
+CREATE TABLE dogged.schedule_ticks_default (
+    schedule_id bigint NOT NULL,
+    scheduled_at timestamp with time zone NOT NULL,
+    outcome dogged.tick_outcome NOT NULL,
+    reason text,
+    origin text NOT NULL,
+    decided_at timestamp with time zone NOT NULL,
+    late_ms bigint,
+    task_id bigint,
+    missed_until timestamp with time zone
+);
+
+COMMENT ON TABLE dogged.schedule_ticks_default IS 'For days that have no partition yet; dogged.make_partitions moves its rows.';
+
+COMMENT ON COLUMN dogged.schedule_ticks_default.schedule_id IS 'The schedule: schedules.id. It may be gone.';
+
+COMMENT ON COLUMN dogged.schedule_ticks_default.scheduled_at IS 'The tick''s time by the spec, without jitter.';
+
+COMMENT ON COLUMN dogged.schedule_ticks_default.outcome IS 'Whether its task was enqueued.';
+
+COMMENT ON COLUMN dogged.schedule_ticks_default.reason IS 'Why it was skipped: overlap (the task before it had not ended), missed (nobody could fire it in time), superseded (a later tick took the place in which it waited), full (1000 ticks wait), or the error of the enqueue. Null where it was not skipped.';
+
+COMMENT ON COLUMN dogged.schedule_ticks_default.origin IS 'clock, backfill or hand: who asked for it.';
+
+COMMENT ON COLUMN dogged.schedule_ticks_default.decided_at IS 'When the outcome was decided.';
+
+COMMENT ON COLUMN dogged.schedule_ticks_default.late_ms IS 'How long after its time, with its jitter, that was; null for a backfill.';
+
+COMMENT ON COLUMN dogged.schedule_ticks_default.task_id IS 'The task that was enqueued: tasks.id. It may have been dropped since.';
+
+COMMENT ON COLUMN dogged.schedule_ticks_default.missed_until IS 'For a missed tick: this row stands for all ticks from scheduled_at until before this time.';
+
+ALTER TABLE dogged.schedules ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME dogged.schedules_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
 
 CREATE TABLE dogged.schema_files (
     name text NOT NULL,
@@ -4224,6 +5575,8 @@ ALTER TABLE dogged.workers ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+ALTER TABLE ONLY dogged.schedule_ticks ATTACH PARTITION dogged.schedule_ticks_default DEFAULT;
+
 ALTER TABLE ONLY dogged.task_attempts ATTACH PARTITION dogged.task_attempts_default DEFAULT;
 
 ALTER TABLE ONLY dogged.tasks ATTACH PARTITION dogged.tasks_done FOR VALUES IN ('succeeded', 'discarded', 'cancelled', 'expired');
@@ -4259,6 +5612,18 @@ ALTER TABLE ONLY dogged.queue_depths
 ALTER TABLE ONLY dogged.queues
     ADD CONSTRAINT queues_pkey PRIMARY KEY (name);
 
+ALTER TABLE ONLY dogged.schedule_ticks
+    ADD CONSTRAINT schedule_ticks_pkey PRIMARY KEY (schedule_id, scheduled_at);
+
+ALTER TABLE ONLY dogged.schedule_ticks_default
+    ADD CONSTRAINT schedule_ticks_default_pkey PRIMARY KEY (schedule_id, scheduled_at);
+
+ALTER TABLE ONLY dogged.schedules
+    ADD CONSTRAINT schedules_name_key UNIQUE (name);
+
+ALTER TABLE ONLY dogged.schedules
+    ADD CONSTRAINT schedules_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY dogged.schema_files
     ADD CONSTRAINT schema_files_pkey PRIMARY KEY (name);
 
@@ -4280,6 +5645,12 @@ ALTER TABLE ONLY dogged.workers
 CREATE INDEX audit_task ON dogged.audit USING btree (task_id, id) WHERE (task_id IS NOT NULL);
 
 CREATE INDEX queues_limited ON dogged.queues USING btree (name) WHERE (max_depth IS NOT NULL);
+
+CREATE INDEX schedule_ticks_waiting ON ONLY dogged.schedule_ticks USING btree (schedule_id, scheduled_at) WHERE (outcome = 'waiting'::dogged.tick_outcome);
+
+CREATE INDEX schedule_ticks_default_schedule_id_scheduled_at_idx ON dogged.schedule_ticks_default USING btree (schedule_id, scheduled_at) WHERE (outcome = 'waiting'::dogged.tick_outcome);
+
+CREATE INDEX schedules_due ON dogged.schedules USING btree (fires_at) WHERE (fires_at IS NOT NULL);
 
 CREATE INDEX task_attempts_finished_at ON ONLY dogged.task_attempts USING brin (finished_at);
 
@@ -4351,6 +5722,10 @@ CREATE UNIQUE INDEX workers_name ON dogged.workers USING btree (name) WHERE ((le
 
 CREATE INDEX workers_to_rescue ON dogged.workers USING btree (id) WHERE ((lease_ended_at IS NOT NULL) AND (rescued_at IS NULL));
 
+ALTER INDEX dogged.schedule_ticks_pkey ATTACH PARTITION dogged.schedule_ticks_default_pkey;
+
+ALTER INDEX dogged.schedule_ticks_waiting ATTACH PARTITION dogged.schedule_ticks_default_schedule_id_scheduled_at_idx;
+
 ALTER INDEX dogged.task_attempts_finished_at ATTACH PARTITION dogged.task_attempts_default_finished_at_idx;
 
 ALTER INDEX dogged.task_attempts_task ATTACH PARTITION dogged.task_attempts_default_task_id_attempt_idx;
@@ -4394,6 +5769,8 @@ CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON dogged.task_attempts FOR EACH 
 CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON dogged.task_attempts_default FOR EACH STATEMENT EXECUTE FUNCTION dogged.refuse_change_of_history();
 
 CREATE TRIGGER tell_workers AFTER DELETE OR UPDATE ON dogged.queues FOR EACH STATEMENT EXECUTE FUNCTION dogged.tell_of_queues();
+
+CREATE TRIGGER tell_workers AFTER INSERT OR UPDATE OF spec, time_zone, jitter_ms, paused_at ON dogged.schedules FOR EACH STATEMENT EXECUTE FUNCTION dogged.tell_of_schedules();
 
 ALTER TABLE ONLY dogged.queue_depths
     ADD CONSTRAINT queue_depths_queue_fkey FOREIGN KEY (queue) REFERENCES dogged.queues(name) ON DELETE CASCADE;

@@ -1,0 +1,267 @@
+-- dogged.fire_due_ticks(most) enqueues the tasks of all ticks that are due. Workers call it; any number may at a time. A
+-- schedule's row is locked while its ticks are decided, and ticks, tasks and the next time are one transaction by the
+-- database's clock.
+--
+-- A tick that finds the task of an earlier one alive is treated as the schedule's overlap says. One that is to wait is a row
+-- of schedule_ticks that says so; workers look after its schedule every second until the task before it has ended.
+
+create or replace function dogged.first_waiting_tick(schedule_id bigint) returns timestamptz
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+  return (select min(t.scheduled_at) from dogged.schedule_ticks t
+           where t.schedule_id = first_waiting_tick.schedule_id and t.outcome = 'waiting');
+end $$;
+comment on function dogged.first_waiting_tick(bigint) is 'Internal: the first of the ticks of a schedule that wait; null: none does.';
+
+create or replace function dogged.note_tick(schedule dogged.schedules, tick timestamptz, outcome text, reason text, origin text,
+                                            task_id bigint default null, missed_until timestamptz default null) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  insert into dogged.schedule_ticks as noted (schedule_id, scheduled_at, outcome, reason, origin, decided_at, late_ms, task_id, missed_until)
+  values (schedule.id, tick, outcome::dogged.tick_outcome, left(reason, 1000), origin, clock_timestamp(),
+          case when origin = 'clock'
+               then greatest(0, extract(epoch from clock_timestamp() - greatest(tick, case when tick = schedule.next_at then schedule.fires_at end)) * 1000) end,
+          task_id, missed_until)
+      on conflict on constraint schedule_ticks_pkey do update
+     set outcome = excluded.outcome, reason = excluded.reason, decided_at = excluded.decided_at, task_id = excluded.task_id,
+         missed_until = null, origin = excluded.origin, late_ms = excluded.late_ms
+   where noted.outcome <> 'fired';
+end $$;
+comment on function dogged.note_tick(dogged.schedules, timestamptz, text, text, text, bigint, timestamptz) is
+  'Internal: writes what became of a tick. A tick that was fired stays as it is.';
+
+-- A task that enqueue refuses (a full queue, a queue that is gone) must not hold up other schedules.
+create or replace function dogged.start_tick(schedule dogged.schedules, tick timestamptz, origin text) returns bigint
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  task_id bigint;
+begin
+  if exists (select from dogged.schedule_ticks t
+              where t.schedule_id = schedule.id and t.scheduled_at = tick and t.outcome = 'fired') then
+    return null;
+  end if;
+  task_id := dogged.enqueue(schedule.task, schedule.args, schedule.queue, priority => schedule.priority,
+                            tags => array['schedule:' || schedule.name], args_version => schedule.args_version);
+  perform dogged.note_tick(schedule, tick, 'fired', null, origin, task_id);
+  return task_id;
+exception when invalid_parameter_value or configuration_limit_exceeded then
+  perform dogged.note_tick(schedule, tick, 'skipped', sqlerrm, origin);
+  return null;
+end $$;
+comment on function dogged.start_tick(dogged.schedules, timestamptz, text) is
+  'Internal: enqueues the task of a tick, unless it was fired before, and returns its id; null where nothing was enqueued.';
+
+create or replace function dogged.alive_of(tasks bigint[]) returns bigint[]
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+  return array(select l.id from dogged.tasks_live l where l.id = any (tasks));
+end $$;
+comment on function dogged.alive_of(bigint[]) is 'Internal: those of the tasks that have not ended.';
+
+create or replace function dogged.cancel_tasks_of(schedule dogged.schedules) returns bigint[]
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  actor constant text := current_setting('dogged.actor', true);
+begin
+  perform set_config('dogged.actor', 'schedule ' || schedule.name, true);
+  perform dogged.cancel(task_id) from unnest(schedule.live_tasks) task_id;
+  perform set_config('dogged.actor', coalesce(actor, ''), true);
+  update dogged.schedule_ticks t set outcome = 'skipped', reason = 'superseded', decided_at = clock_timestamp()
+   where t.schedule_id = schedule.id and t.outcome = 'waiting';
+  return dogged.alive_of(schedule.live_tasks);
+end $$;
+comment on function dogged.cancel_tasks_of(dogged.schedules) is
+  'Internal: cancels the tasks of earlier ticks, and those that wait; returns the tasks that run until their handler has stopped.';
+
+create or replace function dogged.start_waiting_tick(schedule dogged.schedules) returns bigint[]
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  first record;
+begin
+  select t.scheduled_at, t.origin into first
+    from dogged.schedule_ticks t
+   where t.schedule_id = schedule.id and t.outcome = 'waiting'
+   order by t.scheduled_at limit 1;
+  return case when found then array_remove(array[dogged.start_tick(schedule, first.scheduled_at, first.origin)], null) else '{}' end;
+end $$;
+comment on function dogged.start_waiting_tick(dogged.schedules) is
+  'Internal: starts the first of the ticks that wait; returns its task, or nothing.';
+
+create or replace function dogged.decide_tick(schedule dogged.schedules, tick timestamptz, overlap dogged.schedule_overlap, origin text)
+returns bigint[]
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  waiting integer;
+begin
+  if overlap = 'cancel_other' then schedule.live_tasks := dogged.cancel_tasks_of(schedule); end if;
+  if cardinality(schedule.live_tasks) = 0 or overlap = 'allow_all' then
+    return array_remove(schedule.live_tasks || dogged.start_tick(schedule, tick, origin), null);
+  end if;
+  waiting := (select count(*) from dogged.schedule_ticks t where t.schedule_id = schedule.id and t.outcome = 'waiting');
+  if overlap = 'skip' or (overlap = 'buffer_one' and waiting > 0) then
+    perform dogged.note_tick(schedule, tick, 'skipped', 'overlap', origin);
+  elsif waiting >= 1000 then
+    perform dogged.note_tick(schedule, tick, 'skipped', 'full', origin);
+  else
+    perform dogged.note_tick(schedule, tick, 'waiting', null, origin);
+  end if;
+  return schedule.live_tasks;
+end $$;
+comment on function dogged.decide_tick(dogged.schedules, timestamptz, dogged.schedule_overlap, text) is
+  'Internal: starts a tick, lets it wait or skips it, by the schedule''s tasks that are alive; returns those that are alive afterwards.';
+
+-- Ticks count as missed when they are 30 s late: a worker that was busy for less makes none of them up.
+create or replace function dogged.first_to_fire(schedule dogged.schedules, now_at timestamptz) returns timestamptz
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+  on_time constant timestamptz := now_at - interval '30 seconds' - schedule.jitter_ms * interval '1 millisecond';
+  oldest constant timestamptz := greatest(schedule.next_at, now_at - schedule.catch_up_ms * interval '1 millisecond');
+  span interval := '1 minute';
+  tick timestamptz;
+  latest timestamptz[];
+begin
+  if schedule.next_at > on_time then return schedule.next_at; end if;
+  if schedule.catch_up_limit = 0 then return dogged.next_tick(schedule.compiled, schedule.time_zone, on_time); end if;
+  if schedule.catch_up_limit is null then
+    return dogged.next_tick(schedule.compiled, schedule.time_zone, oldest - interval '1 microsecond');
+  end if;
+  -- The latest ticks of the window: it is searched from its end, further back each time.
+  loop
+    latest := '{}';
+    tick := greatest(oldest, on_time - span) - interval '1 microsecond';
+    loop
+      tick := dogged.next_tick(schedule.compiled, schedule.time_zone, tick);
+      exit when tick is null or tick > on_time;
+      latest := case when cardinality(latest) = schedule.catch_up_limit then latest[2:] else latest end || tick;
+    end loop;
+    if cardinality(latest) = schedule.catch_up_limit or on_time - span <= oldest then return coalesce(latest[1], tick); end if;
+    span := span * 2;
+  end loop;
+end $$;
+comment on function dogged.first_to_fire(dogged.schedules, timestamptz) is
+  'Internal: the first tick that is to be made up for, or that is not missed. Those before it are skipped.';
+
+create or replace function dogged.fire_schedule(schedule dogged.schedules, now_at timestamptz) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  first constant timestamptz := dogged.first_to_fire(schedule, now_at);
+begin
+  schedule.live_tasks := dogged.alive_of(schedule.live_tasks);
+  if cardinality(schedule.live_tasks) = 0 then schedule.live_tasks := dogged.start_waiting_tick(schedule); end if;
+  if first > schedule.next_at then
+    perform dogged.note_tick(schedule, schedule.next_at, 'skipped', 'missed', 'clock', missed_until => first);
+    schedule.last_tick_at := schedule.next_at;
+    schedule.next_at := first;
+  end if;
+  -- A long catch-up goes on in the next call, after the others that are due.
+  for i in 1 .. 20 loop
+    schedule.fires_at := dogged.fires_at_of(schedule);
+    exit when schedule.fires_at > now_at or schedule.next_at is null;
+    schedule.live_tasks := dogged.decide_tick(schedule, schedule.next_at, schedule.overlap, 'clock');
+    schedule.last_tick_at := schedule.next_at;
+    schedule.next_at := dogged.next_tick(schedule.compiled, schedule.time_zone, schedule.next_at);
+  end loop;
+  update dogged.schedules s
+     set next_at = schedule.next_at, last_tick_at = schedule.last_tick_at,
+         live_tasks = case when schedule.overlap = 'allow_all' then '{}' else schedule.live_tasks end,
+         fires_at = least(dogged.fires_at_of(schedule),
+                          case when dogged.first_waiting_tick(schedule.id) is not null then now_at + interval '1 second' end)
+   where s.id = schedule.id;
+end $$;
+comment on function dogged.fire_schedule(dogged.schedules, timestamptz) is 'Internal: decides the ticks of a locked schedule that are due.';
+
+create or replace function dogged.fire_due_ticks(most integer default 100, out schedules integer, out due_in_ms bigint)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  schedule dogged.schedules;
+  now_at constant timestamptz := clock_timestamp();
+begin
+  schedules := 0;
+  for schedule in
+    select s.* from dogged.schedules s where s.fires_at <= now_at order by s.fires_at limit fire_due_ticks.most for update skip locked
+  loop
+    perform dogged.fire_schedule(schedule, now_at);
+    schedules := schedules + 1;
+  end loop;
+  due_in_ms := (select ceil(extract(epoch from min(s.fires_at) - clock_timestamp()) * 1000) from dogged.schedules s);
+end $$;
+comment on function dogged.fire_due_ticks(integer) is
+  'Fires the ticks of up to `most` schedules that are due, in the caller''s transaction; schedules that another call has locked are left '
+  'to it. schedules: how many it has handled; due_in_ms: when the next is due, null if there is none.';
+
+create or replace function dogged.run_schedule(name text) returns bigint
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  schedule constant dogged.schedules := dogged.lock_schedule(run_schedule.name);
+  task_id constant bigint := dogged.enqueue(schedule.task, schedule.args, schedule.queue, priority => schedule.priority,
+                                            tags => array['schedule:' || schedule.name], args_version => schedule.args_version);
+begin
+  perform dogged.note_tick(schedule, clock_timestamp(), 'fired', null, 'hand', task_id);
+  update dogged.schedules s set live_tasks = dogged.alive_of(s.live_tasks) || task_id where s.id = schedule.id;
+  perform dogged.record_audit('run_schedule', task_id, jsonb_build_object('schedule', name));
+  return task_id;
+end $$;
+comment on function dogged.run_schedule(text) is
+  'Enqueues the task of a schedule now, whatever its overlap says, also while it is paused. Later ticks find the task alive as that of an '
+  'earlier tick. Returns the task''s id.';
+
+create or replace function dogged.ticks_to_backfill(schedule dogged.schedules, from_time timestamptz, until_time timestamptz)
+returns timestamptz[]
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+  most constant integer := 1000;
+  tick timestamptz := from_time - interval '1 microsecond';
+  found_ticks timestamptz[] := '{}';
+begin
+  loop
+    tick := dogged.next_tick(schedule.compiled, schedule.time_zone, tick);
+    exit when tick is null or tick >= until_time;
+    if cardinality(found_ticks) = most then
+      perform dogged.refuse_schedule(schedule.name, format('it has more than %s times from %s to %s', most, from_time, until_time),
+                                     format('Nothing was enqueued. Backfill up to %s first, and then the rest.', tick));
+    end if;
+    found_ticks := found_ticks || tick;
+  end loop;
+  return found_ticks;
+end $$;
+comment on function dogged.ticks_to_backfill(dogged.schedules, timestamptz, timestamptz) is
+  'Internal: the times of a schedule in a range. Raises an error for more than 1000.';
+
+create or replace function dogged.backfill_schedule(name text, from_time timestamptz, until_time timestamptz, overlap text default 'buffer_all')
+returns integer
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  schedule dogged.schedules := dogged.lock_schedule(backfill_schedule.name);
+  tick timestamptz;
+  started integer := 0;
+begin
+  if (backfill_schedule.overlap in ('buffer_all', 'allow_all')) is not true then
+    perform dogged.refuse_schedule(name, format('the overlap of its backfill is %s', coalesce('"' || left(backfill_schedule.overlap, 60) || '"', 'null')),
+                                   'Give buffer_all (one task after the other) or allow_all (all at once): with the others most ticks would do nothing.');
+  elsif (isfinite(from_time) and isfinite(until_time) and from_time < until_time) is not true then
+    perform dogged.refuse_schedule(name, format('its backfill is from %s to %s', coalesce(from_time::text, 'null'), coalesce(until_time::text, 'null')),
+                                   'Give a range that begins before it ends.');
+  elsif until_time > clock_timestamp() then
+    perform dogged.refuse_schedule(name, format('its backfill ends at %s, which is to come (it is %s)', until_time, clock_timestamp()),
+                                   'Workers fire the ticks to come. End the range now at the latest.');
+  end if;
+  schedule.live_tasks := dogged.alive_of(schedule.live_tasks);
+  foreach tick in array dogged.ticks_to_backfill(schedule, from_time, until_time) loop
+    continue when exists (select from dogged.schedule_ticks t where t.schedule_id = schedule.id and t.scheduled_at = tick and t.outcome <> 'skipped');
+    schedule.live_tasks := dogged.decide_tick(schedule, tick, backfill_schedule.overlap::dogged.schedule_overlap, 'backfill');
+    started := started + 1;
+  end loop;
+  update dogged.schedules s
+     set live_tasks = case when backfill_schedule.overlap = 'allow_all' then s.live_tasks else schedule.live_tasks end,
+         last_tick_at = greatest(s.last_tick_at, tick),
+         fires_at = case when s.paused_at is null and dogged.first_waiting_tick(s.id) is not null
+                         then least(s.fires_at, clock_timestamp() + interval '1 second') else s.fires_at end
+   where s.id = schedule.id;
+  perform pg_notify('dogged.schedules', '');
+  perform dogged.record_audit('backfill_schedule', null, jsonb_build_object('schedule', name, 'from', from_time, 'until', until_time,
+                                                                            'overlap', backfill_schedule.overlap, 'ticks', started));
+  return started;
+end $$;
+comment on function dogged.backfill_schedule(text, timestamptz, timestamptz, text) is
+  'Makes up for the times of a schedule from from_time until before until_time that have not fired, up to 1000, whatever was skipped. overlap: '
+  'buffer_all, one task after the other, or allow_all, all at once. Returns how many ticks will run or wait.';

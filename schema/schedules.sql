@@ -1,0 +1,389 @@
+-- dogged.schedule(…) and the functions beside it change schedules. Each change is in dogged.audit, and workers are notified
+-- at commit. schema/fire.sql fires what is due. docs/schedules.md explains both.
+
+create or replace function dogged.refuse_schedule(name text, mistake text, remedy text) returns void
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+begin
+  raise exception 'the schedule "%": %', left(refuse_schedule.name, 128), refuse_schedule.mistake
+    using errcode = 'invalid_parameter_value', hint = refuse_schedule.remedy;
+end $$;
+comment on function dogged.refuse_schedule(text, text, text) is 'Internal: raises the error that says what is wrong with a schedule.';
+
+create or replace function dogged.require_schedule_name(name text) returns void
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+begin
+  if coalesce(octet_length(require_schedule_name.name) > 128
+              or require_schedule_name.name !~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$', true) then
+    raise exception 'the schedule name "%" is not 1 to 128 of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit',
+      left(require_schedule_name.name, 128) using errcode = 'invalid_parameter_value';
+  end if;
+end $$;
+comment on function dogged.require_schedule_name(text) is 'Internal: raises an error unless a schedule may have this name.';
+
+create or replace function dogged.lock_schedule(name text) returns dogged.schedules
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  schedule dogged.schedules;
+begin
+  perform dogged.require_schedule_name(lock_schedule.name);
+  select s.* into schedule from dogged.schedules s where s.name = lock_schedule.name for update;
+  if not found then
+    raise exception 'the schedule "%" does not exist', lock_schedule.name
+      using errcode = 'invalid_parameter_value', hint = 'dogged.schedule(name, task, spec) creates one; `dogged schedules list` lists them.';
+  end if;
+  return schedule;
+end $$;
+comment on function dogged.lock_schedule(text) is 'Internal: the row of a schedule, locked until the transaction ends.';
+
+-- A POSIX time zone (FOO-3) is a name to PostgreSQL as well; no IANA name but Etc/GMT±N has a digit.
+create or replace function dogged.require_time_zone(name text, time_zone text) returns void
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+  if time_zone ~ '^(UTC|Etc/GMT[+-][0-9]{1,2}|[A-Z][A-Za-z_-]+(/[A-Z][A-Za-z_-]+){1,2})$' then
+    perform now() at time zone time_zone;
+    return;
+  end if;
+  raise invalid_parameter_value;
+exception when invalid_parameter_value then
+  perform dogged.refuse_schedule(
+    require_time_zone.name, format('its time zone "%s" is not known', left(time_zone, 60)),
+    coalesce('Did you mean '
+             || (select z.name from pg_timezone_names z
+                  where z.name ~ '^[A-Z][a-z]+/'
+                    and lower(split_part(z.name, '/', -1)) = lower(replace(split_part(require_time_zone.time_zone, '/', -1), ' ', '_'))
+                  order by z.name limit 1) || '? ', '')
+    || 'Give a name of the IANA time zone database, such as Europe/Berlin or UTC; pg_timezone_names lists them.');
+end $$;
+comment on function dogged.require_time_zone(text, text) is 'Internal: raises an error unless this is the name of a time zone.';
+
+create or replace function dogged.shortest_gap(compiled dogged.compiled_spec) returns bigint
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+begin
+  return coalesce(compiled.every_seconds,
+                  (select min(case when following is null then 60 + first - second else following - second end)
+                     from (select s.second, lead(s.second) over (order by s.second) as following, min(s.second) over () as first
+                             from generate_series(0, 59) as s (second) where (compiled.seconds >> s.second) & 1 = 1) seconds));
+end $$;
+comment on function dogged.shortest_gap(dogged.compiled_spec) is 'Internal: the fewest seconds between two times of a spec.';
+
+create or replace function dogged.require_sound_spec(name text, compiled dogged.compiled_spec, spec text, allow_frequent boolean) returns void
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+  gap constant bigint := dogged.shortest_gap(compiled);
+begin
+  if dogged.next_tick(compiled, 'UTC', clock_timestamp()) is null then
+    perform dogged.refuse_schedule(name, format('its spec "%s" never fires', spec),
+                                   'No year of the next 40 has such a day. Check its day of month against its month.');
+  elsif gap < 10 and not allow_frequent then
+    perform dogged.refuse_schedule(
+      name, format('its spec "%s" fires again after %s s', spec, gap),
+      'A cron spec with six fields begins with the second. If it is to fire more often than every 10 s, say so: allow_frequent (--allow-frequent).');
+  end if;
+end $$;
+comment on function dogged.require_sound_spec(text, dogged.compiled_spec, text, boolean) is
+  'Internal: raises an error for a spec that never fires, or that fires more often than every 10 s where nobody has said that it may.';
+
+-- The first setting that is unknown, of another type or out of range raises an error.
+create or replace function dogged.require_schedule_settings(name text, settings jsonb) returns void
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+declare
+  setting record;
+begin
+  if coalesce(jsonb_typeof(settings), 'null') <> 'object' then
+    perform dogged.refuse_schedule(name, format('its settings are %s, not a JSON object', left(coalesce(settings::text, 'null'), 60)),
+                                   'Write them as {"spec": "0 3 * * *", "time_zone": "Europe/Berlin"}.');
+  end if;
+  for setting in
+    select given.key, given.value, rule.type, rule.lowest, rule.highest
+      from jsonb_each(require_schedule_settings.settings) given
+      left join (values ('task', 'string', null::bigint, null::bigint), ('spec', 'string', null, null), ('time_zone', 'string', null, null),
+                        ('queue', 'string?', null, null), ('overlap', 'string', null, null), ('args', 'any', null, null),
+                        ('allow_frequent', 'boolean', null, null), ('args_version', 'number', 1, 32767),
+                        ('priority', 'number', -32768, 32767), ('jitter_ms', 'number', 0, 86400000),
+                        ('catch_up_ms', 'number?', 0, 31622400000), ('catch_up_limit', 'number?', 0, 10000))
+             as rule (key, type, lowest, highest) on rule.key = given.key
+  loop
+    if setting.type is null then
+      perform dogged.refuse_schedule(
+        name, format('"%s" is not a setting', left(setting.key, 60)),
+        'There are task, spec, time_zone, args, args_version, queue, priority, jitter_ms, overlap, catch_up_ms, catch_up_limit and allow_frequent.');
+    elsif setting.type <> 'any' and jsonb_typeof(setting.value) <> rtrim(setting.type, '?')
+          and not (setting.type like '%?' and jsonb_typeof(setting.value) = 'null') then
+      perform dogged.refuse_schedule(name, format('its %s is %s, not a %s', setting.key, left(setting.value::text, 60), rtrim(setting.type, '?')),
+                                     'Nothing was changed.');
+    elsif jsonb_typeof(setting.value) = 'number'
+          and ((setting.value)::numeric not between setting.lowest and setting.highest or trunc((setting.value)::numeric) <> (setting.value)::numeric) then
+      perform dogged.refuse_schedule(
+        name, format('its %s is %s; it must be a whole number from %s to %s', setting.key, left(setting.value::text, 60), setting.lowest, setting.highest),
+        'Nothing was changed.');
+    end if;
+  end loop;
+  if settings ? 'overlap' and settings ->> 'overlap' not in ('skip', 'buffer_one', 'buffer_all', 'cancel_other', 'allow_all') then
+    perform dogged.refuse_schedule(name, format('its overlap is "%s"', left(settings ->> 'overlap', 60)),
+                                   'There are skip, buffer_one, buffer_all, cancel_other and allow_all.');
+  end if;
+end $$;
+comment on function dogged.require_schedule_settings(text, jsonb) is
+  'Internal: raises an error unless a schedule can take the settings: their names, types and ranges.';
+
+create or replace function dogged.fires_at_of(schedule dogged.schedules) returns timestamptz
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+begin
+  return schedule.next_at
+         + abs(hashtextextended(schedule.id || ' ' || extract(epoch from schedule.next_at), 0) % (schedule.jitter_ms + 1)) * interval '1 millisecond';
+end $$;
+comment on function dogged.fires_at_of(dogged.schedules) is 'Internal: when the next tick of a schedule is due, with its jitter.';
+
+-- Of two changes at a time one waits for the other, and no tick is decided meanwhile. A tick that was decided is never made
+-- again, also where the clock was set back.
+create or replace function dogged.put_schedule(name text, settings jsonb) returns text
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  before dogged.schedules;
+  put dogged.schedules;
+begin
+  perform dogged.require_schedule_settings(name, settings);
+  select s.* into before from dogged.schedules s where s.name = put_schedule.name for update;
+  put := before;
+  put.name := name;
+  put.task := case when settings ? 'task' then settings ->> 'task' else before.task end;
+  put.spec := case when settings ? 'spec' then settings ->> 'spec' else before.spec end;
+  put.time_zone := coalesce(settings ->> 'time_zone', before.time_zone, 'UTC');
+  put.args := coalesce(settings -> 'args', before.args, '{}');
+  put.args_version := coalesce((settings ->> 'args_version')::smallint, before.args_version);
+  put.queue := case when settings ? 'queue' then settings ->> 'queue' else before.queue end;
+  put.priority := coalesce((settings ->> 'priority')::smallint, before.priority, 0);
+  put.jitter_ms := coalesce((settings ->> 'jitter_ms')::bigint, before.jitter_ms, 0);
+  put.overlap := coalesce(settings ->> 'overlap', before.overlap::text, 'skip');
+  put.catch_up_ms := case when settings ? 'catch_up_ms' then (settings ->> 'catch_up_ms')::bigint when before.id is null then 3600000 else before.catch_up_ms end;
+  put.catch_up_limit := case when settings ? 'catch_up_limit' then (settings ->> 'catch_up_limit')::integer when before.id is null then 1 else before.catch_up_limit end;
+  put.live_tasks := coalesce(before.live_tasks, '{}');
+  put.created_at := coalesce(before.created_at, clock_timestamp());
+  if put.task is null then perform dogged.refuse_schedule(name, 'it has no task', 'Name the task that it is to enqueue.'); end if;
+  perform dogged.require_time_zone(name, put.time_zone);
+  if before.id is null or put.spec is distinct from before.spec then
+    put.compiled := dogged.compile_spec(put.spec);
+    perform dogged.require_sound_spec(name, put.compiled, put.spec, coalesce((settings ->> 'allow_frequent')::boolean, false));
+  end if;
+  perform dogged.require_enqueueable(put);
+  if put is not distinct from before then return 'unchanged'; end if;
+  put.changed_at := clock_timestamp();
+  put.id := coalesce(before.id, nextval(pg_get_serial_sequence('dogged.schedules', 'id')));
+  if before.id is null or put.spec <> before.spec or put.time_zone <> before.time_zone then
+    put.next_at := dogged.next_tick(put.compiled, put.time_zone, greatest(clock_timestamp(), put.last_tick_at));
+  end if;
+  if put.paused_at is null then put.fires_at := dogged.fires_at_of(put); end if;
+  return dogged.store_schedule(put);
+end $$;
+comment on function dogged.put_schedule(text, jsonb) is
+  'Internal: creates or changes a schedule; settings that are not named stay. Returns created, changed or unchanged.';
+
+create or replace function dogged.require_enqueueable(schedule dogged.schedules) returns void
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+  limits dogged.settings;
+begin
+  perform dogged.require_schedule_name(schedule.name);
+  select s.* into limits from dogged.settings s;
+  if not coalesce(dogged.is_sound_task(schedule.task, null, schedule.priority, null, null, array['schedule:' || schedule.name], null, schedule.args_version), false)
+     or coalesce(dogged.json_bytes(schedule.args, limits.max_args_bytes) > limits.max_args_bytes, true)
+     or (schedule.queue is not null and not exists (select from dogged.queues q where q.name = schedule.queue)) then
+    perform dogged.refuse_task(schedule.task, schedule.args, coalesce(schedule.queue, 'default'), null, schedule.priority, null, null,
+                               array['schedule:' || schedule.name], null, schedule.args_version);
+  end if;
+end $$;
+comment on function dogged.require_enqueueable(dogged.schedules) is 'Internal: raises an error unless enqueue takes the tasks of a schedule.';
+
+create or replace function dogged.store_schedule(schedule dogged.schedules) returns text
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if exists (select from dogged.schedules s where s.id = schedule.id) then
+    update dogged.schedules s
+       set (task, spec, time_zone, compiled, args, args_version, queue, priority, jitter_ms, overlap, catch_up_ms, catch_up_limit, next_at,
+            fires_at, changed_at)
+         = (select schedule.task, schedule.spec, schedule.time_zone, schedule.compiled, schedule.args, schedule.args_version, schedule.queue,
+                   schedule.priority, schedule.jitter_ms, schedule.overlap, schedule.catch_up_ms, schedule.catch_up_limit, schedule.next_at,
+                   schedule.fires_at, schedule.changed_at)
+     where s.id = schedule.id;
+    return 'changed';
+  end if;
+  insert into dogged.schedules overriding system value select (schedule).* on conflict do nothing;
+  if not found then
+    raise exception 'the schedule "%" was created at the same time', schedule.name
+      using errcode = 'serialization_failure', hint = 'Nothing was changed: do it again.';
+  end if;
+  return 'created';
+end $$;
+comment on function dogged.store_schedule(dogged.schedules) is 'Internal: writes the row of a schedule.';
+
+create or replace function dogged.set_schedule(name text, settings jsonb) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  before constant dogged.schedules := dogged.lock_schedule(set_schedule.name);
+begin
+  if dogged.put_schedule(name, settings) = 'unchanged' then return false; end if;
+  perform dogged.record_audit(
+    'set_schedule', null,
+    jsonb_build_object('schedule', name, 'settings', settings,
+                       'before', (select jsonb_object_agg(was.key, was.value)
+                                    from jsonb_each(to_jsonb(before)) was where settings ? was.key)));
+  return true;
+end $$;
+comment on function dogged.set_schedule(text, jsonb) is
+  'Changes settings of a schedule: {"spec": "0 4 * * *", "time_zone": "Europe/Berlin", "task": "report", "args": {}, "args_version": 1, "queue": '
+  'null, "priority": 0, "jitter_ms": 60000, "overlap": "skip", "catch_up_ms": 3600000, "catch_up_limit": 1, "allow_frequent": false}. Settings that '
+  'are not named stay. Returns false if nothing changed.';
+
+create or replace function dogged.create_schedule(name text, settings jsonb) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  perform dogged.require_schedule_name(create_schedule.name);
+  if exists (select from dogged.schedules s where s.name = create_schedule.name) then
+    perform dogged.refuse_schedule(name, 'it exists already', 'Nothing was changed. dogged.set_schedule(name, settings) changes it.');
+  end if;
+  perform dogged.put_schedule(name, settings);
+  perform dogged.record_audit('create_schedule', null, jsonb_build_object('schedule', name, 'settings', settings));
+end $$;
+comment on function dogged.create_schedule(text, jsonb) is
+  'Creates a schedule with settings as dogged.set_schedule takes them; task and spec are required. Raises an error if it exists.';
+
+create or replace function dogged.schedule(
+  name text, task text, spec text, time_zone text default 'UTC', args jsonb default '{}', queue text default null,
+  priority integer default 0, jitter interval default '0', overlap text default 'skip', catch_up interval default '1 hour',
+  catch_up_limit integer default 1, allow_frequent boolean default false, args_version integer default 1)
+returns text
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  settings constant jsonb := jsonb_build_object(
+    'task', task, 'spec', spec, 'time_zone', time_zone, 'args', args, 'queue', queue, 'priority', coalesce(priority, 0),
+    'jitter_ms', round(extract(epoch from coalesce(jitter, '0')) * 1000), 'overlap', overlap,
+    'catch_up_ms', round(extract(epoch from catch_up) * 1000), 'catch_up_limit', catch_up_limit,
+    'allow_frequent', coalesce(allow_frequent, false), 'args_version', coalesce(args_version, 1));
+  outcome text;
+begin
+  perform dogged.require_schedule_name(name);
+  outcome := dogged.put_schedule(name, settings);
+  if outcome <> 'unchanged' then
+    perform dogged.record_audit('schedule', null, jsonb_build_object('schedule', name, 'outcome', outcome, 'settings', settings));
+  end if;
+  return outcome;
+end $$;
+comment on function dogged.schedule(text, text, text, text, jsonb, text, integer, interval, text, interval, integer, boolean, integer) is
+  'Creates a schedule, or gives one of this name all these settings. Returns created, changed or unchanged. spec: 0 3 * * *, @daily, '
+  'every 90s. jitter: each tick is put off by up to this long. overlap: what becomes of a tick while the task of an earlier one has not '
+  'ended: skip, buffer_one, buffer_all, cancel_other, allow_all. catch_up, catch_up_limit: ticks that nobody could fire in time are made up '
+  'for while they are no older, the latest ones, no more than this many; null: all.';
+
+create or replace function dogged.pause_schedule(name text) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  schedule constant dogged.schedules := dogged.lock_schedule(pause_schedule.name);
+begin
+  if schedule.paused_at is not null then return false; end if;
+  update dogged.schedules s set paused_at = clock_timestamp(), fires_at = null where s.id = schedule.id;
+  perform dogged.record_audit('pause_schedule', null, jsonb_build_object('schedule', name));
+  return true;
+end $$;
+comment on function dogged.pause_schedule(text) is
+  'Pauses a schedule: no tick fires until it is resumed, and its ticks of that time are not made up for. Returns false if it was paused.';
+
+create or replace function dogged.resume_schedule(name text) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  schedule dogged.schedules := dogged.lock_schedule(resume_schedule.name);
+begin
+  if schedule.paused_at is null then return false; end if;
+  schedule.next_at := dogged.next_tick(schedule.compiled, schedule.time_zone, greatest(clock_timestamp(), schedule.last_tick_at));
+  update dogged.schedules s
+     set paused_at = null, next_at = schedule.next_at,
+         fires_at = case when dogged.first_waiting_tick(schedule.id) is null then dogged.fires_at_of(schedule) else clock_timestamp() end
+   where s.id = schedule.id;
+  perform dogged.record_audit('resume_schedule', null, jsonb_build_object('schedule', name, 'paused_at', schedule.paused_at));
+  return true;
+end $$;
+comment on function dogged.resume_schedule(text) is
+  'Ends the pause of a schedule: it fires at its next time. Returns false if it was not paused.';
+
+create or replace function dogged.delete_schedule(name text) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  schedule constant dogged.schedules := dogged.lock_schedule(delete_schedule.name);
+begin
+  delete from dogged.schedules s where s.id = schedule.id;
+  perform dogged.record_audit('delete_schedule', null, jsonb_build_object('schedule', name, 'before', to_jsonb(schedule) - 'compiled'));
+end $$;
+comment on function dogged.delete_schedule(text) is
+  'Deletes a schedule. Its ticks stay until retention drops them, and tasks that it has enqueued run.';
+
+create or replace function dogged.rename_schedule(name text, new_name text) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  schedule constant dogged.schedules := dogged.lock_schedule(rename_schedule.name);
+begin
+  perform dogged.require_schedule_name(new_name);
+  if exists (select from dogged.schedules s where s.name = new_name) then
+    perform dogged.refuse_schedule(new_name, 'it exists already', 'Nothing was changed. Delete it first, or choose another name.');
+  end if;
+  update dogged.schedules s set name = new_name, changed_at = clock_timestamp() where s.id = schedule.id;
+  perform dogged.record_audit('rename_schedule', null, jsonb_build_object('schedule', name, 'new_name', new_name));
+end $$;
+comment on function dogged.rename_schedule(text, text) is
+  'Renames a schedule. It keeps its ticks, so that none of them fires a second time under the new name.';
+
+create or replace function dogged.next_ticks(spec text, time_zone text default 'UTC', after timestamptz default now(), most integer default 10)
+returns setof timestamptz
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  compiled constant dogged.compiled_spec := dogged.compile_spec(spec);
+  tick timestamptz := after;
+begin
+  perform dogged.require_time_zone(spec, time_zone);
+  for i in 1 .. least(most, 10000) loop
+    tick := dogged.next_tick(compiled, time_zone, tick);
+    exit when tick is null;
+    return next tick;
+  end loop;
+end $$;
+comment on function dogged.next_ticks(text, text, timestamptz, integer) is
+  'The times at which a spec fires next, for people who write one: select * from dogged.next_ticks(''0 3 * * *'', ''Europe/Berlin'').';
+
+create or replace view dogged.schedule_overview as
+select s.id, s.name, s.task, s.spec, s.time_zone,
+       case when exists (select from dogged.task_definitions d where d.name = s.task and d.redact <> '{}')
+            then dogged.redacted(s.task, s.args) else s.args end as args,
+       s.args_version, s.queue, s.priority, s.jitter_ms, s.overlap, s.catch_up_ms, s.catch_up_limit,
+       case when s.paused_at is not null then 'paused'
+            when s.next_at is null then 'ended'
+            when not exists (select from dogged.task_definitions d where d.name = s.task) then 'unknown task'
+            else 'active' end as state,
+       s.next_at, s.paused_at, s.created_at, s.changed_at,
+       last.scheduled_at as last_at, last.outcome as last_outcome, last.reason as last_reason, last.late_ms as last_late_ms,
+       last.task_id as last_task_id
+  from dogged.schedules s
+  left join lateral (select t.* from dogged.schedule_ticks t
+                      where t.schedule_id = s.id and t.scheduled_at <= s.last_tick_at and t.scheduled_at > s.last_tick_at - interval '31 days'
+                      order by t.scheduled_at desc limit 1) last on true;
+comment on view dogged.schedule_overview is 'One row for each schedule, with its state and its last tick.';
+do $$
+declare
+  column_name name;
+  meaning text;
+begin
+  for column_name, meaning in
+    select v.attname,
+           coalesce((select col_description(t.attrelid, t.attnum) from pg_attribute t
+                      where t.attrelid = 'dogged.schedules'::regclass and t.attname = v.attname and v.attname <> 'args'),
+                    case v.attname::text
+                      when 'args' then 'The args of its tasks, redacted as the task declares.'
+                      when 'state' then 'active; paused; ended: its spec has no more times; unknown task: no worker has declared its task.'
+                      when 'last_at' then 'The time of the last tick, as its other last_ columns: schedule_ticks.'
+                      when 'last_outcome' then 'What became of it.'
+                      when 'last_reason' then 'Why it was skipped.'
+                      when 'last_late_ms' then 'How late it was decided.'
+                      when 'last_task_id' then 'The task that it enqueued.' end)
+      from pg_attribute v
+     where v.attrelid = 'dogged.schedule_overview'::regclass and v.attnum > 0 and not v.attisdropped
+  loop
+    execute format('comment on column dogged.schedule_overview.%I is %L', column_name, meaning);
+  end loop;
+end $$;
