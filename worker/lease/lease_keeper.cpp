@@ -73,7 +73,7 @@ void LeaseKeeper::beat() {
 }
 
 void LeaseKeeper::listen() {
-  for (const char* channel : {"cancel", "workers", "waiting"}) connection().listen(channel);
+  for (const char* channel : {"cancel", "workers", "schedules", "waiting"}) connection().listen(channel);
   plan_.on_listening();
   listener_.on_connected();
 }
@@ -92,6 +92,8 @@ void LeaseKeeper::wait_until(TimePoint until) {
 void LeaseKeeper::hear(const db::Notification& notification) {
   if (notification.channel.ends_with(".workers")) {
     listener_.on_worker();
+  } else if (notification.channel.ends_with(".schedules")) {
+    listener_.on_schedules();
   } else if (notification.channel.ends_with(".waiting")) {
     listener_.on_waiting(std::strtoll(notification.payload.c_str(), nullptr, 10));
   } else if (notification.payload == std::to_string(lease_->id())) {

@@ -34,6 +34,8 @@ class LeaseKeeper {
     virtual void on_connected() = 0;
     /// A worker has registered.
     virtual void on_worker() = 0;
+    /// A schedule was set.
+    virtual void on_schedules() = 0;
     /// Whether this worker holds tasks. Only then does the keeper ask for cancellations, and it renews the lease more
     /// often.
     [[nodiscard]] virtual bool holds_tasks() const = 0;

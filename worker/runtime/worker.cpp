@@ -278,6 +278,7 @@ struct Worker::Services final : Executor::Listener, LeaseKeeper::Listener {
     inbox->note_server_is_back();
   }
   void on_worker() override { upkeep.look(); }
+  void on_schedules() override { upkeep.note_schedules(); }
   [[nodiscard]] bool holds_tasks() const override { return executors->holds_any(); }
   void on_cancel(TaskId id, int attempt) override { executors->cancel(id, attempt); }
   void on_waiting(TaskId id) override { completer->note_awaited(id); }

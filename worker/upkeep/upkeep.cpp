@@ -1,6 +1,7 @@
 // See upkeep.hpp.
 #include "upkeep/upkeep.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -20,9 +21,16 @@
 namespace dogged::runtime {
 namespace {
 
+constexpr int schedules_at_once = 50;  // so that several workers share the schedules of one time
+
 std::optional<std::int64_t> count_of(std::optional<milliseconds> time) {
   if (!time) return std::nullopt;
   return time->count();
+}
+
+std::optional<milliseconds> time_of(std::optional<std::int64_t> count) {
+  if (!count) return std::nullopt;
+  return milliseconds{*count};
 }
 
 }  // namespace
@@ -39,6 +47,16 @@ Upkeep::Upkeep(Service::Settings service, const Agenda::Settings& settings, std:
   service_.start([this] { run(); });
 }
 
+void Upkeep::look() noexcept {
+  must_look_ = true;
+  service_.wake();
+}
+
+void Upkeep::note_schedules() noexcept {
+  schedules_changed_ = true;
+  service_.wake();
+}
+
 void Upkeep::run() {
   while (!service_.is_stopping()) {
     try {
@@ -51,12 +69,23 @@ void Upkeep::run() {
 }
 
 bool Upkeep::step() {
-  if (service_.wait_until(agenda_.looks_at())) agenda_.note_worker_began();
+  (void)service_.wait_until(std::min(agenda_.looks_at(), ticks_.asks_at()));
   if (service_.is_stopping()) return false;
+  if (schedules_changed_.exchange(false)) ticks_.note_changed(SteadyClock::now());
+  const bool has_ticks = SteadyClock::now() >= ticks_.asks_at();
+  if (has_ticks) fire_ticks();
+  const bool worker_began = must_look_.exchange(false);
+  if (worker_began) agenda_.note_worker_began();
+  if (!worker_began && SteadyClock::now() < agenda_.looks_at()) return has_ticks;
   if (!agenda_.may_look(SteadyClock::now())) {
     (void)connection();  // the others' time to renew counts from when the server is back
-    return false;
+    return has_ticks;
   }
+  look_after_all();
+  return true;
+}
+
+void Upkeep::look_after_all() {
   const Look look = look_and_rescue();
   expire(look);
   if (agenda_.are_chores_due(SteadyClock::now())) do_chores();
@@ -64,7 +93,20 @@ bool Upkeep::step() {
     declarations_.compare(connection());
     agenda_.note_compared(look.asked_at);
   }
-  return true;
+}
+
+/// A schedule that cannot be fired must not keep dead workers' tasks from being rescued.
+void Upkeep::fire_ticks() {
+  try {
+    const auto [schedules, due_in_ms] = db::one(connection().run(sql::FireDueTicks{.most = schedules_at_once}));
+    ticks_.note_fired(schedules, time_of(due_in_ms), SteadyClock::now());
+  } catch (const ConnectionError&) {
+    throw;
+  } catch (const DatabaseError& error) {
+    ticks_.note_failed(SteadyClock::now());
+    log_->log(event("schedules_failed"), spdlog::level::err,
+              "ticks of schedules could not be fired: {}; trying again in 1 s", error.message());
+  }
 }
 
 Upkeep::Look Upkeep::look_and_rescue() {
@@ -91,6 +133,7 @@ Upkeep::Look Upkeep::look_and_rescue() {
 }
 
 bool Upkeep::goes_on() {
+  if (SteadyClock::now() >= ticks_.asks_at()) fire_ticks();
   if (SteadyClock::now() >= agenda_.looks_at()) (void)look_and_rescue();
   return !service_.is_stopping();
 }
@@ -105,6 +148,7 @@ Upkeep::Look Upkeep::ask() {
   look.found.has_expired = due.has_expired;
   look.found.comes_first = due.comes_first;
   look.found.newest_began_ago = milliseconds{due.newest_began_ms_ago.value_or(0)};
+  ticks_.note_due(time_of(due.tick_due_in_ms), due.comes_first, SteadyClock::now());
   return look;
 }
 

@@ -1,8 +1,10 @@
 // The work that every worker does now and then for all workers. Upkeep ends lapsed leases and rescues the tasks held
-// under them. Upkeep ends expired tasks, makes the partitions of the coming days, and drops partitions that are no
-// longer kept. Upkeep logs when another worker declares a task differently. agenda.hpp decides when.
+// under them. Upkeep fires the ticks of schedules, ends expired tasks, makes the partitions of the coming days, and
+// drops partitions that are no longer kept. Upkeep logs when another worker declares a task differently. agenda.hpp
+// decides when.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 
@@ -17,6 +19,7 @@
 #include "tasks/definition_fwd.hpp"
 #include "upkeep/adopted_declarations.hpp"
 #include "upkeep/agenda.hpp"
+#include "upkeep/tick_agenda.hpp"
 
 namespace dogged::runtime {
 
@@ -28,7 +31,9 @@ class Upkeep {
          std::shared_ptr<const Definitions> definitions, std::shared_ptr<ClaimInbox> claimer, AttemptLog log);
 
   /// A worker has registered. The new lease may lapse before any other, and the new worker's declarations may differ.
-  void look() noexcept { service_.wake(); }
+  void look() noexcept;
+  /// A schedule was set, and may be due before any other.
+  void note_schedules() noexcept;
 
   [[nodiscard]] Service& service() noexcept { return service_; }
 
@@ -43,7 +48,9 @@ class Upkeep {
   void run();
   /// False if it has not asked the server.
   bool step();
+  void look_after_all();
   [[nodiscard]] Look look_and_rescue();
+  void fire_ticks();
   /// During long work: looks if a look is due. False if the work must end.
   bool goes_on();
   [[nodiscard]] Look ask();
@@ -57,6 +64,9 @@ class Upkeep {
   const std::shared_ptr<spdlog::logger> log_;
   const AttemptLog attempt_log_;
   Agenda agenda_;
+  TickAgenda ticks_{{}};
+  std::atomic<bool> must_look_{false};
+  std::atomic<bool> schedules_changed_{false};
   AdoptedDeclarations declarations_;
   retention::Extent retention_extent_ = retention::Extent::days;  // of the next round
   Service service_;                                               // last: its thread uses the members above

@@ -5,9 +5,11 @@
 -- has_expired: a pending task has expired within the last @back_ms milliseconds (null: ever); see expire.sql.
 -- comes_first: at most one worker that is still registered began before @worker_id.
 -- newest_began_ms_ago: how long ago the newest worker began.
+-- tick_due_in_ms: time until the next tick of a schedule, null if there is none.
 -- The statement requests a row lock that matches no row, so that a server that has become read-only refuses the
 -- statement. The worker then looks for another server.
 -- gives: has_to_rescue boolean, lapses_in_ms bigint?, has_expired boolean, comes_first boolean, newest_began_ms_ago bigint?
+-- gives: tick_due_in_ms bigint?
 with writable as materialized (
   select from dogged.workers where id = 0 for update
 )
@@ -29,5 +31,6 @@ select exists (select from dogged.workers where lease_ended_at is not null and r
        (select floor(extract(epoch from clock_timestamp() - started_at) * 1000)::bigint
           from dogged.workers
          order by id desc
-         limit 1) as newest_began_ms_ago
+         limit 1) as newest_began_ms_ago,
+       (select ceil(extract(epoch from min(fires_at) - clock_timestamp()) * 1000)::bigint from dogged.schedules) as tick_due_in_ms
  where not exists (select from writable)

@@ -1,0 +1,429 @@
+// Schedules: what a tick does while the task of an earlier one has not ended, ticks that nobody could fire in time,
+// backfill, and workers that fire, one of which is killed.
+#include <csignal>
+#include <iterator>
+
+#include "sql/upkeep.hpp"
+#include "support/catch.hpp"
+#include "support/test_database.hpp"
+#include "support/worker_process.hpp"
+
+using namespace dogged;
+using namespace std::chrono_literals;
+using test::contains;
+using test::error_of;
+using test::eventually;
+using test::RunningWorker;
+using test::TestDatabase;
+using test::WorkerProcess;
+
+namespace {
+
+constexpr Task<nlohmann::json> report{"report"};
+
+/// A schedule whose next tick is not for years, so that only the test makes ticks due.
+void add_schedule(TestDatabase& database, const std::string& options = "", const std::string& name = "nightly") {
+  database.run("select dogged.schedule('" + name + "', 'report', '0 0 1 1 *'" + options + ")");
+}
+
+/// The schedule fires every minute, and its ticks of the last `minutes` minutes are due. The first of them is `minutes`
+/// minutes and up to one more old.
+void make_due(TestDatabase& database, int minutes) {
+  // Not across the end of a minute: another tick would be due.
+  database.run(
+      "select pg_sleep(case when extract(second from clock_timestamp()) > 55 then 61 - extract(second from "
+      "clock_timestamp()) else 0 end)");
+  database.script(
+      "update dogged.schedules set compiled = dogged.compile_spec('* * * * *');"
+      "update dogged.schedules set next_at = date_trunc('minute', now()) - interval '" +
+      std::to_string(minutes - 1) + " minutes', fires_at = now() - interval '1 second'");
+}
+
+/// Fires until nothing is due; how many schedules were handled.
+int fire(TestDatabase& database) {
+  int handled = 0;
+  for (;;) {
+    const auto fired = db::one(database.connection().run(sql::FireDueTicks{.most = 100}));
+    handled += fired.schedules;
+    if (fired.schedules == 0 || fired.due_in_ms.value_or(1) > 0) return handled;
+  }
+}
+
+/// A tick that waits is looked after every second: now.
+void look_after_waiting(TestDatabase& database) {
+  database.run("update dogged.schedules set fires_at = now()");
+  fire(database);
+}
+
+/// `fired 3, skipped overlap 2`, in the order of the words.
+std::string ticks(TestDatabase& database) {
+  return database.value(
+      "select coalesce(string_agg(concat_ws(' ', outcome, reason, count), ', ' order by outcome, reason), '') as value "
+      "from (select outcome, split_part(reason, ':', 1) as reason, count(*) as count from dogged.schedule_ticks group "
+      "by 1, 2) t");
+}
+
+std::int64_t last_task(TestDatabase& database) {
+  return std::stoll(database.value("select max(task_id)::text as value from dogged.schedule_ticks"));
+}
+
+void end_last_task(TestDatabase& database) {
+  database.run("select dogged.cancel($1)", db::Params{}.add(last_task(database)));
+}
+
+InvalidInput refusal_of(TestDatabase& database, const std::string& sql) {
+  return error_of<InvalidInput>([&] { database.run(sql); });
+}
+
+}  // namespace
+
+TEST_CASE("a tick enqueues the task of its schedule with its args, queue and priority, and is recorded with it") {
+  TestDatabase database;
+  database.run("select dogged.create_queue('reports')");
+  add_schedule(database, R"(, args => '{"day": 1}', queue => 'reports', priority => -3, args_version => 2)");
+  make_due(database, 1);
+  CHECK(fire(database) == 1);
+  CHECK(ticks(database) == "fired 1");
+  CHECK(database.value(
+            "select concat_ws(' ', name, args, queue, priority, args_version, tags) as value from dogged.tasks") ==
+        R"(report {"day": 1} reports -3 2 {schedule:nightly})");
+  CHECK(database.value("select (t.scheduled_at = date_trunc('minute', t.scheduled_at) and t.task_id = l.id and "
+                       "t.late_ms >= 0)::text as value "
+                       "from dogged.schedule_ticks t, dogged.tasks_live l") == "true");
+  CHECK(fire(database) == 0);
+}
+
+TEST_CASE("skip: a tick that finds the task of an earlier one alive enqueues nothing, and says why") {
+  TestDatabase database;
+  add_schedule(database, ", catch_up_limit => null");
+  make_due(database, 3);
+  fire(database);
+  CHECK(ticks(database) == "fired 1, skipped overlap 2");
+  end_last_task(database);
+  database.run("delete from dogged.schedule_ticks");
+  make_due(database, 2);
+  fire(database);
+  CHECK(ticks(database) == "fired 1, skipped overlap 1");
+}
+
+TEST_CASE("buffer one: one tick waits for the task before it, and further ones are skipped") {
+  TestDatabase database;
+  add_schedule(database, ", overlap => 'buffer_one', catch_up_limit => null");
+  make_due(database, 4);
+  fire(database);
+  CHECK(ticks(database) == "fired 1, waiting 1, skipped overlap 2");
+  look_after_waiting(database);
+  CHECK(ticks(database) == "fired 1, waiting 1, skipped overlap 2");
+  end_last_task(database);
+  look_after_waiting(database);
+  CHECK(ticks(database) == "fired 2, skipped overlap 2");
+}
+
+TEST_CASE("buffer all: every tick runs, one after the other, in their order") {
+  TestDatabase database;
+  add_schedule(database, ", overlap => 'buffer_all', catch_up_limit => null");
+  make_due(database, 4);
+  fire(database);
+  CHECK(ticks(database) == "fired 1, waiting 3");
+  for (int ended = 1; ended <= 3; ++ended) {
+    end_last_task(database);
+    look_after_waiting(database);
+  }
+  CHECK(ticks(database) == "fired 4");
+  CHECK(
+      database.value(
+          "select bool_and(task_id = place)::text as value from (select task_id - min(task_id) over () + 1 as task_id, "
+          "row_number() over (order by scheduled_at) as place from dogged.schedule_ticks) t") == "true");
+}
+
+TEST_CASE("cancel other: a tick cancels the waiting task of an earlier one, and its own runs") {
+  TestDatabase database;
+  add_schedule(database, ", overlap => 'cancel_other', catch_up_limit => null");
+  make_due(database, 3);
+  fire(database);
+  CHECK(ticks(database) == "fired 3");
+  CHECK(database.value("select string_agg(status::text, ' ' order by id) as value from dogged.tasks") ==
+        "cancelled cancelled pending");
+  CHECK(database.value("select distinct actor as value from dogged.audit where action = 'cancel'") ==
+        "schedule nightly");
+}
+
+TEST_CASE("cancel other: a task that runs is asked to stop, and the latest tick waits until it has") {
+  TestDatabase database;
+  add_schedule(database, ", overlap => 'cancel_other', catch_up_limit => null");
+  make_due(database, 1);
+  fire(database);
+  database.claim_all_for(test::add_worker(database));
+  database.run("delete from dogged.schedule_ticks");
+  database.run(
+      "update dogged.schedules set next_at = next_at - interval '3 hours', fires_at = now() - interval '1 second', "
+      "catch_up_limit = 3, catch_up_ms = null");
+  fire(database);
+  CHECK(database.value("select (cancel_requested_at is not null)::text as value from dogged.tasks_live") == "true");
+  CHECK(contains(ticks(database), "waiting 1, "));
+  CHECK(contains(ticks(database), "skipped superseded"));
+  CHECK(database.count_tasks() == 1);
+}
+
+TEST_CASE("allow all: every tick enqueues its task at once") {
+  TestDatabase database;
+  add_schedule(database, ", overlap => 'allow_all', catch_up_limit => null");
+  make_due(database, 5);
+  fire(database);
+  CHECK(ticks(database) == "fired 5");
+  CHECK(database.count_tasks() == 5);
+}
+
+TEST_CASE(
+    "of ticks that nobody fired in time the latest within an hour is made up for, and one row stands for the others") {
+  TestDatabase database;
+  add_schedule(database, ", overlap => 'allow_all'");
+  make_due(database, 600);
+  fire(database);
+  // Beside it the tick of this minute may be on time.
+  CHECK(contains(ticks(database), "skipped missed 1"));
+  CHECK(database.value(
+            "select (count(*) between 1 and 2)::text as value from dogged.schedule_ticks where outcome = 'fired'") ==
+        "true");
+  CHECK(database.value("select (missed_until > now() - interval '3 minutes' and missed_until <= now())::text as value "
+                       "from dogged.schedule_ticks where reason = 'missed'") == "true");
+}
+
+TEST_CASE("a tick that is older than the window is not made up for") {
+  TestDatabase database;
+  add_schedule(database);
+  database.run(
+      "update dogged.schedules set next_at = now() - interval '61 minutes', fires_at = now() - interval '61 minutes'");
+  fire(database);
+  CHECK(ticks(database) == "skipped missed 1");
+  CHECK(database.count_tasks() == 0);
+}
+
+TEST_CASE("with no catch-up nothing that is late is made up for, and with all everything is, in batches") {
+  TestDatabase database;
+  add_schedule(database, ", overlap => 'allow_all', catch_up_limit => 0");
+  make_due(database, 300);
+  fire(database);
+  CHECK(contains(ticks(database), "skipped missed 1"));
+  CHECK(database.count_tasks() <= 1);
+  database.script(
+      "delete from dogged.schedule_ticks; update dogged.schedules set catch_up_ms = null, catch_up_limit = null");
+  make_due(database, 300);
+  const std::int64_t before = database.count_tasks();
+  const auto first = db::one(database.connection().run(sql::FireDueTicks{.most = 100}));
+  CHECK(first.schedules == 1);
+  CHECK(first.due_in_ms.value() <= 0);
+  CHECK(database.count_tasks() == before + 20);
+  fire(database);
+  CHECK(
+      database.value(
+          "select (count(*) between 300 and 301)::text as value from dogged.schedule_ticks where outcome = 'fired'") ==
+      "true");
+}
+
+TEST_CASE("a limit of catch-up takes the latest ticks of its window") {
+  TestDatabase database;
+  add_schedule(database, ", overlap => 'allow_all', catch_up => '3 hours', catch_up_limit => 50");
+  make_due(database, 300);
+  fire(database);
+  CHECK(database.value(
+            "select (count(*) between 50 and 51)::text as value from dogged.schedule_ticks where outcome = 'fired'") ==
+        "true");
+  CHECK(database.value("select (min(scheduled_at) filter (where outcome = 'fired') >= max(missed_until))::text as "
+                       "value from dogged.schedule_ticks") == "true");
+}
+
+TEST_CASE("no tick is made again, whatever is set, paused, renamed or pruned, and however the clock is set") {
+  TestDatabase database;
+  add_schedule(database, ", overlap => 'allow_all'");
+  make_due(database, 1);
+  fire(database);
+  const std::int64_t fired = database.count_tasks();
+  // As after a clock that was set back by a day: what was decided lies ahead.
+  database.run("update dogged.schedules set last_tick_at = now() + interval '1 day'");
+  database.run(
+      "select dogged.rename_schedule('nightly', 'daily'), dogged.pause_schedule('daily'), "
+      "dogged.resume_schedule('daily')");
+  database.run("select dogged.set_schedule('daily', '{\"spec\": \"*/5 * * * *\"}')");
+  CHECK(database.value("select (next_at > now() + interval '1 day')::text as value from dogged.schedules") == "true");
+  database.run("delete from dogged.tasks_live");
+  make_due(database, 1);
+  database.run("update dogged.schedules set next_at = (select max(scheduled_at) from dogged.schedule_ticks)");
+  fire(database);
+  CHECK(database.count_tasks() + fired == fired);
+}
+
+TEST_CASE("a paused schedule fires nothing, and does not make up for it when it goes on") {
+  TestDatabase database;
+  add_schedule(database);
+  make_due(database, 5);
+  CHECK(database.value("select dogged.pause_schedule('nightly') as value") == "t");
+  CHECK(database.value("select dogged.pause_schedule('nightly') as value") == "f");
+  CHECK(fire(database) == 0);
+  CHECK(database.value("select dogged.resume_schedule('nightly') as value") == "t");
+  CHECK(database.value("select dogged.resume_schedule('nightly') as value") == "f");
+  CHECK(database.value("select (next_at > now())::text as value from dogged.schedules") == "true");
+  CHECK(database.count_tasks() == 0);
+}
+
+TEST_CASE("a run by hand enqueues whatever the overlap says, and later ticks find its task") {
+  TestDatabase database;
+  add_schedule(database);
+  const std::string first = database.value("select dogged.run_schedule('nightly')::text as value");
+  CHECK(first == std::to_string(last_task(database)));
+  database.run("select dogged.run_schedule('nightly')");
+  make_due(database, 1);
+  fire(database);
+  CHECK(ticks(database) == "fired 2, skipped overlap 1");
+}
+
+TEST_CASE(
+    "a backfill makes up for the times that have not fired, one after the other or all at once, and for none twice") {
+  TestDatabase database;
+  add_schedule(database);
+  database.run("select dogged.set_schedule('nightly', '{\"spec\": \"0 3 * * *\"}')");
+  const std::string range = "'2026-01-01', '2026-01-06')::text as value";
+  CHECK(database.value("select dogged.backfill_schedule('nightly', " + range) == "5");
+  CHECK(ticks(database) == "fired 1, waiting 4");
+  CHECK(database.value("select dogged.backfill_schedule('nightly', " + range) == "0");
+  end_last_task(database);
+  look_after_waiting(database);
+  CHECK(ticks(database) == "fired 2, waiting 3");
+  CHECK(database.value("select distinct origin as value from dogged.schedule_ticks") == "backfill");
+  CHECK(database.value(
+            "select dogged.backfill_schedule('nightly', '2025-01-01', '2025-01-06', 'allow_all')::text as value") ==
+        "5");
+  CHECK(ticks(database) == "fired 7, waiting 3");
+}
+
+TEST_CASE("a backfill makes up for what was skipped") {
+  TestDatabase database;
+  add_schedule(database, ", catch_up_limit => 0");
+  make_due(database, 10);
+  fire(database);
+  const std::string fired =
+      database.value("select count(*)::text as value from dogged.schedule_ticks where outcome = 'fired'");
+  database.run("select dogged.set_schedule('nightly', '{\"spec\": \"* * * * *\"}')");
+  const int filled = std::stoi(database.value(
+      "select dogged.backfill_schedule('nightly', now() - interval '10 minutes', now(), 'allow_all')::text as value"));
+  CHECK(filled >= 9);
+  CHECK(database.value("select count(*)::text as value from dogged.schedule_ticks where outcome <> 'fired'") == "0");
+}
+
+TEST_CASE("jitter puts a tick off, by the same time whenever it is asked for, and spreads schedules of one time") {
+  TestDatabase database;
+  for (int i = 0; i < 50; ++i) add_schedule(database, ", jitter => '1 hour'", "s" + std::to_string(i));
+  CHECK(database.value("select (count(distinct fires_at) > 45 and min(fires_at) >= min(next_at) and "
+                       "max(fires_at) <= max(next_at) + interval '1 hour')::text as value from dogged.schedules") ==
+        "true");
+  CHECK(database.value("select bool_and(fires_at = dogged.fires_at_of(s))::text as value from dogged.schedules s") ==
+        "true");
+}
+
+TEST_CASE("a tick whose task is refused is skipped with the reason, and holds up no other schedule") {
+  TestDatabase database;
+  database.run("select dogged.create_queue('full')");
+  add_schedule(database, ", queue => 'full'", "first");
+  add_schedule(database, "", "second");
+  database.run("select dogged.set_queue('full', '{\"max_depth\": 1}'), dogged.enqueue('other', queue => 'full')");
+  make_due(database, 1);
+  CHECK(fire(database) == 2);
+  CHECK(ticks(database) == "fired 1, skipped the queue \"full\" is full 1");
+}
+
+TEST_CASE("settings that a schedule cannot have are refused, with the value and the range, and change nothing") {
+  TestDatabase database;
+  add_schedule(database);
+  const std::vector<std::pair<std::string, std::string>> mistakes{
+      {R"({"jitter_ms": -1})", "its jitter_ms is -1; it must be a whole number from 0 to 86400000"},
+      {R"({"priority": 40000})", "its priority is 40000; it must be a whole number from -32768 to 32767"},
+      {R"({"catch_up_limit": 1.5})", "its catch_up_limit is 1.5; it must be a whole number from 0 to 10000"},
+      {R"({"catch_up_ms": "1h"})", "its catch_up_ms is \"1h\", not a number"},
+      {R"({"overlap": "queue"})", "its overlap is \"queue\""},
+      {R"({"spec": null})", "its spec is null, not a string"},
+      {R"({"cron": "* * * * *"})", "\"cron\" is not a setting"},
+      {R"({"queue": "nowhere"})", "the queue \"nowhere\" does not exist"},
+      {R"({"task": "a b"})", "the task name \"a b\" is not made of"},
+      {R"([])", "its settings are [], not a JSON object"},
+  };
+  const std::string before = database.value("select s::text as value from dogged.schedules s");
+  for (const auto& [settings, message] : mistakes) {
+    const InvalidInput error = refusal_of(database, "select dogged.set_schedule('nightly', '" + settings + "')");
+    INFO(settings << ": " << error.message());
+    CHECK(contains(error.message(), message));
+  }
+  CHECK(database.value("select s::text as value from dogged.schedules s") == before);
+  CHECK(contains(refusal_of(database, "select dogged.pause_schedule('other')").message(),
+                 "the schedule \"other\" does not exist"));
+  CHECK(contains(refusal_of(database, "select dogged.schedule('a b', 'report', '@daily')").message(),
+                 "the schedule name \"a b\" is not"));
+  CHECK(
+      contains(refusal_of(database, "select dogged.create_schedule('nightly', '{}')").message(), "it exists already"));
+  CHECK(contains(refusal_of(database, "select dogged.create_schedule('other', '{\"spec\": \"@daily\"}')").message(),
+                 "it has no task"));
+}
+
+TEST_CASE("a backfill that would do nothing, is to come, ends before it begins or is too large is refused") {
+  TestDatabase database;
+  add_schedule(database);
+  database.run("select dogged.set_schedule('nightly', '{\"spec\": \"* * * * *\"}')");
+  const auto refused = [&](const std::string& range) {
+    return refusal_of(database, "select dogged.backfill_schedule('nightly', " + range + ")").message();
+  };
+  CHECK(contains(refused("'2026-01-01', '2026-01-02', 'skip'"), "the overlap of its backfill is \"skip\""));
+  CHECK(contains(refused("'2026-01-02', '2026-01-01'"), "its backfill is from"));
+  CHECK(contains(refused("null, '2026-01-01'"), "its backfill is from null"));
+  CHECK(contains(refused("now(), now() + interval '1 day'"), "which is to come"));
+  CHECK(contains(refused("'2026-01-01', '2026-01-02'"), "it has more than 1000 times"));
+  CHECK(ticks(database).empty());
+}
+
+TEST_CASE("ticks go with the days that retention drops, and the schedule stays") {
+  TestDatabase database;
+  add_schedule(database);
+  database.run("select dogged.run_schedule('nightly')");
+  database.script(
+      "insert into dogged.schedule_ticks (schedule_id, scheduled_at, outcome, origin, decided_at) "
+      "select id, now() - interval '40 days', 'skipped', 'clock', now() from dogged.schedules; "
+      "select dogged.make_partitions()");
+  CHECK(database.value("select outcome as value from dogged.drop_oldest_day('schedule_ticks')") == "dropped");
+  CHECK(ticks(database) == "fired 1");
+  CHECK(database.value("select outcome as value from dogged.drop_oldest_day('schedule_ticks')") == "nothing");
+}
+
+TEST_CASE("a worker fires what is set while it sleeps, and goes on with each tick") {
+  TestDatabase database;
+  RunningWorker worker{database, {test::registered(report, [](Context&, const nlohmann::json&) {})}, {.heartbeat = 5s}};
+  REQUIRE(test::worker_is_asleep(database, worker.id()));
+  database.run("select dogged.schedule('each-second', 'report', 'every 1s', allow_frequent => true)");
+  CHECK(eventually([&] {
+    return std::stoi(database.value("select count(*)::text as value from dogged.tasks where status = 'succeeded'")) >=
+           3;
+  }));
+}
+
+TEST_CASE("workers fire 1,000 ticks of one second once, although one of them is killed meanwhile") {
+  TestDatabase database;
+  database.run("select dogged.create_queue('load')");
+  database.script(
+      "select dogged.schedule('s' || i, 'load', '0 0 1 1 *', queue => 'load', args => '{\"failures\": 0, \"code\": "
+      "\"\"}') "
+      "from generate_series(1, 1000) i");
+  WorkerProcess first{database}, second{database}, third{database};
+  REQUIRE(eventually(
+      [&] { return database.value("select count(*)::text as value from dogged.workers where asleep") == "3"; }));
+  database.script(
+      "update dogged.schedules set next_at = date_trunc('second', now()) + interval '2 seconds', "
+      "fires_at = date_trunc('second', now()) + interval '2 seconds'; "
+      "select pg_notify('dogged.schedules', '')");
+  REQUIRE(
+      eventually([&] { return database.value("select count(*)::text as value from dogged.schedule_ticks") != "0"; }));
+  (void)first.stop(SIGKILL);
+  CHECK(eventually(
+      [&] { return database.value("select count(*)::text as value from dogged.schedule_ticks") == "1000"; }));
+  CHECK(ticks(database) == "fired 1000");
+  CHECK(database.value("select concat_ws(' ', count(*), count(distinct tags)) as value from dogged.tasks") ==
+        "1000 1000");
+  CHECK(database.value("select count(*)::text as value from dogged.schedule_ticks t where not exists "
+                       "(select from dogged.tasks where id = t.task_id)") == "0");
+}

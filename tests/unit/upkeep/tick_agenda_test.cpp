@@ -1,0 +1,52 @@
+// When a worker asks for due ticks of schedules.
+#include "upkeep/tick_agenda.hpp"
+
+#include "support/catch.hpp"
+
+using namespace std::chrono_literals;
+using dogged::runtime::never;
+using dogged::runtime::TickAgenda;
+using dogged::runtime::TimePoint;
+
+namespace {
+constexpr TimePoint start{1h};
+constexpr TickAgenda::Settings settings{.others_later = 300ms, .again_while_locked = 100ms, .again_after_failure = 1s};
+}  // namespace
+
+TEST_CASE("a worker asks for no tick as long as there is no schedule") {
+  TickAgenda agenda{settings};
+  CHECK(agenda.asks_at() == never);
+  agenda.note_due(std::nullopt, true, start);
+  CHECK(agenda.asks_at() == never);
+}
+
+TEST_CASE("the first workers ask when a tick is due, and the others a little later") {
+  TickAgenda agenda{settings};
+  agenda.note_due(5s, true, start);
+  CHECK(agenda.asks_at() == start + 5s);
+  agenda.note_due(5s, false, start);
+  CHECK(agenda.asks_at() == start + 5300ms);
+  agenda.note_due(-5s, true, start);
+  CHECK(agenda.asks_at() == start);
+}
+
+TEST_CASE("a worker asks again at once while it finds due ticks, and after a while where others are at them") {
+  TickAgenda agenda{settings};
+  agenda.note_due(0s, true, start);
+  agenda.note_fired(50, -1ms, start);
+  CHECK(agenda.asks_at() == start);
+  agenda.note_fired(0, -1ms, start);
+  CHECK(agenda.asks_at() == start + 100ms);
+  agenda.note_fired(1, 7s, start);
+  CHECK(agenda.asks_at() == start + 7s);
+  agenda.note_fired(1, std::nullopt, start);
+  CHECK(agenda.asks_at() == never);
+}
+
+TEST_CASE("a worker asks at once when a schedule was set, and again after a failure") {
+  TickAgenda agenda{settings};
+  agenda.note_changed(start);
+  CHECK(agenda.asks_at() == start);
+  agenda.note_failed(start);
+  CHECK(agenda.asks_at() == start + 1s);
+}

@@ -1,0 +1,40 @@
+// Decides when this worker asks the database for ticks of schedules that are due. Pure: upkeep.cpp asks.
+#pragma once
+
+#include <optional>
+
+#include "runtime/time.hpp"
+
+namespace dogged::runtime {
+
+/// Any worker fires what is due. The two that began first ask at the time of the next tick, and the others a little
+/// later: they only have something to do if both of the first are busy or gone.
+class TickAgenda {
+ public:
+  struct Settings {
+    milliseconds others_later{300};
+    milliseconds again_while_locked{100};  ///< other workers are at it
+    milliseconds again_after_failure{1'000};
+  };
+
+  explicit TickAgenda(const Settings& settings) noexcept : settings_(settings) {}
+
+  /// When to ask next; `never` as long as no schedule has a next tick.
+  [[nodiscard]] TimePoint asks_at() const noexcept { return asks_at_; }
+
+  /// A look has found that the next tick is due in `due_in`, below 0 if it is overdue; nothing: there is none.
+  /// `comes_first`: as in Outlook.
+  void note_due(std::optional<milliseconds> due_in, bool comes_first, TimePoint now) noexcept;
+  /// Ticks of `schedules` schedules were fired, and the next tick is due in `due_in`.
+  void note_fired(int schedules, std::optional<milliseconds> due_in, TimePoint now) noexcept;
+  /// A schedule was set: it may be due before any other.
+  void note_changed(TimePoint now) noexcept { asks_at_ = now; }
+  void note_failed(TimePoint now) noexcept { asks_at_ = now + settings_.again_after_failure; }
+
+ private:
+  const Settings settings_;
+  TimePoint asks_at_ = never;
+  bool comes_first_ = true;
+};
+
+}  // namespace dogged::runtime
