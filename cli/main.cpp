@@ -214,6 +214,7 @@ int run_main(int argc, char** argv) {
   add_attempts(app, invocation);
   add_dead(app, invocation);
   add_queues(app, invocation);
+  add_schedules(app, invocation);
   add_workers(app, invocation);
   add_circuits(app, invocation);
   add_policy(app, invocation);

@@ -25,6 +25,7 @@ void add_dead_replay(CLI::App& dead, Invocation& invocation);
 void add_dead_purge(CLI::App& dead, Invocation& invocation);
 void add_dead_export(CLI::App& dead, Invocation& invocation);
 void add_dead_import(CLI::App& dead, Invocation& invocation);
+void add_schedules(CLI::App& app, Invocation& invocation);
 void add_queues(CLI::App& app, Invocation& invocation);
 void add_circuits(CLI::App& app, Invocation& invocation);
 void add_workers(CLI::App& app, Invocation& invocation);

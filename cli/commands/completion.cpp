@@ -83,7 +83,7 @@ std::string kind_of(const CLI::App& command, const CLI::Option& option) {
   if (name == "--task" || (names.empty() && command.get_name() == "enqueue")) return "tasks";
   const std::string around = command.get_parent() == nullptr ? "" : command.get_parent()->get_name();
   const bool is_of_those_there = names.empty() && command.get_name() != "create";
-  return is_of_those_there && (around == "queues" || around == "circuits") ? around : "";
+  return is_of_those_there && (around == "queues" || around == "circuits" || around == "schedules") ? around : "";
 }
 
 /// Within two seconds or not at all: the shell waits for the answer while a key is pressed.
@@ -253,9 +253,9 @@ void add_completion(CLI::App& app, Invocation& invocation) {
       "  dogged completion bash > ~/.local/share/bash-completion/completions/dogged\n"
       "  dogged completion zsh  > \"${fpath[1]}/_dogged\"\n"
       "  dogged completion fish > ~/.config/fish/completions/dogged.fish\n"
-      "\nCommands, options and their choices are completed, and the names of queues, tasks, workers and circuits "
-      "where the\n"
-      "database can be asked. `cmake --install` puts the scripts into place.",
+      "\nCommands, options and their choices are completed, and the names of queues, tasks, workers, circuits and "
+      "schedules\n"
+      "where the database can be asked. `cmake --install` puts the scripts into place.",
       [shell] { return print_script(*shell); })
       ->add_option("shell", *shell, "bash, zsh or fish")
       ->type_name("SHELL")

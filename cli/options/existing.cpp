@@ -22,6 +22,8 @@ std::string plural_of(Noun noun) {
       return "workers";
     case Noun::circuit:
       return "circuits";
+    case Noun::schedule:
+      return "schedules";
   }
   return "";
 }
@@ -41,6 +43,8 @@ std::string where_to_look(Noun noun) {
       return "`dogged workers --all` lists them";
     case Noun::circuit:
       return "workers make those that their tasks name (.circuit) when they start: dogged circuits list";
+    case Noun::schedule:
+      return "`dogged schedules list` lists them; `dogged schedules create` makes one";
   }
   return "";
 }

@@ -1,4 +1,5 @@
-// Queues, tasks, workers and circuits that a command line names. A missing one is an error with the nearest name.
+// Queues, tasks, workers, circuits and schedules that a command line names. A missing one is an error with the nearest
+// name.
 #pragma once
 
 #include <string>
@@ -9,7 +10,7 @@
 
 namespace dogged::cli {
 
-enum class Noun { queue, task, worker, circuit };
+enum class Noun { queue, task, worker, circuit, schedule };
 
 /// The error for a name that is not there: it offers the nearest name that is. A task is there if a worker has declared
 /// it.

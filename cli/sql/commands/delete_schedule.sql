@@ -1,0 +1,3 @@
+-- Deletes schedule @name.
+-- gives: nothing
+select dogged.delete_schedule(@name::text)
