@@ -11,7 +11,7 @@ class CountingListener final : public runtime::Executor::Listener {
  public:
   std::atomic<int> reports{0};
 
-  void on_report(runtime::Report /*report*/) override { ++reports; }
+  void on_report(runtime::Report&& /*report*/) override { ++reports; }
   void on_deadline(runtime::SteadyClock::time_point /*deadline*/) override {}
   void on_expired() override {}
 };

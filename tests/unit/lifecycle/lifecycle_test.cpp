@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <dogged/detail/names.hpp>
+#include <dogged/error.hpp>
 
 #include "support/catch.hpp"
 

@@ -8,6 +8,7 @@
 
 #include "run/attempt.hpp"
 #include "support/catch.hpp"
+#include "tasks/definition.hpp"
 
 using namespace std::chrono_literals;
 using namespace dogged;
