@@ -1,7 +1,7 @@
 -- Lists the tasks of this program that another worker declared differently. Parameters are as in
 -- publish_definitions.sql.
--- gives: name text, version text, retry_policy text, auto_retry_for text, retry_lost boolean, max_losses int, dead_letter boolean
--- gives: max_snoozes int, retry_sources text
+-- gives: name text, version text, retry_policy text, auto_retry_for text, retry_lost boolean, max_losses int, max_snoozes int
+-- gives: dead_letter boolean, retry_sources text
 select s.name, s.version, s.retry_policy::text as retry_policy, array_to_json(s.auto_retry_for)::text as auto_retry_for,
        s.retry_lost, s.max_losses, s.max_snoozes, s.dead_letter, s.retry_sources::text as retry_sources
   from unnest(@names::text[], @queues::text[], @retry_policies::text[], @auto_retry_for::text[],
