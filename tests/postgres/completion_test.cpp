@@ -452,9 +452,9 @@ TEST_CASE("a completion reads the rows of its tasks and no others, whatever the 
   TestDatabase database;
   const Planned planned = GENERATE(Planned::while_empty, Planned::while_full, Planned::each_time);
   std::string nothing = "'{}'";
-  for (int i = 0; i < 15; ++i) nothing += ", '{}'";
+  for (int i = 0; i < 16; ++i) nothing += ", '{}'";
   nothing += ", 0";
-  for (int i = 0; i < 15; ++i) nothing += ", '{}'";
+  for (int i = 0; i < 16; ++i) nothing += ", '{}'";
   if (planned == Planned::while_empty) prepare(database, planned, sql::Complete::statement, nothing);
   if (planned == Planned::each_time) fill_and_empty(database);
   const std::vector<TaskId> ids = database.client().enqueue_many(work, std::vector<nlohmann::json>(5 * size, no_args));
@@ -469,11 +469,11 @@ TEST_CASE("a completion reads the rows of its tasks and no others, whatever the 
   const std::string none = ", '{}'";
   const std::string ended = list(0, size / 2, id) + half("1") + half("2") + half("1") + none +
                             list(0, size / 4, [](std::size_t i) { return 2 * i + 1; }) + quarter("succeeded") +
-                            quarter("succeeded") + quarter("0") + quarter("0") + quarter("17") + none + none + none +
-                            none + none;
+                            quarter("succeeded") + quarter("0") + quarter("0") + none + quarter("17") + none + none +
+                            none + none + none;
   const std::string retried = list(size / 2, size, id) + half("1") + half("2") + half("1") + half("failed") +
-                              half("1") + half("0") + half("HTTP_503") + none + none + half("fixed") + half("1") +
-                              half("1") + none + none;
+                              half("1") + half("0") + none + half("HTTP_503") + none + none + half("fixed") +
+                              half("1") + half("1") + none + none;
   const std::string parameters = ended.substr(2) + ", " + std::to_string(worker_id) + retried;
   CHECK(most_rows_with(database, parameters) <= std::int64_t{size});
   CHECK(database.value("select count(*) as value from dogged.tasks_live where retry_count = 1") ==
