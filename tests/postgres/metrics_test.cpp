@@ -134,6 +134,7 @@ TEST_CASE("scrapers that ask for metrics and never read them hold up no task and
   TestDatabase database;
   ServedWorker worker{database, [](Context&, const nlohmann::json&) {}};
   worker->start();
+  REQUIRE(worker.get("/readyz"));  // alone, as in page_server_test
   std::vector<test::UnreadScrape> unread;
   for (int i = 0; i < 3; ++i) unread.emplace_back(worker.port(), "/metrics");
   Client client = database.client();
