@@ -23,7 +23,7 @@ TraceContext trace_of(std::uint8_t number) {
 
 /// The number of the trace in that bucket; 0: there is none.
 int exemplar_in(const Durations& durations, std::size_t bucket) {
-  const auto& exemplar = durations.read().exemplars.at(bucket);
+  const auto exemplar = durations.read().exemplars.at(bucket);
   return exemplar ? exemplar->trace_id.front() : 0;
 }
 
