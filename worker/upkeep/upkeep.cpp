@@ -10,6 +10,7 @@
 
 #include "client/log_event.hpp"
 #include "db/connection.hpp"
+#include "db/errors.hpp"
 #include "retry/duration.hpp"
 #include "retry/event_line.hpp"
 #include "runtime/session.hpp"
@@ -103,6 +104,7 @@ void Upkeep::fire_ticks() {
   } catch (const ConnectionError&) {
     throw;
   } catch (const DatabaseError& error) {
+    if (db::is_defect(error)) throw;
     ticks_.note_failed(SteadyClock::now());
     log_->log(event("schedules_failed"), spdlog::level::err,
               "ticks of schedules could not be fired: {}; trying again in 1 s", error.message());
