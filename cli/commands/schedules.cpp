@@ -1,4 +1,4 @@
-// `dogged schedules`: what is enqueued periodically. Lists and shows schedules, creates, changes, pauses, runs,
+// `dogged schedules`: tasks that are enqueued periodically. Lists and shows schedules, creates, changes, pauses, runs,
 // backfills, renames and deletes them.
 #include <algorithm>
 #include <chrono>
@@ -394,7 +394,7 @@ void add_settings(CLI::App& command, ScheduleArguments& arguments) {
   };
   add("--time-zone", arguments.time_zone, "The IANA time zone in which the spec is read; UTC unless said", "ZONE");
   add("--args", arguments.args, "The args of its tasks as JSON; {} unless said", "JSON");
-  add("--queue", arguments.queue, "Their queue, or none: that which the task's worker declares", "QUEUE");
+  add("--queue", arguments.queue, "Their queue; none: the queue that the task's worker declares", "QUEUE");
   command.add_option("--priority", arguments.priority, "Their priority, -32768 to 32767; lower runs first")
       ->type_name("N");
   command.add_option("--args-version", arguments.args_version, "The version of the args in the task's key, 1 to 32767")

@@ -27,7 +27,7 @@ class FleetMetrics {
   /// Why the last reading failed; empty: it did not.
   [[nodiscard]] const std::string& why_down() const noexcept { return why_down_; }
 
-  /// Leaves out each family whose query PostgreSQL did not answer in the last reading.
+  /// Leaves out the families of queries that PostgreSQL did not answer in the last reading.
   [[nodiscard]] std::string text(MetricsFormat format) const;
 
  private:
