@@ -100,7 +100,9 @@ void no_attempt_ends_that_has_not_begun(const Database& database, const Begun& b
 void every_execution_is_on_record(const Database& database, const Begun& begun, const std::set<TaskId>& half_lost);
 void every_attempt_is_a_row(const Database& database);
 /// Also only_failures_spend_retries, losses_are_counted, snoozes_are_counted and no_task_snoozes_too_often.
-void a_history_follows_the_rules(const Database& database);
+/// A worker that holds the same attempt twice, of a claim that a failover has lost and of a later claim, may report it
+/// with the counts of the lost claim (seed 63557).
+void a_history_follows_the_rules(const Database& database, const std::set<TaskId>& half_lost);
 void effects_happen_once(const Database& database);
 /// `answers`: to the calls of clients.
 void a_call_takes_effect_once(const Database& database, const std::map<std::int64_t, std::vector<TaskId>>& answers);
