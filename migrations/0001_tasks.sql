@@ -188,7 +188,8 @@ create table dogged.tasks (
   tags          text[],
   parent_id     bigint,
   args_version  smallint,
-  snoozes       integer
+  snoozes       integer,
+  unique_key    text
 ) partition by list (status);
 alter sequence dogged.tasks_id_seq owned by dogged.tasks.id;
 
@@ -230,6 +231,9 @@ comment on column dogged.tasks.parent_id is
   'dropped the parent.';
 comment on column dogged.tasks.snoozes is
   'Attempts that ended because the handler snoozed, since the task was enqueued or replayed; null: none.';
+comment on column dogged.tasks.unique_key is
+  'The key of a unique task (dogged.unique_keys), as the producer gave it, or the hash of the args that it covers; null: the task is '
+  'not unique.';
 comment on column dogged.tasks.args_version is
   'The version of the args, as the producer''s key or call named it; null: 1. Only a worker that knows this version or a later one '
   'runs the task.';

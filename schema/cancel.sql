@@ -41,10 +41,10 @@ begin
   )
   insert into dogged.tasks (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
                             worker_id, claimed_at, finished_at, error_code, error_message, trace_context,
-                            cancel_requested_at, expires_at, tags, parent_id, args_version, snoozes)
+                            cancel_requested_at, expires_at, tags, parent_id, args_version, snoozes, unique_key)
   select r.id, 'cancelled', r.queue, r.name, r.priority, r.args, r.enqueued_at, r.run_at, r.attempt, r.retry_count, r.losses,
          r.worker_id, r.claimed_at, clock_timestamp(), r.error_code, r.error_message, r.trace_context,
-         r.cancel_requested_at, r.expires_at, r.tags, r.parent_id, r.args_version, r.snoozes
+         r.cancel_requested_at, r.expires_at, r.tags, r.parent_id, r.args_version, r.snoozes, r.unique_key
     from removed r;
   return 'cancelled';
 end $$;

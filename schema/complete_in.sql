@@ -55,10 +55,10 @@ begin
   ), finished as (
     insert into dogged.tasks_done (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
                               worker_id, claimed_at, finished_at, result, error_code, error_message, trace_context,
-                              cancel_requested_at, expires_at, tags, parent_id, args_version, snoozes)
+                              cancel_requested_at, expires_at, tags, parent_id, args_version, snoozes, unique_key)
     select id, 'succeeded', queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses, worker_id,
            claimed_at, ended_at, complete_in.result, null, null, trace_context, cancel_requested_at, expires_at, tags,
-           parent_id, args_version, snoozes
+           parent_id, args_version, snoozes, unique_key
       from held
   )
   insert into dogged.task_attempts (task_id, attempt, name, queue, outcome, worker_id, claimed_at, started_at,

@@ -68,7 +68,7 @@ language sql stable set search_path = pg_catalog, pg_temp set timezone = 'UTC' a
             f.attempt as attempts, f.retry_count, f.losses, f.error_code, f.error_message,
             (select h.error_details from dogged.task_attempts h where h.task_id = f.id and h.attempt = f.attempt
               limit 1) as error_details,
-            f.trace_context, coalesce(f.tags, '{}') as tags, f.parent_id, f.args_version,
+            f.trace_context, coalesce(f.tags, '{}') as tags, f.parent_id, f.args_version, f.unique_key,
             -- json_agg would break lines.
             array_to_json(array(select row_to_json(h) from (
                         select h.attempt, h.outcome, h.worker_id, w.name as worker, h.claimed_at, h.started_at, h.finished_at,
@@ -93,7 +93,7 @@ create or replace function dogged.refuse_dead_letter(letter jsonb) returns void
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
   known constant text[] := '{id,name,queue,priority,args,enqueued_at,run_at,claimed_at,failed_at,attempts,retry_count,losses,'
-                           'error_code,error_message,error_details,trace_context,tags,parent_id,args_version,history}';
+                           'error_code,error_message,error_details,trace_context,tags,parent_id,args_version,unique_key,history}';
   needed constant text[] := '{id,name,queue,args,enqueued_at,failed_at,attempts}';
   max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
   key text;
@@ -136,6 +136,8 @@ begin
     mistake := format('parent_id is %s; ids of tasks are positive', letter ->> 'parent_id');
   elsif (letter ->> 'args_version')::bigint not between 1 and 32767 then
     mistake := format('args_version is %s; versions are from 1 to 32767', letter ->> 'args_version');
+  elsif octet_length(letter ->> 'unique_key') > 512 then
+    mistake := format('unique_key has %s bytes; the limit is 512', octet_length(letter ->> 'unique_key'));
   elsif letter ? 'history' and jsonb_typeof(letter -> 'history') <> 'array' then
     mistake := 'history is not an array';
   end if;
@@ -194,13 +196,13 @@ begin
     ), inserted as (
       insert into dogged.tasks (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
                                 claimed_at, finished_at, error_code, error_message, trace_context, tags, parent_id,
-                                args_version)
+                                args_version, unique_key)
       select j.id, 'failed', j.queue, j.name, coalesce((l ->> 'priority')::smallint, 0), l -> 'args',
              (l ->> 'enqueued_at')::timestamptz, coalesce(l ->> 'run_at', l ->> 'enqueued_at')::timestamptz, j.attempts,
              coalesce((l ->> 'retry_count')::integer, 0), coalesce((l ->> 'losses')::integer, 0),
              (l ->> 'claimed_at')::timestamptz, (l ->> 'failed_at')::timestamptz, l ->> 'error_code', l ->> 'error_message',
              l ->> 'trace_context', dogged.tags_of_letter(l), (l ->> 'parent_id')::bigint,
-             nullif((l ->> 'args_version')::smallint, 1)
+             nullif((l ->> 'args_version')::smallint, 1), l ->> 'unique_key'
         from judged j cross join lateral (select j.letter as l) as letter
        where j.result = 'imported'
     ), remembered as (

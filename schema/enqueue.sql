@@ -281,26 +281,27 @@ comment on function dogged.refuse_arrays(jsonb, integer) is
   'Internal: raises the error that says which array of enqueue_many does not fit its args. lengths: the length of each array, by '
   'its name.';
 
-create or replace function dogged.enqueue_many(
+create or replace function dogged.insert_many(
   names text[], args jsonb[], queues text[] default null, run_ats timestamptz[] default null,
   priorities integer[] default null, trace_contexts text[] default null, expires_ats timestamptz[] default null,
-  tags text[] default null, parent_ids bigint[] default null, args_versions integer[] default null)
+  tags text[] default null, parent_ids bigint[] default null, args_versions integer[] default null, ids bigint[] default null,
+  unique_keys text[] default null)
 returns bigint[]
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql set search_path = pg_catalog, pg_temp
 -- One plan for calls of every size, with hash lookups. Planned anew each time, a call for one task took twice as long.
 set plan_cache_mode = force_generic_plan set enable_nestloop = off set array_nulls = on as $$
 #variable_conflict use_column
 declare
   own_transaction constant xid8 := pg_current_xact_id();  -- before an id is taken: see src/sql/claim/settle_watermarks.sql
-  tasks constant integer := cardinality(enqueue_many.args);
+  tasks constant integer := cardinality(insert_many.args);
   max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
   -- Args that are no longer than this as jsonb are short enough as text, so they are not converted to text. The longest
   -- text is that of a number with 131,072 digits before its point and 16,383 after, which may take 14 bytes. The
   -- elements of an array are neither compressed nor stored out of line.
   surely_short constant integer := max_args_bytes / 16384;
-  are_alike constant boolean :=  -- except for their args
+  are_alike constant boolean :=  -- except for their args and unique keys
     greatest(cardinality(names), cardinality(queues), cardinality(run_ats), cardinality(priorities),
-             cardinality(trace_contexts), cardinality(expires_ats), cardinality(enqueue_many.tags), cardinality(parent_ids),
+             cardinality(trace_contexts), cardinality(expires_ats), cardinality(insert_many.tags), cardinality(parent_ids),
              cardinality(args_versions)) = 1;
   common record;  -- the values given once for all tasks
   tags_of_all text[];
@@ -316,7 +317,6 @@ declare
   args_version_of_all smallint;
   are_all_sound boolean;  -- except for their args
 
-  ids bigint[];
   inserted bigint;
   bad record;
   has_limits boolean;
@@ -327,13 +327,13 @@ begin
       and coalesce(cardinality(queues), 1) in (1, tasks) and coalesce(cardinality(run_ats), 1) in (1, tasks)
       and coalesce(cardinality(priorities), 1) in (1, tasks) and coalesce(cardinality(trace_contexts), 1) in (1, tasks)
       and coalesce(cardinality(expires_ats), 1) in (1, tasks)
-      and coalesce(cardinality(enqueue_many.tags), 1) in (1, tasks)
+      and coalesce(cardinality(insert_many.tags), 1) in (1, tasks)
       and coalesce(cardinality(parent_ids), 1) in (1, tasks)
       and coalesce(cardinality(args_versions), 1) in (1, tasks)) is not true then
     perform dogged.refuse_arrays(
       jsonb_build_object('names', cardinality(names), 'queues', cardinality(queues), 'run_ats', cardinality(run_ats),
                          'priorities', cardinality(priorities), 'trace_contexts', cardinality(trace_contexts),
-                         'expires_ats', cardinality(expires_ats), 'tags', cardinality(enqueue_many.tags),
+                         'expires_ats', cardinality(expires_ats), 'tags', cardinality(insert_many.tags),
                          'parent_ids', cardinality(parent_ids), 'args_versions', cardinality(args_versions)),
       tasks);
   end if;
@@ -346,7 +346,7 @@ begin
                 case when cardinality(priorities) = 1 then priorities end,
                 case when cardinality(trace_contexts) = 1 then trace_contexts end,
                 case when cardinality(expires_ats) = 1 then expires_ats end,
-                case when cardinality(enqueue_many.tags) = 1 then enqueue_many.tags end,
+                case when cardinality(insert_many.tags) = 1 then insert_many.tags end,
                 case when cardinality(parent_ids) = 1 then parent_ids end,
                 case when cardinality(args_versions) = 1 then args_versions end)
            as g (name, queue, run_at, priority, trace_context, expires_at, tags, parent_id, args_version);
@@ -356,11 +356,11 @@ begin
   if cardinality(priorities) = 1 then priorities := null; end if;
   if cardinality(trace_contexts) = 1 then trace_contexts := null; end if;
   if cardinality(expires_ats) = 1 then expires_ats := null; end if;
-  if cardinality(enqueue_many.tags) = 1 then tags := null; end if;
+  if cardinality(insert_many.tags) = 1 then tags := null; end if;
   if cardinality(parent_ids) = 1 then parent_ids := null; end if;
   if cardinality(args_versions) = 1 then args_versions := null; end if;
   -- Before the casts, which take seconds for millions of tags.
-  if greatest(octet_length(common.tags), (select max(octet_length(t.tags)) from unnest(enqueue_many.tags) as t (tags))) > 65536 then
+  if greatest(octet_length(common.tags), (select max(octet_length(t.tags)) from unnest(insert_many.tags) as t (tags))) > 65536 then
     raise exception 'the tags of a task have more than 65536 bytes as text; the limit is 512, with commas between them'
       using errcode = 'invalid_parameter_value';
   end if;
@@ -384,21 +384,23 @@ begin
       parent_id_of_all := common.parent_id;
       args_version_of_all := nullif(common.args_version, 1);
       priority_of_all := coalesce(common.priority, 0);
-      ids := (select array_agg(nextval('dogged.tasks_id_seq')) from generate_series(1, tasks));
+      ids := coalesce(ids, (select array_agg(nextval('dogged.tasks_id_seq')) from generate_series(1, tasks)));
     end if;
     insert into dogged.tasks_live (id, queue, name, args, run_at, deferred, priority, trace_context, expires_at, tags, parent_id,
-                                   args_version)
+                                   args_version, unique_key)
     select ids[t.position], queue_of_all, name_of_all, t.args, run_at_of_all, deferred_are_all, priority_of_all,
-           trace_context_of_all, expires_at_of_all, tags_of_all, parent_id_of_all, args_version_of_all
-      from unnest(enqueue_many.args) with ordinality as t (args, position)
+           trace_context_of_all, expires_at_of_all, tags_of_all, parent_id_of_all, args_version_of_all,
+           insert_many.unique_keys[t.position]
+      from unnest(insert_many.args) with ordinality as t (args, position)
      where are_all_sound
        and (pg_column_size(t.args) <= surely_short or dogged.json_bytes(t.args, max_args_bytes) <= max_args_bytes);
   else
-    ids := (select array_agg(nextval('dogged.tasks_id_seq')) from generate_series(1, tasks));
+    ids := coalesce(ids, (select array_agg(nextval('dogged.tasks_id_seq')) from generate_series(1, tasks)));
     insert into dogged.tasks_live (id, queue, name, args, run_at, deferred, priority, trace_context, expires_at, tags, parent_id,
-                                   args_version)
+                                   args_version, unique_key)
     select ids[t.position], q.name, t.name, t.args, coalesce(t.run_at, now()), coalesce(t.run_at > now(), false),
-           coalesce(t.priority, 0), t.trace_context, t.expires_at, t.tags, t.parent_id, nullif(t.args_version, 1)
+           coalesce(t.priority, 0), t.trace_context, t.expires_at, t.tags, t.parent_id, nullif(t.args_version, 1),
+           insert_many.unique_keys[t.position]
       -- offset 0: the text of tags is parsed once, not at each use.
       from (select coalesce(g.name, common.name) as name, g.args, g.queue, coalesce(g.run_at, common.run_at) as run_at,
                    coalesce(g.priority, common.priority) as priority,
@@ -407,7 +409,7 @@ begin
                    coalesce(nullif(g.tags::text[], '{}'), tags_of_all) as tags,
                    coalesce(g.parent_id, common.parent_id) as parent_id,
                    coalesce(g.args_version, common.args_version) as args_version, g.position
-              from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts, expires_ats, enqueue_many.tags,
+              from unnest(names, insert_many.args, queues, run_ats, priorities, trace_contexts, expires_ats, insert_many.tags,
                           parent_ids, args_versions)
                      with ordinality as g (name, args, queue, run_at, priority, trace_context, expires_at, tags, parent_id,
                                            args_version, position)
@@ -427,7 +429,7 @@ begin
            coalesce(t.expires_at, common.expires_at) as expires_at, coalesce(t.tags::text[], tags_of_all) as tags,
            coalesce(t.parent_id, common.parent_id) as parent_id, coalesce(t.args_version, common.args_version) as args_version
       into bad
-      from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts, expires_ats, enqueue_many.tags, parent_ids,
+      from unnest(names, insert_many.args, queues, run_ats, priorities, trace_contexts, expires_ats, insert_many.tags, parent_ids,
                   args_versions)
              as t (name, args, queue, run_at, priority, trace_context, expires_at, tags, parent_id, args_version)
      cross join lateral (
@@ -474,6 +476,20 @@ begin
   end if;
   return ids;
 end $$;
+comment on function dogged.insert_many(text[], jsonb[], text[], timestamptz[], integer[], text[], timestamptz[], text[], bigint[],
+                                       integer[], bigint[], text[]) is
+  'Internal: inserts the tasks of enqueue_many and of enqueue_many_unique, all or none, and returns their ids in order. ids, '
+  'unique_keys: null, or an element for each task; ids are in the order in which they were drawn.';
+
+create or replace function dogged.enqueue_many(
+  names text[], args jsonb[], queues text[] default null, run_ats timestamptz[] default null,
+  priorities integer[] default null, trace_contexts text[] default null, expires_ats timestamptz[] default null,
+  tags text[] default null, parent_ids bigint[] default null, args_versions integer[] default null)
+returns bigint[]
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  return dogged.insert_many(names, args, queues, run_ats, priorities, trace_contexts, expires_ats, tags, parent_ids, args_versions);
+end $$;
 comment on function dogged.enqueue_many(text[], jsonb[], text[], timestamptz[], integer[], text[], timestamptz[], text[], bigint[],
                                         integer[]) is
   'Enqueues tasks in the caller''s transaction, all or none, and returns their ids in order. args has an element for each task. In '
@@ -491,7 +507,7 @@ returns bigint
 language plpgsql security definer set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
-  own_transaction constant pg_catalog.xid8 := pg_catalog.pg_current_xact_id();  -- before an id is taken, as in enqueue_many
+  own_transaction constant pg_catalog.xid8 := pg_catalog.pg_current_xact_id();  -- before an id is taken, as in insert_many
   new_id pg_catalog.int8;
   queue_used pg_catalog.text;
 begin
@@ -523,7 +539,7 @@ begin
 
   if pg_catalog.current_setting('transaction_isolation') operator(pg_catalog.<>) 'read committed'
      or exists (select from dogged.workers w where w.asleep and w.queues operator(pg_catalog.?) queue_used) then
-    perform pg_catalog.pg_notify('dogged.wake', queue_used);  -- as in enqueue_many
+    perform pg_catalog.pg_notify('dogged.wake', queue_used);  -- as in insert_many
   end if;
 
   -- Does what note_call does, without the cost of entering another function.

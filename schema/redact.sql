@@ -34,7 +34,7 @@ select t.id, t.status, t.queue, t.name, t.priority,
        case when t.name = any (array(select d.name from dogged.task_definitions d where d.redact <> '{}'))
             then dogged.redacted(t.name, t.result) else t.result end as result,
        t.error_code, t.error_message, t.trace_context, t.ready_position, t.cancel_requested_at,
-       t.expires_at, t.tags, t.parent_id, t.args_version, t.snoozes
+       t.expires_at, t.tags, t.parent_id, t.args_version, t.snoozes, t.unique_key
   from dogged.tasks t;
 comment on view dogged.redacted_tasks is
   'Like tasks, with "[redacted]" in place of the values that workers have declared as .redact.';

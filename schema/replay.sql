@@ -3,9 +3,46 @@
 --
 -- The attempt number goes on, so that a late report of a worker on an earlier attempt is still fenced.
 
+create or replace function dogged.other_holder(name text, unique_key text, id bigint) returns bigint
+language sql stable begin atomic
+  select k.task_id
+    from dogged.unique_keys k join dogged.tasks_live t on t.id = k.task_id
+   where k.name = other_holder.name and k.unique_key = other_holder.unique_key and k.task_id <> other_holder.id;
+end;
+comment on function dogged.other_holder(text, text, bigint) is
+  'Internal: the task that has not ended and took this unique key last, if it is not the task id.';
+
+create or replace function dogged.merge_dead_letters(ids bigint[], attempts integer[]) returns bigint[]
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  merged bigint[];
+begin
+  with held as materialized (
+    select f.id, dogged.other_holder(f.name, f.unique_key, f.id) as holder
+      from dogged.tasks_failed f
+      join unnest(merge_dead_letters.ids, merge_dead_letters.attempts) as a (id, attempt) on a.id = f.id
+     where f.id = any (merge_dead_letters.ids) and f.attempt = coalesce(a.attempt, f.attempt)
+       and dogged.other_holder(f.name, f.unique_key, f.id) is not null
+     order by f.id
+       for update of f skip locked
+  ), discarded as (
+    update dogged.tasks t set status = 'discarded' where t.status = 'failed' and t.id = any (array(select h.id from held h))
+    returning t.id
+  ), audited as (
+    insert into dogged.audit (actor, application, action, task_id, details)
+    select dogged.audit_actor(), coalesce(current_setting('application_name', true), ''), 'merge', h.id,
+           jsonb_build_object('into', h.holder)
+      from held h join discarded d on d.id = h.id
+  )
+  select array_agg(d.id) into merged from discarded d;
+  return merged;
+end $$;
+comment on function dogged.merge_dead_letters(bigint[], integer[]) is
+  'Internal: ends dead letters as discarded whose unique key another task holds; returns their ids.';
+
 create or replace function dogged.replay_many(
   ids bigint[], run_at timestamptz default null, per_second double precision default null, args jsonb[] default null,
-  attempts integer[] default null) returns table (id bigint, result text, due_at timestamptz)
+  attempts integer[] default null, merge boolean default false) returns table (id bigint, result text, due_at timestamptz)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -14,6 +51,7 @@ declare
   replayed bigint[];
   dues timestamptz[];
   queues_used text[];
+  merged bigint[];
 begin
   if cardinality(replay_many.args) <> cardinality(ids) or cardinality(attempts) <> cardinality(ids) then
     raise exception 'there are % ids, % args and % attempts; give one of each for a task, or null', cardinality(ids),
@@ -28,6 +66,7 @@ begin
   end if;
 
   perform pg_current_xact_id();  -- before a position is taken: see src/sql/claim/settle_watermarks.sql
+  if merge then merged := dogged.merge_dead_letters(ids, attempts); end if;
   -- Locks rows in the order of ids. Rows that another transaction is changing are skipped without waiting.
   with asked as materialized (
     select distinct on (a.id) a.id, a.args, a.attempt
@@ -35,14 +74,27 @@ begin
      where a.id is not null
      order by a.id, a.position
   ), taken as materialized (
-    select f.id, f.finished_at, a.args as new_args
+    select f.id, f.finished_at, a.args as new_args, f.name, f.unique_key,
+           (select k.task_id from dogged.unique_keys k where k.name = f.name and k.unique_key = f.unique_key) as last_holder
       from dogged.tasks_failed f join asked a on a.id = f.id
      where f.id = any (ids) and f.attempt = coalesce(a.attempt, f.attempt)
        and (a.args is null or dogged.json_bytes(a.args, max_args_bytes) <= max_args_bytes)
+       and (f.unique_key is null or dogged.other_holder(f.name, f.unique_key, f.id) is null)
      order by f.id
        for update of f skip locked
+  ), keyed as (
+    -- Another transaction may have given the key to a task meanwhile. Then this dead letter stays.
+    insert into dogged.unique_keys as k (name, unique_key, task_id, held_while)
+    select distinct on (t.name, t.unique_key) t.name, t.unique_key, t.id, 'live'
+      from taken t where t.unique_key is not null
+     order by t.name, t.unique_key, t.id
+        on conflict on constraint unique_keys_pkey do update set task_id = excluded.task_id, taken_at = now(), held_until = null
+     where k.task_id = any (array(select t.last_holder from taken t))
+    returning k.task_id
   ), removed as (
-    delete from dogged.tasks_failed f where f.id = any (array(select t.id from taken t)) returning f.*
+    delete from dogged.tasks_failed f
+     where f.id = any (array(select t.id from taken t where t.unique_key is null union all select k.task_id from keyed k))
+    returning f.*
   ), due as (
     select r.*, t.new_args,
            coalesce(first_due + (row_number() over (order by r.id) - 1) / per_second * interval '1 second', first_due) as due_at
@@ -52,10 +104,10 @@ begin
     -- because run_at belongs to the first run.
     insert into dogged.tasks_live (id, status, queue, name, priority, args, enqueued_at, run_at, deferred, next_retry_at, attempt,
                                    worker_id, claimed_at, error_code, error_message, trace_context, tags,
-                                   parent_id, args_version, ready_position)
+                                   parent_id, args_version, unique_key, ready_position)
     select d.id, 'pending', d.queue, d.name, d.priority, coalesce(d.new_args, d.args), d.enqueued_at, d.run_at,
            d.due_at > now(), d.due_at, d.attempt, d.worker_id, d.claimed_at, d.error_code, d.error_message, d.trace_context, d.tags,
-           d.parent_id, d.args_version, nextval('dogged.tasks_id_seq')
+           d.parent_id, d.args_version, d.unique_key, nextval('dogged.tasks_id_seq')
       from (select * from due order by id) d
   ), audited as (
     insert into dogged.audit (actor, application, action, task_id, details)
@@ -88,6 +140,10 @@ begin
     ), stands as (
       select s.id, case when s.result = 'locked' and a.args is not null
                              and (dogged.json_bytes(a.args, max_args_bytes) <= max_args_bytes) is not true then 'args_too_large'
+                        when s.id = any (merged) then 'merged'
+                        when s.result = 'locked' and exists (
+                               select from dogged.tasks_failed f
+                                where f.id = s.id and dogged.other_holder(f.name, f.unique_key, f.id) is not null) then 'key_held'
                         else s.result end as result
         from rest r
        cross join lateral dogged.dead_letter_standing(r.ids, r.attempts) s
@@ -99,13 +155,15 @@ begin
             select s.id, s.result, null from stands s) o
      order by o.id;
 end $$;
-comment on function dogged.replay_many(bigint[], timestamptz, double precision, jsonb[], integer[]) is
+comment on function dogged.replay_many(bigint[], timestamptz, double precision, jsonb[], integer[], boolean) is
   'Makes dead letters pending again in the caller''s transaction, and skips dead letters that another transaction is changing. '
   'run_at: no task is due before this time; per_second: from then on at most this many fall due in a second; args: new args by '
-  'position, null where they stay; attempts: only dead letters that failed in that attempt. Returns for each id: replayed, with '
-  'the due time; args_too_large; or the answer of dogged.dead_letter_standing.';
+  'position, null where they stay; attempts: only dead letters that failed in that attempt; merge: a dead letter whose unique key '
+  'another task holds that has not ended becomes discarded, because that task stands for it. Returns for each id: replayed, with '
+  'the due time; merged; key_held: another task holds its unique key; args_too_large; or the answer of dogged.dead_letter_standing.';
 
-create or replace function dogged.replay(id bigint, run_at timestamptz default null, args jsonb default null) returns text
+create or replace function dogged.replay(id bigint, run_at timestamptz default null, args jsonb default null,
+                                         merge boolean default false) returns text
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
@@ -121,7 +179,7 @@ begin
     perform from dogged.tasks_failed f where f.id = replay.id for update;
     select r.result into answer
       from dogged.replay_many(array[replay.id], replay.run_at, null,
-                              case when replay.args is not null then array[replay.args] end) r;
+                              case when replay.args is not null then array[replay.args] end, null, replay.merge) r;
     exit when answer <> 'locked';
   end loop;
   if answer = 'args_too_large' then
@@ -131,7 +189,8 @@ begin
   end if;
   return answer;
 end $$;
-comment on function dogged.replay(bigint, timestamptz, jsonb) is
+comment on function dogged.replay(bigint, timestamptz, jsonb, boolean) is
   'Replays a dead letter in the caller''s transaction. The task keeps its id and its attempts, and has all of its retries again. '
-  'run_at: at once. args: as they are. Returns replayed; not_failed: the task is no dead letter, or no longer one; not_found: no '
-  'such task exists, or no longer.';
+  'run_at: at once. args: as they are. Returns replayed; key_held: another task that has not ended holds its unique key, and with '
+  'merge merged: the dead letter is now discarded; not_failed: the task is no dead letter, or no longer one; not_found: no such task '
+  'exists, or no longer.';

@@ -26,6 +26,7 @@ select r.object, r.privileges, r.roles, r.except_columns
     ('circuits', 'insert', '{worker}', '{}'),
     ('circuits', 'update', '{worker,operator}', '{}'),
     ('producer_calls', 'select', '{}', '{}'),  -- reached only through functions
+    ('unique_keys', 'select', '{viewer,operator}', '{}'),
     ('schedules', 'select', '{worker,operator}', '{}'),
     ('schedules', 'select', '{viewer}', '{args}'),
     ('schedule_ticks', 'select', '{worker,viewer,operator}', '{}'),
@@ -39,7 +40,7 @@ select r.object, r.privileges, r.roles, r.except_columns
     ('tasks', 'select', '{viewer}', '{args,result}'),
     ('tasks_live', 'select, delete', '{worker}', '{}'),
     -- No column that the producer set, and not the request to cancel.
-    ('tasks_live', 'update', '{worker}', '{id,queue,name,priority,args,enqueued_at,run_at,finished_at,result,trace_context,expires_at,tags,parent_id,args_version,cancel_requested_at}'),
+    ('tasks_live', 'update', '{worker}', '{id,queue,name,priority,args,enqueued_at,run_at,finished_at,result,trace_context,expires_at,tags,parent_id,args_version,unique_key,cancel_requested_at}'),
     -- Workers insert ended tasks. Only enqueue inserts into tasks_live.
     ('tasks_failed', 'select, insert', '{worker}', '{}'),
     ('tasks_done', 'select, insert', '{worker}', '{}'),
@@ -76,6 +77,8 @@ select r.object, r.privileges, r.roles, r.except_columns
     -- For producers. A function that runs as the owner needs no right on the tables that it uses.
     ('enqueue', 'execute as owner', '{producer,worker}', '{}'),
     ('enqueue_many', 'execute as owner', '{producer,worker}', '{}'),
+    ('enqueue_unique', 'execute as owner', '{producer,worker}', '{}'),
+    ('enqueue_many_unique', 'execute as owner', '{producer,worker}', '{}'),
     ('prepare_task', 'execute as owner', '{producer,worker}', '{}'),
     ('parent_here', 'execute as owner', '{producer,worker}', '{}'),
     ('refuse_call', 'execute', '{}', '{}'),
@@ -98,6 +101,7 @@ select r.object, r.privileges, r.roles, r.except_columns
     ('thin_kept_day', 'execute as owner', '{worker,operator}', '{}'),
     ('forget_workers', 'execute as owner', '{worker,operator}', '{}'),
     ('forget_calls', 'execute as owner', '{worker,operator}', '{}'),
+    ('forget_keys', 'execute as owner', '{worker,operator}', '{}'),
     ('fire_due_ticks', 'execute as owner', '{worker}', '{}'),
 
     -- For users.
@@ -143,6 +147,19 @@ select r.object, r.privileges, r.roles, r.except_columns
     ('refuse_task', 'execute', '{}', '{}'),
     ('queues_to_tell_of', 'execute', '{}', '{}'),
     ('refuse_arrays', 'execute', '{}', '{}'),
+    ('insert_many', 'execute', '{}', '{}'),
+    ('require_unique_times', 'execute', '{}', '{}'),
+    ('value_at', 'execute', '{}', '{}'),
+    ('hashed_key', 'execute', '{}', '{}'),
+    ('refuse_key', 'execute', '{}', '{}'),
+    ('take_key', 'execute', '{}', '{}'),
+    ('other_holder', 'execute', '{}', '{}'),
+    ('merge_dead_letters', 'execute', '{}', '{}'),
+    ('merged_args', 'execute', '{}', '{}'),
+    ('change_holder', 'execute', '{}', '{}'),
+    ('meet_holder', 'execute', '{}', '{}'),
+    ('those', 'execute', '{}', '{}'),
+    ('for_each', 'execute', '{}', '{}'),
     ('has_room', 'execute as owner', '{}', '{}'),
     ('held_of_queue', 'execute as owner', '{}', '{}'),
     ('require_room', 'execute', '{}', '{}'),

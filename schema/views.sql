@@ -184,7 +184,7 @@ select t.id, t.name, t.queue, t.status,
           from dogged.task_attempts a
          where a.task_id = t.id and a.policy is not null and a.finished_at >= t.enqueued_at
          order by a.attempt desc limit 1) as max_retries,
-       coalesce(t.snoozes, 0) as snoozes
+       coalesce(t.snoozes, 0) as snoozes, t.unique_key
   from dogged.tasks t;
 comment on view dogged.task_overview is
   'One row for each task, with its state in words. Query one id, the newest tasks (order by id desc limit …), a status, or a short '
@@ -205,6 +205,8 @@ comment on column dogged.task_overview.max_retries is
 comment on column dogged.task_overview.losses is 'Attempts that ended because their worker died.';
 comment on column dogged.task_overview.snoozes is
   'Attempts that ended because the handler snoozed, since the task was enqueued or replayed.';
+comment on column dogged.task_overview.unique_key is
+  'The key of a unique task, as the producer gave it, or the hash of the args that it covers; null: the task is not unique.';
 comment on column dogged.task_overview.last_error_code is 'The error code of the last failed attempt.';
 comment on column dogged.task_overview.last_error_message is 'The error message of the last failed attempt.';
 comment on column dogged.task_overview.worker is 'The name of the worker that runs the task, or ran it last.';

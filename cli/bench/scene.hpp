@@ -14,6 +14,7 @@ struct Conditions {
   std::int64_t deferred = 0;   ///< tasks due tomorrow, more urgent than the measured tasks
   bool hold_snapshot = false;  ///< a transaction stays open that may still see all that was there when it began
   std::int64_t payload = 0;    ///< bytes in the args of each task
+  bool unique = false;         ///< each task has a unique key of its own
 };
 
 /// Whether there is something that must be vacuumed and written before measuring.

@@ -87,6 +87,13 @@ NewTask make_task(const Scene& scene, std::int64_t slot, int failures, const cha
   return {name, "{" + args + "}", {.queue = bench_queue}};
 }
 
+/// Gives each task a key that no other task of the benchmark has, if tasks are to be unique.
+void give_keys(const Scene& scene, std::span<NewTask> tasks) {
+  static std::atomic<std::int64_t> last{0};
+  if (!scene.conditions().unique) return;
+  for (NewTask& task : tasks) task.options.unique_key = "bench:" + std::to_string(++last);
+}
+
 Client make_client(const Scene& scene) {
   return Client{scene.settings().url,
                 {.schema = scene.settings().schema, .application_name = "dogged bench", .warns_of_undeclared = false}};
@@ -99,8 +106,9 @@ IdRange enqueue_all(Scene& scene, std::int64_t tasks, int failures) {
   while (ids.count < tasks) {
     require_not_interrupted();
     scene.progress()("enqueueing", ids.count, tasks);
-    const std::size_t batch = call_size(scene, tasks - ids.count);
-    for (const TaskId id : client.enqueue_many(std::vector<NewTask>(batch, task))) ids.add(id);
+    std::vector<NewTask> batch(call_size(scene, tasks - ids.count), task);
+    give_keys(scene, batch);
+    for (const TaskId id : client.enqueue_many(batch)) ids.add(id);
   }
   scene.connection().run(sql::BenchVacuum{});
   return ids;
@@ -221,7 +229,6 @@ double enqueue_singly(Scene& scene, const Workload& workload, int clients, const
   std::atomic<std::int64_t> enqueued{0};
   std::mutex mutex;
   std::exception_ptr failure;
-  const NewTask task = make_task(scene, -1, 0);
   const auto begin = steady_clock::now();
   {
     std::vector<std::jthread> threads;
@@ -232,8 +239,10 @@ double enqueue_singly(Scene& scene, const Workload& workload, int clients, const
     for (Client& client : connected) {
       threads.emplace_back([&] {
         IdRange mine;
+        NewTask task = make_task(scene, -1, 0);
         try {
           while (!over) {
+            give_keys(scene, {&task, 1});
             mine.add(client.enqueue(task));
             ++enqueued;
           }
@@ -266,12 +275,13 @@ double enqueue_in_bulk(Scene& scene, const Workload& workload, IdRange& ids) {
                        "make the batch smaller");
   }
   Client client = make_client(scene);
-  const std::vector<NewTask> tasks(static_cast<std::size_t>(workload.batch), make_task(scene, -1, 0));
+  std::vector<NewTask> tasks(static_cast<std::size_t>(workload.batch), make_task(scene, -1, 0));
   std::int64_t done = 0;
   const auto begin = steady_clock::now();
   while (done < workload.tasks) {
     require_not_interrupted();
     scene.progress()("enqueueing in bulk", done, workload.tasks);
+    give_keys(scene, tasks);
     for (const TaskId id : client.enqueue_many(tasks)) ids.add(id);
     done += workload.batch;
   }

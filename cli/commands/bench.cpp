@@ -123,6 +123,7 @@ std::string result_json(const std::string& name, const BenchOptions& options, co
                                   .add("deferred", options.conditions.deferred)
                                   .add("hold_snapshot", options.conditions.hold_snapshot)
                                   .add("payload", options.conditions.payload)
+                                  .add("unique", options.conditions.unique)
                                   .text())
       .add_json("workload", workload_json(*options.command, workload))
       .add_json("figures", figures.json())
@@ -214,6 +215,7 @@ void add_common_options(CLI::App& command, BenchOptions& options) {
                            "Begin with so many tasks that are due tomorrow, of more urgent priority", 0, most);
   add_number<std::int64_t>(command, "--payload", options.conditions.payload, "Bytes in the args of each task", 0,
                            1'000'000);
+  command.add_flag("--unique", options.conditions.unique, "Give each task a unique key of its own");
   command.add_flag("--hold-snapshot", options.conditions.hold_snapshot,
                    "Keep a transaction open meanwhile, so that nothing can be vacuumed");
 }

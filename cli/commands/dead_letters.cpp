@@ -31,6 +31,7 @@ std::string reason_of(const std::string& result) {
   if (result == "changed") return "replayed meanwhile, and failed again";
   if (result == "locked") return "someone else is changing it";
   if (result == "not_matched") return "not what the filter takes";
+  if (result == "key_held") return "another task holds its unique key";
   if (result == "args_too_large") return "its new args are too large";
   return result;
 }
@@ -184,7 +185,8 @@ DeadLetters take_results(const std::vector<DeadOutcome>& outcomes, const DeadLet
     if (result == "locked") {
       locked.push_back({id, attempts[id]});
     } else {
-      results.add(id, {result, result == done ? "" : reason_of(result), due_at});
+      const bool is_done = result == done || result == "merged";
+      results.add(id, {result, is_done ? "" : reason_of(result), due_at});
     }
   }
   return locked;

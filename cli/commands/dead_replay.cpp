@@ -30,6 +30,7 @@ constexpr std::size_t replay_batch_with_args = 100;
 
 struct ReplayOptions {
   bool dry_run = false;
+  bool merge = false;
   std::string rate, edit_args;
   DueTime due;
 };
@@ -58,7 +59,7 @@ std::string patch_text(const std::string& text) {
 
 class Replay {
  public:
-  Replay(const ReplayOptions& options, Zone zone) {
+  Replay(const ReplayOptions& options, Zone zone) : merge_(options.merge) {
     if (!options.rate.empty()) per_second_ = rate_from_text(options.rate);
     if (!options.due.in.empty()) delay_ = duration_from_text(options.due.in);
     if (!options.due.at.empty()) {
@@ -86,7 +87,8 @@ class Replay {
                                                               .delay_ms = delay_.count(),
                                                               .per_second = per_second_,
                                                               .args = patch_ ? std::optional{args} : std::nullopt,
-                                                              .attempts = attempts_of(letters)});
+                                                              .attempts = attempts_of(letters),
+                                                              .merge = merge_});
     std::vector<DeadOutcome> outcomes;
     for (const auto& [id, result, due_at_us] : rows) {
       if (per_second_ && due_at_us) last_due_us_ = std::max(last_due_us_, due_at_us);
@@ -133,6 +135,7 @@ class Replay {
     return letters;
   }
 
+  bool merge_;
   std::optional<double> per_second_;
   milliseconds delay_{0};
   std::optional<ArgsPatch> patch_;
@@ -153,6 +156,9 @@ void print_results(const Invocation& invocation, const DeadResults& results, con
   std::cout << "replayed " << dead_letters_text(results.count("replayed"));
   if (work.last_due() && results.count("replayed") > 0) {
     std::cout << ", the last of them due " << date_and_clock_text(*work.last_due(), invocation.style().zone);
+  }
+  if (const auto merged = results.count("merged"); merged > 0) {
+    std::cout << "; " << merged << " discarded, because another task holds their unique key";
   }
   std::cout << "\n" << std::flush;
 }
@@ -227,6 +233,8 @@ void add_dead_replay(CLI::App& dead, Invocation& invocation) {
   add_dead_choice(*command, filter);
   command->add_flag("--dry-run", options->dry_run,
                     "Change nothing; count by error code what would be replayed, and try the patch of --edit-args");
+  command->add_flag("--merge", options->merge,
+                    "Discard a dead letter whose unique key a pending or running task holds; it stays unless said");
   command->add_option("--rate", options->rate, "No more than so many fall due in a time: 50/s, 600/m, 1000/h")
       ->type_name("RATE")
       ->check(is_not_empty());

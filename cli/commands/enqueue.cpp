@@ -21,6 +21,7 @@
 #include "cli/io/line_reader.hpp"
 #include "cli/io/task_rows.hpp"
 #include "cli/options/time_option.hpp"
+#include "cli/options/unique_options.hpp"
 #include "cli/render/json_object.hpp"
 #include "client/database_url.hpp"
 #include "db/connection.hpp"
@@ -50,6 +51,7 @@ struct EnqueueArguments {
   std::int64_t args_version = 1;
   std::int64_t parent = 0;
   std::vector<std::string> tags;
+  UniqueOptions unique;
   std::string file;
   bool many = false;
 };
@@ -81,6 +83,7 @@ NewTask task_from(const EnqueueArguments& arguments, Zone zone) {
   task.options.tags = arguments.tags;
   task.options.parent = arguments.parent;
   task.args_version = args_version_from_number(arguments.args_version);
+  arguments.unique.apply_to(task);
   task.options.wait_for_room = wait_of(arguments);
   return task;
 }
@@ -96,6 +99,22 @@ Client connect_client(const Invocation& invocation) {
                  .warns_of_undeclared = false}};  // note_undeclared offers the nearest name
 }
 
+/// Of a unique task that was not enqueued, because another task holds its key.
+void print_holder(const Invocation& invocation, const std::string& name, const Enqueued& holder) {
+  const std::string outcome{to_text(holder.outcome)};
+  const std::string json = JsonObject{}
+                               .add("id", holder.id)
+                               .add("name", name)
+                               .add_null("queue")
+                               .add_null("run_at")
+                               .add_null("expires_at")
+                               .add("outcome", outcome)
+                               .text();
+  invocation.print("task " + std::to_string(holder.id) + " holds the key: it " +
+                       (holder.outcome == EnqueueOutcome::existed ? "existed already" : "was updated") + "\n",
+                   json);
+}
+
 void print_enqueued(const Invocation& invocation, const std::string& name, const sql::ShowEnqueued::Row& task) {
   const Time run_at = time_from_microseconds(task.run_at_us);
   const Time enqueued_at = time_from_microseconds(task.enqueued_at_us);
@@ -106,7 +125,7 @@ void print_enqueued(const Invocation& invocation, const std::string& name, const
               : "due " + relative(run_at, enqueued_at) + ", at " + date_and_clock_text(run_at, invocation.style().zone);
   JsonObject json;
   json.add("id", task.id).add("name", name).add("queue", task.queue).add("run_at", run_at);
-  json.add("expires_at", expires_at);
+  json.add("expires_at", expires_at).add("outcome", to_text(EnqueueOutcome::enqueued));
   const std::string expiry = expires_at ? ", expires " + relative(*expires_at, enqueued_at) : "";
   invocation.print("task " + std::to_string(task.id) + " enqueued in queue " + task.queue + ", " + due + expiry + "\n",
                    json.text());
@@ -149,14 +168,20 @@ std::optional<sql::ShowEnqueued::Row> look_at_enqueued(db::Connection& connectio
 }
 
 void print_id(const Invocation& invocation, const std::string& name, TaskId id) {
-  const std::string json = JsonObject{}.add("id", id).add("name", name).add_null("queue").add_null("run_at").text();
+  const std::string json = JsonObject{}
+                               .add("id", id)
+                               .add("name", name)
+                               .add_null("queue")
+                               .add_null("run_at")
+                               .add("outcome", to_text(EnqueueOutcome::enqueued))
+                               .text();
   invocation.print("task " + std::to_string(id) + " enqueued\n", json);
 }
 
 /// A queue that is not there is no mistake in the task: it ends as with every command that names one.
-TaskId enqueue_in_existing_queue(Client& client, const NewTask& task) {
+Enqueued enqueue_in_existing_queue(Client& client, const NewTask& task) {
   try {
-    return client.enqueue(task);
+    return client.enqueue_many_unique({task}).front();
   } catch (const InvalidInput& error) {
     if (!error.message().ends_with("the queue \"" + task.options.queue + "\" does not exist")) throw;
     throw Failure(ExitCode::not_done, error.message(), error.hint());
@@ -167,11 +192,13 @@ ExitCode enqueue_one(const Invocation& invocation, const EnqueueArguments& argum
   const NewTask task = task_from(arguments, invocation.style().zone);
   db::Connection connection = invocation.connect();  // first: its errors say where the URL came from
   Client client = connect_client(invocation);
-  const TaskId id = enqueue_in_existing_queue(client, task);
-  if (const auto enqueued = look_at_enqueued(connection, id)) {
-    print_enqueued(invocation, task.name, *enqueued);
+  const Enqueued enqueued = enqueue_in_existing_queue(client, task);
+  if (!enqueued.is_new()) {
+    print_holder(invocation, task.name, enqueued);
+  } else if (const auto row = look_at_enqueued(connection, enqueued.id)) {
+    print_enqueued(invocation, task.name, *row);
   } else {
-    print_id(invocation, task.name, id);
+    print_id(invocation, task.name, enqueued.id);
   }
   note_undeclared(invocation, {task.name});
   return ExitCode::ok;
@@ -185,15 +212,16 @@ struct Progress {
   std::int64_t lines_read = 0;
   std::int64_t lines_done = 0;  ///< up to here everything is enqueued
   std::int64_t enqueued = 0;
+  std::int64_t held = 0;          ///< unique tasks that met a holder
   std::set<std::string> names{};  ///< of the tasks
 
   [[nodiscard]] std::string text() const {
-    if (enqueued == 0) return "nothing was enqueued";
+    if (lines_done == 0) return "nothing was enqueued";
     return counted(enqueued, "task") + " of the lines 1 to " + std::to_string(lines_done) +
            (enqueued == 1 ? " was" : " were") + " enqueued, and nothing after them";
   }
   [[nodiscard]] std::string hint() const {
-    return enqueued == 0 ? ""
+    return lines_done == 0 ? ""
                          : "go on with the lines from " + std::to_string(lines_done + 1) + ": tail -n +" +
                                std::to_string(lines_done + 1);
   }
@@ -201,7 +229,7 @@ struct Progress {
 
 /// An error of a line or a batch, with its place and with the work done before it.
 [[noreturn]] void fail(const Progress& progress, const std::string& where, const Error& error, std::string hint) {
-  const ExitCode code = progress.enqueued > 0 ? ExitCode::not_done : exit_code_for(error);
+  const ExitCode code = progress.lines_done > 0 ? ExitCode::not_done : exit_code_for(error);
   if (!progress.hint().empty()) hint = hint.empty() ? progress.hint() : hint + "; then " + progress.hint();
   throw Failure(code, where + ": " + error.message() + " (" + progress.text() + ")", hint);
 }
@@ -224,11 +252,15 @@ std::vector<NewTask> read_batch(LineReader& lines, Zone zone, Progress& progress
   return batch;
 }
 
-void print_batch(const Invocation& invocation, const std::vector<NewTask>& batch, const std::vector<TaskId>& ids,
+void print_batch(const Invocation& invocation, const std::vector<NewTask>& batch, const std::vector<Enqueued>& enqueued,
                  bool is_first) {
   if (invocation.format == Format::table) return;
   for (std::size_t i = 0; i < batch.size(); ++i) {
-    const std::string json = JsonObject{}.add("id", ids[i]).add("name", batch[i].name).text();
+    const std::string json = JsonObject{}
+                                 .add("id", enqueued[i].id)
+                                 .add("name", batch[i].name)
+                                 .add("outcome", to_text(enqueued[i].outcome))
+                                 .text();
     if (invocation.format == Format::ndjson) {
       std::cout << json << "\n";
     } else {
@@ -271,16 +303,18 @@ void enqueue_lines(const Invocation& invocation, LineReader lines, milliseconds 
       if (progress.names.size() < most_names_looked_up) progress.names.insert(task.name);
     }
     batch.front().options.wait_for_room = wait_for_room;  // the longest counts for all
-    std::vector<TaskId> ids;
+    std::vector<Enqueued> enqueued;
     try {
-      ids = client.enqueue_many(batch);
+      enqueued = client.enqueue_many_unique(batch);
     } catch (const Error& error) {
       fail(progress, "lines " + std::to_string(first_line) + " to " + std::to_string(progress.lines_read), error,
            hint_for(invocation, error));
     }
-    print_batch(invocation, batch, ids, progress.enqueued == 0);
+    print_batch(invocation, batch, enqueued, progress.lines_done == 0);
     progress.lines_done = progress.lines_read;
-    progress.enqueued += std::ssize(ids);
+    const auto fresh = std::count_if(enqueued.begin(), enqueued.end(), [](const Enqueued& one) { return one.is_new(); });
+    progress.enqueued += fresh;
+    progress.held += std::ssize(enqueued) - fresh;
     ticker.show(progress);
   }
   if (was_interrupted()) throw Failure(ExitCode::interrupted, "interrupted: " + progress.text(), progress.hint());
@@ -291,7 +325,7 @@ class ArrayEnd {
  public:
   ArrayEnd(const Invocation& invocation, const Progress& progress) : invocation_(invocation), progress_(progress) {}
   ~ArrayEnd() {
-    if (invocation_.format == Format::json) std::cout << (progress_.enqueued == 0 ? "[]\n" : "\n]\n");
+    if (invocation_.format == Format::json) std::cout << (progress_.lines_done == 0 ? "[]\n" : "\n]\n");
   }
   ArrayEnd(const ArrayEnd&) = delete;
   ArrayEnd& operator=(const ArrayEnd&) = delete;
@@ -312,7 +346,11 @@ ExitCode enqueue_many(const Invocation& invocation, const EnqueueArguments& argu
     const ArrayEnd array_end{invocation, progress};
     enqueue_lines(invocation, LineReader{input.descriptor()}, wait_for_room, client, progress);
   }
-  if (invocation.format == Format::table) std::cout << counted(progress.enqueued, "task") << " enqueued\n";
+  if (invocation.format == Format::table) {
+    std::cout << counted(progress.enqueued, "task") << " enqueued";
+    if (progress.held > 0) std::cout << ", " << progress.held << " met a task that holds their unique key";
+    std::cout << "\n";
+  }
   note_undeclared(invocation, progress.names);
   return ExitCode::ok;
 }
@@ -335,13 +373,16 @@ void add_enqueue(CLI::App& app, Invocation& invocation) {
       "  dogged enqueue report.build --in 10m --priority -5\n"
       "  dogged enqueue report.build --tag tenant:42,weekly\n"
       "  dogged enqueue login.send_code '{\"user\": 7}' --expires-in 5m\n"
+      "  dogged enqueue search.reindex '{\"user\": 42}' --unique-by /user --unique-while pending\n"
+      "  dogged enqueue search.reindex '{\"user\": 42}' --unique-key user:42 --on-conflict debounce --in 5s --latest 1m\n"
       "  jq -c . big.json | dogged enqueue report.build -\n"
       "  dogged enqueue --ndjson tasks.ndjson\n"
       "\nLines for --ndjson; only name is needed:\n"
       "  {\"name\": \"webhook.deliver\", \"args\": {\"url\": \"…\"}, \"queue\": \"webhooks\",\n"
       "   \"in\": \"30s\", \"priority\": 0, \"trace_context\": \"…\", \"expires_in\": \"1h\", \"tags\": [\"eu\"],\n"
       "   \"parent\": 42, \"args_version\": 2}\n"
-      "or \"at\": \"2026-11-24T14:00:00Z\" for in, and so \"expires_at\" for expires_in.\n"
+      "or \"at\": \"2026-11-24T14:00:00Z\" for in, and so \"expires_at\" for expires_in. For a unique task also \"unique_key\",\n"
+      "\"unique_while\", \"on_conflict\", \"unique_period\" and \"latest\".\n"
       "They are enqueued in batches of 10,000 lines (or 64 MiB), each whole or not at all; the first mistake "
       "ends it, and\n"
       "says what was enqueued before.",
@@ -395,6 +436,7 @@ void add_enqueue(CLI::App& app, Invocation& invocation) {
           ->add_option("--ndjson", arguments->file, "Enqueue a task for each line of a file; - or nothing reads stdin")
           ->type_name("FILE")
           ->expected(0, 1);
+  for (CLI::Option* of_unique : add_unique_options(*command, arguments->unique)) ndjson->excludes(of_unique);
   // Each line says these of its own task.
   for (CLI::Option* of_one :
        {name, queue, at, in, priority, expires_at, expires_in, trace_context, tag, parent, args_version}) {

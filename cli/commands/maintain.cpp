@@ -49,8 +49,9 @@ ExitCode maintain(const Invocation& invocation) {
   std::vector<Step> steps;
   const auto [made] = db::one(connection.run(sql::MakePartitions{}));
   if (made > 0) steps.push_back({"partitions", "made", made});
-  const auto [forgotten] = db::one(connection.run(sql::TidyProducerCalls{}));
-  if (forgotten > 0) steps.push_back({"producer_calls", "forgotten", forgotten});
+  const auto [calls, keys] = db::one(connection.run(sql::TidyLeftRows{}));
+  if (calls > 0) steps.push_back({"producer_calls", "forgotten", calls});
+  if (keys > 0) steps.push_back({"unique_keys", "forgotten", keys});
   for (Step& step : retention::apply(connection, retention::Extent::everything, [] { return !was_interrupted(); })) {
     steps.push_back(std::move(step));
   }
@@ -80,7 +81,8 @@ void add_maintain(CLI::App& app, Invocation& invocation) {
       "  dropped    a day that was older than it is kept; ROWS is what stays of it in a smaller partition: tasks of\n"
       "             queues that are kept longer, attempts of tasks that are still there\n"
       "  thinned    such a partition, without what need not stay any more\n"
-      "  forgotten  rows of workers that ended long ago and that nothing names, and calls of clients long gone\n"
+      "  forgotten  rows of workers that ended long ago and that nothing names, calls of clients long gone,\n"
+      "             and unique keys that no task holds\n"
       "  postponed  the table was in use for longer than 200 ms: nothing was changed, and the exit code is 1\n"
       "  busy       a worker is at it; exit code 1\n"
       "  due        with --dry-run: would be dropped",

@@ -21,7 +21,8 @@ using nlohmann::json;
 
 constexpr std::string_view white_space = " \t\r\n";
 const Words known_keys{"name",          "args",       "queue",      "at",   "in",     "priority",
-                       "trace_context", "expires_at", "expires_in", "tags", "parent", "args_version"};
+                       "trace_context", "expires_at", "expires_in", "tags", "parent", "args_version",
+                       "unique_key",    "unique_while", "on_conflict", "unique_period", "latest"};
 
 /// Accepts every JSON document without building it, and keeps where and why one is wrong. The parser that
 /// calls it keeps its own stack: no document is too deep for it.
@@ -156,6 +157,10 @@ auto read_member(const std::string& key, std::string_view value, Read read) {
   }
 }
 
+Unique& unique_of(NewTask& task) {
+  return task.options.unique ? *task.options.unique : task.options.unique.emplace();
+}
+
 void set_member(NewTask& task, const std::string& key, std::string_view value, Zone zone) {
   const auto time = [&] {
     return read_member(key, value, [zone](const std::string& text) { return time_point_from_text(text, zone); });
@@ -185,6 +190,17 @@ void set_member(NewTask& task, const std::string& key, std::string_view value, Z
     task.options.parent = number_of(key, value);
   } else if (key == "args_version") {
     task.args_version = args_version_from_number(number_of(key, value));
+  } else if (key == "unique_key") {
+    task.options.unique_key = text_of(key, value);
+    if (task.options.unique_key.empty()) throw InvalidInput("\"unique_key\" is empty");
+  } else if (key == "unique_while") {
+    unique_of(task).while_ = read_member(key, value, unique_while_from_text);
+  } else if (key == "on_conflict") {
+    unique_of(task).on_conflict = read_member(key, value, on_conflict_from_text);
+  } else if (key == "unique_period") {
+    unique_of(task).period = duration();
+  } else if (key == "latest") {
+    unique_of(task).latest = duration();
   } else {
     throw InvalidInput(in_quotes(key) + " is not known" + suggestion(key, known_keys) + "; a task may have " +
                        alternatives(known_keys));
@@ -227,6 +243,23 @@ int priority_from_number(std::int64_t number) {
 int args_version_from_number(std::int64_t number) {
   if (number >= 1 && number <= limits::max_args_version) return static_cast<int>(number);
   throw InvalidInput("args_version " + std::to_string(number) + " is not between 1 and 32767");
+}
+
+UniqueWhile unique_while_from_text(const std::string& text) {
+  for (const auto value : {UniqueWhile::pending, UniqueWhile::live, UniqueWhile::kept}) {
+    if (to_text(value) == text) return value;
+  }
+  throw InvalidInput(in_quotes(text) + " is not known" + suggestion(text, unique_whiles) + "; it is " +
+                     alternatives(unique_whiles));
+}
+
+OnConflict on_conflict_from_text(const std::string& text) {
+  for (const auto value : {OnConflict::keep, OnConflict::refuse, OnConflict::replace_args, OnConflict::merge_args,
+                           OnConflict::reschedule, OnConflict::debounce, OnConflict::debounce_merge}) {
+    if (to_text(value) == text) return value;
+  }
+  throw InvalidInput(in_quotes(text) + " is not known" + suggestion(text, on_conflicts) + "; it is " +
+                     alternatives(on_conflicts));
 }
 
 NewTask task_from_json_line(std::string_view line, Zone zone) {

@@ -6,7 +6,10 @@
 #include <string>
 #include <string_view>
 
+#include <dogged/unique.hpp>
+
 #include "cli/render/moment.hpp"
+#include "retry/message.hpp"
 
 namespace dogged {
 struct NewTask;
@@ -32,6 +35,14 @@ inline constexpr std::chrono::milliseconds longest_duration = std::chrono::hours
 
 /// Reads a duration up to longest_duration. Throws InvalidInput.
 [[nodiscard]] std::chrono::milliseconds duration_of(const std::string& text);
+
+/// The texts of UniqueWhile and OnConflict.
+inline const Words unique_whiles{"pending", "live", "kept"};
+inline const Words on_conflicts{"keep",       "refuse",   "replace_args",  "merge_args",
+                                "reschedule", "debounce", "debounce_merge"};
+/// Throw InvalidInput for another text.
+[[nodiscard]] UniqueWhile unique_while_from_text(const std::string& text);
+[[nodiscard]] OnConflict on_conflict_from_text(const std::string& text);
 
 /// Reads a priority from -32768 to 32767. Throws InvalidInput.
 [[nodiscard]] int priority_from_number(std::int64_t number);

@@ -59,7 +59,8 @@ JsonObject members_of(const TaskView& task) {
       .add_json("tags", json_strings(task.tags))
       .add("parent_id", task.parent_id)
       .add("args_version", task.args_version)
-      .add("snoozes", task.snoozes);
+      .add("snoozes", task.snoozes)
+      .add("unique_key", task.unique_key);
   return json;
 }
 
@@ -92,6 +93,7 @@ TaskView task_from(Row row) {
   nlohmann::json::parse(row.tags).get_to(task.tags);
   task.parent_id = row.parent_id;
   task.args_version = row.args_version;
+  task.unique_key = std::move(row.unique_key);
   task.is_queue_paused = row.is_queue_paused;
   if (task.is_queue_paused) task.queue_paused_until = time_from_microseconds(row.queue_paused_until_us);
   task.now = time_from_microseconds(row.now_us);

@@ -87,6 +87,7 @@ struct TaskView {
   std::vector<std::string> tags;
   std::optional<std::int64_t> parent_id;
   int args_version = 1;
+  std::optional<std::string> unique_key;
   bool is_queue_paused = false;
   std::optional<Time> queue_paused_until;  ///< of a paused one; none: until it is resumed
   Time now;                                ///< the database's clock when it was read

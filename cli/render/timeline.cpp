@@ -431,6 +431,7 @@ void Timeline::add_details() {
   }
   add_detail("cancel", cancel_request_text(), Color::yellow);
   add_detail("tags", joined(task_.tags));
+  if (task_.unique_key) add_detail("unique key", *task_.unique_key);
   add_detail("trace", trace_text());
   if (task_.args_version != 1) add_detail("version", std::to_string(task_.args_version) + " of the args");
   if (parts_ == TimelineParts::all) add_document("args", task_.args);

@@ -20,6 +20,7 @@
 #include <dogged/client.hpp>
 #include <dogged/custom_policy.hpp>
 #include <dogged/detail/mutex.hpp>
+#include <dogged/detail/sql_call.hpp>
 #include <dogged/retry_options.hpp>
 
 #include "client/enqueue_statement.hpp"
@@ -121,7 +122,7 @@ class Client::Impl {
   Impl(const std::string& url, ClientOptions options)
       : settings_(settings_of(url, options)), middleware_(std::move(options.middleware)), calls_(settings_) {}
 
-  std::vector<TaskId> enqueue(std::span<const NewTask> tasks) {
+  std::vector<Enqueued> enqueue(std::span<const NewTask> tasks) {
     if (tasks.empty()) return {};
     if (!detail::has_enqueue_hooks(middleware_)) return enqueue_and_count(tasks);
     return detail::enqueue_within(middleware_, {tasks.begin(), tasks.end()}, settings_.log.get(),
@@ -172,12 +173,12 @@ class Client::Impl {
   }
 
  private:
-  std::vector<TaskId> enqueue_and_count(std::span<const NewTask> tasks) {
+  std::vector<Enqueued> enqueue_and_count(std::span<const NewTask> tasks) {
     try {
-      std::vector<TaskId> ids =
+      std::vector<Enqueued> enqueued =
           counted_operation(QueueOperation::send, queue_of_all(tasks), [&] { return enqueue_with_room(tasks); });
       count_sent(tasks, no_label);
-      return ids;
+      return enqueued;
     } catch (...) {
       count_sent(tasks, failure_code(std::current_exception()).view());
       throw;
@@ -185,7 +186,7 @@ class Client::Impl {
   }
 
   /// Waits for room in the queues, for as long as the tasks allow.
-  std::vector<TaskId> enqueue_with_room(std::span<const NewTask> tasks) {
+  std::vector<Enqueued> enqueue_with_room(std::span<const NewTask> tasks) {
     const milliseconds wait = wait_for_room(tasks);
     const auto until = SteadyClock::now() + wait;
     for (int tries = 1;; ++tries) {
@@ -204,25 +205,30 @@ class Client::Impl {
     }
   }
 
-  std::vector<TaskId> enqueue_now(std::span<const NewTask> tasks) {
+  std::vector<Enqueued> enqueue_now(std::span<const NewTask> tasks) {
+    const Wording words{"enqueue", "nothing was enqueued", "the tasks may have been enqueued"};
+    const auto statement = [&](const CallKey& key) { return enqueue_statement(tasks, key); };
     try {
-      return ids_of(call<sql::CallMade>({"enqueue", "nothing was enqueued", "the tasks may have been enqueued"}, tasks,
-                                        [&](const CallKey& key) { return enqueue_statement(tasks, key); }));
+      if (detail::any_is_unique(tasks)) {
+        return detail::enqueued_from(db::one(call<sql::AnswerMade>(words, tasks, statement)).answer);
+      }
+      return all_new(call<sql::CallMade>(words, tasks, statement));
     } catch (const InvalidInput&) {
       explain_refused(tasks);
       throw;
     } catch (const DatabaseError& error) {
+      if (error.sqlstate() == db::unique_conflict) throw UniqueConflict(error.message(), error.hint(), error.sqlstate());
       if (!db::is_queue_full(error.sqlstate(), error.message())) throw;
       throw QueueFull(error.message(), error.hint(), error.sqlstate());
     }
   }
 
-  static std::vector<TaskId> ids_of(const std::vector<sql::CallMade::Row>& ranges) {
-    std::vector<TaskId> ids;
+  static std::vector<Enqueued> all_new(const std::vector<sql::CallMade::Row>& ranges) {
+    std::vector<Enqueued> enqueued;
     for (const sql::CallMade::Row& range : ranges) {
-      for (TaskId id = range.first; id <= range.last; ++id) ids.push_back(id);
+      for (TaskId id = range.first; id <= range.last; ++id) enqueued.push_back({id});
     }
-    return ids;
+    return enqueued;
   }
 
   void require_same_process() const {
@@ -276,9 +282,18 @@ Client::~Client() = default;
 Client::Client(Client&&) noexcept = default;
 Client& Client::operator=(Client&&) noexcept = default;
 
-TaskId Client::enqueue(const NewTask& task) { return impl_->enqueue({&task, 1}).front(); }
+TaskId Client::enqueue(const NewTask& task) { return impl_->enqueue({&task, 1}).front().id; }
 
-std::vector<TaskId> Client::enqueue_many(const std::vector<NewTask>& tasks) { return impl_->enqueue(tasks); }
+std::vector<TaskId> Client::enqueue_many(const std::vector<NewTask>& tasks) {
+  return detail::ids_of(impl_->enqueue(tasks));
+}
+
+Enqueued Client::enqueue_unique(const NewTask& task) {
+  const NewTask unique = detail::unique_task(task);
+  return impl_->enqueue({&unique, 1}).front();
+}
+
+std::vector<Enqueued> Client::enqueue_many_unique(const std::vector<NewTask>& tasks) { return impl_->enqueue(tasks); }
 
 TaskOutcome Client::wait(TaskId id, milliseconds timeout) { return impl_->wait(id, timeout); }
 
@@ -304,7 +319,7 @@ ReplayResult Client::replay(TaskId id) {
     return sql::ReplayOnce{.task_id = id, .producer = key.producer, .call = key.call};
   };
   return impl_->change("replay", id, "replayed", statement,
-                       {ReplayResult::replayed, ReplayResult::not_failed, ReplayResult::not_found});
+                       {ReplayResult::replayed, ReplayResult::key_held, ReplayResult::not_failed, ReplayResult::not_found});
 }
 
 RescheduleResult Client::reschedule(TaskId id, std::chrono::system_clock::time_point run_at) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <dogged/detail/json_text.hpp>
+#include <dogged/detail/sql_call.hpp>
 
 #include "client/current_task.hpp"
 #include "sql/client.hpp"
@@ -39,6 +40,12 @@ std::string inherited_trace() {
 
 const std::string& queue_of(const NewTask& task) {
   return task.options.queue.empty() ? task.key_queue : task.options.queue;
+}
+
+const Unique& rule_of(const NewTask& task) {
+  static constexpr Unique by_default;
+  if (task.options.unique) return *task.options.unique;
+  return task.key_unique ? *task.key_unique : by_default;
 }
 
 bool has_nul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
@@ -72,6 +79,14 @@ void require_sound(const NewTask& task) {
   }
   if (task.args_version < 1 || task.args_version > limits::max_args_version) {
     refuse(task, "args_version is " + std::to_string(task.args_version) + "; it must be 1 to 32767");
+  }
+  if (has_nul(options.unique_key)) refuse(task, "its unique_key contains a NUL byte");
+  if (options.unique_key.size() > limits::unique_key_bytes) {
+    refuse(task, "its unique_key has " + std::to_string(options.unique_key.size()) + " bytes; the limit is " +
+                     std::to_string(limits::unique_key_bytes));
+  }
+  if (task.is_unique() && !detail::is_valid_unique(rule_of(task))) {
+    refuse(task, "it is unique by more than 16 or wrong JSON pointers, or for a time that is not more than 0");
   }
   if (has_nul(task.args_json)) refuse(task, "its args contain a NUL byte");
   if (task.args_json.find(args_separator) != std::string::npos) {
@@ -107,6 +122,7 @@ std::string mistake_in(const NewTask& task) {
   const std::string what = "task \"" + task.name + "\": its ";
   if (!is_utf8(queue_of(task))) return what + "queue's name is not valid UTF-8";
   if (!is_utf8(task.options.trace_context)) return what + "trace_context is not valid UTF-8";
+  if (!is_utf8(task.options.unique_key)) return what + "unique_key is not valid UTF-8";
   for (const std::string& tag : task.options.tags) {
     if (!is_utf8(tag)) return what + "tags are not valid UTF-8";
   }
@@ -146,6 +162,8 @@ Handler handler_as_parent(bool is_parent) {
   return {current.id, std::string{current.installation}};
 }
 
+std::vector<std::string> texts_of(const JsonPointers& pointers) { return {pointers.begin(), pointers.end()}; }
+
 sql::Enqueue one_task(const NewTask& task, const CallKey& key) {
   const EnqueueOptions& options = task.options;
   Handler handler = handler_as_parent(!options.parent);
@@ -165,6 +183,34 @@ sql::Enqueue one_task(const NewTask& task, const CallKey& key) {
           .args_version = task.args_version == 1 ? std::nullopt : std::optional{task.args_version},
           .producer = key.producer,
           .call = key.call};
+}
+
+sql::EnqueueUnique one_unique_task(const NewTask& task, const CallKey& key) {
+  sql::Enqueue plain = one_task(task, key);
+  const Unique& rule = rule_of(task);
+  const bool has_key = !task.options.unique_key.empty();
+  return {.name = std::move(plain.name),
+          .args = std::move(plain.args),
+          .unique_key = given(task.options.unique_key),
+          .unique_by = has_key ? std::nullopt : std::optional{texts_of(rule.by)},
+          .unique_while = std::string{to_text(rule.while_)},
+          .on_conflict = std::string{to_text(rule.on_conflict)},
+          .period_ms = milliseconds_of(rule.period),
+          .latest_ms = milliseconds_of(rule.latest),
+          .queue = std::move(plain.queue),
+          .run_at_us = plain.run_at_us,
+          .delay_ms = plain.delay_ms,
+          .priority = plain.priority,
+          .trace_context = std::move(plain.trace_context),
+          .expires_at_us = plain.expires_at_us,
+          .expires_in_ms = plain.expires_in_ms,
+          .tags = std::move(plain.tags),
+          .parent = plain.parent,
+          .current_task = plain.current_task,
+          .installation = std::move(plain.installation),
+          .args_version = plain.args_version,
+          .producer = std::move(plain.producer),
+          .call = plain.call};
 }
 
 template <class Get>
@@ -243,12 +289,54 @@ sql::EnqueueMany many_tasks(std::span<const NewTask> tasks, const CallKey& key) 
       .args_version = unless_default(tasks, std::mem_fn(&NewTask::args_version), {}, 1)};
 }
 
+/// Those of a task that is not unique are not looked at.
+std::string key_of(const NewTask& task) { return task.options.unique_key; }
+
+std::string pointers_of(const NewTask& task) {
+  if (!task.is_unique() || !task.options.unique_key.empty()) return {};
+  return array_text(texts_of(rule_of(task).by));
+}
+
+sql::EnqueueManyUnique many_unique_tasks(std::span<const NewTask> tasks, const CallKey& key) {
+  sql::EnqueueMany plain = many_tasks(tasks, key);
+  const auto rule = [](auto Unique::*member) {
+    return [member](const NewTask& task) { return rule_of(task).*member; };
+  };
+  const auto text = [](auto value) { return std::string{to_text(value)}; };
+  return {.name = std::move(plain.name),
+          .args = std::move(plain.args),
+          .unique_key = array_of(tasks, key_of),
+          .unique_by = array_of(tasks, pointers_of),
+          .unique_while = array_of(tasks, rule(&Unique::while_), text),
+          .on_conflict = array_of(tasks, rule(&Unique::on_conflict), text),
+          .period_ms = array_of(tasks, rule(&Unique::period), or_least(milliseconds_of)),
+          .latest_ms = array_of(tasks, rule(&Unique::latest), or_least(milliseconds_of)),
+          .queue = std::move(plain.queue),
+          .run_at_us = std::move(plain.run_at_us),
+          .delay_ms = std::move(plain.delay_ms),
+          .priority = std::move(plain.priority),
+          .trace_context = std::move(plain.trace_context),
+          .expires_at_us = std::move(plain.expires_at_us),
+          .expires_in_ms = std::move(plain.expires_in_ms),
+          .tags = std::move(plain.tags),
+          .parent = std::move(plain.parent),
+          .current_task = plain.current_task,
+          .installation = std::move(plain.installation),
+          .args_version = std::move(plain.args_version),
+          .producer = std::move(plain.producer),
+          .call = plain.call};
+}
+
 }  // namespace
 
 bool makes_queue(const NewTask& task) { return task.options.queue.empty() && !task.key_queue.empty(); }
 
 db::BoundStatement enqueue_statement(std::span<const NewTask> tasks, const CallKey& key) {
   for (const NewTask& task : tasks) require_sound(task);
+  if (detail::any_is_unique(tasks)) {
+    if (tasks.size() == 1) return one_unique_task(tasks.front(), key);
+    return many_unique_tasks(tasks, key);
+  }
   if (tasks.size() == 1) return one_task(tasks.front(), key);
   return many_tasks(tasks, key);
 }

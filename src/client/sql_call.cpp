@@ -1,4 +1,7 @@
 // See sql_call.hpp.
+#include <algorithm>
+#include <sstream>
+
 #include <dogged/client.hpp>
 #include <dogged/detail/sql_call.hpp>
 
@@ -18,7 +21,31 @@ SqlCall make_call(const db::BoundStatement& bound, const std::string& schema) {
   return {db::with_schema(bound.statement.text, schema), bound.params.values()};
 }
 
+EnqueueOutcome outcome_from(std::string_view text) {
+  for (const auto outcome : {EnqueueOutcome::enqueued, EnqueueOutcome::existed, EnqueueOutcome::updated}) {
+    if (to_text(outcome) == text) return outcome;
+  }
+  throw SchemaMismatch("an enqueue answers \"" + std::string{text} + "\", which this program does not know");
+}
+
 }  // namespace
+
+bool any_is_unique(std::span<const NewTask> tasks) noexcept {
+  return std::any_of(tasks.begin(), tasks.end(), [](const NewTask& task) { return task.is_unique(); });
+}
+
+std::vector<Enqueued> enqueued_from(std::string_view answer) {
+  std::vector<Enqueued> enqueued;
+  std::istringstream lines{std::string{answer}};
+  std::string outcome;
+  TaskId first = 0;
+  TaskId last = 0;
+  while (lines >> outcome >> first >> last) {
+    const EnqueueOutcome of_all = outcome_from(outcome);
+    for (TaskId id = first; id <= last; ++id) enqueued.push_back({id, of_all});
+  }
+  return enqueued;
+}
 
 SqlCall enqueue_call(std::span<const NewTask> tasks, const std::string& schema) {
   db::require_schema_name(schema);
@@ -65,6 +92,7 @@ void explain_refusal(const std::string& server_text, const std::string& sqlstate
         "connect to the database that holds the queue, name its schema, or run `dogged migrate` there");
   }
   if (db::is_queue_full(sqlstate, parts.message)) throw QueueFull(parts.message, parts.hint, sqlstate);
+  if (sqlstate == db::unique_conflict) throw UniqueConflict(parts.message, parts.hint, sqlstate);
   if (!db::is_callers_mistake(sqlstate)) return;
   explain_refused(tasks);
   throw InvalidInput(parts.message, parts.hint);

@@ -22,6 +22,8 @@ struct ServerMessage {
 
 /// The login has no right to do this.
 inline constexpr std::string_view insufficient_privilege = "42501";
+/// A task holds the unique key of an enqueue with on_conflict refuse (schema/unique.sql).
+inline constexpr std::string_view unique_conflict = "UN001";
 
 /// Classes 22 (data), 23 (constraints) and 54 (limits) are about the caller's values.
 [[nodiscard]] bool is_callers_mistake(std::string_view sqlstate) noexcept;

@@ -727,7 +727,7 @@ TEST_CASE("clients that have called nothing for two days are forgotten, and no o
       "select gen_random_uuid(), 1, '{}', now() - age from unnest(array[interval '49 hours', '3 days', '47 hours']) "
       "age");
   REQUIRE(database.value("select count(*) as value from dogged.producer_calls") == "4");
-  CHECK(db::one(database.connection().run(sql::TidyProducerCalls{})).forgotten == 2);
+  CHECK(db::one(database.connection().run(sql::TidyLeftRows{})).calls == 2);
   CHECK(database.value("select max(now() - called_at) < interval '2 days' as value from dogged.producer_calls") == "t");
-  CHECK(db::one(database.connection().run(sql::TidyProducerCalls{})).forgotten == 0);
+  CHECK(db::one(database.connection().run(sql::TidyLeftRows{})).calls == 0);
 }

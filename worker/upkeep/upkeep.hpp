@@ -57,6 +57,7 @@ class Upkeep {
   void expire(const Look& look);
   void do_chores();
   /// False if a table was in use, or another worker was at it: something is left to do.
+  void tidy_left_rows();
   bool apply_retention();
 
   const std::shared_ptr<const Lease> lease_;

@@ -14,13 +14,13 @@
 -- The children of task @parent are found by an index, so their search needs no bound.
 -- gives: id bigint, status dogged.task_status, queue text, name text, priority int, args jsonb, attempt int
 -- gives: retry_count int, losses int, snoozes int, worker_id bigint?, worker text?, result jsonb?, error_code text?
--- gives: error_message text?, trace_context text?, parent_id bigint?, args_version int, tags text
+-- gives: error_message text?, trace_context text?, parent_id bigint?, args_version int, unique_key text?, tags text
 -- gives: enqueued_at_us bigint, run_at_us bigint, next_retry_at_us bigint?, expires_at_us bigint?
 -- gives: claimed_at_us bigint?, cancel_requested_at_us bigint?, finished_at_us bigint?, now_us bigint
 -- gives: is_queue_paused boolean, queue_paused_until_us bigint?
 select t.id, t.status, t.queue, t.name, t.priority, t.args::text as args, t.attempt, t.retry_count, t.losses,
        coalesce(t.snoozes, 0) as snoozes, t.worker_id, w.name as worker, t.result::text as result, t.error_code, t.error_message, t.trace_context,
-       t.parent_id, coalesce(t.args_version, 1) as args_version,
+       t.parent_id, coalesce(t.args_version, 1) as args_version, t.unique_key,
        to_json(coalesce(t.tags, '{}'))::text as tags,
        (extract(epoch from t.enqueued_at) * 1000000)::bigint as enqueued_at_us,
        (extract(epoch from t.run_at) * 1000000)::bigint as run_at_us,

@@ -25,6 +25,7 @@
 #include <dogged/policy.hpp>
 #include <dogged/task.hpp>
 #include <dogged/task_record.hpp>
+#include <dogged/unique.hpp>
 
 namespace dogged {
 
@@ -89,6 +90,12 @@ struct EnqueueOptions {
   /// enqueues on a thread of its own. 0: none. The parent need not exist any more: retention may have dropped it.
   /// Negative: InvalidInput.
   std::optional<TaskId> parent = {};
+  /// Makes the task unique, or replaces the rule of its key (KeyOptions::unique). Unset: the rule of the key, if there
+  /// is one.
+  std::optional<Unique> unique = {};
+  /// The unique key itself, in place of Unique::by: up to 512 bytes. Without a rule, that of Unique{} holds. Empty:
+  /// the key is that of the args.
+  std::string unique_key = {};
 };
 
 /// A queue has no room for the tasks of a call (max_depth), and got none within wait_for_room. Nothing was
@@ -108,6 +115,13 @@ struct NewTask {
   std::string key_queue = {};
   /// KeyOptions::version.
   int args_version = 1;
+  /// KeyOptions::unique.
+  std::optional<Unique> key_unique = {};
+
+  /// Whether the task is to have a unique key.
+  [[nodiscard]] bool is_unique() const noexcept {
+    return options.unique.has_value() || key_unique.has_value() || !options.unique_key.empty();
+  }
 };
 
 /// Hooks around enqueue, for what all producers of a program share, such as tracing or tenancy. Derive from it and
@@ -120,7 +134,8 @@ class EnqueueMiddleware {
   /// May change the tasks of a call, but not their number (InvalidInput). An exception of this hook ends the call
   /// with it, and nothing is enqueued.
   virtual void before(std::vector<NewTask>&) {}
-  /// The tasks are enqueued; by enqueue_in, once its transaction commits. An exception of this hook is logged.
+  /// The tasks are enqueued; by enqueue_in, once its transaction commits. The id of a unique task may be that of the
+  /// task that holds its key. An exception of this hook is logged.
   virtual void after(const std::vector<NewTask>&, const std::vector<TaskId>&) {}
   /// The call throws `error`, after its last try, or because a before() has thrown it. An exception of this hook is
   /// logged.
@@ -136,14 +151,27 @@ namespace detail {
 /// Whether there are hooks around an enqueue: of the list, or of the worker whose handler runs on this thread.
 [[nodiscard]] bool has_enqueue_hooks(const EnqueueMiddlewares& middleware);
 /// Calls `enqueue` with the tasks that these hooks have left. `log` null: spdlog's default logger.
-[[nodiscard]] std::vector<TaskId> enqueue_within(
+[[nodiscard]] std::vector<Enqueued> enqueue_within(
     const EnqueueMiddlewares& middleware, std::vector<NewTask> tasks, spdlog::logger* log,
-    const std::function<std::vector<TaskId>(const std::vector<NewTask>&)>& enqueue);
+    const std::function<std::vector<Enqueued>(const std::vector<NewTask>&)>& enqueue);
+
+[[nodiscard]] inline std::vector<TaskId> ids_of(const std::vector<Enqueued>& enqueued) {
+  std::vector<TaskId> ids;
+  ids.reserve(enqueued.size());
+  for (const Enqueued& one : enqueued) ids.push_back(one.id);
+  return ids;
+}
 
 template <class Args, class Result>
 [[nodiscard]] NewTask new_task(const Task<Args, Result>& task, const Args& args, const EnqueueOptions& options) {
   return {std::string{task.name()}, args_to_json_text(task.name(), args), options,
-          std::string{task.queue().value_or("")}, task.version()};
+          std::string{task.queue().value_or("")}, task.version(), task.unique()};
+}
+
+/// A task of enqueue_unique: by all args where nothing else says what makes it unique.
+[[nodiscard]] inline NewTask unique_task(NewTask task) {
+  if (!task.is_unique()) task.options.unique.emplace();
+  return task;
 }
 
 /// The type that a wait by a task's key gives.
@@ -211,6 +239,29 @@ class Client {
   TaskId enqueue(const Task<Args, Result>& task, const std::type_identity_t<Args>& args,
                  const EnqueueOptions& options = {}) {
     return enqueue(detail::new_task(task, args, options));
+  }
+
+  /// Enqueues one task unless another task holds its unique key, and says which of the two it was. The id is that of
+  /// the new task, or of the holder. The rule is EnqueueOptions::unique, else that of the key (KeyOptions::unique), else
+  /// Unique{}: all args. enqueue() keeps the same rule, and gives the id alone. Throws as enqueue does. Throws
+  /// UniqueConflict with OnConflict::refuse, and InvalidInput for a bad key, or args without a value at Unique::by.
+  template <class Args, class Result>
+  Enqueued enqueue_unique(const Task<Args, Result>& task, const std::type_identity_t<Args>& args,
+                          const EnqueueOptions& options = {}) {
+    return enqueue_unique(detail::new_task(task, args, options));
+  }
+  Enqueued enqueue_unique(const NewTask& task);
+
+  /// Many tasks, all or none, in order. Those that are not unique by their options or keys are enqueued each. Of tasks
+  /// with the same key in one call, the first is enqueued, and meets the others as their holder.
+  std::vector<Enqueued> enqueue_many_unique(const std::vector<NewTask>& tasks);
+  template <class Args, class Result>
+  std::vector<Enqueued> enqueue_many_unique(const Task<Args, Result>& task, const std::vector<Args>& args,
+                                            const EnqueueOptions& options = {}) {
+    std::vector<NewTask> tasks;
+    tasks.reserve(args.size());
+    for (const Args& one : args) tasks.push_back(detail::unique_task(detail::new_task(task, one, options)));
+    return enqueue_many_unique(tasks);
   }
 
   /// Enqueues many tasks of one kind, all or none; ids in the order of `args`.

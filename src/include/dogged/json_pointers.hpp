@@ -35,10 +35,12 @@ class JsonPointers {
 
   constexpr JsonPointers() noexcept = default;
   constexpr JsonPointers(std::initializer_list<std::string_view> list) noexcept {
-    for (std::string_view pointer : list) {
-      if (size_ < max_size) pointers_[size_] = pointer;
-      ++size_;
-    }
+    for (std::string_view pointer : list) push_back(pointer);
+  }
+
+  constexpr void push_back(std::string_view pointer) noexcept {
+    if (size_ < max_size) pointers_[size_] = pointer;
+    ++size_;
   }
 
   /// More than max_size if there were too many.

@@ -33,6 +33,7 @@ enum class CancelResult {
 /// The result of Client::replay.
 enum class ReplayResult {
   replayed,    ///< it was a dead letter, and is pending again
+  key_held,    ///< another task that has not ended holds its unique key; nothing has changed
   not_failed,  ///< it is no dead letter; nothing has changed
   not_found,   ///< there is no such task, or no longer
 };
@@ -51,7 +52,7 @@ enum class RescheduleResult {
 }
 
 [[nodiscard]] constexpr std::string_view to_text(ReplayResult result) noexcept {
-  constexpr std::array<std::string_view, 3> texts = {"replayed", "not_failed", "not_found"};
+  constexpr std::array<std::string_view, 4> texts = {"replayed", "key_held", "not_failed", "not_found"};
   return texts[static_cast<std::size_t>(result)];
 }
 

@@ -20,6 +20,7 @@
 #include <dogged/error.hpp>
 #include <dogged/task_id.hpp>
 #include <dogged/task_options.hpp>
+#include <dogged/unique.hpp>
 
 namespace dogged {
 
@@ -32,6 +33,11 @@ namespace mistake {
 [[noreturn]] inline void a_queue_is_1_to_128_of_letters_digits_dot_underscore_colon_slash_dash(std::string_view name) {
   throw InvalidInput("the queue \"" + std::string{name.substr(0, limits::name_bytes)} +
                      "\" of a task's key is not 1 to 128 of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit");
+}
+[[noreturn]] inline void a_unique_task_is_by_up_to_16_json_pointers_and_its_times_are_more_than_0(std::string_view name) {
+  throw InvalidInput("the task \"" + std::string{name.substr(0, limits::name_bytes)} +
+                         "\" is unique by more than 16 or wrong JSON pointers, or for a time that is not more than 0",
+                     "a JSON pointer is empty or begins with a slash");
 }
 [[noreturn]] inline void a_version_of_args_is_1_to_32767(int version) {
   throw InvalidInput("the version " + std::to_string(version) + " of a task's key is not 1 to 32767");
@@ -59,6 +65,9 @@ struct KeyOptions {
   /// stores it. A worker with an older key leaves the task to a worker that knows the version; a worker with a newer
   /// key calls TaskOptions::upgrade first. See docs/args.md.
   int version = 1;
+  /// Whether at most one such task waits or runs, and what an enqueue does that meets it. Unset: each enqueue makes a
+  /// task. EnqueueOptions::unique replaces it.
+  std::optional<Unique> unique = {};
 };
 
 namespace limits {
@@ -98,7 +107,9 @@ class Task {
                             "dogged: a queue is 1 to 128 of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit")
               DOGGED_REFUSE_IF_(!detail::is_valid_args_version(options.version),
                                 "dogged: a version of args is 1 to 32767")
-      : name_(name), queue_(options.queue), version_(options.version) {
+                  DOGGED_REFUSE_IF_(options.unique && !detail::is_valid_unique(*options.unique),
+                                    "dogged: a unique task is by up to 16 JSON pointers, and its times are more than 0")
+      : name_(name), queue_(options.queue), version_(options.version), unique_(options.unique) {
     if (!detail::is_valid_name(name)) {
       mistake::a_name_is_1_to_128_of_letters_digits_dot_underscore_colon_slash_dash(name);
     }
@@ -106,16 +117,21 @@ class Task {
       mistake::a_queue_is_1_to_128_of_letters_digits_dot_underscore_colon_slash_dash(*queue_);
     }
     if (!detail::is_valid_args_version(version_)) mistake::a_version_of_args_is_1_to_32767(version_);
+    if (unique_ && !detail::is_valid_unique(*unique_)) {
+      mistake::a_unique_task_is_by_up_to_16_json_pointers_and_its_times_are_more_than_0(name);
+    }
   }
 
   [[nodiscard]] constexpr std::string_view name() const noexcept { return name_; }
   [[nodiscard]] constexpr std::optional<std::string_view> queue() const noexcept { return queue_; }
   [[nodiscard]] constexpr int version() const noexcept { return version_; }
+  [[nodiscard]] constexpr const std::optional<Unique>& unique() const noexcept { return unique_; }
 
  private:
   std::string_view name_;  // a literal's: keys are constants
   std::optional<std::string_view> queue_;
   int version_;
+  std::optional<Unique> unique_;
 };
 
 /// Thrown by a handler to fail its attempt with a code. The code decides whether the task is retried.

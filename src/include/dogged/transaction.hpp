@@ -179,21 +179,22 @@ struct EnqueueInto {
 };
 
 namespace detail {
-inline std::vector<TaskId> enqueue_all(pqxx::transaction_base& transaction, std::span<const NewTask> tasks,
-                                       const std::string& schema) {
+inline std::vector<Enqueued> enqueue_all(pqxx::transaction_base& transaction, std::span<const NewTask> tasks,
+                                         const std::string& schema) {
   const SqlCall enqueue = enqueue_call(tasks, schema);
   for (const SqlCall& call : prepare_calls(tasks, schema)) run_call(transaction, call);
   const pqxx::result rows = run_call(transaction, enqueue, tasks);
-  std::vector<TaskId> ids;
-  ids.reserve(tasks.size());
+  if (any_is_unique(tasks)) return enqueued_from(rows[0][0].as<std::string>());
+  std::vector<Enqueued> enqueued;
+  enqueued.reserve(tasks.size());
   for (const auto& row : rows) {  // from the first id to the last
-    for (TaskId id = row[0].as<TaskId>(); id <= row[1].as<TaskId>(); ++id) ids.push_back(id);
+    for (TaskId id = row[0].as<TaskId>(); id <= row[1].as<TaskId>(); ++id) enqueued.push_back({id});
   }
-  return ids;
+  return enqueued;
 }
 
-inline std::vector<TaskId> enqueue_tasks(pqxx::transaction_base& transaction, std::span<const NewTask> tasks,
-                                         const EnqueueInto& into) {
+inline std::vector<Enqueued> enqueue_tasks(pqxx::transaction_base& transaction, std::span<const NewTask> tasks,
+                                           const EnqueueInto& into) {
   if (!has_enqueue_hooks(into.middleware)) return enqueue_all(transaction, tasks, into.schema);
   return enqueue_within(into.middleware, {tasks.begin(), tasks.end()}, nullptr,
                         [&](const std::vector<NewTask>& all) { return enqueue_all(transaction, all, into.schema); });
@@ -211,11 +212,29 @@ inline std::vector<TaskId> enqueue_tasks(pqxx::transaction_base& transaction, st
 /// hooks.
 inline std::vector<TaskId> enqueue_many_in(pqxx::transaction_base& transaction, const std::vector<NewTask>& tasks,
                                            const EnqueueInto& into = {}) {
-  return tasks.empty() ? std::vector<TaskId>{} : detail::enqueue_tasks(transaction, tasks, into);
+  return tasks.empty() ? std::vector<TaskId>{} : detail::ids_of(detail::enqueue_tasks(transaction, tasks, into));
 }
 
 inline TaskId enqueue_in(pqxx::transaction_base& transaction, const NewTask& task, const EnqueueInto& into = {}) {
-  return detail::enqueue_tasks(transaction, {&task, 1}, into).front();
+  return detail::enqueue_tasks(transaction, {&task, 1}, into).front().id;
+}
+
+/// As Client::enqueue_unique and Client::enqueue_many_unique, in the caller's transaction. Another transaction that
+/// enqueues the same key waits until this one has ended.
+inline Enqueued enqueue_unique_in(pqxx::transaction_base& transaction, const NewTask& task,
+                                  const EnqueueInto& into = {}) {
+  const NewTask unique = detail::unique_task(task);
+  return detail::enqueue_tasks(transaction, {&unique, 1}, into).front();
+}
+template <class Args, class Result>
+Enqueued enqueue_unique_in(pqxx::transaction_base& transaction, const Task<Args, Result>& task,
+                           const std::type_identity_t<Args>& args, const EnqueueOptions& options = {},
+                           const EnqueueInto& into = {}) {
+  return enqueue_unique_in(transaction, detail::new_task(task, args, options), into);
+}
+inline std::vector<Enqueued> enqueue_many_unique_in(pqxx::transaction_base& transaction,
+                                                    const std::vector<NewTask>& tasks, const EnqueueInto& into = {}) {
+  return tasks.empty() ? std::vector<Enqueued>{} : detail::enqueue_tasks(transaction, tasks, into);
 }
 
 /// The same by the task's key, as Client::enqueue.

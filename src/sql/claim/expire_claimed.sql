@@ -20,10 +20,10 @@ with session as materialized (
 )
 insert into dogged.tasks_done (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
                           finished_at, error_code, error_message, trace_context, cancel_requested_at, expires_at, tags,
-                          parent_id, args_version, snoozes)
+                          parent_id, args_version, snoozes, unique_key)
 select id, case when cancel_requested_at is null then 'expired' else 'cancelled' end::dogged.task_status, queue, name,
        priority, args, enqueued_at, run_at, attempt - 1, retry_count, losses, clock_timestamp(), error_code,
        error_message, trace_context, cancel_requested_at, expires_at, tags, parent_id, args_version,
-       snoozes
+       snoozes, unique_key
   from removed
 returning id, name, queue, status

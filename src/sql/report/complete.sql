@@ -47,7 +47,7 @@ with own as (
               and (t.cancel_requested_at is null or r.to_status in ('succeeded', 'cancelled'))
               and t.xmax in ('0', t.xmin, (select xid from own)) end
   returning t.id, t.attempt, t.queue, t.name, t.priority, t.args, t.enqueued_at, t.run_at, t.expires_at, t.claimed_at,
-            t.trace_context, t.tags, t.parent_id, t.args_version, t.cancel_requested_at, r.to_status,
+            t.trace_context, t.tags, t.parent_id, t.args_version, t.unique_key, t.cancel_requested_at, r.to_status,
             coalesce(r.outcome, 'succeeded') as outcome,
             coalesce(r.retry_count, t.retry_count) as retry_count, coalesce(r.losses, t.losses) as losses,
             coalesce(r.snoozes::int, t.snoozes) as snoozes, r.result, r.error_code, r.error_message, r.error_details,
@@ -92,18 +92,20 @@ with own as (
 ), failed as (
   insert into dogged.tasks_failed (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
                                    worker_id, claimed_at, finished_at, error_code, error_message, trace_context,
-                                   cancel_requested_at, expires_at, tags, parent_id, args_version, snoozes)
+                                   cancel_requested_at, expires_at, tags, parent_id, args_version, snoozes,
+                                   unique_key)
   select id, to_status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses, @worker_id::bigint,
          claimed_at, finished_at, error_code, error_message, trace_context, cancel_requested_at, expires_at, tags, parent_id,
-         args_version, snoozes
+         args_version, snoozes, unique_key
     from ended where to_status = 'failed'
 ), done as (
   insert into dogged.tasks_done (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
                                  worker_id, claimed_at, finished_at, result, error_code, error_message, trace_context,
-                                 cancel_requested_at, expires_at, tags, parent_id, args_version, snoozes)
+                                 cancel_requested_at, expires_at, tags, parent_id, args_version, snoozes,
+                                   unique_key)
   select id, to_status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses, @worker_id::bigint,
          claimed_at, finished_at, result, error_code, error_message, trace_context, cancel_requested_at, expires_at, tags,
-         parent_id, args_version, snoozes
+         parent_id, args_version, snoozes, unique_key
     from ended where to_status <> 'failed'
 ), recorded as (
   insert into dogged.task_attempts (task_id, attempt, name, queue, outcome, worker_id, claimed_at, started_at,

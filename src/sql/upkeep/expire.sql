@@ -18,9 +18,9 @@ with due as materialized (
 )
 insert into dogged.tasks_done (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
                           worker_id, claimed_at, finished_at, error_code, error_message, trace_context,
-                          cancel_requested_at, expires_at, tags, parent_id, args_version, snoozes)
+                          cancel_requested_at, expires_at, tags, parent_id, args_version, snoozes, unique_key)
 select id, 'expired', queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses, worker_id,
        claimed_at, clock_timestamp(), error_code, error_message, trace_context, cancel_requested_at, expires_at, tags,
-       parent_id, args_version, snoozes
+       parent_id, args_version, snoozes, unique_key
   from removed
 returning id, name, queue

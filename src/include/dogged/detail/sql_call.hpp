@@ -5,9 +5,11 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <dogged/task.hpp>
+#include <dogged/unique.hpp>
 
 namespace dogged {
 
@@ -20,7 +22,12 @@ struct SqlCall {
   std::vector<std::optional<std::string>> params;  ///< $1, $2, … as text; nothing is null
 };
 
-/// Enqueues `tasks`; gives their ids as rows of a `first` and a `last` one. Throws InvalidInput for tasks that
+/// Whether the tasks are enqueued by the functions for unique tasks.
+[[nodiscard]] bool any_is_unique(std::span<const NewTask> tasks) noexcept;
+/// The answer of the statement for unique tasks. Throws SchemaMismatch if it is not of this form.
+[[nodiscard]] std::vector<Enqueued> enqueued_from(std::string_view answer);
+
+/// Enqueues `tasks`; gives their ids as rows of a `first` and a `last` one, or the answer for enqueued_from. Throws InvalidInput for tasks that
 /// Client::enqueue_many refuses without asking the database, and for a name that no schema can have.
 [[nodiscard]] SqlCall enqueue_call(std::span<const NewTask> tasks, const std::string& schema);
 

@@ -1,0 +1,413 @@
+// The promises of unique tasks: at most one holder of a key, under any concurrency; an enqueue that meets the holder
+// says so; nothing else ever fails because of a key.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <dogged/transaction.hpp>
+#include <dogged/unique.hpp>
+
+#include "sql/retention.hpp"
+#include "support/catch.hpp"
+#include "support/test_database.hpp"
+
+using namespace dogged;
+using namespace std::chrono_literals;
+using test::contains;
+using test::error_of;
+using test::eventually;
+using test::registered;
+using test::RunningWorker;
+using test::TestDatabase;
+
+namespace {
+
+constexpr Task<nlohmann::json> reindex{"reindex", {.unique = Unique{.by = {"/user"}}}};
+constexpr Task<nlohmann::json> collect{
+    "collect", {.unique = Unique{.by = Unique::no_args, .while_ = UniqueWhile::pending, .on_conflict = OnConflict::merge_args}}};
+constexpr Task<nlohmann::json> plain{"plain"};
+
+Enqueued fresh(TaskId id) { return {id, EnqueueOutcome::enqueued}; }
+Enqueued existed(TaskId id) { return {id, EnqueueOutcome::existed}; }
+Enqueued updated(TaskId id) { return {id, EnqueueOutcome::updated}; }
+
+nlohmann::json args_of(TestDatabase& database, TaskId id) {
+  return nlohmann::json::parse(
+      database.value("select args::text as value from dogged.tasks where id = " + std::to_string(id)));
+}
+
+/// As a worker's claim, of a task that no worker runs in the test.
+void begin(TestDatabase& database, TaskId id) {
+  database.run("update dogged.tasks_live set status = 'running', attempt = attempt + 1, worker_id = 0, claimed_at = now() "
+               "where id = " + std::to_string(id));
+}
+
+void end(TestDatabase& database, TaskId id) {
+  database.run("update dogged.tasks set status = 'succeeded', finished_at = now() where id = " + std::to_string(id));
+}
+
+}  // namespace
+
+TEST_CASE("an enqueue whose key is held gives the holder's id and says that it existed") {
+  TestDatabase database;
+  Client client = database.client();
+  const Enqueued first = client.enqueue_unique(reindex, {{"user", 42}, {"why", "a"}});
+  CHECK(first == fresh(first.id));
+  CHECK(client.enqueue_unique(reindex, {{"user", 42}, {"why", "b"}}) == existed(first.id));
+  CHECK(client.enqueue(reindex, {{"user", 42}}) == first.id);
+  CHECK(client.enqueue_unique(reindex, {{"user", 43}}).is_new());
+  CHECK(args_of(database, first.id) == nlohmann::json{{"user", 42}, {"why", "a"}});
+}
+
+TEST_CASE("a task of another name never holds the key") {
+  TestDatabase database;
+  CHECK(database.client().enqueue_unique(plain, 1, {.unique_key = "k"}).is_new());
+  CHECK(database.client().enqueue_unique(reindex, {{"user", 1}}, {.unique_key = "k"}).is_new());
+}
+
+TEST_CASE("a key covers all args, some of them, none, or is given") {
+  TestDatabase database;
+  Client client = database.client();
+  const auto unique_by = [](const JsonPointers& by) { return EnqueueOptions{.unique = Unique{.by = by}}; };
+  CHECK(client.enqueue_unique(plain, {{"a", 1}, {"b", 2}}).is_new());
+  CHECK_FALSE(client.enqueue_unique(plain, {{"b", 2}, {"a", 1}}).is_new());
+  CHECK(client.enqueue_unique(plain, {{"a", 1}, {"b", 3}}).is_new());
+  CHECK(client.enqueue_unique(plain, {{"a", {{"b/c", 1}}}}, unique_by({"/a/b~1c"})).is_new());
+  CHECK_FALSE(client.enqueue_unique(plain, {{"a", {{"b/c", 1}}}, {"z", 0}}, unique_by({"/a/b~1c"})).is_new());
+  CHECK(client.enqueue_unique(plain, {{"x", 7}}, unique_by(Unique::no_args)).is_new());
+  CHECK_FALSE(client.enqueue_unique(plain, {{"x", 8}}, unique_by(Unique::no_args)).is_new());
+  CHECK(client.enqueue_unique(plain, 1, {.unique_key = "user:42"}).is_new());
+  CHECK_FALSE(client.enqueue_unique(plain, 2, {.unique_key = "user:42"}).is_new());
+}
+
+TEST_CASE("64 clients that enqueue the same key at once make one task") {
+  TestDatabase database;
+  constexpr int rounds = 8;
+  std::array<std::atomic<int>, rounds> made{};
+  std::array<std::set<TaskId>, rounds> ids;
+  std::mutex mutex;
+  std::vector<std::thread> threads;
+  std::atomic<int> ready{0};
+  for (int i = 0; i < 64; ++i) {
+    threads.emplace_back([&] {
+      Client client = database.client();
+      ++ready;
+      while (ready < 64) std::this_thread::yield();
+      for (std::size_t round = 0; round < rounds; ++round) {
+        const Enqueued one = client.enqueue_unique(plain, 1, {.unique_key = std::to_string(round)});
+        if (one.is_new()) ++made.at(round);
+        const std::lock_guard lock{mutex};
+        ids.at(round).insert(one.id);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (std::size_t round = 0; round < rounds; ++round) {
+    CHECK(made.at(round) == 1);
+    CHECK(ids.at(round).size() == 1);
+  }
+  CHECK(database.value("select count(*) as value from dogged.tasks") == std::to_string(rounds));
+}
+
+TEST_CASE("an enqueue waits for a transaction that has taken its key, and takes the key if that rolls back") {
+  TestDatabase database;
+  for (const bool commits : {true, false}) {
+    pqxx::connection other{database.settings().url};
+    pqxx::work transaction{other};
+    const std::string key = commits ? "committed" : "rolled back";
+    const Enqueued first = enqueue_unique_in(transaction, plain, 1, {.unique_key = key}, database.schema());
+    REQUIRE(first.is_new());
+    std::optional<Enqueued> second;
+    std::thread waits{[&] { second = database.client().enqueue_unique(plain, 2, {.unique_key = key}); }};
+    REQUIRE(eventually([&] {
+      return database.value("select count(*) as value from pg_stat_activity where wait_event_type = 'Lock' and datname = "
+                            "current_database()") != "0";
+    }));
+    if (commits) {
+      transaction.commit();
+    } else {
+      transaction.abort();
+    }
+    waits.join();
+    CHECK(second->is_new() == !commits);
+    CHECK((second->id == first.id) == commits);
+  }
+}
+
+TEST_CASE("calls of many with the same keys in opposite order end without a deadlock, and make each task once") {
+  TestDatabase database;
+  std::vector<NewTask> tasks;
+  for (int i = 0; i < 300; ++i) tasks.push_back({"plain", "{}", {.unique_key = "k" + std::to_string(i)}});
+  std::vector<NewTask> reversed{tasks.rbegin(), tasks.rend()};
+  std::atomic<int> made{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 6; ++i) {
+    threads.emplace_back([&, i] {
+      Client client{database.settings().url, {.schema = database.schema(), .retry = NoRetry{}}};
+      const std::vector<Enqueued> all = client.enqueue_many_unique(i % 2 == 0 ? tasks : reversed);
+      made += static_cast<int>(std::count_if(all.begin(), all.end(), [](const Enqueued& one) { return one.is_new(); }));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(made == 300);
+  CHECK(database.value("select count(*) as value from dogged.tasks") == "300");
+}
+
+TEST_CASE("in a call of many the first of equal keys is enqueued, and the others meet it") {
+  TestDatabase database;
+  const std::vector<NewTask> tasks{{"plain", "[1]", {.unique = Unique{.on_conflict = OnConflict::merge_args}, .unique_key = "a"}},
+                                   {"plain", "[2]", {}},
+                                   {"plain", "[3]", {.unique = Unique{.on_conflict = OnConflict::merge_args}, .unique_key = "a"}},
+                                   {"plain", "[4]", {}},
+                                   {"plain", "[5]", {.unique_key = "b"}},
+                                   {"plain", "[6]", {.unique_key = "b"}}};
+  const std::vector<Enqueued> all = database.client().enqueue_many_unique(tasks);
+  REQUIRE(all.size() == 6);
+  CHECK(all[0] == fresh(all[0].id));
+  CHECK(all[1].is_new());
+  CHECK(all[2] == updated(all[0].id));
+  CHECK(all[3].is_new());
+  CHECK(all[5] == existed(all[4].id));
+  CHECK(args_of(database, all[0].id) == nlohmann::json{1, 3});
+  CHECK(database.value("select count(*) as value from dogged.tasks") == "4");
+}
+
+TEST_CASE("a task holds its key while it is pending, live or kept, as the call says") {
+  TestDatabase database;
+  Client client = database.client();
+  const auto enqueue = [&](UniqueWhile state, std::optional<milliseconds> period = {}) {
+    const std::string key = std::string{to_text(state)} + (period ? " with a period" : "");
+    return client.enqueue_unique(plain, 1, {.unique = Unique{.period = period, .while_ = state}, .unique_key = key});
+  };
+  SECTION("pending") {
+    const TaskId id = enqueue(UniqueWhile::pending).id;
+    CHECK(enqueue(UniqueWhile::pending) == existed(id));
+    begin(database, id);
+    CHECK(enqueue(UniqueWhile::pending).is_new());
+  }
+  SECTION("live") {
+    const TaskId id = enqueue(UniqueWhile::live).id;
+    begin(database, id);
+    CHECK(enqueue(UniqueWhile::live) == existed(id));
+    end(database, id);
+    CHECK(enqueue(UniqueWhile::live).is_new());
+  }
+  SECTION("kept") {
+    const TaskId id = enqueue(UniqueWhile::kept).id;
+    end(database, id);
+    CHECK(enqueue(UniqueWhile::kept) == existed(id));
+    database.run("delete from dogged.tasks where id = " + std::to_string(id));
+    CHECK(enqueue(UniqueWhile::kept).is_new());
+  }
+  SECTION("kept for a period, whatever retention drops") {
+    const TaskId id = enqueue(UniqueWhile::kept, 1h).id;
+    end(database, id);
+    database.run("delete from dogged.tasks where id = " + std::to_string(id));
+    CHECK(enqueue(UniqueWhile::kept, 1h) == existed(id));
+    database.run("update dogged.unique_keys set taken_at = now() - interval '1 hour'");
+    CHECK(enqueue(UniqueWhile::kept, 1h).is_new());
+  }
+  SECTION("no longer than the period, even if the task still waits") {
+    const TaskId id = enqueue(UniqueWhile::live, 1h).id;
+    CHECK(enqueue(UniqueWhile::live, 1h) == existed(id));
+    database.run("update dogged.unique_keys set taken_at = now() - interval '1 hour'");
+    CHECK(enqueue(UniqueWhile::live, 1h).is_new());
+  }
+}
+
+TEST_CASE("with pending, an attempt that begins after the enqueue sees what the enqueueing transaction wrote") {
+  TestDatabase database;
+  const TaskId id = database.client().enqueue_unique(collect, {1}).id;
+  pqxx::connection other{database.settings().url};
+  pqxx::work transaction{other};
+  const EnqueueOptions keep{.unique = Unique{.by = Unique::no_args, .while_ = UniqueWhile::pending}};
+  REQUIRE(enqueue_unique_in(transaction, collect, {2}, keep, database.schema()) == existed(id));
+  // As a claim does, which passes over a locked row.
+  CHECK(database.value("select count(*) as value from (select from dogged.tasks_live for no key update skip locked) t") == "0");
+  transaction.commit();
+  CHECK(database.value("select count(*) as value from (select from dogged.tasks_live for no key update skip locked) t") == "1");
+}
+
+TEST_CASE("a call replaces or merges the args of a pending holder, and leaves a running one as it is") {
+  TestDatabase database;
+  Client client = database.client();
+  const auto enqueue = [&](const nlohmann::json& args, OnConflict conflict) {
+    return client.enqueue_unique(plain, args, {.unique = Unique{.on_conflict = conflict}, .unique_key = "k"});
+  };
+  const TaskId id = enqueue({{"a", 1}, {"b", 1}}, OnConflict::keep).id;
+  CHECK(enqueue({{"b", 2}, {"c", 2}}, OnConflict::merge_args) == updated(id));
+  CHECK(args_of(database, id) == nlohmann::json{{"a", 1}, {"b", 2}, {"c", 2}});
+  CHECK(enqueue({1}, OnConflict::replace_args) == updated(id));
+  CHECK(enqueue({2, 3}, OnConflict::merge_args) == updated(id));
+  CHECK(args_of(database, id) == nlohmann::json{1, 2, 3});
+  begin(database, id);
+  CHECK(enqueue({4}, OnConflict::merge_args) == existed(id));
+  CHECK(args_of(database, id) == nlohmann::json{1, 2, 3});
+}
+
+TEST_CASE("refuse throws UniqueConflict, which names the holder, and enqueues nothing") {
+  TestDatabase database;
+  const EnqueueOptions refuse{.unique = Unique{.on_conflict = OnConflict::refuse}, .unique_key = "k"};
+  const TaskId id = database.client().enqueue_unique(plain, 1, refuse).id;
+  try {
+    database.client().enqueue(plain, 2, refuse);
+    FAIL("nothing was thrown");
+  } catch (const UniqueConflict& error) {
+    CHECK(contains(error.message(), "task " + std::to_string(id) + " holds its key \"k\""));
+    CHECK(error.sqlstate() == "UN001");
+  }
+  CHECK(database.value("select count(*) as value from dogged.tasks") == "1");
+}
+
+TEST_CASE("debounce moves the first run with each call, up to its latest time, and wakes no earlier") {
+  TestDatabase database;
+  Client client = database.client();
+  const auto call = [&](milliseconds delay) {
+    return client.enqueue_unique(plain, delay.count(),
+                                 {.delay = delay,
+                                  .unique = Unique{.while_ = UniqueWhile::pending, .on_conflict = OnConflict::debounce, .latest = 1min},
+                                  .unique_key = "k"});
+  };
+  const auto due = [&](TaskId id) {
+    return database.value("select extract(epoch from run_at - enqueued_at)::int as value from dogged.tasks where id = " +
+                          std::to_string(id));
+  };
+  const TaskId id = call(10s).id;
+  CHECK(call(30s) == updated(id));
+  CHECK(due(id) == "30");
+  CHECK(args_of(database, id) == 30'000);
+  CHECK(call(5min) == updated(id));
+  CHECK(due(id) == "60");
+  CHECK(call(0s) == updated(id));
+  CHECK(database.value("select deferred::text as value from dogged.tasks") == "false");
+}
+
+TEST_CASE("a call does not shorten the backoff of a holder that waits for its retry") {
+  TestDatabase database;
+  Client client = database.client();
+  const EnqueueOptions debounced{.unique = Unique{.on_conflict = OnConflict::debounce}, .unique_key = "k"};
+  const TaskId id = client.enqueue_unique(plain, 1, debounced).id;
+  database.run("update dogged.tasks_live set attempt = 1, deferred = true, next_retry_at = now() + interval '1 hour'");
+  CHECK(client.enqueue_unique(plain, 2, debounced) == updated(id));
+  CHECK(args_of(database, id) == 2);
+  CHECK(database.value("select (deferred and next_retry_at > now() + interval '59 min')::text as value from dogged.tasks") == "true");
+}
+
+TEST_CASE("a unique task runs, retries and ends like any other, and its end frees the key") {
+  TestDatabase database;
+  std::atomic<int> runs{0};
+  const auto task = registered(
+      plain,
+      [&](Context&, const nlohmann::json&) {
+        if (++runs < 3) throw TaskError{"AGAIN", "once more"};
+      },
+      {.retry = fixed(milliseconds{1}).with_max_retries(5), .auto_retry_for = {"AGAIN"}});
+  const RunningWorker worker{database, {task}};
+  const TaskId id = database.client().enqueue_unique(plain, 1).id;
+  CHECK(database.client().wait(id, 30s).has_succeeded());
+  CHECK(runs == 3);
+  CHECK(database.client().enqueue_unique(plain, 1).is_new());
+  CHECK(database.value("select count(distinct unique_key) as value from dogged.tasks") == "1");
+}
+
+TEST_CASE("a repeated call of a client whose answer was lost tells the outcome of its first try") {
+  TestDatabase database;
+  const std::string call =
+      "select made.answer as value from (select u.outcome || ' ' || u.id as answer from dogged.enqueue_unique('plain', unique_key => "
+      "'k') u offset 0) made cross join lateral dogged.note_call('00000000-0000-4000-8000-000000000001', 1, '{}', made.answer)";
+  const std::string answer = database.value(call);
+  CHECK_THROWS_AS(database.value(call), Error);
+  CHECK(database.value("select dogged.answer_made('00000000-0000-4000-8000-000000000001', 1) as value") == answer);
+}
+
+TEST_CASE("a replay takes the key again, says if another task holds it, and can merge into that task") {
+  TestDatabase database;
+  Client client = database.client();
+  const EnqueueOptions unique{.unique_key = "k"};
+  const auto fail = [&](TaskId id) {
+    database.run("update dogged.tasks set status = 'failed', attempt = 1, finished_at = now() where id = " + std::to_string(id));
+  };
+  const TaskId dead = client.enqueue_unique(plain, 1, unique).id;
+  fail(dead);
+  SECTION("nobody holds it") {
+    const TaskId later = client.enqueue_unique(plain, 2, unique).id;
+    end(database, later);
+    CHECK(client.replay(dead) == ReplayResult::replayed);
+    CHECK(client.enqueue_unique(plain, 3, unique) == existed(dead));
+  }
+  SECTION("the key was forgotten") {
+    CHECK(db::one(database.connection().run(sql::TidyLeftRows{})).keys == 1);
+    CHECK(client.replay(dead) == ReplayResult::replayed);
+    CHECK(client.enqueue_unique(plain, 3, unique) == existed(dead));
+  }
+  SECTION("another task holds it") {
+    const TaskId holder = client.enqueue_unique(plain, 2, unique).id;
+    CHECK(client.replay(dead) == ReplayResult::key_held);
+    CHECK(database.status_of(dead) == "failed");
+    CHECK(database.value("select dogged.replay(" + std::to_string(dead) + ", merge => true) as value") == "merged");
+    CHECK(database.status_of(dead) == "discarded");
+    CHECK(database.value("select details ->> 'into' as value from dogged.audit where action = 'merge'") == std::to_string(holder));
+  }
+  SECTION("of two dead letters with the same key one is replayed") {
+    const TaskId other = client.enqueue_unique(plain, 2, unique).id;
+    fail(other);
+    CHECK(database.value("select string_agg(result, ' ' order by id) as value from dogged.replay_many(array[" +
+                         std::to_string(dead) + ", " + std::to_string(other) + "])") == "replayed key_held");
+  }
+}
+
+TEST_CASE("keys that no task holds are forgotten, and others are kept") {
+  TestDatabase database;
+  Client client = database.client();
+  const auto enqueue = [&](const std::string& key, const Unique& rule) {
+    return client.enqueue_unique(plain, 1, {.unique = rule, .unique_key = key}).id;
+  };
+  (void)enqueue("waits", {});
+  end(database, enqueue("ended", {}));
+  end(database, enqueue("kept", {.while_ = UniqueWhile::kept}));
+  end(database, enqueue("in its period", {.period = 1h, .while_ = UniqueWhile::kept}));
+  end(database, enqueue("after its period", {.period = 1ms, .while_ = UniqueWhile::kept}));
+  database.run("update dogged.unique_keys set held_until = now() - interval '1 s' where unique_key = 'after its period'");
+  CHECK(db::one(database.connection().run(sql::TidyLeftRows{})).keys == 2);
+  CHECK(database.value("select string_agg(unique_key, ', ' order by unique_key) as value from dogged.unique_keys") ==
+        "in its period, kept, waits");
+}
+
+TEST_CASE("a bad unique key gets an error that names the mistake") {
+  TestDatabase database;
+  Client client = database.client();
+  const auto mistake_of = [&](const auto& task, const nlohmann::json& args, const EnqueueOptions& options) {
+    return error_of<InvalidInput>([&] { (void)client.enqueue_unique(task, args, options); }).message();
+  };
+  CHECK(contains(mistake_of(plain, 1, {.unique_key = std::string(10'000, 'k')}),
+                 "its unique_key has 10000 bytes; the limit is 512"));
+  CHECK(contains(mistake_of(reindex, {{"usr", 1}}, {}),
+                 "it is to be unique by \"/user\", and its args have no value there"));
+  CHECK(contains(mistake_of(plain, 1, {.unique = Unique{.by = {"user"}}}), "wrong JSON pointers"));
+  CHECK(contains(mistake_of(plain, 1, {.unique = Unique{.period = 0ms}}), "for a time that is not more than 0"));
+  const auto mistake_in_sql = [&](const std::string& parameters) {
+    return error_of<InvalidInput>([&] { database.run("select dogged.enqueue_unique('plain', " + parameters + ")"); }).message();
+  };
+  CHECK(contains(mistake_in_sql("unique_key => 'a', unique_by => '{/a}'"), "give either unique_key or unique_by, not both"));
+  CHECK(contains(mistake_in_sql("unique_key => ''"), "its unique_key is empty"));
+  CHECK(contains(mistake_in_sql("unique_key => repeat('k', 10000)"), "its unique_key has 10000 bytes; the limit is 512"));
+  CHECK(contains(mistake_in_sql("unique_by => array_fill('/a'::text, array[17])"), "17 JSON pointers; the limit is 16"));
+  CHECK(contains(mistake_in_sql("unique_period => '-1 s'"), "unique_period is -00:00:01, and must be more than 0"));
+  CHECK(database.value("select count(*) as value from dogged.tasks") == "0");
+}
+
+TEST_CASE("args that are too long together with those of the holder are refused, and change nothing") {
+  TestDatabase database;
+  Client client = database.client();
+  const EnqueueOptions merged{.unique = Unique{.on_conflict = OnConflict::merge_args}, .unique_key = "k"};
+  const nlohmann::json half = nlohmann::json::array({std::string(600'000, 'a')});
+  const TaskId id = client.enqueue_unique(plain, half, merged).id;
+  const auto error = error_of<InvalidInput>([&] { (void)client.enqueue_unique(plain, half, merged); });
+  CHECK(contains(error.message(), "with the args of task " + std::to_string(id)));
+  CHECK(args_of(database, id) == half);
+}
