@@ -43,13 +43,16 @@ create table dogged.schedules (
   live_tasks     bigint[] not null default '{}',
   last_tick_at   timestamptz,
   paused_at      timestamptz,
+  declared       jsonb,
+  declared_at    timestamptz,
   created_at     timestamptz not null default clock_timestamp(),
   changed_at     timestamptz not null default clock_timestamp()
 ) with (fillfactor = 70);
 -- Every worker looks for the first of them.
 create index schedules_due on dogged.schedules (fires_at) where fires_at is not null;
 comment on table dogged.schedules is
-  'What is enqueued periodically. Workers fire what is due; dogged.schedule(…) and the functions beside it change schedules.';
+  'What is enqueued periodically. Workers fire what is due; dogged.schedule(…) and the functions beside it change schedules, and programs '
+  'declare them.';
 comment on column dogged.schedules.id is 'Stays when the schedule is renamed, and is never given again: ticks are kept by it.';
 comment on column dogged.schedules.name is 'The schedule''s name.';
 comment on column dogged.schedules.task is 'The name of the task that it enqueues.';
@@ -73,6 +76,8 @@ comment on column dogged.schedules.fires_at is
 comment on column dogged.schedules.live_tasks is 'Tasks of its ticks that had not ended when it last fired.';
 comment on column dogged.schedules.last_tick_at is 'The latest tick that was decided. No later change makes a tick at or before it.';
 comment on column dogged.schedules.paused_at is 'When it was paused; null: it is not.';
+comment on column dogged.schedules.declared is 'Its settings as the program declared them that is in force; null: no program has.';
+comment on column dogged.schedules.declared_at is 'When that declaration was first seen.';
 comment on column dogged.schedules.created_at is 'When it was created.';
 comment on column dogged.schedules.changed_at is 'When its settings were last changed.';
 
@@ -90,6 +95,9 @@ create table dogged.schedule_ticks (
   primary key (schedule_id, scheduled_at)
 ) partition by range (scheduled_at);
 create index schedule_ticks_waiting on dogged.schedule_ticks (schedule_id, scheduled_at) where outcome = 'waiting';
+-- `dogged exporter` and `dogged doctor` ask for what was decided lately, and a handler for the tick of its task.
+create index schedule_ticks_decided on dogged.schedule_ticks (decided_at);
+create index schedule_ticks_task on dogged.schedule_ticks (task_id) where task_id is not null;
 create table dogged.schedule_ticks_default partition of dogged.schedule_ticks default;
 comment on table dogged.schedule_ticks is 'One row for each tick of a schedule: what was enqueued, or why nothing was.';
 comment on column dogged.schedule_ticks.schedule_id is 'The schedule: schedules.id. It may be gone.';
@@ -119,3 +127,22 @@ end $$;
 comment on function dogged.tell_of_schedules() is 'Notifies workers of a schedule that is new, or whose settings were changed.';
 create trigger tell_workers after insert or update of spec, time_zone, jitter_ms, paused_at on dogged.schedules
   for each statement execute function dogged.tell_of_schedules();
+
+insert into dogged.locks (name) values ('schedules');
+comment on column dogged.locks.name is
+  'partitions: creating and dropping partitions, retention. import: importing dead letters. schedules: declaring schedules.';
+
+create table dogged.schedule_declarations (
+  name          text not null,
+  settings      jsonb not null,
+  first_seen_at timestamptz not null default clock_timestamp()
+);
+create index schedule_declarations_name on dogged.schedule_declarations (name);
+comment on table dogged.schedule_declarations is
+  'Every declaration that a program has made of a schedule (TASK_SCHEDULE): it tells which of two versions of a program is the newer.';
+comment on column dogged.schedule_declarations.name is 'The schedule''s name.';
+comment on column dogged.schedule_declarations.settings is 'What was declared, as dogged.set_schedule takes it.';
+comment on column dogged.schedule_declarations.first_seen_at is 'When a worker first declared this.';
+
+alter table dogged.workers add column schedules jsonb;
+comment on column dogged.workers.schedules is 'The schedules that the worker''s program declares, with their settings by name; null: none.';

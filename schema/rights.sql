@@ -28,9 +28,10 @@ select r.object, r.privileges, r.roles, r.except_columns
     ('producer_calls', 'select', '{}', '{}'),  -- reached only through functions
     ('unique_keys', 'select', '{viewer,operator}', '{}'),
     ('schedules', 'select', '{worker,operator}', '{}'),
-    ('schedules', 'select', '{viewer}', '{args}'),
+    ('schedules', 'select', '{viewer}', '{args,declared}'),
     ('schedule_ticks', 'select', '{worker,viewer,operator}', '{}'),
     ('schedule_ticks_default', 'select', '{viewer,operator}', '{}'),
+    ('schedule_declarations', 'select', '{worker,operator}', '{}'),
     ('schedule_overview', 'select', '{viewer,operator}', '{}'),
 
     -- Args and results are only for roles that run or repair tasks. Viewers have redacted_tasks. Operators change tasks
@@ -103,6 +104,7 @@ select r.object, r.privileges, r.roles, r.except_columns
     ('forget_calls', 'execute as owner', '{worker,operator}', '{}'),
     ('forget_keys', 'execute as owner', '{worker,operator}', '{}'),
     ('fire_due_ticks', 'execute as owner', '{worker}', '{}'),
+    ('declare_schedules', 'execute as owner', '{worker}', '{}'),
 
     -- For users.
     ('redacted', 'execute', '{viewer,operator}', '{}'),
@@ -219,6 +221,9 @@ select r.object, r.privileges, r.roles, r.except_columns
     ('ticks_to_backfill', 'execute', '{}', '{}'),
     ('tell_of_schedules', 'execute', '{}', '{}'),
     ('moment_of_partitions', 'execute', '{}', '{}'),
+    ('require_undeclared', 'execute', '{}', '{}'),
+    ('declared_now', 'execute', '{}', '{}'),
+    ('adopt_declaration', 'execute', '{}', '{}'),
     ('make_partition', 'execute', '{}', '{}'),
     ('days_to_make', 'execute', '{}', '{}'),
     ('make_kept_attempts', 'execute', '{}', '{}'),

@@ -304,16 +304,32 @@ end $$;
 comment on function dogged.resume_schedule(text) is
   'Ends the pause of a schedule: it fires at its next time. Returns false if it was not paused.';
 
+-- Otherwise the program would soon create the schedule again under its old name.
+create or replace function dogged.require_undeclared(name text, remedy text) returns void
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+  worker text := (select w.name from dogged.workers w
+                   where w.schedules ? require_undeclared.name and w.stopped_at is null and w.lease_ended_at is null
+                   order by w.id desc limit 1);
+begin
+  if worker is not null then
+    perform dogged.refuse_schedule(name, format('the program of worker %s declares it', worker), 'Nothing was changed. ' || remedy);
+  end if;
+end $$;
+comment on function dogged.require_undeclared(text, text) is 'Internal: raises an error if the program of a live worker declares a schedule.';
+
 create or replace function dogged.delete_schedule(name text) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   schedule constant dogged.schedules := dogged.lock_schedule(delete_schedule.name);
 begin
+  perform dogged.require_undeclared(name, 'Take its TASK_SCHEDULE out of the program first, or pause the schedule.');
   delete from dogged.schedules s where s.id = schedule.id;
   perform dogged.record_audit('delete_schedule', null, jsonb_build_object('schedule', name, 'before', to_jsonb(schedule) - 'compiled'));
 end $$;
 comment on function dogged.delete_schedule(text) is
-  'Deletes a schedule. Its ticks stay until retention drops them, and tasks that it has enqueued run.';
+  'Deletes a schedule. Its ticks stay until retention drops them, and tasks that it has enqueued run. Raises an error while the '
+  'program of a live worker declares it.';
 
 create or replace function dogged.rename_schedule(name text, new_name text) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -324,11 +340,13 @@ begin
   if exists (select from dogged.schedules s where s.name = new_name) then
     perform dogged.refuse_schedule(new_name, 'it exists already', 'Nothing was changed. Delete it first, or choose another name.');
   end if;
+  perform dogged.require_undeclared(name, 'Give it the new name in its TASK_SCHEDULE, and name the old one there: .formerly.');
   update dogged.schedules s set name = new_name, changed_at = clock_timestamp() where s.id = schedule.id;
   perform dogged.record_audit('rename_schedule', null, jsonb_build_object('schedule', name, 'new_name', new_name));
 end $$;
 comment on function dogged.rename_schedule(text, text) is
-  'Renames a schedule. It keeps its ticks, so that none of them fires a second time under the new name.';
+  'Renames a schedule. It keeps its ticks, so that none of them fires a second time under the new name. Raises an error while the program of '
+  'a live worker declares it.';
 
 create or replace function dogged.next_ticks(spec text, time_zone text default 'UTC', after timestamptz default now(), most integer default 10)
 returns setof timestamptz
@@ -354,9 +372,13 @@ select s.id, s.name, s.task, s.spec, s.time_zone,
        s.args_version, s.queue, s.priority, s.jitter_ms, s.overlap, s.catch_up_ms, s.catch_up_limit,
        case when s.paused_at is not null then 'paused'
             when s.next_at is null then 'ended'
+            when s.declared is not null
+                 and not exists (select from dogged.workers w
+                                  where w.schedules ? s.name and w.stopped_at is null and w.lease_ended_at is null)
+                 and exists (select from dogged.workers w where w.stopped_at is null and w.lease_ended_at is null) then 'orphaned'
             when not exists (select from dogged.task_definitions d where d.name = s.task) then 'unknown task'
             else 'active' end as state,
-       s.next_at, s.paused_at, s.created_at, s.changed_at,
+       s.next_at, s.paused_at, s.declared is not null as is_declared, s.created_at, s.changed_at,
        last.scheduled_at as last_at, last.outcome as last_outcome, last.reason as last_reason, last.late_ms as last_late_ms,
        last.task_id as last_task_id
   from dogged.schedules s
@@ -375,7 +397,9 @@ begin
                       where t.attrelid = 'dogged.schedules'::regclass and t.attname = v.attname and v.attname <> 'args'),
                     case v.attname::text
                       when 'args' then 'The args of its tasks, redacted as the task declares.'
-                      when 'state' then 'active; paused; ended: its spec has no more times; unknown task: no worker has declared its task.'
+                      when 'state' then 'active; paused; ended: its spec has no more times; orphaned: a program declared it, and no live worker does any more; '
+                                        'unknown task: no worker has declared its task.'
+                      when 'is_declared' then 'Whether a program declared it (TASK_SCHEDULE).'
                       when 'last_at' then 'The time of the last tick, as its other last_ columns: schedule_ticks.'
                       when 'last_outcome' then 'What became of it.'
                       when 'last_reason' then 'Why it was skipped.'

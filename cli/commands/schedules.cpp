@@ -67,6 +67,7 @@ JsonObject members_of(const Schedule& schedule) {
       .add("overlap", schedule.overlap)
       .add("catch_up_ms", schedule.catch_up_ms)
       .add("catch_up_limit", schedule.catch_up_limit)
+      .add("is_declared", schedule.is_declared)
       .add("next_at", time_from_microseconds(schedule.next_at_us))
       .add("paused_at", time_from_microseconds(schedule.paused_at_us))
       .add("last_at", time_from_microseconds(schedule.last_at_us))
@@ -162,6 +163,7 @@ std::string show_text(const Schedule& schedule, const std::vector<sql::ScheduleN
   add("jitter", schedule.jitter_ms == 0 ? "" : "up to " + readable(milliseconds{schedule.jitter_ms}));
   add("overlap", schedule.overlap);
   add("catch-up", catch_up_text(schedule));
+  add("declared", schedule.is_declared ? "by a program" : "");
   std::string title = "next";
   for (const auto& tick : next) {
     const std::string away = relative(time_from_microseconds(tick.at_us), now);
@@ -448,10 +450,12 @@ void add_create_schedule(CLI::App& schedules, Invocation& invocation) {
 void add_set_schedule(CLI::App& schedules, Invocation& invocation) {
   const auto arguments = std::make_shared<ScheduleArguments>();
   const auto command = std::make_shared<CLI::App*>(nullptr);
-  *command = add_command(schedules, invocation, "set", "Change what is set for a schedule; what is not named stays",
-                         "  dogged schedules set nightly-report --spec '30 2 * * *'\n"
-                         "  dogged schedules set poll --overlap buffer_one --catch-up none",
-                         [&invocation, arguments, command] { return set_schedule(invocation, **command, *arguments); });
+  *command =
+      add_command(schedules, invocation, "set", "Change what is set for a schedule; what is not named stays",
+                  "  dogged schedules set nightly-report --spec '30 2 * * *'\n"
+                  "  dogged schedules set poll --overlap buffer_one --catch-up none\n"
+                  "\nA program that declares the schedule changes it again when the program declares something new.",
+                  [&invocation, arguments, command] { return set_schedule(invocation, **command, *arguments); });
   add_schedule_name(**command, arguments->name);
   (*command)->add_option("--task", arguments->task, "The task to enqueue")->type_name("TASK")->check(is_not_empty());
   (*command)

@@ -9,6 +9,7 @@
 #include <dogged/code_sets.hpp>
 #include <dogged/codes.hpp>
 #include <dogged/detail/mutex.hpp>
+#include <dogged/schedule.hpp>
 #include <dogged/task.hpp>
 #include <dogged/transaction.hpp>
 #include <dogged/worker.hpp>

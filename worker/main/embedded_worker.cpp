@@ -19,6 +19,7 @@
 #include "runtime/wake_fd.hpp"
 #include "runtime/worker.hpp"
 #include "tasks/definition.hpp"
+#include "tasks/schedules.hpp"
 #include "trace/otlp_exporter.hpp"
 
 namespace dogged {
@@ -152,6 +153,7 @@ Tasks Tasks::registered() {
   if (detail::registration_failed()) throw Error("out of memory while tasks were registered, before main began");
   Tasks tasks;
   tasks.all_ = detail::registered_tasks();
+  tasks.schedules_ = detail::declared_schedules();
   return tasks;
 }
 
@@ -161,6 +163,7 @@ class Worker::Impl {
       : log_(log_of(options)),
         settings_(runtime::settings_of(options)),
         definitions_(runtime::definitions_of(options, tasks, log_)),
+        schedules_(runtime::declarations_of(tasks.schedules(), definitions_)),
         on_end_(std::move(options.on_end)),
         telemetry_(options, board_, log_) {}
 
@@ -200,6 +203,7 @@ class Worker::Impl {
   void begin() {
     telemetry_.serve_pages();
     runtime::WorkerSettings settings = settings_;
+    settings.schedules = schedules_;
     if (!settings.tracer) settings.tracer = telemetry_.export_spans(settings_.name);
     auto worker = std::make_unique<runtime::Worker>(settings, std::move(definitions_), log_, stop_, board_);
     const detail::Lock lock{mutex_};
@@ -251,6 +255,7 @@ class Worker::Impl {
   const std::shared_ptr<spdlog::logger> log_;
   const runtime::WorkerSettings settings_;
   runtime::Definitions definitions_;  // moved from when the worker starts
+  const std::string schedules_;
   const std::function<void(const WorkerEnd&)> on_end_;
   const runtime::WakeFd stop_;
   const std::shared_ptr<runtime::StatusBoard> board_ =

@@ -33,6 +33,7 @@
 #include "sql/retention.hpp"
 #include "tasks/definition.hpp"
 #include "tasks/served_queues.hpp"
+#include "upkeep/declared_schedules.hpp"
 #include "upkeep/upkeep.hpp"
 
 namespace dogged::runtime {
@@ -106,6 +107,7 @@ Worker::Worker(WorkerSettings settings, Definitions definitions, const std::shar
     : settings_(std::move(settings)),
       definitions_(std::make_shared<const Definitions>(std::move(definitions))),
       log_(escaping(log)),
+      schedules_(std::make_shared<DeclaredSchedules>(settings_.schedules, log_)),
       stop_(std::move(stop)),
       board_(board ? std::move(board) : std::make_shared<StatusBoard>(settings_.name, settings_.heartbeat)),
       attempts_{.database_url = settings_.database.url,
@@ -146,6 +148,7 @@ void Worker::begin(db::Connection& connection, std::optional<std::int64_t>& prev
       previous_lease = registered->worker_id;
       publish_definitions(connection, *definitions_, row(), *log_);
       tell_of_unserved(connection, settings_.queues, *definitions_, *log_);
+      schedules_->declare(connection, registered->worker_id);
     }
     const Registration registration = registered.value_or(Registration{});
     clock_offset_ = registration.clock;
@@ -189,7 +192,7 @@ struct Worker::Services final : Executor::Listener, LeaseKeeper::Listener {
                 {lease, worker.definitions_, circuits, inbox, completer, executors}, worker.tally(), worker.log_),
         upkeep(service("upkeep", upkeep_statement_timeout + server_gives_up_within),
                {.heartbeat = worker.settings_.heartbeat, .lets_others_renew = worker.is_again_}, lease,
-               worker.definitions_, inbox, attempt_log()),
+               worker.definitions_, inbox, worker.schedules_, attempt_log()),
         keeper(service("lease", for_heartbeat(),
                        std::min<milliseconds>(worker.settings_.heartbeat, std::chrono::seconds{5})),
                {.heartbeat = worker.settings_.heartbeat,

@@ -40,6 +40,8 @@
 
 namespace dogged::runtime {
 
+class DeclaredSchedules;
+
 struct WorkerSettings {
   db::Settings database{};
   std::string name = {};                   ///< shown by `dogged workers`; no two live workers share a name
@@ -59,6 +61,7 @@ struct WorkerSettings {
   std::optional<std::int64_t> previous_lease = {};
   db::HostClock clock = std::chrono::system_clock::now;  ///< compared with the server's, for `dogged doctor`
   std::shared_ptr<Tracer> tracer = {};                   ///< null: none
+  std::string schedules = {};  ///< the schedules that its program declares, as declarations_of() gives them
 };
 
 /// How a run of a worker ended.
@@ -74,8 +77,9 @@ class Worker {
  public:
   /// Connects, checks the schema, registers the worker and publishes the task definitions. Throws ConnectionError,
   /// DatabaseError, SchemaMismatch, or InvalidInput (a name in use, a lease that is too short, a queue that does not
-  /// exist). With a previous lease the constructor does not throw the first two, but tries again until it succeeds or
-  /// `stop` is readable. The worker notes on `board`, if there is one, how it stands.
+  /// exist, a schedule that the database refuses). With a previous lease the constructor does not throw the first two,
+  /// but tries again until it succeeds or `stop` is readable. The worker notes on `board`, if there is one, how it
+  /// stands.
   Worker(WorkerSettings settings, Definitions definitions, const std::shared_ptr<spdlog::logger>& log, WakeFd stop,
          std::shared_ptr<StatusBoard> board = nullptr);
   ~Worker();
@@ -120,6 +124,7 @@ class Worker {
   WorkerSettings settings_;
   std::shared_ptr<const Definitions> definitions_;
   std::shared_ptr<spdlog::logger> log_;
+  const std::shared_ptr<DeclaredSchedules> schedules_;  // of one thread at a time: upkeep uses them while services run
   const WakeFd stop_;
   WakeFd attention_;  // something happened to the lease, to the threads or to a service
   const std::shared_ptr<StatusBoard> board_;

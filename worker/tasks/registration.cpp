@@ -1,13 +1,19 @@
-// The list behind TASK_REGISTER.
+// The lists behind TASK_REGISTER and TASK_SCHEDULE.
 #include <utility>
 
 #include <dogged/detail/registration.hpp>
+#include <dogged/schedule.hpp>
 
 namespace dogged::detail {
 namespace {
 
 std::vector<RegisteredTask>& tasks() noexcept {
   static std::vector<RegisteredTask> list;  // made by the first registration, whatever order the linker chose
+  return list;
+}
+
+std::vector<DeclaredSchedule>& schedules() noexcept {
+  static std::vector<DeclaredSchedule> list;
   return list;
 }
 
@@ -21,6 +27,16 @@ void append_registration(std::string_view name, std::optional<std::string_view> 
                          ErasedHandler run, int args_version) noexcept {
   try {
     tasks().push_back({std::string{name}, options, std::move(run), key_queue, args_version});
+  } catch (...) {
+    failed = true;
+  }
+}
+
+const std::vector<DeclaredSchedule>& declared_schedules() noexcept { return schedules(); }
+
+void append_schedule(const DeclaredSchedule& schedule) noexcept {
+  try {
+    schedules().push_back(schedule);
   } catch (...) {
     failed = true;
   }

@@ -37,13 +37,15 @@ std::optional<milliseconds> time_of(std::optional<std::int64_t> count) {
 }  // namespace
 
 Upkeep::Upkeep(Service::Settings service, const Agenda::Settings& settings, std::shared_ptr<const Lease> lease,
-               std::shared_ptr<const Definitions> definitions, std::shared_ptr<ClaimInbox> claimer, AttemptLog log)
+               std::shared_ptr<const Definitions> definitions, std::shared_ptr<ClaimInbox> claimer,
+               std::shared_ptr<DeclaredSchedules> schedules, AttemptLog log)
     : lease_(std::move(lease)),
       claimer_(std::move(claimer)),
       log_(log.log),
       attempt_log_(std::move(log)),
       agenda_(settings, SteadyClock::now()),
       declarations_(std::move(definitions), log_),
+      schedules_(std::move(schedules)),
       service_(std::move(service)) {
   service_.start([this] { run(); });
 }
@@ -92,6 +94,7 @@ void Upkeep::look_after_all() {
   if (agenda_.are_chores_due(SteadyClock::now())) do_chores();
   if (agenda_.must_compare(look.found, SteadyClock::now())) {
     declarations_.compare(connection());
+    schedules_->declare(connection(), lease_->id());
     agenda_.note_compared(look.asked_at);
   }
 }

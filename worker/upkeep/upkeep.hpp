@@ -1,7 +1,7 @@
 // The work that every worker does now and then for all workers. Upkeep ends lapsed leases and rescues the tasks held
 // under them. Upkeep fires the ticks of schedules, ends expired tasks, makes the partitions of the coming days, and
-// drops partitions that are no longer kept. Upkeep logs when another worker declares a task differently. agenda.hpp
-// decides when.
+// drops partitions that are no longer kept. Upkeep logs when another worker declares a task or a schedule
+// differently. agenda.hpp decides when.
 #pragma once
 
 #include <atomic>
@@ -19,6 +19,7 @@
 #include "tasks/definition_fwd.hpp"
 #include "upkeep/adopted_declarations.hpp"
 #include "upkeep/agenda.hpp"
+#include "upkeep/declared_schedules.hpp"
 #include "upkeep/tick_agenda.hpp"
 
 namespace dogged::runtime {
@@ -28,7 +29,8 @@ class Upkeep {
  public:
   /// `lease` is the worker's own. Upkeep tells the claimer, by its inbox, that rescued tasks are ready.
   Upkeep(Service::Settings service, const Agenda::Settings& settings, std::shared_ptr<const Lease> lease,
-         std::shared_ptr<const Definitions> definitions, std::shared_ptr<ClaimInbox> claimer, AttemptLog log);
+         std::shared_ptr<const Definitions> definitions, std::shared_ptr<ClaimInbox> claimer,
+         std::shared_ptr<DeclaredSchedules> schedules, AttemptLog log);
 
   /// A worker has registered. The new lease may lapse before any other, and the new worker's declarations may differ.
   void look() noexcept;
@@ -69,6 +71,7 @@ class Upkeep {
   std::atomic<bool> must_look_{false};
   std::atomic<bool> schedules_changed_{false};
   AdoptedDeclarations declarations_;
+  const std::shared_ptr<DeclaredSchedules> schedules_;
   retention::Extent retention_extent_ = retention::Extent::days;  // of the next round
   Service service_;                                               // last: its thread uses the members above
 };

@@ -26,6 +26,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -37,12 +38,13 @@
 #include <dogged/metrics.hpp>
 #include <dogged/middleware.hpp>
 #include <dogged/resolved_retry_config.hpp>
+#include <dogged/schedule.hpp>
 #include <dogged/task.hpp>
 #include <dogged/tracer.hpp>
 
 namespace dogged {
 
-/// Tasks and their handlers: those of TASK_REGISTER, or a program's own list.
+/// Tasks, their handlers and schedules: those of TASK_REGISTER and TASK_SCHEDULE, or a program's own list.
 ///
 ///   dogged::Tasks tasks;
 ///   tasks.add([&mailer](dogged::Context&, const Mail& mail) { mailer.send(mail); }, send_mail, {.queue = "mail"});
@@ -51,7 +53,7 @@ namespace dogged {
 /// A value: copies are independent. Not thread-safe while add() runs.
 class Tasks {
  public:
-  /// The tasks that TASK_REGISTER has declared in this program.
+  /// What TASK_REGISTER and TASK_SCHEDULE have declared in this program.
   [[nodiscard]] static Tasks registered();
 
   /// As TASK_REGISTER, with a handler that may have state. Several threads call the handler at once. References in the
@@ -65,10 +67,19 @@ class Tasks {
     return *this;
   }
 
+  /// As TASK_SCHEDULE. Texts must outlive the construction of the worker, which throws InvalidInput for options that
+  /// TASK_SCHEDULE would not compile.
+  Tasks& schedule(std::string_view name, std::string_view spec, const ScheduleOptions& options = {}) {
+    schedules_.push_back({name, spec, options});
+    return *this;
+  }
+
   [[nodiscard]] const std::vector<detail::RegisteredTask>& all() const noexcept { return all_; }
+  [[nodiscard]] const std::vector<detail::DeclaredSchedule>& schedules() const noexcept { return schedules_; }
 
  private:
   std::vector<detail::RegisteredTask> all_;
+  std::vector<detail::DeclaredSchedule> schedules_;
 };
 
 /// How a worker ended.
@@ -226,3 +237,24 @@ int worker_main(int argc, char** argv, WorkerOptions options = {});
   }                                                                                                               \
   }                                                                                                               \
   static_assert(true, "a semicolon belongs after TASK_REGISTER(...)")
+
+/// TASK_SCHEDULE(name, spec, options…): workers enqueue a task of this program periodically; options are the fields of
+/// dogged::ScheduleOptions, in their order. Use it at namespace scope. An option out of its range is a compile error. A
+/// worker refuses to start if the database refuses the spec or the time zone, or if the program does not register the
+/// task. Where programs that run declare a schedule differently, the declaration that was first seen last counts for
+/// all. A schedule that no program declares any more fires on, and is shown as orphaned (`dogged schedules list`).
+#define TASK_SCHEDULE(name, spec, ...) \
+  DOGGED_TASK_SCHEDULE_NUMBERED_(__COUNTER__, name, spec __VA_OPT__(, ) __VA_ARGS__)
+#define DOGGED_TASK_SCHEDULE_NUMBERED_(number, name, spec, ...) \
+  DOGGED_TASK_SCHEDULE_PASTED_(number, name, spec __VA_OPT__(, ) __VA_ARGS__)
+#define DOGGED_TASK_SCHEDULE_PASTED_(number, name, spec, ...) \
+  DOGGED_TASK_SCHEDULE_IN_(dogged_schedule_##number##_, name, spec __VA_OPT__(, ) __VA_ARGS__)
+#define DOGGED_TASK_SCHEDULE_IN_(scope, name, spec, ...)                                                             \
+  namespace {                                                                                                        \
+  namespace scope {                                                                                                  \
+  constexpr ::dogged::detail::DeclaredSchedule dogged_schedule_{name, spec, ::dogged::ScheduleOptions{__VA_ARGS__}}; \
+  static_assert(sizeof(*::dogged::detail::judge<::dogged::detail::find_schedule_mistake, dogged_schedule_>()) != 0); \
+  const ::dogged::detail::ScheduleDeclaration dogged_entry_{dogged_schedule_};                                       \
+  }                                                                                                                  \
+  }                                                                                                                  \
+  static_assert(true, "a semicolon belongs after TASK_SCHEDULE(...)")

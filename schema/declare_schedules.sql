@@ -1,0 +1,87 @@
+-- dogged.declare_schedules(worker_id, declarations): what a worker's program says of its schedules (TASK_SCHEDULE). Of the
+-- declarations that live workers make of one schedule, that which was first seen last is in force. So the newer version of a
+-- program wins, whichever of its workers starts last, and the older one again once no worker of the newer is left.
+--
+-- A declaration is put in force once. So an operator's change stays until another declaration comes into force.
+
+create or replace function dogged.declared_now(name text, out settings jsonb, out first_seen_at timestamptz)
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+  select d.settings, d.first_seen_at into settings, first_seen_at
+    from dogged.schedule_declarations d
+   where d.name = declared_now.name
+     and exists (select from dogged.workers w
+                  where w.schedules -> declared_now.name = d.settings and w.stopped_at is null and w.lease_ended_at is null)
+   order by d.first_seen_at desc limit 1;
+end $$;
+comment on function dogged.declared_now(text) is
+  'Internal: the declaration of a schedule that is in force: of those that live workers make, the one that was first seen last.';
+
+create or replace function dogged.adopt_declaration(name text, settings jsonb, first_seen_at timestamptz) returns text
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  before dogged.schedules;
+  outcome text;
+begin
+  if not exists (select from dogged.schedules s where s.name = adopt_declaration.name) then
+    update dogged.schedules s set name = adopt_declaration.name where s.name = adopt_declaration.settings ->> 'formerly';
+  end if;
+  select s.* into before from dogged.schedules s where s.name = adopt_declaration.name for update;
+  if before.declared = settings then return 'unchanged'; end if;
+  outcome := dogged.put_schedule(name, settings - 'formerly');
+  update dogged.schedules s set declared = settings, declared_at = adopt_declaration.first_seen_at where s.name = adopt_declaration.name;
+  if outcome <> 'unchanged' then
+    perform dogged.record_audit(
+      'declare_schedule', null,
+      jsonb_build_object('schedule', name, 'outcome', outcome, 'settings', settings,
+                         'before', (select jsonb_object_agg(was.key, was.value) from jsonb_each(to_jsonb(before)) was where settings ? was.key)));
+  end if;
+  return outcome;
+end $$;
+comment on function dogged.adopt_declaration(text, jsonb, timestamptz) is
+  'Internal: gives a schedule the settings that a program declares, unless they were put in force before.';
+
+-- A worker of an older program must not create a schedule again under the name that the schedule had before.
+create or replace function dogged.renamed_schedule(formerly text, first_seen_at timestamptz) returns jsonb
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+  return (select s.declared || jsonb_build_object('name', s.name)
+            from dogged.schedules s
+           where s.declared ->> 'formerly' = renamed_schedule.formerly and s.declared_at > renamed_schedule.first_seen_at
+             and not exists (select from dogged.schedules other where other.name = renamed_schedule.formerly)
+           order by s.declared_at desc limit 1);
+end $$;
+comment on function dogged.renamed_schedule(text, timestamptz) is
+  'Internal: the declaration that has renamed a schedule, if it is newer than the time and no schedule of the former name exists.';
+
+create or replace function dogged.declare_schedules(worker_id bigint, declarations jsonb)
+returns table (name text, outcome text, in_force jsonb, others bigint)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+  declaration record;
+  newest record;
+  renamed jsonb;
+begin
+  perform from dogged.locks l where l.name = 'schedules' for update;
+  update dogged.workers w set schedules = declarations where w.id = declare_schedules.worker_id and w.schedules is distinct from declarations;
+  insert into dogged.schedule_declarations (name, settings)
+  select d.key, d.value from jsonb_each(declarations) d
+   where not exists (select from dogged.schedule_declarations known where known.name = d.key and known.settings = d.value);
+  for declaration in select d.key, d.value from jsonb_each(declarations) d order by d.key loop
+    newest := dogged.declared_now(declaration.key);
+    renamed := dogged.renamed_schedule(declaration.key, newest.first_seen_at);
+    outcome := case when renamed is null then dogged.adopt_declaration(declaration.key, newest.settings, newest.first_seen_at) end;
+    name := declaration.key;
+    in_force := coalesce(renamed, newest.settings);
+    if in_force <> declaration.value then outcome := 'outvoted'; end if;
+    in_force := jsonb_set(in_force, '{args}', dogged.redacted(in_force ->> 'task', in_force -> 'args'));
+    others := (select count(*) from dogged.workers w
+                where w.schedules -> declaration.key <> declaration.value and w.stopped_at is null and w.lease_ended_at is null);
+    return next;
+  end loop;
+end $$;
+comment on function dogged.declare_schedules(bigint, jsonb) is
+  'Says for a worker which schedules its program declares, as {"nightly": {"spec": "0 3 * * *", …}}, with settings as dogged.set_schedule takes '
+  'them, and puts the newest declaration of each in force. outcome: created, changed or unchanged; outvoted: a newer declaration is in force. '
+  'in_force: the declaration that counts, with redacted args. others: how many live workers declare the schedule otherwise.';
