@@ -144,6 +144,9 @@ std::string_view FakeContext::task_name() const noexcept { return impl_->options
 std::string_view FakeContext::queue() const noexcept { return impl_->options.queue; }
 std::string_view FakeContext::args_json() const noexcept { return impl_->options.args_json; }
 std::string_view FakeContext::trace_context() const noexcept { return impl_->options.trace_context; }
+std::optional<std::chrono::system_clock::time_point> FakeContext::scheduled_for() const {
+  return impl_->options.scheduled_for;
+}
 const std::string& FakeContext::database_url() const noexcept { return impl_->options.database_url; }
 Context::Clock::time_point FakeContext::deadline() const noexcept { return impl_->deadline; }
 

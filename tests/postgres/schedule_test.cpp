@@ -2,6 +2,7 @@
 // backfill, and workers that fire, one of which is killed.
 #include <csignal>
 #include <iterator>
+#include <map>
 #include <memory>
 
 #include <spdlog/logger.h>
@@ -95,6 +96,28 @@ TEST_CASE("a tick enqueues the task of its schedule with its args, queue and pri
                        "t.late_ms >= 0)::text as value "
                        "from dogged.schedule_ticks t, dogged.tasks_live l") == "true");
   CHECK(fire(database) == 0);
+}
+
+TEST_CASE("a handler reads for which time its schedule has enqueued the task, and no time for other tasks") {
+  TestDatabase database;
+  std::map<TaskId, std::string> told;  // of the one thread of the queue
+  const auto tell = [&](Context& ctx, const nlohmann::json&) {
+    const auto time = ctx.scheduled_for();
+    told[ctx.task_id()] =
+        time ? std::to_string(std::chrono::floor<std::chrono::microseconds>(time->time_since_epoch()).count()) : "none";
+  };
+  add_schedule(database);
+  make_due(database, 1);
+  fire(database);
+  const TaskId other = database.client().enqueue(report, nlohmann::json::object());
+  {
+    RunningWorker worker{database, {test::registered(report, tell)}, {.queues = {{"default", 1}}}};
+    CHECK(eventually([&] { return database.status_of(other) == "succeeded"; }));
+  }
+  CHECK(told[last_task(database)] ==
+        database.value(
+            "select (extract(epoch from scheduled_at) * 1000000)::bigint::text as value from dogged.schedule_ticks"));
+  CHECK(told[other] == "none");
 }
 
 TEST_CASE("skip: a tick that finds the task of an earlier one alive enqueues nothing, and says why") {

@@ -82,6 +82,9 @@ class HeldAttempt final : public Context {
   [[nodiscard]] Clock::time_point now() const noexcept override { return Clock::now(); }
   bool wait_for(dogged::milliseconds) override { throw std::logic_error("not part of these tests"); }
   [[nodiscard]] std::string_view trace_context() const noexcept override { return ""; }
+  [[nodiscard]] std::optional<std::chrono::system_clock::time_point> scheduled_for() const override {
+    throw std::logic_error("not part of these tests");
+  }
   [[nodiscard]] const std::string& database_url() const noexcept override { return database_url_; }
   [[nodiscard]] Clock::time_point deadline() const noexcept override { return Clock::time_point::max(); }
   [[nodiscard]] std::stop_token stop_token() const noexcept override { return {}; }

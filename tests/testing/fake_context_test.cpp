@@ -16,7 +16,8 @@ TEST_CASE("a fake context says what the test gave it") {
                          .task_name = "mail.send",
                          .queue = "mail",
                          .args_json = R"({"to": "a"})",
-                         .trace_context = "00-1-2-01"}};
+                         .trace_context = "00-1-2-01",
+                         .scheduled_for = std::chrono::sys_days{std::chrono::January / 2 / 2026}}};
   CHECK(ctx.task_id() == 7);
   CHECK(ctx.attempt() == 3);
   CHECK(ctx.retry_count() == 2);
@@ -24,6 +25,8 @@ TEST_CASE("a fake context says what the test gave it") {
   CHECK(ctx.queue() == "mail");
   CHECK(ctx.args_json() == R"({"to": "a"})");
   CHECK(ctx.trace_context() == "00-1-2-01");
+  CHECK(ctx.scheduled_for() == std::chrono::sys_days{std::chrono::January / 2 / 2026});
+  CHECK(FakeContext{}.scheduled_for() == std::nullopt);
   CHECK(ctx.deadline() == FakeContext::Clock::time_point::max());
   CHECK(ctx.stop_reason() == StopReason::none);
   CHECK_FALSE(ctx.stop_token().stop_requested());

@@ -22,6 +22,7 @@
 #include "lifecycle/lifecycle.hpp"
 #include "run/ending.hpp"
 #include "run/storable_text.hpp"
+#include "sql/run.hpp"
 #include "tasks/definition.hpp"
 #include "tasks/hooks.hpp"
 
@@ -43,6 +44,11 @@ class AttemptContext final : public Context {
   [[nodiscard]] std::string_view args_json() const noexcept override { return task_.args_json; }
   [[nodiscard]] std::string_view trace_context() const noexcept override { return task_.trace_context; }
   [[nodiscard]] std::optional<TraceContext> trace() const override { return trace_.context(); }
+  [[nodiscard]] std::optional<std::chrono::system_clock::time_point> scheduled_for() const override {
+    const auto ticks = settings_.database->ask(sql::ScheduledFor{.task_id = task_.id}, stop_.token());
+    if (ticks.empty()) return std::nullopt;
+    return std::chrono::system_clock::time_point{std::chrono::microseconds{ticks.front().scheduled_us}};
+  }
   [[nodiscard]] const std::string& database_url() const noexcept override { return settings_.database_url; }
   [[nodiscard]] Clock::time_point deadline() const noexcept override { return deadline_of(task_, started_at_); }
   [[nodiscard]] Clock::time_point now() const noexcept override { return Clock::now(); }

@@ -12,6 +12,7 @@
 #include <dogged/tracer.hpp>
 
 #include "run/attempt_trace.hpp"
+#include "run/handler_session.hpp"
 #include "run/stop_signal.hpp"
 #include "runtime/claimed_task.hpp"
 
@@ -32,6 +33,7 @@ struct AttemptSettings {
   std::string worker = {};                          ///< the worker's name
   std::shared_ptr<Tracer> tracer = {};              ///< null: none
   std::shared_ptr<EnqueueMiddleware> tracing = {};  ///< of what handlers enqueue: trace_enqueues(tracer); null: none
+  std::shared_ptr<HandlerSession> database = {};
 };
 
 /// Runs the handler of `task`, whose attempt began at `started_at`, and reports. Never throws: an exception of the

@@ -222,6 +222,7 @@ struct Worker::Services final : Executor::Listener, LeaseKeeper::Listener {
   [[nodiscard]] std::shared_ptr<Executors> make_executors() {
     AttemptSettings attempts = worker.attempts_;
     attempts.worker_id = lease->id();
+    attempts.database = handlers;
     auto made = std::make_shared<Executors>();
     for (const auto& [queue, concurrency] : worker.settings_.queues) {
       made->add(std::make_unique<Executor>(
@@ -247,6 +248,7 @@ struct Worker::Services final : Executor::Listener, LeaseKeeper::Listener {
     for (Service* service : {&keeper.service(), &claimer.service(), &completer->service(), &upkeep.service()}) {
       next = std::min(next, service->break_if_stuck(now));
     }
+    next = std::min(next, handlers->break_if_stuck(for_tasks(), now));
     if (lease->lapse_if_due(now)) doubt_lease();
     if (const Lease::State state = lease->state(); state == Lease::State::held || state == Lease::State::regained) {
       next = std::min(next, lease->held_until());
@@ -306,6 +308,8 @@ struct Worker::Services final : Executor::Listener, LeaseKeeper::Listener {
   const std::shared_ptr<ClaimInbox> inbox = std::make_shared<ClaimInbox>();
   const std::shared_ptr<Completer> completer;
   Watchdog watchdog;
+  const std::shared_ptr<HandlerSession> handlers = std::make_shared<HandlerSession>(
+      std::make_shared<Session>(worker.database_settings("handlers"), "handlers", worker.log_));
   const std::shared_ptr<Executors> executors;
   Claimer claimer;
   Upkeep upkeep;

@@ -54,6 +54,12 @@ class Context {
   /// the producer's. Tasks that the handler enqueues on its own thread get it as their trace_context. Nothing if the
   /// worker does not trace, and the producer gave none that is a W3C traceparent.
   [[nodiscard]] virtual std::optional<TraceContext> trace() const { return TraceContext::from_text(trace_context()); }
+  /// The time of the schedule's tick whose task this is, by the spec and without jitter (docs/schedules.md): the night
+  /// of the nightly report, also if the report is late, is retried, or is a backfill. For `dogged schedules run`, when
+  /// that was asked for. Nothing if no schedule enqueued the task, or once its tick has been dropped
+  /// (settings.keep_ticks_days). Each call asks the database. While the database is away, the call waits until the
+  /// handler is asked to stop; then it throws ConnectionError.
+  [[nodiscard]] virtual std::optional<std::chrono::system_clock::time_point> scheduled_for() const = 0;
   /// How the worker connects to the queue's database, for a connection of the handler's own (complete_in). A connection
   /// string or URI of libpq, with its password: do not log it. Empty: libpq's PG* variables name the database.
   [[nodiscard]] virtual const std::string& database_url() const noexcept = 0;

@@ -43,6 +43,7 @@ struct ContextOptions {
   std::string queue = "default";
   std::string args_json = "{}";
   std::string trace_context = {};
+  std::optional<std::chrono::system_clock::time_point> scheduled_for = {};
   std::string database_url = {};
   /// As TaskOptions::timeout, in virtual time; 0: none.
   milliseconds timeout{0};
@@ -77,6 +78,7 @@ class FakeContext final : public Context {
   [[nodiscard]] std::string_view queue() const noexcept override;
   [[nodiscard]] std::string_view args_json() const noexcept override;
   [[nodiscard]] std::string_view trace_context() const noexcept override;
+  [[nodiscard]] std::optional<std::chrono::system_clock::time_point> scheduled_for() const override;
   [[nodiscard]] const std::string& database_url() const noexcept override;
   [[nodiscard]] Clock::time_point deadline() const noexcept override;
   [[nodiscard]] Clock::time_point now() const noexcept override;
