@@ -113,6 +113,16 @@ Findings check_snoozes(db::Connection& connection) {
   return judge_snoozes(snoozes);
 }
 
+Findings check_schedules(db::Connection& connection) {
+  std::vector<ScheduleFacts> schedules;
+  for (const auto& row : connection.run(sql::DoctorSchedules{})) {
+    schedules.push_back({row.name, row.task, row.state, microseconds{row.overdue_us.value_or(0)},
+                         microseconds{row.paused_us.value_or(0)}, row.is_task_known, row.missed, row.refused,
+                         row.refusal.value_or(""), std::chrono::milliseconds{row.latest_ms}});
+  }
+  return judge_schedules(schedules);
+}
+
 Findings check_circuits(db::Connection& connection) {
   std::vector<CircuitFacts> circuits;
   for (const auto& row : connection.run(sql::Circuits{})) {
@@ -195,14 +205,17 @@ struct Check {
   Findings (*run)(db::Connection& connection);
 };
 
-constexpr Check checks[] = {
-    {"schema", check_schema},     {"partitions", check_partitions}, {"retention", check_retention},
-    {"queues", check_queues},     {"overdue", check_overdue},       {"running", check_running},
-    {"retries", check_retries},   {"storm", check_storms},          {"snoozes", check_snoozes},
-    {"dead", check_dead_letters}, {"circuits", check_circuits},     {"workers", check_workers},
-    {"versions", check_versions}, {"vacuum", check_vacuum},         {"snapshots", check_snapshots},
-    {"indexes", check_indexes},   {"durability", check_durability}, {"connections", check_connections},
-    {"locks", check_locks},       {"wraparound", check_wraparound}, {"clock", check_clock}};
+constexpr Check checks[] = {{"schema", check_schema},           {"partitions", check_partitions},
+                            {"retention", check_retention},     {"queues", check_queues},
+                            {"overdue", check_overdue},         {"running", check_running},
+                            {"retries", check_retries},         {"storm", check_storms},
+                            {"snoozes", check_snoozes},         {"schedules", check_schedules},
+                            {"dead", check_dead_letters},       {"circuits", check_circuits},
+                            {"workers", check_workers},         {"versions", check_versions},
+                            {"vacuum", check_vacuum},           {"snapshots", check_snapshots},
+                            {"indexes", check_indexes},         {"durability", check_durability},
+                            {"connections", check_connections}, {"locks", check_locks},
+                            {"wraparound", check_wraparound},   {"clock", check_clock}};
 
 Findings findings_of(const Check& check, db::Connection& connection) {
   try {

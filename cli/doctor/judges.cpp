@@ -36,6 +36,11 @@ constexpr std::int64_t too_old_transaction = 1'500'000'000;
 constexpr std::int64_t enough_attempts = 100;
 constexpr double large_retry_share = 0.5;
 constexpr std::int64_t enough_dead_letters = 10;
+// A live worker fires a tick within a second.
+constexpr microseconds long_overdue = minutes{1};
+constexpr microseconds late_tick = seconds{10};
+constexpr microseconds long_pause = hours{7 * 24};
+constexpr std::size_t most_named_schedules = 5;
 constexpr std::int64_t growth_of_dead_letters = 10;  // times the average hour of the day before
 
 std::string count(std::int64_t number, const std::string& singular, const std::string& plural) {
@@ -419,6 +424,89 @@ Findings judge_snoozes(const std::vector<SnoozeFacts>& snoozes) {
                          {"snoozed_tasks", task.tasks}}});
   }
   return or_ok(std::move(findings), "snoozes", "no task has snoozed half as often as it may");
+}
+
+namespace {
+
+/// One finding tells of all schedules with the same trouble.
+struct ScheduleTrouble {
+  Level level;
+  bool (*has)(const ScheduleFacts& schedule);
+  microseconds ScheduleFacts::*time;  ///< of which the longest is told; null: none
+  const char* seen;                   ///< %TIME%, and %TASK% and %WHY% of the first
+  const char* why;
+  const char* fix;  ///< %NAME% of the first
+};
+
+constexpr ScheduleTrouble schedule_troubles[] = {
+    {Level::critical, [](const ScheduleFacts& s) { return s.overdue > long_overdue; }, &ScheduleFacts::overdue,
+     "due for up to %TIME%, and not fired", "the tasks are not enqueued",
+     "keep a worker running, and read its log for schedules_failed"},
+    {Level::warning, [](const ScheduleFacts& s) { return s.missed > 0; }, nullptr,
+     "missed ticks within a day, which catch-up did not cover", "no worker could fire them in time",
+     "dogged schedules show %NAME% lists them; dogged schedules backfill %NAME% --from TIME makes up for them"},
+    {Level::warning, [](const ScheduleFacts& s) { return s.refused > 0; }, nullptr,
+     "ticks within a day whose task could not be enqueued: %WHY%", "such ticks are skipped",
+     "remove the cause; dogged schedules backfill %NAME% --from TIME makes up for them"},
+    {Level::warning, [](const ScheduleFacts& s) { return s.latest > late_tick; }, &ScheduleFacts::latest,
+     "ticks within a day up to %TIME% late", "no worker lived then, or the database was away or slow",
+     "dogged schedules show %NAME% tells when; keep two workers running"},
+    {Level::warning,
+     [](const ScheduleFacts& s) { return s.state != "paused" && s.state != "ended" && !s.is_task_known; }, nullptr,
+     "no live worker knows the task %TASK%", "what is enqueued waits, and no error tells of it",
+     "start a worker that registers %TASK%; of a name that was misspelt, dogged schedules set %NAME% --task TASK"},
+    {Level::warning, [](const ScheduleFacts& s) { return s.state == "orphaned"; }, nullptr,
+     "orphaned: a program declared it, and no live worker does any more", "it fires on, wanted or not",
+     "start a worker of the program; or dogged schedules delete %NAME%"},
+    {Level::warning, [](const ScheduleFacts& s) { return s.paused > long_pause; }, &ScheduleFacts::paused,
+     "paused for up to %TIME%", "it was perhaps forgotten: its ticks are not made up for",
+     "dogged schedules resume %NAME%, or dogged schedules delete %NAME%"}};
+
+std::string filled(std::string text, const std::string& place, const std::string& value) {
+  for (auto at = text.find(place); at != std::string::npos; at = text.find(place, at + value.size())) {
+    text.replace(at, place.size(), value);
+  }
+  return text;
+}
+
+Finding finding_of(const ScheduleTrouble& trouble, const std::vector<ScheduleFacts>& troubled) {
+  const ScheduleFacts& first = troubled.front();
+  std::string names = troubled.size() == 1 ? "schedule " : "schedules ";
+  for (std::size_t i = 0; i < std::min(troubled.size(), most_named_schedules); ++i) {
+    names += (i == 0 ? "" : ", ") + troubled[i].name;
+  }
+  if (troubled.size() > most_named_schedules) {
+    names += " and " + std::to_string(troubled.size() - most_named_schedules) + " more";
+  }
+  microseconds longest{0};
+  for (const ScheduleFacts& schedule : troubled) {
+    if (trouble.time != nullptr) longest = std::max(longest, schedule.*trouble.time);
+  }
+  const auto fill = [&](const char* text) {
+    return filled(filled(filled(filled(text, "%TIME%", readable(longest)), "%TASK%", first.task), "%NAME%", first.name),
+                  "%WHY%", first.refusal);
+  };
+  return {"schedules",
+          trouble.level,
+          "schedule " + first.name,
+          names + ": " + fill(trouble.seen),
+          trouble.why,
+          fill(trouble.fix),
+          {{"schedules", static_cast<std::int64_t>(troubled.size())}}};
+}
+
+}  // namespace
+
+Findings judge_schedules(const std::vector<ScheduleFacts>& schedules) {
+  Findings findings;
+  for (const ScheduleTrouble& trouble : schedule_troubles) {
+    std::vector<ScheduleFacts> troubled;
+    for (const ScheduleFacts& schedule : schedules) {
+      if (trouble.has(schedule)) troubled.push_back(schedule);
+    }
+    if (!troubled.empty()) findings.push_back(finding_of(trouble, troubled));
+  }
+  return or_ok(std::move(findings), "schedules", "every schedule fires in time, and live workers know its task");
 }
 
 Findings judge_durability(const ServerFacts& server) {

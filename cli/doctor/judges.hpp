@@ -99,6 +99,21 @@ struct SnoozeFacts {
 };
 [[nodiscard]] Findings judge_snoozes(const std::vector<SnoozeFacts>& snoozes);
 
+/// A schedule, and its ticks of the last day.
+struct ScheduleFacts {
+  std::string name{};
+  std::string task{};
+  std::string state{};        ///< as in the view schedule_overview
+  microseconds overdue{0};    ///< for how long it has been due
+  microseconds paused{0};     ///< for how long
+  bool is_task_known = true;  ///< by a live worker
+  std::int64_t missed = 0;    ///< ranges of ticks that nobody could fire in time
+  std::int64_t refused = 0;   ///< ticks whose task could not be enqueued
+  std::string refusal{};      ///< the last reason
+  microseconds latest{0};     ///< how late the latest of its ticks came
+};
+[[nodiscard]] Findings judge_schedules(const std::vector<ScheduleFacts>& schedules);
+
 struct CircuitFacts {
   std::string name{};
   CircuitState state = CircuitState::closed;

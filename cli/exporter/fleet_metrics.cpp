@@ -43,6 +43,10 @@ void merge(FleetWorker& worst, const FleetWorker& row) {
   lower(worst.left_seconds, row.left_seconds);
 }
 
+void merge(Schedule& worst, const Schedule& row) {
+  worst.overdue_seconds = std::max(worst.overdue_seconds, row.overdue_seconds);
+}
+
 /// By their names, in order.
 template <class Row>
 std::map<std::string, Row> by_name(const std::vector<Row>& rows) {
@@ -199,6 +203,19 @@ void write_partitions(MetricsWriter& writer, const std::vector<Partitions>& tabl
   }
 }
 
+void write_schedules(MetricsWriter& writer, const std::vector<Schedule>& rows) {
+  std::map<std::string, std::uint64_t> by_state{
+      {"active", 0}, {"ended", 0}, {"orphaned", 0}, {"paused", 0}, {"unknown task", 0}};
+  for (const Schedule& row : rows) ++by_state[row.state];
+  writer.family(
+      "dogged_schedules", "gauge",
+      "Schedules by state. orphaned: no live worker declares it any more; unknown task: none ever declared it.");
+  for (const auto& [state, count] : by_state) writer.sample({{"state", state}}, count);
+  writer.family("dogged_schedule_overdue_seconds", "gauge",
+                "For how long the schedule has been due and was not fired; 0: it is not due.");
+  for (const auto& [name, schedule] : by_name(rows)) writer.sample({{"schedule", name}}, schedule.overdue_seconds);
+}
+
 }  // namespace
 
 void FleetMetrics::add(Reading reading) {
@@ -216,6 +233,12 @@ void FleetMetrics::add(Reading reading) {
   }
   for (const DeadLetters& row : reading.new_dead_letters.value_or(std::vector<DeadLetters>{})) {
     dead_letters_.at({row.task, row.error_type}) += row.count;
+  }
+  for (const Ticks& row : reading.new_ticks.value_or(std::vector<Ticks>{})) {
+    ticks_.at({row.schedule, row.outcome}) += row.count;
+    if (!row.bucket) continue;
+    late_.counts.at(*row.bucket) += row.count;
+    late_.seconds += row.late_seconds;
   }
   last_ = std::move(reading);
 }
@@ -250,6 +273,16 @@ void FleetMetrics::write_counters(MetricsWriter& writer) const {
       writer.sample({{"task", key[0]}, {"error_type", key[1]}}, count);
     }
   }
+  if (last_.new_ticks) {
+    writer.family("dogged_schedule_ticks_total", "counter",
+                  "Ticks of schedules by outcome: fired; or why they were skipped.");
+    for (const auto& [key, count] : sorted(ticks_)) {
+      writer.sample({{"schedule", key[0]}, {"outcome", key[1]}}, count);
+    }
+    writer.family("dogged_schedule_late_seconds", "histogram",
+                  "How late ticks fired, after their time with its jitter.");
+    writer.histogram({}, in_seconds(retry_delay_buckets), late_.counts, late_.seconds);
+  }
 }
 
 std::string FleetMetrics::text(MetricsFormat format) const {
@@ -270,6 +303,7 @@ std::string FleetMetrics::text(MetricsFormat format) const {
   if (last_.tables) write_tables(writer, *last_.tables);
   if (last_.snapshots) write_snapshots(writer, *last_.snapshots);
   if (last_.partitions) write_partitions(writer, *last_.partitions);
+  if (last_.schedules) write_schedules(writer, *last_.schedules);
   return writer.take();
 }
 

@@ -45,6 +45,8 @@ class FleetMetrics {
   MetricSeries<2, Durations<retry_duration_buckets.size()>> ran_;  // queue, task
   MetricSeries<1, Durations<retry_delay_buckets.size()>> waited_;  // queue
   MetricSeries<2, std::uint64_t> dead_letters_;                    // task, error code
+  MetricSeries<2, std::uint64_t> ticks_;                           // schedule, outcome
+  Durations<retry_delay_buckets.size()> late_;                     // of ticks that fired
 };
 
 }  // namespace dogged::cli::exporter

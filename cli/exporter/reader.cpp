@@ -132,6 +132,14 @@ std::vector<Partitions> read_partitions(db::Connection& connection) {
   return tables;
 }
 
+std::vector<Schedule> read_schedules(db::Connection& connection) {
+  std::vector<Schedule> schedules;
+  for (const auto& row : rows_of(connection, sql::ExporterSchedules{})) {
+    schedules.push_back({row.name, row.state, seconds_of_us(row.overdue_us)});
+  }
+  return schedules;
+}
+
 std::vector<DeadLetters> read_dead_letters(db::Connection& connection) {
   std::vector<DeadLetters> letters;
   const sql::ExporterDeadLetters all{.most = static_cast<std::int64_t>(limits::metric_series)};
@@ -181,6 +189,7 @@ Reading Reader::ask_all(db::Connection& connection) {
   ask(reading, Query::tables, reading.tables, [&] { return read_tables(connection); });
   ask(reading, Query::snapshots, reading.snapshots, [&] { return read_snapshots(connection); });
   ask(reading, Query::partitions, reading.partitions, [&] { return read_partitions(connection); });
+  ask(reading, Query::schedules, reading.schedules, [&] { return read_schedules(connection); });
   ask_for_what_is_new(connection, reading);
   count_dead_letters(connection, reading);
   return reading;
@@ -257,6 +266,18 @@ void Reader::ask_for_what_is_new(db::Connection& connection, Reading& reading) {
       letters.push_back({row.name, row.error_code.value_or(""), static_cast<std::uint64_t>(row.letters)});
     }
     return letters;
+  });
+  ask(reading, Query::ticks, reading.new_ticks, [&] {
+    std::vector<Ticks> ticks;
+    const auto make = [](const std::string& since, std::int64_t after_us) {
+      return sql::ExporterTicks{.bounds_us = in_us(retry_delay_buckets), .after_us = after_us, .since = since};
+    };
+    for (const auto& row : read_new<sql::ExporterTicks>(connection, Query::ticks, make)) {
+      ticks.push_back(
+          {row.schedule, row.outcome, std::nullopt, static_cast<std::uint64_t>(row.ticks), seconds_of_us(row.late_us)});
+      if (row.bucket) ticks.back().bucket = static_cast<std::size_t>(*row.bucket);
+    }
+    return ticks;
   });
 }
 

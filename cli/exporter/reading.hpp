@@ -24,12 +24,14 @@ enum class Query {
   workers,
   tables,
   snapshots,
-  partitions
+  partitions,
+  schedules,
+  ticks
 };
 
-inline constexpr Query all_queries[] = {Query::queues,       Query::attempts,  Query::waits,   Query::new_dead_letters,
-                                        Query::dead_letters, Query::circuits,  Query::workers, Query::tables,
-                                        Query::snapshots,    Query::partitions};
+inline constexpr Query all_queries[] = {
+    Query::queues,  Query::attempts, Query::waits,     Query::new_dead_letters, Query::dead_letters, Query::circuits,
+    Query::workers, Query::tables,   Query::snapshots, Query::partitions,       Query::schedules,    Query::ticks};
 
 [[nodiscard]] constexpr std::string_view to_text(Query query) {
   switch (query) {
@@ -53,6 +55,10 @@ inline constexpr Query all_queries[] = {Query::queues,       Query::attempts,  Q
       return "snapshots";
     case Query::partitions:
       return "partitions";
+    case Query::schedules:
+      return "schedules";
+    case Query::ticks:
+      return "ticks";
   }
   return "unknown";
 }
@@ -130,6 +136,22 @@ struct Partitions {
   std::optional<double> next_drop_at{};  ///< seconds since 1970
 };
 
+struct Schedule {
+  std::string name{};
+  std::string state{};         ///< as in the view schedule_overview
+  double overdue_seconds = 0;  ///< for how long it has been due; 0: it is not
+};
+
+/// New ticks of a schedule that were decided.
+struct Ticks {
+  std::string schedule{};
+  std::string outcome{};  ///< fired; or why they were skipped
+  std::optional<std::size_t>
+      bucket{};  ///< of dogged::retry_delay_buckets, by how late they fired; nothing: they did not
+  std::uint64_t count = 0;
+  double late_seconds = 0;  ///< of all of them together
+};
+
 /// How a question went.
 struct Asked {
   Query query;
@@ -141,15 +163,17 @@ struct Asked {
 struct Reading {
   std::vector<Asked> asked;
   std::optional<std::vector<Queue>> queues;
-  std::optional<std::vector<Attempts>> new_attempts;  ///< since the reading before; so are the next two
+  std::optional<std::vector<Attempts>> new_attempts;  ///< since the reading before; so are the next three
   std::optional<std::vector<Waits>> new_waits;
   std::optional<std::vector<DeadLetters>> new_dead_letters;
+  std::optional<std::vector<Ticks>> new_ticks;
   std::optional<std::vector<DeadLetters>> dead_letters;  ///< the largest counts first, the others summed as `other`
   std::optional<std::vector<Circuit>> circuits;
   std::optional<std::vector<FleetWorker>> workers;
   std::optional<std::vector<Table>> tables;
   std::optional<Snapshots> snapshots;
   std::optional<std::vector<Partitions>> partitions;
+  std::optional<std::vector<Schedule>> schedules;
 };
 
 }  // namespace dogged::cli::exporter

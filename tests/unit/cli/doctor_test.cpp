@@ -42,6 +42,16 @@ TEST_CASE("a finding that is not ok says why it matters and what to do, one that
           {{.queue = "q", .name = "n", .due = 1, .overdue = 1, .is_queue_served = true, .is_name_known = true}}),
       judge_running({{.name = "n", .is_orphaned = true, .tasks = 1}}),
       judge_snoozes({{.name = "n", .tasks = 1, .most = 500, .most_id = 7}}),
+      judge_schedules({{.name = "n",
+                        .task = "t",
+                        .state = "orphaned",
+                        .overdue = 2min,
+                        .paused = 8 * 24h,
+                        .is_task_known = false,
+                        .missed = 1,
+                        .refused = 1,
+                        .refusal = "full",
+                        .latest = 11s}}),
       judge_durability({.has_fsync = false, .has_full_page_writes = false, .synchronous_commit = "off"}),
       judge_connections({.max_connections = 100, .connections = 96}),
       judge_wraparound({.oldest_transaction = 2'000'000'000}),
@@ -58,23 +68,26 @@ TEST_CASE("a finding that is not ok says why it matters and what to do, one that
       CHECK_FALSE(finding.fix.empty());
     }
   }
-  const Findings good[] = {judge_partitions({{"tasks_done", 0, 0, 0, 0}}),
-                           judge_tables({{"tasks_live"}}, "dogged"),
-                           judge_snapshots({}),
-                           judge_workers({}),
-                           judge_versions({}, "1"),
-                           judge_waiting({}),
-                           judge_overdue({}),
-                           judge_running({}),
-                           judge_snoozes({{.name = "n", .tasks = 9, .most = 499, .most_id = 7}}),
-                           judge_durability({}),
-                           judge_connections({}),
-                           judge_wraparound({}),
-                           judge_clock(0us, 1ms),
-                           judge_indexes({}),
-                           judge_retention({{}}),
-                           judge_locks({}),
-                           judge_schema({}, {}, std::nullopt)};
+  const Findings good[] = {
+      judge_partitions({{"tasks_done", 0, 0, 0, 0}}),
+      judge_tables({{"tasks_live"}}, "dogged"),
+      judge_snapshots({}),
+      judge_workers({}),
+      judge_versions({}, "1"),
+      judge_waiting({}),
+      judge_overdue({}),
+      judge_running({}),
+      judge_snoozes({{.name = "n", .tasks = 9, .most = 499, .most_id = 7}}),
+      judge_schedules({{.name = "n", .state = "active", .overdue = 1min, .latest = 10s},
+                       {.name = "p", .state = "paused", .paused = 7 * 24h, .is_task_known = false}}),
+      judge_durability({}),
+      judge_connections({}),
+      judge_wraparound({}),
+      judge_clock(0us, 1ms),
+      judge_indexes({}),
+      judge_retention({{}}),
+      judge_locks({}),
+      judge_schema({}, {}, std::nullopt)};
   for (const Findings& findings : good) {
     REQUIRE(findings.size() == 1);
     CHECK(findings[0].level == Level::ok);
@@ -329,4 +342,17 @@ TEST_CASE("versions differ among live workers, or from this program") {
   CHECK(worst(judge_versions({worker("1", true), worker("2", false)}, "1")) == Level::ok);
   CHECK(worst(judge_versions({worker("1", true), worker("2", true)}, "1")) == Level::warning);
   CHECK(worst(judge_versions({worker("2", true)}, "1")) == Level::warning);
+}
+
+TEST_CASE("each trouble of schedules is one finding, which names the first five of them and counts all") {
+  std::vector<ScheduleFacts> schedules;
+  for (int i = 1; i <= 7; ++i) {
+    schedules.push_back({.name = "s" + std::to_string(i), .task = "report", .state = "orphaned", .missed = i % 2});
+  }
+  const Findings findings = judge_schedules(schedules);
+  REQUIRE(findings.size() == 2);
+  CHECK(findings[0].seen == "schedules s1, s3, s5, s7: missed ticks within a day, which catch-up did not cover");
+  CHECK(contains(findings[0].fix, "dogged schedules backfill s1 --from TIME"));
+  CHECK(contains(findings[1].seen, "schedules s1, s2, s3, s4, s5 and 2 more: orphaned"));
+  CHECK(findings[1].figures.front().second == 7);
 }

@@ -184,3 +184,26 @@ TEST_CASE("OpenMetrics ends with its mark, and a counter's family has no _total"
   CHECK(text.ends_with("# EOF\n"));
   CHECK(text.find("# TYPE dogged_attempts counter\n") != std::string::npos);
 }
+
+TEST_CASE("schedules count by state, and their ticks by outcome and by how late they fired") {
+  FleetMetrics metrics;
+  Reading reading;
+  reading.schedules = {{.name = "nightly", .state = "active", .overdue_seconds = 90},
+                       {.name = "hourly", .state = "active"},
+                       {.name = "old", .state = "orphaned"}};
+  reading.new_ticks = {{.schedule = "nightly", .outcome = "fired", .bucket = 0, .count = 2, .late_seconds = 0.002},
+                       {.schedule = "nightly", .outcome = "fired", .bucket = 8, .count = 1, .late_seconds = 4},
+                       {.schedule = "nightly", .outcome = "missed", .count = 1}};
+  metrics.add(std::move(reading));
+  const auto families = read(metrics);
+  CHECK(value(families, "dogged_schedules", {{"state", "active"}}) == 2);
+  CHECK(value(families, "dogged_schedules", {{"state", "orphaned"}}) == 1);
+  CHECK(value(families, "dogged_schedules", {{"state", "paused"}}) == 0);
+  CHECK(value(families, "dogged_schedule_overdue_seconds", {{"schedule", "nightly"}}) == 90);
+  CHECK(value(families, "dogged_schedule_overdue_seconds", {{"schedule", "hourly"}}) == 0);
+  CHECK(value(families, "dogged_schedule_ticks_total", {{"schedule", "nightly"}, {"outcome", "fired"}}) == 3);
+  CHECK(value(families, "dogged_schedule_ticks_total", {{"schedule", "nightly"}, {"outcome", "missed"}}) == 1);
+  CHECK(value(families, "dogged_schedule_late_seconds", {{"le", "1"}}, "_bucket") == 2);
+  CHECK(value(families, "dogged_schedule_late_seconds", {}, "_count") == 3);
+  CHECK(value(families, "dogged_schedule_late_seconds", {}, "_sum") == 4.002);
+}

@@ -1,0 +1,19 @@
+-- Counts new ticks of schedules, as exporter_attempts.sql counts attempts: fired, or why they were skipped. Ticks that wait
+-- count when they are decided. bucket: how many of the ascending bounds @bounds_us are below the time by which a tick was late;
+-- null where that does not matter: it was skipped, or was no tick of the clock.
+-- gives: schedule text, outcome text, bucket int?, ticks bigint, late_us bigint
+select n.schedule, n.outcome, width_bucket(n.late_us - 1, @bounds_us::bigint[]) as bucket, count(*) as ticks,
+       coalesce(sum(n.late_us), 0)::bigint as late_us
+  from (select coalesce(s.name, 'deleted') as schedule,
+               case when t.outcome = 'fired' then 'fired'
+                    when t.reason in ('overlap', 'missed', 'superseded', 'full') then t.reason
+                    else 'refused' end as outcome,
+               case when t.outcome = 'fired' then t.late_ms * 1000 end as late_us
+          from dogged.schedule_ticks t
+          left join dogged.schedules s on s.id = t.schedule_id
+         where t.decided_at >= to_timestamp(@after_us::bigint / 1000000.0) and t.outcome <> 'waiting'
+           and age(t.xmin) <= (select age(pg_snapshot_xmin(@since::pg_snapshot)::xid))
+           and not pg_visible_in_snapshot(
+                 (select pg_snapshot_xmin(@since)::text::bigint
+                         + ((t.xmin::text::bigint - pg_snapshot_xmin(@since)::text::bigint) & 4294967295))::text::xid8, @since)) as n
+ group by 1, 2, 3
