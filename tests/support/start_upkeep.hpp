@@ -6,6 +6,7 @@
 
 #include "runtime/session.hpp"
 #include "support/test_database.hpp"
+#include "upkeep/declared_schedules.hpp"
 #include "upkeep/upkeep.hpp"
 
 namespace dogged::test {
@@ -17,7 +18,8 @@ namespace dogged::test {
   return std::make_unique<runtime::Upkeep>(
       runtime::Service::Settings{.session = std::make_shared<runtime::Session>(database.settings(), "upkeep", log)},
       settings, std::move(lease), std::make_shared<const runtime::Definitions>(),
-      std::make_shared<runtime::ClaimInbox>(), runtime::AttemptLog{log});
+      std::make_shared<runtime::ClaimInbox>(), std::make_shared<runtime::DeclaredSchedules>("", log),
+      runtime::AttemptLog{log});
 }
 
 }  // namespace dogged::test
