@@ -224,6 +224,7 @@ select r.object, r.privileges, r.roles, r.except_columns
     ('require_undeclared', 'execute', '{}', '{}'),
     ('declared_now', 'execute', '{}', '{}'),
     ('adopt_declaration', 'execute', '{}', '{}'),
+    ('renamed_schedule', 'execute', '{}', '{}'),
     ('make_partition', 'execute', '{}', '{}'),
     ('days_to_make', 'execute', '{}', '{}'),
     ('make_kept_attempts', 'execute', '{}', '{}'),
