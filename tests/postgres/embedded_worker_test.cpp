@@ -42,6 +42,21 @@ Tasks tasks_of(Handler handler, const TaskOptions& options = {}) {
 
 }  // namespace
 
+TEST_CASE("a worker inside of a program declares the schedules of its list") {
+  TestDatabase database;
+  Tasks tasks = tasks_of([](Context&, const nlohmann::json&) {});
+  CHECK(error_of<InvalidInput>([&] {
+          Worker worker{on(database), Tasks{tasks}.schedule("nightly", "@daily", {.task = "wrok"})};
+        }).message() == "the schedule \"nightly\": this program does not register its task \"wrok\"");
+  Worker worker{on(database),
+                tasks.schedule("nightly", "0 3 * * *", {.task = work.name(), .time_zone = "Europe/Berlin"})};
+  worker.start();
+  CHECK(database.value(
+            "select concat_ws(' ', name, task, spec, time_zone, state) as value from dogged.schedule_overview") ==
+        "nightly " + std::string{work.name()} + " 0 3 * * * Europe/Berlin active");
+  worker.stop();
+}
+
 TEST_CASE("two workers of one process run the tasks of their own lists, and stop in order") {
   TestDatabase database;
   constexpr Task<nlohmann::json, int> other{"other", {.queue = "others"}};

@@ -18,10 +18,12 @@ namespace dogged::test {
 /// A load_worker of its own process, which serves the queue load; stopped by SIGTERM.
 class WorkerProcess {
  public:
-  explicit WorkerProcess(const TestDatabase& database) {
-    std::array<std::string, 9> words{DOGGED_LOAD_WORKER, "--database-url",  database.settings().url,
-                                     "--schema",         database.schema(), "--queues",
-                                     "load:4",           "--log-level",     "warn"};
+  /// `application`: by which its sessions are found in pg_stat_activity; empty: as any worker's.
+  explicit WorkerProcess(const TestDatabase& database, const std::string& application = {}) {
+    std::string url = database.settings().url;
+    if (!application.empty()) url += (contains(url, "?") ? "&application_name=" : "?application_name=") + application;
+    std::array<std::string, 9> words{DOGGED_LOAD_WORKER, "--database-url", url,           "--schema", database.schema(),
+                                     "--queues",         "load:4",         "--log-level", "warn"};
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
