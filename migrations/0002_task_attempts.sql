@@ -57,10 +57,10 @@ comment on table dogged.task_attempts_default is
 create function dogged.refuse_change_of_history() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
-  raise exception '% of % is refused: attempts are history and never change', tg_op, tg_relid::regclass
+  raise exception '% of % is refused: attempts and steps are history and never change', tg_op, tg_relid::regclass
     using errcode = 'restrict_violation', hint = 'Retention drops partitions of whole days.';
 end $$;
-comment on function dogged.refuse_change_of_history() is 'Keeps task_attempts append-only.';
+comment on function dogged.refuse_change_of_history() is 'Keeps task_attempts and task_steps append-only.';
 
 -- A row-level trigger, because partitions inherit only these. TRUNCATE has no row-level triggers, so each partition
 -- gets a trigger of its own (dogged.make_partitions).

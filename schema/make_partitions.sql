@@ -1,6 +1,6 @@
--- dogged.make_partitions() creates partitions by day for task_attempts, tasks_done, tasks_failed and schedule_ticks,
--- from yesterday to settings.partition_days_ahead days ahead. Workers call it when they start and every hour; `dogged
--- migrate` calls it too.
+-- dogged.make_partitions() creates partitions by day for task_attempts, task_steps, tasks_done, tasks_failed and
+-- schedule_ticks, from yesterday to settings.partition_days_ahead days ahead. Workers call it when they start and every
+-- hour; `dogged migrate` calls it too.
 --
 -- A day is a day in UTC. Rows whose day was missing are moved out of the default partition, also for older days.
 -- Retention drops days, and would never find these rows in the default partition. No statement waits for long:
@@ -35,7 +35,7 @@ begin
   execute format('alter table dogged.%I enable trigger user', parent || '_default');
   execute format('alter table dogged.%I attach partition dogged.%I for values from (%L) to (%L)',
                  parent, partition_name, from_time, to_time);
-  if parent = 'task_attempts' then
+  if parent in ('task_attempts', 'task_steps') then
     execute format('create trigger refuse_truncate before truncate on dogged.%I
                     execute function dogged.refuse_change_of_history()', partition_name);
   end if;
@@ -80,7 +80,7 @@ begin
   if not found then
     return 0;  -- another worker or retention has the lock
   end if;
-  foreach parent in array array['task_attempts', 'tasks_done', 'tasks_failed', 'schedule_ticks'] loop
+  foreach parent in array array['task_attempts', 'task_steps', 'tasks_done', 'tasks_failed', 'schedule_ticks'] loop
     begin
       made_of_parent := 0;
       for day in select dogged.days_to_make(parent) loop

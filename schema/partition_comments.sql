@@ -1,4 +1,4 @@
--- Copies the column comments of tasks and task_attempts to their partitions, so that \d+ of each partition shows them.
+-- Copies the column comments of tasks, task_attempts and task_steps to their partitions, so that \d+ of each partition shows them.
 -- The partitions of days come and go, and get no comments.
 do $$
 declare
@@ -9,6 +9,7 @@ begin
       from (values ('dogged.tasks'::regclass, 'dogged.tasks_live'::regclass), ('dogged.tasks', 'dogged.tasks_failed'),
                    ('dogged.tasks', 'dogged.tasks_failed_default'), ('dogged.tasks', 'dogged.tasks_done'),
                    ('dogged.tasks', 'dogged.tasks_done_default'), ('dogged.task_attempts', 'dogged.task_attempts_default'),
+                   ('dogged.task_steps', 'dogged.task_steps_default'),
                    ('dogged.schedule_ticks', 'dogged.schedule_ticks_default'))
              as consists (whole, part)
       join pg_class c on c.oid = consists.part

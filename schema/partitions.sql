@@ -11,14 +11,15 @@ select parent.relname::text as parent, part.relname::text as partition, days.day
   from dogged.settings
  cross join (select max(q.keep_done_days) as keep_done_days, max(q.keep_failed_days) as keep_failed_days from dogged.queues q) as longest
   join pg_class parent on parent.oid in ('dogged.tasks_done'::regclass, 'dogged.tasks_failed'::regclass, 'dogged.task_attempts'::regclass,
-                                         'dogged.schedule_ticks'::regclass)
+                                   'dogged.task_steps'::regclass, 'dogged.schedule_ticks'::regclass)
   join pg_inherits on inhparent = parent.oid
   join pg_class part on part.oid = inhrelid and part.relname ~ '_[0-9]{8}$'
  cross join lateral (select to_date(right(part.relname, 8), 'YYYYMMDD') as day, part.relname ~ '_kept_' as is_kept) as days;
 comment on view dogged.partitions is
-  'One row for each day (UTC) of tasks_done, tasks_failed, task_attempts and schedule_ticks. Retention drops the day after kept_until. In a '
-  'smaller partition (is_kept), retention keeps tasks of queues with a longer setting, and attempts whose task still exists.';
-comment on column dogged.partitions.parent is 'tasks_done, tasks_failed, task_attempts or schedule_ticks.';
+  'One row for each day (UTC) of tasks_done, tasks_failed, task_attempts, task_steps and schedule_ticks. Retention drops the day after '
+  'kept_until. In a smaller partition (is_kept), retention keeps tasks of queues with a longer setting, and attempts and steps '
+  'whose task still exists.';
+comment on column dogged.partitions.parent is 'tasks_done, tasks_failed, task_attempts, task_steps or schedule_ticks.';
 comment on column dogged.partitions.partition is 'The name of the table that holds the day.';
 comment on column dogged.partitions.day is 'The day of finished_at (of a tick: of scheduled_at), in UTC.';
 comment on column dogged.partitions.is_kept is 'Whether the partition holds only the rows that retention has kept of its day.';

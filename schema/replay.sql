@@ -109,6 +109,12 @@ begin
            d.due_at > now(), d.due_at, d.attempt, d.worker_id, d.claimed_at, d.error_code, d.error_message, d.trace_context, d.tags,
            d.parent_id, d.args_version, d.unique_key, nextval('dogged.tasks_id_seq')
       from (select * from due order by id) d
+  ), steps_again as (
+    -- The task runs from its beginning: the steps of its attempts so far do not count any more.
+    insert into dogged.task_steps (task_id, attempt, task_name, started_at, finished_at)
+    select d.id, d.attempt, d.name, clock_timestamp(), clock_timestamp()
+      from due d
+     where exists (select from dogged.task_steps s where s.task_id = d.id)
   ), audited as (
     insert into dogged.audit (actor, application, action, task_id, details)
     select dogged.audit_actor(), coalesce(current_setting('application_name', true), ''), 'replay', d.id,

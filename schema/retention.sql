@@ -8,7 +8,7 @@
 -- nothing; a later call does it.
 --
 -- Of a day of tasks, retention keeps those of queues with a longer setting of their own (queues.keep_…_days). Of a day
--- of attempts, retention keeps the attempts whose task still exists. Such a task is a dead letter, has not ended, ended
+-- of attempts or steps, retention keeps those whose task still exists. Such a task is a dead letter, has not ended, ended
 -- on a later day, or is kept longer. The kept rows are copied into a table of their own that replaces the day
 -- (tasks_done_kept_YYYYMMDD). So rows of the history are dropped, or copied unchanged, and no row is ever updated or
 -- deleted. Rows that need not be kept any longer go with the next thinning (dogged.thin_kept_day).
@@ -54,7 +54,7 @@ comment on function dogged.make_kept_tasks(text, text, date) is
 -- random_page_cost: tasks that failed on one day have neighbouring ids, and so do their attempts. With the default of
 -- 4, PostgreSQL would read a day of millions completely for a few thousand of its rows. jit: with a month of days,
 -- compilation takes seconds.
-create or replace function dogged.make_kept_attempts(source text, day date) returns bigint
+create or replace function dogged.make_kept_history(parent text, source text, day date) returns bigint
 language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = on set plan_cache_mode = auto
 set random_page_cost = 1.1 set jit = off as $$
 declare
@@ -62,11 +62,12 @@ declare
   to_time constant timestamptz := (day + 1)::timestamp at time zone 'UTC';
   copied bigint;
 begin
-  execute 'create table dogged.task_attempts_next (like dogged.task_attempts including defaults including constraints including storage)';
+  execute format('create table dogged.%I (like dogged.%I including defaults including constraints including storage)',
+                 parent || '_next', parent);
   -- A task ends with its last attempt, so a dead letter of an earlier day has no attempt in this one. One day of margin
   -- allows for a clock that was set back.
   execute format(
-    'insert into dogged.task_attempts_next
+    'insert into dogged.%4$I
      select a.* from dogged.%1$I a
       where a.task_id in (select f.id from dogged.tasks_failed f where f.finished_at >= %2$L or f.finished_at is null
                            union all
@@ -78,14 +79,15 @@ begin
                              and (d.finished_at at time zone ''UTC'')::date > (d.enqueued_at at time zone ''UTC'')::date
                            union all
                           select d.id from dogged.tasks_done d where d.finished_at >= %2$L and d.finished_at < %3$L)',
-    source, from_time - interval '1 day', to_time);
+    source, from_time - interval '1 day', to_time, parent || '_next');
   get diagnostics copied = row_count;
-  execute 'create index on dogged.task_attempts_next (task_id, attempt)';
+  execute format('create index on dogged.%I (task_id, %I)', parent || '_next',
+                 case parent when 'task_attempts' then 'attempt' else 'name' end);
   return copied;
 end $$;
-comment on function dogged.make_kept_attempts(text, date) is
-  'Creates task_attempts_next from rows of one partition of task_attempts; returns their number. The task of such a row is failed, '
-  'pending or running, ended otherwise on a later day, or is kept longer.';
+comment on function dogged.make_kept_history(text, text, date) is
+  'Creates task_attempts_next or task_steps_next from rows of one partition; returns their number. The task of such a row is '
+  'failed, pending or running, ended otherwise on a later day, or is kept longer.';
 
 create or replace function dogged.replace_day(parent text, source text, day date, has_rows boolean) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -106,7 +108,7 @@ begin
   execute format('alter table dogged.%I attach partition dogged.%I for values from (%L) to (%L)', parent, kept,
                  day::timestamp at time zone 'UTC', (day + 1)::timestamp at time zone 'UTC');
   execute format('alter table dogged.%I drop constraint of_day', kept);
-  if parent = 'task_attempts' then
+  if parent in ('task_attempts', 'task_steps') then
     execute format('create trigger refuse_truncate before truncate on dogged.%I
                     execute function dogged.refuse_change_of_history()', kept);
   end if;
@@ -121,8 +123,8 @@ declare
 begin
   -- A late write is not lost: its transaction has locked the parent already, so this step is postponed.
   execute format('lock table dogged.%I in share mode', source);
-  kept := case parent when 'task_attempts' then dogged.make_kept_attempts(source, day)
-                      else dogged.make_kept_tasks(parent, source, day) end;
+  kept := case when parent in ('task_attempts', 'task_steps') then dogged.make_kept_history(parent, source, day)
+               else dogged.make_kept_tasks(parent, source, day) end;
   perform dogged.replace_day(parent, source, day, kept > 0);
   return kept;
 end $$;
@@ -135,9 +137,9 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp set lock
 declare
   due record;
 begin
-  if parent is null or parent not in ('tasks_done', 'tasks_failed', 'task_attempts', 'schedule_ticks') then
+  if parent is null or parent not in ('tasks_done', 'tasks_failed', 'task_attempts', 'task_steps', 'schedule_ticks') then
     raise exception '% is not a table that retention drops days of', coalesce(quote_literal(parent), 'null')
-      using errcode = 'invalid_parameter_value', hint = 'Write tasks_done, tasks_failed, task_attempts or schedule_ticks. Nothing was dropped.';
+      using errcode = 'invalid_parameter_value', hint = 'Write tasks_done, tasks_failed, task_attempts, task_steps or schedule_ticks. Nothing was dropped.';
   end if;
   perform dogged.require_read_committed();
   perform from dogged.locks l where l.name = 'partitions' for update skip locked;
@@ -154,15 +156,15 @@ begin
     return;
   end if;
   partition := due.partition;
-  -- Attempts wait while tasks of that day still exist, because their own day could not be dropped.
-  if parent = 'task_attempts' and exists (
+  -- Attempts and steps wait while tasks of that day still exist, because their own day could not be dropped.
+  if parent in ('task_attempts', 'task_steps') and exists (
        select from dogged.partitions p
         where p.parent = 'tasks_done' and not p.is_kept and p.kept_until <= clock_timestamp() and p.day <= due.day) then
     outcome := 'postponed';
     return;
   end if;
   begin
-    if parent = 'task_attempts'
+    if parent in ('task_attempts', 'task_steps')
        or (parent <> 'schedule_ticks' and cardinality(dogged.queues_keeping(parent, due.day)) > 0) then
       rows_kept := dogged.keep_rows_of_day(parent, due.partition, due.day);
     else
@@ -176,10 +178,10 @@ begin
   end;
 end $$;
 comment on function dogged.drop_oldest_day(text) is
-  'Drops the oldest day of tasks_done, tasks_failed, task_attempts or schedule_ticks if dogged.settings no longer keeps that day. outcome: '
-  'dropped; nothing: no day is due; postponed: the table was in use for longer than 200 ms, or the tasks of a day of attempts '
-  'still exist; busy: another call holds the lock. rows_kept: the number of rows that stay: tasks of queues with a longer setting, '
-  'or attempts whose task still exists.';
+  'Drops the oldest day of tasks_done, tasks_failed, task_attempts, task_steps or schedule_ticks if dogged.settings no longer keeps '
+  'that day. outcome: dropped; nothing: no day is due; postponed: the table was in use for longer than 200 ms, or the tasks of a '
+  'day of attempts or steps still exist; busy: another call holds the lock. rows_kept: the number of rows that stay: tasks of queues '
+  'with a longer setting, or attempts and steps whose task still exists.';
 
 create or replace function dogged.kept_days_to_thin(parent text) returns setof date
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp set enable_seqscan = on set plan_cache_mode = auto set jit = off
@@ -191,7 +193,7 @@ declare
 begin
   for kept in select p.partition, p.day, dogged.queues_keeping(p.parent, p.day) as queues
                 from dogged.partitions p where p.is_kept and p.parent = kept_days_to_thin.parent order by p.day loop
-    if kept_days_to_thin.parent = 'task_attempts' then
+    if kept_days_to_thin.parent in ('task_attempts', 'task_steps') then
       -- Most tasks ended on the day of their attempts or, if a clock was set back, on the day before. One more day is
       -- read quickly.
       execute format(
@@ -216,8 +218,8 @@ begin
   end loop;
 end $$;
 comment on function dogged.kept_days_to_thin(text) is
-  'Kept days of tasks_done, tasks_failed or task_attempts with rows that need not be kept any longer: tasks whose queue''s own '
-  'days are over, or attempts whose task is gone. Kept days without rows are included.';
+  'Kept days of tasks_done, tasks_failed, task_attempts or task_steps with rows that need not be kept any longer: tasks whose '
+  'queue''s own days are over, or attempts and steps whose task is gone. Kept days without rows are included.';
 
 create or replace function dogged.thin_kept_day(parent text, day date, out partition text, out outcome text, out rows_kept bigint)
 language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '200ms' as $$
@@ -252,8 +254,10 @@ declare
   -- Workers that ended before every complete day of attempts are named only by kept attempts.
   before constant timestamptz := least(
     clock_timestamp() - (select make_interval(days => keep_attempts_days) from dogged.settings),
-    (select min(p.day)::timestamp at time zone 'UTC' from dogged.partitions p where p.parent = 'task_attempts' and not p.is_kept),
-    (select min(d.finished_at) from dogged.task_attempts_default d));
+    (select min(p.day)::timestamp at time zone 'UTC' from dogged.partitions p
+      where p.parent in ('task_attempts', 'task_steps') and not p.is_kept),
+    (select min(d.finished_at) from dogged.task_attempts_default d),
+    (select min(d.finished_at) from dogged.task_steps_default d));
   forgotten integer;
 begin
   if not exists (select from dogged.workers w where greatest(w.rescued_at, w.stopped_at) < before and w.rescued_at is not null) then

@@ -61,6 +61,9 @@ select r.object, r.privileges, r.roles, r.except_columns
     -- Workers insert attempts, and no role changes them.
     ('task_attempts', 'select', '{worker,viewer,operator}', '{}'),
     ('task_attempts', 'insert', '{worker}', '{}'),
+    ('task_steps', 'select, insert', '{worker}', '{}'),
+    ('task_steps', 'select', '{viewer,operator}', '{result}'),
+    ('task_steps_default', 'select', '{viewer,operator}', '{result}'),
     -- details may hold args that an operator has replaced.
     ('audit', 'select', '{operator}', '{}'),
     ('audit', 'select', '{viewer}', '{details}'),
@@ -68,6 +71,7 @@ select r.object, r.privileges, r.roles, r.except_columns
     ('redacted_tasks', 'select', '{viewer,operator}', '{}'),
     ('task_timeline', 'select', '{viewer,operator}', '{}'),
     ('task_overview', 'select', '{viewer,operator}', '{}'),
+    ('task_steps_overview', 'select', '{viewer,operator}', '{}'),
     ('dead_letters', 'select', '{viewer,operator}', '{}'),
     ('queue_stats', 'select', '{viewer,operator}', '{}'),
     ('recent_figures', 'execute', '{viewer,operator}', '{}'),
@@ -227,7 +231,7 @@ select r.object, r.privileges, r.roles, r.except_columns
     ('renamed_schedule', 'execute', '{}', '{}'),
     ('make_partition', 'execute', '{}', '{}'),
     ('days_to_make', 'execute', '{}', '{}'),
-    ('make_kept_attempts', 'execute', '{}', '{}'),
+    ('make_kept_history', 'execute', '{}', '{}'),
     ('make_kept_tasks', 'execute', '{}', '{}'),
     ('queues_keeping', 'execute', '{}', '{}'),
     ('keep_rows_of_day', 'execute', '{}', '{}'),

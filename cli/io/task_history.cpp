@@ -26,6 +26,7 @@ constexpr int most_ancestors = 20;
 constexpr int most_children = 20;  // of each
 constexpr int most_levels = 4;
 constexpr int most_descendants = 60;
+constexpr int most_steps = 1000;
 
 Lineage read_lineage(db::Connection& connection, const TaskView& task) {
   Lineage lineage;
@@ -72,6 +73,9 @@ std::optional<TaskHistory> read_history(db::Connection& connection, std::int64_t
     history->task = task_of(std::move(task));
     history->lineage = read_lineage(connection, history->task);
     history->definition = read_definition(connection, history->task.name);
+    for (auto& step : connection.run(sql::TaskSteps{.task_id = id, .most = most_steps})) {
+      history->steps.push_back(step_of(std::move(step)));
+    }
     for (auto& attempt : attempts) history->attempts.push_back(attempt_of(std::move(attempt)));
   });
   return history;

@@ -141,6 +141,16 @@ AttemptView attempt_of(sql::TaskAttempts::Row row) {
 }
 AttemptView attempt_of(sql::ListAttempts::Row row) { return attempt_from(std::move(row)); }
 
+StepView step_of(sql::TaskSteps::Row row) {
+  return {.name = std::move(row.name),
+          .attempt = row.attempt,
+          .counts = row.counts,
+          .result = std::move(row.result),
+          .worker = std::move(row.worker),
+          .started_at = time_from_microseconds(row.started_at_us),
+          .finished_at = time_from_microseconds(row.finished_at_us)};
+}
+
 DefinitionView definition_of(sql::ListDefinitions::Row row) {
   DefinitionView definition;
   definition.name = std::move(row.name);
@@ -227,6 +237,19 @@ std::string to_json(const DefinitionView& definition) {
       .text();
 }
 
+std::string to_json(const StepView& step) {
+  return JsonObject{}
+      .add("name", step.name)
+      .add("attempt", step.attempt)
+      .add("counts", step.counts)
+      .add("started_at", step.started_at)
+      .add("finished_at", step.finished_at)
+      .add("ran_ms", count_ms(step.finished_at - step.started_at))
+      .add("worker", step.worker)
+      .add_json("result", step.result)
+      .text();
+}
+
 /// The descendants that are children of task `id`.
 std::string children_json(const Lineage& lineage, std::int64_t id) {
   std::vector<std::string> children;
@@ -266,10 +289,13 @@ std::string to_json(const TaskHistory& history) {
   json.add_json("definition", history.definition ? to_json(*history.definition) : "null");
   std::vector<std::string> attempts;
   for (const AttemptView& attempt : history.attempts) attempts.push_back(to_json(attempt));
+  std::vector<std::string> steps;
+  for (const StepView& step : history.steps) steps.push_back(to_json(step));
   return json.add_json("attempts", json_array(attempts))
       .add("children_count", history.lineage.children)
       .add_json("children", children_json(history.lineage, task.id))
       .add("known_args_version", history.known_args_version)
+      .add_json("steps", json_array(steps))
       .text();
 }
 

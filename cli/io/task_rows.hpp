@@ -17,11 +17,13 @@ namespace dogged::cli {
 [[nodiscard]] TaskView task_of(sql::ListTasks::Row row);
 [[nodiscard]] AttemptView attempt_of(sql::TaskAttempts::Row row);
 [[nodiscard]] AttemptView attempt_of(sql::ListAttempts::Row row);
+[[nodiscard]] StepView step_of(sql::TaskSteps::Row row);
 /// Throws InvalidPolicy for a policy that this program does not know.
 [[nodiscard]] DefinitionView definition_of(sql::ListDefinitions::Row row);
 
 [[nodiscard]] std::string to_json(const TaskView& task);
 [[nodiscard]] std::string to_json(const AttemptView& attempt);
+[[nodiscard]] std::string to_json(const StepView& step);
 [[nodiscard]] std::string to_json(const DefinitionView& definition);
 /// The task's members, and what its history tells.
 [[nodiscard]] std::string to_json(const TaskHistory& history);

@@ -45,6 +45,7 @@ std::string timeout_text(const TaskHistory& history, const AttemptView& attempt)
 std::string why_not_retryable(const DefinitionView& definition, const std::string& code) {
   if (code == codes::invalid_args) return "INVALID_ARGS is never retried: the same args would fail again";
   if (code == codes::invalid_result) return "INVALID_RESULT is never retried: the handler did its work";
+  if (code == codes::invalid_step) return "INVALID_STEP is never retried: its handler would break the rule again";
   if (code == codes::snoozed_too_often) {
     return "the limit of snoozes (max_snoozes) is " + std::to_string(definition.max_snoozes) +
            ", and SNOOZED_TOO_OFTEN is never retried";

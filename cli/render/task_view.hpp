@@ -41,6 +41,17 @@ struct AttemptView {
   std::optional<std::string> trace_context;
 };
 
+/// A step of an attempt that has ended.
+struct StepView {
+  std::string name;
+  int attempt = 1;
+  bool counts = true;  ///< a later attempt gets its result
+  std::string result;  ///< JSON text
+  std::optional<std::string> worker;
+  Time started_at;
+  Time finished_at;
+};
+
 struct DefinitionView {
   std::string name;
   std::string queue;
@@ -124,6 +135,7 @@ struct TaskHistory {
   TaskView task;
   std::optional<DefinitionView> definition;
   std::vector<AttemptView> attempts;  ///< in their order
+  std::vector<StepView> steps = {};   ///< in the order in which they began
   bool is_served = false;             ///< a worker runs that would take it
   std::optional<Time> lease_until;    ///< of the worker that holds it, while it runs
   /// The latest version of the args that a running worker knows, of the workers that serve the queue and know the name.

@@ -28,6 +28,7 @@ constexpr std::size_t least_label = 16;
 // Of a task with very many attempts the first and the last ones are drawn.
 constexpr std::size_t most_attempts = 60;
 constexpr std::size_t first_attempts = 10;
+constexpr std::size_t most_steps = 20;  // of an attempt
 
 struct Look {
   std::string_view mark;
@@ -252,6 +253,7 @@ class Timeline {
   void add_head();
   void add_attempts();
   void add_attempt(std::size_t index);
+  void add_steps(int attempt);
   void add_pickup(Time due, Time start);
   void add_wait(const AttemptView& attempt, std::optional<Time> next_start);
   void add_current();
@@ -473,6 +475,7 @@ void Timeline::add_attempt(std::size_t index) {
   add_row(attempt.attempt, attempt.started_at, look, code_or_outcome(attempt),
           readable(attempt.finished_at - attempt.started_at),
           Track{scale_, style_}.bar(attempt.started_at, attempt.finished_at, look.color));
+  add_steps(attempt.attempt);
   const std::string why = why_it_was_cut_short(history_, attempt, style_.zone);
   if (!why.empty()) add_note("", why, Color::dim);
   if (const std::string id = own_trace_id(attempt); !id.empty()) add_note("", "trace " + id, Color::dim);
@@ -483,6 +486,19 @@ void Timeline::add_attempt(std::size_t index) {
   } else if (was_cancelled_waiting()) {
     add_wait(attempt, task_.finished_at);
   }
+}
+
+/// The steps that the attempt has run.
+void Timeline::add_steps(int attempt) {
+  std::size_t count = 0;
+  for (const StepView& step : history_.steps) {
+    if (step.attempt != attempt || ++count > most_steps) continue;
+    const std::string text = std::string{style_.pick("├ ", "- ")} + harmless(step.name, style_.unicode) + "  " +
+                             readable(step.finished_at - step.started_at) + (step.counts ? "" : "  run again since");
+    add_between(text, Color::dim,
+                Track{scale_, style_}.bar(step.started_at, step.finished_at, step.counts ? Color::green : Color::dim));
+  }
+  if (count > most_steps) add_note("", counted(count - most_steps, "step") + " more", Color::dim);
 }
 
 /// The wait from the due time to the first start, if it is long enough to see: no worker was free.
@@ -535,6 +551,7 @@ void Timeline::add_current() {
   if (history_.attempts.empty()) add_pickup(task_.run_at, claimed);
   add_row(task_.attempt, claimed, {style_.pick("●", "*"), Color::blue}, "running", readable(task_.now - claimed),
           Track{scale_, style_}.bar(claimed, task_.now, Color::blue));
+  add_steps(task_.attempt);
 }
 
 /// The present wait: the elapsed part, the present moment, and the run that will end the wait.

@@ -30,7 +30,7 @@ Status end_of_failed(const Rules& rules) noexcept { return rules.dead_letter ? S
 
 bool can_be_mended_by_retrying(std::string_view error_code) noexcept {
   return error_code != codes::invalid_args && error_code != codes::invalid_result &&
-         error_code != codes::snoozed_too_often;
+         error_code != codes::invalid_step && error_code != codes::snoozed_too_often;
 }
 
 /// The attempt is on record. The task ends, unless the caller gives it a next run.

@@ -74,7 +74,8 @@ struct Ending {
 [[nodiscard]] Transition under_expiry(Transition decided);
 
 /// Whether a failure with this code is retried while retries are left: the code is listed, or "*" is. INVALID_ARGS,
-/// INVALID_RESULT and SNOOZED_TOO_OFTEN are never retried, even if listed: the next attempt would end in the same way.
+/// INVALID_RESULT, INVALID_STEP and SNOOZED_TOO_OFTEN are never retried, even if listed: the next attempt would end in
+/// the same way.
 [[nodiscard]] bool is_retryable(const Rules& rules, std::string_view error_code) noexcept;
 
 }  // namespace dogged::lifecycle

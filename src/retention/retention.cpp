@@ -58,7 +58,7 @@ class Round {
 std::vector<Step> apply(db::Connection& connection, Extent extent, const std::function<bool()>& goes_on) {
   Round round{connection, goes_on};
   // Tasks before attempts, so that the attempts of those that go are not copied first.
-  constexpr std::array tables{"tasks_done", "tasks_failed", "task_attempts"};
+  constexpr std::array tables{"tasks_done", "tasks_failed", "task_attempts", "task_steps"};
   for (const char* table : tables) round.drop_days(table);
   round.drop_days("schedule_ticks");
   const bool has_dropped =

@@ -53,6 +53,7 @@ class FakeContext::Impl {
     if (options.timeout.count() > 0) deadline = now + options.timeout;
     std::vector<spdlog::sink_ptr> sinks{sink};
     if (options.log) sinks.push_back(std::make_shared<Forward>(options.log));
+    steps = options.steps;
     log = std::make_unique<spdlog::logger>("test", sinks.begin(), sinks.end());
     log->set_level(spdlog::level::trace);
   }
@@ -104,6 +105,7 @@ class FakeContext::Impl {
   Clock::time_point planned DOGGED_GUARDED_BY(mutex) = Clock::time_point::max();
   StopReason planned_reason DOGGED_GUARDED_BY(mutex) = StopReason::none;
   StopReason reason DOGGED_GUARDED_BY(mutex) = StopReason::none;
+  std::map<std::string, std::string> steps DOGGED_GUARDED_BY(mutex);
 };
 
 FakeContext::FakeContext(ContextOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
@@ -163,6 +165,22 @@ StopReason FakeContext::stop_reason() const noexcept {
 }
 
 spdlog::logger& FakeContext::log() const { return *impl_->log; }
+
+std::map<std::string, std::string> FakeContext::steps() const {
+  const dogged::detail::Lock lock{impl_->mutex};
+  return impl_->steps;
+}
+
+std::optional<std::string> FakeContext::recorded_step(std::string_view name) {
+  const dogged::detail::Lock lock{impl_->mutex};
+  const auto found = impl_->steps.find(std::string{name});
+  return found == impl_->steps.end() ? std::nullopt : std::optional{found->second};
+}
+
+void FakeContext::record_step(std::string_view name, const std::string& result_json, Clock::time_point) {
+  const dogged::detail::Lock lock{impl_->mutex};
+  impl_->steps.emplace(name, result_json);
+}
 
 Context::Completion FakeContext::begin_completion() {
   throw InvalidInput("complete_in was called with a FakeContext, and there is no task in a database to complete",

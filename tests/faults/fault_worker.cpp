@@ -145,6 +145,17 @@ void run_rough(Context& context, const Plan& plan) {
   });
 }
 
+void run_stepwise(Context& context, const Plan& plan) {
+  recorded(context, [&] {
+    for (int step = 1; step <= 4; ++step) {
+      (void)context.step("step-" + std::to_string(step), [&] {
+        if (context.attempt() <= plan.deaths && step == context.attempt() + 1) std::raise(SIGKILL);
+        return context.attempt();
+      });
+    }
+  });
+}
+
 }  // namespace
 
 TASK_REGISTER(run_quick, faults::quick, .queue = faults::queue_name, .max_losses = faults::patient.max_losses);
@@ -159,5 +170,7 @@ TASK_REGISTER(run_deaf, faults::deaf, .queue = faults::queue_name,
 TASK_REGISTER(run_killer, faults::killer, .queue = faults::queue_name, .max_losses = faults::killer_rules.max_losses);
 TASK_REGISTER(run_slow, faults::once, .queue = faults::queue_name, .retry_lost = faults::once_rules.retry_lost);
 TASK_REGISTER(run_rough, faults::rough, .queue = faults::queue_name, .max_losses = faults::killer_rules.max_losses);
+TASK_REGISTER(run_stepwise, faults::stepwise, .queue = faults::queue_name,
+              .max_losses = faults::killer_rules.max_losses);
 
 int main(int argc, char** argv) { return dogged::worker_main(argc, argv); }

@@ -70,6 +70,25 @@ TEST_CASE("a worker that is killed loses its attempt, and another one runs the t
   CHECK(stage.worst_lateness() < 1s + allowance);
 }
 
+TEST_CASE("a worker that is killed in a step loses that step alone: later attempts get what was recorded",
+          "[scenario]") {
+  Stage stage;
+  WorkerSlot& first = stage.start_worker();
+  WorkerSlot& second = stage.add_worker();
+  const TaskId task = stage.enqueue(stepwise, {.deaths = 2});
+  REQUIRE(eventually([&] { return first.process().has_ended(); }));
+  stage.start_again(second);
+  REQUIRE(eventually([&] { return second.process().has_ended(); }));
+  stage.start_again(first);
+  REQUIRE(stage.all_ended());
+  CHECK(stage.history_of(task) == "1 lost true, 2 lost true, 3 succeeded false");
+  CHECK(stage.database().value(
+            "select string_agg(name || ' ' || (result #>> '{}') || ' ' || attempt, ', ' order by name) as value "
+            "from dogged.task_steps where task_id = $1::bigint",
+            db::Params{}.add(task)) == "step-1 1 1, step-2 2 2, step-3 3 3, step-4 3 3");
+  CHECK(stage.broken_promises() == "none");
+}
+
 TEST_CASE("a task that must not be repeated is a dead letter after its worker was killed", "[scenario]") {
   Stage stage;
   WorkerSlot& first = stage.start_worker();

@@ -38,6 +38,9 @@ inline constexpr Task<Plan> once{"faults.once"};
 /// Does what its `way` says in its first `deaths` attempts.
 inline constexpr Task<Plan> rough{"faults.rough"};
 
+/// Runs four steps, and kills its process with SIGKILL in its first `deaths` attempts: attempt n in step n + 1.
+inline constexpr Task<Plan> stepwise{"faults.stepwise"};
+
 /// The rules of each task, from which its TASK_REGISTER is made and by which the checker judges its attempts.
 struct Rules {
   int max_retries = 0;
@@ -57,7 +60,7 @@ inline constexpr Rules once_rules{.retry_lost = false};
   if (task_name == quick.name() || task_name == slow.name()) return patient;
   if (task_name == flaky.name()) return flaky_rules;
   if (task_name == deaf.name()) return deaf_rules;
-  if (task_name == killer.name() || task_name == rough.name()) return killer_rules;
+  if (task_name == killer.name() || task_name == rough.name() || task_name == stepwise.name()) return killer_rules;
   if (task_name == once.name()) return once_rules;
   throw InvalidInput("fault_worker has no task " + std::string{task_name});
 }

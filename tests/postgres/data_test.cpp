@@ -84,7 +84,7 @@ TEST_CASE("attempts refuse UPDATE, DELETE and TRUNCATE, through the parent and o
                                          "delete from dogged." + table, "truncate dogged." + table}) {
       INFO(statement);
       const auto error = error_of<InvalidInput>([&] { database.run(statement); });
-      CHECK(contains(error.message(), "attempts are history"));
+      CHECK(contains(error.message(), "attempts and steps are history"));
       CHECK(contains(error.message(), "task_attempts"));
       CHECK(contains(error.hint(), "Retention"));
     }

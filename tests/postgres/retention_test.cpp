@@ -148,7 +148,8 @@ TEST_CASE("the attempts of dead letters and of tasks that have not ended stay wh
   for (const std::string& statement : {"update dogged." + kept + " set will_retry = true", "delete from dogged." + kept,
                                        "truncate dogged." + kept, std::string{"delete from dogged.task_attempts"}}) {
     INFO(statement);
-    CHECK(contains(error_of<InvalidInput>([&] { database.run(statement); }).message(), "attempts are history"));
+    CHECK(
+        contains(error_of<InvalidInput>([&] { database.run(statement); }).message(), "attempts and steps are history"));
   }
   CHECK(apply(database).empty());
 }

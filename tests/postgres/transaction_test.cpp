@@ -94,6 +94,13 @@ class HeldAttempt final : public Context {
     return {id_, 1, worker_id_, schema.empty() ? database_.schema() : schema, running_for, max_result_bytes, ""};
   }
 
+  [[nodiscard]] std::optional<std::string> recorded_step(std::string_view) override {
+    throw std::logic_error("not part of these tests");
+  }
+  void record_step(std::string_view, const std::string&, Clock::time_point) override {
+    throw std::logic_error("not part of these tests");
+  }
+
   [[nodiscard]] std::int64_t worker_id() const noexcept { return worker_id_; }
   [[nodiscard]] std::string status() const { return database_.status_of(id_); }
   [[nodiscard]] std::string history() const { return database_.history_of(id_); }

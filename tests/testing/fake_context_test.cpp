@@ -110,6 +110,23 @@ TEST_CASE("values of the attempt are kept for hooks and handlers") {
   CHECK(ctx.local<int>() == 42);
 }
 
+TEST_CASE("steps run without a database, and another context gets what was recorded") {
+  int runs = 0;
+  const auto handle = [&](dogged::Context& ctx) {
+    const std::string text = ctx.step("text", [&] { return "run " + std::to_string(++runs); });
+    if (ctx.attempt() == 1) throw dogged::TaskError{"CUT_SHORT", "after its first step"};
+    ctx.step("end", [&] { ++runs; });
+    return text;
+  };
+  FakeContext first;
+  CHECK_THROWS_AS(handle(first), dogged::TaskError);
+  FakeContext second{{.attempt = 2, .steps = first.steps()}};
+  CHECK(handle(second) == "run 1");
+  CHECK(runs == 2);
+  CHECK(second.steps() == std::map<std::string, std::string>{{"end", "null"}, {"text", "\"run 1\""}});
+  CHECK_THROWS_AS(second.step("end", [] {}), dogged::TaskError);
+}
+
 TEST_CASE("a fake context refuses what no worker does") {
   CHECK_THROWS_AS((FakeContext{{.timeout = -1ms}}), dogged::InvalidInput);
   FakeContext ctx;

@@ -78,6 +78,19 @@ class AttemptContext final : public Context {
             settings_.schema, running_for,   settings_.limits.max_result_bytes,
             returned_json_};
   }
+  [[nodiscard]] std::optional<std::string> recorded_step(std::string_view name) override {
+    if (task_.attempt == 1) return std::nullopt;  // there was no attempt that could have recorded it
+    return settings_.steps->recorded({task_.id, task_.attempt}, std::string{name}, stop_.token());
+  }
+  void record_step(std::string_view name, const std::string& result_json, Clock::time_point began_at) override {
+    if (const std::size_t bytes = detail::bytes_as_jsonb(result_json); bytes > settings_.limits.max_result_bytes) {
+      throw TaskError{codes::invalid_step, "the result of the step \"" + std::string{name} + "\" has " +
+                                               std::to_string(bytes) + " bytes as JSON; the limit is " +
+                                               std::to_string(settings_.limits.max_result_bytes) +
+                                               " (max_result_bytes in the table settings)"};
+    }
+    settings_.steps->record({task_.id, task_.attempt}, std::string{name}, result_json, began_at, stop_.token());
+  }
   void note_returned(std::string result_json) { returned_json_ = std::move(result_json); }
   [[nodiscard]] std::string take_returned() { return std::move(returned_json_); }
   [[nodiscard]] bool completion_begun() const noexcept { return completion_begun_; }

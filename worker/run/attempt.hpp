@@ -15,6 +15,7 @@
 #include "run/handler_session.hpp"
 #include "run/stop_signal.hpp"
 #include "runtime/claimed_task.hpp"
+#include "step/steps.hpp"
 
 namespace dogged::runtime {
 
@@ -34,6 +35,7 @@ struct AttemptSettings {
   std::shared_ptr<Tracer> tracer = {};              ///< null: none
   std::shared_ptr<EnqueueMiddleware> tracing = {};  ///< of what handlers enqueue: trace_enqueues(tracer); null: none
   std::shared_ptr<HandlerSession> database = {};
+  std::shared_ptr<Steps> steps = {};
 };
 
 /// Runs the handler of `task`, whose attempt began at `started_at`, and reports. Never throws: an exception of the

@@ -9,13 +9,14 @@ select tables.name as parent,
        (select count(*) from generate_series(0, 1) as days
          where not exists (select from dogged.partitions p where p.parent = tables.name and p.day = tables.today + days)) as missing_now,
        (select count(*) from dogged.partitions p
-         where p.parent = tables.name and not (p.is_kept and p.parent = 'task_attempts')
+         where p.parent = tables.name and not (p.is_kept and p.parent in ('task_attempts', 'task_steps'))
            and p.kept_until < clock_timestamp() - interval '1 day') as overdue,
        case tables.name
          when 'tasks_done' then (select count(*) from (select from dogged.tasks_done_default limit 1000000) as counted)
          when 'tasks_failed' then (select count(*) from (select from dogged.tasks_failed_default limit 1000000) as counted)
+         when 'task_steps' then (select count(*) from (select from dogged.task_steps_default limit 1000000) as counted)
          else (select count(*) from (select from dogged.task_attempts_default limit 1000000) as counted)
        end as default_rows
   from dogged.settings s
- cross join (select unnest(array['tasks_done', 'tasks_failed', 'task_attempts']) as name,
+ cross join (select unnest(array['tasks_done', 'tasks_failed', 'task_attempts', 'task_steps']) as name,
                     (clock_timestamp() at time zone 'UTC')::date as today) as tables

@@ -8,9 +8,11 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include <dogged/delay.hpp>
 #include <dogged/detail/attempt_values.hpp>
+#include <dogged/detail/step_names.hpp>
 #include <dogged/task_id.hpp>
 #include <dogged/trace_context.hpp>
 
@@ -87,6 +89,26 @@ class Context {
   /// <dogged/transaction.hpp>, which says more.
   template <class Transaction, class... Result>
   void complete_in(Transaction& transaction, const Result&... result);
+  /// Runs `work` once for the task, and gives what it returns. A later attempt gets the recorded value instead.
+  ///
+  ///   const Total total = ctx.step("sum", [&] { return sum(args); });
+  ///
+  /// The step is recorded when `work` returns, not when the attempt ends: a worker that dies later loses only the step
+  /// under way. A step that throws is not recorded. So a step runs at least once; step_in writes to the queue's
+  /// database exactly once. docs/steps.md says more.
+  ///
+  /// `name` is 1 to 128 of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit, and no other step of the attempt
+  /// has it. A task may have 10,000 steps. What `work` returns must convert to JSON and back, or be void; as JSON it
+  /// has at most settings.max_result_bytes (1 MiB).
+  ///
+  /// Throws what `work` throws; and, as failures of the attempt,
+  /// - TaskError with INVALID_STEP, which is never retried: a name that is no name or is used twice, a result that
+  ///   cannot be JSON or is too long, or a recorded result that is not of this type.
+  /// - LeaseLost: the worker does not hold the task any more. Nothing was recorded.
+  /// While the database is away the call waits, until the handler is asked to stop; then it throws ConnectionError.
+  /// Include <dogged/steps.hpp> to use it (<dogged/worker.hpp> does).
+  template <class Work>
+  std::invoke_result_t<Work&> step(std::string_view name, Work&& work);
   /// A logger whose lines carry the task's id, name and attempt. A message is one line: its control characters are
   /// escaped. Include <spdlog/spdlog.h> to use it (<dogged/worker.hpp> does).
   [[nodiscard]] virtual spdlog::logger& log() const = 0;
@@ -116,8 +138,20 @@ class Context {
  protected:
   Context() = default;
 
+  /// The result of a step as JSON text, if an earlier attempt has recorded it.
+  [[nodiscard]] virtual std::optional<std::string> recorded_step(std::string_view name) = 0;
+  /// Records a step that began at `began_at`, by now(). Throws TaskError with INVALID_STEP for a result that is too
+  /// long.
+  virtual void record_step(std::string_view name, const std::string& result_json, Clock::time_point began_at) = 0;
+
  private:
+  template <class Result>
+  [[nodiscard]] static Result result_of_step(std::string_view name, const std::string& json);
+  template <class Result>
+  [[nodiscard]] static std::string json_of_step(std::string_view name, const Result& result);
+
   detail::AttemptValues locals_;
+  detail::StepNames steps_;
 };
 
 }  // namespace dogged

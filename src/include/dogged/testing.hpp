@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <exception>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,6 +29,7 @@
 
 #include <dogged/attempt_outcome.hpp>
 #include <dogged/error.hpp>
+#include <dogged/steps.hpp>
 #include <dogged/task.hpp>
 #include <dogged/worker.hpp>
 
@@ -45,6 +47,9 @@ struct ContextOptions {
   std::string trace_context = {};
   std::optional<std::chrono::system_clock::time_point> scheduled_for = {};
   std::string database_url = {};
+  /// The steps that earlier attempts have recorded: JSON texts by their names. Take those of another FakeContext
+  /// (FakeContext::steps) to test what a handler does after it was cut short.
+  std::map<std::string, std::string> steps = {};
   /// As TaskOptions::timeout, in virtual time; 0: none.
   milliseconds timeout{0};
   /// Gets the handler's lines too; null: only log_lines() keeps them.
@@ -68,6 +73,8 @@ class FakeContext final : public Context {
   /// Moves the clock, and sets the stop token if that reaches the deadline or the time of stop_after(). Throws
   /// InvalidInput for a negative time.
   void advance(milliseconds time);
+  /// The steps that are recorded: those of ContextOptions::steps, and those that the handler has run.
+  [[nodiscard]] std::map<std::string, std::string> steps() const;
   /// The lines that the handler has logged at any level, such as "warn: no answer".
   [[nodiscard]] std::vector<std::string> log_lines() const;
 
@@ -90,6 +97,9 @@ class FakeContext final : public Context {
   [[nodiscard]] Completion begin_completion() override;
 
  private:
+  [[nodiscard]] std::optional<std::string> recorded_step(std::string_view name) override;
+  void record_step(std::string_view name, const std::string& result_json, Clock::time_point began_at) override;
+
   class Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -39,6 +39,7 @@
 #include <dogged/middleware.hpp>
 #include <dogged/resolved_retry_config.hpp>
 #include <dogged/schedule.hpp>
+#include <dogged/steps.hpp>
 #include <dogged/task.hpp>
 #include <dogged/tracer.hpp>
 

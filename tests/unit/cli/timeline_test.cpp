@@ -335,6 +335,21 @@ TEST_CASE("an attempt that its handler did not end says in one sentence why it e
   }
 }
 
+TEST_CASE("steps stand below the attempt that ran them") {
+  Story story;
+  story.attempt(Outcome::failed, 0s, 10s, "HTTP_503").will_retry = true;
+  story.attempt(Outcome::succeeded, 40s, 10s);
+  story.ended(Status::succeeded);
+  story.history.steps = {
+      {.name = "download", .attempt = 1, .started_at = noon + 1s, .finished_at = noon + 5s},
+      {.name = "parse", .attempt = 2, .counts = false, .started_at = noon + 41s, .finished_at = noon + 42s}};
+  const std::string text = story.drawn();
+  CHECK(contains(line_with(text, "download"), "4 s"));
+  CHECK(contains(line_with(text, "parse"), "run again since"));
+  CHECK(text.find("HTTP_503") < text.find("download"));
+  CHECK(text.find("download") < text.find("will retry"));
+}
+
 TEST_CASE("a cancelled task says what it did when it was cancelled") {
   Story story;
   story.history.task.status = Status::cancelled;

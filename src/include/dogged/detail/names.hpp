@@ -30,6 +30,7 @@ inline constexpr std::string_view invalid_args = "INVALID_ARGS";                
 inline constexpr std::string_view invalid_result = "INVALID_RESULT";            ///< the result cannot be stored as JSON
 inline constexpr std::string_view not_committed = "NOT_COMMITTED";              ///< complete_in, and no commit after it
 inline constexpr std::string_view snoozed_too_often = "SNOOZED_TOO_OFTEN";      ///< more often than max_snoozes
+inline constexpr std::string_view invalid_step = "INVALID_STEP";                ///< its name, or what it gives
 inline constexpr std::string_view cancelled = "CANCELLED";
 inline constexpr std::string_view expired = "EXPIRED";
 inline constexpr std::string_view any = "*";  ///< in auto_retry_for: every code

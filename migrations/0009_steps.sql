@@ -1,0 +1,42 @@
+-- Durable steps: the parts of a task that later attempts do not repeat (Context::step). A step is recorded when it ends,
+-- while its attempt still runs. Steps are history like attempts: rows are inserted and never change, and retention drops
+-- partitions of whole days.
+
+create table dogged.task_steps (
+  task_id     bigint not null,
+  name        text check (octet_length(name) <= 128 and name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$'),
+  attempt     integer not null,
+  task_name   text not null,
+  worker_id   bigint,
+  started_at  timestamptz not null,
+  finished_at timestamptz not null,
+  result      jsonb,
+  constraint step_or_replay check (num_nulls(name, worker_id, result) in (0, 3))
+) partition by range (finished_at);
+create index task_steps_task on dogged.task_steps (task_id, name);
+create table dogged.task_steps_default partition of dogged.task_steps default;
+
+comment on table dogged.task_steps is
+  'One row for each step of a task that has ended (Context::step), and one for each replay after which steps run again: '
+  'append-only. UPDATE, DELETE and TRUNCATE are refused; retention drops partitions of whole days. task_steps_overview shows which '
+  'steps count.';
+comment on column dogged.task_steps.task_id is 'The task: tasks.id.';
+comment on column dogged.task_steps.name is
+  'The name that the handler gave the step. Null: the task was replayed, and steps of attempts up to this one do not count.';
+comment on column dogged.task_steps.attempt is
+  'The attempt that ran the step. Of several attempts with a step of this name, the record of the latest counts.';
+comment on column dogged.task_steps.task_name is 'The task''s name, so that queries on many steps need no join.';
+comment on column dogged.task_steps.worker_id is 'The worker that ran the attempt: workers.id.';
+comment on column dogged.task_steps.started_at is 'When the step began; of a replay, when it was.';
+comment on column dogged.task_steps.finished_at is 'When the step ended; of a replay, when it was.';
+comment on column dogged.task_steps.result is
+  'What the step gave, as JSON. Show results to people only through task_steps_overview.';
+comment on table dogged.task_steps_default is
+  'For days that have no partition yet; dogged.make_partitions moves its rows.';
+
+create trigger refuse_change before update or delete on dogged.task_steps
+  for each row execute function dogged.refuse_change_of_history();
+create trigger refuse_truncate before truncate on dogged.task_steps
+  execute function dogged.refuse_change_of_history();
+create trigger refuse_truncate before truncate on dogged.task_steps_default
+  execute function dogged.refuse_change_of_history();

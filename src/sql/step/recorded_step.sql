@@ -1,0 +1,16 @@
+-- The result of step @name of task @task_id, if an earlier attempt has recorded it. Fenced: there is no row unless worker
+-- @worker_id runs attempt @attempt. A row without a name belongs to a replay: steps of attempts up to that one do not
+-- count. No step ended before its task was enqueued, so only the days since then are read. One day of margin allows for
+-- a clock that was set back.
+-- gives: result text?
+select (select s.result::text
+          from dogged.task_steps s
+         where s.task_id = t.id and s.name = @name::text and s.finished_at >= t.enqueued_at - interval '1 day'
+           and s.attempt > coalesce((select max(r.attempt) from dogged.task_steps r
+                                      where r.task_id = t.id and r.name is null
+                                        and r.finished_at >= t.enqueued_at - interval '1 day'), 0)
+         order by s.attempt desc
+         limit 1) as result
+  from dogged.tasks_live t
+ where t.id = @task_id::bigint and t.attempt = @attempt::int and t.worker_id = @worker_id::bigint
+   and t.status = 'running'

@@ -1,0 +1,215 @@
+// Durable steps: a later attempt gets what an earlier one has recorded.
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/test_database.hpp"
+#include "support/usual_task.hpp"
+
+using namespace dogged;
+using namespace std::chrono_literals;
+using test::contains;
+using test::eventually;
+using test::Gate;
+using test::no_args;
+using test::registered;
+using test::RunningWorker;
+using test::TestDatabase;
+using test::work;
+
+namespace {
+
+constexpr TaskOptions retried{.retry = Fixed{.interval = 1ms, .max_retries = 3}, .auto_retry_for = {"AGAIN"}};
+
+void fail_in_attempts_up_to(int last, const Context& context) {
+  if (context.attempt() <= last) throw TaskError{"AGAIN", "once more"};
+}
+
+/// `sum 1 true`: the steps in their order, with the attempt and whether they count.
+std::string steps_of(TestDatabase& database, TaskId id) {
+  return database.value(
+      "select string_agg(concat_ws(' ', name, attempt, counts::text), ', ' order by started_at, attempt) as value "
+      "from dogged.task_steps_overview where task_id = $1::bigint",
+      db::Params{}.add(id));
+}
+
+std::string message_of(TestDatabase& database) {
+  return database.value("select error_code || ': ' || error_message as value from dogged.tasks");
+}
+
+}  // namespace
+
+TEST_CASE("a step runs once for its task, and later attempts get what it gave") {
+  TestDatabase database;
+  std::atomic<int> runs{0};
+  std::vector<std::string> given;
+  const auto handler = registered(
+      work,
+      [&](Context& context, const nlohmann::json&) {
+        given.push_back(context.step("text", [&] { return "run " + std::to_string(++runs); }));
+        context.step("nothing", [&] { ++runs; });
+        given.push_back(context.step("list",
+                                     [] {
+                                       return std::vector<int>{1, 2};
+                                     }) == std::vector{1, 2}
+                            ? "alike"
+                            : "");
+        fail_in_attempts_up_to(2, context);
+      },
+      retried);
+  const TaskId id = database.client().enqueue(work, no_args);
+  RunningWorker worker{database, {handler}};
+  REQUIRE(eventually([&] { return database.status_of(id) == "succeeded"; }));
+  CHECK(database.history_of(id) == "1 failed true, 2 failed true, 3 succeeded false");
+  CHECK(runs == 2);
+  CHECK(given == std::vector<std::string>{"run 1", "alike", "run 1", "alike", "run 1", "alike"});
+  CHECK(steps_of(database, id) == "text 1 true, nothing 1 true, list 1 true");
+  CHECK(database.value("select result #>> '{}' as value from dogged.task_steps where name = 'text'") == "run 1");
+}
+
+TEST_CASE("a step that throws is not recorded, and may be tried again in the same attempt") {
+  TestDatabase database;
+  int runs = 0;
+  const auto handler = registered(
+      work,
+      [&](Context& context, const nlohmann::json&) {
+        const auto step = [&] {
+          return context.step("flaky", [&] { return ++runs < 3 ? throw TaskError{"AGAIN", ""} : runs; });
+        };
+        try {
+          step();
+        } catch (const TaskError&) {
+          step();
+        }
+      },
+      retried);
+  const TaskId id = database.client().enqueue(work, no_args);
+  RunningWorker worker{database, {handler}};
+  REQUIRE(eventually([&] { return database.status_of(id) == "succeeded"; }));
+  CHECK(runs == 3);
+  CHECK(steps_of(database, id) == "flaky 2 true");
+}
+
+TEST_CASE("a step that breaks a rule fails the attempt with INVALID_STEP, which is not retried") {
+  const auto [step, message] = GENERATE(table<std::function<void(Context&)>, std::string>({
+      {[](Context& context) {
+         context.step("sum", [] { return 1; });
+         context.step("sum", [] { return 2; });
+       },
+       "the step \"sum\" was used before in this attempt"},
+      {[](Context& context) { context.step("a b", [] {}); }, "the name \"a b\" of a step is not 1 to 128 of"},
+      {[](Context& context) { context.step("", [] {}); }, "the name \"\" of a step is not 1 to 128 of"},
+      {[](Context& context) { context.step(std::string(129, 'x'), [] {}); }, "of a step is not 1 to 128 of"},
+      {[](Context& context) { context.step("big", [] { return std::string(2'000'000, 'x'); }); },
+       "the result of the step \"big\" has 2000002 bytes as JSON; the limit is 1048576"},
+      {[](Context& context) { context.step("nan", [] { return std::numeric_limits<double>::quiet_NaN(); }); },
+       "the result of the step \"nan\""},
+  }));
+  TestDatabase database;
+  const auto handler = registered(work, [step = step](Context& context, const nlohmann::json&) { step(context); },
+                                  {.auto_retry_for = {"*"}});
+  const TaskId id = database.client().enqueue(work, no_args);
+  RunningWorker worker{database, {handler}};
+  REQUIRE(eventually([&] { return database.status_of(id) == "failed"; }));
+  CHECK(database.history_of(id) == "1 failed false");
+  INFO(message_of(database));
+  CHECK(contains(message_of(database), "INVALID_STEP: "));
+  CHECK(contains(message_of(database), message));
+}
+
+TEST_CASE("a recorded result of another type fails the attempt, and says which step") {
+  TestDatabase database;
+  const auto handler = registered(
+      work,
+      [](Context& context, const nlohmann::json&) {
+        if (context.attempt() == 1) {
+          context.step("sum", [] { return std::string{"text"}; });
+        } else {
+          context.step("sum", [] { return 1; });
+        }
+        fail_in_attempts_up_to(1, context);
+      },
+      retried);
+  const TaskId id = database.client().enqueue(work, no_args);
+  RunningWorker worker{database, {handler}};
+  REQUIRE(eventually([&] { return database.status_of(id) == "failed"; }));
+  CHECK(contains(message_of(database), "INVALID_STEP: the recorded result of the step \"sum\" is of another type"));
+}
+
+TEST_CASE("a step of a worker that has lost its task is not recorded, and throws LeaseLost") {
+  TestDatabase database;
+  Gate begun, lost;
+  std::atomic<bool> has_thrown{false};
+  const auto handler = registered(work, [&](Context& context, const nlohmann::json&) {
+    try {
+      context.step("late", [&] {
+        begun.open();
+        lost.wait();
+      });
+    } catch (const LeaseLost&) {
+      has_thrown = true;
+      throw;
+    }
+  });
+  const TaskId id = database.client().enqueue(work, no_args);
+  RunningWorker worker{database, {handler}};
+  begun.wait();
+  database.run("update dogged.tasks_live set attempt = 2 where id = $1::bigint", db::Params{}.add(id));
+  lost.open();
+  REQUIRE(eventually([&] { return has_thrown.load(); }));
+  CHECK(database.value("select count(*) as value from dogged.task_steps") == "0");
+}
+
+TEST_CASE("a replayed task runs its steps again") {
+  TestDatabase database;
+  std::atomic<int> runs{0};
+  const auto handler = registered(work, [&](Context& context, const nlohmann::json&) {
+    context.step("sum", [&] { return ++runs; });
+    if (context.attempt() == 1) throw TaskError{"BROKEN", "for good"};
+  });
+  const TaskId id = database.client().enqueue(work, no_args);
+  RunningWorker worker{database, {handler}};
+  REQUIRE(eventually([&] { return database.status_of(id) == "failed"; }));
+  CHECK(database.value("select dogged.replay($1::bigint) as value", db::Params{}.add(id)) == "replayed");
+  REQUIRE(eventually([&] { return database.status_of(id) == "succeeded"; }));
+  CHECK(runs == 2);
+  CHECK(steps_of(database, id) == "sum 1 false, sum 2 true");
+}
+
+TEST_CASE("a worker whose tasks have no steps opens no connection for them") {
+  TestDatabase database;
+  const auto connections = [&] {
+    return database.value("select count(*) as value from pg_stat_activity where application_name = $1",
+                          db::Params{}.add(database.application() + " steps"));
+  };
+  const auto handler = registered(work, [](Context& context, const nlohmann::json& args) {
+    if (args.contains("step")) context.step("one", [] {});
+  });
+  Client client = database.client();
+  RunningWorker worker{database, {handler}};
+  const TaskId without = client.enqueue(work, no_args);
+  REQUIRE(eventually([&] { return database.status_of(without) == "succeeded"; }));
+  CHECK(connections() == "0");
+  const TaskId with = client.enqueue(work, {{"step", true}});
+  REQUIRE(eventually([&] { return database.status_of(with) == "succeeded"; }));
+  CHECK(connections() == "1");
+}
+
+TEST_CASE("steps of a task that hides its args are shown hidden, and none can be changed") {
+  TestDatabase database;
+  const auto handler = registered(
+      work, [](Context& context, const nlohmann::json&) { context.step("card", [] { return std::string{"4711"}; }); },
+      {.redact = {"/card"}});
+  const TaskId id = database.client().enqueue(work, no_args);
+  RunningWorker worker{database, {handler}};
+  REQUIRE(eventually([&] { return database.status_of(id) == "succeeded"; }));
+  CHECK(database.value("select result #>> '{}' as value from dogged.task_steps_overview") == "[redacted]");
+  for (const std::string statement :
+       {"update dogged.task_steps set attempt = 9", "delete from dogged.task_steps", "truncate dogged.task_steps"}) {
+    CHECK_THROWS_AS(database.run(statement), InvalidInput);
+  }
+}

@@ -1,0 +1,49 @@
+// The durable steps of handlers (Context::step), in the database. All handlers of a worker share one connection, which
+// the first step opens: a worker whose tasks have no steps has none.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include <dogged/detail/mutex.hpp>
+
+#include "runtime/claimed_task.hpp"
+#include "runtime/session.hpp"
+
+namespace dogged::runtime {
+
+/// Thread-safe: one handler's step is read or written at a time. Each call waits while the database is away, until
+/// `stop` is requested. A call throws LeaseLost if the worker does not hold the attempt any more, else the error of the
+/// database.
+class Steps {
+ public:
+  Steps(std::shared_ptr<Session> session, std::int64_t worker_id)
+      : session_(std::move(session)), worker_id_(worker_id) {}
+
+  /// The result that an earlier attempt recorded, as JSON text.
+  [[nodiscard]] std::optional<std::string> recorded(const Attempt& attempt, const std::string& name,
+                                                    const std::stop_token& stop);
+  /// The step began at `began_at`, and has ended now with `result_json`.
+  void record(const Attempt& attempt, const std::string& name, const std::string& result_json, TimePoint began_at,
+              const std::stop_token& stop);
+
+  /// Breaks the connection if an answer has taken too long at `now`. Gives when to call this again.
+  [[nodiscard]] TimePoint break_if_stuck(milliseconds patience, TimePoint now) noexcept {
+    return session_->abort_if_busy_for(patience, now);
+  }
+
+ private:
+  template <class MakeStatement>
+  auto ask(MakeStatement make, const std::stop_token& stop);
+  void require_held(bool is_held, const Attempt& attempt, const std::string& name) const;
+
+  const std::shared_ptr<Session> session_;
+  const std::int64_t worker_id_;
+  detail::Mutex mutex_;  // of the session
+};
+
+}  // namespace dogged::runtime
