@@ -201,6 +201,7 @@ int run_main(int argc, char** argv) {
   add_dev(app, invocation);
   add_migrate(app, invocation);
   add_enqueue(app, invocation);
+  add_emit(app, invocation);
   CLI::App* tasks = app.add_subcommand("tasks", "Look at tasks, wait for them, and change them");
   tasks->require_subcommand(1);
   add_tasks_list(*tasks, invocation);

@@ -39,7 +39,8 @@ declare
   days text;
 begin
   for setting, days in select key, value from jsonb_each_text(to_jsonb(new))
-                        where key in ('keep_done_days', 'keep_failed_days', 'keep_attempts_days', 'keep_ticks_days') loop
+                        where key in ('keep_done_days', 'keep_failed_days', 'keep_attempts_days', 'keep_ticks_days',
+                                      'keep_events_days') loop
     if days is null or days::integer not between 1 and 3650 then
       raise exception '% of dogged.settings is %: it must be 1 to 3650 days', setting, coalesce(days, 'null')
         using errcode = 'invalid_parameter_value', hint = 'Give a number of days. Nothing was changed.';

@@ -40,3 +40,20 @@ create trigger refuse_truncate before truncate on dogged.task_steps
   execute function dogged.refuse_change_of_history();
 create trigger refuse_truncate before truncate on dogged.task_steps_default
   execute function dogged.refuse_change_of_history();
+
+create table dogged.task_checkpoints (
+  task_id  bigint not null,
+  name     text not null check (octet_length(name) <= 128 and name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$'),
+  attempt  integer not null,
+  value    jsonb not null,
+  saved_at timestamptz not null,
+  primary key (task_id, name)
+) with (fillfactor = 50);
+comment on table dogged.task_checkpoints is
+  'Where the loops of tasks go on (Context::checkpoint): the latest place of each. Rows of tasks that have ended go with the next '
+  'retention (dogged.forget_steps).';
+comment on column dogged.task_checkpoints.task_id is 'The task: tasks.id.';
+comment on column dogged.task_checkpoints.name is 'The name that the handler gave the loop.';
+comment on column dogged.task_checkpoints.attempt is 'The attempt that saved the place.';
+comment on column dogged.task_checkpoints.value is 'The place, as JSON. It may hold what the task''s definition hides.';
+comment on column dogged.task_checkpoints.saved_at is 'When it was saved.';

@@ -1,5 +1,5 @@
--- dogged.make_partitions() creates partitions by day for task_attempts, task_steps, tasks_done, tasks_failed and
--- schedule_ticks, from yesterday to settings.partition_days_ahead days ahead. Workers call it when they start and every
+-- dogged.make_partitions() creates partitions by day for task_attempts, task_steps, tasks_done, tasks_failed,
+-- schedule_ticks and events, from yesterday to settings.partition_days_ahead days ahead. Workers call it when they start and every
 -- hour; `dogged migrate` calls it too.
 --
 -- A day is a day in UTC. Rows whose day was missing are moved out of the default partition, also for older days.
@@ -8,7 +8,8 @@
 -- creates the days, and completions go on into the default partition.
 
 create or replace function dogged.moment_of_partitions(parent text) returns text
-language sql immutable return case parent when 'schedule_ticks' then 'scheduled_at' else 'finished_at' end;
+language sql immutable return case parent when 'schedule_ticks' then 'scheduled_at'
+                                                 when 'events' then 'emitted_at' else 'finished_at' end;
 comment on function dogged.moment_of_partitions(text) is 'Internal: the column by whose day a table of the history is partitioned.';
 
 create or replace function dogged.make_partition(parent text, day date) returns boolean
@@ -58,7 +59,7 @@ begin
        from dogged.%2$I d
       where d.%1$I >= $1 and d.%1$I < $2
       order by day desc limit 31', dogged.moment_of_partitions(parent), parent || '_default')
-    using (today - 31 - (select greatest(s.keep_done_days, s.keep_failed_days, s.keep_attempts_days, s.keep_ticks_days,
+    using (today - 31 - (select greatest(s.keep_done_days, s.keep_failed_days, s.keep_attempts_days, s.keep_ticks_days, s.keep_events_days,
                                          (select max(greatest(q.keep_done_days, q.keep_failed_days)) from dogged.queues q))
                            from dogged.settings s))::timestamp at time zone 'UTC',
           (today - 1)::timestamp at time zone 'UTC';
@@ -80,7 +81,7 @@ begin
   if not found then
     return 0;  -- another worker or retention has the lock
   end if;
-  foreach parent in array array['task_attempts', 'task_steps', 'tasks_done', 'tasks_failed', 'schedule_ticks'] loop
+  foreach parent in array array['task_attempts', 'task_steps', 'tasks_done', 'tasks_failed', 'schedule_ticks', 'events'] loop
     begin
       made_of_parent := 0;
       for day in select dogged.days_to_make(parent) loop

@@ -10,7 +10,8 @@ begin
                    ('dogged.tasks', 'dogged.tasks_failed_default'), ('dogged.tasks', 'dogged.tasks_done'),
                    ('dogged.tasks', 'dogged.tasks_done_default'), ('dogged.task_attempts', 'dogged.task_attempts_default'),
                    ('dogged.task_steps', 'dogged.task_steps_default'),
-                   ('dogged.schedule_ticks', 'dogged.schedule_ticks_default'))
+                   ('dogged.schedule_ticks', 'dogged.schedule_ticks_default'),
+                   ('dogged.events', 'dogged.events_default'))
              as consists (whole, part)
       join pg_class c on c.oid = consists.part
       join pg_attribute a on a.attrelid = consists.whole and a.attnum > 0 and not a.attisdropped

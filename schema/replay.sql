@@ -42,7 +42,8 @@ comment on function dogged.merge_dead_letters(bigint[], integer[]) is
 
 create or replace function dogged.replay_many(
   ids bigint[], run_at timestamptz default null, per_second double precision default null, args jsonb[] default null,
-  attempts integer[] default null, merge boolean default false) returns table (id bigint, result text, due_at timestamptz)
+  attempts integer[] default null, steps text default 'keep', merge boolean default false)
+returns table (id bigint, result text, due_at timestamptz)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -56,6 +57,9 @@ begin
   if cardinality(replay_many.args) <> cardinality(ids) or cardinality(attempts) <> cardinality(ids) then
     raise exception 'there are % ids, % args and % attempts; give one of each for a task, or null', cardinality(ids),
       coalesce(cardinality(replay_many.args)::text, 'no'), coalesce(cardinality(attempts)::text, 'no')
+      using hint = 'Nothing was replayed.', errcode = 'invalid_parameter_value';
+  elsif (steps in ('keep', 'again')) is not true then
+    raise exception 'steps is %; it is keep or again', coalesce(quote_literal(steps), 'null')
       using hint = 'Nothing was replayed.', errcode = 'invalid_parameter_value';
   elsif not isfinite(first_due) or first_due > now() + interval '10 years' then
     raise exception 'run_at % is more than 10 years ahead', replay_many.run_at
@@ -114,7 +118,7 @@ begin
     insert into dogged.task_steps (task_id, attempt, task_name, started_at, finished_at)
     select d.id, d.attempt, d.name, clock_timestamp(), clock_timestamp()
       from due d
-     where exists (select from dogged.task_steps s where s.task_id = d.id)
+     where replay_many.steps = 'again'
   ), audited as (
     insert into dogged.audit (actor, application, action, task_id, details)
     select dogged.audit_actor(), coalesce(current_setting('application_name', true), ''), 'replay', d.id,
@@ -161,15 +165,16 @@ begin
             select s.id, s.result, null from stands s) o
      order by o.id;
 end $$;
-comment on function dogged.replay_many(bigint[], timestamptz, double precision, jsonb[], integer[], boolean) is
+comment on function dogged.replay_many(bigint[], timestamptz, double precision, jsonb[], integer[], text, boolean) is
   'Makes dead letters pending again in the caller''s transaction, and skips dead letters that another transaction is changing. '
   'run_at: no task is due before this time; per_second: from then on at most this many fall due in a second; args: new args by '
-  'position, null where they stay; attempts: only dead letters that failed in that attempt; merge: a dead letter whose unique key '
-  'another task holds that has not ended becomes discarded, because that task stands for it. Returns for each id: replayed, with '
-  'the due time; merged; key_held: another task holds its unique key; args_too_large; or the answer of dogged.dead_letter_standing.';
+  'position, null where they stay; attempts: only dead letters that failed in that attempt; steps: keep, those on record run no '
+  'more, or again, all run again; merge: a dead letter whose unique key another task holds that has not ended becomes discarded, '
+  'because that task stands for it. Returns for each id: replayed, with the due time; merged; key_held: another task holds its '
+  'unique key; args_too_large; or the answer of dogged.dead_letter_standing.';
 
 create or replace function dogged.replay(id bigint, run_at timestamptz default null, args jsonb default null,
-                                         merge boolean default false) returns text
+                                         steps text default 'keep', merge boolean default false) returns text
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
@@ -185,7 +190,7 @@ begin
     perform from dogged.tasks_failed f where f.id = replay.id for update;
     select r.result into answer
       from dogged.replay_many(array[replay.id], replay.run_at, null,
-                              case when replay.args is not null then array[replay.args] end, null, replay.merge) r;
+                              case when replay.args is not null then array[replay.args] end, null, replay.steps, replay.merge) r;
     exit when answer <> 'locked';
   end loop;
   if answer = 'args_too_large' then
@@ -195,8 +200,8 @@ begin
   end if;
   return answer;
 end $$;
-comment on function dogged.replay(bigint, timestamptz, jsonb, boolean) is
+comment on function dogged.replay(bigint, timestamptz, jsonb, text, boolean) is
   'Replays a dead letter in the caller''s transaction. The task keeps its id and its attempts, and has all of its retries again. '
-  'run_at: at once. args: as they are. Returns replayed; key_held: another task that has not ended holds its unique key, and with '
-  'merge merged: the dead letter is now discarded; not_failed: the task is no dead letter, or no longer one; not_found: no such task '
-  'exists, or no longer.';
+  'run_at: at once. args: as they are. steps: keep, those on record run no more, or again, all run again. Returns replayed; '
+  'key_held: another task that has not ended holds its unique key, and with merge merged: the dead letter is now discarded; '
+  'not_failed: the task is no dead letter, or no longer one; not_found: no such task exists, or no longer.';

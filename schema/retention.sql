@@ -137,9 +137,9 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp set lock
 declare
   due record;
 begin
-  if parent is null or parent not in ('tasks_done', 'tasks_failed', 'task_attempts', 'task_steps', 'schedule_ticks') then
+  if parent is null or parent not in ('tasks_done', 'tasks_failed', 'task_attempts', 'task_steps', 'schedule_ticks', 'events') then
     raise exception '% is not a table that retention drops days of', coalesce(quote_literal(parent), 'null')
-      using errcode = 'invalid_parameter_value', hint = 'Write tasks_done, tasks_failed, task_attempts, task_steps or schedule_ticks. Nothing was dropped.';
+      using errcode = 'invalid_parameter_value', hint = 'Write tasks_done, tasks_failed, task_attempts, task_steps, schedule_ticks or events. Nothing was dropped.';
   end if;
   perform dogged.require_read_committed();
   perform from dogged.locks l where l.name = 'partitions' for update skip locked;
@@ -165,7 +165,7 @@ begin
   end if;
   begin
     if parent in ('task_attempts', 'task_steps')
-       or (parent <> 'schedule_ticks' and cardinality(dogged.queues_keeping(parent, due.day)) > 0) then
+       or (parent in ('tasks_done', 'tasks_failed') and cardinality(dogged.queues_keeping(parent, due.day)) > 0) then
       rows_kept := dogged.keep_rows_of_day(parent, due.partition, due.day);
     else
       execute format('lock table only dogged.%I in access exclusive mode', parent);
@@ -178,8 +178,8 @@ begin
   end;
 end $$;
 comment on function dogged.drop_oldest_day(text) is
-  'Drops the oldest day of tasks_done, tasks_failed, task_attempts, task_steps or schedule_ticks if dogged.settings no longer keeps '
-  'that day. outcome: dropped; nothing: no day is due; postponed: the table was in use for longer than 200 ms, or the tasks of a '
+  'Drops the oldest day of tasks_done, tasks_failed, task_attempts, task_steps, schedule_ticks or events if dogged.settings no '
+  'longer keeps that day. outcome: dropped; nothing: no day is due; postponed: the table was in use for longer than 200 ms, or the tasks of a '
   'day of attempts or steps still exist; busy: another call holds the lock. rows_kept: the number of rows that stay: tasks of queues '
   'with a longer setting, or attempts and steps whose task still exists.';
 

@@ -1,4 +1,4 @@
--- The steps of tasks, for people: which count, and what they gave.
+-- The steps of tasks: which count, and what they gave.
 
 create or replace view dogged.task_steps_overview as
 select s.task_id, s.name, s.attempt, s.started_at, s.finished_at, s.finished_at - s.started_at as ran,
@@ -26,3 +26,40 @@ comment on column dogged.task_steps_overview.counts is
   'Whether a later attempt gets this result. False: a later attempt has run the step again, or the task was replayed since.';
 comment on column dogged.task_steps_overview.worker is 'The name of the worker that ran the step.';
 comment on column dogged.task_steps_overview.task_name is 'The task''s name.';
+
+create or replace function dogged.steps_since(task_id bigint, enqueued_at timestamptz) returns integer
+language sql stable begin atomic
+  select coalesce(max(r.attempt), 0) from dogged.task_steps r
+   where r.task_id = steps_since.task_id and r.name is null and r.finished_at >= steps_since.enqueued_at - interval '1 day';
+end;
+comment on function dogged.steps_since(bigint, timestamptz) is
+  'Internal: steps of attempts up to this one do not count, because the task was replayed to run them again; 0: all count. '
+  'enqueued_at: when the task was enqueued, so that only the days since then are read.';
+
+create or replace function dogged.step_in(task_id bigint, attempt integer, worker_id bigint, name text, result jsonb,
+                                          began_us_ago bigint) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_variable
+declare
+  moment constant timestamptz := clock_timestamp();
+  held record;
+begin
+  -- Locked until the transaction ends: no other worker gets the task before, and so none misses this record.
+  select t.name, t.claimed_at into held from dogged.tasks_live t
+   where t.id = step_in.task_id and t.attempt = step_in.attempt and t.worker_id = step_in.worker_id and t.status = 'running'
+     for no key update;
+  if not found then
+    perform dogged.refuse_completion(task_id, attempt, worker_id);
+  elsif exists (select from dogged.task_steps s
+                 where s.task_id = step_in.task_id and s.name = step_in.name and s.attempt = step_in.attempt
+                   and s.finished_at >= held.claimed_at) then
+    raise exception 'the step "%" is on record in this attempt already; each step of a task has a name of its own', name
+      using hint = 'Nothing of this transaction is committed.', errcode = 'ST001';
+  end if;
+  insert into dogged.task_steps (task_id, name, attempt, task_name, worker_id, started_at, finished_at, result)
+  values (task_id, name, attempt, held.name, worker_id,
+          greatest(held.claimed_at, moment - began_us_ago * interval '1 microsecond'), greatest(held.claimed_at, moment), result);
+end $$;
+comment on function dogged.step_in(bigint, integer, bigint, text, jsonb, bigint) is
+  'Internal: records a step in the caller''s transaction, for Context::step_in. Raises LE001 if the worker does not hold the '
+  'attempt any more, and ST001 if the attempt has recorded the step already.';

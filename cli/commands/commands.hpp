@@ -8,6 +8,7 @@ namespace dogged::cli {
 void add_dev(CLI::App& app, Invocation& invocation);
 void add_migrate(CLI::App& app, Invocation& invocation);
 void add_enqueue(CLI::App& app, Invocation& invocation);
+void add_emit(CLI::App& app, Invocation& invocation);
 void add_tasks_list(CLI::App& tasks, Invocation& invocation);
 void add_tasks_show(CLI::App& tasks, Invocation& invocation);
 void add_tasks_cancel(CLI::App& tasks, Invocation& invocation);

@@ -32,6 +32,7 @@ struct ReplayOptions {
   bool dry_run = false;
   bool merge = false;
   std::string rate, edit_args;
+  std::string steps = "keep";
   DueTime due;
 };
 
@@ -59,7 +60,7 @@ std::string patch_text(const std::string& text) {
 
 class Replay {
  public:
-  Replay(const ReplayOptions& options, Zone zone) : merge_(options.merge) {
+  Replay(const ReplayOptions& options, Zone zone) : steps_(options.steps), merge_(options.merge) {
     if (!options.rate.empty()) per_second_ = rate_from_text(options.rate);
     if (!options.due.in.empty()) delay_ = duration_from_text(options.due.in);
     if (!options.due.at.empty()) {
@@ -88,6 +89,7 @@ class Replay {
                                                               .per_second = per_second_,
                                                               .args = patch_ ? std::optional{args} : std::nullopt,
                                                               .attempts = attempts_of(letters),
+                                                              .steps = steps_,
                                                               .merge = merge_});
     std::vector<DeadOutcome> outcomes;
     for (const auto& [id, result, due_at_us] : rows) {
@@ -135,6 +137,7 @@ class Replay {
     return letters;
   }
 
+  std::string steps_;
   bool merge_;
   std::optional<double> per_second_;
   milliseconds delay_{0};
@@ -239,6 +242,11 @@ void add_dead_replay(CLI::App& dead, Invocation& invocation) {
       ->type_name("RATE")
       ->check(is_not_empty());
   add_due_options(*command, options->due, "The first falls due at");
+  command
+      ->add_option("--steps", options->steps,
+                   "keep (the default): steps that are on record run no more; again: all steps run again, also waits")
+      ->type_name("KEEP|AGAIN")
+      ->check(is_one_of({"keep", "again"}, "what becomes of steps"));
   command
       ->add_option("--edit-args", options->edit_args, "Change the args by a JSON Patch (RFC 6902), or @FILE with one")
       ->type_name("PATCH")

@@ -148,6 +148,14 @@ class Client::Impl {
                    RescheduleResult::not_found});
   }
 
+  std::int64_t emit(const std::string& name, const std::string& payload) {
+    const Wording words{"emit", "the event was not emitted", "the event may have been emitted"};
+    const auto statement = [&](const CallKey& key) {
+      return sql::EmitOnce{.name = name, .payload = payload, .producer = key.producer, .call = key.call};
+    };
+    return std::stoll(db::one(call<sql::AnswerMade>(words, {}, statement)).answer);
+  }
+
   /// Reads by `work`, a function of the connection.
   template <class Work>
   auto read(std::string_view name, Work work) {
@@ -314,12 +322,22 @@ CancelResult Client::cancel(TaskId id) {
       {CancelResult::cancelled, CancelResult::requested, CancelResult::ended, CancelResult::not_found});
 }
 
-ReplayResult Client::replay(TaskId id) {
+ReplayResult Client::replay(TaskId id, ReplaySteps steps) {
   const auto statement = [&](const CallKey& key) {
-    return sql::ReplayOnce{.task_id = id, .producer = key.producer, .call = key.call};
+    return sql::ReplayOnce{
+        .task_id = id, .steps = std::string{to_text(steps)}, .producer = key.producer, .call = key.call};
   };
   return impl_->change("replay", id, "replayed", statement,
                        {ReplayResult::replayed, ReplayResult::key_held, ReplayResult::not_failed, ReplayResult::not_found});
+}
+
+std::int64_t Client::emit_json(std::string_view name, const std::string& payload) {
+  if (!detail::is_valid_name(name)) {
+    throw InvalidInput("the event name \"" + detail::cut_for_message(name) +
+                           "\" is not 1 to 128 of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit",
+                       "nothing was emitted");
+  }
+  return impl_->emit(std::string{name}, payload);
 }
 
 RescheduleResult Client::reschedule(TaskId id, std::chrono::system_clock::time_point run_at) {

@@ -13,7 +13,8 @@
 namespace dogged::detail {
 namespace {
 
-constexpr std::string_view lease_lost = "LE001";  // schema/complete_in.sql
+constexpr std::string_view lease_lost = "LE001";      // schema/complete_in.sql
+constexpr std::string_view step_on_record = "ST001";  // schema/steps.sql
 constexpr std::string_view undefined_function = "42883";
 constexpr std::string_view undefined_schema = "3F000";
 
@@ -83,8 +84,19 @@ SqlCall completion_call(const Context::Completion& completion, const std::string
                    completion.schema);
 }
 
+SqlCall step_call(const StepInTransaction& step, const std::string& schema) {
+  return make_call(sql::StepIn{.task_id = step.task_id,
+                               .attempt = step.attempt,
+                               .worker_id = step.worker_id,
+                               .name = step.name,
+                               .result = step.result_json,
+                               .began_us_ago = step.began_ago.count()},
+                   schema);
+}
+
 void explain_refusal(const std::string& server_text, const std::string& sqlstate, std::span<const NewTask> tasks) {
   db::ServerMessage parts = db::parse_server_message(server_text);
+  if (sqlstate == step_on_record) throw TaskError{codes::invalid_step, parts.message};
   if (sqlstate == lease_lost) throw LeaseLost(parts.message, parts.hint);
   if (sqlstate == undefined_function || sqlstate == undefined_schema) {
     throw SchemaMismatch(

@@ -92,11 +92,12 @@ Transition after_loss(const TaskState& task, const Rules& rules) {
 
 /// The handler cannot go on yet: the task runs again when the handler has said, but not for ever.
 Transition after_snooze(const TaskState& task, const Rules& rules, const Ending& ending) {
-  if (task.snoozes >= rules.max_snoozes) {
+  const bool counts = ending.snooze_count == SnoozeCount::counted;
+  if (counts && task.snoozes >= rules.max_snoozes) {
     return ended(task, Outcome::failed, end_of_failed(rules), codes::snoozed_too_often);
   }
   Transition transition = ended(task, Outcome::snoozed, Status::pending);
-  ++transition.snoozes;
+  if (counts) ++transition.snoozes;
   return run_again(std::move(transition), NextRun{.backoff = ending.snooze, .delay = ending.snooze});
 }
 

@@ -1,7 +1,7 @@
 // A task's transition when one of its attempts ends, by a report of its worker or by a rescue. This one pure function
 // is the specification: it knows no database, no clock and no random source. SQL carries out what was decided here. SQL
-// decides by itself where no worker reports: complete_in ends a task as succeeded, cancel and expiry end a pending one,
-// and replay and reschedule make one pending.
+// decides by itself where no worker reports: complete_in ends a task as succeeded, wait_durably ends an attempt as
+// snoozed, cancel and expiry end a pending task, and replay, reschedule and emit make one pending or ready.
 // docs/lifecycle.md tells it in prose; tests/unit/lifecycle/lifecycle_test.cpp goes through every combination.
 #pragma once
 
@@ -45,6 +45,10 @@ struct Rules {
   bool dead_letter = true;                       ///< false: a task that fails for good is discarded, not failed
 };
 
+/// Whether a snooze counts towards max_snoozes. A wait that the handler has planned (Context::sleep, wait_event) does
+/// not: each is a step, and a task has no more than 10,000.
+enum class SnoozeCount { counted, not_counted };
+
 /// How the attempt ended.
 struct Ending {
   Outcome outcome = Outcome::succeeded;
@@ -55,6 +59,7 @@ struct Ending {
   std::optional<milliseconds> retry_after = {};
   Precision precision = Precision::exact;  ///< of retry_after
   milliseconds snooze{0};                  ///< of a snoozed one: how long after its end the task runs again
+  SnoozeCount snooze_count = SnoozeCount::counted;
 };
 
 /// Decides. Gives nothing if the task is not `running`: the reporting worker does not hold the task any more, and the

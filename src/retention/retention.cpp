@@ -46,6 +46,12 @@ class Round {
     if (forgotten > 0) steps.push_back({"workers", "forgotten", forgotten});
   }
 
+  void forget_steps() {
+    if (!goes_on_()) return;
+    const auto [forgotten] = db::one(connection_.run(sql::ForgetSteps{}));
+    if (forgotten > 0) steps.push_back({"waits and checkpoints", "forgotten", forgotten});
+  }
+
   std::vector<Step> steps;
 
  private:
@@ -61,11 +67,13 @@ std::vector<Step> apply(db::Connection& connection, Extent extent, const std::fu
   constexpr std::array tables{"tasks_done", "tasks_failed", "task_attempts", "task_steps"};
   for (const char* table : tables) round.drop_days(table);
   round.drop_days("schedule_ticks");
+  round.drop_days("events");
   const bool has_dropped =
       std::any_of(round.steps.begin(), round.steps.end(), [](const Step& step) { return step.is_done(); });
   if (has_dropped || extent == Extent::everything) {
     for (const char* table : tables) round.thin_kept_days(table);
     round.forget_workers();
+    round.forget_steps();
   }
   return std::move(round.steps);
 }

@@ -6,6 +6,7 @@
 #include <spdlog/sinks/base_sink.h>
 
 #include <dogged/detail/mutex.hpp>
+#include <dogged/detail/sql_call.hpp>
 #include <dogged/testing.hpp>
 
 namespace dogged::testing {
@@ -44,6 +45,12 @@ void require_reason(StopReason reason) {
   }
 }
 
+[[noreturn]] void refuse(const std::string& call) {
+  throw InvalidInput(call + " was called with a FakeContext, and there is no task in a database",
+                     "enqueue the task in a database of dogged::testing::Server, and run it with "
+                     "dogged::testing::drain");
+}
+
 }  // namespace
 
 class FakeContext::Impl {
@@ -54,6 +61,7 @@ class FakeContext::Impl {
     std::vector<spdlog::sink_ptr> sinks{sink};
     if (options.log) sinks.push_back(std::make_shared<Forward>(options.log));
     steps = options.steps;
+    checkpoints = options.checkpoints;
     log = std::make_unique<spdlog::logger>("test", sinks.begin(), sinks.end());
     log->set_level(spdlog::level::trace);
   }
@@ -106,6 +114,7 @@ class FakeContext::Impl {
   StopReason planned_reason DOGGED_GUARDED_BY(mutex) = StopReason::none;
   StopReason reason DOGGED_GUARDED_BY(mutex) = StopReason::none;
   std::map<std::string, std::string> steps DOGGED_GUARDED_BY(mutex);
+  std::map<std::string, std::string> checkpoints DOGGED_GUARDED_BY(mutex);
 };
 
 FakeContext::FakeContext(ContextOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
@@ -182,10 +191,36 @@ void FakeContext::record_step(std::string_view name, const std::string& result_j
   impl_->steps.emplace(name, result_json);
 }
 
-Context::Completion FakeContext::begin_completion() {
-  throw InvalidInput("complete_in was called with a FakeContext, and there is no task in a database to complete",
-                     "enqueue the task in a database of dogged::testing::Server, and run it with "
-                     "dogged::testing::drain");
+std::map<std::string, std::string> FakeContext::checkpoints() const {
+  const dogged::detail::Lock lock{impl_->mutex};
+  return impl_->checkpoints;
 }
+
+std::optional<std::string> FakeContext::last_checkpoint(std::string_view name) {
+  const dogged::detail::Lock lock{impl_->mutex};
+  const auto found = impl_->checkpoints.find(std::string{name});
+  return found == impl_->checkpoints.end() ? std::nullopt : std::optional{found->second};
+}
+
+void FakeContext::save_checkpoint(std::string_view name, const std::string& value_json) {
+  const dogged::detail::Lock lock{impl_->mutex};
+  impl_->checkpoints.insert_or_assign(std::string{name}, value_json);
+}
+
+std::optional<std::string> FakeContext::wait_durably(std::string_view name, dogged::detail::WaitFor what,
+                                                     milliseconds time) {
+  if (what == dogged::detail::WaitFor::event) {
+    const auto found = impl_->options.events.find(std::string{name});
+    if (found != impl_->options.events.end()) return found->second;
+  }
+  advance(time);
+  return std::nullopt;
+}
+
+dogged::detail::SqlCall FakeContext::step_call(std::string_view, const std::string&, Clock::time_point) {
+  refuse("step_in");
+}
+
+Context::Completion FakeContext::begin_completion() { refuse("complete_in"); }
 
 }  // namespace dogged::testing

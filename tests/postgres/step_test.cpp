@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <dogged/transaction.hpp>
+
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
 #include "support/usual_task.hpp"
@@ -164,7 +166,9 @@ TEST_CASE("a step of a worker that has lost its task is not recorded, and throws
   CHECK(database.value("select count(*) as value from dogged.task_steps") == "0");
 }
 
-TEST_CASE("a replayed task runs its steps again") {
+TEST_CASE("a replayed task keeps its steps, or runs them again where the replay says so") {
+  const auto [steps, most_runs, recorded] = GENERATE(table<ReplaySteps, int, std::string>(
+      {{ReplaySteps::keep, 1, "sum 1 true"}, {ReplaySteps::again, 2, "sum 1 false, sum 2 true"}}));
   TestDatabase database;
   std::atomic<int> runs{0};
   const auto handler = registered(work, [&](Context& context, const nlohmann::json&) {
@@ -174,10 +178,170 @@ TEST_CASE("a replayed task runs its steps again") {
   const TaskId id = database.client().enqueue(work, no_args);
   RunningWorker worker{database, {handler}};
   REQUIRE(eventually([&] { return database.status_of(id) == "failed"; }));
-  CHECK(database.value("select dogged.replay($1::bigint) as value", db::Params{}.add(id)) == "replayed");
+  CHECK(database.client().replay(id, steps) == ReplayResult::replayed);
   REQUIRE(eventually([&] { return database.status_of(id) == "succeeded"; }));
-  CHECK(runs == 2);
-  CHECK(steps_of(database, id) == "sum 1 false, sum 2 true");
+  CHECK(runs == most_runs);
+  CHECK(steps_of(database, id) == recorded);
+  CHECK_THROWS_AS(database.run("select dogged.replay(1, steps => 'some')"), InvalidInput);
+}
+
+namespace {
+
+/// A handler's connection, on which it writes to the table `ledger`.
+struct Ledger {
+  explicit Ledger(TestDatabase& of_database) : database(of_database), connection(database.settings().url) {
+    database.run("create table dogged.ledger (entry text)");
+  }
+  void write(pqxx::transaction_base& transaction, const std::string& entry) const {
+    transaction.exec("insert into " + database.schema() + ".ledger values ('" + entry + "')");
+  }
+  [[nodiscard]] std::string entries() const {
+    return database.value("select coalesce(string_agg(entry, ' ' order by entry), '') as value from dogged.ledger");
+  }
+
+  TestDatabase& database;
+  pqxx::connection connection;
+};
+
+}  // namespace
+
+TEST_CASE(
+    "what step_in writes happens once, however often its attempts fail afterwards or its transaction rolls back") {
+  TestDatabase database;
+  Ledger ledger{database};
+  std::vector<int> given;
+  const auto handler = registered(
+      work,
+      [&](Context& context, const nlohmann::json&) {
+        const auto charge = [&](bool commits) {
+          pqxx::work transaction{ledger.connection};
+          given.push_back(context.step_in(transaction, "charge", [&] {
+            ledger.write(transaction, "charged");
+            return 42;
+          }));
+          if (commits) transaction.commit();
+        };
+        charge(false);
+        if (context.attempt() > 1) charge(true);
+        fail_in_attempts_up_to(3, context);
+      },
+      retried);
+  const TaskId id = database.client().enqueue(work, no_args);
+  RunningWorker worker{database, {handler}};
+  REQUIRE(eventually([&] { return database.status_of(id) == "succeeded"; }));
+  CHECK(database.history_of(id) == "1 failed true, 2 failed true, 3 failed true, 4 succeeded false");
+  CHECK(ledger.entries() == "charged");
+  CHECK(given == std::vector<int>(given.size(), 42));
+  CHECK(steps_of(database, id) == "charge 2 true");
+}
+
+TEST_CASE("a step_in that this attempt has recorded already fails the attempt with INVALID_STEP") {
+  TestDatabase database;
+  Ledger ledger{database};
+  const auto handler = registered(work, [&](Context& context, const nlohmann::json&) {
+    for (int i = 0; i < 2; ++i) {
+      pqxx::work transaction{ledger.connection};
+      context.step_in(transaction, "charge", [&] { ledger.write(transaction, "charged"); });
+      transaction.commit();
+    }
+  });
+  const TaskId id = database.client().enqueue(work, no_args);
+  RunningWorker worker{database, {handler}};
+  REQUIRE(eventually([&] { return database.status_of(id) == "failed"; }));
+  CHECK(contains(message_of(database), "INVALID_STEP: the step \"charge\" is on record in this attempt already"));
+  CHECK(ledger.entries() == "charged");
+}
+
+TEST_CASE("step_in of a worker that has lost its task commits nothing, and keeps the task until its transaction ends") {
+  TestDatabase database;
+  Ledger ledger{database};
+  Gate begun, lost, written, seen;
+  std::atomic<bool> has_thrown{false};
+  const auto handler = registered(work, [&](Context& context, const nlohmann::json& args) {
+    pqxx::work transaction{ledger.connection};
+    try {
+      context.step_in(transaction, "charge", [&] {
+        ledger.write(transaction, "charged");
+        begun.open();
+        if (args.contains("lose")) lost.wait();
+      });
+    } catch (const LeaseLost&) {
+      has_thrown = true;
+      throw;
+    }
+    written.open();
+    seen.wait();
+    transaction.commit();
+  });
+  RunningWorker worker{database, {handler}};
+  SECTION("lost before") {
+    const TaskId id = database.client().enqueue(work, {{"lose", true}});
+    begun.wait();
+    database.run("update dogged.tasks_live set attempt = 2 where id = $1::bigint", db::Params{}.add(id));
+    lost.open();
+    REQUIRE(eventually([&] { return has_thrown.load(); }));
+    CHECK(ledger.entries().empty());
+  }
+  SECTION("held meanwhile") {
+    const TaskId id = database.client().enqueue(work, no_args);
+    written.wait();
+    CHECK(database.value("select count(*) as value from (select from dogged.tasks_live where id = $1::bigint "
+                         "for update skip locked) as free",
+                         db::Params{}.add(id)) == "0");
+    seen.open();
+    REQUIRE(eventually([&] { return database.status_of(id) == "succeeded"; }));
+    CHECK(ledger.entries() == "charged");
+  }
+}
+
+namespace {
+
+struct Position {
+  int row = 0;
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Position, row)
+
+}  // namespace
+
+TEST_CASE("a loop that a shutdown stops goes on elsewhere where it was, and has spent no retry") {
+  TestDatabase database;
+  std::vector<int> rows;
+  Gate at_third, stopping;
+  const auto handler = registered(work, [&](Context& context, const nlohmann::json&) {
+    auto at = context.checkpoint<Position>("rows");
+    while (at->row < 5) {
+      if (context.attempt() == 1 && at->row == 3) {
+        at_third.open();
+        REQUIRE(test::wait_for_stop_token(context));
+      }
+      rows.push_back(at->row);
+      at.advance({at->row + 1});
+    }
+  });
+  const TaskId id = database.client().enqueue(work, no_args);
+  {
+    RunningWorker worker{database, {handler}, {.grace = 1ms}};
+    at_third.wait();
+    worker.stop();
+  }
+  CHECK(rows == std::vector{0, 1, 2, 3});
+  RunningWorker worker{database, {handler}};
+  REQUIRE(eventually([&] { return database.status_of(id) == "succeeded"; }));
+  CHECK(database.history_of(id) == "1 interrupted true, 2 succeeded false");
+  CHECK(rows == std::vector{0, 1, 2, 3, 4});
+  CHECK(database.value("select retry_count as value from dogged.tasks") == "0");
+}
+
+TEST_CASE("checkpoints break the same rules as steps") {
+  TestDatabase database;
+  const auto handler = registered(work, [](Context& context, const nlohmann::json&) {
+    context.step("rows", [] {});
+    (void)context.checkpoint<Position>("rows");
+  });
+  const TaskId id = database.client().enqueue(work, no_args);
+  RunningWorker worker{database, {handler}};
+  REQUIRE(eventually([&] { return database.status_of(id) == "failed"; }));
+  CHECK(contains(message_of(database), "INVALID_STEP: the step \"rows\" was used before in this attempt"));
 }
 
 TEST_CASE("a worker whose tasks have no steps opens no connection for them") {

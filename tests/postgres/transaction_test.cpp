@@ -94,10 +94,20 @@ class HeldAttempt final : public Context {
     return {id_, 1, worker_id_, schema.empty() ? database_.schema() : schema, running_for, max_result_bytes, ""};
   }
 
-  [[nodiscard]] std::optional<std::string> recorded_step(std::string_view) override {
+  [[nodiscard]] std::optional<std::string> recorded_step(std::string_view) override { return std::nullopt; }
+  void record_step(std::string_view, const std::string&, Clock::time_point) override {
     throw std::logic_error("not part of these tests");
   }
-  void record_step(std::string_view, const std::string&, Clock::time_point) override {
+  [[nodiscard]] detail::SqlCall step_call(std::string_view name, const std::string& json, Clock::time_point) override {
+    return detail::step_call({id_, 1, worker_id_, std::string{name}, json}, database_.schema());
+  }
+  [[nodiscard]] std::optional<std::string> wait_durably(std::string_view, detail::WaitFor, milliseconds) override {
+    throw std::logic_error("not part of these tests");
+  }
+  [[nodiscard]] std::optional<std::string> last_checkpoint(std::string_view) override {
+    throw std::logic_error("not part of these tests");
+  }
+  void save_checkpoint(std::string_view, const std::string&) override {
     throw std::logic_error("not part of these tests");
   }
 

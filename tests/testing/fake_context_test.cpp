@@ -127,6 +127,31 @@ TEST_CASE("steps run without a database, and another context gets what was recor
   CHECK_THROWS_AS(second.step("end", [] {}), dogged::TaskError);
 }
 
+TEST_CASE("waits let the virtual time pass, and an event that is given is found") {
+  FakeContext ctx{{.events = {{"payment:42", "7"}}}};
+  const auto begin = ctx.now();
+  ctx.sleep(1h);
+  CHECK(ctx.wait_event<int>("payment:42", 1h) == 7);
+  CHECK_FALSE(ctx.wait_event("payment:43", 1h));
+  CHECK(ctx.now() - begin == 2h);
+}
+
+TEST_CASE("a loop saves its place each second of virtual time, and where it is stopped") {
+  FakeContext first;
+  auto at = first.checkpoint<int>("rows");
+  at.advance(1);
+  CHECK(first.checkpoints().empty());
+  first.advance(1s);
+  at.advance(2);
+  CHECK(first.checkpoints() == std::map<std::string, std::string>{{"rows", "2"}});
+  at.advance(3);
+  CHECK(first.checkpoints().at("rows") == "2");
+  first.stop(dogged::StopReason::shutdown);
+  CHECK_THROWS_AS(at.advance(4), dogged::Stopped);
+  FakeContext second{{.attempt = 2, .checkpoints = first.checkpoints()}};
+  CHECK(*second.checkpoint<int>("rows") == 4);
+}
+
 TEST_CASE("a fake context refuses what no worker does") {
   CHECK_THROWS_AS((FakeContext{{.timeout = -1ms}}), dogged::InvalidInput);
   FakeContext ctx;

@@ -1,6 +1,7 @@
 // See batch.hpp.
 #include "report/batch.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "lifecycle/lifecycle.hpp"
@@ -77,8 +78,15 @@ std::chrono::microseconds until_next_run(const Report& report, TimePoint now) {
   return std::chrono::microseconds{report.transition.next_run->delay} - since;
 }
 
-ReportBatch::ReportBatch(std::vector<Report> reports) : reports_(std::move(reports)), parts_{{0, reports_.size()}} {
+ReportBatch::ReportBatch(std::vector<Report> reports) : reports_(std::move(reports)) {
   taken_.reserve(reports_.size());
+  const auto on_record = std::stable_partition(reports_.begin(), reports_.end(),
+                                               [](const Report& report) { return !report.is_on_record; });
+  for (auto report = on_record; report != reports_.end(); ++report) {
+    taken_.push_back({std::move(*report), report->finished_at});
+  }
+  reports_.erase(on_record, reports_.end());
+  if (!reports_.empty()) parts_.push_back({0, reports_.size()});
 }
 
 ReportBatch::State ReportBatch::state() const noexcept {

@@ -66,7 +66,7 @@ class ReportBatch {
     TimePoint sent_at;
   };
 
-  /// The batch must not be empty.
+  /// The batch must not be empty. Reports that are on record already are taken, and not sent.
   explicit ReportBatch(std::vector<Report> reports);
 
   [[nodiscard]] State state() const noexcept;

@@ -114,10 +114,14 @@ bool Completer::get_ready() {
 
 /// Writes until the batch has ended. False if finish() gave up before.
 bool Completer::write(ReportBatch& batch, Effects& effects) {
+  const auto note_all_taken = [&] {
+    for (const ReportBatch::Taken& taken : batch.take_taken()) note_taken(taken, effects);
+  };
+  note_all_taken();
   while (batch.state() != ReportBatch::State::ended) {
     try {
       carry_out(batch);
-      for (const ReportBatch::Taken& taken : batch.take_taken()) note_taken(taken, effects);
+      note_all_taken();
       if (batch.state() != ReportBatch::State::explaining) session().succeeded();
       continue;
     } catch (const InvalidInput& error) {

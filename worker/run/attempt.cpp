@@ -14,8 +14,10 @@
 #include <spdlog/spdlog.h>
 
 #include <dogged/detail/registration.hpp>
+#include <dogged/detail/sql_call.hpp>
 #include <dogged/exception_mapper.hpp>
 #include <dogged/retry_options.hpp>
+#include <dogged/steps.hpp>
 #include <dogged/task.hpp>
 
 #include "client/current_task.hpp"
@@ -83,19 +85,57 @@ class AttemptContext final : public Context {
     return settings_.steps->recorded({task_.id, task_.attempt}, std::string{name}, stop_.token());
   }
   void record_step(std::string_view name, const std::string& result_json, Clock::time_point began_at) override {
-    if (const std::size_t bytes = detail::bytes_as_jsonb(result_json); bytes > settings_.limits.max_result_bytes) {
-      throw TaskError{codes::invalid_step, "the result of the step \"" + std::string{name} + "\" has " +
-                                               std::to_string(bytes) + " bytes as JSON; the limit is " +
-                                               std::to_string(settings_.limits.max_result_bytes) +
-                                               " (max_result_bytes in the table settings)"};
-    }
+    require_short_enough("the result of the step", name, result_json);
     settings_.steps->record({task_.id, task_.attempt}, std::string{name}, result_json, began_at, stop_.token());
+  }
+  [[nodiscard]] detail::SqlCall step_call(std::string_view name, const std::string& result_json,
+                                          Clock::time_point began_at) override {
+    require_short_enough("the result of the step", name, result_json);
+    const auto ago = std::chrono::duration_cast<std::chrono::microseconds>(SteadyClock::now() - began_at);
+    return detail::step_call({task_.id, task_.attempt, settings_.worker_id, std::string{name}, result_json, ago},
+                             settings_.schema);
+  }
+  [[nodiscard]] std::optional<std::string> wait_durably(std::string_view name, detail::WaitFor what,
+                                                        milliseconds time) override {
+    if (time < limits::min_delay || time > limits::max_snooze) {
+      throw InvalidInput("the wait \"" + std::string{name} + "\" of " + std::to_string(time.count()) +
+                         " ms is not 1 ms to 365 days");
+    }
+    Wait wait =
+        settings_.steps->wait({task_.id, task_.attempt}, std::string{name}, what, time, started_at_, stop_.token());
+    switch (wait.state) {
+      case Wait::State::over:
+        return std::move(wait.payload);
+      case Wait::State::suspended:
+        throw Suspended{wait.left, what == detail::WaitFor::event ? "waits for the event " + std::string{name}
+                                                                  : "sleeps (" + std::string{name} + ")"};
+      case Wait::State::cancelled:
+        break;
+    }
+    throw Stopped("the task is to be cancelled, and does not wait for \"" + std::string{name} + "\"");
+  }
+  [[nodiscard]] std::optional<std::string> last_checkpoint(std::string_view name) override {
+    if (task_.attempt == 1) return std::nullopt;
+    return settings_.steps->last_checkpoint({task_.id, task_.attempt}, std::string{name}, stop_.token());
+  }
+  void save_checkpoint(std::string_view name, const std::string& value_json) override {
+    require_short_enough("the checkpoint", name, value_json);
+    settings_.steps->save_checkpoint({task_.id, task_.attempt}, std::string{name}, value_json, stop_.token());
   }
   void note_returned(std::string result_json) { returned_json_ = std::move(result_json); }
   [[nodiscard]] std::string take_returned() { return std::move(returned_json_); }
   [[nodiscard]] bool completion_begun() const noexcept { return completion_begun_; }
 
  private:
+  void require_short_enough(std::string_view what, std::string_view name, const std::string& json) const {
+    const std::size_t bytes = detail::bytes_as_jsonb(json);
+    if (bytes <= settings_.limits.max_result_bytes) return;
+    throw TaskError{codes::invalid_step, std::string{what} + " \"" + std::string{name} + "\" has " +
+                                             std::to_string(bytes) + " bytes as JSON; the limit is " +
+                                             std::to_string(settings_.limits.max_result_bytes) +
+                                             " (max_result_bytes in the table settings)"};
+  }
+
   const ClaimedTask& task_;
   const StopSignal& stop_;
   const AttemptSettings& settings_;
@@ -121,6 +161,15 @@ HandlerEnd snoozed_by(const Snooze& snooze) {
   end.outcome = lifecycle::Outcome::snoozed;
   end.snooze = snooze.delay();
   end.error_message = snooze.reason();
+  return end;
+}
+
+HandlerEnd suspended_by(const Suspended& wait) {
+  HandlerEnd end;
+  end.outcome = lifecycle::Outcome::snoozed;
+  end.snooze = wait.delay();
+  end.error_message = wait.reason();
+  end.is_on_record = true;
   return end;
 }
 
@@ -169,6 +218,8 @@ HandlerEnd run_handler(const ClaimedTask& task, AttemptContext& context, const A
     throw;  // pthread_exit in the handler: the thread must be let go
   } catch (const Snooze& snooze) {
     return snoozed_by(snooze);
+  } catch (const Suspended& wait) {
+    return suspended_by(wait);
   } catch (const TaskError& error) {
     HandlerEnd end = failed_with(error.code(), error.message(), error.details_json());
     end.retry_after = error.retry_after();

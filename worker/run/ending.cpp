@@ -37,9 +37,9 @@ lifecycle::Outcome outcome_after(StopReason reason) {
 }
 
 /// Whether the reason of the stop decides the outcome, and not what the handler has thrown.
-bool is_decided_by_stop(lifecycle::Outcome thrown, StopReason reason) {
-  return thrown == lifecycle::Outcome::failed ||
-         (thrown == lifecycle::Outcome::snoozed && reason == StopReason::cancelled);
+bool is_decided_by_stop(const HandlerEnd& end, StopReason reason) {
+  return end.outcome == lifecycle::Outcome::failed ||
+         (end.outcome == lifecycle::Outcome::snoozed && !end.is_on_record && reason == StopReason::cancelled);
 }
 
 /// The message of an attempt that failed because its task had snoozed as often as it may.
@@ -82,15 +82,21 @@ HandlerEnd end_that_counts(HandlerEnd end, const Definition& definition, bool co
     end = failed_with(codes::not_committed,
                       "the handler returned without complete_in, which its .completes_in_transaction requires");
   }
-  if (is_decided_by_stop(end.outcome, reason)) end.outcome = outcome_after(reason);
+  if (is_decided_by_stop(end, reason)) end.outcome = outcome_after(reason);
   return end;
 }
 
 Report report_of(const ClaimedTask& task, TimePoint started_at, TimePoint finished_at, HandlerEnd end, double draw) {
   const lifecycle::TaskState state{lifecycle::Status::running, task.attempt, task.retry_count, task.losses,
                                    task.snoozes};
-  const lifecycle::Ending ending{end.outcome,     end.error_code, end.error_message,
-                                 end.retry_after, end.precision,  end.snooze};
+  const lifecycle::Ending ending{
+      end.outcome,
+      end.error_code,
+      end.error_message,
+      end.retry_after,
+      end.precision,
+      end.snooze,
+      end.is_on_record ? lifecycle::SnoozeCount::not_counted : lifecycle::SnoozeCount::counted};
   const Declaration& declaration = task.definition->in_force->current();
   Report report;
   report.id = task.id;
@@ -114,6 +120,7 @@ Report report_of(const ClaimedTask& task, TimePoint started_at, TimePoint finish
   report.error_message =
       snoozed_too_often ? too_often_text(task.snoozes, end.snooze, end.error_message) : std::move(end.error_message);
   report.error_details_json = std::move(end.error_details_json);
+  report.is_on_record = end.is_on_record;
   return report;
 }
 

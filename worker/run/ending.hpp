@@ -23,6 +23,7 @@ struct HandlerEnd {
   std::optional<milliseconds> retry_after = {};
   Precision precision = Precision::exact;  ///< of retry_after
   milliseconds snooze{0};                  ///< of a snoozed one
+  bool is_on_record = false;               ///< of a snoozed one: Context::sleep or wait_event has recorded it
   std::string result_json = {};
 };
 

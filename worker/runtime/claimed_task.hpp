@@ -58,6 +58,7 @@ struct Report {
   std::string result_json;  ///< empty for none
   std::string error_message;
   std::string error_details_json;  ///< empty for none
+  bool is_on_record = false;       ///< the attempt has ended in the database already: it is not sent
   bool may_be_committed = false;   ///< by complete_in: then the task is rightly not held any more
   std::string name;                ///< of the task, and its queue; empty if the first attempt succeeded
   std::string queue;

@@ -5,11 +5,23 @@
 #include <utility>
 
 #include <dogged/error.hpp>
+#include <dogged/retry_options.hpp>
+#include <dogged/steps.hpp>
 
 #include "client/passing_error.hpp"
 #include "sql/step.hpp"
 
 namespace dogged::runtime {
+
+namespace {
+
+constexpr milliseconds while_emit_is_open{50};
+
+[[noreturn]] void throw_stopped(const std::string& name) {
+  throw Stopped("the handler was asked to stop, and does not wait for \"" + name + "\"");
+}
+
+}  // namespace
 
 /// Runs the statement that `make` gives until it is answered: made anew each time, because it says how long ago the
 /// step began.
@@ -59,6 +71,57 @@ void Steps::record(const Attempt& attempt, const std::string& name, const std::s
                                .name = name,
                                .began_us_ago = ago.count(),
                                .result = result_json};
+      },
+      stop);
+  require_held(!rows.empty(), attempt, name);
+}
+
+Wait Steps::wait(const Attempt& attempt, const std::string& name, detail::WaitFor what, milliseconds time,
+                 TimePoint began_at, const std::stop_token& stop) {
+  while (true) {
+    const auto rows = ask(
+        [&] {
+          const auto ran = std::chrono::duration_cast<std::chrono::microseconds>(SteadyClock::now() - began_at);
+          return sql::WaitDurably{.task_id = attempt.id,
+                                  .attempt = attempt.number,
+                                  .worker_id = worker_id_,
+                                  .name = name,
+                                  .for_event = what == detail::WaitFor::event,
+                                  .wait_ms = time.count(),
+                                  .ran_us = ran.count()};
+        },
+        stop);
+    const auto& [state, payload, left_ms] = db::one(rows);
+    if (state == "over") return {Wait::State::over, payload};
+    if (state == "suspended") return {Wait::State::suspended, std::nullopt, milliseconds{left_ms.value_or(0)}};
+    if (state == "cancelled") return {Wait::State::cancelled};
+    require_held(state == "busy", attempt, name);
+    // An emit of this event has not been committed yet. No connection waits for it, because other handlers use it too.
+    if (!wait_or_stop(while_emit_is_open, stop)) throw_stopped(name);
+  }
+}
+
+std::optional<std::string> Steps::last_checkpoint(const Attempt& attempt, const std::string& name,
+                                                  const std::stop_token& stop) {
+  auto rows = ask(
+      [&] {
+        return sql::LastCheckpoint{
+            .name = name, .task_id = attempt.id, .attempt = attempt.number, .worker_id = worker_id_};
+      },
+      stop);
+  require_held(!rows.empty(), attempt, name);
+  return std::move(rows.front().value);
+}
+
+void Steps::save_checkpoint(const Attempt& attempt, const std::string& name, const std::string& value_json,
+                            const std::stop_token& stop) {
+  const auto rows = ask(
+      [&] {
+        return sql::SaveCheckpoint{.name = name,
+                                   .value = value_json,
+                                   .task_id = attempt.id,
+                                   .attempt = attempt.number,
+                                   .worker_id = worker_id_};
       },
       stop);
   require_held(!rows.empty(), attempt, name);

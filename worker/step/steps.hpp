@@ -9,12 +9,25 @@
 #include <stop_token>
 #include <string>
 
+#include <dogged/context.hpp>
 #include <dogged/detail/mutex.hpp>
 
 #include "runtime/claimed_task.hpp"
 #include "runtime/session.hpp"
 
 namespace dogged::runtime {
+
+/// How a wait stands.
+struct Wait {
+  enum class State {
+    over,       ///< the handler goes on, with `payload` if an event came
+    suspended,  ///< the attempt has ended, and is on record as snoozed
+    cancelled,  ///< the task is to be cancelled: nothing has changed
+  };
+  State state = State::over;
+  std::optional<std::string> payload = {};  ///< JSON text
+  milliseconds left{0};                     ///< of a suspended one, until the time is over
+};
 
 /// Thread-safe: one handler's step is read or written at a time. Each call waits while the database is away, until
 /// `stop` is requested. A call throws LeaseLost if the worker does not hold the attempt any more, else the error of the
@@ -30,6 +43,14 @@ class Steps {
   /// The step began at `began_at`, and has ended now with `result_json`.
   void record(const Attempt& attempt, const std::string& name, const std::string& result_json, TimePoint began_at,
               const std::stop_token& stop);
+  /// Begins or continues the wait `name` of an attempt whose handler began at `began_at`.
+  [[nodiscard]] Wait wait(const Attempt& attempt, const std::string& name, detail::WaitFor what, milliseconds time,
+                          TimePoint began_at, const std::stop_token& stop);
+  /// What an earlier attempt has saved, as JSON text.
+  [[nodiscard]] std::optional<std::string> last_checkpoint(const Attempt& attempt, const std::string& name,
+                                                           const std::stop_token& stop);
+  void save_checkpoint(const Attempt& attempt, const std::string& name, const std::string& value_json,
+                       const std::stop_token& stop);
 
   /// Breaks the connection if an answer has taken too long at `now`. Gives when to call this again.
   [[nodiscard]] TimePoint break_if_stuck(milliseconds patience, TimePoint now) noexcept {

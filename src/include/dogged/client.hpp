@@ -6,10 +6,12 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -315,7 +317,7 @@ class Client {
   CancelResult cancel(TaskId id);
 
   /// Makes a dead letter (`failed`) pending again, once, as dogged.replay in SQL. Throws as enqueue does.
-  ReplayResult replay(TaskId id);
+  ReplayResult replay(TaskId id, ReplaySteps steps = ReplaySteps::keep);
 
   /// Sets when a pending task runs next, whether for the first time or as a retry, as dogged.reschedule in SQL.
   /// `run_at` is at most 5 minutes past and 10 years ahead of the database's clock. Throws as enqueue does.
@@ -323,7 +325,21 @@ class Client {
   /// As above, counted from now by the database's clock: 0 to 10 years.
   RescheduleResult reschedule(TaskId id, milliseconds delay);
 
+  /// Sends the event `name` to the tasks that wait for it (Context::wait_event), as dogged.emit in SQL, and gives their
+  /// number. `name` is 1 to 128 of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit; `payload` as JSON has at
+  /// most settings.max_result_bytes (1 MiB). A task that waits later finds the event too, for
+  /// settings.keep_events_days (7). Of several events of a name, it gets the latest. Throws as enqueue does.
+  std::int64_t emit(std::string_view name, const nlohmann::json& payload = nullptr) {
+    try {
+      return emit_json(name, detail::to_json_text("the payload of the event", payload));
+    } catch (const std::invalid_argument& error) {
+      throw InvalidInput(error.what(), "nothing was emitted");
+    }
+  }
+
  private:
+  std::int64_t emit_json(std::string_view name, const std::string& payload);
+
   class Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <type_traits>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <dogged/delay.hpp>
 #include <dogged/detail/attempt_values.hpp>
 #include <dogged/detail/step_names.hpp>
@@ -21,6 +23,14 @@ class logger;
 }
 
 namespace dogged {
+
+namespace detail {
+struct SqlCall;
+enum class WaitFor { time, event };
+}  // namespace detail
+
+template <class Value>
+class Checkpoint;
 
 /// Why a handler's stop token was set.
 enum class StopReason {
@@ -109,6 +119,36 @@ class Context {
   /// Include <dogged/steps.hpp> to use it (<dogged/worker.hpp> does).
   template <class Work>
   std::invoke_result_t<Work&> step(std::string_view name, Work&& work);
+  /// As step, for a `work` that writes to the queue's database in `transaction`, as complete_in takes it. The record of
+  /// the step is written in it too: the caller commits both, or neither happens. So `work` takes effect exactly once.
+  ///
+  ///   pqxx::work transaction{connection};
+  ///   const Receipt receipt = ctx.step_in(transaction, "charge", [&] { return charge(transaction, args); });
+  ///   transaction.commit();
+  ///
+  /// Commit soon: until then the task's row is locked, as with complete_in. A transaction that was rolled back may be
+  /// tried again in the same attempt. After a commit whose answer was lost (pqxx::in_doubt_error), let the attempt
+  /// fail: the next one knows what became of the step. Where the step is on record, `work` does not run, and the
+  /// transaction stays as it is. Throws as step and complete_in do. Include <dogged/transaction.hpp> to use it.
+  template <class Transaction, class Work>
+  std::invoke_result_t<Work&> step_in(Transaction& transaction, std::string_view name, Work&& work);
+  /// Gives the worker back, and goes on `time` later: 1 ms to 365 days. The attempt ends as snoozed by an exception
+  /// that is no std::exception (Suspended). The next attempt runs the handler from its beginning, and this call returns
+  /// in it at once. So put what precedes it into steps. No retry is spent, and max_snoozes does not count it. A task
+  /// that is rescheduled to run earlier sleeps on when it gets here. `name` as of a step: a second sleep needs a name
+  /// of its own. Throws as step does. Include <dogged/steps.hpp> to use it (<dogged/worker.hpp> does).
+  void sleep(milliseconds time, std::string_view name = "sleep");
+  /// Waits for the event `name`, such as "payment:42", without a worker, as sleep does. dogged.emit in SQL,
+  /// Client::emit and `dogged emit` send it. Gives its payload, or nothing if `timeout` is over, which is 1 ms to 365
+  /// days from the first call on. An event that came before is found, as long as it is kept
+  /// (settings.keep_events_days). The name is the step's as well: a task gets an event once, and later attempts get the
+  /// same. Throws as step and sleep do.
+  template <class Payload = nlohmann::json>
+  [[nodiscard]] std::optional<Payload> wait_event(std::string_view name, milliseconds timeout);
+  /// Where the loop `name` goes on: what the last attempt has saved, or `first`. See Checkpoint in <dogged/steps.hpp>.
+  /// `name` as of a step. Throws as step does.
+  template <class Value>
+  [[nodiscard]] Checkpoint<Value> checkpoint(std::string_view name, Value first = {});
   /// A logger whose lines carry the task's id, name and attempt. A message is one line: its control characters are
   /// escaped. Include <spdlog/spdlog.h> to use it (<dogged/worker.hpp> does).
   [[nodiscard]] virtual spdlog::logger& log() const = 0;
@@ -143,8 +183,23 @@ class Context {
   /// Records a step that began at `began_at`, by now(). Throws TaskError with INVALID_STEP for a result that is too
   /// long.
   virtual void record_step(std::string_view name, const std::string& result_json, Clock::time_point began_at) = 0;
+  /// The statement that records a step in the handler's own transaction. Throws as record_step does.
+  [[nodiscard]] virtual detail::SqlCall step_call(std::string_view name, const std::string& result_json,
+                                                  Clock::time_point began_at) = 0;
+  /// Begins or continues a wait. Gives the event's payload, or nothing if the time is over; otherwise the attempt has
+  /// ended, and Suspended is thrown.
+  [[nodiscard]] virtual std::optional<std::string> wait_durably(std::string_view name, detail::WaitFor what,
+                                                                milliseconds time) = 0;
+  [[nodiscard]] virtual std::optional<std::string> last_checkpoint(std::string_view name) = 0;
+  /// Throws as record_step does.
+  virtual void save_checkpoint(std::string_view name, const std::string& value_json) = 0;
 
  private:
+  template <class Value>
+  friend class Checkpoint;
+  void begin_step(std::string_view name, detail::StepNames::Kind kind = detail::StepNames::Kind::step);
+  template <class Work, class Record>
+  std::invoke_result_t<Work&> run_step(std::string_view name, Work& work, Record record);
   template <class Result>
   [[nodiscard]] static Result result_of_step(std::string_view name, const std::string& json);
   template <class Result>

@@ -30,6 +30,12 @@ enum class CancelResult {
   not_found,  ///< there is no such task, or no longer
 };
 
+/// What Client::replay does with the steps that the task has recorded (docs/steps.md).
+enum class ReplaySteps {
+  keep,   ///< they run no more: the task goes on with the first step that is not recorded
+  again,  ///< all run again: what was recorded may be why the task failed
+};
+
 /// The result of Client::replay.
 enum class ReplayResult {
   replayed,    ///< it was a dead letter, and is pending again
@@ -49,6 +55,10 @@ enum class RescheduleResult {
 [[nodiscard]] constexpr std::string_view to_text(CancelResult result) noexcept {
   constexpr std::array<std::string_view, 4> texts = {"cancelled", "requested", "ended", "not_found"};
   return texts[static_cast<std::size_t>(result)];
+}
+
+[[nodiscard]] constexpr std::string_view to_text(ReplaySteps steps) noexcept {
+  return steps == ReplaySteps::keep ? "keep" : "again";
 }
 
 [[nodiscard]] constexpr std::string_view to_text(ReplayResult result) noexcept {

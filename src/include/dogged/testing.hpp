@@ -50,6 +50,10 @@ struct ContextOptions {
   /// The steps that earlier attempts have recorded: JSON texts by their names. Take those of another FakeContext
   /// (FakeContext::steps) to test what a handler does after it was cut short.
   std::map<std::string, std::string> steps = {};
+  /// The events that were emitted: JSON texts by their names.
+  std::map<std::string, std::string> events = {};
+  /// The checkpoints that earlier attempts have saved, as `steps`.
+  std::map<std::string, std::string> checkpoints = {};
   /// As TaskOptions::timeout, in virtual time; 0: none.
   milliseconds timeout{0};
   /// Gets the handler's lines too; null: only log_lines() keeps them.
@@ -58,7 +62,8 @@ struct ContextOptions {
 
 /// A Context without a database or a worker, to call a handler with directly. The context's time is virtual: only
 /// advance() and the handler's wait_for() move it, and neither takes real time. Context::complete_in throws
-/// InvalidInput, because it needs a task in a database: run it with drain(). Thread-safe.
+/// InvalidInput, and so does step_in, because they need a task in a database: run them with drain(). Context::sleep and
+/// a wait for an event that is not in ContextOptions::events let their time pass, and return. Thread-safe.
 class FakeContext final : public Context {
  public:
   /// Throws InvalidInput for a negative timeout.
@@ -75,6 +80,8 @@ class FakeContext final : public Context {
   void advance(milliseconds time);
   /// The steps that are recorded: those of ContextOptions::steps, and those that the handler has run.
   [[nodiscard]] std::map<std::string, std::string> steps() const;
+  /// The checkpoints that are saved.
+  [[nodiscard]] std::map<std::string, std::string> checkpoints() const;
   /// The lines that the handler has logged at any level, such as "warn: no answer".
   [[nodiscard]] std::vector<std::string> log_lines() const;
 
@@ -99,6 +106,12 @@ class FakeContext final : public Context {
  private:
   [[nodiscard]] std::optional<std::string> recorded_step(std::string_view name) override;
   void record_step(std::string_view name, const std::string& result_json, Clock::time_point began_at) override;
+  [[nodiscard]] dogged::detail::SqlCall step_call(std::string_view name, const std::string& result_json,
+                                                  Clock::time_point began_at) override;
+  [[nodiscard]] std::optional<std::string> wait_durably(std::string_view name, dogged::detail::WaitFor what,
+                                                        milliseconds time) override;
+  [[nodiscard]] std::optional<std::string> last_checkpoint(std::string_view name) override;
+  void save_checkpoint(std::string_view name, const std::string& value_json) override;
 
   class Impl;
   std::unique_ptr<Impl> impl_;

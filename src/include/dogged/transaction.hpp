@@ -46,6 +46,7 @@
 #include <dogged/detail/sql_call.hpp>
 #include <dogged/error.hpp>
 #include <dogged/exception_mapper.hpp>
+#include <dogged/steps.hpp>
 #include <dogged/task.hpp>
 
 namespace dogged {
@@ -166,6 +167,17 @@ void Context::complete_in(Transaction& transaction, const Result&... result) {
   const Completion completion = begin_completion();
   if constexpr (sizeof...(Result) == 0) result_json = completion.returned_json;
   detail::run_call(transaction, detail::completion_call(completion, result_json));
+}
+
+template <class Transaction, class Work>
+std::invoke_result_t<Work&> Context::step_in(Transaction& transaction, std::string_view name, Work&& work) {
+  static_assert(detail::WholeTransaction<Transaction>,
+                "dogged: step_in takes a pqxx::work, another pqxx::transaction<...> or a pqxx::robusttransaction<...>, "
+                "as complete_in does");
+  begin_step(name, detail::StepNames::Kind::in_transaction);
+  return run_step(name, work, [&](const std::string& json, Clock::time_point began_at) {
+    detail::run_call(transaction, step_call(name, json, began_at));
+  });
 }
 
 /// Where enqueue_in puts tasks, within the database of the transaction; a text alone is the schema.

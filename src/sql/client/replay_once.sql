@@ -1,5 +1,5 @@
 -- Replays a task, for dogged::Client. @producer and @call are the idempotency key, as in enqueue_many.sql.
 -- gives: answer text
 select made.answer
-  from (select dogged.replay(@task_id::bigint) as answer offset 0) as made
+  from (select dogged.replay(@task_id::bigint, steps => @steps::text) as answer offset 0) as made
  cross join lateral dogged.note_call(@producer::uuid?, @call::bigint?, '{}', made.answer)

@@ -6,9 +6,7 @@
 select (select s.result::text
           from dogged.task_steps s
          where s.task_id = t.id and s.name = @name::text and s.finished_at >= t.enqueued_at - interval '1 day'
-           and s.attempt > coalesce((select max(r.attempt) from dogged.task_steps r
-                                      where r.task_id = t.id and r.name is null
-                                        and r.finished_at >= t.enqueued_at - interval '1 day'), 0)
+           and s.attempt > dogged.steps_since(t.id, t.enqueued_at)
          order by s.attempt desc
          limit 1) as result
   from dogged.tasks_live t

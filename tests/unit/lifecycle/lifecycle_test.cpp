@@ -301,6 +301,13 @@ TEST_CASE("a snooze spends nothing but itself, whatever was lost or spent") {
   CHECK(after == Transition{Status::pending, Outcome::snoozed, std::nullopt, 3, 2, 9, NextRun{1h, 1h}});
 }
 
+TEST_CASE("a wait that the handler has planned is no snooze of those that are counted and limited") {
+  const Rules rules{.policy = policy, .auto_retry_for = {}, .max_snoozes = 1};
+  const Ending wait{.outcome = Outcome::snoozed, .snooze = 1h, .snooze_count = SnoozeCount::not_counted};
+  const auto after = after_attempt({.snoozes = 1}, rules, wait, draw);
+  CHECK(after == Transition{Status::pending, Outcome::snoozed, std::nullopt, 0, 0, 1, NextRun{1h, 1h}});
+}
+
 TEST_CASE("a snooze beyond max_snoozes fails the task for good, and is not counted") {
   const Ending snooze{.outcome = Outcome::snoozed, .snooze = 1h};
   for (int max_snoozes : {0, 1, 1000}) {

@@ -72,6 +72,17 @@ TEST_CASE("a batch that is taken whole has ended with one sending") {
   CHECK(batch.take_again().empty());
 }
 
+TEST_CASE("a report that is on record already is taken, and not sent") {
+  Report on_record = success(2);
+  on_record.is_on_record = true;
+  ReportBatch batch{{success(1), on_record, success(3)}};
+  CHECK(ids_of(batch) == std::vector<TaskId>{1, 3});
+  CHECK(batch.take_taken().size() == 1);
+  ReportBatch alone{{on_record}};
+  CHECK(alone.state() == State::ended);
+  CHECK(alone.take_taken().front().report.id == 2);
+}
+
 TEST_CASE("nothing is settled before the reports that were not taken are explained") {
   ReportBatch batch{{success(1), success(2)}};
   batch.on_sent({2}, start);

@@ -2,6 +2,8 @@
 // other header and no part of the library's compiled interface needs libpqxx.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -38,9 +40,20 @@ struct SqlCall {
 /// that is too long.
 [[nodiscard]] SqlCall completion_call(const Context::Completion& completion, const std::string& result_json);
 
+/// What identifies a step that is recorded in the handler's own transaction.
+struct StepInTransaction {
+  TaskId task_id = 0;
+  int attempt = 0;
+  std::int64_t worker_id = 0;
+  std::string name;
+  std::string result_json;
+  std::chrono::microseconds began_ago{0};
+};
+[[nodiscard]] SqlCall step_call(const StepInTransaction& step, const std::string& schema);
+
 /// Throws dogged's own error for the server's answer to one of these statements, if there is one: InvalidInput,
-/// LeaseLost or SchemaMismatch. Otherwise the function returns, and the caller passes on libpqxx's exception. `tasks`
-/// are those that were to be enqueued.
+/// LeaseLost or SchemaMismatch, and for a step TaskError. Otherwise the function returns, and the caller passes on
+/// libpqxx's exception. `tasks` are those that were to be enqueued.
 void explain_refusal(const std::string& server_text, const std::string& sqlstate, std::span<const NewTask> tasks);
 
 }  // namespace detail
