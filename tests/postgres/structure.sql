@@ -66,32 +66,6 @@ CREATE TYPE dogged.tick_outcome AS ENUM (
 
 COMMENT ON TYPE dogged.tick_outcome IS 'fired: the tick''s task was enqueued; waiting: it will be when the task before it has ended; skipped: there is none.';
 
-CREATE FUNCTION dogged.adopt_declaration(name text, settings jsonb, first_seen_at timestamp with time zone) RETURNS text
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-declare
-  before dogged.schedules;
-  outcome text;
-begin
-  if not exists (select from dogged.schedules s where s.name = adopt_declaration.name) then
-    update dogged.schedules s set name = adopt_declaration.name where s.name = adopt_declaration.settings ->> 'formerly';
-  end if;
-  select s.* into before from dogged.schedules s where s.name = adopt_declaration.name for update;
-  if before.declared = settings then return 'unchanged'; end if;
-  outcome := dogged.put_schedule(name, settings - 'formerly');
-  update dogged.schedules s set declared = settings, declared_at = adopt_declaration.first_seen_at where s.name = adopt_declaration.name;
-  if outcome <> 'unchanged' then
-    perform dogged.record_audit(
-      'declare_schedule', null,
-      jsonb_build_object('schedule', name, 'outcome', outcome, 'settings', settings,
-                         'before', (select jsonb_object_agg(was.key, was.value) from jsonb_each(to_jsonb(before)) was where settings ? was.key)));
-  end if;
-  return outcome;
-end $$;
-
-COMMENT ON FUNCTION dogged.adopt_declaration(name text, settings jsonb, first_seen_at timestamp with time zone) IS 'Internal: gives a schedule the settings that a program declares, unless they were put in force before.';
-
 CREATE FUNCTION dogged.alive_of(tasks bigint[]) RETURNS bigint[]
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -296,15 +270,13 @@ CREATE TABLE dogged.schedules (
     live_tasks bigint[] DEFAULT '{}'::bigint[] NOT NULL,
     last_tick_at timestamp with time zone,
     paused_at timestamp with time zone,
-    declared jsonb,
-    declared_at timestamp with time zone,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     changed_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     CONSTRAINT schedules_name_check CHECK (((octet_length(name) <= 128) AND (name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$'::text)))
 )
 WITH (fillfactor='70');
 
-COMMENT ON TABLE dogged.schedules IS 'What is enqueued periodically. Workers fire what is due; dogged.schedule(…) and the functions beside it change schedules, and programs declare them.';
+COMMENT ON TABLE dogged.schedules IS 'What is enqueued periodically. Workers fire what is due; dogged.schedule(…) and the functions beside it change schedules.';
 
 COMMENT ON COLUMN dogged.schedules.id IS 'Stays when the schedule is renamed, and is never given again: ticks are kept by it.';
 
@@ -343,10 +315,6 @@ COMMENT ON COLUMN dogged.schedules.live_tasks IS 'Tasks of its ticks that had no
 COMMENT ON COLUMN dogged.schedules.last_tick_at IS 'The latest tick that was decided. No later change makes a tick at or before it.';
 
 COMMENT ON COLUMN dogged.schedules.paused_at IS 'When it was paused; null: it is not.';
-
-COMMENT ON COLUMN dogged.schedules.declared IS 'Its settings as the program declared them that is in force; null: no program has.';
-
-COMMENT ON COLUMN dogged.schedules.declared_at IS 'When that declaration was first seen.';
 
 COMMENT ON COLUMN dogged.schedules.created_at IS 'When it was created.';
 
@@ -655,7 +623,7 @@ begin
        from dogged.%2$I d
       where d.%1$I >= $1 and d.%1$I < $2
       order by day desc limit 31', dogged.moment_of_partitions(parent), parent || '_default')
-    using (today - 31 - (select greatest(s.keep_done_days, s.keep_failed_days, s.keep_attempts_days, s.keep_ticks_days,
+    using (today - 31 - (select greatest(s.keep_done_days, s.keep_failed_days, s.keep_attempts_days, s.keep_ticks_days, s.keep_events_days,
                                          (select max(greatest(q.keep_done_days, q.keep_failed_days)) from dogged.queues q))
                            from dogged.settings s))::timestamp at time zone 'UTC',
           (today - 1)::timestamp at time zone 'UTC';
@@ -801,52 +769,6 @@ end $$;
 
 COMMENT ON FUNCTION dogged.decide_tick(schedule dogged.schedules, tick timestamp with time zone, overlap dogged.schedule_overlap, origin text) IS 'Internal: starts a tick, lets it wait or skips it, by the schedule''s tasks that are alive; returns those that are alive afterwards.';
 
-CREATE FUNCTION dogged.declare_schedules(worker_id bigint, declarations jsonb) RETURNS TABLE(name text, outcome text, in_force jsonb, others bigint)
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-#variable_conflict use_column
-declare
-  declaration record;
-  newest record;
-  renamed jsonb;
-begin
-  perform from dogged.locks l where l.name = 'schedules' for update;
-  update dogged.workers w set schedules = declarations where w.id = declare_schedules.worker_id and w.schedules is distinct from declarations;
-  insert into dogged.schedule_declarations (name, settings)
-  select d.key, d.value from jsonb_each(declarations) d
-   where not exists (select from dogged.schedule_declarations known where known.name = d.key and known.settings = d.value);
-  for declaration in select d.key, d.value from jsonb_each(declarations) d order by d.key loop
-    newest := dogged.declared_now(declaration.key);
-    renamed := dogged.renamed_schedule(declaration.key, newest.first_seen_at);
-    outcome := case when renamed is null then dogged.adopt_declaration(declaration.key, newest.settings, newest.first_seen_at) end;
-    name := declaration.key;
-    in_force := coalesce(renamed, newest.settings);
-    if in_force <> declaration.value then outcome := 'outvoted'; end if;
-    in_force := jsonb_set(in_force, '{args}', dogged.redacted(in_force ->> 'task', in_force -> 'args'));
-    others := (select count(*) from dogged.workers w
-                where w.schedules -> declaration.key <> declaration.value and w.stopped_at is null and w.lease_ended_at is null);
-    return next;
-  end loop;
-end $$;
-
-COMMENT ON FUNCTION dogged.declare_schedules(worker_id bigint, declarations jsonb) IS 'Says for a worker which schedules its program declares, as {"nightly": {"spec": "0 3 * * *", …}}, with settings as dogged.set_schedule takes them, and puts the newest declaration of each in force. outcome: created, changed or unchanged; outvoted: a newer declaration is in force. in_force: the declaration that counts, with redacted args. others: how many live workers declare the schedule otherwise.';
-
-CREATE FUNCTION dogged.declared_now(name text, OUT settings jsonb, OUT first_seen_at timestamp with time zone) RETURNS record
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-  select d.settings, d.first_seen_at into settings, first_seen_at
-    from dogged.schedule_declarations d
-   where d.name = declared_now.name
-     and exists (select from dogged.workers w
-                  where w.schedules -> declared_now.name = d.settings and w.stopped_at is null and w.lease_ended_at is null)
-   order by d.first_seen_at desc limit 1;
-end $$;
-
-COMMENT ON FUNCTION dogged.declared_now(name text, OUT settings jsonb, OUT first_seen_at timestamp with time zone) IS 'Internal: the declaration of a schedule that is in force: of those that live workers make, the one that was first seen last.';
-
 CREATE FUNCTION dogged.delete_queue(name text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -885,12 +807,11 @@ CREATE FUNCTION dogged.delete_schedule(name text) RETURNS void
 declare
   schedule constant dogged.schedules := dogged.lock_schedule(delete_schedule.name);
 begin
-  perform dogged.require_undeclared(name, 'Take its TASK_SCHEDULE out of the program first, or pause the schedule.');
   delete from dogged.schedules s where s.id = schedule.id;
   perform dogged.record_audit('delete_schedule', null, jsonb_build_object('schedule', name, 'before', to_jsonb(schedule) - 'compiled'));
 end $$;
 
-COMMENT ON FUNCTION dogged.delete_schedule(name text) IS 'Deletes a schedule. Its ticks stay until retention drops them, and tasks that it has enqueued run. Raises an error while the program of a live worker declares it.';
+COMMENT ON FUNCTION dogged.delete_schedule(name text) IS 'Deletes a schedule. Its ticks stay until retention drops them, and tasks that it has enqueued run.';
 
 CREATE FUNCTION dogged.drop_oldest_day(parent text, OUT partition text, OUT outcome text, OUT rows_kept bigint) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
@@ -900,9 +821,9 @@ CREATE FUNCTION dogged.drop_oldest_day(parent text, OUT partition text, OUT outc
 declare
   due record;
 begin
-  if parent is null or parent not in ('tasks_done', 'tasks_failed', 'task_attempts', 'schedule_ticks') then
+  if parent is null or parent not in ('tasks_done', 'tasks_failed', 'task_attempts', 'task_steps', 'schedule_ticks', 'events') then
     raise exception '% is not a table that retention drops days of', coalesce(quote_literal(parent), 'null')
-      using errcode = 'invalid_parameter_value', hint = 'Write tasks_done, tasks_failed, task_attempts or schedule_ticks. Nothing was dropped.';
+      using errcode = 'invalid_parameter_value', hint = 'Write tasks_done, tasks_failed, task_attempts, task_steps, schedule_ticks or events. Nothing was dropped.';
   end if;
   perform dogged.require_read_committed();
   perform from dogged.locks l where l.name = 'partitions' for update skip locked;
@@ -919,16 +840,16 @@ begin
     return;
   end if;
   partition := due.partition;
-  -- Attempts wait while tasks of that day still exist, because their own day could not be dropped.
-  if parent = 'task_attempts' and exists (
+  -- Attempts and steps wait while tasks of that day still exist, because their own day could not be dropped.
+  if parent in ('task_attempts', 'task_steps') and exists (
        select from dogged.partitions p
         where p.parent = 'tasks_done' and not p.is_kept and p.kept_until <= clock_timestamp() and p.day <= due.day) then
     outcome := 'postponed';
     return;
   end if;
   begin
-    if parent = 'task_attempts'
-       or (parent <> 'schedule_ticks' and cardinality(dogged.queues_keeping(parent, due.day)) > 0) then
+    if parent in ('task_attempts', 'task_steps')
+       or (parent in ('tasks_done', 'tasks_failed') and cardinality(dogged.queues_keeping(parent, due.day)) > 0) then
       rows_kept := dogged.keep_rows_of_day(parent, due.partition, due.day);
     else
       execute format('lock table only dogged.%I in access exclusive mode', parent);
@@ -941,7 +862,66 @@ begin
   end;
 end $$;
 
-COMMENT ON FUNCTION dogged.drop_oldest_day(parent text, OUT partition text, OUT outcome text, OUT rows_kept bigint) IS 'Drops the oldest day of tasks_done, tasks_failed, task_attempts or schedule_ticks if dogged.settings no longer keeps that day. outcome: dropped; nothing: no day is due; postponed: the table was in use for longer than 200 ms, or the tasks of a day of attempts still exist; busy: another call holds the lock. rows_kept: the number of rows that stay: tasks of queues with a longer setting, or attempts whose task still exists.';
+COMMENT ON FUNCTION dogged.drop_oldest_day(parent text, OUT partition text, OUT outcome text, OUT rows_kept bigint) IS 'Drops the oldest day of tasks_done, tasks_failed, task_attempts, task_steps, schedule_ticks or events if dogged.settings no longer keeps that day. outcome: dropped; nothing: no day is due; postponed: the table was in use for longer than 200 ms, or the tasks of a day of attempts or steps still exist; busy: another call holds the lock. rows_kept: the number of rows that stay: tasks of queues with a longer setting, or attempts and steps whose task still exists.';
+
+CREATE FUNCTION dogged.emit(name text, payload jsonb DEFAULT 'null'::jsonb) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+#variable_conflict use_column
+declare
+  max_bytes constant integer := (select s.max_result_bytes from dogged.settings s);
+  waiting bigint[];
+  woken_queues text[];
+begin
+  if (octet_length(emit.name) <= 128 and emit.name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$') is not true then
+    raise exception 'the event name % is not 1 to 128 of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit',
+      coalesce(quote_literal(left(emit.name, 128)), 'null')
+      using hint = 'Nothing was emitted.', errcode = 'invalid_parameter_value';
+  elsif emit.payload is null then
+    raise exception 'the payload of the event "%" is null', emit.name
+      using hint = 'Leave the payload out, or give JSON. Nothing was emitted.', errcode = 'invalid_parameter_value';
+  elsif (dogged.json_bytes(emit.payload, max_bytes) <= max_bytes) is not true then
+    raise exception 'the payload of the event "%" has % bytes as JSON; the limit is %', emit.name,
+      coalesce(dogged.json_bytes(emit.payload, max_bytes)::text, 'many more'), max_bytes
+      using hint = 'Keep large data elsewhere and pass a reference (max_result_bytes in the table settings). Nothing was emitted.',
+            errcode = 'invalid_parameter_value';
+  -- With an older snapshot, emit would not see the rows of waits that it has waited for.
+  elsif current_setting('transaction_isolation') <> 'read committed' then
+    raise exception 'the event "%" cannot be emitted in a transaction with the isolation %', emit.name,
+      current_setting('transaction_isolation')
+      using hint = 'Emit it in a transaction of READ COMMITTED. Nothing was emitted.', errcode = 'invalid_transaction_state';
+  end if;
+
+  perform pg_advisory_xact_lock(dogged.event_lock(emit.name));
+  perform pg_current_xact_id();  -- before a position is taken: see src/sql/claim/settle_watermarks.sql
+  with arrived as (
+    update dogged.task_waits w set arrived_at = clock_timestamp(), payload = emit.payload
+     where w.name = emit.name and w.for_event and w.arrived_at is null
+    returning w.task_id, w.attempt
+  ), suspended as materialized (
+    -- Waits for a claim of a task whose time is over at this moment. That task runs then, and finds the event itself.
+    select t.id from dogged.tasks_live t join arrived a on a.task_id = t.id
+     where t.id = any (array(select a.task_id from arrived a)) and t.status = 'pending' and t.deferred and t.attempt = a.attempt
+     order by t.id for update of t
+  ), woken as (
+    update dogged.tasks_live t
+       set next_retry_at = statement_timestamp(), deferred = false, ready_position = nextval('dogged.tasks_id_seq')
+     where t.id = any (array(select s.id from suspended s))
+    returning t.id, t.queue
+  )
+  select array_agg(w.id), array_agg(distinct w.queue) into waiting, woken_queues from woken w;
+  insert into dogged.events (name, payload, emitted_at, resumed)
+  values (emit.name, emit.payload, clock_timestamp(), coalesce(cardinality(waiting), 0));
+
+  -- Follows the update, as in dogged.reschedule.
+  if exists (select from dogged.workers w where w.asleep and w.queues ?| woken_queues) then
+    perform pg_notify('dogged.wake', case when cardinality(woken_queues) = 1 then woken_queues[1] else '' end);
+  end if;
+  return coalesce(cardinality(waiting), 0);
+end $_$;
+
+COMMENT ON FUNCTION dogged.emit(name text, payload jsonb) IS 'Sends an event to all tasks that wait for its name (Context::wait_event), in the caller''s transaction; returns how many that resumes. A task that waits later finds the event too, for settings.keep_events_days; of several of a name the latest. Waits for the name begin once the transaction has ended, so emit at its end. Needs READ COMMITTED.';
 
 CREATE FUNCTION dogged.enqueue(name text, args jsonb DEFAULT '{}'::jsonb, queue text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, priority integer DEFAULT 0, trace_context text DEFAULT NULL::text, expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone, tags text[] DEFAULT NULL::text[], parent_id bigint DEFAULT NULL::bigint, args_version integer DEFAULT NULL::integer, producer uuid DEFAULT NULL::uuid, call bigint DEFAULT NULL::bigint) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1201,6 +1181,31 @@ CREATE FUNCTION dogged.error_fingerprint(message text) RETURNS text
 
 COMMENT ON FUNCTION dogged.error_fingerprint(message text) IS 'The first 300 characters of an error message, without the parts that differ from one failure to the next. <url>, <text> (quoted text) and <n> (numbers, ids, times) replace these parts. Messages of one kind have the same fingerprint.';
 
+CREATE TABLE dogged.events (
+    name text NOT NULL,
+    payload jsonb NOT NULL,
+    emitted_at timestamp with time zone NOT NULL,
+    resumed bigint NOT NULL,
+    CONSTRAINT events_name_check CHECK (((octet_length(name) <= 128) AND (name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$'::text)))
+)
+PARTITION BY RANGE (emitted_at);
+
+COMMENT ON TABLE dogged.events IS 'Events that were emitted (dogged.emit), for tasks that wait for them later. Retention drops partitions of whole days.';
+
+COMMENT ON COLUMN dogged.events.name IS 'The event''s name.';
+
+COMMENT ON COLUMN dogged.events.payload IS 'What the event carries, as JSON.';
+
+COMMENT ON COLUMN dogged.events.emitted_at IS 'When it was emitted.';
+
+COMMENT ON COLUMN dogged.events.resumed IS 'How many tasks waited for it then.';
+
+CREATE FUNCTION dogged.event_lock(name text) RETURNS bigint
+    LANGUAGE sql STABLE
+    RETURN hashtextextended((((('dogged.events'::regclass)::oid)::text || ':'::text) || name), (0)::bigint);
+
+COMMENT ON FUNCTION dogged.event_lock(name text) IS 'Internal: the key of the advisory lock on an event''s name.';
+
 CREATE FUNCTION dogged.export_dead_letters(ids bigint[], attempts integer[] DEFAULT NULL::integer[]) RETURNS TABLE(id bigint, attempt integer, letter text)
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1394,6 +1399,28 @@ end $$;
 
 COMMENT ON FUNCTION dogged.forget_calls() IS 'Deletes the rows of up to 10,000 clients that have made no call for two days (producer_calls); returns their number.';
 
+CREATE FUNCTION dogged.forget_steps() RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'auto'
+    AS $$
+declare
+  waits bigint;
+  checkpoints bigint;
+begin
+  delete from dogged.task_waits w
+   where not exists (select from dogged.tasks_live t where t.id = w.task_id)
+     and not exists (select from dogged.tasks_failed t where t.id = w.task_id);
+  get diagnostics waits = row_count;
+  delete from dogged.task_checkpoints c
+   where not exists (select from dogged.tasks_live t where t.id = c.task_id)
+     and not exists (select from dogged.tasks_failed t where t.id = c.task_id);
+  get diagnostics checkpoints = row_count;
+  return waits + checkpoints;
+end $$;
+
+COMMENT ON FUNCTION dogged.forget_steps() IS 'Deletes the checkpoints and waits of tasks that have ended and are no dead letters; returns their number.';
+
 CREATE FUNCTION dogged.forget_workers() RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1404,8 +1431,10 @@ declare
   -- Workers that ended before every complete day of attempts are named only by kept attempts.
   before constant timestamptz := least(
     clock_timestamp() - (select make_interval(days => keep_attempts_days) from dogged.settings),
-    (select min(p.day)::timestamp at time zone 'UTC' from dogged.partitions p where p.parent = 'task_attempts' and not p.is_kept),
-    (select min(d.finished_at) from dogged.task_attempts_default d));
+    (select min(p.day)::timestamp at time zone 'UTC' from dogged.partitions p
+      where p.parent in ('task_attempts', 'task_steps') and not p.is_kept),
+    (select min(d.finished_at) from dogged.task_attempts_default d),
+    (select min(d.finished_at) from dogged.task_steps_default d));
   forgotten integer;
 begin
   if not exists (select from dogged.workers w where greatest(w.rescued_at, w.stopped_at) < before and w.rescued_at is not null) then
@@ -1664,8 +1693,8 @@ declare
 begin
   -- A late write is not lost: its transaction has locked the parent already, so this step is postponed.
   execute format('lock table dogged.%I in share mode', source);
-  kept := case parent when 'task_attempts' then dogged.make_kept_attempts(source, day)
-                      else dogged.make_kept_tasks(parent, source, day) end;
+  kept := case when parent in ('task_attempts', 'task_steps') then dogged.make_kept_history(parent, source, day)
+               else dogged.make_kept_tasks(parent, source, day) end;
   perform dogged.replace_day(parent, source, day, kept > 0);
   return kept;
 end $$;
@@ -1686,7 +1715,7 @@ declare
 begin
   for kept in select p.partition, p.day, dogged.queues_keeping(p.parent, p.day) as queues
                 from dogged.partitions p where p.is_kept and p.parent = kept_days_to_thin.parent order by p.day loop
-    if kept_days_to_thin.parent = 'task_attempts' then
+    if kept_days_to_thin.parent in ('task_attempts', 'task_steps') then
       -- Most tasks ended on the day of their attempts or, if a clock was set back, on the day before. One more day is
       -- read quickly.
       execute format(
@@ -1711,7 +1740,7 @@ begin
   end loop;
 end $_$;
 
-COMMENT ON FUNCTION dogged.kept_days_to_thin(parent text) IS 'Kept days of tasks_done, tasks_failed or task_attempts with rows that need not be kept any longer: tasks whose queue''s own days are over, or attempts whose task is gone. Kept days without rows are included.';
+COMMENT ON FUNCTION dogged.kept_days_to_thin(parent text) IS 'Kept days of tasks_done, tasks_failed, task_attempts or task_steps with rows that need not be kept any longer: tasks whose queue''s own days are over, or attempts and steps whose task is gone. Kept days without rows are included.';
 
 CREATE FUNCTION dogged.knows_task(task_names text[], args_versions jsonb, name text, args_version smallint) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -1818,7 +1847,7 @@ end $$;
 
 COMMENT ON FUNCTION dogged.lock_schedule(name text) IS 'Internal: the row of a schedule, locked until the transaction ends.';
 
-CREATE FUNCTION dogged.make_kept_attempts(source text, day date) RETURNS bigint
+CREATE FUNCTION dogged.make_kept_history(parent text, source text, day date) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'on'
@@ -1831,11 +1860,12 @@ declare
   to_time constant timestamptz := (day + 1)::timestamp at time zone 'UTC';
   copied bigint;
 begin
-  execute 'create table dogged.task_attempts_next (like dogged.task_attempts including defaults including constraints including storage)';
+  execute format('create table dogged.%I (like dogged.%I including defaults including constraints including storage)',
+                 parent || '_next', parent);
   -- A task ends with its last attempt, so a dead letter of an earlier day has no attempt in this one. One day of margin
   -- allows for a clock that was set back.
   execute format(
-    'insert into dogged.task_attempts_next
+    'insert into dogged.%4$I
      select a.* from dogged.%1$I a
       where a.task_id in (select f.id from dogged.tasks_failed f where f.finished_at >= %2$L or f.finished_at is null
                            union all
@@ -1847,13 +1877,14 @@ begin
                              and (d.finished_at at time zone ''UTC'')::date > (d.enqueued_at at time zone ''UTC'')::date
                            union all
                           select d.id from dogged.tasks_done d where d.finished_at >= %2$L and d.finished_at < %3$L)',
-    source, from_time - interval '1 day', to_time);
+    source, from_time - interval '1 day', to_time, parent || '_next');
   get diagnostics copied = row_count;
-  execute 'create index on dogged.task_attempts_next (task_id, attempt)';
+  execute format('create index on dogged.%I (task_id, %I)', parent || '_next',
+                 case parent when 'task_attempts' then 'attempt' else 'name' end);
   return copied;
 end $_$;
 
-COMMENT ON FUNCTION dogged.make_kept_attempts(source text, day date) IS 'Creates task_attempts_next from rows of one partition of task_attempts; returns their number. The task of such a row is failed, pending or running, ended otherwise on a later day, or is kept longer.';
+COMMENT ON FUNCTION dogged.make_kept_history(parent text, source text, day date) IS 'Creates task_attempts_next or task_steps_next from rows of one partition; returns their number. The task of such a row is failed, pending or running, ended otherwise on a later day, or is kept longer.';
 
 CREATE FUNCTION dogged.make_kept_tasks(parent text, source text, day date) RETURNS bigint
     LANGUAGE plpgsql
@@ -1901,7 +1932,7 @@ begin
   execute format('alter table dogged.%I enable trigger user', parent || '_default');
   execute format('alter table dogged.%I attach partition dogged.%I for values from (%L) to (%L)',
                  parent, partition_name, from_time, to_time);
-  if parent = 'task_attempts' then
+  if parent in ('task_attempts', 'task_steps') then
     execute format('create trigger refuse_truncate before truncate on dogged.%I
                     execute function dogged.refuse_change_of_history()', partition_name);
   end if;
@@ -1924,7 +1955,7 @@ begin
   if not found then
     return 0;  -- another worker or retention has the lock
   end if;
-  foreach parent in array array['task_attempts', 'tasks_done', 'tasks_failed', 'schedule_ticks'] loop
+  foreach parent in array array['task_attempts', 'task_steps', 'tasks_done', 'tasks_failed', 'schedule_ticks', 'events'] loop
     begin
       made_of_parent := 0;
       for day in select dogged.days_to_make(parent) loop
@@ -2014,7 +2045,7 @@ COMMENT ON FUNCTION dogged.moment_ago(claimed_at timestamp with time zone, micro
 
 CREATE FUNCTION dogged.moment_of_partitions(parent text) RETURNS text
     LANGUAGE sql IMMUTABLE
-    RETURN CASE parent WHEN 'schedule_ticks'::text THEN 'scheduled_at'::text ELSE 'finished_at'::text END;
+    RETURN CASE parent WHEN 'schedule_ticks'::text THEN 'scheduled_at'::text WHEN 'events'::text THEN 'emitted_at'::text ELSE 'finished_at'::text END;
 
 COMMENT ON FUNCTION dogged.moment_of_partitions(parent text) IS 'Internal: the column by whose day a table of the history is partitioned.';
 
@@ -2651,6 +2682,168 @@ END;
 
 COMMENT ON FUNCTION dogged.record_audit(action text, task_id bigint, details jsonb) IS 'Writes a row of dogged.audit in the caller''s transaction.';
 
+CREATE TABLE dogged.task_steps (
+    task_id bigint NOT NULL,
+    name text,
+    attempt integer NOT NULL,
+    task_name text NOT NULL,
+    worker_id bigint,
+    started_at timestamp with time zone NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    result jsonb,
+    CONSTRAINT step_or_replay CHECK ((num_nulls(name, worker_id, result) = ANY (ARRAY[0, 3]))),
+    CONSTRAINT task_steps_name_check CHECK (((octet_length(name) <= 128) AND (name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$'::text)))
+)
+PARTITION BY RANGE (finished_at);
+
+COMMENT ON TABLE dogged.task_steps IS 'One row for each step of a task that has ended (Context::step), and one for each replay after which steps run again: append-only. UPDATE, DELETE and TRUNCATE are refused; retention drops partitions of whole days. task_steps_overview shows which steps count.';
+
+COMMENT ON COLUMN dogged.task_steps.task_id IS 'The task: tasks.id.';
+
+COMMENT ON COLUMN dogged.task_steps.name IS 'The name that the handler gave the step. Null: the task was replayed, and steps of attempts up to this one do not count.';
+
+COMMENT ON COLUMN dogged.task_steps.attempt IS 'The attempt that ran the step. Of several attempts with a step of this name, the record of the latest counts.';
+
+COMMENT ON COLUMN dogged.task_steps.task_name IS 'The task''s name, so that queries on many steps need no join.';
+
+COMMENT ON COLUMN dogged.task_steps.worker_id IS 'The worker that ran the attempt: workers.id.';
+
+COMMENT ON COLUMN dogged.task_steps.started_at IS 'When the step began; of a replay, when it was.';
+
+COMMENT ON COLUMN dogged.task_steps.finished_at IS 'When the step ended; of a replay, when it was.';
+
+COMMENT ON COLUMN dogged.task_steps.result IS 'What the step gave, as JSON. Show results to people only through task_steps_overview.';
+
+CREATE TABLE dogged.task_waits (
+    task_id bigint NOT NULL,
+    name text NOT NULL,
+    attempt integer NOT NULL,
+    for_event boolean NOT NULL,
+    began_at timestamp with time zone NOT NULL,
+    until timestamp with time zone NOT NULL,
+    arrived_at timestamp with time zone,
+    payload jsonb,
+    CONSTRAINT arrived CHECK ((num_nulls(arrived_at, payload) = ANY (ARRAY[0, 2]))),
+    CONSTRAINT task_waits_name_check CHECK (((octet_length(name) <= 128) AND (name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$'::text)))
+);
+
+COMMENT ON TABLE dogged.task_waits IS 'One row for each wait of a task that its handler has not taken note of yet. A wait that is over is a row of task_steps. Rows of tasks that have ended go with the next retention (dogged.forget_steps).';
+
+COMMENT ON COLUMN dogged.task_waits.task_id IS 'The task: tasks.id.';
+
+COMMENT ON COLUMN dogged.task_waits.name IS 'The name of the event, or of the sleep.';
+
+COMMENT ON COLUMN dogged.task_waits.attempt IS 'The attempt that waits: the latest that has come to the wait.';
+
+COMMENT ON COLUMN dogged.task_waits.for_event IS 'Whether an event ends the wait; false: time alone.';
+
+COMMENT ON COLUMN dogged.task_waits.began_at IS 'When the first attempt came to the wait.';
+
+COMMENT ON COLUMN dogged.task_waits.until IS 'When the wait is over without an event.';
+
+COMMENT ON COLUMN dogged.task_waits.arrived_at IS 'When the event came; null: it has not.';
+
+COMMENT ON COLUMN dogged.task_waits.payload IS 'What the event carries, as JSON.';
+
+CREATE TABLE dogged.tasks_live (
+    id bigint DEFAULT nextval('dogged.tasks_id_seq'::regclass) NOT NULL,
+    status dogged.task_status DEFAULT 'pending'::dogged.task_status NOT NULL,
+    queue text NOT NULL,
+    name text NOT NULL,
+    priority smallint DEFAULT 0 NOT NULL,
+    args jsonb NOT NULL,
+    enqueued_at timestamp with time zone DEFAULT now() NOT NULL,
+    run_at timestamp with time zone DEFAULT now() NOT NULL,
+    deferred boolean DEFAULT false NOT NULL,
+    next_retry_at timestamp with time zone,
+    attempt integer DEFAULT 0 NOT NULL,
+    retry_count integer DEFAULT 0 NOT NULL,
+    losses integer DEFAULT 0 NOT NULL,
+    worker_id bigint,
+    claimed_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    result jsonb,
+    error_code text,
+    error_message text,
+    trace_context text,
+    ready_position bigint,
+    expires_at timestamp with time zone,
+    tags text[],
+    parent_id bigint,
+    args_version smallint,
+    snoozes integer,
+    cancel_requested_at timestamp with time zone,
+    CONSTRAINT tasks_expires_at_check CHECK (isfinite(expires_at))
+)
+WITH (fillfactor='45', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_cost_delay='0');
+
+COMMENT ON TABLE dogged.tasks_live IS 'The pending and running tasks: small and hot, whatever the history.';
+
+COMMENT ON COLUMN dogged.tasks_live.id IS 'The task''s id, given out by enqueue, for the whole life of the task.';
+
+COMMENT ON COLUMN dogged.tasks_live.status IS 'The task''s status, which decides in which partition the task is stored.';
+
+COMMENT ON COLUMN dogged.tasks_live.queue IS 'The name of the task''s queue.';
+
+COMMENT ON COLUMN dogged.tasks_live.name IS 'The task''s name, which workers declare with TASK_REGISTER.';
+
+COMMENT ON COLUMN dogged.tasks_live.priority IS 'Lower priorities run first. Among equal priorities, the task that became ready first runs first.';
+
+COMMENT ON COLUMN dogged.tasks_live.args IS 'The handler''s args, as JSON. Show args to people only through dogged.redacted(name, args).';
+
+COMMENT ON COLUMN dogged.tasks_live.enqueued_at IS 'When the producer''s transaction began.';
+
+COMMENT ON COLUMN dogged.tasks_live.run_at IS 'The first attempt does not begin before this time.';
+
+COMMENT ON COLUMN dogged.tasks_live.deferred IS 'True while a pending task waits for run_at or next_retry_at. The task is then in the index of waiting tasks, and not in the index of ready tasks. A worker sets this to false when the task is due.';
+
+COMMENT ON COLUMN dogged.tasks_live.next_retry_at IS 'The next attempt does not begin before this time. Set for a retry, or for a task that was deferred because its circuit is open or its queue''s retry budget is spent. The value stays while that attempt runs.';
+
+COMMENT ON COLUMN dogged.tasks_live.attempt IS 'The number of attempts begun. While the task runs, the number of the current attempt.';
+
+COMMENT ON COLUMN dogged.tasks_live.retry_count IS 'Retries spent; a lost, interrupted or snoozed attempt spends none.';
+
+COMMENT ON COLUMN dogged.tasks_live.losses IS 'Attempts that ended because their worker died.';
+
+COMMENT ON COLUMN dogged.tasks_live.worker_id IS 'The worker that holds the running task, or that ran the task last: workers.id.';
+
+COMMENT ON COLUMN dogged.tasks_live.claimed_at IS 'When a worker last claimed the task.';
+
+COMMENT ON COLUMN dogged.tasks_live.finished_at IS 'When the task ended; null while the task is pending or running.';
+
+COMMENT ON COLUMN dogged.tasks_live.result IS 'The handler''s return value, as JSON; null unless the task succeeded.';
+
+COMMENT ON COLUMN dogged.tasks_live.error_code IS 'The error code of the last failed attempt.';
+
+COMMENT ON COLUMN dogged.tasks_live.error_message IS 'The error message of the last failed attempt.';
+
+COMMENT ON COLUMN dogged.tasks_live.trace_context IS 'The trace context, as the producer gave it; copied to attempts that are no root of a trace.';
+
+COMMENT ON COLUMN dogged.tasks_live.ready_position IS 'The task''s place among the ready tasks of its queue and priority; null: its id is its place. A task that fell due has a number from the sequence of the ids. A task that was released to run again at once has a number before all of those.';
+
+COMMENT ON COLUMN dogged.tasks_live.expires_at IS 'No attempt begins after this time. A task that is still pending then ends as expired. Null: the task does not expire.';
+
+COMMENT ON COLUMN dogged.tasks_live.tags IS 'Words that the producer gave the task, for people to find the task by; null: none.';
+
+COMMENT ON COLUMN dogged.tasks_live.parent_id IS 'The parent: the task of the handler that enqueued this one, or the task that the producer named. Null: none. Retention may have dropped the parent.';
+
+COMMENT ON COLUMN dogged.tasks_live.args_version IS 'The version of the args, as the producer''s key or call named it; null: 1. Only a worker that knows this version or a later one runs the task.';
+
+COMMENT ON COLUMN dogged.tasks_live.snoozes IS 'Attempts that ended because the handler snoozed, since the task was enqueued or replayed; null: none.';
+
+COMMENT ON COLUMN dogged.tasks_live.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. The worker asks the handler to stop. Unless the attempt succeeds all the same, the task ends as cancelled.';
+
+CREATE FUNCTION dogged.record_wait(task dogged.tasks_live, wait_name text, began timestamp with time zone, result jsonb) RETURNS void
+    LANGUAGE sql
+    BEGIN ATOMIC
+ INSERT INTO dogged.task_steps (task_id, name, attempt, task_name, worker_id, started_at, finished_at, result)
+   VALUES ((record_wait.task).id, record_wait.wait_name, (record_wait.task).attempt, (record_wait.task).name, (record_wait.task).worker_id, record_wait.began, GREATEST(record_wait.began, clock_timestamp()), record_wait.result);
+ DELETE FROM dogged.task_waits w
+   WHERE ((w.task_id = (record_wait.task).id) AND (w.name = record_wait.wait_name));
+END;
+
+COMMENT ON FUNCTION dogged.record_wait(task dogged.tasks_live, wait_name text, began timestamp with time zone, result jsonb) IS 'Internal: records a wait that is over as a step.';
+
 CREATE FUNCTION dogged.redacted(task_name text, document jsonb) RETURNS jsonb
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2711,7 +2904,8 @@ declare
   days text;
 begin
   for setting, days in select key, value from jsonb_each_text(to_jsonb(new))
-                        where key in ('keep_done_days', 'keep_failed_days', 'keep_attempts_days', 'keep_ticks_days') loop
+                        where key in ('keep_done_days', 'keep_failed_days', 'keep_attempts_days', 'keep_ticks_days',
+                                      'keep_events_days') loop
     if days is null or days::integer not between 1 and 3650 then
       raise exception '% of dogged.settings is %: it must be 1 to 3650 days', setting, coalesce(days, 'null')
         using errcode = 'invalid_parameter_value', hint = 'Give a number of days. Nothing was changed.';
@@ -2761,11 +2955,11 @@ CREATE FUNCTION dogged.refuse_change_of_history() RETURNS trigger
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
-  raise exception '% of % is refused: attempts are history and never change', tg_op, tg_relid::regclass
+  raise exception '% of % is refused: attempts and steps are history and never change', tg_op, tg_relid::regclass
     using errcode = 'restrict_violation', hint = 'Retention drops partitions of whole days.';
 end $$;
 
-COMMENT ON FUNCTION dogged.refuse_change_of_history() IS 'Keeps task_attempts append-only.';
+COMMENT ON FUNCTION dogged.refuse_change_of_history() IS 'Keeps task_attempts and task_steps append-only.';
 
 CREATE FUNCTION dogged.refuse_completion(task_id bigint, attempt integer, worker_id bigint) RETURNS void
     LANGUAGE plpgsql STABLE
@@ -3049,26 +3243,11 @@ begin
   if exists (select from dogged.schedules s where s.name = new_name) then
     perform dogged.refuse_schedule(new_name, 'it exists already', 'Nothing was changed. Delete it first, or choose another name.');
   end if;
-  perform dogged.require_undeclared(name, 'Give it the new name in its TASK_SCHEDULE, and name the old one there: .formerly.');
   update dogged.schedules s set name = new_name, changed_at = clock_timestamp() where s.id = schedule.id;
   perform dogged.record_audit('rename_schedule', null, jsonb_build_object('schedule', name, 'new_name', new_name));
 end $$;
 
-COMMENT ON FUNCTION dogged.rename_schedule(name text, new_name text) IS 'Renames a schedule. It keeps its ticks, so that none of them fires a second time under the new name. Raises an error while the program of a live worker declares it.';
-
-CREATE FUNCTION dogged.renamed_schedule(formerly text, first_seen_at timestamp with time zone) RETURNS jsonb
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-  return (select s.declared || jsonb_build_object('name', s.name)
-            from dogged.schedules s
-           where s.declared ->> 'formerly' = renamed_schedule.formerly and s.declared_at > renamed_schedule.first_seen_at
-             and not exists (select from dogged.schedules other where other.name = renamed_schedule.formerly)
-           order by s.declared_at desc limit 1);
-end $$;
-
-COMMENT ON FUNCTION dogged.renamed_schedule(formerly text, first_seen_at timestamp with time zone) IS 'Internal: the declaration that has renamed a schedule, if it is newer than the time and no schedule of the former name exists.';
+COMMENT ON FUNCTION dogged.rename_schedule(name text, new_name text) IS 'Renames a schedule. It keeps its ticks, so that none of them fires a second time under the new name.';
 
 CREATE FUNCTION dogged.replace_day(parent text, source text, day date, has_rows boolean) RETURNS void
     LANGUAGE plpgsql
@@ -3091,7 +3270,7 @@ begin
   execute format('alter table dogged.%I attach partition dogged.%I for values from (%L) to (%L)', parent, kept,
                  day::timestamp at time zone 'UTC', (day + 1)::timestamp at time zone 'UTC');
   execute format('alter table dogged.%I drop constraint of_day', kept);
-  if parent = 'task_attempts' then
+  if parent in ('task_attempts', 'task_steps') then
     execute format('create trigger refuse_truncate before truncate on dogged.%I
                     execute function dogged.refuse_change_of_history()', kept);
   end if;
@@ -3099,7 +3278,7 @@ end $$;
 
 COMMENT ON FUNCTION dogged.replace_day(parent text, source text, day date, has_rows boolean) IS 'Replaces one partition by the table …_next, or drops both if that table has no rows.';
 
-CREATE FUNCTION dogged.replay(id bigint, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, args jsonb DEFAULT NULL::jsonb) RETURNS text
+CREATE FUNCTION dogged.replay(id bigint, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, args jsonb DEFAULT NULL::jsonb, steps text DEFAULT 'keep'::text) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -3117,7 +3296,7 @@ begin
     perform from dogged.tasks_failed f where f.id = replay.id for update;
     select r.result into answer
       from dogged.replay_many(array[replay.id], replay.run_at, null,
-                              case when replay.args is not null then array[replay.args] end) r;
+                              case when replay.args is not null then array[replay.args] end, null, replay.steps) r;
     exit when answer <> 'locked';
   end loop;
   if answer = 'args_too_large' then
@@ -3128,9 +3307,9 @@ begin
   return answer;
 end $$;
 
-COMMENT ON FUNCTION dogged.replay(id bigint, run_at timestamp with time zone, args jsonb) IS 'Replays a dead letter in the caller''s transaction. The task keeps its id and its attempts, and has all of its retries again. run_at: at once. args: as they are. Returns replayed; not_failed: the task is no dead letter, or no longer one; not_found: no such task exists, or no longer.';
+COMMENT ON FUNCTION dogged.replay(id bigint, run_at timestamp with time zone, args jsonb, steps text) IS 'Replays a dead letter in the caller''s transaction. The task keeps its id and its attempts, and has all of its retries again. run_at: at once. args: as they are. steps: keep, those on record run no more, or again, all run again. Returns replayed; not_failed: the task is no dead letter, or no longer one; not_found: no such task exists, or no longer.';
 
-CREATE FUNCTION dogged.replay_many(ids bigint[], run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, per_second double precision DEFAULT NULL::double precision, args jsonb[] DEFAULT NULL::jsonb[], attempts integer[] DEFAULT NULL::integer[]) RETURNS TABLE(id bigint, result text, due_at timestamp with time zone)
+CREATE FUNCTION dogged.replay_many(ids bigint[], run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, per_second double precision DEFAULT NULL::double precision, args jsonb[] DEFAULT NULL::jsonb[], attempts integer[] DEFAULT NULL::integer[], steps text DEFAULT 'keep'::text) RETURNS TABLE(id bigint, result text, due_at timestamp with time zone)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -3145,6 +3324,9 @@ begin
   if cardinality(replay_many.args) <> cardinality(ids) or cardinality(attempts) <> cardinality(ids) then
     raise exception 'there are % ids, % args and % attempts; give one of each for a task, or null', cardinality(ids),
       coalesce(cardinality(replay_many.args)::text, 'no'), coalesce(cardinality(attempts)::text, 'no')
+      using hint = 'Nothing was replayed.', errcode = 'invalid_parameter_value';
+  elsif (steps in ('keep', 'again')) is not true then
+    raise exception 'steps is %; it is keep or again', coalesce(quote_literal(steps), 'null')
       using hint = 'Nothing was replayed.', errcode = 'invalid_parameter_value';
   elsif not isfinite(first_due) or first_due > now() + interval '10 years' then
     raise exception 'run_at % is more than 10 years ahead', replay_many.run_at
@@ -3184,6 +3366,12 @@ begin
            d.due_at > now(), d.due_at, d.attempt, d.worker_id, d.claimed_at, d.error_code, d.error_message, d.trace_context, d.tags,
            d.parent_id, d.args_version, nextval('dogged.tasks_id_seq')
       from (select * from due order by id) d
+  ), steps_again as (
+    -- The task runs from its beginning: the steps of its attempts so far do not count any more.
+    insert into dogged.task_steps (task_id, attempt, task_name, started_at, finished_at)
+    select d.id, d.attempt, d.name, clock_timestamp(), clock_timestamp()
+      from due d
+     where replay_many.steps = 'again'
   ), audited as (
     insert into dogged.audit (actor, application, action, task_id, details)
     select dogged.audit_actor(), coalesce(current_setting('application_name', true), ''), 'replay', d.id,
@@ -3227,7 +3415,7 @@ begin
      order by o.id;
 end $$;
 
-COMMENT ON FUNCTION dogged.replay_many(ids bigint[], run_at timestamp with time zone, per_second double precision, args jsonb[], attempts integer[]) IS 'Makes dead letters pending again in the caller''s transaction, and skips dead letters that another transaction is changing. run_at: no task is due before this time; per_second: from then on at most this many fall due in a second; args: new args by position, null where they stay; attempts: only dead letters that failed in that attempt. Returns for each id: replayed, with the due time; args_too_large; or the answer of dogged.dead_letter_standing.';
+COMMENT ON FUNCTION dogged.replay_many(ids bigint[], run_at timestamp with time zone, per_second double precision, args jsonb[], attempts integer[], steps text) IS 'Makes dead letters pending again in the caller''s transaction, and skips dead letters that another transaction is changing. run_at: no task is due before this time; per_second: from then on at most this many fall due in a second; args: new args by position, null where they stay; attempts: only dead letters that failed in that attempt; steps: keep, those on record run no more, or again, all run again. Returns for each id: replayed, with the due time; args_too_large; or the answer of dogged.dead_letter_standing.';
 
 CREATE FUNCTION dogged.require_enqueueable(schedule dogged.schedules) RETURNS void
     LANGUAGE plpgsql STABLE
@@ -3491,22 +3679,6 @@ exception when invalid_parameter_value then
 end $_$;
 
 COMMENT ON FUNCTION dogged.require_time_zone(name text, time_zone text) IS 'Internal: raises an error unless this is the name of a time zone.';
-
-CREATE FUNCTION dogged.require_undeclared(name text, remedy text) RETURNS void
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-declare
-  worker text := (select w.name from dogged.workers w
-                   where w.schedules ? require_undeclared.name and w.stopped_at is null and w.lease_ended_at is null
-                   order by w.id desc limit 1);
-begin
-  if worker is not null then
-    perform dogged.refuse_schedule(name, format('the program of worker %s declares it', worker), 'Nothing was changed. ' || remedy);
-  end if;
-end $$;
-
-COMMENT ON FUNCTION dogged.require_undeclared(name text, remedy text) IS 'Internal: raises an error if the program of a live worker declares a schedule.';
 
 CREATE FUNCTION dogged.reschedule(id bigint, run_at timestamp with time zone) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
@@ -3808,6 +3980,44 @@ end $$;
 
 COMMENT ON FUNCTION dogged.start_waiting_tick(schedule dogged.schedules) IS 'Internal: starts the first of the ticks that wait; returns its task, or nothing.';
 
+CREATE FUNCTION dogged.step_in(task_id bigint, attempt integer, worker_id bigint, name text, result jsonb, began_us_ago bigint) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_variable
+declare
+  moment constant timestamptz := clock_timestamp();
+  held record;
+begin
+  -- Locked until the transaction ends: no other worker gets the task before, and so none misses this record.
+  select t.name, t.claimed_at into held from dogged.tasks_live t
+   where t.id = step_in.task_id and t.attempt = step_in.attempt and t.worker_id = step_in.worker_id and t.status = 'running'
+     for no key update;
+  if not found then
+    perform dogged.refuse_completion(task_id, attempt, worker_id);
+  elsif exists (select from dogged.task_steps s
+                 where s.task_id = step_in.task_id and s.name = step_in.name and s.attempt = step_in.attempt
+                   and s.finished_at >= held.claimed_at) then
+    raise exception 'the step "%" is on record in this attempt already; each step of a task has a name of its own', name
+      using hint = 'Nothing of this transaction is committed.', errcode = 'ST001';
+  end if;
+  insert into dogged.task_steps (task_id, name, attempt, task_name, worker_id, started_at, finished_at, result)
+  values (task_id, name, attempt, held.name, worker_id,
+          greatest(held.claimed_at, moment - began_us_ago * interval '1 microsecond'), greatest(held.claimed_at, moment), result);
+end $$;
+
+COMMENT ON FUNCTION dogged.step_in(task_id bigint, attempt integer, worker_id bigint, name text, result jsonb, began_us_ago bigint) IS 'Internal: records a step in the caller''s transaction, for Context::step_in. Raises LE001 if the worker does not hold the attempt any more, and ST001 if the attempt has recorded the step already.';
+
+CREATE FUNCTION dogged.steps_since(task_id bigint, enqueued_at timestamp with time zone) RETURNS integer
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT COALESCE(max(r.attempt), 0) AS "coalesce"
+    FROM dogged.task_steps r
+   WHERE ((r.task_id = steps_since.task_id) AND (r.name IS NULL) AND (r.finished_at >= (steps_since.enqueued_at - '1 day'::interval)));
+END;
+
+COMMENT ON FUNCTION dogged.steps_since(task_id bigint, enqueued_at timestamp with time zone) IS 'Internal: steps of attempts up to this one do not count, because the task was replayed to run them again; 0: all count. enqueued_at: when the task was enqueued, so that only the days since then are read.';
+
 CREATE FUNCTION dogged.store_schedule(schedule dogged.schedules) RETURNS text
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3832,6 +4042,29 @@ begin
 end $$;
 
 COMMENT ON FUNCTION dogged.store_schedule(schedule dogged.schedules) IS 'Internal: writes the row of a schedule.';
+
+CREATE FUNCTION dogged.suspend(task dogged.tasks_live, wait dogged.task_waits, ran_us bigint) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  ended_at constant timestamptz := greatest(task.claimed_at, clock_timestamp());
+  left_ms constant bigint := ceil(extract(epoch from wait.until - ended_at) * 1000);
+begin
+  insert into dogged.task_waits as w values (wait.*)
+  on conflict on constraint task_waits_pkey do update
+     set attempt = excluded.attempt, for_event = excluded.for_event, began_at = excluded.began_at, until = excluded.until,
+         arrived_at = null, payload = null;
+  update dogged.tasks_live t set status = 'pending', next_retry_at = wait.until, deferred = true where t.id = task.id;
+  insert into dogged.task_attempts (task_id, attempt, name, queue, outcome, worker_id, claimed_at, started_at, finished_at,
+                                    error_message, will_retry, next_retry_at, backoff_ms, delay_ms, trace_context)
+  values (task.id, task.attempt, task.name, task.queue, 'snoozed', task.worker_id, task.claimed_at,
+          greatest(task.claimed_at, ended_at - ran_us * interval '1 microsecond'), ended_at,
+          case when wait.for_event then 'waits for the event ' || wait.name else 'sleeps (' || wait.name || ')' end,
+          true, wait.until, left_ms, left_ms, task.trace_context);
+end $$;
+
+COMMENT ON FUNCTION dogged.suspend(task dogged.tasks_live, wait dogged.task_waits, ran_us bigint) IS 'Internal: ends a running attempt as snoozed until its wait is over.';
 
 CREATE FUNCTION dogged.tags_of_letter(letter jsonb) RETURNS text[]
     LANGUAGE sql IMMUTABLE
@@ -3912,6 +4145,80 @@ begin
 end $$;
 
 COMMENT ON FUNCTION dogged.ticks_to_backfill(schedule dogged.schedules, from_time timestamp with time zone, until_time timestamp with time zone) IS 'Internal: the times of a schedule in a range. Raises an error for more than 1000.';
+
+CREATE FUNCTION dogged.wait_durably(task_id bigint, attempt integer, worker_id bigint, name text, for_event boolean, wait_ms bigint, ran_us bigint, OUT state text, OUT payload jsonb, OUT left_ms bigint) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_variable
+declare
+  moment constant timestamptz := clock_timestamp();
+  task dogged.tasks_live;
+  wait dogged.task_waits;
+  recorded jsonb;
+  replayed integer;
+begin
+  if for_event and not pg_try_advisory_xact_lock_shared(dogged.event_lock(name)) then
+    state := 'busy';
+    return;
+  end if;
+  select t.* into task from dogged.tasks_live t
+   where t.id = wait_durably.task_id and t.attempt = wait_durably.attempt and t.worker_id = wait_durably.worker_id
+     and t.status = 'running';
+  if not found then
+    -- Suspended: the answer to an earlier sending was lost.
+    state := case when exists (select from dogged.task_attempts a
+                                where a.task_id = wait_durably.task_id and a.attempt = wait_durably.attempt
+                                  and a.worker_id = wait_durably.worker_id and a.outcome = 'snoozed')
+                  then 'suspended' else 'lost' end;
+    return;
+  elsif task.cancel_requested_at is not null then
+    state := 'cancelled';
+    return;
+  end if;
+
+  replayed := dogged.steps_since(task.id, task.enqueued_at);
+  select s.result into recorded from dogged.task_steps s
+   where s.task_id = task.id and s.name = wait_durably.name and s.finished_at >= task.enqueued_at - interval '1 day'
+     and s.attempt > replayed
+   order by s.attempt desc limit 1;
+  if found then
+    state := 'over';
+    payload := recorded -> 'payload';
+    return;
+  end if;
+
+  select w.* into wait from dogged.task_waits w
+   where w.task_id = task.id and w.name = wait_durably.name and w.for_event = wait_durably.for_event and w.attempt > replayed;
+  if not found then
+    wait := row(task.id, name, task.attempt, for_event, moment, moment + wait_ms * interval '1 millisecond', null, null);
+  end if;
+  payload := wait.payload;
+  if payload is null and for_event then
+    select e.payload into payload from dogged.events e where e.name = wait_durably.name order by e.emitted_at desc limit 1;
+  end if;
+  if payload is not null or wait.until <= moment then
+    state := 'over';
+    perform dogged.record_wait(task, name, wait.began_at,
+                               case when payload is null then '{}' else jsonb_build_object('payload', payload) end);
+    return;
+  end if;
+  -- Locked here alone: the report of an attempt that goes on would be sent twice (docs/decisions/0001). Another session
+  -- that has locked the row may be about to cancel the task.
+  perform from dogged.tasks_live t
+    where t.id = task.id and t.attempt = task.attempt and t.worker_id = task.worker_id and t.status = 'running'
+      and t.cancel_requested_at is null for update skip locked;
+  if not found then
+    state := 'busy';
+    return;
+  end if;
+  wait.attempt := task.attempt;
+  state := 'suspended';
+  left_ms := ceil(extract(epoch from wait.until - moment) * 1000);
+  perform dogged.suspend(task, wait, ran_us);
+end $$;
+
+COMMENT ON FUNCTION dogged.wait_durably(task_id bigint, attempt integer, worker_id bigint, name text, for_event boolean, wait_ms bigint, ran_us bigint, OUT state text, OUT payload jsonb, OUT left_ms bigint) IS 'Internal: begins or continues a wait of a running attempt. state: over, with the payload if an event came; suspended: the attempt has ended as snoozed, left_ms before the time is over; cancelled: the task is to be cancelled; busy: an emit of this event or a change of the task is under way, ask again; lost: the worker does not hold the attempt any more.';
 
 ALTER TABLE dogged.audit ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME dogged.audit_id_seq
@@ -4166,7 +4473,6 @@ CREATE TABLE dogged.workers (
     abandoned_threads integer DEFAULT 0 NOT NULL,
     clock_ahead_ms bigint,
     clock_uncertainty_ms bigint,
-    schedules jsonb,
     CONSTRAINT workers_host_check CHECK (((octet_length(host) <= 255) AND dogged.is_one_line(host))),
     CONSTRAINT workers_lease_ms_check CHECK ((lease_ms > 0)),
     CONSTRAINT workers_name_check CHECK ((((octet_length(name) >= 1) AND (octet_length(name) <= 128)) AND dogged.is_one_line(name))),
@@ -4217,8 +4523,6 @@ COMMENT ON COLUMN dogged.workers.abandoned_threads IS 'Threads whose handler did
 COMMENT ON COLUMN dogged.workers.clock_ahead_ms IS 'By how many milliseconds the clock of the worker''s host was ahead of the server''s clock (negative: behind). Measured beside the heartbeat before the last one, or at registration. Only the host''s own logs depend on this clock.';
 
 COMMENT ON COLUMN dogged.workers.clock_uncertainty_ms IS 'By how much clock_ahead_ms may be wrong: half of the time that the answer took.';
-
-COMMENT ON COLUMN dogged.workers.schedules IS 'The schedules that the worker''s program declares, with their settings by name; null: none.';
 
 CREATE VIEW dogged.dead_letters AS
  SELECT f.id,
@@ -4328,13 +4632,31 @@ COMMENT ON COLUMN dogged.error_stats.example_task_id IS 'The task among these th
 
 COMMENT ON COLUMN dogged.error_stats.example_message IS 'The first 200 characters of one of the messages.';
 
+CREATE TABLE dogged.events_default (
+    name text NOT NULL,
+    payload jsonb NOT NULL,
+    emitted_at timestamp with time zone NOT NULL,
+    resumed bigint NOT NULL,
+    CONSTRAINT events_name_check CHECK (((octet_length(name) <= 128) AND (name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$'::text)))
+);
+
+COMMENT ON TABLE dogged.events_default IS 'For days that have no partition yet; dogged.make_partitions moves its rows.';
+
+COMMENT ON COLUMN dogged.events_default.name IS 'The event''s name.';
+
+COMMENT ON COLUMN dogged.events_default.payload IS 'What the event carries, as JSON.';
+
+COMMENT ON COLUMN dogged.events_default.emitted_at IS 'When it was emitted.';
+
+COMMENT ON COLUMN dogged.events_default.resumed IS 'How many tasks waited for it then.';
+
 CREATE TABLE dogged.locks (
     name text NOT NULL
 );
 
 COMMENT ON TABLE dogged.locks IS 'One row for each kind of work that only one session may do at a time. A function of dogged locks the row until its transaction ends. `dogged doctor` names the sessions that have held a lock for long.';
 
-COMMENT ON COLUMN dogged.locks.name IS 'partitions: creating and dropping partitions, retention. import: importing dead letters. schedules: declaring schedules.';
+COMMENT ON COLUMN dogged.locks.name IS 'partitions: creating and dropping partitions, retention. import: importing dead letters.';
 
 CREATE TABLE dogged.schedule_ticks (
     schedule_id bigint NOT NULL,
@@ -4381,8 +4703,10 @@ CREATE TABLE dogged.settings (
     keep_failed_days integer DEFAULT 90 NOT NULL,
     keep_attempts_days integer DEFAULT 7 NOT NULL,
     keep_ticks_days integer DEFAULT 30 NOT NULL,
+    keep_events_days integer DEFAULT 7 NOT NULL,
     CONSTRAINT keep_attempts_days CHECK (((keep_attempts_days >= keep_done_days) AND (keep_attempts_days <= 3650))),
     CONSTRAINT keep_done_days CHECK (((keep_done_days >= 1) AND (keep_done_days <= 3650))),
+    CONSTRAINT keep_events_days CHECK (((keep_events_days >= 1) AND (keep_events_days <= 3650))),
     CONSTRAINT keep_failed_days CHECK (((keep_failed_days >= 1) AND (keep_failed_days <= 3650))),
     CONSTRAINT keep_ticks_days CHECK (((keep_ticks_days >= 1) AND (keep_ticks_days <= 3650))),
     CONSTRAINT settings_max_args_bytes_check CHECK (((max_args_bytes >= 1) AND (max_args_bytes <= 104857600))),
@@ -4415,6 +4739,8 @@ COMMENT ON COLUMN dogged.settings.keep_failed_days IS 'The same for dead letters
 COMMENT ON COLUMN dogged.settings.keep_attempts_days IS 'The same for attempts, counted from their own end. Attempts whose task still exists then are kept as long as the task. Not below keep_done_days.';
 
 COMMENT ON COLUMN dogged.settings.keep_ticks_days IS 'For how many days the ticks of schedules are kept, counted from the end of their day (UTC).';
+
+COMMENT ON COLUMN dogged.settings.keep_events_days IS 'For how many days events are kept for tasks that wait for them later, counted from the end of their day (UTC).';
 
 CREATE TABLE dogged.tasks_done (
     id bigint DEFAULT nextval('dogged.tasks_id_seq'::regclass) NOT NULL,
@@ -4522,6 +4848,7 @@ CREATE VIEW dogged.partitions AS
                 ELSE NULL::integer
             END)
             WHEN 'schedule_ticks'::name THEN settings.keep_ticks_days
+            WHEN 'events'::name THEN settings.keep_events_days
             ELSE settings.keep_attempts_days
         END))::timestamp without time zone AT TIME ZONE 'UTC'::text) AS kept_until,
     (pg_table_size((part.oid)::regclass) + pg_indexes_size((part.oid)::regclass)) AS bytes
@@ -4529,19 +4856,19 @@ CREATE VIEW dogged.partitions AS
      CROSS JOIN ( SELECT max(q.keep_done_days) AS keep_done_days,
             max(q.keep_failed_days) AS keep_failed_days
            FROM dogged.queues q) longest)
-     JOIN pg_class parent ON ((parent.oid = ANY (ARRAY[('dogged.tasks_done'::regclass)::oid, ('dogged.tasks_failed'::regclass)::oid, ('dogged.task_attempts'::regclass)::oid, ('dogged.schedule_ticks'::regclass)::oid]))))
+     JOIN pg_class parent ON ((parent.oid = ANY (ARRAY[('dogged.tasks_done'::regclass)::oid, ('dogged.tasks_failed'::regclass)::oid, ('dogged.task_attempts'::regclass)::oid, ('dogged.task_steps'::regclass)::oid, ('dogged.schedule_ticks'::regclass)::oid, ('dogged.events'::regclass)::oid]))))
      JOIN pg_inherits ON ((pg_inherits.inhparent = parent.oid)))
      JOIN pg_class part ON (((part.oid = pg_inherits.inhrelid) AND (part.relname ~ '_[0-9]{8}$'::text))))
      CROSS JOIN LATERAL ( SELECT to_date("right"((part.relname)::text, 8), 'YYYYMMDD'::text) AS day,
             (part.relname ~ '_kept_'::text) AS is_kept) days);
 
-COMMENT ON VIEW dogged.partitions IS 'One row for each day (UTC) of tasks_done, tasks_failed, task_attempts and schedule_ticks. Retention drops the day after kept_until. In a smaller partition (is_kept), retention keeps tasks of queues with a longer setting, and attempts whose task still exists.';
+COMMENT ON VIEW dogged.partitions IS 'One row for each day (UTC) of tasks_done, tasks_failed, task_attempts, task_steps, schedule_ticks and events. Retention drops the day after kept_until. In a smaller partition (is_kept), retention keeps tasks of queues with a longer setting, and attempts and steps whose task still exists.';
 
-COMMENT ON COLUMN dogged.partitions.parent IS 'tasks_done, tasks_failed, task_attempts or schedule_ticks.';
+COMMENT ON COLUMN dogged.partitions.parent IS 'tasks_done, tasks_failed, task_attempts, task_steps, schedule_ticks or events.';
 
 COMMENT ON COLUMN dogged.partitions.partition IS 'The name of the table that holds the day.';
 
-COMMENT ON COLUMN dogged.partitions.day IS 'The day of finished_at (of a tick: of scheduled_at), in UTC.';
+COMMENT ON COLUMN dogged.partitions.day IS 'The day of finished_at (of a tick: of scheduled_at; of an event: of emitted_at), in UTC.';
 
 COMMENT ON COLUMN dogged.partitions.is_kept IS 'Whether the partition holds only the rows that retention has kept of its day.';
 
@@ -4563,94 +4890,6 @@ COMMENT ON COLUMN dogged.queue_depths.queue IS 'The queue''s name.';
 COMMENT ON COLUMN dogged.queue_depths.held IS 'Tasks that had not ended at the last count.';
 
 COMMENT ON COLUMN dogged.queue_depths.last_id IS 'The last value of tasks_id_seq at the last count.';
-
-CREATE TABLE dogged.tasks_live (
-    id bigint DEFAULT nextval('dogged.tasks_id_seq'::regclass) NOT NULL,
-    status dogged.task_status DEFAULT 'pending'::dogged.task_status NOT NULL,
-    queue text NOT NULL,
-    name text NOT NULL,
-    priority smallint DEFAULT 0 NOT NULL,
-    args jsonb NOT NULL,
-    enqueued_at timestamp with time zone DEFAULT now() NOT NULL,
-    run_at timestamp with time zone DEFAULT now() NOT NULL,
-    deferred boolean DEFAULT false NOT NULL,
-    next_retry_at timestamp with time zone,
-    attempt integer DEFAULT 0 NOT NULL,
-    retry_count integer DEFAULT 0 NOT NULL,
-    losses integer DEFAULT 0 NOT NULL,
-    worker_id bigint,
-    claimed_at timestamp with time zone,
-    finished_at timestamp with time zone,
-    result jsonb,
-    error_code text,
-    error_message text,
-    trace_context text,
-    ready_position bigint,
-    expires_at timestamp with time zone,
-    tags text[],
-    parent_id bigint,
-    args_version smallint,
-    snoozes integer,
-    cancel_requested_at timestamp with time zone,
-    CONSTRAINT tasks_expires_at_check CHECK (isfinite(expires_at))
-)
-WITH (fillfactor='45', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_cost_delay='0');
-
-COMMENT ON TABLE dogged.tasks_live IS 'The pending and running tasks: small and hot, whatever the history.';
-
-COMMENT ON COLUMN dogged.tasks_live.id IS 'The task''s id, given out by enqueue, for the whole life of the task.';
-
-COMMENT ON COLUMN dogged.tasks_live.status IS 'The task''s status, which decides in which partition the task is stored.';
-
-COMMENT ON COLUMN dogged.tasks_live.queue IS 'The name of the task''s queue.';
-
-COMMENT ON COLUMN dogged.tasks_live.name IS 'The task''s name, which workers declare with TASK_REGISTER.';
-
-COMMENT ON COLUMN dogged.tasks_live.priority IS 'Lower priorities run first. Among equal priorities, the task that became ready first runs first.';
-
-COMMENT ON COLUMN dogged.tasks_live.args IS 'The handler''s args, as JSON. Show args to people only through dogged.redacted(name, args).';
-
-COMMENT ON COLUMN dogged.tasks_live.enqueued_at IS 'When the producer''s transaction began.';
-
-COMMENT ON COLUMN dogged.tasks_live.run_at IS 'The first attempt does not begin before this time.';
-
-COMMENT ON COLUMN dogged.tasks_live.deferred IS 'True while a pending task waits for run_at or next_retry_at. The task is then in the index of waiting tasks, and not in the index of ready tasks. A worker sets this to false when the task is due.';
-
-COMMENT ON COLUMN dogged.tasks_live.next_retry_at IS 'The next attempt does not begin before this time. Set for a retry, or for a task that was deferred because its circuit is open or its queue''s retry budget is spent. The value stays while that attempt runs.';
-
-COMMENT ON COLUMN dogged.tasks_live.attempt IS 'The number of attempts begun. While the task runs, the number of the current attempt.';
-
-COMMENT ON COLUMN dogged.tasks_live.retry_count IS 'Retries spent; a lost, interrupted or snoozed attempt spends none.';
-
-COMMENT ON COLUMN dogged.tasks_live.losses IS 'Attempts that ended because their worker died.';
-
-COMMENT ON COLUMN dogged.tasks_live.worker_id IS 'The worker that holds the running task, or that ran the task last: workers.id.';
-
-COMMENT ON COLUMN dogged.tasks_live.claimed_at IS 'When a worker last claimed the task.';
-
-COMMENT ON COLUMN dogged.tasks_live.finished_at IS 'When the task ended; null while the task is pending or running.';
-
-COMMENT ON COLUMN dogged.tasks_live.result IS 'The handler''s return value, as JSON; null unless the task succeeded.';
-
-COMMENT ON COLUMN dogged.tasks_live.error_code IS 'The error code of the last failed attempt.';
-
-COMMENT ON COLUMN dogged.tasks_live.error_message IS 'The error message of the last failed attempt.';
-
-COMMENT ON COLUMN dogged.tasks_live.trace_context IS 'The trace context, as the producer gave it; copied to attempts that are no root of a trace.';
-
-COMMENT ON COLUMN dogged.tasks_live.ready_position IS 'The task''s place among the ready tasks of its queue and priority; null: its id is its place. A task that fell due has a number from the sequence of the ids. A task that was released to run again at once has a number before all of those.';
-
-COMMENT ON COLUMN dogged.tasks_live.expires_at IS 'No attempt begins after this time. A task that is still pending then ends as expired. Null: the task does not expire.';
-
-COMMENT ON COLUMN dogged.tasks_live.tags IS 'Words that the producer gave the task, for people to find the task by; null: none.';
-
-COMMENT ON COLUMN dogged.tasks_live.parent_id IS 'The parent: the task of the handler that enqueued this one, or the task that the producer named. Null: none. Retention may have dropped the parent.';
-
-COMMENT ON COLUMN dogged.tasks_live.args_version IS 'The version of the args, as the producer''s key or call named it; null: 1. Only a worker that knows this version or a later one runs the task.';
-
-COMMENT ON COLUMN dogged.tasks_live.snoozes IS 'Attempts that ended because the handler snoozed, since the task was enqueued or replayed; null: none.';
-
-COMMENT ON COLUMN dogged.tasks_live.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. The worker asks the handler to stop. Unless the attempt succeeds all the same, the task ends as cancelled.';
 
 CREATE VIEW dogged.queue_stats AS
  WITH depth AS (
@@ -4872,7 +5111,7 @@ CREATE VIEW dogged.rights AS
     r.privileges,
     r.roles,
     r.except_columns
-   FROM ( VALUES ('schema_migrations'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('schema_files'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('rights'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'update'::text,'{operator}'::text[],'{only_row,role_prefix,installation}'::text[]), ('locks'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('queues'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('queue_depths'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('workers'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('workers'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('claims'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('claims'::text,'insert, delete'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('circuits'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'update'::text,'{worker,operator}'::text[],'{}'::text[]), ('producer_calls'::text,'select'::text,'{}'::text[],'{}'::text[]), ('schedules'::text,'select'::text,'{worker,operator}'::text[],'{}'::text[]), ('schedules'::text,'select'::text,'{viewer}'::text[],'{args,declared}'::text[]), ('schedule_ticks'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('schedule_ticks_default'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('schedule_declarations'::text,'select'::text,'{worker,operator}'::text[],'{}'::text[]), ('schedule_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{worker}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_live'::text,'select, delete'::text,'{worker}'::text[],'{}'::text[]), ('tasks_live'::text,'update'::text,'{worker}'::text[],'{id,queue,name,priority,args,enqueued_at,run_at,finished_at,result,trace_context,expires_at,tags,parent_id,args_version,cancel_requested_at}'::text[]), ('tasks_failed'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('tasks_done'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('task_attempts_default'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('tasks_id_seq'::text,'select, usage'::text,'{worker}'::text[],'{}'::text[]), ('task_attempts'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_attempts'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('audit'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('audit'::text,'select'::text,'{viewer}'::text[],'{details}'::text[]), ('redacted_tasks'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_timeline'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letters'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('queue_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('recent_figures'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('worker_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('partitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('enqueue'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_many'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('prepare_task'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('parent_here'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('refuse_call'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('note_call'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('reserve_producer'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('call_made'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('answer_made'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('create_queue'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('complete_in'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('knows_task'::text,'execute'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('refuse_completion'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('moment_ago'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('place'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('place_in_front'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('make_partitions'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('drop_oldest_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('kept_days_to_thin'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('thin_kept_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_workers'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_calls'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('fire_due_ticks'::text,'execute as owner'::text,'{worker}'::text[],'{}'::text[]), ('declare_schedules'::text,'execute as owner'::text,'{worker}'::text[],'{}'::text[]), ('redacted'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_fingerprint'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('are_sound_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('mistake_in_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tags_of_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('dead_letter_matches'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letter_standing'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('export_dead_letters'::text,'execute'::text,'{operator}'::text[],'{}'::text[]), ('import_dead_letters'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('cancel'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('reschedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('pause_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('resume_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('set_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('delete_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('rename_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('move_tasks'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('move_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('record_audit'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('create_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('set_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('pause_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('resume_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('run_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('backfill_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('rename_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('delete_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('next_ticks'::text,'execute as owner'::text,'{viewer,operator}'::text[],'{}'::text[]), ('is_sound_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('json_bytes'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('numbers_exceed'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('is_one_line'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('refuse_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('queues_to_tell_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_arrays'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('has_room'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('held_of_queue'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('require_room'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_for_depth'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('prepare_to_count'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tell_of_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_name'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('nearest_queues'::text,'execute'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('lock_queue'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('lock_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_not_served'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_longer_than_all'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_actor'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_read_committed'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_dead_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_spec'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('compile_spec'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_number'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_element'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_field'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_days'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_weekdays'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('compile_every'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fits_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_time_of_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_local_time'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('offset_at'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('change_of_offset'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_instant_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_fixed_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_elapsed_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_schedule_name'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('lock_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_time_zone'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('shortest_gap'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_sound_spec'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_schedule_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fires_at_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('put_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_enqueueable'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('store_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_waiting_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('note_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('start_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('alive_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cancel_tasks_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('start_waiting_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('decide_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_to_fire'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fire_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('ticks_to_backfill'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tell_of_schedules'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('moment_of_partitions'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_undeclared'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('declared_now'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('adopt_declaration'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_partition'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('days_to_make'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_attempts'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_tasks'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('queues_keeping'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('keep_rows_of_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('replace_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_bad_retention'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_history'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_audit'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_to_forget_worker'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('role_names'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_roles'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('revoke_rights'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('grant_rights'::text,'execute'::text,'{}'::text[],'{}'::text[])) r(object, privileges, roles, except_columns);
+   FROM ( VALUES ('schema_migrations'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('schema_files'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('rights'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'update'::text,'{operator}'::text[],'{only_row,role_prefix,installation}'::text[]), ('locks'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('queues'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('queue_depths'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('workers'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('workers'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('claims'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('claims'::text,'insert, delete'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('circuits'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'update'::text,'{worker,operator}'::text[],'{}'::text[]), ('producer_calls'::text,'select'::text,'{}'::text[],'{}'::text[]), ('schedules'::text,'select'::text,'{worker,operator}'::text[],'{}'::text[]), ('schedules'::text,'select'::text,'{viewer}'::text[],'{args}'::text[]), ('schedule_ticks'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('schedule_ticks_default'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('schedule_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{worker}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_live'::text,'select, delete'::text,'{worker}'::text[],'{}'::text[]), ('tasks_live'::text,'update'::text,'{worker}'::text[],'{id,queue,name,priority,args,enqueued_at,run_at,finished_at,result,trace_context,expires_at,tags,parent_id,args_version,cancel_requested_at}'::text[]), ('tasks_failed'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('tasks_done'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('task_attempts_default'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('tasks_id_seq'::text,'select, usage'::text,'{worker}'::text[],'{}'::text[]), ('task_attempts'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_attempts'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('task_steps'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('task_steps'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('task_steps'::text,'select'::text,'{viewer}'::text[],'{result}'::text[]), ('task_steps_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('task_steps_default'::text,'select'::text,'{viewer}'::text[],'{result}'::text[]), ('task_checkpoints'::text,'select, insert, update'::text,'{worker}'::text[],'{}'::text[]), ('task_checkpoints'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('task_checkpoints'::text,'select'::text,'{viewer}'::text[],'{value}'::text[]), ('task_waits'::text,'select, insert, update, delete'::text,'{worker}'::text[],'{}'::text[]), ('task_waits'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('task_waits'::text,'select'::text,'{viewer}'::text[],'{payload}'::text[]), ('events'::text,'select'::text,'{worker}'::text[],'{}'::text[]), ('events'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('events'::text,'select'::text,'{viewer}'::text[],'{payload}'::text[]), ('events_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('events_default'::text,'select'::text,'{viewer}'::text[],'{payload}'::text[]), ('audit'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('audit'::text,'select'::text,'{viewer}'::text[],'{details}'::text[]), ('redacted_tasks'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_timeline'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_steps_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letters'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('queue_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('recent_figures'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('worker_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('partitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('enqueue'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_many'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('prepare_task'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('parent_here'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('refuse_call'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('note_call'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('reserve_producer'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('call_made'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('answer_made'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('emit'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('event_lock'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('create_queue'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('complete_in'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('step_in'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('steps_since'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('wait_durably'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('record_wait'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('suspend'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('knows_task'::text,'execute'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('refuse_completion'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('moment_ago'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('place'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('place_in_front'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('make_partitions'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('drop_oldest_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('kept_days_to_thin'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('thin_kept_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_workers'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_steps'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_calls'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('fire_due_ticks'::text,'execute as owner'::text,'{worker}'::text[],'{}'::text[]), ('redacted'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_fingerprint'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('are_sound_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('mistake_in_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tags_of_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('dead_letter_matches'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letter_standing'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('export_dead_letters'::text,'execute'::text,'{operator}'::text[],'{}'::text[]), ('import_dead_letters'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('cancel'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('reschedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('pause_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('resume_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('set_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('delete_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('rename_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('move_tasks'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('move_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('record_audit'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('create_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('set_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('pause_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('resume_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('run_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('backfill_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('rename_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('delete_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('next_ticks'::text,'execute as owner'::text,'{viewer,operator}'::text[],'{}'::text[]), ('is_sound_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('json_bytes'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('numbers_exceed'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('is_one_line'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('refuse_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('queues_to_tell_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_arrays'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('has_room'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('held_of_queue'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('require_room'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_for_depth'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('prepare_to_count'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tell_of_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_name'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('nearest_queues'::text,'execute'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('lock_queue'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('lock_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_not_served'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_longer_than_all'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_actor'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_read_committed'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_dead_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_spec'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('compile_spec'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_number'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_element'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_field'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_days'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_weekdays'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('compile_every'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fits_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_time_of_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_local_time'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('offset_at'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('change_of_offset'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_instant_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_fixed_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_elapsed_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_schedule_name'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('lock_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_time_zone'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('shortest_gap'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_sound_spec'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_schedule_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fires_at_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('put_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_enqueueable'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('store_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_waiting_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('note_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('start_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('alive_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cancel_tasks_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('start_waiting_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('decide_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_to_fire'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fire_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('ticks_to_backfill'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tell_of_schedules'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('moment_of_partitions'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_partition'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('days_to_make'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_history'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_tasks'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('queues_keeping'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('keep_rows_of_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('replace_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_bad_retention'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_history'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_audit'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_to_forget_worker'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('role_names'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_roles'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('revoke_rights'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('grant_rights'::text,'execute'::text,'{}'::text[],'{}'::text[])) r(object, privileges, roles, except_columns);
 
 COMMENT ON VIEW dogged.rights IS 'The roles that may use each table, view, sequence or function. `dogged migrate` grants these rights if `dogged migrate --roles` has made the roles.';
 
@@ -4883,20 +5122,6 @@ COMMENT ON COLUMN dogged.rights.privileges IS 'As GRANT names them. execute as o
 COMMENT ON COLUMN dogged.rights.roles IS 'producer, worker, viewer, operator; the role''s name is settings.role_prefix, _ and this. Empty: the owner alone.';
 
 COMMENT ON COLUMN dogged.rights.except_columns IS 'The privileges are for all other columns of the table; empty: for the whole table.';
-
-CREATE TABLE dogged.schedule_declarations (
-    name text NOT NULL,
-    settings jsonb NOT NULL,
-    first_seen_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
-);
-
-COMMENT ON TABLE dogged.schedule_declarations IS 'Every declaration that a program has made of a schedule (TASK_SCHEDULE): it tells which of two versions of a program is the newer.';
-
-COMMENT ON COLUMN dogged.schedule_declarations.name IS 'The schedule''s name.';
-
-COMMENT ON COLUMN dogged.schedule_declarations.settings IS 'What was declared, as dogged.set_schedule takes it.';
-
-COMMENT ON COLUMN dogged.schedule_declarations.first_seen_at IS 'When a worker first declared this.';
 
 CREATE VIEW dogged.schedule_overview AS
  SELECT s.id,
@@ -4920,11 +5145,6 @@ CREATE VIEW dogged.schedule_overview AS
         CASE
             WHEN (s.paused_at IS NOT NULL) THEN 'paused'::text
             WHEN (s.next_at IS NULL) THEN 'ended'::text
-            WHEN ((s.declared IS NOT NULL) AND (NOT (EXISTS ( SELECT
-               FROM dogged.workers w
-              WHERE ((w.schedules ? s.name) AND (w.stopped_at IS NULL) AND (w.lease_ended_at IS NULL))))) AND (EXISTS ( SELECT
-               FROM dogged.workers w
-              WHERE ((w.stopped_at IS NULL) AND (w.lease_ended_at IS NULL))))) THEN 'orphaned'::text
             WHEN (NOT (EXISTS ( SELECT
                FROM dogged.task_definitions d
               WHERE (d.name = s.task)))) THEN 'unknown task'::text
@@ -4932,7 +5152,6 @@ CREATE VIEW dogged.schedule_overview AS
         END AS state,
     s.next_at,
     s.paused_at,
-    (s.declared IS NOT NULL) AS is_declared,
     s.created_at,
     s.changed_at,
     last.scheduled_at AS last_at,
@@ -4983,13 +5202,11 @@ COMMENT ON COLUMN dogged.schedule_overview.catch_up_ms IS 'Ticks that nobody cou
 
 COMMENT ON COLUMN dogged.schedule_overview.catch_up_limit IS 'How many of them at most, the latest; 0: none; null: all.';
 
-COMMENT ON COLUMN dogged.schedule_overview.state IS 'active; paused; ended: its spec has no more times; orphaned: a program declared it, and no live worker does any more; unknown task: no worker has declared its task.';
+COMMENT ON COLUMN dogged.schedule_overview.state IS 'active; paused; ended: its spec has no more times; unknown task: no worker has declared its task.';
 
 COMMENT ON COLUMN dogged.schedule_overview.next_at IS 'The time of the next tick, without its jitter; null: the spec has no more.';
 
 COMMENT ON COLUMN dogged.schedule_overview.paused_at IS 'When it was paused; null: it is not.';
-
-COMMENT ON COLUMN dogged.schedule_overview.is_declared IS 'Whether a program declared it (TASK_SCHEDULE).';
 
 COMMENT ON COLUMN dogged.schedule_overview.created_at IS 'When it was created.';
 
@@ -5145,6 +5362,28 @@ COMMENT ON COLUMN dogged.task_attempts_default.retry_after_ms IS 'The delay that
 
 COMMENT ON COLUMN dogged.task_attempts_default.trace_context IS 'The trace of the attempt, if the worker made it the root of one; else the task''s trace context, as the producer gave it.';
 
+CREATE TABLE dogged.task_checkpoints (
+    task_id bigint NOT NULL,
+    name text NOT NULL,
+    attempt integer NOT NULL,
+    value jsonb NOT NULL,
+    saved_at timestamp with time zone NOT NULL,
+    CONSTRAINT task_checkpoints_name_check CHECK (((octet_length(name) <= 128) AND (name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$'::text)))
+)
+WITH (fillfactor='50');
+
+COMMENT ON TABLE dogged.task_checkpoints IS 'Where the loops of tasks go on (Context::checkpoint): the latest place of each. Rows of tasks that have ended go with the next retention (dogged.forget_steps).';
+
+COMMENT ON COLUMN dogged.task_checkpoints.task_id IS 'The task: tasks.id.';
+
+COMMENT ON COLUMN dogged.task_checkpoints.name IS 'The name that the handler gave the loop.';
+
+COMMENT ON COLUMN dogged.task_checkpoints.attempt IS 'The attempt that saved the place.';
+
+COMMENT ON COLUMN dogged.task_checkpoints.value IS 'The place, as JSON. It may hold what the task''s definition hides.';
+
+COMMENT ON COLUMN dogged.task_checkpoints.saved_at IS 'When it was saved.';
+
 CREATE VIEW dogged.task_overview AS
  SELECT t.id,
     t.name,
@@ -5283,6 +5522,82 @@ COMMENT ON COLUMN dogged.task_overview.args_version IS 'The version of the args.
 COMMENT ON COLUMN dogged.task_overview.max_retries IS 'How many retries the policy allows that was applied last; null if none was applied yet. A policy that changes later changes nothing here before the next failure.';
 
 COMMENT ON COLUMN dogged.task_overview.snoozes IS 'Attempts that ended because the handler snoozed, since the task was enqueued or replayed.';
+
+CREATE TABLE dogged.task_steps_default (
+    task_id bigint NOT NULL,
+    name text,
+    attempt integer NOT NULL,
+    task_name text NOT NULL,
+    worker_id bigint,
+    started_at timestamp with time zone NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    result jsonb,
+    CONSTRAINT step_or_replay CHECK ((num_nulls(name, worker_id, result) = ANY (ARRAY[0, 3]))),
+    CONSTRAINT task_steps_name_check CHECK (((octet_length(name) <= 128) AND (name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$'::text)))
+);
+
+COMMENT ON TABLE dogged.task_steps_default IS 'For days that have no partition yet; dogged.make_partitions moves its rows.';
+
+COMMENT ON COLUMN dogged.task_steps_default.task_id IS 'The task: tasks.id.';
+
+COMMENT ON COLUMN dogged.task_steps_default.name IS 'The name that the handler gave the step. Null: the task was replayed, and steps of attempts up to this one do not count.';
+
+COMMENT ON COLUMN dogged.task_steps_default.attempt IS 'The attempt that ran the step. Of several attempts with a step of this name, the record of the latest counts.';
+
+COMMENT ON COLUMN dogged.task_steps_default.task_name IS 'The task''s name, so that queries on many steps need no join.';
+
+COMMENT ON COLUMN dogged.task_steps_default.worker_id IS 'The worker that ran the attempt: workers.id.';
+
+COMMENT ON COLUMN dogged.task_steps_default.started_at IS 'When the step began; of a replay, when it was.';
+
+COMMENT ON COLUMN dogged.task_steps_default.finished_at IS 'When the step ended; of a replay, when it was.';
+
+COMMENT ON COLUMN dogged.task_steps_default.result IS 'What the step gave, as JSON. Show results to people only through task_steps_overview.';
+
+CREATE VIEW dogged.task_steps_overview AS
+ SELECT s.task_id,
+    s.name,
+    s.attempt,
+    s.started_at,
+    s.finished_at,
+    (s.finished_at - s.started_at) AS ran,
+        CASE
+            WHEN (s.task_name = ANY (ARRAY( SELECT d.name
+               FROM dogged.task_definitions d
+              WHERE (d.redact <> '{}'::text[])))) THEN '"[redacted]"'::jsonb
+            ELSE s.result
+        END AS result,
+    (NOT (EXISTS ( SELECT
+           FROM dogged.task_steps later
+          WHERE ((later.task_id = s.task_id) AND (((later.name = s.name) AND (later.attempt > s.attempt)) OR ((later.name IS NULL) AND (later.attempt >= s.attempt))))))) AS counts,
+    ( SELECT w.name
+           FROM dogged.workers w
+          WHERE (w.id = s.worker_id)) AS worker,
+    s.task_name
+   FROM dogged.task_steps s
+  WHERE (s.name IS NOT NULL);
+
+COMMENT ON VIEW dogged.task_steps_overview IS 'One row for each step of a task that has ended. Query one task_id, or a short time by finished_at.';
+
+COMMENT ON COLUMN dogged.task_steps_overview.task_id IS 'The task: tasks.id.';
+
+COMMENT ON COLUMN dogged.task_steps_overview.name IS 'The name that the handler gave the step.';
+
+COMMENT ON COLUMN dogged.task_steps_overview.attempt IS 'The attempt that ran the step.';
+
+COMMENT ON COLUMN dogged.task_steps_overview.started_at IS 'When the step began.';
+
+COMMENT ON COLUMN dogged.task_steps_overview.finished_at IS 'When the step ended.';
+
+COMMENT ON COLUMN dogged.task_steps_overview.ran IS 'How long the step took.';
+
+COMMENT ON COLUMN dogged.task_steps_overview.result IS 'What the step gave, as JSON; "[redacted]" if the task''s definition hides anything of args or results.';
+
+COMMENT ON COLUMN dogged.task_steps_overview.counts IS 'Whether a later attempt gets this result. False: a later attempt has run the step again, or the task was replayed since.';
+
+COMMENT ON COLUMN dogged.task_steps_overview.worker IS 'The name of the worker that ran the step.';
+
+COMMENT ON COLUMN dogged.task_steps_overview.task_name IS 'The task''s name.';
 
 CREATE VIEW dogged.task_timeline AS
  WITH attempts AS NOT MATERIALIZED (
@@ -5710,9 +6025,13 @@ ALTER TABLE dogged.workers ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+ALTER TABLE ONLY dogged.events ATTACH PARTITION dogged.events_default DEFAULT;
+
 ALTER TABLE ONLY dogged.schedule_ticks ATTACH PARTITION dogged.schedule_ticks_default DEFAULT;
 
 ALTER TABLE ONLY dogged.task_attempts ATTACH PARTITION dogged.task_attempts_default DEFAULT;
+
+ALTER TABLE ONLY dogged.task_steps ATTACH PARTITION dogged.task_steps_default DEFAULT;
 
 ALTER TABLE ONLY dogged.tasks ATTACH PARTITION dogged.tasks_done FOR VALUES IN ('succeeded', 'discarded', 'cancelled', 'expired');
 
@@ -5768,8 +6087,14 @@ ALTER TABLE ONLY dogged.schema_migrations
 ALTER TABLE ONLY dogged.settings
     ADD CONSTRAINT settings_pkey PRIMARY KEY (only_row);
 
+ALTER TABLE ONLY dogged.task_checkpoints
+    ADD CONSTRAINT task_checkpoints_pkey PRIMARY KEY (task_id, name);
+
 ALTER TABLE ONLY dogged.task_definitions
     ADD CONSTRAINT task_definitions_pkey PRIMARY KEY (name);
+
+ALTER TABLE ONLY dogged.task_waits
+    ADD CONSTRAINT task_waits_pkey PRIMARY KEY (task_id, name);
 
 ALTER TABLE ONLY dogged.tasks_live
     ADD CONSTRAINT tasks_live_pkey PRIMARY KEY (id);
@@ -5779,21 +6104,15 @@ ALTER TABLE ONLY dogged.workers
 
 CREATE INDEX audit_task ON dogged.audit USING btree (task_id, id) WHERE (task_id IS NOT NULL);
 
+CREATE INDEX events_name ON ONLY dogged.events USING btree (name, emitted_at DESC);
+
+CREATE INDEX events_default_name_emitted_at_idx ON dogged.events_default USING btree (name, emitted_at DESC);
+
 CREATE INDEX queues_limited ON dogged.queues USING btree (name) WHERE (max_depth IS NOT NULL);
-
-CREATE INDEX schedule_declarations_name ON dogged.schedule_declarations USING btree (name);
-
-CREATE INDEX schedule_ticks_decided ON ONLY dogged.schedule_ticks USING btree (decided_at);
-
-CREATE INDEX schedule_ticks_default_decided_at_idx ON dogged.schedule_ticks_default USING btree (decided_at);
 
 CREATE INDEX schedule_ticks_waiting ON ONLY dogged.schedule_ticks USING btree (schedule_id, scheduled_at) WHERE (outcome = 'waiting'::dogged.tick_outcome);
 
 CREATE INDEX schedule_ticks_default_schedule_id_scheduled_at_idx ON dogged.schedule_ticks_default USING btree (schedule_id, scheduled_at) WHERE (outcome = 'waiting'::dogged.tick_outcome);
-
-CREATE INDEX schedule_ticks_task ON ONLY dogged.schedule_ticks USING btree (task_id) WHERE (task_id IS NOT NULL);
-
-CREATE INDEX schedule_ticks_default_task_id_idx ON dogged.schedule_ticks_default USING btree (task_id) WHERE (task_id IS NOT NULL);
 
 CREATE INDEX schedules_due ON dogged.schedules USING btree (fires_at) WHERE (fires_at IS NOT NULL);
 
@@ -5804,6 +6123,12 @@ CREATE INDEX task_attempts_default_finished_at_idx ON dogged.task_attempts_defau
 CREATE INDEX task_attempts_task ON ONLY dogged.task_attempts USING btree (task_id, attempt);
 
 CREATE INDEX task_attempts_default_task_id_attempt_idx ON dogged.task_attempts_default USING btree (task_id, attempt);
+
+CREATE INDEX task_steps_task ON ONLY dogged.task_steps USING btree (task_id, name);
+
+CREATE INDEX task_steps_default_task_id_name_idx ON dogged.task_steps_default USING btree (task_id, name);
+
+CREATE INDEX task_waits_event ON dogged.task_waits USING btree (name) WHERE (for_event AND (arrived_at IS NULL));
 
 CREATE INDEX tasks_done_children ON ONLY dogged.tasks_done USING btree (parent_id, id) WHERE (parent_id IS NOT NULL);
 
@@ -5867,17 +6192,17 @@ CREATE UNIQUE INDEX workers_name ON dogged.workers USING btree (name) WHERE ((le
 
 CREATE INDEX workers_to_rescue ON dogged.workers USING btree (id) WHERE ((lease_ended_at IS NOT NULL) AND (rescued_at IS NULL));
 
-ALTER INDEX dogged.schedule_ticks_decided ATTACH PARTITION dogged.schedule_ticks_default_decided_at_idx;
+ALTER INDEX dogged.events_name ATTACH PARTITION dogged.events_default_name_emitted_at_idx;
 
 ALTER INDEX dogged.schedule_ticks_pkey ATTACH PARTITION dogged.schedule_ticks_default_pkey;
 
 ALTER INDEX dogged.schedule_ticks_waiting ATTACH PARTITION dogged.schedule_ticks_default_schedule_id_scheduled_at_idx;
 
-ALTER INDEX dogged.schedule_ticks_task ATTACH PARTITION dogged.schedule_ticks_default_task_id_idx;
-
 ALTER INDEX dogged.task_attempts_finished_at ATTACH PARTITION dogged.task_attempts_default_finished_at_idx;
 
 ALTER INDEX dogged.task_attempts_task ATTACH PARTITION dogged.task_attempts_default_task_id_attempt_idx;
+
+ALTER INDEX dogged.task_steps_task ATTACH PARTITION dogged.task_steps_default_task_id_name_idx;
 
 ALTER INDEX dogged.tasks_done_crossed_days ATTACH PARTITION dogged.tasks_done_default_enqueued_at_finished_at_idx;
 
@@ -5911,11 +6236,17 @@ CREATE TRIGGER refuse_change BEFORE DELETE OR UPDATE OR TRUNCATE ON dogged.audit
 
 CREATE TRIGGER refuse_change BEFORE DELETE OR UPDATE ON dogged.task_attempts FOR EACH ROW EXECUTE FUNCTION dogged.refuse_change_of_history();
 
+CREATE TRIGGER refuse_change BEFORE DELETE OR UPDATE ON dogged.task_steps FOR EACH ROW EXECUTE FUNCTION dogged.refuse_change_of_history();
+
 CREATE TRIGGER refuse_to_forget BEFORE DELETE ON dogged.workers FOR EACH ROW EXECUTE FUNCTION dogged.refuse_to_forget_worker();
 
 CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON dogged.task_attempts FOR EACH STATEMENT EXECUTE FUNCTION dogged.refuse_change_of_history();
 
 CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON dogged.task_attempts_default FOR EACH STATEMENT EXECUTE FUNCTION dogged.refuse_change_of_history();
+
+CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON dogged.task_steps FOR EACH STATEMENT EXECUTE FUNCTION dogged.refuse_change_of_history();
+
+CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON dogged.task_steps_default FOR EACH STATEMENT EXECUTE FUNCTION dogged.refuse_change_of_history();
 
 CREATE TRIGGER tell_workers AFTER DELETE OR UPDATE ON dogged.queues FOR EACH STATEMENT EXECUTE FUNCTION dogged.tell_of_queues();
 
