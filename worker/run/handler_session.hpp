@@ -19,13 +19,14 @@ class HandlerSession {
  public:
   explicit HandlerSession(std::shared_ptr<Session> session) : session_(std::move(session)) {}
 
-  /// Runs `statement`. While the database is away it waits, until `stop` is requested; then it throws ConnectionError.
-  template <class Statement>
-  auto ask(const Statement& statement, const std::stop_token& stop) {
+  /// Runs the statement that `make` gives, made anew for each try: a statement may say how long ago something began.
+  /// While the database is away it waits, until `stop` is requested; then it throws the database's error.
+  template <class MakeStatement>
+  auto ask(MakeStatement make, const std::stop_token& stop) {
     const detail::Lock lock{mutex_};
     while (true) {
       try {
-        auto rows = session_->connection().run(statement);
+        auto rows = session_->connection().run(make());
         session_->succeeded();
         return rows;
       } catch (const std::exception& error) {

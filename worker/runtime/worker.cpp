@@ -250,7 +250,6 @@ struct Worker::Services final : Executor::Listener, LeaseKeeper::Listener {
       next = std::min(next, service->break_if_stuck(now));
     }
     next = std::min(next, handlers->break_if_stuck(for_tasks(), now));
-    next = std::min(next, steps->break_if_stuck(for_tasks(), now));
     if (lease->lapse_if_due(now)) doubt_lease();
     if (const Lease::State state = lease->state(); state == Lease::State::held || state == Lease::State::regained) {
       next = std::min(next, lease->held_until());
@@ -312,8 +311,7 @@ struct Worker::Services final : Executor::Listener, LeaseKeeper::Listener {
   Watchdog watchdog;
   const std::shared_ptr<HandlerSession> handlers = std::make_shared<HandlerSession>(
       std::make_shared<Session>(worker.database_settings("handlers"), "handlers", worker.log_));
-  const std::shared_ptr<Steps> steps = std::make_shared<Steps>(
-      std::make_shared<Session>(worker.database_settings("steps"), "steps", worker.log_), lease->id());
+  const std::shared_ptr<Steps> steps = std::make_shared<Steps>(handlers, lease->id());
   const std::shared_ptr<Executors> executors;
   Claimer claimer;
   Upkeep upkeep;

@@ -23,23 +23,6 @@ constexpr milliseconds while_emit_is_open{50};
 
 }  // namespace
 
-/// Runs the statement that `make` gives until it is answered: made anew each time, because it says how long ago the
-/// step began.
-template <class MakeStatement>
-auto Steps::ask(MakeStatement make, const std::stop_token& stop) {
-  const detail::Lock lock{mutex_};
-  while (true) {
-    try {
-      auto rows = session_->connection().run(make());
-      session_->succeeded();
-      return rows;
-    } catch (const std::exception& error) {
-      if (stop.stop_requested() || !is_passing(error)) throw;
-      session_->recover_from(error, stop);
-    }
-  }
-}
-
 void Steps::require_held(bool is_held, const Attempt& attempt, const std::string& name) const {
   if (is_held) return;
   throw LeaseLost("attempt " + std::to_string(attempt.number) + " of task " + std::to_string(attempt.id) +
@@ -50,7 +33,7 @@ void Steps::require_held(bool is_held, const Attempt& attempt, const std::string
 
 std::optional<std::string> Steps::recorded(const Attempt& attempt, const std::string& name,
                                            const std::stop_token& stop) {
-  auto rows = ask(
+  auto rows = session_->ask(
       [&] {
         return sql::RecordedStep{
             .name = name, .task_id = attempt.id, .attempt = attempt.number, .worker_id = worker_id_};
@@ -62,7 +45,7 @@ std::optional<std::string> Steps::recorded(const Attempt& attempt, const std::st
 
 void Steps::record(const Attempt& attempt, const std::string& name, const std::string& result_json, TimePoint began_at,
                    const std::stop_token& stop) {
-  const auto rows = ask(
+  const auto rows = session_->ask(
       [&] {
         const auto ago = std::chrono::duration_cast<std::chrono::microseconds>(SteadyClock::now() - began_at);
         return sql::RecordStep{.task_id = attempt.id,
@@ -79,7 +62,7 @@ void Steps::record(const Attempt& attempt, const std::string& name, const std::s
 Wait Steps::wait(const Attempt& attempt, const std::string& name, detail::WaitFor what, milliseconds time,
                  TimePoint began_at, const std::stop_token& stop) {
   while (true) {
-    const auto rows = ask(
+    const auto rows = session_->ask(
         [&] {
           const auto ran = std::chrono::duration_cast<std::chrono::microseconds>(SteadyClock::now() - began_at);
           return sql::WaitDurably{.task_id = attempt.id,
@@ -103,7 +86,7 @@ Wait Steps::wait(const Attempt& attempt, const std::string& name, detail::WaitFo
 
 std::optional<std::string> Steps::last_checkpoint(const Attempt& attempt, const std::string& name,
                                                   const std::stop_token& stop) {
-  auto rows = ask(
+  auto rows = session_->ask(
       [&] {
         return sql::LastCheckpoint{
             .name = name, .task_id = attempt.id, .attempt = attempt.number, .worker_id = worker_id_};
@@ -115,7 +98,7 @@ std::optional<std::string> Steps::last_checkpoint(const Attempt& attempt, const 
 
 void Steps::save_checkpoint(const Attempt& attempt, const std::string& name, const std::string& value_json,
                             const std::stop_token& stop) {
-  const auto rows = ask(
+  const auto rows = session_->ask(
       [&] {
         return sql::SaveCheckpoint{.name = name,
                                    .value = value_json,

@@ -1,5 +1,4 @@
-// The durable steps of handlers (Context::step), in the database. All handlers of a worker share one connection, which
-// the first step opens: a worker whose tasks have no steps has none.
+// The durable steps of handlers (Context::step), in the database.
 #pragma once
 
 #include <chrono>
@@ -10,10 +9,9 @@
 #include <string>
 
 #include <dogged/context.hpp>
-#include <dogged/detail/mutex.hpp>
 
+#include "run/handler_session.hpp"
 #include "runtime/claimed_task.hpp"
-#include "runtime/session.hpp"
 
 namespace dogged::runtime {
 
@@ -34,7 +32,7 @@ struct Wait {
 /// database.
 class Steps {
  public:
-  Steps(std::shared_ptr<Session> session, std::int64_t worker_id)
+  Steps(std::shared_ptr<HandlerSession> session, std::int64_t worker_id)
       : session_(std::move(session)), worker_id_(worker_id) {}
 
   /// The result that an earlier attempt recorded, as JSON text.
@@ -52,19 +50,11 @@ class Steps {
   void save_checkpoint(const Attempt& attempt, const std::string& name, const std::string& value_json,
                        const std::stop_token& stop);
 
-  /// Breaks the connection if an answer has taken too long at `now`. Gives when to call this again.
-  [[nodiscard]] TimePoint break_if_stuck(milliseconds patience, TimePoint now) noexcept {
-    return session_->abort_if_busy_for(patience, now);
-  }
-
  private:
-  template <class MakeStatement>
-  auto ask(MakeStatement make, const std::stop_token& stop);
   void require_held(bool is_held, const Attempt& attempt, const std::string& name) const;
 
-  const std::shared_ptr<Session> session_;
+  const std::shared_ptr<HandlerSession> session_;
   const std::int64_t worker_id_;
-  detail::Mutex mutex_;  // of the session
 };
 
 }  // namespace dogged::runtime
