@@ -80,6 +80,17 @@ struct AttemptRow {
   bool cancel_requested = false;  // of the task, when the attempt ended
 };
 
+/// A schedule that fires at equal distances, and its ticks.
+struct ScheduleRow {
+  struct Tick {
+    std::vector<TaskId> tasks = {};
+    TimePoint fired_at{};
+  };
+  milliseconds every{0};
+  std::optional<TimePoint> next_at = {};  // nothing: it is paused
+  std::map<TimePoint, Tick> ticks = {};
+};
+
 using TaskRows = std::map<TaskId, Task>;
 using AttemptRows = std::map<std::pair<TaskId, int>, AttemptRow>;
 
@@ -143,6 +154,10 @@ class Database {
   void pause(const std::string& queue, bool paused);
   [[nodiscard]] bool is_paused(const std::string& queue) const { return paused_.contains(queue); }
 
+  /// It fires next in `first_in`. Its ticks so far are forgotten.
+  void set_schedule(milliseconds every, milliseconds first_in);
+  void pause_schedule() { now_.schedule.next_at.reset(); }
+
   /// The state of a replica. A failover to it loses later commits.
   struct Durable {
     TaskRows tasks = {};
@@ -151,6 +166,7 @@ class Database {
     std::map<std::int64_t, WorkerRow> workers = {};
     std::int64_t next_transaction = 1;
     std::map<std::int64_t, std::vector<TaskId>> calls = {};
+    ScheduleRow schedule = {};
     Ledger ledger = {};
   };
   [[nodiscard]] const Durable& durable() const noexcept { return now_; }
@@ -224,6 +240,13 @@ class Database {
                                              const std::vector<std::string>& names = {"default"});
   void stop_worker(std::int64_t worker);
   [[nodiscard]] runtime::Outlook upkeep_due(std::int64_t worker, std::optional<milliseconds> back = std::nullopt) const;
+  /// When the next tick of the schedule is due, below 0 if it is overdue.
+  [[nodiscard]] std::optional<milliseconds> tick_due_in() const;
+  struct Fired {
+    int schedules = 0;
+    std::optional<milliseconds> due_in = {};
+  };
+  Fired fire_due_ticks();
   /// Gives how many.
   std::size_t end_lapsed_leases(std::int64_t worker);
   /// Pending tasks that have expired, up to `back` ago. Gives how many were ended.

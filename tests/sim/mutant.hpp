@@ -38,6 +38,7 @@ enum class Mutant {
   cancel_without_a_notification,      ///< a worker hears of a cancellation when it polls
   effects_outside_the_transaction,    ///< a handler's writes are committed even if complete_in is refused
   call_that_takes_effect_again,       ///< a repeated call is not recognised
+  tick_that_fires_again,              ///< the next time of a schedule is not stored with its tick
   // The worker's drivers.
   begins_after_the_lapse,               ///< a task begins when the time of its lease is over
   begins_after_its_expiry,              ///< a task that has waited for a thread begins after its expires_at
@@ -54,6 +55,7 @@ enum class Mutant {
   gives_no_handler_up,                  ///< a handler that ignores its stop token runs on
   ignores_the_next_lapse,               ///< upkeep does not look when the next lease lapses
   ends_leases_once_the_server_is_back,  ///< live workers have no time to renew theirs
+  looks_late_for_ticks,                 ///< upkeep asks for due ticks only when it looks at leases
   waits_for_a_notification,             ///< a worker that only polls does not look by itself
 };
 
@@ -94,6 +96,8 @@ inline constexpr std::array all_mutants{
     MutantRow{DOGGED_MUTANT(cancel_without_a_notification), "G12", true},
     MutantRow{DOGGED_MUTANT(effects_outside_the_transaction), "G13"},
     MutantRow{DOGGED_MUTANT(call_that_takes_effect_again), "G15"},
+    MutantRow{DOGGED_MUTANT(tick_that_fires_again), "G18"},
+    MutantRow{DOGGED_MUTANT(looks_late_for_ticks), "G18"},
     MutantRow{DOGGED_MUTANT(begins_after_the_lapse), "G7"},
     MutantRow{DOGGED_MUTANT(begins_after_its_expiry), "G16"},
     MutantRow{DOGGED_MUTANT(renewal_counts_from_its_answer), "G7"},
@@ -122,7 +126,7 @@ inline constexpr std::array all_mutants{
 static_assert(has_mutant("G1") && has_mutant("G2") && has_mutant("G3") && has_mutant("G4") && has_mutant("G5") &&
               has_mutant("G6") && has_mutant("G7") && has_mutant("G8") && has_mutant("G9") && has_mutant("G10") &&
               has_mutant("G11") && has_mutant("G12") && has_mutant("G13") && has_mutant("G14") && has_mutant("G15") &&
-              has_mutant("G16") && has_mutant("G17"));
+              has_mutant("G16") && has_mutant("G17") && has_mutant("G18"));
 
 [[nodiscard]] constexpr std::string_view to_text(Mutant mutant) noexcept {
   for (const MutantRow& row : all_mutants) {

@@ -46,6 +46,8 @@
 //     Mutants: retry_after_its_expiry, begins_after_its_expiry.
 //   G17, after the faults: snoozes_are_counted, no_task_snoozes_too_often (of a_history_follows_the_rules).
 //     Mutants: snooze_that_does_not_count.
+//   G18, after the faults; in the calm: a_tick_fires_once, a_tick_fires_in_time.
+//     Mutants: tick_that_fires_again, looks_late_for_ticks.
 //
 // The model cannot express: that commits are durable (G1), SQL rights, poolers and prepared statements (G14), that C++
 // handlers receive their stop tokens (G11, G12), and other effects of a handler than one row (G13). The tests that
@@ -104,6 +106,8 @@ void every_attempt_is_a_row(const Database& database);
 /// with the counts of the lost claim (seed 63557).
 void a_history_follows_the_rules(const Database& database, const std::set<TaskId>& half_lost);
 void effects_happen_once(const Database& database);
+/// Each time of the schedule has one tick, with one task.
+void a_tick_fires_once(const Database& database);
 /// `answers`: to the calls of clients.
 void a_call_takes_effect_once(const Database& database, const std::map<std::int64_t, std::vector<TaskId>>& answers);
 
@@ -120,6 +124,9 @@ void a_lost_task_begins_again_in_time(std::pair<TaskId, int> lost, const Databas
                                       TimePoint until);
 /// By now: the handler was asked to stop when the worker heard of the cancellation, and had the stop grace to do so.
 void a_cancelled_handler_ends(std::pair<TaskId, int> attempt, const Database& database);
+/// By the last of the workers that know the schedule: heartbeats are a tenth of what they are elsewhere, and ticks
+/// would come within a second even if no worker asked for them.
+void a_tick_fires_in_time(const Database& database);
 void a_shutdown_loses_nothing(std::size_t lost_before, const Database& database);
 /// The task has succeeded at its first attempt, although the server was away for less than a lease.
 void what_has_finished_counts(TaskId id, const Database& database);

@@ -89,6 +89,7 @@ class Run {
       const bool serves_all = i == 1 || scheduler_.chance(60);
       workers_.push_back(std::make_unique<Worker>(world_, i, serves_all ? queues_ : std::vector{any_queue()}));
     }
+    if (scheduler_.chance(50)) database_.set_schedule(milliseconds{scheduler_.pick(200, 3000)}, 1s);
     produce();
     if (!is_calm) disturb();
     run_until(begin_ + time_of_faults);
@@ -320,6 +321,7 @@ class Run {
   }
 
   void to_the_end() {
+    database_.pause_schedule();
     until_all_have_ended();
     promises::hold_after_the_faults(database_, world_.begun, world_.half_lost, answers_);
     world_.faults = {};
@@ -334,6 +336,7 @@ class Run {
     if (scheduler_.chance(25)) one_is_cancelled();
     if (scheduler_.chance(25)) one_dies();
     if (scheduler_.chance(25)) all_stop_in_turn();
+    if (scheduler_.chance(25)) a_schedule_fires();
     // In half of the runs one worker is alone, so that no other worker makes up for its mistakes.
     if (scheduler_.chance(50)) {
       for (std::size_t i = 1; i < workers_.size(); ++i) workers_[i]->crash(24h);
@@ -449,6 +452,19 @@ class Run {
       promises::a_lost_task_begins_again_in_time(attempt, database_, world_.begun, until);
     }
     run_until(scheduler_.now() + 10s);
+  }
+
+  /// Its first tick comes when every worker has looked, however seldom, and further ones more often than workers look.
+  /// In half of the runs a worker dies meanwhile.
+  void a_schedule_fires() {
+    database_.set_schedule(150ms, 7 * heartbeat);
+    run_until(scheduler_.now() + 8 * heartbeat);
+    if (scheduler_.chance(50)) workers_.back()->crash(scheduler_.between(1ms, 2s));
+    run_until(scheduler_.now() + 4 * heartbeat);
+    promises::a_tick_fires_once(database_);
+    promises::a_tick_fires_in_time(database_);
+    database_.pause_schedule();
+    run_until(scheduler_.now() + 7s);  // what the worker lost has run again
   }
 
   void all_stop_in_turn() {

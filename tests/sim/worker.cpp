@@ -25,7 +25,6 @@ using runtime::Shutdown;
 using runtime::Verdict;
 using Step = ClaimPlan::Step;
 
-constexpr milliseconds heartbeat = 500ms;
 constexpr milliseconds until_given_up = 400ms;  // a statement that is not answered
 constexpr milliseconds grace = 1s;              // for what runs when a worker stops in order
 constexpr milliseconds timeout = 400ms;         // of stuck tasks
@@ -1134,7 +1133,9 @@ void Worker::upkeep_step() {
   }
   const Look look{now(), life_->agenda.look_back(now()), {}};
   ask_upkeep([this, lease = lease_id(), look]() -> std::function<void()> {
-    return [this, lease, look, found = world_.database.upkeep_due(lease, look.looked_back)] {
+    return [this, lease, look, found = world_.database.upkeep_due(lease, look.looked_back),
+            tick_due_in = world_.database.tick_due_in()] {
+      life_->ticks.note_due(tick_due_in, found.comes_first, now());
       using Rescue = runtime::Agenda::Rescue;
       Rescue rescue = life_->agenda.decide(found, life_->lease, now());
       if (world_.mutant == Mutant::ends_leases_once_the_server_is_back) rescue = Rescue::after_ending_lapsed;
@@ -1142,7 +1143,9 @@ void Worker::upkeep_step() {
       ask_upkeep([this, lease, look, rescue]() -> std::function<void()> {
         if (rescue == Rescue::after_ending_lapsed) (void)world_.database.end_lapsed_leases(lease);
         const Database::Rescued rescued = world_.database.rescue(lease);
-        return [this, rescued, look, found = world_.database.upkeep_due(lease, look.looked_back)] {
+        return [this, rescued, look, found = world_.database.upkeep_due(lease, look.looked_back),
+                tick_due_in = world_.database.tick_due_in()] {
+          life_->ticks.note_due(tick_due_in, found.comes_first, now());
           if (rescued.tasks > 0) {
             world_.trace("worker " + std::to_string(number_) + " has rescued " + std::to_string(rescued.tasks) +
                          " tasks");
@@ -1171,7 +1174,23 @@ void Worker::upkeep_goes_on(const Look& look, bool left_tasks) {
 }
 
 void Worker::upkeep_waits() {
-  later(std::max(life_->agenda.looks_at() - now(), Duration{1us}), [this] { upkeep_step(); });
+  const bool waits_for_ticks = world_.mutant != Mutant::looks_late_for_ticks;
+  const TimePoint until =
+      waits_for_ticks ? std::min(life_->agenda.looks_at(), life_->ticks.asks_at()) : life_->agenda.looks_at();
+  later(std::max(std::chrono::duration_cast<Duration>(until - now()), Duration{1us}), [this] { upkeep_turn(); });
+}
+
+/// Ticks come first. A look that is due as well follows.
+void Worker::upkeep_turn() {
+  if (now() < life_->ticks.asks_at()) return upkeep_step();
+  ask_upkeep([this]() -> std::function<void()> {
+    return [this, fired = world_.database.fire_due_ticks()] {
+      if (fired.schedules > 0) world_.trace("worker " + std::to_string(number_) + " has fired ticks");
+      life_->ticks.note_fired(fired.schedules, fired.due_in, now());
+      if (now() < life_->agenda.looks_at()) return upkeep_waits();
+      upkeep_step();
+    };
+  });
 }
 
 void Worker::ask_upkeep(std::function<std::function<void()>()> execute) {

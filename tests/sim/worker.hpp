@@ -1,6 +1,7 @@
 // A worker process of the simulation: the real cores against the model instead of PostgreSQL. These are ClaimPlan and
-// LastRelease, Pool and the ending of attempts, ReportBatch, Lease and KeeperPlan, Agenda, Incarnation and Shutdown.
-// The network between them loses requests and answers, and delivers statements late. Handlers take virtual time.
+// LastRelease, Pool and the ending of attempts, ReportBatch, Lease and KeeperPlan, Agenda, TickAgenda, Incarnation and
+// Shutdown. The network between them loses requests and answers, and delivers statements late. Handlers take virtual
+// time.
 #pragma once
 
 #include <compare>
@@ -27,9 +28,11 @@
 #include "runtime/shutdown.hpp"
 #include "scheduler.hpp"
 #include "upkeep/agenda.hpp"
+#include "upkeep/tick_agenda.hpp"
 
 namespace dogged::sim {
 
+inline constexpr milliseconds heartbeat{500};
 inline constexpr milliseconds lease_length{3'000};
 inline constexpr milliseconds poll_interval{2'000};
 inline constexpr std::size_t concurrency = 3;   // of each queue
@@ -144,6 +147,7 @@ class Worker {
     runtime::KeeperPlan keeper;
     runtime::Incarnation incarnation;
     runtime::Agenda agenda;
+    runtime::TickAgenda ticks{{}};
     std::vector<Executor> executors = {};            // in the order of the queues
     std::optional<runtime::Shutdown> shutdown = {};  // once it drains
     std::vector<runtime::Attempt> unstarted = {};    // taken from the executors, to be given back
@@ -235,6 +239,7 @@ class Worker {
     std::optional<milliseconds> looked_back;
     runtime::Outlook found;
   };
+  void upkeep_turn();
   void upkeep_step();
   void upkeep_goes_on(const Look& look, bool left_tasks);
   void upkeep_waits();
