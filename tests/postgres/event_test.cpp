@@ -159,14 +159,25 @@ TEST_CASE("no event is lost, in whatever order it and the wait come") {
 
 TEST_CASE("a wait that begins while an emit is not committed yet finds its event") {
   TestDatabase database;
+  const std::int64_t held_by = test::add_worker(database);
+  const TaskId held = database.client().enqueue(work, no_args);
+  database.claim_all_for(held_by);
+  const auto state_of_wait = [&] {
+    return database.value(
+        "select concat_ws(' ', state, payload) as value "
+        "from dogged.wait_durably($1::bigint, 1, $2::bigint, 'payment:42', true, 3600000, 0)",
+        db::Params{}.add(held).add(held_by));
+  };
   pqxx::connection other{database.settings().url};
   pqxx::work emit{other};
   emit.exec("select " + database.schema() + ".emit('payment:42', '1')");
+  CHECK(state_of_wait() == "busy");
   const TaskId id = database.client().enqueue(work, event("payment:42"));
   RunningWorker worker{database, {waits_for_event(1h)}, no_polling()};
   REQUIRE(eventually([&] { return database.status_of(id) == "running"; }));
   CHECK(database.value("select count(*) as value from dogged.task_waits") == "0");
   emit.commit();
+  CHECK(state_of_wait() == "over 1");
   REQUIRE(eventually([&] { return database.status_of(id) == "succeeded"; }));
   CHECK(result_of(database, id) == "1");
 }
