@@ -66,6 +66,52 @@ CREATE TYPE dogged.tick_outcome AS ENUM (
 
 COMMENT ON TYPE dogged.tick_outcome IS 'fired: the tick''s task was enqueued; waiting: it will be when the task before it has ended; skipped: there is none.';
 
+CREATE TYPE dogged.unique_conflict AS ENUM (
+    'keep',
+    'refuse',
+    'replace_args',
+    'merge_args',
+    'reschedule',
+    'debounce',
+    'debounce_merge'
+);
+
+COMMENT ON TYPE dogged.unique_conflict IS 'What an enqueue does if a task holds its unique key. keep: nothing. refuse: raises an error. replace_args, merge_args: gives a pending holder the new args, or adds them to its args. reschedule: moves the first run of the holder. debounce: reschedule and replace_args. debounce_merge: reschedule and merge_args.';
+
+CREATE TYPE dogged.unique_while AS ENUM (
+    'pending',
+    'live',
+    'kept'
+);
+
+COMMENT ON TYPE dogged.unique_while IS 'How long a task holds its unique key. pending: until the task begins, and again while it waits for a retry; live: until it has ended; kept: for the period that the call names, or as long as the database keeps the task.';
+
+CREATE FUNCTION dogged.adopt_declaration(name text, settings jsonb, first_seen_at timestamp with time zone) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  before dogged.schedules;
+  outcome text;
+begin
+  if not exists (select from dogged.schedules s where s.name = adopt_declaration.name) then
+    update dogged.schedules s set name = adopt_declaration.name where s.name = adopt_declaration.settings ->> 'formerly';
+  end if;
+  select s.* into before from dogged.schedules s where s.name = adopt_declaration.name for update;
+  if before.declared = settings then return 'unchanged'; end if;
+  outcome := dogged.put_schedule(name, settings - 'formerly');
+  update dogged.schedules s set declared = settings, declared_at = adopt_declaration.first_seen_at where s.name = adopt_declaration.name;
+  if outcome <> 'unchanged' then
+    perform dogged.record_audit(
+      'declare_schedule', null,
+      jsonb_build_object('schedule', name, 'outcome', outcome, 'settings', settings,
+                         'before', (select jsonb_object_agg(was.key, was.value) from jsonb_each(to_jsonb(before)) was where settings ? was.key)));
+  end if;
+  return outcome;
+end $$;
+
+COMMENT ON FUNCTION dogged.adopt_declaration(name text, settings jsonb, first_seen_at timestamp with time zone) IS 'Internal: gives a schedule the settings that a program declares, unless they were put in force before.';
+
 CREATE FUNCTION dogged.alive_of(tasks bigint[]) RETURNS bigint[]
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -240,10 +286,10 @@ begin
   )
   insert into dogged.tasks (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
                             worker_id, claimed_at, finished_at, error_code, error_message, trace_context,
-                            cancel_requested_at, expires_at, tags, parent_id, args_version, snoozes)
+                            cancel_requested_at, expires_at, tags, parent_id, args_version, snoozes, unique_key)
   select r.id, 'cancelled', r.queue, r.name, r.priority, r.args, r.enqueued_at, r.run_at, r.attempt, r.retry_count, r.losses,
          r.worker_id, r.claimed_at, clock_timestamp(), r.error_code, r.error_message, r.trace_context,
-         r.cancel_requested_at, r.expires_at, r.tags, r.parent_id, r.args_version, r.snoozes
+         r.cancel_requested_at, r.expires_at, r.tags, r.parent_id, r.args_version, r.snoozes, r.unique_key
     from removed r;
   return 'cancelled';
 end $$;
@@ -270,13 +316,15 @@ CREATE TABLE dogged.schedules (
     live_tasks bigint[] DEFAULT '{}'::bigint[] NOT NULL,
     last_tick_at timestamp with time zone,
     paused_at timestamp with time zone,
+    declared jsonb,
+    declared_at timestamp with time zone,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     changed_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     CONSTRAINT schedules_name_check CHECK (((octet_length(name) <= 128) AND (name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$'::text)))
 )
 WITH (fillfactor='70');
 
-COMMENT ON TABLE dogged.schedules IS 'What is enqueued periodically. Workers fire what is due; dogged.schedule(…) and the functions beside it change schedules.';
+COMMENT ON TABLE dogged.schedules IS 'What is enqueued periodically. Workers fire what is due; dogged.schedule(…) and the functions beside it change schedules, and programs declare them.';
 
 COMMENT ON COLUMN dogged.schedules.id IS 'Stays when the schedule is renamed, and is never given again: ticks are kept by it.';
 
@@ -316,6 +364,10 @@ COMMENT ON COLUMN dogged.schedules.last_tick_at IS 'The latest tick that was dec
 
 COMMENT ON COLUMN dogged.schedules.paused_at IS 'When it was paused; null: it is not.';
 
+COMMENT ON COLUMN dogged.schedules.declared IS 'Its settings as the program declared them that is in force; null: no program has.';
+
+COMMENT ON COLUMN dogged.schedules.declared_at IS 'When that declaration was first seen.';
+
 COMMENT ON COLUMN dogged.schedules.created_at IS 'When it was created.';
 
 COMMENT ON COLUMN dogged.schedules.changed_at IS 'When its settings were last changed.';
@@ -336,6 +388,242 @@ begin
 end $$;
 
 COMMENT ON FUNCTION dogged.cancel_tasks_of(schedule dogged.schedules) IS 'Internal: cancels the tasks of earlier ticks, and those that wait; returns the tasks that run until their handler has stopped.';
+
+CREATE TABLE dogged.tasks (
+    id bigint NOT NULL,
+    status dogged.task_status DEFAULT 'pending'::dogged.task_status NOT NULL,
+    queue text NOT NULL,
+    name text NOT NULL,
+    priority smallint DEFAULT 0 NOT NULL,
+    args jsonb NOT NULL,
+    enqueued_at timestamp with time zone DEFAULT now() NOT NULL,
+    run_at timestamp with time zone DEFAULT now() NOT NULL,
+    deferred boolean DEFAULT false NOT NULL,
+    next_retry_at timestamp with time zone,
+    attempt integer DEFAULT 0 NOT NULL,
+    retry_count integer DEFAULT 0 NOT NULL,
+    losses integer DEFAULT 0 NOT NULL,
+    worker_id bigint,
+    claimed_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    result jsonb,
+    error_code text,
+    error_message text,
+    trace_context text,
+    ready_position bigint,
+    expires_at timestamp with time zone,
+    tags text[],
+    parent_id bigint,
+    args_version smallint,
+    snoozes integer,
+    unique_key text,
+    cancel_requested_at timestamp with time zone,
+    CONSTRAINT tasks_expires_at_check CHECK (isfinite(expires_at))
+)
+PARTITION BY LIST (status);
+
+COMMENT ON TABLE dogged.tasks IS 'Every task, from enqueue to its end.';
+
+COMMENT ON COLUMN dogged.tasks.id IS 'The task''s id, given out by enqueue, for the whole life of the task.';
+
+COMMENT ON COLUMN dogged.tasks.status IS 'The task''s status, which decides in which partition the task is stored.';
+
+COMMENT ON COLUMN dogged.tasks.queue IS 'The name of the task''s queue.';
+
+COMMENT ON COLUMN dogged.tasks.name IS 'The task''s name, which workers declare with TASK_REGISTER.';
+
+COMMENT ON COLUMN dogged.tasks.priority IS 'Lower priorities run first. Among equal priorities, the task that became ready first runs first.';
+
+COMMENT ON COLUMN dogged.tasks.args IS 'The handler''s args, as JSON. Show args to people only through dogged.redacted(name, args).';
+
+COMMENT ON COLUMN dogged.tasks.enqueued_at IS 'When the producer''s transaction began.';
+
+COMMENT ON COLUMN dogged.tasks.run_at IS 'The first attempt does not begin before this time.';
+
+COMMENT ON COLUMN dogged.tasks.deferred IS 'True while a pending task waits for run_at or next_retry_at. The task is then in the index of waiting tasks, and not in the index of ready tasks. A worker sets this to false when the task is due.';
+
+COMMENT ON COLUMN dogged.tasks.next_retry_at IS 'The next attempt does not begin before this time. Set for a retry, or for a task that was deferred because its circuit is open or its queue''s retry budget is spent. The value stays while that attempt runs.';
+
+COMMENT ON COLUMN dogged.tasks.attempt IS 'The number of attempts begun. While the task runs, the number of the current attempt.';
+
+COMMENT ON COLUMN dogged.tasks.retry_count IS 'Retries spent; a lost, interrupted or snoozed attempt spends none.';
+
+COMMENT ON COLUMN dogged.tasks.losses IS 'Attempts that ended because their worker died.';
+
+COMMENT ON COLUMN dogged.tasks.worker_id IS 'The worker that holds the running task, or that ran the task last: workers.id.';
+
+COMMENT ON COLUMN dogged.tasks.claimed_at IS 'When a worker last claimed the task.';
+
+COMMENT ON COLUMN dogged.tasks.finished_at IS 'When the task ended; null while the task is pending or running.';
+
+COMMENT ON COLUMN dogged.tasks.result IS 'The handler''s return value, as JSON; null unless the task succeeded.';
+
+COMMENT ON COLUMN dogged.tasks.error_code IS 'The error code of the last failed attempt.';
+
+COMMENT ON COLUMN dogged.tasks.error_message IS 'The error message of the last failed attempt.';
+
+COMMENT ON COLUMN dogged.tasks.trace_context IS 'The trace context, as the producer gave it; copied to attempts that are no root of a trace.';
+
+COMMENT ON COLUMN dogged.tasks.ready_position IS 'The task''s place among the ready tasks of its queue and priority; null: its id is its place. A task that fell due has a number from the sequence of the ids. A task that was released to run again at once has a number before all of those.';
+
+COMMENT ON COLUMN dogged.tasks.expires_at IS 'No attempt begins after this time. A task that is still pending then ends as expired. Null: the task does not expire.';
+
+COMMENT ON COLUMN dogged.tasks.tags IS 'Words that the producer gave the task, for people to find the task by; null: none.';
+
+COMMENT ON COLUMN dogged.tasks.parent_id IS 'The parent: the task of the handler that enqueued this one, or the task that the producer named. Null: none. Retention may have dropped the parent.';
+
+COMMENT ON COLUMN dogged.tasks.args_version IS 'The version of the args, as the producer''s key or call named it; null: 1. Only a worker that knows this version or a later one runs the task.';
+
+COMMENT ON COLUMN dogged.tasks.snoozes IS 'Attempts that ended because the handler snoozed, since the task was enqueued or replayed; null: none.';
+
+COMMENT ON COLUMN dogged.tasks.unique_key IS 'The key of a unique task (dogged.unique_keys), as the producer gave it, or the hash of the args that it covers; null: the task is not unique.';
+
+COMMENT ON COLUMN dogged.tasks.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. The worker asks the handler to stop. Unless the attempt succeeds all the same, the task ends as cancelled.';
+
+CREATE SEQUENCE dogged.tasks_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+ALTER SEQUENCE dogged.tasks_id_seq OWNED BY dogged.tasks.id;
+
+COMMENT ON SEQUENCE dogged.tasks_id_seq IS 'The ids of tasks, and the ready positions of tasks that became ready after their enqueue.';
+
+CREATE TABLE dogged.tasks_live (
+    id bigint DEFAULT nextval('dogged.tasks_id_seq'::regclass) NOT NULL,
+    status dogged.task_status DEFAULT 'pending'::dogged.task_status NOT NULL,
+    queue text NOT NULL,
+    name text NOT NULL,
+    priority smallint DEFAULT 0 NOT NULL,
+    args jsonb NOT NULL,
+    enqueued_at timestamp with time zone DEFAULT now() NOT NULL,
+    run_at timestamp with time zone DEFAULT now() NOT NULL,
+    deferred boolean DEFAULT false NOT NULL,
+    next_retry_at timestamp with time zone,
+    attempt integer DEFAULT 0 NOT NULL,
+    retry_count integer DEFAULT 0 NOT NULL,
+    losses integer DEFAULT 0 NOT NULL,
+    worker_id bigint,
+    claimed_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    result jsonb,
+    error_code text,
+    error_message text,
+    trace_context text,
+    ready_position bigint,
+    expires_at timestamp with time zone,
+    tags text[],
+    parent_id bigint,
+    args_version smallint,
+    snoozes integer,
+    unique_key text,
+    cancel_requested_at timestamp with time zone,
+    CONSTRAINT tasks_expires_at_check CHECK (isfinite(expires_at))
+)
+WITH (fillfactor='45', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_cost_delay='0');
+
+COMMENT ON TABLE dogged.tasks_live IS 'The pending and running tasks: small and hot, whatever the history.';
+
+COMMENT ON COLUMN dogged.tasks_live.id IS 'The task''s id, given out by enqueue, for the whole life of the task.';
+
+COMMENT ON COLUMN dogged.tasks_live.status IS 'The task''s status, which decides in which partition the task is stored.';
+
+COMMENT ON COLUMN dogged.tasks_live.queue IS 'The name of the task''s queue.';
+
+COMMENT ON COLUMN dogged.tasks_live.name IS 'The task''s name, which workers declare with TASK_REGISTER.';
+
+COMMENT ON COLUMN dogged.tasks_live.priority IS 'Lower priorities run first. Among equal priorities, the task that became ready first runs first.';
+
+COMMENT ON COLUMN dogged.tasks_live.args IS 'The handler''s args, as JSON. Show args to people only through dogged.redacted(name, args).';
+
+COMMENT ON COLUMN dogged.tasks_live.enqueued_at IS 'When the producer''s transaction began.';
+
+COMMENT ON COLUMN dogged.tasks_live.run_at IS 'The first attempt does not begin before this time.';
+
+COMMENT ON COLUMN dogged.tasks_live.deferred IS 'True while a pending task waits for run_at or next_retry_at. The task is then in the index of waiting tasks, and not in the index of ready tasks. A worker sets this to false when the task is due.';
+
+COMMENT ON COLUMN dogged.tasks_live.next_retry_at IS 'The next attempt does not begin before this time. Set for a retry, or for a task that was deferred because its circuit is open or its queue''s retry budget is spent. The value stays while that attempt runs.';
+
+COMMENT ON COLUMN dogged.tasks_live.attempt IS 'The number of attempts begun. While the task runs, the number of the current attempt.';
+
+COMMENT ON COLUMN dogged.tasks_live.retry_count IS 'Retries spent; a lost, interrupted or snoozed attempt spends none.';
+
+COMMENT ON COLUMN dogged.tasks_live.losses IS 'Attempts that ended because their worker died.';
+
+COMMENT ON COLUMN dogged.tasks_live.worker_id IS 'The worker that holds the running task, or that ran the task last: workers.id.';
+
+COMMENT ON COLUMN dogged.tasks_live.claimed_at IS 'When a worker last claimed the task.';
+
+COMMENT ON COLUMN dogged.tasks_live.finished_at IS 'When the task ended; null while the task is pending or running.';
+
+COMMENT ON COLUMN dogged.tasks_live.result IS 'The handler''s return value, as JSON; null unless the task succeeded.';
+
+COMMENT ON COLUMN dogged.tasks_live.error_code IS 'The error code of the last failed attempt.';
+
+COMMENT ON COLUMN dogged.tasks_live.error_message IS 'The error message of the last failed attempt.';
+
+COMMENT ON COLUMN dogged.tasks_live.trace_context IS 'The trace context, as the producer gave it; copied to attempts that are no root of a trace.';
+
+COMMENT ON COLUMN dogged.tasks_live.ready_position IS 'The task''s place among the ready tasks of its queue and priority; null: its id is its place. A task that fell due has a number from the sequence of the ids. A task that was released to run again at once has a number before all of those.';
+
+COMMENT ON COLUMN dogged.tasks_live.expires_at IS 'No attempt begins after this time. A task that is still pending then ends as expired. Null: the task does not expire.';
+
+COMMENT ON COLUMN dogged.tasks_live.tags IS 'Words that the producer gave the task, for people to find the task by; null: none.';
+
+COMMENT ON COLUMN dogged.tasks_live.parent_id IS 'The parent: the task of the handler that enqueued this one, or the task that the producer named. Null: none. Retention may have dropped the parent.';
+
+COMMENT ON COLUMN dogged.tasks_live.args_version IS 'The version of the args, as the producer''s key or call named it; null: 1. Only a worker that knows this version or a later one runs the task.';
+
+COMMENT ON COLUMN dogged.tasks_live.snoozes IS 'Attempts that ended because the handler snoozed, since the task was enqueued or replayed; null: none.';
+
+COMMENT ON COLUMN dogged.tasks_live.unique_key IS 'The key of a unique task (dogged.unique_keys), as the producer gave it, or the hash of the args that it covers; null: the task is not unique.';
+
+COMMENT ON COLUMN dogged.tasks_live.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. The worker asks the handler to stop. Unless the attempt succeeds all the same, the task ends as cancelled.';
+
+CREATE FUNCTION dogged.change_holder(task dogged.tasks_live, args jsonb, on_conflict dogged.unique_conflict, latest interval, run_at timestamp with time zone, expires_at timestamp with time zone, args_version integer) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
+  moves constant boolean := on_conflict in ('reschedule', 'debounce', 'debounce_merge') and task.attempt = 0;
+  due constant timestamptz := greatest(least(coalesce(change_holder.run_at, now()), task.enqueued_at + latest), now());
+  waits constant boolean := due > now();
+  changed constant jsonb := case when on_conflict in ('replace_args', 'debounce') then change_holder.args
+                                 when on_conflict in ('merge_args', 'debounce_merge') then dogged.merged_args(task.args, change_holder.args)
+                                 else task.args end;
+begin
+  if not dogged.is_sound_task(task.name, change_holder.run_at, null, null, change_holder.expires_at, null, null,
+                              change_holder.args_version) then
+    perform dogged.refuse_task(task.name, change_holder.args, task.queue, change_holder.run_at, null, null,
+                               change_holder.expires_at, null, null, change_holder.args_version);
+  end if;
+  if (dogged.json_bytes(changed, max_args_bytes) <= max_args_bytes) is not true then
+    raise exception 'task "%": with the args of task % its args have % bytes as JSON; the limit is %', task.name, task.id,
+      coalesce(dogged.json_bytes(changed, max_args_bytes)::text, 'many more'), max_args_bytes
+      using hint = 'Nothing was changed. Enqueue it under another unique key, or raise dogged.settings.max_args_bytes.',
+            errcode = 'invalid_parameter_value';
+  end if;
+  update dogged.tasks_live t
+     set args = changed,
+         args_version = case when on_conflict = 'reschedule' then t.args_version else nullif(change_holder.args_version, 1) end,
+         run_at = case when moves then due else t.run_at end,
+         expires_at = case when moves then change_holder.expires_at else t.expires_at end,
+         deferred = case when moves then waits else t.deferred end,
+         -- A task that becomes ready takes a new place, as in dogged.reschedule.
+         ready_position = case when moves and t.deferred and not waits then nextval('dogged.tasks_id_seq') else t.ready_position end
+   where t.id = task.id;
+  -- A sleeping worker knows only the earliest due time as of when it fell asleep.
+  if moves and due < task.run_at
+     and (current_setting('transaction_isolation') <> 'read committed'
+          or exists (select from dogged.workers w where w.asleep and w.queues ? task.queue)) then
+    perform pg_notify('dogged.wake', task.queue);
+  end if;
+end $$;
+
+COMMENT ON FUNCTION dogged.change_holder(task dogged.tasks_live, args jsonb, on_conflict dogged.unique_conflict, latest interval, run_at timestamp with time zone, expires_at timestamp with time zone, args_version integer) IS 'Internal: changes the args or the first run of a pending task that holds a unique key, as on_conflict says.';
 
 CREATE FUNCTION dogged.change_of_offset(before timestamp with time zone, until timestamp with time zone, time_zone text) RETURNS timestamp with time zone
     LANGUAGE plpgsql STABLE
@@ -434,10 +722,10 @@ begin
   ), finished as (
     insert into dogged.tasks_done (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
                               worker_id, claimed_at, finished_at, result, error_code, error_message, trace_context,
-                              cancel_requested_at, expires_at, tags, parent_id, args_version, snoozes)
+                              cancel_requested_at, expires_at, tags, parent_id, args_version, snoozes, unique_key)
     select id, 'succeeded', queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses, worker_id,
            claimed_at, ended_at, complete_in.result, null, null, trace_context, cancel_requested_at, expires_at, tags,
-           parent_id, args_version, snoozes
+           parent_id, args_version, snoozes, unique_key
       from held
   )
   insert into dogged.task_attempts (task_id, attempt, name, queue, outcome, worker_id, claimed_at, started_at,
@@ -637,94 +925,6 @@ CREATE FUNCTION dogged.dead_letter_matches(letter_id bigint, letter_name text, l
 
 COMMENT ON FUNCTION dogged.dead_letter_matches(letter_id bigint, letter_name text, letter_queue text, letter_code text, letter_message text, failed_at timestamp with time zone, letter_tags text[], name text, queue text, error_code text, message text, failed_after timestamp with time zone, failed_before timestamp with time zone, ids bigint[], tags text[]) IS 'Internal: whether a dead letter matches the filter of `dogged dead`; a null filter matches all. message: a regular expression of PostgreSQL; failed_after is included, failed_before is not.';
 
-CREATE TABLE dogged.tasks (
-    id bigint NOT NULL,
-    status dogged.task_status DEFAULT 'pending'::dogged.task_status NOT NULL,
-    queue text NOT NULL,
-    name text NOT NULL,
-    priority smallint DEFAULT 0 NOT NULL,
-    args jsonb NOT NULL,
-    enqueued_at timestamp with time zone DEFAULT now() NOT NULL,
-    run_at timestamp with time zone DEFAULT now() NOT NULL,
-    deferred boolean DEFAULT false NOT NULL,
-    next_retry_at timestamp with time zone,
-    attempt integer DEFAULT 0 NOT NULL,
-    retry_count integer DEFAULT 0 NOT NULL,
-    losses integer DEFAULT 0 NOT NULL,
-    worker_id bigint,
-    claimed_at timestamp with time zone,
-    finished_at timestamp with time zone,
-    result jsonb,
-    error_code text,
-    error_message text,
-    trace_context text,
-    ready_position bigint,
-    expires_at timestamp with time zone,
-    tags text[],
-    parent_id bigint,
-    args_version smallint,
-    snoozes integer,
-    cancel_requested_at timestamp with time zone,
-    CONSTRAINT tasks_expires_at_check CHECK (isfinite(expires_at))
-)
-PARTITION BY LIST (status);
-
-COMMENT ON TABLE dogged.tasks IS 'Every task, from enqueue to its end.';
-
-COMMENT ON COLUMN dogged.tasks.id IS 'The task''s id, given out by enqueue, for the whole life of the task.';
-
-COMMENT ON COLUMN dogged.tasks.status IS 'The task''s status, which decides in which partition the task is stored.';
-
-COMMENT ON COLUMN dogged.tasks.queue IS 'The name of the task''s queue.';
-
-COMMENT ON COLUMN dogged.tasks.name IS 'The task''s name, which workers declare with TASK_REGISTER.';
-
-COMMENT ON COLUMN dogged.tasks.priority IS 'Lower priorities run first. Among equal priorities, the task that became ready first runs first.';
-
-COMMENT ON COLUMN dogged.tasks.args IS 'The handler''s args, as JSON. Show args to people only through dogged.redacted(name, args).';
-
-COMMENT ON COLUMN dogged.tasks.enqueued_at IS 'When the producer''s transaction began.';
-
-COMMENT ON COLUMN dogged.tasks.run_at IS 'The first attempt does not begin before this time.';
-
-COMMENT ON COLUMN dogged.tasks.deferred IS 'True while a pending task waits for run_at or next_retry_at. The task is then in the index of waiting tasks, and not in the index of ready tasks. A worker sets this to false when the task is due.';
-
-COMMENT ON COLUMN dogged.tasks.next_retry_at IS 'The next attempt does not begin before this time. Set for a retry, or for a task that was deferred because its circuit is open or its queue''s retry budget is spent. The value stays while that attempt runs.';
-
-COMMENT ON COLUMN dogged.tasks.attempt IS 'The number of attempts begun. While the task runs, the number of the current attempt.';
-
-COMMENT ON COLUMN dogged.tasks.retry_count IS 'Retries spent; a lost, interrupted or snoozed attempt spends none.';
-
-COMMENT ON COLUMN dogged.tasks.losses IS 'Attempts that ended because their worker died.';
-
-COMMENT ON COLUMN dogged.tasks.worker_id IS 'The worker that holds the running task, or that ran the task last: workers.id.';
-
-COMMENT ON COLUMN dogged.tasks.claimed_at IS 'When a worker last claimed the task.';
-
-COMMENT ON COLUMN dogged.tasks.finished_at IS 'When the task ended; null while the task is pending or running.';
-
-COMMENT ON COLUMN dogged.tasks.result IS 'The handler''s return value, as JSON; null unless the task succeeded.';
-
-COMMENT ON COLUMN dogged.tasks.error_code IS 'The error code of the last failed attempt.';
-
-COMMENT ON COLUMN dogged.tasks.error_message IS 'The error message of the last failed attempt.';
-
-COMMENT ON COLUMN dogged.tasks.trace_context IS 'The trace context, as the producer gave it; copied to attempts that are no root of a trace.';
-
-COMMENT ON COLUMN dogged.tasks.ready_position IS 'The task''s place among the ready tasks of its queue and priority; null: its id is its place. A task that fell due has a number from the sequence of the ids. A task that was released to run again at once has a number before all of those.';
-
-COMMENT ON COLUMN dogged.tasks.expires_at IS 'No attempt begins after this time. A task that is still pending then ends as expired. Null: the task does not expire.';
-
-COMMENT ON COLUMN dogged.tasks.tags IS 'Words that the producer gave the task, for people to find the task by; null: none.';
-
-COMMENT ON COLUMN dogged.tasks.parent_id IS 'The parent: the task of the handler that enqueued this one, or the task that the producer named. Null: none. Retention may have dropped the parent.';
-
-COMMENT ON COLUMN dogged.tasks.args_version IS 'The version of the args, as the producer''s key or call named it; null: 1. Only a worker that knows this version or a later one runs the task.';
-
-COMMENT ON COLUMN dogged.tasks.snoozes IS 'Attempts that ended because the handler snoozed, since the task was enqueued or replayed; null: none.';
-
-COMMENT ON COLUMN dogged.tasks.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. The worker asks the handler to stop. Unless the attempt succeeds all the same, the task ends as cancelled.';
-
 CREATE FUNCTION dogged.dead_letter_standing(ids bigint[], attempts integer[]) RETURNS TABLE(id bigint, result text)
     LANGUAGE sql STABLE
     BEGIN ATOMIC
@@ -769,6 +969,52 @@ end $$;
 
 COMMENT ON FUNCTION dogged.decide_tick(schedule dogged.schedules, tick timestamp with time zone, overlap dogged.schedule_overlap, origin text) IS 'Internal: starts a tick, lets it wait or skips it, by the schedule''s tasks that are alive; returns those that are alive afterwards.';
 
+CREATE FUNCTION dogged.declare_schedules(worker_id bigint, declarations jsonb) RETURNS TABLE(name text, outcome text, in_force jsonb, others bigint)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+declare
+  declaration record;
+  newest record;
+  renamed jsonb;
+begin
+  perform from dogged.locks l where l.name = 'schedules' for update;
+  update dogged.workers w set schedules = declarations where w.id = declare_schedules.worker_id and w.schedules is distinct from declarations;
+  insert into dogged.schedule_declarations (name, settings)
+  select d.key, d.value from jsonb_each(declarations) d
+   where not exists (select from dogged.schedule_declarations known where known.name = d.key and known.settings = d.value);
+  for declaration in select d.key, d.value from jsonb_each(declarations) d order by d.key loop
+    newest := dogged.declared_now(declaration.key);
+    renamed := dogged.renamed_schedule(declaration.key, newest.first_seen_at);
+    outcome := case when renamed is null then dogged.adopt_declaration(declaration.key, newest.settings, newest.first_seen_at) end;
+    name := declaration.key;
+    in_force := coalesce(renamed, newest.settings);
+    if in_force <> declaration.value then outcome := 'outvoted'; end if;
+    in_force := jsonb_set(in_force, '{args}', dogged.redacted(in_force ->> 'task', in_force -> 'args'));
+    others := (select count(*) from dogged.workers w
+                where w.schedules -> declaration.key <> declaration.value and w.stopped_at is null and w.lease_ended_at is null);
+    return next;
+  end loop;
+end $$;
+
+COMMENT ON FUNCTION dogged.declare_schedules(worker_id bigint, declarations jsonb) IS 'Says for a worker which schedules its program declares, as {"nightly": {"spec": "0 3 * * *", …}}, with settings as dogged.set_schedule takes them, and puts the newest declaration of each in force. outcome: created, changed or unchanged; outvoted: a newer declaration is in force. in_force: the declaration that counts, with redacted args. others: how many live workers declare the schedule otherwise.';
+
+CREATE FUNCTION dogged.declared_now(name text, OUT settings jsonb, OUT first_seen_at timestamp with time zone) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  select d.settings, d.first_seen_at into settings, first_seen_at
+    from dogged.schedule_declarations d
+   where d.name = declared_now.name
+     and exists (select from dogged.workers w
+                  where w.schedules -> declared_now.name = d.settings and w.stopped_at is null and w.lease_ended_at is null)
+   order by d.first_seen_at desc limit 1;
+end $$;
+
+COMMENT ON FUNCTION dogged.declared_now(name text, OUT settings jsonb, OUT first_seen_at timestamp with time zone) IS 'Internal: the declaration of a schedule that is in force: of those that live workers make, the one that was first seen last.';
+
 CREATE FUNCTION dogged.delete_queue(name text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -807,11 +1053,12 @@ CREATE FUNCTION dogged.delete_schedule(name text) RETURNS void
 declare
   schedule constant dogged.schedules := dogged.lock_schedule(delete_schedule.name);
 begin
+  perform dogged.require_undeclared(name, 'Take its TASK_SCHEDULE out of the program first, or pause the schedule.');
   delete from dogged.schedules s where s.id = schedule.id;
   perform dogged.record_audit('delete_schedule', null, jsonb_build_object('schedule', name, 'before', to_jsonb(schedule) - 'compiled'));
 end $$;
 
-COMMENT ON FUNCTION dogged.delete_schedule(name text) IS 'Deletes a schedule. Its ticks stay until retention drops them, and tasks that it has enqueued run.';
+COMMENT ON FUNCTION dogged.delete_schedule(name text) IS 'Deletes a schedule. Its ticks stay until retention drops them, and tasks that it has enqueued run. Raises an error while the program of a live worker declares it.';
 
 CREATE FUNCTION dogged.drop_oldest_day(parent text, OUT partition text, OUT outcome text, OUT rows_kept bigint) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
@@ -929,7 +1176,7 @@ CREATE FUNCTION dogged.enqueue(name text, args jsonb DEFAULT '{}'::jsonb, queue 
     AS $$
 #variable_conflict use_column
 declare
-  own_transaction constant pg_catalog.xid8 := pg_catalog.pg_current_xact_id();  -- before an id is taken, as in enqueue_many
+  own_transaction constant pg_catalog.xid8 := pg_catalog.pg_current_xact_id();  -- before an id is taken, as in insert_many
   new_id pg_catalog.int8;
   queue_used pg_catalog.text;
 begin
@@ -961,7 +1208,7 @@ begin
 
   if pg_catalog.current_setting('transaction_isolation') operator(pg_catalog.<>) 'read committed'
      or exists (select from dogged.workers w where w.asleep and w.queues operator(pg_catalog.?) queue_used) then
-    perform pg_catalog.pg_notify('dogged.wake', queue_used);  -- as in enqueue_many
+    perform pg_catalog.pg_notify('dogged.wake', queue_used);  -- as in insert_many
   end if;
 
   -- Does what note_call does, without the cost of entering another function.
@@ -983,197 +1230,200 @@ COMMENT ON FUNCTION dogged.enqueue(name text, args jsonb, queue text, run_at tim
 CREATE FUNCTION dogged.enqueue_many(names text[], args jsonb[], queues text[] DEFAULT NULL::text[], run_ats timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], priorities integer[] DEFAULT NULL::integer[], trace_contexts text[] DEFAULT NULL::text[], expires_ats timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], tags text[] DEFAULT NULL::text[], parent_ids bigint[] DEFAULT NULL::bigint[], args_versions integer[] DEFAULT NULL::integer[]) RETURNS bigint[]
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  return dogged.insert_many(names, args, queues, run_ats, priorities, trace_contexts, expires_ats, tags, parent_ids, args_versions);
+end $$;
+
+COMMENT ON FUNCTION dogged.enqueue_many(names text[], args jsonb[], queues text[], run_ats timestamp with time zone[], priorities integer[], trace_contexts text[], expires_ats timestamp with time zone[], tags text[], parent_ids bigint[], args_versions integer[]) IS 'Enqueues tasks in the caller''s transaction, all or none, and returns their ids in order. args has an element for each task. In every other array, element i belongs to task i. An array of one element applies to all tasks, which is faster. A null array or element means the default (see dogged.enqueue). tags: for each task the text of an array, as ''{eu,vip}''.';
+
+CREATE FUNCTION dogged.enqueue_many_unique(names text[], args jsonb[], unique_keys text[] DEFAULT NULL::text[], unique_bys text[] DEFAULT NULL::text[], unique_whiles dogged.unique_while[] DEFAULT NULL::dogged.unique_while[], on_conflicts dogged.unique_conflict[] DEFAULT NULL::dogged.unique_conflict[], unique_periods interval[] DEFAULT NULL::interval[], latests interval[] DEFAULT NULL::interval[], queues text[] DEFAULT NULL::text[], run_ats timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], priorities integer[] DEFAULT NULL::integer[], trace_contexts text[] DEFAULT NULL::text[], expires_ats timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], tags text[] DEFAULT NULL::text[], parent_ids bigint[] DEFAULT NULL::bigint[], args_versions integer[] DEFAULT NULL::integer[]) RETURNS TABLE(id bigint, outcome text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_nestloop TO 'off'
     SET array_nulls TO 'on'
     AS $$
 #variable_conflict use_column
 declare
-  own_transaction constant xid8 := pg_current_xact_id();  -- before an id is taken: see src/sql/claim/settle_watermarks.sql
-  tasks constant integer := cardinality(enqueue_many.args);
-  max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
-  -- Args that are no longer than this as jsonb are short enough as text, so they are not converted to text. The longest
-  -- text is that of a number with 131,072 digits before its point and 16,383 after, which may take 14 bytes. The
-  -- elements of an array are neither compressed nor stored out of line.
-  surely_short constant integer := max_args_bytes / 16384;
-  are_alike constant boolean :=  -- except for their args
-    greatest(cardinality(names), cardinality(queues), cardinality(run_ats), cardinality(priorities),
-             cardinality(trace_contexts), cardinality(expires_ats), cardinality(enqueue_many.tags), cardinality(parent_ids),
-             cardinality(args_versions)) = 1;
-  common record;  -- the values given once for all tasks
-  tags_of_all text[];
-  -- Used if the tasks are alike. Variables, because a record's field takes longer to read, for each task.
-  queue_of_all text;
-  name_of_all text;
-  run_at_of_all timestamptz;
-  deferred_are_all boolean;
-  priority_of_all smallint;
-  trace_context_of_all text;
-  expires_at_of_all timestamptz;
-  parent_id_of_all bigint;
-  args_version_of_all smallint;
-  are_all_sound boolean;  -- except for their args
-
+  own_transaction constant xid8 := pg_current_xact_id();  -- before an id is taken, as in insert_many
+  tasks constant integer := cardinality(enqueue_many_unique.args);
+  name_of text[];
+  key_of text[];
   ids bigint[];
-  inserted bigint;
-  bad record;
-  has_limits boolean;
-  some_may_sleep boolean;
-  queues_used text[];
+  outcomes text[];
+  firsts integer[];  -- positions: of undecided tasks with the same key the first
+  drawn bigint[];    -- an id for each of them
+  took bigint[];
+  fresh integer[];   -- those of firsts that are to be inserted, as places in firsts
+  one record;
+  met record;
 begin
-  if (tasks is not null and cardinality(names) in (1, tasks)
-      and coalesce(cardinality(queues), 1) in (1, tasks) and coalesce(cardinality(run_ats), 1) in (1, tasks)
-      and coalesce(cardinality(priorities), 1) in (1, tasks) and coalesce(cardinality(trace_contexts), 1) in (1, tasks)
-      and coalesce(cardinality(expires_ats), 1) in (1, tasks)
-      and coalesce(cardinality(enqueue_many.tags), 1) in (1, tasks)
-      and coalesce(cardinality(parent_ids), 1) in (1, tasks)
-      and coalesce(cardinality(args_versions), 1) in (1, tasks)) is not true then
-    perform dogged.refuse_arrays(
-      jsonb_build_object('names', cardinality(names), 'queues', cardinality(queues), 'run_ats', cardinality(run_ats),
-                         'priorities', cardinality(priorities), 'trace_contexts', cardinality(trace_contexts),
-                         'expires_ats', cardinality(expires_ats), 'tags', cardinality(enqueue_many.tags),
-                         'parent_ids', cardinality(parent_ids), 'args_versions', cardinality(args_versions)),
-      tasks);
-  end if;
-  if tasks = 0 then return '{}'; end if;
+  perform dogged.refuse_arrays(
+    jsonb_build_object('names', cardinality(names), 'unique_keys', cardinality(enqueue_many_unique.unique_keys),
+                       'unique_bys', cardinality(unique_bys), 'unique_whiles', cardinality(unique_whiles),
+                       'on_conflicts', cardinality(on_conflicts), 'unique_periods', cardinality(unique_periods),
+                       'latests', cardinality(latests), 'queues', cardinality(queues), 'run_ats', cardinality(run_ats),
+                       'priorities', cardinality(priorities), 'trace_contexts', cardinality(trace_contexts),
+                       'expires_ats', cardinality(expires_ats), 'tags', cardinality(enqueue_many_unique.tags),
+                       'parent_ids', cardinality(parent_ids), 'args_versions', cardinality(args_versions)),
+    tasks);
+  perform dogged.require_unique_times(p.period, p.latest) from unnest(unique_periods, latests) as p (period, latest)
+    where p.period is not null or p.latest is not null;
+  name_of := dogged.for_each(names, tasks);
+  unique_keys := dogged.for_each(enqueue_many_unique.unique_keys, tasks);
+  unique_bys := dogged.for_each(unique_bys, tasks);
+  unique_whiles := dogged.for_each(coalesce(unique_whiles, '{live}'), tasks);
+  on_conflicts := dogged.for_each(coalesce(on_conflicts, '{keep}'), tasks);
+  unique_periods := dogged.for_each(unique_periods, tasks);
+  latests := dogged.for_each(latests, tasks);
+  run_ats := dogged.for_each(run_ats, tasks);
+  expires_ats := dogged.for_each(expires_ats, tasks);
+  args_versions := dogged.for_each(args_versions, tasks);
+  key_of := array(select coalesce(g.unique_key, dogged.hashed_key(g.args, g.by::text[]))
+                    from unnest(enqueue_many_unique.args, enqueue_many_unique.unique_keys, unique_bys)
+                           with ordinality as g (args, unique_key, by, position)
+                   order by g.position);
+  perform dogged.refuse_key(g.name, g.args, g.unique_key, g.by::text[])
+     from unnest(name_of, enqueue_many_unique.args, enqueue_many_unique.unique_keys, unique_bys, key_of)
+            as g (name, args, unique_key, by, key)
+    where octet_length(g.unique_key) not between 1 and 512 or (g.unique_key is null) = (g.by is null) and g.by is not null
+       or (g.key is null and g.by is not null) or cardinality(g.by::text[]) > 16;
+  ids := array_fill(null::bigint, array[tasks]);
+  outcomes := array_fill(null::text, array[tasks]);
 
-  select g.* into common
-    from unnest(case when cardinality(names) = 1 then names end,
-                case when cardinality(queues) = 1 then queues end,
-                case when cardinality(run_ats) = 1 then run_ats end,
-                case when cardinality(priorities) = 1 then priorities end,
-                case when cardinality(trace_contexts) = 1 then trace_contexts end,
-                case when cardinality(expires_ats) = 1 then expires_ats end,
-                case when cardinality(enqueue_many.tags) = 1 then enqueue_many.tags end,
-                case when cardinality(parent_ids) = 1 then parent_ids end,
-                case when cardinality(args_versions) = 1 then args_versions end)
-           as g (name, queue, run_at, priority, trace_context, expires_at, tags, parent_id, args_version);
-  if cardinality(names) = 1 then names := null; end if;
-  if cardinality(queues) = 1 then queues := null; end if;
-  if cardinality(run_ats) = 1 then run_ats := null; end if;
-  if cardinality(priorities) = 1 then priorities := null; end if;
-  if cardinality(trace_contexts) = 1 then trace_contexts := null; end if;
-  if cardinality(expires_ats) = 1 then expires_ats := null; end if;
-  if cardinality(enqueue_many.tags) = 1 then tags := null; end if;
-  if cardinality(parent_ids) = 1 then parent_ids := null; end if;
-  if cardinality(args_versions) = 1 then args_versions := null; end if;
-  -- Before the casts, which take seconds for millions of tags.
-  if greatest(octet_length(common.tags), (select max(octet_length(t.tags)) from unnest(enqueue_many.tags) as t (tags))) > 65536 then
-    raise exception 'the tags of a task have more than 65536 bytes as text; the limit is 512, with commas between them'
-      using errcode = 'invalid_parameter_value';
-  end if;
-  tags_of_all := nullif(common.tags::text[], '{}');
+  loop
+    firsts := array(select min(g.position)::integer
+                      from unnest(name_of, key_of, ids) with ordinality as g (name, unique_key, id, position)
+                     where g.id is null
+                     group by g.name, g.unique_key, case when g.unique_key is null then g.position end
+                     order by 1);
+    exit when firsts = '{}';
+    drawn := array(select nextval('dogged.tasks_id_seq') from generate_series(1, cardinality(firsts)));
+    -- In the order of keys, so that two calls do not wait for each other.
+    with taken as (
+      insert into dogged.unique_keys (name, unique_key, task_id, held_while, held_until)
+      select name_of[f.position], key_of[f.position], f.id, coalesce(unique_whiles[f.position], 'live'),
+             now() + unique_periods[f.position]
+        from unnest(firsts, drawn) as f (position, id)
+       where key_of[f.position] is not null
+       order by name_of[f.position] collate "C", key_of[f.position] collate "C"
+          on conflict do nothing
+      returning task_id
+    )
+    select array_agg(t.task_id) into took from taken t;
+    for one in
+      select f.position, f.place, f.id
+        from unnest(firsts, drawn) with ordinality as f (position, id, place)
+        left join unnest(took) as t (id) on t.id = f.id
+       where t.id is null and key_of[f.position] is not null
+       order by name_of[f.position] collate "C", key_of[f.position] collate "C"
+    loop
+      select * into met
+        from dogged.take_key(name_of[one.position], key_of[one.position], one.id, coalesce(unique_whiles[one.position], 'live'),
+                             coalesce(on_conflicts[one.position], 'keep'), unique_periods[one.position], latests[one.position],
+                             enqueue_many_unique.args[one.position], run_ats[one.position], expires_ats[one.position],
+                             args_versions[one.position]);
+      if met.outcome <> 'enqueued' then
+        ids[one.position] := met.holder;
+        outcomes[one.position] := met.outcome;
+      end if;
+    end loop;
 
-  -- Ids are in the order of the tasks. The function draws the ids before the insert, because the inserted rows come
-  -- back in no defined order.
-  if are_alike then
-    queue_of_all := (select q.name from dogged.queues q
-                      where q.name = coalesce(common.queue, (select d.queue from dogged.task_definitions d
-                                                              where d.name = common.name), 'default'));
-    name_of_all := common.name;
-    run_at_of_all := coalesce(common.run_at, now());
-    deferred_are_all := run_at_of_all > now();
-    trace_context_of_all := common.trace_context;
-    expires_at_of_all := common.expires_at;
-    are_all_sound := queue_of_all is not null and dogged.is_sound_task(common.name, common.run_at, common.priority,
-                                                                       common.trace_context, common.expires_at, tags_of_all,
-                                                                       common.parent_id, common.args_version);
-    if are_all_sound then
-      parent_id_of_all := common.parent_id;
-      args_version_of_all := nullif(common.args_version, 1);
-      priority_of_all := coalesce(common.priority, 0);
-      ids := (select array_agg(nextval('dogged.tasks_id_seq')) from generate_series(1, tasks));
+    fresh := array(select f.place::integer from unnest(firsts) with ordinality as f (position, place)
+                    where ids[f.position] is null order by f.place);
+    if fresh <> '{}' then
+      drawn := dogged.those(drawn, fresh);
+      firsts := dogged.those(firsts, fresh);
+      perform dogged.insert_many(
+        dogged.those(names, firsts), dogged.those(enqueue_many_unique.args, firsts), dogged.those(queues, firsts),
+        dogged.those(run_ats, firsts), dogged.those(priorities, firsts), dogged.those(trace_contexts, firsts),
+        dogged.those(expires_ats, firsts), dogged.those(enqueue_many_unique.tags, firsts), dogged.those(parent_ids, firsts),
+        dogged.those(args_versions, firsts), drawn, dogged.those(key_of, firsts));
+      for i in 1 .. cardinality(firsts) loop
+        ids[firsts[i]] := drawn[i];
+        outcomes[firsts[i]] := 'enqueued';
+      end loop;
     end if;
-    insert into dogged.tasks_live (id, queue, name, args, run_at, deferred, priority, trace_context, expires_at, tags, parent_id,
-                                   args_version)
-    select ids[t.position], queue_of_all, name_of_all, t.args, run_at_of_all, deferred_are_all, priority_of_all,
-           trace_context_of_all, expires_at_of_all, tags_of_all, parent_id_of_all, args_version_of_all
-      from unnest(enqueue_many.args) with ordinality as t (args, position)
-     where are_all_sound
-       and (pg_column_size(t.args) <= surely_short or dogged.json_bytes(t.args, max_args_bytes) <= max_args_bytes);
-  else
-    ids := (select array_agg(nextval('dogged.tasks_id_seq')) from generate_series(1, tasks));
-    insert into dogged.tasks_live (id, queue, name, args, run_at, deferred, priority, trace_context, expires_at, tags, parent_id,
-                                   args_version)
-    select ids[t.position], q.name, t.name, t.args, coalesce(t.run_at, now()), coalesce(t.run_at > now(), false),
-           coalesce(t.priority, 0), t.trace_context, t.expires_at, t.tags, t.parent_id, nullif(t.args_version, 1)
-      -- offset 0: the text of tags is parsed once, not at each use.
-      from (select coalesce(g.name, common.name) as name, g.args, g.queue, coalesce(g.run_at, common.run_at) as run_at,
-                   coalesce(g.priority, common.priority) as priority,
-                   coalesce(g.trace_context, common.trace_context) as trace_context,
-                   coalesce(g.expires_at, common.expires_at) as expires_at,
-                   coalesce(nullif(g.tags::text[], '{}'), tags_of_all) as tags,
-                   coalesce(g.parent_id, common.parent_id) as parent_id,
-                   coalesce(g.args_version, common.args_version) as args_version, g.position
-              from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts, expires_ats, enqueue_many.tags,
-                          parent_ids, args_versions)
-                     with ordinality as g (name, args, queue, run_at, priority, trace_context, expires_at, tags, parent_id,
-                                           args_version, position)
-            offset 0) t
-      left join dogged.task_definitions d on d.name = t.name
-      join dogged.queues q on q.name = coalesce(t.queue, common.queue, d.queue, 'default')
-     where dogged.is_sound_task(t.name, t.run_at, t.priority, t.trace_context, t.expires_at, t.tags, t.parent_id, t.args_version)
-       and (pg_column_size(t.args) <= surely_short or dogged.json_bytes(t.args, max_args_bytes) <= max_args_bytes);
-  end if;
-  get diagnostics inserted = row_count;
 
-  if inserted <> tasks then
-    -- No join and no sort: the scan stops at the first bad task. Common values, which may be long, are not copied for
-    -- each task.
-    select coalesce(t.name, common.name) as name, t.args, w.queue, coalesce(t.run_at, common.run_at) as run_at,
-           coalesce(t.priority, common.priority, 0) as priority, coalesce(t.trace_context, common.trace_context) as trace_context,
-           coalesce(t.expires_at, common.expires_at) as expires_at, coalesce(t.tags::text[], tags_of_all) as tags,
-           coalesce(t.parent_id, common.parent_id) as parent_id, coalesce(t.args_version, common.args_version) as args_version
-      into bad
-      from unnest(names, enqueue_many.args, queues, run_ats, priorities, trace_contexts, expires_ats, enqueue_many.tags, parent_ids,
-                  args_versions)
-             as t (name, args, queue, run_at, priority, trace_context, expires_at, tags, parent_id, args_version)
-     cross join lateral (
-       select coalesce(t.queue, common.queue, (select d.queue from dogged.task_definitions d
-                                                where d.name = coalesce(t.name, common.name)), 'default') as queue) w
-     where (exists (select from dogged.queues q where q.name = w.queue)
-            and dogged.is_sound_task(coalesce(t.name, common.name), coalesce(t.run_at, common.run_at),
-                                     coalesce(t.priority, common.priority), coalesce(t.trace_context, common.trace_context),
-                                     coalesce(t.expires_at, common.expires_at), coalesce(t.tags::text[], tags_of_all),
-                                     coalesce(t.parent_id, common.parent_id), coalesce(t.args_version, common.args_version))
-            and dogged.json_bytes(t.args, max_args_bytes) <= max_args_bytes
-           ) is not true
-     limit 1;
-    if not found then
-      raise exception 'a queue, a definition or a setting was changed while tasks were enqueued'
-        using hint = 'Nothing was enqueued: do it again.', errcode = 'serialization_failure';
-    end if;
-    perform dogged.refuse_task(bad.name, bad.args, bad.queue, bad.run_at, bad.priority, bad.trace_context, bad.expires_at, bad.tags,
-                               bad.parent_id, bad.args_version);
-  end if;
-
-  has_limits := exists (select from dogged.queues q where q.max_depth is not null);
-  -- The query for sleeping workers follows the insert and has its own snapshot. A worker that falls asleep meanwhile
-  -- either sees the rows or waits for this transaction to end (fall_asleep.sql). With an older snapshot the query
-  -- cannot tell, so then this transaction always wakes workers.
-  some_may_sleep := current_setting('transaction_isolation') <> 'read committed'
-                    or exists (select from dogged.workers w where w.asleep);
-  if not has_limits and not some_may_sleep then return ids; end if;
-
-  queues_used := case when are_alike then array[queue_of_all] else array(
-    select coalesce(t.queue, common.queue, d.queue, 'default')
-      from unnest(case when names is null and queues is null then array_fill(common.name, array[tasks]) else names end, queues)
-             as t (name, queue)
-      left join dogged.task_definitions d on d.name = coalesce(t.name, common.name)) end;
-  if has_limits then
-    perform dogged.require_room(case when are_alike then array_fill(queue_of_all, array[tasks]) else queues_used end, ids[1]);
-  end if;
-  if some_may_sleep then
-    queues_used := array(select distinct u.queue from unnest(queues_used) as u (queue));
-    if current_setting('transaction_isolation') <> 'read committed'
-       or exists (select from dogged.workers w where w.asleep and w.queues ?| queues_used) then
-      perform pg_notify('dogged.wake', case when cardinality(queues_used) = 1 then queues_used[1] else '' end);
-    end if;
-  end if;
-  return ids;
+    -- Further tasks of the same keys meet the first as their holder, unless it has begun already.
+    for one in
+      select g.position::integer from unnest(ids) with ordinality as g (id, position) where g.id is null order by g.position
+    loop
+      select * into met
+        from dogged.take_key(name_of[one.position], key_of[one.position], null, coalesce(unique_whiles[one.position], 'live'),
+                             coalesce(on_conflicts[one.position], 'keep'), unique_periods[one.position], latests[one.position],
+                             enqueue_many_unique.args[one.position], run_ats[one.position], expires_ats[one.position],
+                             args_versions[one.position]);
+      if met.outcome is not null then
+        ids[one.position] := met.holder;
+        outcomes[one.position] := met.outcome;
+      end if;
+    end loop;
+  end loop;
+  return query select u.id, u.outcome from unnest(ids, outcomes) as u (id, outcome);
 end $$;
 
-COMMENT ON FUNCTION dogged.enqueue_many(names text[], args jsonb[], queues text[], run_ats timestamp with time zone[], priorities integer[], trace_contexts text[], expires_ats timestamp with time zone[], tags text[], parent_ids bigint[], args_versions integer[]) IS 'Enqueues tasks in the caller''s transaction, all or none, and returns their ids in order. args has an element for each task. In every other array, element i belongs to task i. An array of one element applies to all tasks, which is faster. A null array or element means the default (see dogged.enqueue). tags: for each task the text of an array, as ''{eu,vip}''.';
+COMMENT ON FUNCTION dogged.enqueue_many_unique(names text[], args jsonb[], unique_keys text[], unique_bys text[], unique_whiles dogged.unique_while[], on_conflicts dogged.unique_conflict[], unique_periods interval[], latests interval[], queues text[], run_ats timestamp with time zone[], priorities integer[], trace_contexts text[], expires_ats timestamp with time zone[], tags text[], parent_ids bigint[], args_versions integer[]) IS 'Like dogged.enqueue_unique for many tasks, all or none, in order. The arrays are as in dogged.enqueue_many. unique_bys: for each task the text of an array, as ''{/customer/id}''. A task with neither unique_key nor unique_by is not unique. Of tasks with the same key in one call, the first is enqueued, and meets the others as their holder.';
+
+CREATE FUNCTION dogged.enqueue_unique(name text, args jsonb DEFAULT '{}'::jsonb, unique_key text DEFAULT NULL::text, unique_by text[] DEFAULT NULL::text[], unique_while dogged.unique_while DEFAULT 'live'::dogged.unique_while, on_conflict dogged.unique_conflict DEFAULT 'keep'::dogged.unique_conflict, unique_period interval DEFAULT NULL::interval, latest interval DEFAULT NULL::interval, queue text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, priority integer DEFAULT 0, trace_context text DEFAULT NULL::text, expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone, tags text[] DEFAULT NULL::text[], parent_id bigint DEFAULT NULL::bigint, args_version integer DEFAULT NULL::integer, OUT id bigint, OUT outcome text) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+#variable_conflict use_column
+declare
+  own_transaction constant pg_catalog.xid8 := pg_catalog.pg_current_xact_id();  -- before an id is taken, as in insert_many
+  new_id constant pg_catalog.int8 := pg_catalog.nextval('dogged.tasks_id_seq');
+  key constant pg_catalog.text :=
+    coalesce(enqueue_unique.unique_key, dogged.hashed_key(enqueue_unique.args, coalesce(enqueue_unique.unique_by, '{""}')));
+  queue_used pg_catalog.text;
+begin
+  if key is null or enqueue_unique.unique_key is not null or pg_catalog.cardinality(enqueue_unique.unique_by) operator(pg_catalog.>) 16 then
+    perform dogged.refuse_key(enqueue_unique.name, enqueue_unique.args, enqueue_unique.unique_key, enqueue_unique.unique_by);
+  end if;
+  if enqueue_unique.unique_period is not null or enqueue_unique.latest is not null then
+    perform dogged.require_unique_times(enqueue_unique.unique_period, enqueue_unique.latest);
+  end if;
+  select k.holder, k.outcome into id, outcome
+    from dogged.take_key(enqueue_unique.name, key, new_id, enqueue_unique.unique_while, enqueue_unique.on_conflict,
+                         enqueue_unique.unique_period, enqueue_unique.latest, enqueue_unique.args, enqueue_unique.run_at,
+                         enqueue_unique.expires_at, enqueue_unique.args_version) k;
+  if outcome operator(pg_catalog.<>) 'enqueued' then return; end if;
+
+  insert into dogged.tasks_live (id, queue, name, args, run_at, deferred, priority, trace_context, expires_at, tags, parent_id,
+                                 args_version, unique_key)
+  select new_id, q.name, enqueue_unique.name, enqueue_unique.args, coalesce(enqueue_unique.run_at, pg_catalog.now()),
+         coalesce(enqueue_unique.run_at operator(pg_catalog.>) pg_catalog.now(), false), coalesce(enqueue_unique.priority, 0),
+         enqueue_unique.trace_context, enqueue_unique.expires_at,
+         case when pg_catalog.cardinality(enqueue_unique.tags) operator(pg_catalog.>) 0 then enqueue_unique.tags end,
+         enqueue_unique.parent_id,
+         case when enqueue_unique.args_version operator(pg_catalog.<>) 1 then enqueue_unique.args_version end, key
+    from dogged.queues q
+   where q.name operator(pg_catalog.=) coalesce(enqueue_unique.queue, (select d.queue from dogged.task_definitions d
+                                                                        where d.name operator(pg_catalog.=) enqueue_unique.name),
+                                                'default')
+     and dogged.is_sound_task(enqueue_unique.name, enqueue_unique.run_at, enqueue_unique.priority, enqueue_unique.trace_context,
+                              enqueue_unique.expires_at, enqueue_unique.tags, enqueue_unique.parent_id, enqueue_unique.args_version)
+     and dogged.json_bytes(enqueue_unique.args, (select s.max_args_bytes from dogged.settings s)) operator(pg_catalog.<=)
+         (select s.max_args_bytes from dogged.settings s)
+     and (q.max_depth is null or dogged.has_room(q.name, q.max_depth, 1))
+  returning queue into queue_used;
+
+  if queue_used is null then
+    perform dogged.refuse_task(
+      enqueue_unique.name, enqueue_unique.args,
+      coalesce(enqueue_unique.queue, (select d.queue from dogged.task_definitions d
+                                       where d.name operator(pg_catalog.=) enqueue_unique.name), 'default'),
+      enqueue_unique.run_at, coalesce(enqueue_unique.priority, 0), enqueue_unique.trace_context, enqueue_unique.expires_at,
+      enqueue_unique.tags, enqueue_unique.parent_id, enqueue_unique.args_version);
+  end if;
+  if pg_catalog.current_setting('transaction_isolation') operator(pg_catalog.<>) 'read committed'
+     or exists (select from dogged.workers w where w.asleep and w.queues operator(pg_catalog.?) queue_used) then
+    perform pg_catalog.pg_notify('dogged.wake', queue_used);  -- as in insert_many
+  end if;
+end $$;
+
+COMMENT ON FUNCTION dogged.enqueue_unique(name text, args jsonb, unique_key text, unique_by text[], unique_while dogged.unique_while, on_conflict dogged.unique_conflict, unique_period interval, latest interval, queue text, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[], parent_id bigint, args_version integer, OUT id bigint, OUT outcome text) IS 'Enqueues one task in the caller''s transaction, unless another task of that name holds its unique key. Returns the id of the new task with outcome enqueued; or the id of the holder, with existed or, if the call has changed it, updated. unique_key: up to 512 bytes. unique_by: JSON pointers to the args that the key covers; without a unique_key all args; ''{}'': the name alone. unique_while: how long a task holds the key: pending, live, kept. on_conflict: what happens to the holder. unique_period: the key is free after this time, whatever the state of the holder. latest: reschedule and debounce move the first run no further than this after the holder was enqueued. Error UN001: on_conflict is refuse, and a task holds the key. The other parameters are those of dogged.enqueue.';
 
 CREATE FUNCTION dogged.error_fingerprint(message text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -1220,7 +1470,7 @@ CREATE FUNCTION dogged.export_dead_letters(ids bigint[], attempts integer[] DEFA
             f.attempt as attempts, f.retry_count, f.losses, f.error_code, f.error_message,
             (select h.error_details from dogged.task_attempts h where h.task_id = f.id and h.attempt = f.attempt
               limit 1) as error_details,
-            f.trace_context, coalesce(f.tags, '{}') as tags, f.parent_id, f.args_version,
+            f.trace_context, coalesce(f.tags, '{}') as tags, f.parent_id, f.args_version, f.unique_key,
             -- json_agg would break lines.
             array_to_json(array(select row_to_json(h) from (
                         select h.attempt, h.outcome, h.worker_id, w.name as worker, h.claimed_at, h.started_at, h.finished_at,
@@ -1382,6 +1632,14 @@ end $$;
 
 COMMENT ON FUNCTION dogged.fits_day(compiled dogged.compiled_spec, year integer, month integer, day integer, days_of_month integer) IS 'Internal: whether a spec has times on this day of one of its months.';
 
+CREATE FUNCTION dogged.for_each(list anyarray, tasks integer) RETURNS anyarray
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+  select case when cardinality(list) = 1 then array_fill(list[1], array[tasks]) else list end
+$$;
+
+COMMENT ON FUNCTION dogged.for_each(list anyarray, tasks integer) IS 'Internal: an array with an element for each of the tasks.';
+
 CREATE FUNCTION dogged.forget_calls() RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1398,6 +1656,28 @@ begin
 end $$;
 
 COMMENT ON FUNCTION dogged.forget_calls() IS 'Deletes the rows of up to 10,000 clients that have made no call for two days (producer_calls); returns their number.';
+
+CREATE FUNCTION dogged.forget_keys() RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  forgotten integer;
+begin
+  delete from dogged.unique_keys k
+   using (select o.name, o.unique_key, o.task_id
+            from dogged.unique_keys o
+           where (o.held_until is null or o.held_until < now())
+             and not exists (select from dogged.tasks_live t where t.id = o.task_id)
+             and (o.held_while <> 'kept' or o.held_until is not null
+                  or not exists (select from dogged.tasks t where t.id = o.task_id))
+           limit 10000 for update skip locked) old
+   where k.name = old.name and k.unique_key = old.unique_key and k.task_id = old.task_id;
+  get diagnostics forgotten = row_count;
+  return forgotten;
+end $$;
+
+COMMENT ON FUNCTION dogged.forget_keys() IS 'Deletes up to 10,000 unique keys whose tasks hold them no longer; returns their number.';
 
 CREATE FUNCTION dogged.forget_steps() RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1545,6 +1825,24 @@ end $$;
 
 COMMENT ON FUNCTION dogged.has_room(queue text, max_depth integer, more integer, own_id bigint) IS 'Whether this many more tasks fit into a queue. Concurrent enqueues that are not committed are not counted. own_id: the first id of the tasks that the caller has inserted. A count that was made after this id was given out has not seen these tasks.';
 
+CREATE FUNCTION dogged.hashed_key(args jsonb, unique_by text[]) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    AS $$
+declare
+  pointer pg_catalog.text;
+  part pg_catalog.jsonb;
+  parts pg_catalog.jsonb := '[]';
+begin
+  foreach pointer in array unique_by loop
+    part := dogged.value_at(args, pointer);
+    if part is null then return null; end if;
+    parts := parts operator(pg_catalog.||) pg_catalog.jsonb_build_array(part);
+  end loop;
+  return pg_catalog.encode(pg_catalog.sha256(pg_catalog.convert_to(parts::pg_catalog.text, 'UTF8')), 'hex');
+end $$;
+
+COMMENT ON FUNCTION dogged.hashed_key(args jsonb, unique_by text[]) IS 'Internal: the SHA-256 of the values that the JSON pointers name; null: the args have no value at one of them.';
+
 CREATE FUNCTION dogged.held_of_queue(queue text, most integer) RETURNS integer
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1612,13 +1910,13 @@ begin
     ), inserted as (
       insert into dogged.tasks (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
                                 claimed_at, finished_at, error_code, error_message, trace_context, tags, parent_id,
-                                args_version)
+                                args_version, unique_key)
       select j.id, 'failed', j.queue, j.name, coalesce((l ->> 'priority')::smallint, 0), l -> 'args',
              (l ->> 'enqueued_at')::timestamptz, coalesce(l ->> 'run_at', l ->> 'enqueued_at')::timestamptz, j.attempts,
              coalesce((l ->> 'retry_count')::integer, 0), coalesce((l ->> 'losses')::integer, 0),
              (l ->> 'claimed_at')::timestamptz, (l ->> 'failed_at')::timestamptz, l ->> 'error_code', l ->> 'error_message',
              l ->> 'trace_context', dogged.tags_of_letter(l), (l ->> 'parent_id')::bigint,
-             nullif((l ->> 'args_version')::smallint, 1)
+             nullif((l ->> 'args_version')::smallint, 1), l ->> 'unique_key'
         from judged j cross join lateral (select j.letter as l) as letter
        where j.result = 'imported'
     ), remembered as (
@@ -1648,6 +1946,202 @@ begin
 end $$;
 
 COMMENT ON FUNCTION dogged.import_dead_letters(letters jsonb[]) IS 'Imports dead letters that export_dead_letters wrote, under their ids, in the caller''s transaction. Returns for each, by its place: imported; id_taken: a task has that id, or another task had it; no_queue; too_old: settings.keep_failed_days, or the queue''s own, are over. Raises 22023 for a text that is no dead letter.';
+
+CREATE FUNCTION dogged.insert_many(names text[], args jsonb[], queues text[] DEFAULT NULL::text[], run_ats timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], priorities integer[] DEFAULT NULL::integer[], trace_contexts text[] DEFAULT NULL::text[], expires_ats timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], tags text[] DEFAULT NULL::text[], parent_ids bigint[] DEFAULT NULL::bigint[], args_versions integer[] DEFAULT NULL::integer[], ids bigint[] DEFAULT NULL::bigint[], unique_keys text[] DEFAULT NULL::text[]) RETURNS bigint[]
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_nestloop TO 'off'
+    SET array_nulls TO 'on'
+    AS $$
+#variable_conflict use_column
+declare
+  own_transaction constant xid8 := pg_current_xact_id();  -- before an id is taken: see src/sql/claim/settle_watermarks.sql
+  tasks constant integer := cardinality(insert_many.args);
+  max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
+  -- Args that are no longer than this as jsonb are short enough as text, so they are not converted to text. The longest
+  -- text is that of a number with 131,072 digits before its point and 16,383 after, which may take 14 bytes. The
+  -- elements of an array are neither compressed nor stored out of line.
+  surely_short constant integer := max_args_bytes / 16384;
+  are_alike constant boolean :=  -- except for their args and unique keys
+    greatest(cardinality(names), cardinality(queues), cardinality(run_ats), cardinality(priorities),
+             cardinality(trace_contexts), cardinality(expires_ats), cardinality(insert_many.tags), cardinality(parent_ids),
+             cardinality(args_versions)) = 1;
+  common record;  -- the values given once for all tasks
+  tags_of_all text[];
+  -- Used if the tasks are alike. Variables, because a record's field takes longer to read, for each task.
+  queue_of_all text;
+  name_of_all text;
+  run_at_of_all timestamptz;
+  deferred_are_all boolean;
+  priority_of_all smallint;
+  trace_context_of_all text;
+  expires_at_of_all timestamptz;
+  parent_id_of_all bigint;
+  args_version_of_all smallint;
+  are_all_sound boolean;  -- except for their args
+
+  inserted bigint;
+  bad record;
+  has_limits boolean;
+  some_may_sleep boolean;
+  queues_used text[];
+begin
+  if (tasks is not null and cardinality(names) in (1, tasks)
+      and coalesce(cardinality(queues), 1) in (1, tasks) and coalesce(cardinality(run_ats), 1) in (1, tasks)
+      and coalesce(cardinality(priorities), 1) in (1, tasks) and coalesce(cardinality(trace_contexts), 1) in (1, tasks)
+      and coalesce(cardinality(expires_ats), 1) in (1, tasks)
+      and coalesce(cardinality(insert_many.tags), 1) in (1, tasks)
+      and coalesce(cardinality(parent_ids), 1) in (1, tasks)
+      and coalesce(cardinality(args_versions), 1) in (1, tasks)) is not true then
+    perform dogged.refuse_arrays(
+      jsonb_build_object('names', cardinality(names), 'queues', cardinality(queues), 'run_ats', cardinality(run_ats),
+                         'priorities', cardinality(priorities), 'trace_contexts', cardinality(trace_contexts),
+                         'expires_ats', cardinality(expires_ats), 'tags', cardinality(insert_many.tags),
+                         'parent_ids', cardinality(parent_ids), 'args_versions', cardinality(args_versions)),
+      tasks);
+  end if;
+  if tasks = 0 then return '{}'; end if;
+
+  select g.* into common
+    from unnest(case when cardinality(names) = 1 then names end,
+                case when cardinality(queues) = 1 then queues end,
+                case when cardinality(run_ats) = 1 then run_ats end,
+                case when cardinality(priorities) = 1 then priorities end,
+                case when cardinality(trace_contexts) = 1 then trace_contexts end,
+                case when cardinality(expires_ats) = 1 then expires_ats end,
+                case when cardinality(insert_many.tags) = 1 then insert_many.tags end,
+                case when cardinality(parent_ids) = 1 then parent_ids end,
+                case when cardinality(args_versions) = 1 then args_versions end)
+           as g (name, queue, run_at, priority, trace_context, expires_at, tags, parent_id, args_version);
+  if cardinality(names) = 1 then names := null; end if;
+  if cardinality(queues) = 1 then queues := null; end if;
+  if cardinality(run_ats) = 1 then run_ats := null; end if;
+  if cardinality(priorities) = 1 then priorities := null; end if;
+  if cardinality(trace_contexts) = 1 then trace_contexts := null; end if;
+  if cardinality(expires_ats) = 1 then expires_ats := null; end if;
+  if cardinality(insert_many.tags) = 1 then tags := null; end if;
+  if cardinality(parent_ids) = 1 then parent_ids := null; end if;
+  if cardinality(args_versions) = 1 then args_versions := null; end if;
+  -- Before the casts, which take seconds for millions of tags.
+  if greatest(octet_length(common.tags), (select max(octet_length(t.tags)) from unnest(insert_many.tags) as t (tags))) > 65536 then
+    raise exception 'the tags of a task have more than 65536 bytes as text; the limit is 512, with commas between them'
+      using errcode = 'invalid_parameter_value';
+  end if;
+  tags_of_all := nullif(common.tags::text[], '{}');
+
+  -- Ids are in the order of the tasks. The function draws the ids before the insert, because the inserted rows come
+  -- back in no defined order.
+  if are_alike then
+    queue_of_all := (select q.name from dogged.queues q
+                      where q.name = coalesce(common.queue, (select d.queue from dogged.task_definitions d
+                                                              where d.name = common.name), 'default'));
+    name_of_all := common.name;
+    run_at_of_all := coalesce(common.run_at, now());
+    deferred_are_all := run_at_of_all > now();
+    trace_context_of_all := common.trace_context;
+    expires_at_of_all := common.expires_at;
+    are_all_sound := queue_of_all is not null and dogged.is_sound_task(common.name, common.run_at, common.priority,
+                                                                       common.trace_context, common.expires_at, tags_of_all,
+                                                                       common.parent_id, common.args_version);
+    if are_all_sound then
+      parent_id_of_all := common.parent_id;
+      args_version_of_all := nullif(common.args_version, 1);
+      priority_of_all := coalesce(common.priority, 0);
+      ids := coalesce(ids, (select array_agg(nextval('dogged.tasks_id_seq')) from generate_series(1, tasks)));
+    end if;
+    insert into dogged.tasks_live (id, queue, name, args, run_at, deferred, priority, trace_context, expires_at, tags, parent_id,
+                                   args_version, unique_key)
+    select ids[t.position], queue_of_all, name_of_all, t.args, run_at_of_all, deferred_are_all, priority_of_all,
+           trace_context_of_all, expires_at_of_all, tags_of_all, parent_id_of_all, args_version_of_all,
+           insert_many.unique_keys[t.position]
+      from unnest(insert_many.args) with ordinality as t (args, position)
+     where are_all_sound
+       and (pg_column_size(t.args) <= surely_short or dogged.json_bytes(t.args, max_args_bytes) <= max_args_bytes);
+  else
+    ids := coalesce(ids, (select array_agg(nextval('dogged.tasks_id_seq')) from generate_series(1, tasks)));
+    insert into dogged.tasks_live (id, queue, name, args, run_at, deferred, priority, trace_context, expires_at, tags, parent_id,
+                                   args_version, unique_key)
+    select ids[t.position], q.name, t.name, t.args, coalesce(t.run_at, now()), coalesce(t.run_at > now(), false),
+           coalesce(t.priority, 0), t.trace_context, t.expires_at, t.tags, t.parent_id, nullif(t.args_version, 1),
+           insert_many.unique_keys[t.position]
+      -- offset 0: the text of tags is parsed once, not at each use.
+      from (select coalesce(g.name, common.name) as name, g.args, g.queue, coalesce(g.run_at, common.run_at) as run_at,
+                   coalesce(g.priority, common.priority) as priority,
+                   coalesce(g.trace_context, common.trace_context) as trace_context,
+                   coalesce(g.expires_at, common.expires_at) as expires_at,
+                   coalesce(nullif(g.tags::text[], '{}'), tags_of_all) as tags,
+                   coalesce(g.parent_id, common.parent_id) as parent_id,
+                   coalesce(g.args_version, common.args_version) as args_version, g.position
+              from unnest(names, insert_many.args, queues, run_ats, priorities, trace_contexts, expires_ats, insert_many.tags,
+                          parent_ids, args_versions)
+                     with ordinality as g (name, args, queue, run_at, priority, trace_context, expires_at, tags, parent_id,
+                                           args_version, position)
+            offset 0) t
+      left join dogged.task_definitions d on d.name = t.name
+      join dogged.queues q on q.name = coalesce(t.queue, common.queue, d.queue, 'default')
+     where dogged.is_sound_task(t.name, t.run_at, t.priority, t.trace_context, t.expires_at, t.tags, t.parent_id, t.args_version)
+       and (pg_column_size(t.args) <= surely_short or dogged.json_bytes(t.args, max_args_bytes) <= max_args_bytes);
+  end if;
+  get diagnostics inserted = row_count;
+
+  if inserted <> tasks then
+    -- No join and no sort: the scan stops at the first bad task. Common values, which may be long, are not copied for
+    -- each task.
+    select coalesce(t.name, common.name) as name, t.args, w.queue, coalesce(t.run_at, common.run_at) as run_at,
+           coalesce(t.priority, common.priority, 0) as priority, coalesce(t.trace_context, common.trace_context) as trace_context,
+           coalesce(t.expires_at, common.expires_at) as expires_at, coalesce(t.tags::text[], tags_of_all) as tags,
+           coalesce(t.parent_id, common.parent_id) as parent_id, coalesce(t.args_version, common.args_version) as args_version
+      into bad
+      from unnest(names, insert_many.args, queues, run_ats, priorities, trace_contexts, expires_ats, insert_many.tags, parent_ids,
+                  args_versions)
+             as t (name, args, queue, run_at, priority, trace_context, expires_at, tags, parent_id, args_version)
+     cross join lateral (
+       select coalesce(t.queue, common.queue, (select d.queue from dogged.task_definitions d
+                                                where d.name = coalesce(t.name, common.name)), 'default') as queue) w
+     where (exists (select from dogged.queues q where q.name = w.queue)
+            and dogged.is_sound_task(coalesce(t.name, common.name), coalesce(t.run_at, common.run_at),
+                                     coalesce(t.priority, common.priority), coalesce(t.trace_context, common.trace_context),
+                                     coalesce(t.expires_at, common.expires_at), coalesce(t.tags::text[], tags_of_all),
+                                     coalesce(t.parent_id, common.parent_id), coalesce(t.args_version, common.args_version))
+            and dogged.json_bytes(t.args, max_args_bytes) <= max_args_bytes
+           ) is not true
+     limit 1;
+    if not found then
+      raise exception 'a queue, a definition or a setting was changed while tasks were enqueued'
+        using hint = 'Nothing was enqueued: do it again.', errcode = 'serialization_failure';
+    end if;
+    perform dogged.refuse_task(bad.name, bad.args, bad.queue, bad.run_at, bad.priority, bad.trace_context, bad.expires_at, bad.tags,
+                               bad.parent_id, bad.args_version);
+  end if;
+
+  has_limits := exists (select from dogged.queues q where q.max_depth is not null);
+  -- The query for sleeping workers follows the insert and has its own snapshot. A worker that falls asleep meanwhile
+  -- either sees the rows or waits for this transaction to end (fall_asleep.sql). With an older snapshot the query
+  -- cannot tell, so then this transaction always wakes workers.
+  some_may_sleep := current_setting('transaction_isolation') <> 'read committed'
+                    or exists (select from dogged.workers w where w.asleep);
+  if not has_limits and not some_may_sleep then return ids; end if;
+
+  queues_used := case when are_alike then array[queue_of_all] else array(
+    select coalesce(t.queue, common.queue, d.queue, 'default')
+      from unnest(case when names is null and queues is null then array_fill(common.name, array[tasks]) else names end, queues)
+             as t (name, queue)
+      left join dogged.task_definitions d on d.name = coalesce(t.name, common.name)) end;
+  if has_limits then
+    perform dogged.require_room(case when are_alike then array_fill(queue_of_all, array[tasks]) else queues_used end, ids[1]);
+  end if;
+  if some_may_sleep then
+    queues_used := array(select distinct u.queue from unnest(queues_used) as u (queue));
+    if current_setting('transaction_isolation') <> 'read committed'
+       or exists (select from dogged.workers w where w.asleep and w.queues ?| queues_used) then
+      perform pg_notify('dogged.wake', case when cardinality(queues_used) = 1 then queues_used[1] else '' end);
+    end if;
+  end if;
+  return ids;
+end $$;
+
+COMMENT ON FUNCTION dogged.insert_many(names text[], args jsonb[], queues text[], run_ats timestamp with time zone[], priorities integer[], trace_contexts text[], expires_ats timestamp with time zone[], tags text[], parent_ids bigint[], args_versions integer[], ids bigint[], unique_keys text[]) IS 'Internal: inserts the tasks of enqueue_many and of enqueue_many_unique, all or none, and returns their ids in order. ids, unique_keys: null, or an element for each task; ids are in the order in which they were drawn.';
 
 CREATE FUNCTION dogged.is_one_line(value text) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -2011,6 +2505,79 @@ end $_$;
 
 COMMENT ON FUNCTION dogged.make_roles(prefix text) IS 'Creates the missing roles of producers, workers, viewers and operators, grants all of them their rights, and returns their names. prefix: the beginning of the names; the former prefix, or the name of the schema. If the prefix changes, the former roles lose their rights here.';
 
+CREATE FUNCTION dogged.meet_holder(holder bigint, taken_at timestamp with time zone, unique_while dogged.unique_while, on_conflict dogged.unique_conflict, unique_period interval, name text, unique_key text, args jsonb, latest interval, run_at timestamp with time zone, expires_at timestamp with time zone, args_version integer) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+declare
+  changes constant boolean := meet_holder.on_conflict not in ('keep', 'refuse');
+  task dogged.tasks_live;
+  holds boolean;
+begin
+  if now() >= meet_holder.taken_at + meet_holder.unique_period then return null; end if;
+  if changes then
+    select t.* into task from dogged.tasks_live t where t.id = meet_holder.holder for update;
+  elsif meet_holder.unique_while = 'pending' then
+    select t.* into task from dogged.tasks_live t where t.id = meet_holder.holder for share;
+  else
+    select t.* into task from dogged.tasks_live t where t.id = meet_holder.holder;
+  end if;
+  holds := case meet_holder.unique_while
+             when 'pending' then task.status = 'pending'
+             when 'live' then task.id is not null
+             else task.id is not null or meet_holder.unique_period is not null
+                  or exists (select from dogged.tasks t where t.id = meet_holder.holder) end;
+  if holds is not true then return null; end if;
+  if meet_holder.on_conflict = 'refuse' then
+    raise exception 'task "%" is unique, and task % holds its key "%"', left(meet_holder.name, 128), meet_holder.holder,
+      meet_holder.unique_key
+      using hint = 'Nothing was enqueued. With on_conflict keep, the call gives the id of that task.', errcode = 'UN001';
+  end if;
+  if not changes or task.status is distinct from 'pending' then return 'existed'; end if;
+  perform dogged.change_holder(task, meet_holder.args, meet_holder.on_conflict, meet_holder.latest,
+                               meet_holder.run_at, meet_holder.expires_at, meet_holder.args_version);
+  return 'updated';
+end $$;
+
+COMMENT ON FUNCTION dogged.meet_holder(holder bigint, taken_at timestamp with time zone, unique_while dogged.unique_while, on_conflict dogged.unique_conflict, unique_period interval, name text, unique_key text, args jsonb, latest interval, run_at timestamp with time zone, expires_at timestamp with time zone, args_version integer) IS 'Internal: what becomes of an enqueue whose unique key names the task `holder`: existed, updated, or null: the key is free.';
+
+CREATE FUNCTION dogged.merge_dead_letters(ids bigint[], attempts integer[]) RETURNS bigint[]
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  merged bigint[];
+begin
+  with held as materialized (
+    select f.id, dogged.other_holder(f.name, f.unique_key, f.id) as holder
+      from dogged.tasks_failed f
+      join unnest(merge_dead_letters.ids, merge_dead_letters.attempts) as a (id, attempt) on a.id = f.id
+     where f.id = any (merge_dead_letters.ids) and f.attempt = coalesce(a.attempt, f.attempt)
+       and dogged.other_holder(f.name, f.unique_key, f.id) is not null
+     order by f.id
+       for update of f skip locked
+  ), discarded as (
+    update dogged.tasks t set status = 'discarded' where t.status = 'failed' and t.id = any (array(select h.id from held h))
+    returning t.id
+  ), audited as (
+    insert into dogged.audit (actor, application, action, task_id, details)
+    select dogged.audit_actor(), coalesce(current_setting('application_name', true), ''), 'merge', h.id,
+           jsonb_build_object('into', h.holder)
+      from held h join discarded d on d.id = h.id
+  )
+  select array_agg(d.id) into merged from discarded d;
+  return merged;
+end $$;
+
+COMMENT ON FUNCTION dogged.merge_dead_letters(ids bigint[], attempts integer[]) IS 'Internal: ends dead letters as discarded whose unique key another task holds; returns their ids.';
+
+CREATE FUNCTION dogged.merged_args(old jsonb, new jsonb) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN ((jsonb_typeof(old) = jsonb_typeof(new)) AND (jsonb_typeof(old) = ANY (ARRAY['object'::text, 'array'::text]))) THEN (old || new) ELSE new END;
+
+COMMENT ON FUNCTION dogged.merged_args(old jsonb, new jsonb) IS 'Internal: two objects as one, of whose common members the new ones count; two arrays one after the other; else the new value.';
+
 CREATE FUNCTION dogged.mistake_in_tags(tags text[]) RETURNS text
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2367,6 +2934,42 @@ CREATE FUNCTION dogged.offset_at(moment timestamp with time zone, time_zone text
 
 COMMENT ON FUNCTION dogged.offset_at(moment timestamp with time zone, time_zone text) IS 'Internal: how far local time was ahead of UTC.';
 
+CREATE TABLE dogged.unique_keys (
+    name text NOT NULL COLLATE pg_catalog."C",
+    unique_key text NOT NULL COLLATE pg_catalog."C",
+    task_id bigint NOT NULL,
+    taken_at timestamp with time zone DEFAULT now() NOT NULL,
+    held_while dogged.unique_while NOT NULL,
+    held_until timestamp with time zone,
+    CONSTRAINT unique_keys_unique_key_check CHECK (((octet_length(unique_key) >= 1) AND (octet_length(unique_key) <= 512)))
+)
+WITH (fillfactor='70');
+
+COMMENT ON TABLE dogged.unique_keys IS 'The last task of each unique key (dogged.enqueue_unique). Rows whose task holds the key no longer are removed in time.';
+
+COMMENT ON COLUMN dogged.unique_keys.name IS 'The task''s name. Tasks of different names never share a key.';
+
+COMMENT ON COLUMN dogged.unique_keys.unique_key IS 'The key, as the producer gave it, or the SHA-256 of the args that it covers.';
+
+COMMENT ON COLUMN dogged.unique_keys.task_id IS 'The last task that took the key. The task may have ended.';
+
+COMMENT ON COLUMN dogged.unique_keys.taken_at IS 'When the task took the key; a unique_period counts from then.';
+
+COMMENT ON COLUMN dogged.unique_keys.held_while IS 'How long the call that enqueued the task wanted the key to be held.';
+
+COMMENT ON COLUMN dogged.unique_keys.held_until IS 'The end of the period that this call named; null: it named none.';
+
+CREATE FUNCTION dogged.other_holder(name text, unique_key text, id bigint) RETURNS bigint
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT k.task_id
+    FROM (dogged.unique_keys k
+      JOIN dogged.tasks_live t ON ((t.id = k.task_id)))
+   WHERE ((k.name = other_holder.name) AND (k.unique_key = other_holder.unique_key) AND (k.task_id <> other_holder.id));
+END;
+
+COMMENT ON FUNCTION dogged.other_holder(name text, unique_key text, id bigint) IS 'Internal: the task that has not ended and took this unique key last, if it is not the task id.';
+
 CREATE FUNCTION dogged.parent_here(parent_id bigint, installation uuid) RETURNS bigint
     LANGUAGE plpgsql STABLE STRICT SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2427,17 +3030,6 @@ CREATE FUNCTION dogged.place(priority smallint, ready_position bigint, id bigint
     RETURN ((priority * '140737488355328'::bigint) + COALESCE(ready_position, id));
 
 COMMENT ON FUNCTION dogged.place(priority smallint, ready_position bigint, id bigint) IS 'Internal: the place of a ready task in its queue; the lowest place runs first.';
-
-CREATE SEQUENCE dogged.tasks_id_seq
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1;
-
-ALTER SEQUENCE dogged.tasks_id_seq OWNED BY dogged.tasks.id;
-
-COMMENT ON SEQUENCE dogged.tasks_id_seq IS 'The ids of tasks, and the ready positions of tasks that became ready after their enqueue.';
 
 CREATE FUNCTION dogged.place_in_front() RETURNS bigint
     LANGUAGE sql
@@ -2745,94 +3337,6 @@ COMMENT ON COLUMN dogged.task_waits.arrived_at IS 'When the event came; null: it
 
 COMMENT ON COLUMN dogged.task_waits.payload IS 'What the event carries, as JSON.';
 
-CREATE TABLE dogged.tasks_live (
-    id bigint DEFAULT nextval('dogged.tasks_id_seq'::regclass) NOT NULL,
-    status dogged.task_status DEFAULT 'pending'::dogged.task_status NOT NULL,
-    queue text NOT NULL,
-    name text NOT NULL,
-    priority smallint DEFAULT 0 NOT NULL,
-    args jsonb NOT NULL,
-    enqueued_at timestamp with time zone DEFAULT now() NOT NULL,
-    run_at timestamp with time zone DEFAULT now() NOT NULL,
-    deferred boolean DEFAULT false NOT NULL,
-    next_retry_at timestamp with time zone,
-    attempt integer DEFAULT 0 NOT NULL,
-    retry_count integer DEFAULT 0 NOT NULL,
-    losses integer DEFAULT 0 NOT NULL,
-    worker_id bigint,
-    claimed_at timestamp with time zone,
-    finished_at timestamp with time zone,
-    result jsonb,
-    error_code text,
-    error_message text,
-    trace_context text,
-    ready_position bigint,
-    expires_at timestamp with time zone,
-    tags text[],
-    parent_id bigint,
-    args_version smallint,
-    snoozes integer,
-    cancel_requested_at timestamp with time zone,
-    CONSTRAINT tasks_expires_at_check CHECK (isfinite(expires_at))
-)
-WITH (fillfactor='45', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_cost_delay='0');
-
-COMMENT ON TABLE dogged.tasks_live IS 'The pending and running tasks: small and hot, whatever the history.';
-
-COMMENT ON COLUMN dogged.tasks_live.id IS 'The task''s id, given out by enqueue, for the whole life of the task.';
-
-COMMENT ON COLUMN dogged.tasks_live.status IS 'The task''s status, which decides in which partition the task is stored.';
-
-COMMENT ON COLUMN dogged.tasks_live.queue IS 'The name of the task''s queue.';
-
-COMMENT ON COLUMN dogged.tasks_live.name IS 'The task''s name, which workers declare with TASK_REGISTER.';
-
-COMMENT ON COLUMN dogged.tasks_live.priority IS 'Lower priorities run first. Among equal priorities, the task that became ready first runs first.';
-
-COMMENT ON COLUMN dogged.tasks_live.args IS 'The handler''s args, as JSON. Show args to people only through dogged.redacted(name, args).';
-
-COMMENT ON COLUMN dogged.tasks_live.enqueued_at IS 'When the producer''s transaction began.';
-
-COMMENT ON COLUMN dogged.tasks_live.run_at IS 'The first attempt does not begin before this time.';
-
-COMMENT ON COLUMN dogged.tasks_live.deferred IS 'True while a pending task waits for run_at or next_retry_at. The task is then in the index of waiting tasks, and not in the index of ready tasks. A worker sets this to false when the task is due.';
-
-COMMENT ON COLUMN dogged.tasks_live.next_retry_at IS 'The next attempt does not begin before this time. Set for a retry, or for a task that was deferred because its circuit is open or its queue''s retry budget is spent. The value stays while that attempt runs.';
-
-COMMENT ON COLUMN dogged.tasks_live.attempt IS 'The number of attempts begun. While the task runs, the number of the current attempt.';
-
-COMMENT ON COLUMN dogged.tasks_live.retry_count IS 'Retries spent; a lost, interrupted or snoozed attempt spends none.';
-
-COMMENT ON COLUMN dogged.tasks_live.losses IS 'Attempts that ended because their worker died.';
-
-COMMENT ON COLUMN dogged.tasks_live.worker_id IS 'The worker that holds the running task, or that ran the task last: workers.id.';
-
-COMMENT ON COLUMN dogged.tasks_live.claimed_at IS 'When a worker last claimed the task.';
-
-COMMENT ON COLUMN dogged.tasks_live.finished_at IS 'When the task ended; null while the task is pending or running.';
-
-COMMENT ON COLUMN dogged.tasks_live.result IS 'The handler''s return value, as JSON; null unless the task succeeded.';
-
-COMMENT ON COLUMN dogged.tasks_live.error_code IS 'The error code of the last failed attempt.';
-
-COMMENT ON COLUMN dogged.tasks_live.error_message IS 'The error message of the last failed attempt.';
-
-COMMENT ON COLUMN dogged.tasks_live.trace_context IS 'The trace context, as the producer gave it; copied to attempts that are no root of a trace.';
-
-COMMENT ON COLUMN dogged.tasks_live.ready_position IS 'The task''s place among the ready tasks of its queue and priority; null: its id is its place. A task that fell due has a number from the sequence of the ids. A task that was released to run again at once has a number before all of those.';
-
-COMMENT ON COLUMN dogged.tasks_live.expires_at IS 'No attempt begins after this time. A task that is still pending then ends as expired. Null: the task does not expire.';
-
-COMMENT ON COLUMN dogged.tasks_live.tags IS 'Words that the producer gave the task, for people to find the task by; null: none.';
-
-COMMENT ON COLUMN dogged.tasks_live.parent_id IS 'The parent: the task of the handler that enqueued this one, or the task that the producer named. Null: none. Retention may have dropped the parent.';
-
-COMMENT ON COLUMN dogged.tasks_live.args_version IS 'The version of the args, as the producer''s key or call named it; null: 1. Only a worker that knows this version or a later one runs the task.';
-
-COMMENT ON COLUMN dogged.tasks_live.snoozes IS 'Attempts that ended because the handler snoozed, since the task was enqueued or replayed; null: none.';
-
-COMMENT ON COLUMN dogged.tasks_live.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. The worker asks the handler to stop. Unless the attempt succeeds all the same, the task ends as cancelled.';
-
 CREATE FUNCTION dogged.record_wait(task dogged.tasks_live, wait_name text, began timestamp with time zone, result jsonb) RETURNS void
     LANGUAGE sql
     BEGIN ATOMIC
@@ -3000,7 +3504,7 @@ CREATE FUNCTION dogged.refuse_dead_letter(letter jsonb) RETURNS void
     AS $_$
 declare
   known constant text[] := '{id,name,queue,priority,args,enqueued_at,run_at,claimed_at,failed_at,attempts,retry_count,losses,'
-                           'error_code,error_message,error_details,trace_context,tags,parent_id,args_version,history}';
+                           'error_code,error_message,error_details,trace_context,tags,parent_id,args_version,unique_key,history}';
   needed constant text[] := '{id,name,queue,args,enqueued_at,failed_at,attempts}';
   max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
   key text;
@@ -3043,6 +3547,8 @@ begin
     mistake := format('parent_id is %s; ids of tasks are positive', letter ->> 'parent_id');
   elsif (letter ->> 'args_version')::bigint not between 1 and 32767 then
     mistake := format('args_version is %s; versions are from 1 to 32767', letter ->> 'args_version');
+  elsif octet_length(letter ->> 'unique_key') > 512 then
+    mistake := format('unique_key has %s bytes; the limit is 512', octet_length(letter ->> 'unique_key'));
   elsif letter ? 'history' and jsonb_typeof(letter -> 'history') <> 'array' then
     mistake := 'history is not an array';
   end if;
@@ -3072,6 +3578,36 @@ begin
 end $$;
 
 COMMENT ON FUNCTION dogged.refuse_for_depth(queue text, held integer, max_depth integer, more integer) IS 'Raises the error (53400) of an enqueue to a queue that has no room for this many more tasks.';
+
+CREATE FUNCTION dogged.refuse_key(name text, args jsonb, unique_key text, unique_by text[]) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  mistake text;
+  remedy text := 'Nothing was enqueued.';
+  missing text;
+begin
+  select by.pointer into missing from unnest(refuse_key.unique_by) as by (pointer)
+   where dogged.value_at(refuse_key.args, by.pointer) is null limit 1;
+  if refuse_key.unique_key is not null and refuse_key.unique_by is not null then
+    mistake := 'give either unique_key or unique_by, not both';
+  elsif refuse_key.unique_key = '' then
+    mistake := 'its unique_key is empty';
+  elsif octet_length(refuse_key.unique_key) > 512 then
+    mistake := format('its unique_key has %s bytes; the limit is 512', octet_length(refuse_key.unique_key));
+  elsif cardinality(refuse_key.unique_by) > 16 then
+    mistake := format('its unique_by has %s JSON pointers; the limit is 16', cardinality(refuse_key.unique_by));
+  elsif found then
+    mistake := format('it is to be unique by "%s", and its args have no value there', left(missing, 256));
+    remedy := 'A JSON pointer begins with a slash, as /customer/id; '''' is the whole of the args. ' || remedy;
+  else
+    return;
+  end if;
+  raise exception 'task "%": %', left(refuse_key.name, 128), mistake using hint = remedy, errcode = 'invalid_parameter_value';
+end $$;
+
+COMMENT ON FUNCTION dogged.refuse_key(name text, args jsonb, unique_key text, unique_by text[]) IS 'Internal: raises the error for a bad unique_key or unique_by, if there is a mistake.';
 
 CREATE FUNCTION dogged.refuse_schedule(name text, mistake text, remedy text) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
@@ -3243,11 +3779,26 @@ begin
   if exists (select from dogged.schedules s where s.name = new_name) then
     perform dogged.refuse_schedule(new_name, 'it exists already', 'Nothing was changed. Delete it first, or choose another name.');
   end if;
+  perform dogged.require_undeclared(name, 'Give it the new name in its TASK_SCHEDULE, and name the old one there: .formerly.');
   update dogged.schedules s set name = new_name, changed_at = clock_timestamp() where s.id = schedule.id;
   perform dogged.record_audit('rename_schedule', null, jsonb_build_object('schedule', name, 'new_name', new_name));
 end $$;
 
-COMMENT ON FUNCTION dogged.rename_schedule(name text, new_name text) IS 'Renames a schedule. It keeps its ticks, so that none of them fires a second time under the new name.';
+COMMENT ON FUNCTION dogged.rename_schedule(name text, new_name text) IS 'Renames a schedule. It keeps its ticks, so that none of them fires a second time under the new name. Raises an error while the program of a live worker declares it.';
+
+CREATE FUNCTION dogged.renamed_schedule(formerly text, first_seen_at timestamp with time zone) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  return (select s.declared || jsonb_build_object('name', s.name)
+            from dogged.schedules s
+           where s.declared ->> 'formerly' = renamed_schedule.formerly and s.declared_at > renamed_schedule.first_seen_at
+             and not exists (select from dogged.schedules other where other.name = renamed_schedule.formerly)
+           order by s.declared_at desc limit 1);
+end $$;
+
+COMMENT ON FUNCTION dogged.renamed_schedule(formerly text, first_seen_at timestamp with time zone) IS 'Internal: the declaration that has renamed a schedule, if it is newer than the time and no schedule of the former name exists.';
 
 CREATE FUNCTION dogged.replace_day(parent text, source text, day date, has_rows boolean) RETURNS void
     LANGUAGE plpgsql
@@ -3278,7 +3829,7 @@ end $$;
 
 COMMENT ON FUNCTION dogged.replace_day(parent text, source text, day date, has_rows boolean) IS 'Replaces one partition by the table …_next, or drops both if that table has no rows.';
 
-CREATE FUNCTION dogged.replay(id bigint, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, args jsonb DEFAULT NULL::jsonb, steps text DEFAULT 'keep'::text) RETURNS text
+CREATE FUNCTION dogged.replay(id bigint, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, args jsonb DEFAULT NULL::jsonb, steps text DEFAULT 'keep'::text, merge boolean DEFAULT false) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -3296,7 +3847,7 @@ begin
     perform from dogged.tasks_failed f where f.id = replay.id for update;
     select r.result into answer
       from dogged.replay_many(array[replay.id], replay.run_at, null,
-                              case when replay.args is not null then array[replay.args] end, null, replay.steps) r;
+                              case when replay.args is not null then array[replay.args] end, null, replay.steps, replay.merge) r;
     exit when answer <> 'locked';
   end loop;
   if answer = 'args_too_large' then
@@ -3307,9 +3858,9 @@ begin
   return answer;
 end $$;
 
-COMMENT ON FUNCTION dogged.replay(id bigint, run_at timestamp with time zone, args jsonb, steps text) IS 'Replays a dead letter in the caller''s transaction. The task keeps its id and its attempts, and has all of its retries again. run_at: at once. args: as they are. steps: keep, those on record run no more, or again, all run again. Returns replayed; not_failed: the task is no dead letter, or no longer one; not_found: no such task exists, or no longer.';
+COMMENT ON FUNCTION dogged.replay(id bigint, run_at timestamp with time zone, args jsonb, steps text, merge boolean) IS 'Replays a dead letter in the caller''s transaction. The task keeps its id and its attempts, and has all of its retries again. run_at: at once. args: as they are. steps: keep, those on record run no more, or again, all run again. Returns replayed; key_held: another task that has not ended holds its unique key, and with merge merged: the dead letter is now discarded; not_failed: the task is no dead letter, or no longer one; not_found: no such task exists, or no longer.';
 
-CREATE FUNCTION dogged.replay_many(ids bigint[], run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, per_second double precision DEFAULT NULL::double precision, args jsonb[] DEFAULT NULL::jsonb[], attempts integer[] DEFAULT NULL::integer[], steps text DEFAULT 'keep'::text) RETURNS TABLE(id bigint, result text, due_at timestamp with time zone)
+CREATE FUNCTION dogged.replay_many(ids bigint[], run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, per_second double precision DEFAULT NULL::double precision, args jsonb[] DEFAULT NULL::jsonb[], attempts integer[] DEFAULT NULL::integer[], steps text DEFAULT 'keep'::text, merge boolean DEFAULT false) RETURNS TABLE(id bigint, result text, due_at timestamp with time zone)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -3320,6 +3871,7 @@ declare
   replayed bigint[];
   dues timestamptz[];
   queues_used text[];
+  merged bigint[];
 begin
   if cardinality(replay_many.args) <> cardinality(ids) or cardinality(attempts) <> cardinality(ids) then
     raise exception 'there are % ids, % args and % attempts; give one of each for a task, or null', cardinality(ids),
@@ -3337,6 +3889,7 @@ begin
   end if;
 
   perform pg_current_xact_id();  -- before a position is taken: see src/sql/claim/settle_watermarks.sql
+  if merge then merged := dogged.merge_dead_letters(ids, attempts); end if;
   -- Locks rows in the order of ids. Rows that another transaction is changing are skipped without waiting.
   with asked as materialized (
     select distinct on (a.id) a.id, a.args, a.attempt
@@ -3344,14 +3897,27 @@ begin
      where a.id is not null
      order by a.id, a.position
   ), taken as materialized (
-    select f.id, f.finished_at, a.args as new_args
+    select f.id, f.finished_at, a.args as new_args, f.name, f.unique_key,
+           (select k.task_id from dogged.unique_keys k where k.name = f.name and k.unique_key = f.unique_key) as last_holder
       from dogged.tasks_failed f join asked a on a.id = f.id
      where f.id = any (ids) and f.attempt = coalesce(a.attempt, f.attempt)
        and (a.args is null or dogged.json_bytes(a.args, max_args_bytes) <= max_args_bytes)
+       and (f.unique_key is null or dogged.other_holder(f.name, f.unique_key, f.id) is null)
      order by f.id
        for update of f skip locked
+  ), keyed as (
+    -- Another transaction may have given the key to a task meanwhile. Then this dead letter stays.
+    insert into dogged.unique_keys as k (name, unique_key, task_id, held_while)
+    select distinct on (t.name, t.unique_key) t.name, t.unique_key, t.id, 'live'
+      from taken t where t.unique_key is not null
+     order by t.name, t.unique_key, t.id
+        on conflict on constraint unique_keys_pkey do update set task_id = excluded.task_id, taken_at = now(), held_until = null
+     where k.task_id = any (array(select t.last_holder from taken t))
+    returning k.task_id
   ), removed as (
-    delete from dogged.tasks_failed f where f.id = any (array(select t.id from taken t)) returning f.*
+    delete from dogged.tasks_failed f
+     where f.id = any (array(select t.id from taken t where t.unique_key is null union all select k.task_id from keyed k))
+    returning f.*
   ), due as (
     select r.*, t.new_args,
            coalesce(first_due + (row_number() over (order by r.id) - 1) / per_second * interval '1 second', first_due) as due_at
@@ -3361,10 +3927,10 @@ begin
     -- because run_at belongs to the first run.
     insert into dogged.tasks_live (id, status, queue, name, priority, args, enqueued_at, run_at, deferred, next_retry_at, attempt,
                                    worker_id, claimed_at, error_code, error_message, trace_context, tags,
-                                   parent_id, args_version, ready_position)
+                                   parent_id, args_version, unique_key, ready_position)
     select d.id, 'pending', d.queue, d.name, d.priority, coalesce(d.new_args, d.args), d.enqueued_at, d.run_at,
            d.due_at > now(), d.due_at, d.attempt, d.worker_id, d.claimed_at, d.error_code, d.error_message, d.trace_context, d.tags,
-           d.parent_id, d.args_version, nextval('dogged.tasks_id_seq')
+           d.parent_id, d.args_version, d.unique_key, nextval('dogged.tasks_id_seq')
       from (select * from due order by id) d
   ), steps_again as (
     -- The task runs from its beginning: the steps of its attempts so far do not count any more.
@@ -3403,6 +3969,10 @@ begin
     ), stands as (
       select s.id, case when s.result = 'locked' and a.args is not null
                              and (dogged.json_bytes(a.args, max_args_bytes) <= max_args_bytes) is not true then 'args_too_large'
+                        when s.id = any (merged) then 'merged'
+                        when s.result = 'locked' and exists (
+                               select from dogged.tasks_failed f
+                                where f.id = s.id and dogged.other_holder(f.name, f.unique_key, f.id) is not null) then 'key_held'
                         else s.result end as result
         from rest r
        cross join lateral dogged.dead_letter_standing(r.ids, r.attempts) s
@@ -3415,7 +3985,7 @@ begin
      order by o.id;
 end $$;
 
-COMMENT ON FUNCTION dogged.replay_many(ids bigint[], run_at timestamp with time zone, per_second double precision, args jsonb[], attempts integer[], steps text) IS 'Makes dead letters pending again in the caller''s transaction, and skips dead letters that another transaction is changing. run_at: no task is due before this time; per_second: from then on at most this many fall due in a second; args: new args by position, null where they stay; attempts: only dead letters that failed in that attempt; steps: keep, those on record run no more, or again, all run again. Returns for each id: replayed, with the due time; args_too_large; or the answer of dogged.dead_letter_standing.';
+COMMENT ON FUNCTION dogged.replay_many(ids bigint[], run_at timestamp with time zone, per_second double precision, args jsonb[], attempts integer[], steps text, merge boolean) IS 'Makes dead letters pending again in the caller''s transaction, and skips dead letters that another transaction is changing. run_at: no task is due before this time; per_second: from then on at most this many fall due in a second; args: new args by position, null where they stay; attempts: only dead letters that failed in that attempt; steps: keep, those on record run no more, or again, all run again; merge: a dead letter whose unique key another task holds that has not ended becomes discarded, because that task stands for it. Returns for each id: replayed, with the due time; merged; key_held: another task holds its unique key; args_too_large; or the answer of dogged.dead_letter_standing.';
 
 CREATE FUNCTION dogged.require_enqueueable(schedule dogged.schedules) RETURNS void
     LANGUAGE plpgsql STABLE
@@ -3679,6 +4249,36 @@ exception when invalid_parameter_value then
 end $_$;
 
 COMMENT ON FUNCTION dogged.require_time_zone(name text, time_zone text) IS 'Internal: raises an error unless this is the name of a time zone.';
+
+CREATE FUNCTION dogged.require_undeclared(name text, remedy text) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  worker text := (select w.name from dogged.workers w
+                   where w.schedules ? require_undeclared.name and w.stopped_at is null and w.lease_ended_at is null
+                   order by w.id desc limit 1);
+begin
+  if worker is not null then
+    perform dogged.refuse_schedule(name, format('the program of worker %s declares it', worker), 'Nothing was changed. ' || remedy);
+  end if;
+end $$;
+
+COMMENT ON FUNCTION dogged.require_undeclared(name text, remedy text) IS 'Internal: raises an error if the program of a live worker declares a schedule.';
+
+CREATE FUNCTION dogged.require_unique_times(unique_period interval, latest interval) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  if unique_period <= interval '0' or latest <= interval '0' then
+    raise exception '% is %, and must be more than 0', case when unique_period <= interval '0' then 'unique_period' else 'latest' end,
+      case when unique_period <= interval '0' then unique_period else latest end
+      using hint = 'Leave it out for no limit. Nothing was enqueued.', errcode = 'invalid_parameter_value';
+  end if;
+end $$;
+
+COMMENT ON FUNCTION dogged.require_unique_times(unique_period interval, latest interval) IS 'Internal: raises an error for a unique_period or a latest that is not more than 0.';
 
 CREATE FUNCTION dogged.reschedule(id bigint, run_at timestamp with time zone) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
@@ -4072,6 +4672,43 @@ CREATE FUNCTION dogged.tags_of_letter(letter jsonb) RETURNS text[]
 
 COMMENT ON FUNCTION dogged.tags_of_letter(letter jsonb) IS 'Internal: the tags of a dead letter that is to be imported; null: none.';
 
+CREATE FUNCTION dogged.take_key(name text, unique_key text, new_id bigint, unique_while dogged.unique_while, on_conflict dogged.unique_conflict, unique_period interval, latest interval, args jsonb, run_at timestamp with time zone, expires_at timestamp with time zone, args_version integer, OUT holder bigint, OUT outcome text) RETURNS record
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+declare
+  held pg_catalog.record;
+begin
+  loop
+    select k.task_id, k.taken_at into held from dogged.unique_keys k
+     where k.name operator(pg_catalog.=) take_key.name and k.unique_key operator(pg_catalog.=) take_key.unique_key;
+    if found then
+      outcome := dogged.meet_holder(held.task_id, held.taken_at, take_key.unique_while, take_key.on_conflict, take_key.unique_period,
+                                    take_key.name, take_key.unique_key, take_key.args, take_key.latest, take_key.run_at,
+                                    take_key.expires_at, take_key.args_version);
+      holder := held.task_id;
+      exit when outcome is not null or new_id is null;
+      update dogged.unique_keys k
+         set task_id = take_key.new_id, taken_at = pg_catalog.now(), held_while = take_key.unique_while,
+             held_until = pg_catalog.now() operator(pg_catalog.+) take_key.unique_period
+       where k.name operator(pg_catalog.=) take_key.name and k.unique_key operator(pg_catalog.=) take_key.unique_key
+         and k.task_id operator(pg_catalog.=) held.task_id;
+    else
+      insert into dogged.unique_keys (name, unique_key, task_id, held_while, held_until)
+      values (take_key.name, take_key.unique_key, take_key.new_id, take_key.unique_while,
+              pg_catalog.now() operator(pg_catalog.+) take_key.unique_period)
+          on conflict do nothing;
+    end if;
+    if found then
+      holder := new_id;
+      outcome := 'enqueued';
+      exit;
+    end if;
+  end loop;
+end $$;
+
+COMMENT ON FUNCTION dogged.take_key(name text, unique_key text, new_id bigint, unique_while dogged.unique_while, on_conflict dogged.unique_conflict, unique_period interval, latest interval, args jsonb, run_at timestamp with time zone, expires_at timestamp with time zone, args_version integer, OUT holder bigint, OUT outcome text) IS 'Internal: takes a unique key for the task new_id (outcome enqueued), or meets the task that holds the key (existed, updated). new_id null: only meets the holder; outcome null: nobody holds the key.';
+
 CREATE FUNCTION dogged.tell_of_queues() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4123,6 +4760,16 @@ end $$;
 
 COMMENT ON FUNCTION dogged.thin_kept_day(parent text, day date, OUT partition text, OUT outcome text, OUT rows_kept bigint) IS 'Removes from a kept day the rows that need not be kept any longer, and drops the partition if no rows are left. outcome: thinned, nothing, postponed or busy, as of dogged.drop_oldest_day.';
 
+CREATE FUNCTION dogged.those(list anyarray, positions integer[]) RETURNS anyarray
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+  select case when cardinality(list) > 1 and cardinality(positions) < cardinality(list)
+              then array(select list[p.position] from unnest(positions) with ordinality as p (position, place) order by p.place)
+              else list end
+$$;
+
+COMMENT ON FUNCTION dogged.those(list anyarray, positions integer[]) IS 'Internal: the elements at these positions; the array itself if it has one element for all tasks, or none.';
+
 CREATE FUNCTION dogged.ticks_to_backfill(schedule dogged.schedules, from_time timestamp with time zone, until_time timestamp with time zone) RETURNS timestamp with time zone[]
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4145,6 +4792,12 @@ begin
 end $$;
 
 COMMENT ON FUNCTION dogged.ticks_to_backfill(schedule dogged.schedules, from_time timestamp with time zone, until_time timestamp with time zone) IS 'Internal: the times of a schedule in a range. Raises an error for more than 1000.';
+
+CREATE FUNCTION dogged.value_at(document jsonb, pointer text) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN (pointer = ''::text) THEN document WHEN ("left"(pointer, 1) <> '/'::text) THEN NULL::jsonb WHEN (strpos(pointer, '~'::text) = 0) THEN (document #> string_to_array(substr(pointer, 2), '/'::text)) ELSE (document #> ARRAY(SELECT replace(replace(tokens.token, '~1'::text, '/'::text), '~0'::text, '~'::text) AS replace FROM string_to_table(substr(value_at.pointer, 2), '/'::text) WITH ORDINALITY tokens(token, place) ORDER BY tokens.place)) END;
+
+COMMENT ON FUNCTION dogged.value_at(document jsonb, pointer text) IS 'Internal: the value that a JSON pointer (RFC 6901) names; null: there is none, or the pointer is not valid.';
 
 CREATE FUNCTION dogged.wait_durably(task_id bigint, attempt integer, worker_id bigint, name text, for_event boolean, wait_ms bigint, ran_us bigint, OUT state text, OUT payload jsonb, OUT left_ms bigint) RETURNS record
     LANGUAGE plpgsql
@@ -4390,6 +5043,7 @@ CREATE TABLE dogged.tasks_failed (
     parent_id bigint,
     args_version smallint,
     snoozes integer,
+    unique_key text,
     cancel_requested_at timestamp with time zone,
     CONSTRAINT tasks_expires_at_check CHECK (isfinite(expires_at))
 )
@@ -4449,6 +5103,8 @@ COMMENT ON COLUMN dogged.tasks_failed.args_version IS 'The version of the args, 
 
 COMMENT ON COLUMN dogged.tasks_failed.snoozes IS 'Attempts that ended because the handler snoozed, since the task was enqueued or replayed; null: none.';
 
+COMMENT ON COLUMN dogged.tasks_failed.unique_key IS 'The key of a unique task (dogged.unique_keys), as the producer gave it, or the hash of the args that it covers; null: the task is not unique.';
+
 COMMENT ON COLUMN dogged.tasks_failed.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. The worker asks the handler to stop. Unless the attempt succeeds all the same, the task ends as cancelled.';
 
 CREATE TABLE dogged.workers (
@@ -4473,6 +5129,7 @@ CREATE TABLE dogged.workers (
     abandoned_threads integer DEFAULT 0 NOT NULL,
     clock_ahead_ms bigint,
     clock_uncertainty_ms bigint,
+    schedules jsonb,
     CONSTRAINT workers_host_check CHECK (((octet_length(host) <= 255) AND dogged.is_one_line(host))),
     CONSTRAINT workers_lease_ms_check CHECK ((lease_ms > 0)),
     CONSTRAINT workers_name_check CHECK ((((octet_length(name) >= 1) AND (octet_length(name) <= 128)) AND dogged.is_one_line(name))),
@@ -4523,6 +5180,8 @@ COMMENT ON COLUMN dogged.workers.abandoned_threads IS 'Threads whose handler did
 COMMENT ON COLUMN dogged.workers.clock_ahead_ms IS 'By how many milliseconds the clock of the worker''s host was ahead of the server''s clock (negative: behind). Measured beside the heartbeat before the last one, or at registration. Only the host''s own logs depend on this clock.';
 
 COMMENT ON COLUMN dogged.workers.clock_uncertainty_ms IS 'By how much clock_ahead_ms may be wrong: half of the time that the answer took.';
+
+COMMENT ON COLUMN dogged.workers.schedules IS 'The schedules that the worker''s program declares, with their settings by name; null: none.';
 
 CREATE VIEW dogged.dead_letters AS
  SELECT f.id,
@@ -4656,7 +5315,7 @@ CREATE TABLE dogged.locks (
 
 COMMENT ON TABLE dogged.locks IS 'One row for each kind of work that only one session may do at a time. A function of dogged locks the row until its transaction ends. `dogged doctor` names the sessions that have held a lock for long.';
 
-COMMENT ON COLUMN dogged.locks.name IS 'partitions: creating and dropping partitions, retention. import: importing dead letters.';
+COMMENT ON COLUMN dogged.locks.name IS 'partitions: creating and dropping partitions, retention. import: importing dead letters. schedules: declaring schedules.';
 
 CREATE TABLE dogged.schedule_ticks (
     schedule_id bigint NOT NULL,
@@ -4769,6 +5428,7 @@ CREATE TABLE dogged.tasks_done (
     parent_id bigint,
     args_version smallint,
     snoozes integer,
+    unique_key text,
     cancel_requested_at timestamp with time zone,
     CONSTRAINT tasks_expires_at_check CHECK (isfinite(expires_at))
 )
@@ -4827,6 +5487,8 @@ COMMENT ON COLUMN dogged.tasks_done.parent_id IS 'The parent: the task of the ha
 COMMENT ON COLUMN dogged.tasks_done.args_version IS 'The version of the args, as the producer''s key or call named it; null: 1. Only a worker that knows this version or a later one runs the task.';
 
 COMMENT ON COLUMN dogged.tasks_done.snoozes IS 'Attempts that ended because the handler snoozed, since the task was enqueued or replayed; null: none.';
+
+COMMENT ON COLUMN dogged.tasks_done.unique_key IS 'The key of a unique task (dogged.unique_keys), as the producer gave it, or the hash of the args that it covers; null: the task is not unique.';
 
 COMMENT ON COLUMN dogged.tasks_done.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. The worker asks the handler to stop. Unless the attempt succeeds all the same, the task ends as cancelled.';
 
@@ -5047,7 +5709,8 @@ CREATE VIEW dogged.redacted_tasks AS
     t.tags,
     t.parent_id,
     t.args_version,
-    t.snoozes
+    t.snoozes,
+    t.unique_key
    FROM dogged.tasks t;
 
 COMMENT ON VIEW dogged.redacted_tasks IS 'Like tasks, with "[redacted]" in place of the values that workers have declared as .redact.';
@@ -5106,12 +5769,14 @@ COMMENT ON COLUMN dogged.redacted_tasks.args_version IS 'The version of the args
 
 COMMENT ON COLUMN dogged.redacted_tasks.snoozes IS 'Attempts that ended because the handler snoozed, since the task was enqueued or replayed; null: none.';
 
+COMMENT ON COLUMN dogged.redacted_tasks.unique_key IS 'The key of a unique task (dogged.unique_keys), as the producer gave it, or the hash of the args that it covers; null: the task is not unique.';
+
 CREATE VIEW dogged.rights AS
  SELECT r.object,
     r.privileges,
     r.roles,
     r.except_columns
-   FROM ( VALUES ('schema_migrations'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('schema_files'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('rights'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'update'::text,'{operator}'::text[],'{only_row,role_prefix,installation}'::text[]), ('locks'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('queues'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('queue_depths'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('workers'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('workers'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('claims'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('claims'::text,'insert, delete'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('circuits'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'update'::text,'{worker,operator}'::text[],'{}'::text[]), ('producer_calls'::text,'select'::text,'{}'::text[],'{}'::text[]), ('schedules'::text,'select'::text,'{worker,operator}'::text[],'{}'::text[]), ('schedules'::text,'select'::text,'{viewer}'::text[],'{args}'::text[]), ('schedule_ticks'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('schedule_ticks_default'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('schedule_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{worker}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_live'::text,'select, delete'::text,'{worker}'::text[],'{}'::text[]), ('tasks_live'::text,'update'::text,'{worker}'::text[],'{id,queue,name,priority,args,enqueued_at,run_at,finished_at,result,trace_context,expires_at,tags,parent_id,args_version,cancel_requested_at}'::text[]), ('tasks_failed'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('tasks_done'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('task_attempts_default'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('tasks_id_seq'::text,'select, usage'::text,'{worker}'::text[],'{}'::text[]), ('task_attempts'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_attempts'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('task_steps'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('task_steps'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('task_steps'::text,'select'::text,'{viewer}'::text[],'{result}'::text[]), ('task_steps_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('task_steps_default'::text,'select'::text,'{viewer}'::text[],'{result}'::text[]), ('task_checkpoints'::text,'select, insert, update'::text,'{worker}'::text[],'{}'::text[]), ('task_checkpoints'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('task_checkpoints'::text,'select'::text,'{viewer}'::text[],'{value}'::text[]), ('task_waits'::text,'select, insert, update, delete'::text,'{worker}'::text[],'{}'::text[]), ('task_waits'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('task_waits'::text,'select'::text,'{viewer}'::text[],'{payload}'::text[]), ('events'::text,'select'::text,'{worker}'::text[],'{}'::text[]), ('events'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('events'::text,'select'::text,'{viewer}'::text[],'{payload}'::text[]), ('events_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('events_default'::text,'select'::text,'{viewer}'::text[],'{payload}'::text[]), ('audit'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('audit'::text,'select'::text,'{viewer}'::text[],'{details}'::text[]), ('redacted_tasks'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_timeline'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_steps_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letters'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('queue_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('recent_figures'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('worker_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('partitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('enqueue'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_many'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('prepare_task'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('parent_here'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('refuse_call'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('note_call'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('reserve_producer'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('call_made'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('answer_made'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('emit'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('event_lock'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('create_queue'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('complete_in'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('step_in'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('steps_since'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('wait_durably'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('record_wait'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('suspend'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('knows_task'::text,'execute'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('refuse_completion'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('moment_ago'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('place'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('place_in_front'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('make_partitions'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('drop_oldest_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('kept_days_to_thin'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('thin_kept_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_workers'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_steps'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_calls'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('fire_due_ticks'::text,'execute as owner'::text,'{worker}'::text[],'{}'::text[]), ('redacted'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_fingerprint'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('are_sound_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('mistake_in_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tags_of_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('dead_letter_matches'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letter_standing'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('export_dead_letters'::text,'execute'::text,'{operator}'::text[],'{}'::text[]), ('import_dead_letters'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('cancel'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('reschedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('pause_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('resume_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('set_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('delete_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('rename_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('move_tasks'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('move_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('record_audit'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('create_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('set_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('pause_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('resume_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('run_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('backfill_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('rename_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('delete_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('next_ticks'::text,'execute as owner'::text,'{viewer,operator}'::text[],'{}'::text[]), ('is_sound_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('json_bytes'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('numbers_exceed'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('is_one_line'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('refuse_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('queues_to_tell_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_arrays'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('has_room'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('held_of_queue'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('require_room'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_for_depth'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('prepare_to_count'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tell_of_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_name'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('nearest_queues'::text,'execute'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('lock_queue'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('lock_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_not_served'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_longer_than_all'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_actor'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_read_committed'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_dead_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_spec'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('compile_spec'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_number'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_element'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_field'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_days'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_weekdays'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('compile_every'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fits_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_time_of_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_local_time'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('offset_at'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('change_of_offset'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_instant_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_fixed_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_elapsed_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_schedule_name'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('lock_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_time_zone'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('shortest_gap'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_sound_spec'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_schedule_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fires_at_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('put_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_enqueueable'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('store_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_waiting_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('note_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('start_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('alive_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cancel_tasks_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('start_waiting_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('decide_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_to_fire'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fire_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('ticks_to_backfill'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tell_of_schedules'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('moment_of_partitions'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_partition'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('days_to_make'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_history'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_tasks'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('queues_keeping'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('keep_rows_of_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('replace_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_bad_retention'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_history'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_audit'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_to_forget_worker'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('role_names'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_roles'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('revoke_rights'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('grant_rights'::text,'execute'::text,'{}'::text[],'{}'::text[])) r(object, privileges, roles, except_columns);
+   FROM ( VALUES ('schema_migrations'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('schema_files'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('rights'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'update'::text,'{operator}'::text[],'{only_row,role_prefix,installation}'::text[]), ('locks'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('queues'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('queue_depths'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('workers'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('workers'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('claims'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('claims'::text,'insert, delete'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('circuits'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'update'::text,'{worker,operator}'::text[],'{}'::text[]), ('producer_calls'::text,'select'::text,'{}'::text[],'{}'::text[]), ('unique_keys'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('schedules'::text,'select'::text,'{worker,operator}'::text[],'{}'::text[]), ('schedules'::text,'select'::text,'{viewer}'::text[],'{args,declared}'::text[]), ('schedule_ticks'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('schedule_ticks_default'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('schedule_declarations'::text,'select'::text,'{worker,operator}'::text[],'{}'::text[]), ('schedule_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{worker}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_live'::text,'select, delete'::text,'{worker}'::text[],'{}'::text[]), ('tasks_live'::text,'update'::text,'{worker}'::text[],'{id,queue,name,priority,args,enqueued_at,run_at,finished_at,result,trace_context,expires_at,tags,parent_id,args_version,unique_key,cancel_requested_at}'::text[]), ('tasks_failed'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('tasks_done'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('task_attempts_default'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('tasks_id_seq'::text,'select, usage'::text,'{worker}'::text[],'{}'::text[]), ('task_attempts'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_attempts'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('task_steps'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('task_steps'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('task_steps'::text,'select'::text,'{viewer}'::text[],'{result}'::text[]), ('task_steps_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('task_steps_default'::text,'select'::text,'{viewer}'::text[],'{result}'::text[]), ('task_checkpoints'::text,'select, insert, update'::text,'{worker}'::text[],'{}'::text[]), ('task_checkpoints'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('task_checkpoints'::text,'select'::text,'{viewer}'::text[],'{value}'::text[]), ('task_waits'::text,'select, insert, update, delete'::text,'{worker}'::text[],'{}'::text[]), ('task_waits'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('task_waits'::text,'select'::text,'{viewer}'::text[],'{payload}'::text[]), ('events'::text,'select'::text,'{worker}'::text[],'{}'::text[]), ('events'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('events'::text,'select'::text,'{viewer}'::text[],'{payload}'::text[]), ('events_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('events_default'::text,'select'::text,'{viewer}'::text[],'{payload}'::text[]), ('audit'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('audit'::text,'select'::text,'{viewer}'::text[],'{details}'::text[]), ('redacted_tasks'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_timeline'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_steps_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letters'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('queue_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('recent_figures'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('worker_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('partitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('enqueue'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_many'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_unique'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_many_unique'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('prepare_task'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('parent_here'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('refuse_call'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('note_call'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('reserve_producer'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('call_made'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('answer_made'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('emit'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('event_lock'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('create_queue'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('complete_in'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('step_in'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('steps_since'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('wait_durably'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('record_wait'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('suspend'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('knows_task'::text,'execute'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('refuse_completion'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('moment_ago'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('place'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('place_in_front'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('make_partitions'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('drop_oldest_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('kept_days_to_thin'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('thin_kept_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_workers'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_steps'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_calls'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_keys'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('fire_due_ticks'::text,'execute as owner'::text,'{worker}'::text[],'{}'::text[]), ('declare_schedules'::text,'execute as owner'::text,'{worker}'::text[],'{}'::text[]), ('redacted'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_fingerprint'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('are_sound_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('mistake_in_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tags_of_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('dead_letter_matches'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letter_standing'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('export_dead_letters'::text,'execute'::text,'{operator}'::text[],'{}'::text[]), ('import_dead_letters'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('cancel'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('reschedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('pause_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('resume_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('set_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('delete_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('rename_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('move_tasks'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('move_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('record_audit'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('create_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('set_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('pause_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('resume_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('run_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('backfill_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('rename_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('delete_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('next_ticks'::text,'execute as owner'::text,'{viewer,operator}'::text[],'{}'::text[]), ('is_sound_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('json_bytes'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('numbers_exceed'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('is_one_line'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('refuse_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('queues_to_tell_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_arrays'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('insert_many'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_unique_times'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('value_at'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('hashed_key'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_key'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('take_key'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('other_holder'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('merge_dead_letters'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('merged_args'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('change_holder'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('meet_holder'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('those'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('for_each'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('has_room'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('held_of_queue'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('require_room'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_for_depth'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('prepare_to_count'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tell_of_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_name'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('nearest_queues'::text,'execute'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('lock_queue'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('lock_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_not_served'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_longer_than_all'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_actor'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_read_committed'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_dead_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_spec'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('compile_spec'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_number'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_element'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_field'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_days'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_weekdays'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('compile_every'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fits_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_time_of_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_local_time'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('offset_at'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('change_of_offset'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_instant_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_fixed_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_elapsed_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_schedule_name'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('lock_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_time_zone'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('shortest_gap'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_sound_spec'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_schedule_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fires_at_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('put_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_enqueueable'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('store_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_waiting_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('note_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('start_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('alive_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cancel_tasks_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('start_waiting_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('decide_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_to_fire'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fire_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('ticks_to_backfill'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tell_of_schedules'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('moment_of_partitions'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_undeclared'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('declared_now'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('adopt_declaration'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('renamed_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_partition'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('days_to_make'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_history'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_tasks'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('queues_keeping'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('keep_rows_of_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('replace_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_bad_retention'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_history'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_audit'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_to_forget_worker'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('role_names'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_roles'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('revoke_rights'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('grant_rights'::text,'execute'::text,'{}'::text[],'{}'::text[])) r(object, privileges, roles, except_columns);
 
 COMMENT ON VIEW dogged.rights IS 'The roles that may use each table, view, sequence or function. `dogged migrate` grants these rights if `dogged migrate --roles` has made the roles.';
 
@@ -5122,6 +5787,20 @@ COMMENT ON COLUMN dogged.rights.privileges IS 'As GRANT names them. execute as o
 COMMENT ON COLUMN dogged.rights.roles IS 'producer, worker, viewer, operator; the role''s name is settings.role_prefix, _ and this. Empty: the owner alone.';
 
 COMMENT ON COLUMN dogged.rights.except_columns IS 'The privileges are for all other columns of the table; empty: for the whole table.';
+
+CREATE TABLE dogged.schedule_declarations (
+    name text NOT NULL,
+    settings jsonb NOT NULL,
+    first_seen_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
+COMMENT ON TABLE dogged.schedule_declarations IS 'Every declaration that a program has made of a schedule (TASK_SCHEDULE): it tells which of two versions of a program is the newer.';
+
+COMMENT ON COLUMN dogged.schedule_declarations.name IS 'The schedule''s name.';
+
+COMMENT ON COLUMN dogged.schedule_declarations.settings IS 'What was declared, as dogged.set_schedule takes it.';
+
+COMMENT ON COLUMN dogged.schedule_declarations.first_seen_at IS 'When a worker first declared this.';
 
 CREATE VIEW dogged.schedule_overview AS
  SELECT s.id,
@@ -5145,6 +5824,11 @@ CREATE VIEW dogged.schedule_overview AS
         CASE
             WHEN (s.paused_at IS NOT NULL) THEN 'paused'::text
             WHEN (s.next_at IS NULL) THEN 'ended'::text
+            WHEN ((s.declared IS NOT NULL) AND (NOT (EXISTS ( SELECT
+               FROM dogged.workers w
+              WHERE ((w.schedules ? s.name) AND (w.stopped_at IS NULL) AND (w.lease_ended_at IS NULL))))) AND (EXISTS ( SELECT
+               FROM dogged.workers w
+              WHERE ((w.stopped_at IS NULL) AND (w.lease_ended_at IS NULL))))) THEN 'orphaned'::text
             WHEN (NOT (EXISTS ( SELECT
                FROM dogged.task_definitions d
               WHERE (d.name = s.task)))) THEN 'unknown task'::text
@@ -5152,6 +5836,7 @@ CREATE VIEW dogged.schedule_overview AS
         END AS state,
     s.next_at,
     s.paused_at,
+    (s.declared IS NOT NULL) AS is_declared,
     s.created_at,
     s.changed_at,
     last.scheduled_at AS last_at,
@@ -5202,11 +5887,13 @@ COMMENT ON COLUMN dogged.schedule_overview.catch_up_ms IS 'Ticks that nobody cou
 
 COMMENT ON COLUMN dogged.schedule_overview.catch_up_limit IS 'How many of them at most, the latest; 0: none; null: all.';
 
-COMMENT ON COLUMN dogged.schedule_overview.state IS 'active; paused; ended: its spec has no more times; unknown task: no worker has declared its task.';
+COMMENT ON COLUMN dogged.schedule_overview.state IS 'active; paused; ended: its spec has no more times; orphaned: a program declared it, and no live worker does any more; unknown task: no worker has declared its task.';
 
 COMMENT ON COLUMN dogged.schedule_overview.next_at IS 'The time of the next tick, without its jitter; null: the spec has no more.';
 
 COMMENT ON COLUMN dogged.schedule_overview.paused_at IS 'When it was paused; null: it is not.';
+
+COMMENT ON COLUMN dogged.schedule_overview.is_declared IS 'Whether a program declared it (TASK_SCHEDULE).';
 
 COMMENT ON COLUMN dogged.schedule_overview.created_at IS 'When it was created.';
 
@@ -5464,7 +6151,8 @@ CREATE VIEW dogged.task_overview AS
           WHERE ((a.task_id = t.id) AND (a.policy IS NOT NULL) AND (a.finished_at >= t.enqueued_at))
           ORDER BY a.attempt DESC
          LIMIT 1) AS max_retries,
-    COALESCE(t.snoozes, 0) AS snoozes
+    COALESCE(t.snoozes, 0) AS snoozes,
+    t.unique_key
    FROM dogged.tasks t;
 
 COMMENT ON VIEW dogged.task_overview IS 'One row for each task, with its state in words. Query one id, the newest tasks (order by id desc limit …), a status, or a short time by finished_at. A query by finished_at reads only the days in that time.';
@@ -5522,6 +6210,8 @@ COMMENT ON COLUMN dogged.task_overview.args_version IS 'The version of the args.
 COMMENT ON COLUMN dogged.task_overview.max_retries IS 'How many retries the policy allows that was applied last; null if none was applied yet. A policy that changes later changes nothing here before the next failure.';
 
 COMMENT ON COLUMN dogged.task_overview.snoozes IS 'Attempts that ended because the handler snoozed, since the task was enqueued or replayed.';
+
+COMMENT ON COLUMN dogged.task_overview.unique_key IS 'The key of a unique task, as the producer gave it, or the hash of the args that it covers; null: the task is not unique.';
 
 CREATE TABLE dogged.task_steps_default (
     task_id bigint NOT NULL,
@@ -5779,6 +6469,7 @@ CREATE TABLE dogged.tasks_done_default (
     parent_id bigint,
     args_version smallint,
     snoozes integer,
+    unique_key text,
     cancel_requested_at timestamp with time zone,
     CONSTRAINT tasks_expires_at_check CHECK (isfinite(expires_at))
 );
@@ -5837,6 +6528,8 @@ COMMENT ON COLUMN dogged.tasks_done_default.args_version IS 'The version of the 
 
 COMMENT ON COLUMN dogged.tasks_done_default.snoozes IS 'Attempts that ended because the handler snoozed, since the task was enqueued or replayed; null: none.';
 
+COMMENT ON COLUMN dogged.tasks_done_default.unique_key IS 'The key of a unique task (dogged.unique_keys), as the producer gave it, or the hash of the args that it covers; null: the task is not unique.';
+
 COMMENT ON COLUMN dogged.tasks_done_default.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. The worker asks the handler to stop. Unless the attempt succeeds all the same, the task ends as cancelled.';
 
 CREATE TABLE dogged.tasks_failed_default (
@@ -5866,6 +6559,7 @@ CREATE TABLE dogged.tasks_failed_default (
     parent_id bigint,
     args_version smallint,
     snoozes integer,
+    unique_key text,
     cancel_requested_at timestamp with time zone,
     CONSTRAINT tasks_expires_at_check CHECK (isfinite(expires_at))
 );
@@ -5923,6 +6617,8 @@ COMMENT ON COLUMN dogged.tasks_failed_default.parent_id IS 'The parent: the task
 COMMENT ON COLUMN dogged.tasks_failed_default.args_version IS 'The version of the args, as the producer''s key or call named it; null: 1. Only a worker that knows this version or a later one runs the task.';
 
 COMMENT ON COLUMN dogged.tasks_failed_default.snoozes IS 'Attempts that ended because the handler snoozed, since the task was enqueued or replayed; null: none.';
+
+COMMENT ON COLUMN dogged.tasks_failed_default.unique_key IS 'The key of a unique task (dogged.unique_keys), as the producer gave it, or the hash of the args that it covers; null: the task is not unique.';
 
 COMMENT ON COLUMN dogged.tasks_failed_default.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. The worker asks the handler to stop. Unless the attempt succeeds all the same, the task ends as cancelled.';
 
@@ -6099,6 +6795,9 @@ ALTER TABLE ONLY dogged.task_waits
 ALTER TABLE ONLY dogged.tasks_live
     ADD CONSTRAINT tasks_live_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY dogged.unique_keys
+    ADD CONSTRAINT unique_keys_pkey PRIMARY KEY (name, unique_key);
+
 ALTER TABLE ONLY dogged.workers
     ADD CONSTRAINT workers_pkey PRIMARY KEY (id);
 
@@ -6110,9 +6809,19 @@ CREATE INDEX events_default_name_emitted_at_idx ON dogged.events_default USING b
 
 CREATE INDEX queues_limited ON dogged.queues USING btree (name) WHERE (max_depth IS NOT NULL);
 
+CREATE INDEX schedule_declarations_name ON dogged.schedule_declarations USING btree (name);
+
+CREATE INDEX schedule_ticks_decided ON ONLY dogged.schedule_ticks USING btree (decided_at);
+
+CREATE INDEX schedule_ticks_default_decided_at_idx ON dogged.schedule_ticks_default USING btree (decided_at);
+
 CREATE INDEX schedule_ticks_waiting ON ONLY dogged.schedule_ticks USING btree (schedule_id, scheduled_at) WHERE (outcome = 'waiting'::dogged.tick_outcome);
 
 CREATE INDEX schedule_ticks_default_schedule_id_scheduled_at_idx ON dogged.schedule_ticks_default USING btree (schedule_id, scheduled_at) WHERE (outcome = 'waiting'::dogged.tick_outcome);
+
+CREATE INDEX schedule_ticks_task ON ONLY dogged.schedule_ticks USING btree (task_id) WHERE (task_id IS NOT NULL);
+
+CREATE INDEX schedule_ticks_default_task_id_idx ON dogged.schedule_ticks_default USING btree (task_id) WHERE (task_id IS NOT NULL);
 
 CREATE INDEX schedules_due ON dogged.schedules USING btree (fires_at) WHERE (fires_at IS NOT NULL);
 
@@ -6194,9 +6903,13 @@ CREATE INDEX workers_to_rescue ON dogged.workers USING btree (id) WHERE ((lease_
 
 ALTER INDEX dogged.events_name ATTACH PARTITION dogged.events_default_name_emitted_at_idx;
 
+ALTER INDEX dogged.schedule_ticks_decided ATTACH PARTITION dogged.schedule_ticks_default_decided_at_idx;
+
 ALTER INDEX dogged.schedule_ticks_pkey ATTACH PARTITION dogged.schedule_ticks_default_pkey;
 
 ALTER INDEX dogged.schedule_ticks_waiting ATTACH PARTITION dogged.schedule_ticks_default_schedule_id_scheduled_at_idx;
+
+ALTER INDEX dogged.schedule_ticks_task ATTACH PARTITION dogged.schedule_ticks_default_task_id_idx;
 
 ALTER INDEX dogged.task_attempts_finished_at ATTACH PARTITION dogged.task_attempts_default_finished_at_idx;
 

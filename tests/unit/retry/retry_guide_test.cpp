@@ -14,6 +14,7 @@
 #include <dogged/client.hpp>
 #include <dogged/retry.hpp>
 #include <dogged/retry_executor.hpp>
+#include <dogged/testing.hpp>
 #include <dogged/worker.hpp>
 
 #include "retry_world.hpp"
@@ -185,32 +186,9 @@ struct ConfiguredLedger {
   }
 };
 
-/// The handler's side of an attempt, as far as the guide's handler asks.
-class Attempt final : public dogged::Context {
- public:
-  dogged::TaskId task_id() const noexcept override { return 1; }
-  int attempt() const noexcept override { return 1; }
-  int retry_count() const noexcept override { return 0; }
-  std::string_view task_name() const noexcept override { return charge_card.name(); }
-  std::string_view queue() const noexcept override { return "payments"; }
-  std::string_view args_json() const noexcept override { return "{}"; }
-  Clock::time_point now() const noexcept override { return Clock::now(); }
-  bool wait_for(dogged::milliseconds) override { throw std::logic_error("not part of these tests"); }
-  std::string_view trace_context() const noexcept override { return {}; }
-  const std::string& database_url() const noexcept override { return no_database_; }
-  Clock::time_point deadline() const noexcept override { return Clock::time_point::max(); }
-  std::stop_token stop_token() const noexcept override { return {}; }
-  dogged::StopReason stop_reason() const noexcept override { return dogged::StopReason::none; }
-  spdlog::logger& log() const override { throw std::logic_error{"the guide's handler logs nothing"}; }
-  Completion begin_completion() override { throw std::logic_error{"the guide's handler has no transaction"}; }
-
- private:
-  const std::string no_database_;
-};
-
 dogged::TaskError failure_of_charge(const Response& response) {
   next_response = response;
-  Attempt attempt;
+  dogged::testing::FakeContext attempt;
   try {
     static_cast<void>(charge(attempt, Payment{}));
   } catch (const dogged::TaskError& error) {
@@ -230,7 +208,7 @@ TEST_CASE("the guide's policy for another company's outage goes on for a little 
 
 TEST_CASE("the guide's handler fails with the code of the status, and waits as the service asks") {
   next_response = {.status = 201, .body = "r-1", .retry_after = {}, .date = {}};
-  Attempt attempt;
+  dogged::testing::FakeContext attempt;
   CHECK(charge(attempt, Payment{}).id == "r-1");
   const auto throttled = failure_of_charge({.status = 429, .body = {}, .retry_after = "120", .date = {}});
   CHECK(throttled.code() == "HTTP_429");
