@@ -136,8 +136,8 @@ begin
     mistake := format('parent_id is %s; ids of tasks are positive', letter ->> 'parent_id');
   elsif (letter ->> 'args_version')::bigint not between 1 and 32767 then
     mistake := format('args_version is %s; versions are from 1 to 32767', letter ->> 'args_version');
-  elsif octet_length(letter ->> 'unique_key') > 512 then
-    mistake := format('unique_key has %s bytes; the limit is 512', octet_length(letter ->> 'unique_key'));
+  elsif octet_length(letter ->> 'unique_key') not between 1 and 512 then
+    mistake := format('unique_key has %s bytes; it has 1 to 512', octet_length(letter ->> 'unique_key'));
   elsif letter ? 'history' and jsonb_typeof(letter -> 'history') <> 'array' then
     mistake := 'history is not an array';
   end if;

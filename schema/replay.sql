@@ -71,7 +71,8 @@ begin
 
   perform pg_current_xact_id();  -- before a position is taken: see src/sql/claim/settle_watermarks.sql
   if merge then merged := dogged.merge_dead_letters(ids, attempts); end if;
-  -- Locks rows in the order of ids. Rows that another transaction is changing are skipped without waiting.
+  -- Locks rows in the order of ids. Rows that another transaction is changing are skipped without waiting. A dead letter
+  -- with a unique key waits for an enqueue of that key that is under way.
   with asked as materialized (
     select distinct on (a.id) a.id, a.args, a.attempt
       from unnest(ids, replay_many.args, attempts) with ordinality as a (id, args, attempt, position)
@@ -92,7 +93,8 @@ begin
     select distinct on (t.name, t.unique_key) t.name, t.unique_key, t.id, 'live'
       from taken t where t.unique_key is not null
      order by t.name, t.unique_key, t.id
-        on conflict on constraint unique_keys_pkey do update set task_id = excluded.task_id, taken_at = now(), held_until = null
+        on conflict on constraint unique_keys_pkey do update
+       set task_id = excluded.task_id, taken_at = now(), held_until = now() + (k.held_until - k.taken_at)
      where k.task_id = any (array(select t.last_holder from taken t))
     returning k.task_id
   ), removed as (

@@ -182,6 +182,8 @@ void print_id(const Invocation& invocation, const std::string& name, TaskId id) 
 Enqueued enqueue_in_existing_queue(Client& client, const NewTask& task) {
   try {
     return client.enqueue_many_unique({task}).front();
+  } catch (const UniqueConflict& error) {
+    throw Failure(ExitCode::not_done, error.message(), "--on-conflict keep gives the id of that task");
   } catch (const InvalidInput& error) {
     if (!error.message().ends_with("the queue \"" + task.options.queue + "\" does not exist")) throw;
     throw Failure(ExitCode::not_done, error.message(), error.hint());
@@ -222,8 +224,8 @@ struct Progress {
   }
   [[nodiscard]] std::string hint() const {
     return lines_done == 0 ? ""
-                         : "go on with the lines from " + std::to_string(lines_done + 1) + ": tail -n +" +
-                               std::to_string(lines_done + 1);
+                           : "go on with the lines from " + std::to_string(lines_done + 1) + ": tail -n +" +
+                                 std::to_string(lines_done + 1);
   }
 };
 
@@ -312,7 +314,8 @@ void enqueue_lines(const Invocation& invocation, LineReader lines, milliseconds 
     }
     print_batch(invocation, batch, enqueued, progress.lines_done == 0);
     progress.lines_done = progress.lines_read;
-    const auto fresh = std::count_if(enqueued.begin(), enqueued.end(), [](const Enqueued& one) { return one.is_new(); });
+    const auto fresh =
+        std::count_if(enqueued.begin(), enqueued.end(), [](const Enqueued& one) { return one.is_new(); });
     progress.enqueued += fresh;
     progress.held += std::ssize(enqueued) - fresh;
     ticker.show(progress);
@@ -374,14 +377,16 @@ void add_enqueue(CLI::App& app, Invocation& invocation) {
       "  dogged enqueue report.build --tag tenant:42,weekly\n"
       "  dogged enqueue login.send_code '{\"user\": 7}' --expires-in 5m\n"
       "  dogged enqueue search.reindex '{\"user\": 42}' --unique-by /user --unique-while pending\n"
-      "  dogged enqueue search.reindex '{\"user\": 42}' --unique-key user:42 --on-conflict debounce --in 5s --latest 1m\n"
+      "  dogged enqueue search.reindex '{\"user\": 42}' --unique-key user:42 --on-conflict debounce --in 5s --latest "
+      "1m\n"
       "  jq -c . big.json | dogged enqueue report.build -\n"
       "  dogged enqueue --ndjson tasks.ndjson\n"
       "\nLines for --ndjson; only name is needed:\n"
       "  {\"name\": \"webhook.deliver\", \"args\": {\"url\": \"…\"}, \"queue\": \"webhooks\",\n"
       "   \"in\": \"30s\", \"priority\": 0, \"trace_context\": \"…\", \"expires_in\": \"1h\", \"tags\": [\"eu\"],\n"
       "   \"parent\": 42, \"args_version\": 2}\n"
-      "or \"at\": \"2026-11-24T14:00:00Z\" for in, and so \"expires_at\" for expires_in. For a unique task also \"unique_key\",\n"
+      "or \"at\": \"2026-11-24T14:00:00Z\" for in, and so \"expires_at\" for expires_in. For a unique task also "
+      "\"unique_key\",\n"
       "\"unique_while\", \"on_conflict\", \"unique_period\" and \"latest\".\n"
       "They are enqueued in batches of 10,000 lines (or 64 MiB), each whole or not at all; the first mistake "
       "ends it, and\n"

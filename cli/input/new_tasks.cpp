@@ -20,9 +20,9 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view white_space = " \t\r\n";
-const Words known_keys{"name",          "args",       "queue",      "at",   "in",     "priority",
-                       "trace_context", "expires_at", "expires_in", "tags", "parent", "args_version",
-                       "unique_key",    "unique_while", "on_conflict", "unique_period", "latest"};
+const Words known_keys{"name",        "args",          "queue", "at",     "in",           "priority",   "trace_context",
+                       "expires_at",  "expires_in",    "tags",  "parent", "args_version", "unique_key", "unique_while",
+                       "on_conflict", "unique_period", "latest"};
 
 /// Accepts every JSON document without building it, and keeps where and why one is wrong. The parser that
 /// calls it keeps its own stack: no document is too deep for it.
@@ -157,9 +157,7 @@ auto read_member(const std::string& key, std::string_view value, Read read) {
   }
 }
 
-Unique& unique_of(NewTask& task) {
-  return task.options.unique ? *task.options.unique : task.options.unique.emplace();
-}
+Unique& unique_of(NewTask& task) { return task.options.unique ? *task.options.unique : task.options.unique.emplace(); }
 
 void set_member(NewTask& task, const std::string& key, std::string_view value, Zone zone) {
   const auto time = [&] {

@@ -83,16 +83,25 @@ std::string_view queue_of_all(std::span<const NewTask> tasks) {
   return are_alike ? first : no_label;
 }
 
-/// Tasks that are alike, one after another, are counted together.
-void count_sent(std::span<const NewTask> tasks, std::string_view error_code) noexcept {
+/// Those of the tasks that are new, or all where `enqueued` is empty, because the call has failed. Tasks that are
+/// alike, one after another, are counted together.
+void count_sent(std::span<const NewTask> tasks, std::span<const Enqueued> enqueued,
+                std::string_view error_code) noexcept {
   while (!tasks.empty()) {
     const NewTask& first = tasks.front();
     const auto end = std::find_if(tasks.begin(), tasks.end(), [&](const NewTask& task) {
       return task.name != first.name || named_queue(task) != named_queue(first);
     });
-    const auto count = static_cast<std::size_t>(end - tasks.begin());
-    operation_counts().sent(named_queue(first), first.name, error_code, count);
-    tasks = tasks.subspan(count);
+    const auto alike = static_cast<std::size_t>(end - tasks.begin());
+    std::size_t count = alike;
+    if (!enqueued.empty()) {
+      const auto of_these = enqueued.first(alike);
+      count = static_cast<std::size_t>(
+          std::count_if(of_these.begin(), of_these.end(), [](const Enqueued& one) { return one.is_new(); }));
+      enqueued = enqueued.subspan(alike);
+    }
+    if (count > 0) operation_counts().sent(named_queue(first), first.name, error_code, count);
+    tasks = tasks.subspan(alike);
   }
 }
 
@@ -185,10 +194,10 @@ class Client::Impl {
     try {
       std::vector<Enqueued> enqueued =
           counted_operation(QueueOperation::send, queue_of_all(tasks), [&] { return enqueue_with_room(tasks); });
-      count_sent(tasks, no_label);
+      count_sent(tasks, enqueued, no_label);
       return enqueued;
     } catch (...) {
-      count_sent(tasks, failure_code(std::current_exception()).view());
+      count_sent(tasks, {}, failure_code(std::current_exception()).view());
       throw;
     }
   }
@@ -218,14 +227,15 @@ class Client::Impl {
     const auto statement = [&](const CallKey& key) { return enqueue_statement(tasks, key); };
     try {
       if (detail::any_is_unique(tasks)) {
-        return detail::enqueued_from(db::one(call<sql::AnswerMade>(words, tasks, statement)).answer);
+        return detail::enqueued_from(db::one(call<sql::AnswerMade>(words, tasks, statement)).answer, tasks.size());
       }
       return all_new(call<sql::CallMade>(words, tasks, statement));
     } catch (const InvalidInput&) {
       explain_refused(tasks);
       throw;
     } catch (const DatabaseError& error) {
-      if (error.sqlstate() == db::unique_conflict) throw UniqueConflict(error.message(), error.hint(), error.sqlstate());
+      if (error.sqlstate() == db::unique_conflict)
+        throw UniqueConflict(error.message(), error.hint(), error.sqlstate());
       if (!db::is_queue_full(error.sqlstate(), error.message())) throw;
       throw QueueFull(error.message(), error.hint(), error.sqlstate());
     }
@@ -327,8 +337,9 @@ ReplayResult Client::replay(TaskId id, ReplaySteps steps) {
     return sql::ReplayOnce{
         .task_id = id, .steps = std::string{to_text(steps)}, .producer = key.producer, .call = key.call};
   };
-  return impl_->change("replay", id, "replayed", statement,
-                       {ReplayResult::replayed, ReplayResult::key_held, ReplayResult::not_failed, ReplayResult::not_found});
+  return impl_->change(
+      "replay", id, "replayed", statement,
+      {ReplayResult::replayed, ReplayResult::key_held, ReplayResult::not_failed, ReplayResult::not_found});
 }
 
 std::int64_t Client::emit_json(std::string_view name, const std::string& payload) {

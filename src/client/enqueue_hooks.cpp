@@ -34,9 +34,9 @@ bool has_enqueue_hooks(const EnqueueMiddlewares& middleware) {
   return !middleware.empty() || current_task().tracing != nullptr;
 }
 
-std::vector<Enqueued> enqueue_within(
-    const EnqueueMiddlewares& middleware, std::vector<NewTask> tasks, spdlog::logger* log,
-    const std::function<std::vector<Enqueued>(const std::vector<NewTask>&)>& enqueue) {
+std::vector<Enqueued> enqueue_within(const EnqueueMiddlewares& middleware, std::vector<NewTask> tasks,
+                                     spdlog::logger* log,
+                                     const std::function<std::vector<Enqueued>(const std::vector<NewTask>&)>& enqueue) {
   EnqueueMiddlewares hooks = middleware;
   if (const auto* const tracing = current_task().tracing) hooks.push_back(*tracing);
   spdlog::logger& told = log != nullptr ? *log : *spdlog::default_logger_raw();

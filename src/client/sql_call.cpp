@@ -35,7 +35,7 @@ bool any_is_unique(std::span<const NewTask> tasks) noexcept {
   return std::any_of(tasks.begin(), tasks.end(), [](const NewTask& task) { return task.is_unique(); });
 }
 
-std::vector<Enqueued> enqueued_from(std::string_view answer) {
+std::vector<Enqueued> enqueued_from(std::string_view answer, std::size_t tasks) {
   std::vector<Enqueued> enqueued;
   std::istringstream lines{std::string{answer}};
   std::string outcome;
@@ -44,6 +44,10 @@ std::vector<Enqueued> enqueued_from(std::string_view answer) {
   while (lines >> outcome >> first >> last) {
     const EnqueueOutcome of_all = outcome_from(outcome);
     for (TaskId id = first; id <= last; ++id) enqueued.push_back({id, of_all});
+  }
+  if (enqueued.size() != tasks) {
+    throw SchemaMismatch("an enqueue of " + std::to_string(tasks) + " tasks answers with " +
+                         std::to_string(enqueued.size()));
   }
   return enqueued;
 }

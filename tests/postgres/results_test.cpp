@@ -375,7 +375,8 @@ TEST_CASE("an older try to replay or reschedule that arrives late changes nothin
 
   const TaskId failed = client.enqueue(work, no_args, {.delay = 1h});
   const auto replay = [&](std::int64_t call) {
-    return db::one(database.connection().run(sql::ReplayOnce{.task_id = failed, .producer = producer, .call = call}))
+    return db::one(database.connection().run(
+                       sql::ReplayOnce{.task_id = failed, .steps = "keep", .producer = producer, .call = call}))
         .answer;
   };
   const auto fail = [&] {

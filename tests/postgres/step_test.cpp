@@ -348,7 +348,7 @@ TEST_CASE("a worker whose tasks have no steps opens no connection for them") {
   TestDatabase database;
   const auto connections = [&] {
     return database.value("select count(*) as value from pg_stat_activity where application_name = $1",
-                          db::Params{}.add(database.application() + " steps"));
+                          db::Params{}.add(database.application() + " handlers"));
   };
   const auto handler = registered(work, [](Context& context, const nlohmann::json& args) {
     if (args.contains("step")) context.step("one", [] {});

@@ -588,7 +588,9 @@ CREATE FUNCTION dogged.change_holder(task dogged.tasks_live, args jsonb, on_conf
     AS $$
 declare
   max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
-  moves constant boolean := on_conflict in ('reschedule', 'debounce', 'debounce_merge') and task.attempt = 0;
+  moves constant boolean := on_conflict in ('reschedule', 'debounce', 'debounce_merge') and task.attempt = 0
+                            and task.next_retry_at is null;
+  expiry constant timestamptz := coalesce(change_holder.expires_at, task.expires_at);
   due constant timestamptz := greatest(least(coalesce(change_holder.run_at, now()), task.enqueued_at + latest), now());
   waits constant boolean := due > now();
   changed constant jsonb := case when on_conflict in ('replace_args', 'debounce') then change_holder.args
@@ -606,11 +608,15 @@ begin
       using hint = 'Nothing was changed. Enqueue it under another unique key, or raise dogged.settings.max_args_bytes.',
             errcode = 'invalid_parameter_value';
   end if;
+  if moves and due >= expiry then
+    raise exception 'task "%": its run_at % is not before the expires_at % of task %, which holds its key', task.name, due, expiry, task.id
+      using hint = 'Give a later expires_at. Nothing was changed.', errcode = 'invalid_parameter_value';
+  end if;
   update dogged.tasks_live t
      set args = changed,
          args_version = case when on_conflict = 'reschedule' then t.args_version else nullif(change_holder.args_version, 1) end,
          run_at = case when moves then due else t.run_at end,
-         expires_at = case when moves then change_holder.expires_at else t.expires_at end,
+         expires_at = case when moves then expiry else t.expires_at end,
          deferred = case when moves then waits else t.deferred end,
          -- A task that becomes ready takes a new place, as in dogged.reschedule.
          ready_position = case when moves and t.deferred and not waits then nextval('dogged.tasks_id_seq') else t.ready_position end
@@ -1284,6 +1290,9 @@ begin
                     from unnest(enqueue_many_unique.args, enqueue_many_unique.unique_keys, unique_bys)
                            with ordinality as g (args, unique_key, by, position)
                    order by g.position);
+  perform dogged.refuse_task(g.name, g.args, 'default', null, 0, null, null, null, null, null)
+     from unnest(name_of, enqueue_many_unique.args) as g (name, args)
+    where g.name is null or g.args is null or octet_length(g.name) > 128;
   perform dogged.refuse_key(g.name, g.args, g.unique_key, g.by::text[])
      from unnest(name_of, enqueue_many_unique.args, enqueue_many_unique.unique_keys, unique_bys, key_of)
             as g (name, args, unique_key, by, key)
@@ -1378,6 +1387,9 @@ declare
     coalesce(enqueue_unique.unique_key, dogged.hashed_key(enqueue_unique.args, coalesce(enqueue_unique.unique_by, '{""}')));
   queue_used pg_catalog.text;
 begin
+  if enqueue_unique.name is null or enqueue_unique.args is null or pg_catalog.octet_length(enqueue_unique.name) operator(pg_catalog.>) 128 then
+    perform dogged.refuse_task(enqueue_unique.name, enqueue_unique.args, 'default', null, 0, null, null, null, null, null);
+  end if;
   if key is null or enqueue_unique.unique_key is not null or pg_catalog.cardinality(enqueue_unique.unique_by) operator(pg_catalog.>) 16 then
     perform dogged.refuse_key(enqueue_unique.name, enqueue_unique.args, enqueue_unique.unique_key, enqueue_unique.unique_by);
   end if;
@@ -1665,14 +1677,15 @@ declare
   forgotten integer;
 begin
   delete from dogged.unique_keys k
-   using (select o.name, o.unique_key, o.task_id
+   using (select o.name, o.unique_key, o.task_id, o.taken_at
             from dogged.unique_keys o
            where (o.held_until is null or o.held_until < now())
              and not exists (select from dogged.tasks_live t where t.id = o.task_id)
              and (o.held_while <> 'kept' or o.held_until is not null
                   or not exists (select from dogged.tasks t where t.id = o.task_id))
            limit 10000 for update skip locked) old
-   where k.name = old.name and k.unique_key = old.unique_key and k.task_id = old.task_id;
+   -- A replay meanwhile lets the same task take its key again.
+   where k.name = old.name and k.unique_key = old.unique_key and k.task_id = old.task_id and k.taken_at = old.taken_at;
   get diagnostics forgotten = row_count;
   return forgotten;
 end $$;
@@ -1835,8 +1848,8 @@ declare
 begin
   foreach pointer in array unique_by loop
     part := dogged.value_at(args, pointer);
-    if part is null then return null; end if;
-    parts := parts operator(pg_catalog.||) pg_catalog.jsonb_build_array(part);
+    if part is null or pointer is null then return null; end if;
+    parts := parts operator(pg_catalog.||) pg_catalog.jsonb_build_array(pointer, part);
   end loop;
   return pg_catalog.encode(pg_catalog.sha256(pg_catalog.convert_to(parts::pg_catalog.text, 'UTF8')), 'hex');
 end $$;
@@ -2516,12 +2529,17 @@ declare
   holds boolean;
 begin
   if now() >= meet_holder.taken_at + meet_holder.unique_period then return null; end if;
+  -- Only a pending task is locked: the report of a running one would wait for the lock.
   if changes then
-    select t.* into task from dogged.tasks_live t where t.id = meet_holder.holder for update;
+    select t.* into task from dogged.tasks_live t where t.id = meet_holder.holder and t.status = 'pending' for update;
   elsif meet_holder.unique_while = 'pending' then
-    select t.* into task from dogged.tasks_live t where t.id = meet_holder.holder for share;
-  else
+    select t.* into task from dogged.tasks_live t where t.id = meet_holder.holder and t.status = 'pending' for share;
+  end if;
+  if not changes and meet_holder.unique_while <> 'pending' or not found then
     select t.* into task from dogged.tasks_live t where t.id = meet_holder.holder;
+  elsif not task.deferred then
+    -- A worker that looks meanwhile passes over the locked task, and may fall asleep until its next poll.
+    perform pg_notify('dogged.wake', task.queue);
   end if;
   holds := case meet_holder.unique_while
              when 'pending' then task.status = 'pending'
@@ -3547,8 +3565,8 @@ begin
     mistake := format('parent_id is %s; ids of tasks are positive', letter ->> 'parent_id');
   elsif (letter ->> 'args_version')::bigint not between 1 and 32767 then
     mistake := format('args_version is %s; versions are from 1 to 32767', letter ->> 'args_version');
-  elsif octet_length(letter ->> 'unique_key') > 512 then
-    mistake := format('unique_key has %s bytes; the limit is 512', octet_length(letter ->> 'unique_key'));
+  elsif octet_length(letter ->> 'unique_key') not between 1 and 512 then
+    mistake := format('unique_key has %s bytes; it has 1 to 512', octet_length(letter ->> 'unique_key'));
   elsif letter ? 'history' and jsonb_typeof(letter -> 'history') <> 'array' then
     mistake := 'history is not an array';
   end if;
@@ -3596,6 +3614,8 @@ begin
     mistake := 'its unique_key is empty';
   elsif octet_length(refuse_key.unique_key) > 512 then
     mistake := format('its unique_key has %s bytes; the limit is 512', octet_length(refuse_key.unique_key));
+  elsif array_position(refuse_key.unique_by, null) is not null then
+    mistake := 'one of its unique_by is null';
   elsif cardinality(refuse_key.unique_by) > 16 then
     mistake := format('its unique_by has %s JSON pointers; the limit is 16', cardinality(refuse_key.unique_by));
   elsif found then
@@ -3890,7 +3910,8 @@ begin
 
   perform pg_current_xact_id();  -- before a position is taken: see src/sql/claim/settle_watermarks.sql
   if merge then merged := dogged.merge_dead_letters(ids, attempts); end if;
-  -- Locks rows in the order of ids. Rows that another transaction is changing are skipped without waiting.
+  -- Locks rows in the order of ids. Rows that another transaction is changing are skipped without waiting. A dead letter
+  -- with a unique key waits for an enqueue of that key that is under way.
   with asked as materialized (
     select distinct on (a.id) a.id, a.args, a.attempt
       from unnest(ids, replay_many.args, attempts) with ordinality as a (id, args, attempt, position)
@@ -3911,7 +3932,8 @@ begin
     select distinct on (t.name, t.unique_key) t.name, t.unique_key, t.id, 'live'
       from taken t where t.unique_key is not null
      order by t.name, t.unique_key, t.id
-        on conflict on constraint unique_keys_pkey do update set task_id = excluded.task_id, taken_at = now(), held_until = null
+        on conflict on constraint unique_keys_pkey do update
+       set task_id = excluded.task_id, taken_at = now(), held_until = now() + (k.held_until - k.taken_at)
      where k.task_id = any (array(select t.last_holder from taken t))
     returning k.task_id
   ), removed as (
@@ -4681,7 +4703,8 @@ declare
 begin
   loop
     select k.task_id, k.taken_at into held from dogged.unique_keys k
-     where k.name operator(pg_catalog.=) take_key.name and k.unique_key operator(pg_catalog.=) take_key.unique_key;
+     where k.name operator(pg_catalog.=) take_key.name collate pg_catalog."C"
+       and k.unique_key operator(pg_catalog.=) take_key.unique_key collate pg_catalog."C";
     if found then
       outcome := dogged.meet_holder(held.task_id, held.taken_at, take_key.unique_while, take_key.on_conflict, take_key.unique_period,
                                     take_key.name, take_key.unique_key, take_key.args, take_key.latest, take_key.run_at,
@@ -4691,8 +4714,11 @@ begin
       update dogged.unique_keys k
          set task_id = take_key.new_id, taken_at = pg_catalog.now(), held_while = take_key.unique_while,
              held_until = pg_catalog.now() operator(pg_catalog.+) take_key.unique_period
-       where k.name operator(pg_catalog.=) take_key.name and k.unique_key operator(pg_catalog.=) take_key.unique_key
+       where k.name operator(pg_catalog.=) take_key.name collate pg_catalog."C"
+         and k.unique_key operator(pg_catalog.=) take_key.unique_key collate pg_catalog."C"
          and k.task_id operator(pg_catalog.=) held.task_id;
+    elsif new_id is null then
+      exit;
     else
       insert into dogged.unique_keys (name, unique_key, task_id, held_while, held_until)
       values (take_key.name, take_key.unique_key, take_key.new_id, take_key.unique_while,
@@ -4795,7 +4821,7 @@ COMMENT ON FUNCTION dogged.ticks_to_backfill(schedule dogged.schedules, from_tim
 
 CREATE FUNCTION dogged.value_at(document jsonb, pointer text) RETURNS jsonb
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN CASE WHEN (pointer = ''::text) THEN document WHEN ("left"(pointer, 1) <> '/'::text) THEN NULL::jsonb WHEN (strpos(pointer, '~'::text) = 0) THEN (document #> string_to_array(substr(pointer, 2), '/'::text)) ELSE (document #> ARRAY(SELECT replace(replace(tokens.token, '~1'::text, '/'::text), '~0'::text, '~'::text) AS replace FROM string_to_table(substr(value_at.pointer, 2), '/'::text) WITH ORDINALITY tokens(token, place) ORDER BY tokens.place)) END;
+    RETURN CASE WHEN (pointer = ''::text) THEN document WHEN (pointer = '/'::text) THEN (document -> ''::text) WHEN ("left"(pointer, 1) <> '/'::text) THEN NULL::jsonb WHEN (strpos(pointer, '~'::text) = 0) THEN (document #> string_to_array(substr(pointer, 2), '/'::text)) ELSE (document #> ARRAY(SELECT replace(replace(tokens.token, '~1'::text, '/'::text), '~0'::text, '~'::text) AS replace FROM string_to_table(substr(value_at.pointer, 2), '/'::text) WITH ORDINALITY tokens(token, place) ORDER BY tokens.place)) END;
 
 COMMENT ON FUNCTION dogged.value_at(document jsonb, pointer text) IS 'Internal: the value that a JSON pointer (RFC 6901) names; null: there is none, or the pointer is not valid.';
 

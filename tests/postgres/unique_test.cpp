@@ -29,7 +29,8 @@ namespace {
 
 constexpr Task<nlohmann::json> reindex{"reindex", {.unique = Unique{.by = {"/user"}}}};
 constexpr Task<nlohmann::json> collect{
-    "collect", {.unique = Unique{.by = Unique::no_args, .while_ = UniqueWhile::pending, .on_conflict = OnConflict::merge_args}}};
+    "collect",
+    {.unique = Unique{.by = Unique::no_args, .while_ = UniqueWhile::pending, .on_conflict = OnConflict::merge_args}}};
 constexpr Task<nlohmann::json> plain{"plain"};
 
 Enqueued fresh(TaskId id) { return {id, EnqueueOutcome::enqueued}; }
@@ -43,8 +44,10 @@ nlohmann::json args_of(TestDatabase& database, TaskId id) {
 
 /// As a worker's claim, of a task that no worker runs in the test.
 void begin(TestDatabase& database, TaskId id) {
-  database.run("update dogged.tasks_live set status = 'running', attempt = attempt + 1, worker_id = 0, claimed_at = now() "
-               "where id = " + std::to_string(id));
+  database.run(
+      "update dogged.tasks_live set status = 'running', attempt = attempt + 1, worker_id = 0, claimed_at = now() "
+      "where id = " +
+      std::to_string(id));
 }
 
 void end(TestDatabase& database, TaskId id) {
@@ -125,8 +128,9 @@ TEST_CASE("an enqueue waits for a transaction that has taken its key, and takes 
     std::optional<Enqueued> second;
     std::thread waits{[&] { second = database.client().enqueue_unique(plain, 2, {.unique_key = key}); }};
     REQUIRE(eventually([&] {
-      return database.value("select count(*) as value from pg_stat_activity where wait_event_type = 'Lock' and datname = "
-                            "current_database()") != "0";
+      return database.value(
+                 "select count(*) as value from pg_stat_activity where wait_event_type = 'Lock' and datname = "
+                 "current_database()") != "0";
     }));
     if (commits) {
       transaction.commit();
@@ -160,12 +164,13 @@ TEST_CASE("calls of many with the same keys in opposite order end without a dead
 
 TEST_CASE("in a call of many the first of equal keys is enqueued, and the others meet it") {
   TestDatabase database;
-  const std::vector<NewTask> tasks{{"plain", "[1]", {.unique = Unique{.on_conflict = OnConflict::merge_args}, .unique_key = "a"}},
-                                   {"plain", "[2]", {}},
-                                   {"plain", "[3]", {.unique = Unique{.on_conflict = OnConflict::merge_args}, .unique_key = "a"}},
-                                   {"plain", "[4]", {}},
-                                   {"plain", "[5]", {.unique_key = "b"}},
-                                   {"plain", "[6]", {.unique_key = "b"}}};
+  const std::vector<NewTask> tasks{
+      {"plain", "[1]", {.unique = Unique{.on_conflict = OnConflict::merge_args}, .unique_key = "a"}},
+      {"plain", "[2]", {}},
+      {"plain", "[3]", {.unique = Unique{.on_conflict = OnConflict::merge_args}, .unique_key = "a"}},
+      {"plain", "[4]", {}},
+      {"plain", "[5]", {.unique_key = "b"}},
+      {"plain", "[6]", {.unique_key = "b"}}};
   const std::vector<Enqueued> all = database.client().enqueue_many_unique(tasks);
   REQUIRE(all.size() == 6);
   CHECK(all[0] == fresh(all[0].id));
@@ -175,6 +180,37 @@ TEST_CASE("in a call of many the first of equal keys is enqueued, and the others
   CHECK(all[5] == existed(all[4].id));
   CHECK(args_of(database, all[0].id) == nlohmann::json{1, 3});
   CHECK(database.value("select count(*) as value from dogged.tasks") == "4");
+}
+
+TEST_CASE("a call of many says which tasks are new, wherever those stand that met a holder") {
+  TestDatabase database;
+  Client client = database.client();
+  const TaskId held = client.enqueue_unique(plain, 0, {.unique_key = "b"}).id;
+  const std::vector<NewTask> tasks{{"plain", "1", {.unique_key = "a"}},
+                                   {"plain", "2", {.unique_key = "b"}},
+                                   {"plain", "3", {.unique_key = "c"}},
+                                   {"plain", "4", {}}};
+  const std::vector<Enqueued> all = client.enqueue_many_unique(tasks);
+  REQUIRE(all.size() == 4);
+  CHECK(all[1] == existed(held));
+  for (const std::size_t i : {0U, 2U, 3U}) {
+    CHECK(all[i].is_new());
+    CHECK(args_of(database, all[i].id) == i + 1);
+  }
+}
+
+TEST_CASE(
+    "a call that locks a ready holder notifies workers when it commits, for one may have passed over the holder") {
+  TestDatabase database;
+  const TaskId id = database.client().enqueue_unique(collect, {1}).id;
+  db::Connection listens{database.settings()};
+  listens.listen("wake");
+  pqxx::connection other{database.settings().url};
+  pqxx::work transaction{other};
+  REQUIRE(enqueue_unique_in(transaction, collect, {2}, {}, database.schema()) == updated(id));
+  CHECK(listens.wait(100ms, -1).empty());
+  transaction.commit();
+  CHECK(eventually([&] { return !listens.wait(100ms, -1).empty(); }));
 }
 
 TEST_CASE("a task holds its key while it is pending, live or kept, as the call says") {
@@ -228,9 +264,11 @@ TEST_CASE("with pending, an attempt that begins after the enqueue sees what the 
   const EnqueueOptions keep{.unique = Unique{.by = Unique::no_args, .while_ = UniqueWhile::pending}};
   REQUIRE(enqueue_unique_in(transaction, collect, {2}, keep, database.schema()) == existed(id));
   // As a claim does, which passes over a locked row.
-  CHECK(database.value("select count(*) as value from (select from dogged.tasks_live for no key update skip locked) t") == "0");
+  CHECK(database.value(
+            "select count(*) as value from (select from dogged.tasks_live for no key update skip locked) t") == "0");
   transaction.commit();
-  CHECK(database.value("select count(*) as value from (select from dogged.tasks_live for no key update skip locked) t") == "1");
+  CHECK(database.value(
+            "select count(*) as value from (select from dogged.tasks_live for no key update skip locked) t") == "1");
 }
 
 TEST_CASE("a call replaces or merges the args of a pending holder, and leaves a running one as it is") {
@@ -268,14 +306,16 @@ TEST_CASE("debounce moves the first run with each call, up to its latest time, a
   TestDatabase database;
   Client client = database.client();
   const auto call = [&](milliseconds delay) {
-    return client.enqueue_unique(plain, delay.count(),
-                                 {.delay = delay,
-                                  .unique = Unique{.while_ = UniqueWhile::pending, .on_conflict = OnConflict::debounce, .latest = 1min},
-                                  .unique_key = "k"});
+    return client.enqueue_unique(
+        plain, delay.count(),
+        {.delay = delay,
+         .unique = Unique{.while_ = UniqueWhile::pending, .on_conflict = OnConflict::debounce, .latest = 1min},
+         .unique_key = "k"});
   };
   const auto due = [&](TaskId id) {
-    return database.value("select extract(epoch from run_at - enqueued_at)::int as value from dogged.tasks where id = " +
-                          std::to_string(id));
+    return database.value(
+        "select extract(epoch from run_at - enqueued_at)::int as value from dogged.tasks where id = " +
+        std::to_string(id));
   };
   const TaskId id = call(10s).id;
   CHECK(call(30s) == updated(id));
@@ -287,6 +327,22 @@ TEST_CASE("debounce moves the first run with each call, up to its latest time, a
   CHECK(database.value("select deferred::text as value from dogged.tasks") == "false");
 }
 
+TEST_CASE("reschedule keeps the time at which the holder expires, and runs no later") {
+  TestDatabase database;
+  Client client = database.client();
+  const auto call = [&](milliseconds delay, std::optional<milliseconds> expires_in) {
+    return client.enqueue_unique(plain, 1,
+                                 {.delay = delay,
+                                  .expires_in = expires_in,
+                                  .unique = Unique{.on_conflict = OnConflict::reschedule},
+                                  .unique_key = "k"});
+  };
+  const TaskId id = call(1min, 1h).id;
+  CHECK(call(2min, {}) == updated(id));
+  CHECK(database.value("select (expires_at - enqueued_at)::text as value from dogged.tasks") == "01:00:00");
+  CHECK(contains(error_of<InvalidInput>([&] { (void)call(2h, {}); }).message(), "is not before the expires_at"));
+}
+
 TEST_CASE("a call does not shorten the backoff of a holder that waits for its retry") {
   TestDatabase database;
   Client client = database.client();
@@ -295,18 +351,19 @@ TEST_CASE("a call does not shorten the backoff of a holder that waits for its re
   database.run("update dogged.tasks_live set attempt = 1, deferred = true, next_retry_at = now() + interval '1 hour'");
   CHECK(client.enqueue_unique(plain, 2, debounced) == updated(id));
   CHECK(args_of(database, id) == 2);
-  CHECK(database.value("select (deferred and next_retry_at > now() + interval '59 min')::text as value from dogged.tasks") == "true");
+  CHECK(database.value(
+            "select (deferred and next_retry_at > now() + interval '59 min')::text as value from dogged.tasks") ==
+        "true");
 }
 
 TEST_CASE("a unique task runs, retries and ends like any other, and its end frees the key") {
   TestDatabase database;
   std::atomic<int> runs{0};
-  const auto task = registered(
-      plain,
-      [&](Context&, const nlohmann::json&) {
-        if (++runs < 3) throw TaskError{"AGAIN", "once more"};
-      },
-      {.retry = fixed(milliseconds{1}).with_max_retries(5), .auto_retry_for = {"AGAIN"}});
+  const auto task = registered(plain,
+                               [&](Context&, const nlohmann::json&) {
+                                 if (++runs < 3) throw TaskError{"AGAIN", "once more"};
+                               },
+                               {.retry = fixed(milliseconds{1}).with_max_retries(5), .auto_retry_for = {"AGAIN"}});
   const RunningWorker worker{database, {task}};
   const TaskId id = database.client().enqueue_unique(plain, 1).id;
   CHECK(database.client().wait(id, 30s).has_succeeded());
@@ -318,8 +375,10 @@ TEST_CASE("a unique task runs, retries and ends like any other, and its end free
 TEST_CASE("a repeated call of a client whose answer was lost tells the outcome of its first try") {
   TestDatabase database;
   const std::string call =
-      "select made.answer as value from (select u.outcome || ' ' || u.id as answer from dogged.enqueue_unique('plain', unique_key => "
-      "'k') u offset 0) made cross join lateral dogged.note_call('00000000-0000-4000-8000-000000000001', 1, '{}', made.answer)";
+      "select made.answer as value from (select u.outcome || ' ' || u.id as answer from dogged.enqueue_unique('plain', "
+      "unique_key => "
+      "'k') u offset 0) made cross join lateral dogged.note_call('00000000-0000-4000-8000-000000000001', 1, '{}', "
+      "made.answer)";
   const std::string answer = database.value(call);
   CHECK_THROWS_AS(database.value(call), Error);
   CHECK(database.value("select dogged.answer_made('00000000-0000-4000-8000-000000000001', 1) as value") == answer);
@@ -330,7 +389,8 @@ TEST_CASE("a replay takes the key again, says if another task holds it, and can 
   Client client = database.client();
   const EnqueueOptions unique{.unique_key = "k"};
   const auto fail = [&](TaskId id) {
-    database.run("update dogged.tasks set status = 'failed', attempt = 1, finished_at = now() where id = " + std::to_string(id));
+    database.run("update dogged.tasks set status = 'failed', attempt = 1, finished_at = now() where id = " +
+                 std::to_string(id));
   };
   const TaskId dead = client.enqueue_unique(plain, 1, unique).id;
   fail(dead);
@@ -351,7 +411,8 @@ TEST_CASE("a replay takes the key again, says if another task holds it, and can 
     CHECK(database.status_of(dead) == "failed");
     CHECK(database.value("select dogged.replay(" + std::to_string(dead) + ", merge => true) as value") == "merged");
     CHECK(database.status_of(dead) == "discarded");
-    CHECK(database.value("select details ->> 'into' as value from dogged.audit where action = 'merge'") == std::to_string(holder));
+    CHECK(database.value("select details ->> 'into' as value from dogged.audit where action = 'merge'") ==
+          std::to_string(holder));
   }
   SECTION("of two dead letters with the same key one is replayed") {
     const TaskId other = client.enqueue_unique(plain, 2, unique).id;
@@ -372,7 +433,8 @@ TEST_CASE("keys that no task holds are forgotten, and others are kept") {
   end(database, enqueue("kept", {.while_ = UniqueWhile::kept}));
   end(database, enqueue("in its period", {.period = 1h, .while_ = UniqueWhile::kept}));
   end(database, enqueue("after its period", {.period = 1ms, .while_ = UniqueWhile::kept}));
-  database.run("update dogged.unique_keys set held_until = now() - interval '1 s' where unique_key = 'after its period'");
+  database.run(
+      "update dogged.unique_keys set held_until = now() - interval '1 s' where unique_key = 'after its period'");
   CHECK(db::one(database.connection().run(sql::TidyLeftRows{})).keys == 2);
   CHECK(database.value("select string_agg(unique_key, ', ' order by unique_key) as value from dogged.unique_keys") ==
         "in its period, kept, waits");
@@ -391,12 +453,19 @@ TEST_CASE("a bad unique key gets an error that names the mistake") {
   CHECK(contains(mistake_of(plain, 1, {.unique = Unique{.by = {"user"}}}), "wrong JSON pointers"));
   CHECK(contains(mistake_of(plain, 1, {.unique = Unique{.period = 0ms}}), "for a time that is not more than 0"));
   const auto mistake_in_sql = [&](const std::string& parameters) {
-    return error_of<InvalidInput>([&] { database.run("select dogged.enqueue_unique('plain', " + parameters + ")"); }).message();
+    return error_of<InvalidInput>([&] { database.run("select dogged.enqueue_unique('plain', " + parameters + ")"); })
+        .message();
   };
-  CHECK(contains(mistake_in_sql("unique_key => 'a', unique_by => '{/a}'"), "give either unique_key or unique_by, not both"));
+  CHECK(contains(mistake_in_sql("unique_key => 'a', unique_by => '{/a}'"),
+                 "give either unique_key or unique_by, not both"));
   CHECK(contains(mistake_in_sql("unique_key => ''"), "its unique_key is empty"));
-  CHECK(contains(mistake_in_sql("unique_key => repeat('k', 10000)"), "its unique_key has 10000 bytes; the limit is 512"));
-  CHECK(contains(mistake_in_sql("unique_by => array_fill('/a'::text, array[17])"), "17 JSON pointers; the limit is 16"));
+  CHECK(contains(mistake_in_sql("unique_by => array[null]"), "one of its unique_by is null"));
+  const auto null_name = [&] { database.run("select dogged.enqueue_unique(null, unique_key => 'k')"); };
+  CHECK(contains(error_of<InvalidInput>(null_name).message(), "a task needs a name"));
+  CHECK(
+      contains(mistake_in_sql("unique_key => repeat('k', 10000)"), "its unique_key has 10000 bytes; the limit is 512"));
+  CHECK(
+      contains(mistake_in_sql("unique_by => array_fill('/a'::text, array[17])"), "17 JSON pointers; the limit is 16"));
   CHECK(contains(mistake_in_sql("unique_period => '-1 s'"), "unique_period is -00:00:01, and must be more than 0"));
   CHECK(database.value("select count(*) as value from dogged.tasks") == "0");
 }

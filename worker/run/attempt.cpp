@@ -47,7 +47,8 @@ class AttemptContext final : public Context {
   [[nodiscard]] std::string_view trace_context() const noexcept override { return task_.trace_context; }
   [[nodiscard]] std::optional<TraceContext> trace() const override { return trace_.context(); }
   [[nodiscard]] std::optional<std::chrono::system_clock::time_point> scheduled_for() const override {
-    const auto ticks = settings_.database->ask([this] { return sql::ScheduledFor{.task_id = task_.id}; }, stop_.token());
+    const auto ticks =
+        settings_.database->ask([this] { return sql::ScheduledFor{.task_id = task_.id}; }, stop_.token());
     if (ticks.empty()) return std::nullopt;
     return std::chrono::system_clock::time_point{std::chrono::microseconds{ticks.front().scheduled_us}};
   }

@@ -93,7 +93,7 @@ struct EnqueueOptions {
   /// Negative: InvalidInput.
   std::optional<TaskId> parent = {};
   /// Makes the task unique, or replaces the rule of its key (KeyOptions::unique). Unset: the rule of the key, if there
-  /// is one.
+  /// is one. The texts of Unique::by are not copied: they are literals, or live until the call returns.
   std::optional<Unique> unique = {};
   /// The unique key itself, in place of Unique::by: up to 512 bytes. Without a rule, that of Unique{} holds. Empty:
   /// the key is that of the args.
@@ -166,8 +166,12 @@ namespace detail {
 
 template <class Args, class Result>
 [[nodiscard]] NewTask new_task(const Task<Args, Result>& task, const Args& args, const EnqueueOptions& options) {
-  return {std::string{task.name()}, args_to_json_text(task.name(), args), options,
-          std::string{task.queue().value_or("")}, task.version(), task.unique()};
+  return {std::string{task.name()},
+          args_to_json_text(task.name(), args),
+          options,
+          std::string{task.queue().value_or("")},
+          task.version(),
+          task.unique()};
 }
 
 /// A task of enqueue_unique: by all args where nothing else says what makes it unique.
@@ -244,8 +248,8 @@ class Client {
   }
 
   /// Enqueues one task unless another task holds its unique key, and says which of the two it was. The id is that of
-  /// the new task, or of the holder. The rule is EnqueueOptions::unique, else that of the key (KeyOptions::unique), else
-  /// Unique{}: all args. enqueue() keeps the same rule, and gives the id alone. Throws as enqueue does. Throws
+  /// the new task, or of the holder. The rule is EnqueueOptions::unique, else that of the key (KeyOptions::unique),
+  /// else Unique{}: all args. enqueue() keeps the same rule, and gives the id alone. Throws as enqueue does. Throws
   /// UniqueConflict with OnConflict::refuse, and InvalidInput for a bad key, or args without a value at Unique::by.
   template <class Args, class Result>
   Enqueued enqueue_unique(const Task<Args, Result>& task, const std::type_identity_t<Args>& args,

@@ -34,7 +34,8 @@ namespace mistake {
   throw InvalidInput("the queue \"" + std::string{name.substr(0, limits::name_bytes)} +
                      "\" of a task's key is not 1 to 128 of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit");
 }
-[[noreturn]] inline void a_unique_task_is_by_up_to_16_json_pointers_and_its_times_are_more_than_0(std::string_view name) {
+[[noreturn]] inline void a_unique_task_is_by_up_to_16_json_pointers_and_its_times_are_more_than_0(
+    std::string_view name) {
   throw InvalidInput("the task \"" + std::string{name.substr(0, limits::name_bytes)} +
                          "\" is unique by more than 16 or wrong JSON pointers, or for a time that is not more than 0",
                      "a JSON pointer is empty or begins with a slash");

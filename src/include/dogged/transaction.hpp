@@ -196,7 +196,7 @@ inline std::vector<Enqueued> enqueue_all(pqxx::transaction_base& transaction, st
   const SqlCall enqueue = enqueue_call(tasks, schema);
   for (const SqlCall& call : prepare_calls(tasks, schema)) run_call(transaction, call);
   const pqxx::result rows = run_call(transaction, enqueue, tasks);
-  if (any_is_unique(tasks)) return enqueued_from(rows[0][0].as<std::string>());
+  if (any_is_unique(tasks)) return enqueued_from(rows[0][0].as<std::string>(), tasks.size());
   std::vector<Enqueued> enqueued;
   enqueued.reserve(tasks.size());
   for (const auto& row : rows) {  // from the first id to the last

@@ -6,6 +6,8 @@
 select made.answer
   from (select string_agg(r.outcome || ' ' || r.first || ' ' || r.last, E'\n' order by r.position) as answer
           from (select u.outcome, min(u.id) as first, max(u.id) as last, min(u.position) as position
+                  from (select u.id, u.outcome, u.position,
+                               u.position - row_number() over (partition by u.outcome, u.id - u.position order by u.position) as island
                   from dogged.enqueue_many_unique(
                          @name::text[], array(select given.args::jsonb from string_to_table(@args::text, E'\x1e') as given (args)),
                          array_replace(@unique_key::text[], '', null), array_replace(@unique_by::text[], '', null),
@@ -36,7 +38,7 @@ select made.answer
                          array_replace(array_replace(@parent::bigint[]?, '-9223372036854775808'::bigint, null), 0::bigint,
                                        dogged.parent_here(@current_task::bigint?, @installation::uuid?)),
                          @args_version::int[]?)
-                         with ordinality as u (id, outcome, position)
-                 group by u.outcome, u.id - u.position) r
+                         with ordinality as u (id, outcome, position)) u
+                 group by u.outcome, u.id - u.position, u.island) r
          offset 0) as made
  cross join lateral dogged.note_call(@producer::uuid?, @call::bigint?, '{}', made.answer)

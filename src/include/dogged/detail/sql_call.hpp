@@ -26,11 +26,12 @@ struct SqlCall {
 
 /// Whether the tasks are enqueued by the functions for unique tasks.
 [[nodiscard]] bool any_is_unique(std::span<const NewTask> tasks) noexcept;
-/// The answer of the statement for unique tasks. Throws SchemaMismatch if it is not of this form.
-[[nodiscard]] std::vector<Enqueued> enqueued_from(std::string_view answer);
+/// The answer of the statement for unique tasks. Throws SchemaMismatch if it is not of this form, or of as many tasks.
+[[nodiscard]] std::vector<Enqueued> enqueued_from(std::string_view answer, std::size_t tasks);
 
-/// Enqueues `tasks`; gives their ids as rows of a `first` and a `last` one, or the answer for enqueued_from. Throws InvalidInput for tasks that
-/// Client::enqueue_many refuses without asking the database, and for a name that no schema can have.
+/// Enqueues `tasks`; gives their ids as rows of a `first` and a `last` one, or the answer for enqueued_from. Throws
+/// InvalidInput for tasks that Client::enqueue_many refuses without asking the database, and for a name that no schema
+/// can have.
 [[nodiscard]] SqlCall enqueue_call(std::span<const NewTask> tasks, const std::string& schema);
 
 /// Make the queues that the keys of `tasks` name, each once; to be run before enqueue_call.
