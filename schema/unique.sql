@@ -266,11 +266,21 @@ begin
   if enqueue_unique.unique_period is not null or enqueue_unique.latest is not null then
     perform dogged.require_unique_times(enqueue_unique.unique_period, enqueue_unique.latest);
   end if;
-  select k.holder, k.outcome into id, outcome
-    from dogged.take_key(enqueue_unique.name, key, new_id, enqueue_unique.unique_while, enqueue_unique.on_conflict,
-                         enqueue_unique.unique_period, enqueue_unique.latest, enqueue_unique.args, enqueue_unique.run_at,
-                         enqueue_unique.expires_at, enqueue_unique.args_version) k;
-  if outcome operator(pg_catalog.<>) 'enqueued' then return; end if;
+  -- Mostly the key is new. Then take_key, another function to enter, is not needed.
+  insert into dogged.unique_keys (name, unique_key, task_id, held_while, held_until)
+  values (enqueue_unique.name, key, new_id, enqueue_unique.unique_while,
+          pg_catalog.now() operator(pg_catalog.+) enqueue_unique.unique_period)
+      on conflict do nothing;
+  if found then
+    id := new_id;
+    outcome := 'enqueued';
+  else
+    select k.holder, k.outcome into id, outcome
+      from dogged.take_key(enqueue_unique.name, key, new_id, enqueue_unique.unique_while, enqueue_unique.on_conflict,
+                           enqueue_unique.unique_period, enqueue_unique.latest, enqueue_unique.args, enqueue_unique.run_at,
+                           enqueue_unique.expires_at, enqueue_unique.args_version) k;
+    if outcome operator(pg_catalog.<>) 'enqueued' then return; end if;
+  end if;
 
   insert into dogged.tasks_live (id, queue, name, args, run_at, deferred, priority, trace_context, expires_at, tags, parent_id,
                                  args_version, unique_key)
