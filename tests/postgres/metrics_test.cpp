@@ -122,6 +122,16 @@ TEST_CASE("tasks that cannot be sent count as sent, with the error") {
   CHECK(contains(page, R"(dogged_sent_tasks_total{queue_name="metrics.missing",task="work",error_type=")"));
 }
 
+TEST_CASE("of unique tasks only the new ones count as sent") {
+  TestDatabase database;
+  Client client = database.client();
+  database.run("select dogged.create_queue('metrics.unique')");
+  const NewTask task{"work", "{}", {.queue = "metrics.unique", .unique_key = "k"}};
+  REQUIRE(client.enqueue_many_unique({task, task}).front().is_new());
+  REQUIRE_FALSE(client.enqueue_unique(task).is_new());
+  CHECK(contains(metrics_page().body, "dogged_sent_tasks_total{queue_name=\"metrics.unique\",task=\"work\"} 1\n"));
+}
+
 TEST_CASE("scrapers that ask for metrics and never read them hold up no task and no other scrape") {
   // Two histograms of a thousand tasks: some 8 MB, which fit into no socket's buffers.
   const RetryPolicy policy = fixed(1s);
