@@ -107,8 +107,8 @@ struct ScheduleFacts {
   microseconds overdue{0};    ///< for how long it has been due
   microseconds paused{0};     ///< for how long
   bool is_task_known = true;  ///< by a live worker
-  std::int64_t missed = 0;    ///< ranges of ticks that nobody could fire in time
-  std::int64_t refused = 0;   ///< ticks whose task could not be enqueued
+  std::int64_t missed = 0;    ///< ranges of ticks that no worker fired in time
+  std::int64_t refused = 0;   ///< tasks that enqueue refused
   std::string refusal{};      ///< the last reason
   microseconds latest{0};     ///< how late the latest of its ticks came
 };

@@ -1,6 +1,6 @@
--- The schedules, with what became of their ticks that were decided within the last day.
+-- The schedules, with the outcomes of the ticks that were decided within the last day.
 -- overdue_us: for how long it has been due; null: it is not. is_task_known: a live worker knows its task. missed: ranges of
--- ticks that nobody could fire in time. refused: ticks whose task enqueue refused, and refusal the last such error.
+-- ticks that no worker fired in time. refused: the number of tasks that enqueue refused; refusal: the last such error.
 -- latest_ms: how late the latest of its ticks came; ticks that may wait for an earlier task do not count.
 -- gives: name text, task text, state text, overdue_us bigint?, paused_us bigint?, is_task_known boolean
 -- gives: missed bigint, refused bigint, refusal text?, latest_ms bigint

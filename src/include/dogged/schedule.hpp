@@ -48,7 +48,7 @@ struct ScheduleOptions {
   /// Unset: the queue that the task declares.
   std::optional<std::string_view> queue = {};
   int priority = 0;  ///< -32768 to 32767; lower runs first
-  /// Each tick is put off by up to this long, always by the same time for the same tick; 0 to 24 h.
+  /// Each tick is deferred by up to this long, and the same tick always by the same time; 0 to 24 h.
   std::chrono::milliseconds jitter{0};
   Overlap overlap = Overlap::skip;
   CatchUp catch_up = {};
