@@ -179,6 +179,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp set plan
 declare
   waits bigint;
   checkpoints bigint;
+  progress bigint;
 begin
   delete from dogged.task_waits w
    where not exists (select from dogged.tasks_live t where t.id = w.task_id)
@@ -188,7 +189,11 @@ begin
    where not exists (select from dogged.tasks_live t where t.id = c.task_id)
      and not exists (select from dogged.tasks_failed t where t.id = c.task_id);
   get diagnostics checkpoints = row_count;
-  return waits + checkpoints;
+  delete from dogged.task_progress p
+   where not exists (select from dogged.tasks_live t where t.id = p.task_id)
+     and not exists (select from dogged.tasks_failed t where t.id = p.task_id);
+  get diagnostics progress = row_count;
+  return waits + checkpoints + progress;
 end $$;
 comment on function dogged.forget_steps() is
-  'Deletes the checkpoints and waits of tasks that have ended and are no dead letters; returns their number.';
+  'Deletes the checkpoints, waits and progress of tasks that have ended and are no dead letters; returns their number.';

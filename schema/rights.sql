@@ -69,6 +69,8 @@ select r.object, r.privileges, r.roles, r.except_columns
     ('task_checkpoints', 'select, insert, update', '{worker}', '{}'),
     ('task_checkpoints', 'select', '{operator}', '{}'),
     ('task_checkpoints', 'select', '{viewer}', '{value}'),
+    ('task_progress', 'select, insert, update', '{worker}', '{}'),
+    ('task_progress', 'select', '{viewer,operator}', '{}'),
     ('task_waits', 'select, insert, update, delete', '{worker}', '{}'),
     ('task_waits', 'select', '{operator}', '{}'),
     ('task_waits', 'select', '{viewer}', '{payload}'),

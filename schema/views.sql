@@ -184,7 +184,11 @@ select t.id, t.name, t.queue, t.status,
           from dogged.task_attempts a
          where a.task_id = t.id and a.policy is not null and a.finished_at >= t.enqueued_at
          order by a.attempt desc limit 1) as max_retries,
-       coalesce(t.snoozes, 0) as snoozes, t.unique_key
+       coalesce(t.snoozes, 0) as snoozes, t.unique_key,
+       (select p.fraction from dogged.task_progress p where p.task_id = t.id and t.status <> 'succeeded') as progress,
+       (select p.message from dogged.task_progress p where p.task_id = t.id and t.status <> 'succeeded') as progress_message,
+       (select p.attempt from dogged.task_progress p where p.task_id = t.id and t.status <> 'succeeded') as progress_attempt,
+       (select p.reported_at from dogged.task_progress p where p.task_id = t.id and t.status <> 'succeeded') as progress_at
   from dogged.tasks t;
 comment on view dogged.task_overview is
   'One row for each task, with its state in words. Query one id, the newest tasks (order by id desc limit …), a status, or a short '
@@ -207,6 +211,11 @@ comment on column dogged.task_overview.snoozes is
   'Attempts that ended because the handler snoozed, since the task was enqueued or replayed.';
 comment on column dogged.task_overview.unique_key is
   'The key of a unique task, as the producer gave it, or the hash of the args that it covers; null: the task is not unique.';
+comment on column dogged.task_overview.progress is
+  'The part that is done, 0 to 1, as a handler has said last (Context::progress); null: no handler has said so, or the task has succeeded.';
+comment on column dogged.task_overview.progress_message is 'What that handler said of it.';
+comment on column dogged.task_overview.progress_attempt is 'The attempt that said so.';
+comment on column dogged.task_overview.progress_at is 'When it said so.';
 comment on column dogged.task_overview.last_error_code is 'The error code of the last failed attempt.';
 comment on column dogged.task_overview.last_error_message is 'The error message of the last failed attempt.';
 comment on column dogged.task_overview.worker is 'The name of the worker that runs the task, or ran it last.';

@@ -2,6 +2,7 @@
 #include "cli/commands/task_table.hpp"
 
 #include "cli/io/task_rows.hpp"
+#include "cli/render/progress_bar.hpp"
 
 namespace dogged::cli {
 
@@ -20,7 +21,11 @@ Cell when(const TaskView& task, Zone zone) {
   }
   if (task.status == Status::running) {
     const Time since = task.claimed_at.value_or(task.now);
-    const std::string what_follows = task.cancel_requested_at ? ", to be cancelled" : "";
+    std::string what_follows;
+    if (task.progress && task.progress->attempt == task.attempt && task.progress->fraction) {
+      what_follows += ", " + percent_text(*task.progress->fraction);
+    }
+    if (task.cancel_requested_at) what_follows += ", to be cancelled";
     return {"for " + short_duration(task.now - since) + what_follows, Color::plain,
             "since " + date_and_clock_text(since, zone) + what_follows};
   }

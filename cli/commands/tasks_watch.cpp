@@ -4,6 +4,7 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <tuple>
 
 #include "cli/commands/commands.hpp"
@@ -13,6 +14,7 @@
 #include "cli/io/live_view.hpp"
 #include "cli/io/task_rows.hpp"
 #include "cli/options/task_filter.hpp"
+#include "cli/render/progress_bar.hpp"
 #include "cli/render/text.hpp"
 #include "db/connection.hpp"
 #include "retry/duration.hpp"
@@ -36,7 +38,22 @@ bool has_changed(const TaskView& before, const TaskView& now) {
                       task.retry_count,
                       task.cancel_requested_at};
   };
-  return state(before) != state(now);
+  // A handler that says the same again is no news.
+  const auto progress = [](const TaskView& task) {
+    return task.progress
+               ? std::optional{std::tuple{task.progress->attempt, task.progress->fraction, task.progress->message}}
+               : std::nullopt;
+  };
+  return state(before) != state(now) || progress(before) != progress(now);
+}
+
+/// `  40 %  12,000 of 30,000 rows`
+std::string progress_of(const TaskView& task, const Style& style) {
+  if (!task.progress || task.progress->attempt != task.attempt) return {};
+  std::string text;
+  if (task.progress->fraction) text += "  " + percent_text(*task.progress->fraction);
+  if (!task.progress->message.empty()) text += "  " + harmless(task.progress->message, style.unicode);
+  return text;
 }
 
 /// `14:02:11  42  webhook.deliver  pending -> running  attempt 1 by app-1`
@@ -57,6 +74,7 @@ std::string line_of(const TaskView* before, const TaskView& task, const Style& s
     line += task.next_retry_at ? "  retry " : "  due ";
     line += relative(task.due_at(), task.now);
   }
+  if (task.status == lifecycle::Status::running) line += progress_of(task, style);
   if (task.cancel_requested_at && task.status == lifecycle::Status::running) line += "  to be cancelled";
   return line;
 }

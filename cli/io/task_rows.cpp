@@ -9,6 +9,7 @@
 #include <dogged/trace_context.hpp>
 
 #include "cli/render/story.hpp"
+#include "retry/number_text.hpp"
 
 namespace dogged::cli {
 namespace {
@@ -29,6 +30,15 @@ template <class Value>
 Value known(const std::optional<Value>& value, std::string_view text) {
   if (!value) throw SchemaMismatch("the database says \"" + std::string{text} + "\", which this program does not know");
   return *value;
+}
+
+std::string to_json(const ProgressView& progress) {
+  return JsonObject{}
+      .add_json("fraction", progress.fraction ? number_to_text(*progress.fraction) : "null")
+      .add("message", progress.message)
+      .add("attempt", progress.attempt)
+      .add("reported_at", progress.reported_at)
+      .text();
 }
 
 JsonObject members_of(const TaskView& task) {
@@ -60,7 +70,8 @@ JsonObject members_of(const TaskView& task) {
       .add("parent_id", task.parent_id)
       .add("args_version", task.args_version)
       .add("snoozes", task.snoozes)
-      .add("unique_key", task.unique_key);
+      .add("unique_key", task.unique_key)
+      .add_json("progress", task.progress ? to_json(*task.progress) : "null");
   return json;
 }
 
@@ -94,6 +105,12 @@ TaskView task_from(Row row) {
   task.parent_id = row.parent_id;
   task.args_version = row.args_version;
   task.unique_key = std::move(row.unique_key);
+  if (row.progress_attempt) {
+    task.progress = ProgressView{.attempt = *row.progress_attempt,
+                                 .fraction = row.progress,
+                                 .message = std::move(row.progress_message).value_or(""),
+                                 .reported_at = time_from_microseconds(row.progress_at_us.value())};
+  }
   task.is_queue_paused = row.is_queue_paused;
   if (task.is_queue_paused) task.queue_paused_until = time_from_microseconds(row.queue_paused_until_us);
   task.now = time_from_microseconds(row.now_us);

@@ -2,6 +2,7 @@
 #include "cli/render/progress_bar.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <utility>
 
@@ -13,16 +14,28 @@ namespace {
 constexpr std::size_t bar_width = 24;
 constexpr std::chrono::milliseconds between_drawings{200};
 
+std::size_t share_of(std::size_t whole, double fraction) {
+  constexpr std::size_t million = 1'000'000;
+  // 0.29 is a little less as a double.
+  return static_cast<std::size_t>(std::llround(fraction * million)) * whole / million;
+}
+
 }  // namespace
+
+std::string percent_text(double fraction) { return std::to_string(share_of(100, fraction)) + " %"; }
+
+std::string bar_text(double fraction, std::size_t width, const Style& style) {
+  const std::size_t filled = share_of(width, fraction);
+  return repeat(style.pick("█", "#"), filled) + repeat(style.pick("░", "."), width - filled);
+}
 
 std::string progress_text(const std::string& verb, std::size_t done, std::size_t total,
                           std::chrono::milliseconds elapsed, const Style& style) {
   const std::size_t most = std::max<std::size_t>(total, 1);
   const std::size_t now = std::min(done, most);
-  const std::size_t filled = bar_width * now / most;
+  const double fraction = static_cast<double>(now) / static_cast<double>(most);
   std::string text = verb + " " + std::to_string(done) + " of " + std::to_string(total) + "  " +
-                     repeat(style.pick("█", "#"), filled) + repeat(style.pick("░", "."), bar_width - filled) + "  " +
-                     std::to_string(100 * now / most) + " %";
+                     bar_text(fraction, bar_width, style) + "  " + percent_text(fraction);
   if (now > 0 && now < most && elapsed >= std::chrono::seconds{1}) {
     text += ", " + readable(elapsed * static_cast<long>(most - now) / static_cast<long>(now)) + " left";
   }

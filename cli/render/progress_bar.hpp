@@ -1,4 +1,4 @@
-// How far long work has come: a bar on stderr, in a terminal.
+// How far long work has come: as text, and as a bar on stderr, in a terminal.
 #pragma once
 
 #include <chrono>
@@ -8,6 +8,11 @@
 #include "cli/render/style.hpp"
 
 namespace dogged::cli {
+
+/// 0.4 is `40 %`. Rounded down, so that what is not done is never 100 %.
+[[nodiscard]] std::string percent_text(double fraction);
+/// `####......`
+[[nodiscard]] std::string bar_text(double fraction, std::size_t width, const Style& style);
 
 /// `replayed 12000 of 100000  [####......]  12 %`, and how long the rest takes at this pace, if `elapsed` tells.
 [[nodiscard]] std::string progress_text(const std::string& verb, std::size_t done, std::size_t total,

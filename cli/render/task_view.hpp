@@ -71,6 +71,14 @@ struct DefinitionView {
   std::optional<CircuitBreakerSettings> circuit_settings;  ///< none if the circuit's row was deleted
 };
 
+/// How far a task has come, as its handler has said last.
+struct ProgressView {
+  int attempt = 1;
+  std::optional<double> fraction;  ///< 0 to 1
+  std::string message;
+  Time reported_at;
+};
+
 struct TaskView {
   std::int64_t id = 0;
   lifecycle::Status status = lifecycle::Status::pending;
@@ -99,6 +107,7 @@ struct TaskView {
   std::optional<std::int64_t> parent_id;
   int args_version = 1;
   std::optional<std::string> unique_key;
+  std::optional<ProgressView> progress;
   bool is_queue_paused = false;
   std::optional<Time> queue_paused_until;  ///< of a paused one; none: until it is resumed
   Time now;                                ///< the database's clock when it was read

@@ -10,6 +10,7 @@
 #include <dogged/trace_context.hpp>
 
 #include "cli/render/codes_text.hpp"
+#include "cli/render/progress_bar.hpp"
 #include "cli/render/story.hpp"
 #include "cli/render/text.hpp"
 #include "cli/render/track.hpp"
@@ -269,6 +270,7 @@ class Timeline {
   [[nodiscard]] std::string expiry_text() const;
   [[nodiscard]] std::string delay_text(const AttemptView& attempt) const;
   [[nodiscard]] std::string snoozes_text() const;
+  [[nodiscard]] std::string progress_text() const;
   [[nodiscard]] std::string workers_text() const;
   [[nodiscard]] std::string trace_text() const;
   [[nodiscard]] std::string own_trace_id(const AttemptView& attempt) const;
@@ -369,6 +371,21 @@ std::string Timeline::snoozes_text() const {
   return history_.definition ? snoozes + " of " + std::to_string(history_.definition->max_snoozes) : snoozes;
 }
 
+/// `████░░░░░░  40 %  12,000 of 30,000 rows, 2 s ago`
+std::string Timeline::progress_text() const {
+  if (!task_.progress) return {};
+  constexpr std::size_t bar_width = 10;
+  const ProgressView& progress = *task_.progress;
+  std::string text;
+  if (progress.fraction) {
+    text = bar_text(*progress.fraction, bar_width, style_) + "  " + percent_text(*progress.fraction);
+  }
+  if (!progress.message.empty()) text += (text.empty() ? "" : "  ") + progress.message;
+  text += ", " + relative(progress.reported_at, task_.now);
+  if (progress.attempt != task_.attempt) text += ", by attempt " + std::to_string(progress.attempt);
+  return text;
+}
+
 std::string Timeline::workers_text() const {
   std::vector<std::pair<std::string, std::vector<int>>> attempts_of;
   const auto add_one = [&attempts_of](const std::string& worker, int attempt) {
@@ -427,6 +444,7 @@ void Timeline::add_details() {
   add_detail("retries", retried_codes());
   add_detail("snoozes", snoozes_text());
   add_detail("worker", workers_text());
+  add_detail("progress", progress_text());
   if (waits_for_rescue(history_)) {
     add_detail("lease", "ended " + relative(*history_.lease_until, task_.now) + ": another worker will rescue the task",
                Color::magenta);

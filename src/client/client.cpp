@@ -177,14 +177,14 @@ class Client::Impl {
     return found;
   }
 
-  TaskOutcome wait(TaskId id, milliseconds timeout) {
+  TaskOutcome wait(TaskId id, milliseconds timeout, const OnProgress& on_progress) {
     if (timeout < milliseconds{0} || timeout > longest_wait) {
       throw InvalidInput{"the timeout of a wait is " + std::to_string(timeout.count()) + " ms, and must be 0 to 24 h",
                          "wait again where it ends with the task still pending or running"};
     }
     require_same_process();
     std::unique_ptr<TaskWait> wait = take_wait();
-    TaskOutcome outcome = wait->wait(id, timeout);
+    TaskOutcome outcome = wait->wait(id, timeout, on_progress);
     if (wait->rest()) keep_wait(std::move(wait));
     return outcome;
   }
@@ -313,7 +313,9 @@ Enqueued Client::enqueue_unique(const NewTask& task) {
 
 std::vector<Enqueued> Client::enqueue_many_unique(const std::vector<NewTask>& tasks) { return impl_->enqueue(tasks); }
 
-TaskOutcome Client::wait(TaskId id, milliseconds timeout) { return impl_->wait(id, timeout); }
+TaskOutcome Client::wait(TaskId id, milliseconds timeout, const OnProgress& on_progress) {
+  return impl_->wait(id, timeout, on_progress);
+}
 
 std::optional<TaskRecord> Client::find(TaskId id) {
   return impl_->read("find", [id](db::Connection& connection) { return read_task(connection, id); });

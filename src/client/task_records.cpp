@@ -78,6 +78,12 @@ TaskRecord record_of(sql::FindTask::Row row) {
   nlohmann::json::parse(row.tags).get_to(record.tags);
   record.parent_id = row.parent_id;
   record.args_version = row.args_version;
+  if (row.progress_attempt) {
+    record.progress = TaskProgress{.attempt = *row.progress_attempt,
+                                   .fraction = row.progress,
+                                   .message = text_of(std::move(row.progress_message)),
+                                   .reported_at = time_at(row.progress_at_us.value())};
+  }
   return record;
 }
 

@@ -34,16 +34,31 @@ TaskOutcome outcome_of(sql::TaskOutcome::Row row) {
           .error_message = std::move(row.error_message).value_or("")};
 }
 
+std::optional<TaskProgress> progress_of(std::vector<sql::TaskProgress::Row> rows) {
+  if (rows.empty()) return std::nullopt;
+  sql::TaskProgress::Row& row = rows.front();
+  return TaskProgress{
+      .attempt = row.attempt,
+      .fraction = row.fraction,
+      .message = std::move(row.message),
+      .reported_at = std::chrono::system_clock::time_point{std::chrono::microseconds{row.reported_at_us}}};
+}
+
 }  // namespace
 
-TaskOutcome TaskWait::wait(TaskId id, milliseconds timeout) {
+TaskOutcome TaskWait::wait(TaskId id, milliseconds timeout, const OnProgress& on_progress) {
   const auto until = SteadyClock::now() + timeout;
   announce_at_ = SteadyClock::now();
   milliseconds pause = first_pause;
+  std::optional<TaskProgress> told;
   while (true) {
-    TaskOutcome outcome = look(id, until);
+    Seen seen = look(id, until, on_progress != nullptr);
+    if (seen.progress && seen.progress != told) {
+      on_progress(*seen.progress);
+      told = std::move(seen.progress);
+    }
     const auto now = SteadyClock::now();
-    if (outcome.has_ended() || now >= until) return outcome;
+    if (seen.task.has_ended() || now >= until) return std::move(seen.task);
     wait_for_news(id, std::min<SteadyClock::time_point>(until, now + pause));
     pause = std::min(2 * pause, longest_pause);
   }
@@ -62,7 +77,7 @@ bool TaskWait::rest() noexcept {
 
 /// Polls, and repeats the poll while it fails for a passing reason. Stops when the wait's time is over, but polls at
 /// least once.
-TaskOutcome TaskWait::look(TaskId id, SteadyClock::time_point until) {
+TaskWait::Seen TaskWait::look(TaskId id, SteadyClock::time_point until, bool with_progress) {
   RetryOptions options = noted_retries("wait", settings_.retry, settings_.log);
   options.deadline = std::min<SteadyClock::time_point>(SteadyClock::now() + settings_.retry_for,
                                                        std::max(until, SteadyClock::now() + shortest_try));
@@ -70,7 +85,7 @@ TaskOutcome TaskWait::look(TaskId id, SteadyClock::time_point until) {
       settings_.retry,
       [&] {
         try {
-          return look_once(id);
+          return look_once(id, with_progress);
         } catch (const ConnectionError&) {
           connection_.reset();
           throw;
@@ -81,19 +96,20 @@ TaskOutcome TaskWait::look(TaskId id, SteadyClock::time_point until) {
   return result.value();
 }
 
-TaskOutcome TaskWait::look_once(TaskId id) {
+TaskWait::Seen TaskWait::look_once(TaskId id, bool with_progress) {
   connect();
   std::vector<sql::TaskOutcome::Row> rows = connection_->run(sql::TaskOutcome{.task_id = id});
   if (rows.empty()) {
     throw InvalidInput("there is no task " + std::to_string(id),
                        "a task is there once its transaction has committed, and when it has ended, for a limited time");
   }
-  TaskOutcome outcome = outcome_of(db::one(std::move(rows)));
-  if (!outcome.has_ended() && SteadyClock::now() >= announce_at_) {
+  Seen seen{outcome_of(db::one(std::move(rows)))};
+  if (with_progress) seen.progress = progress_of(connection_->run(sql::TaskProgress{.task_id = id}));
+  if (!seen.task.has_ended() && SteadyClock::now() >= announce_at_) {
     connection_->run(sql::AnnounceWait{.task_id = id});
     announce_at_ = SteadyClock::now() + between_announcements;
   }
-  return outcome;
+  return seen;
 }
 
 /// Waits until a notification of the task's end, or until the time is over.

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -28,11 +29,13 @@ class TaskWait {
     milliseconds retry_for;
     std::shared_ptr<spdlog::logger> log;  ///< gets a line for each of these retries
   };
+  using OnProgress = std::function<void(const TaskProgress&)>;
+
   /// Connects at the first wait.
   explicit TaskWait(Settings settings) : settings_(std::move(settings)) {}
 
-  /// As Client::wait.
-  [[nodiscard]] TaskOutcome wait(TaskId id, milliseconds timeout);
+  /// As Client::wait. `on_progress` may be empty.
+  [[nodiscard]] TaskOutcome wait(TaskId id, milliseconds timeout, const OnProgress& on_progress);
 
   /// Stops listening, so that the connection can be kept without notifications piling up. False: the connection is of
   /// no further use.
@@ -41,8 +44,12 @@ class TaskWait {
  private:
   using SteadyClock = std::chrono::steady_clock;
 
-  [[nodiscard]] TaskOutcome look(TaskId id, SteadyClock::time_point until);
-  [[nodiscard]] TaskOutcome look_once(TaskId id);
+  struct Seen {
+    TaskOutcome task;
+    std::optional<TaskProgress> progress = {};
+  };
+  [[nodiscard]] Seen look(TaskId id, SteadyClock::time_point until, bool with_progress);
+  [[nodiscard]] Seen look_once(TaskId id, bool with_progress);
   void wait_for_news(TaskId id, SteadyClock::time_point until);
   void connect();
 

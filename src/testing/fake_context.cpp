@@ -113,6 +113,7 @@ class FakeContext::Impl {
   Clock::time_point planned DOGGED_GUARDED_BY(mutex) = Clock::time_point::max();
   StopReason planned_reason DOGGED_GUARDED_BY(mutex) = StopReason::none;
   StopReason reason DOGGED_GUARDED_BY(mutex) = StopReason::none;
+  std::optional<TaskProgress> progress DOGGED_GUARDED_BY(mutex);
   std::map<std::string, std::string> steps DOGGED_GUARDED_BY(mutex);
   std::map<std::string, std::string> checkpoints DOGGED_GUARDED_BY(mutex);
 };
@@ -174,6 +175,17 @@ StopReason FakeContext::stop_reason() const noexcept {
 }
 
 spdlog::logger& FakeContext::log() const { return *impl_->log; }
+
+std::optional<TaskProgress> FakeContext::last_progress() const {
+  const dogged::detail::Lock lock{impl_->mutex};
+  return impl_->progress;
+}
+
+void FakeContext::note_progress(std::optional<double> fraction, std::string_view message) {
+  const dogged::detail::Lock lock{impl_->mutex};
+  impl_->progress = TaskProgress{
+      .attempt = impl_->options.attempt, .fraction = fraction, .message = std::string{message}, .reported_at = {}};
+}
 
 std::map<std::string, std::string> FakeContext::steps() const {
   const dogged::detail::Lock lock{impl_->mutex};

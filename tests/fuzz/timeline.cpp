@@ -76,6 +76,12 @@ class HistoryReader {
     task.trace_context = maybe_text();
     task.now = time();
     task.cancel_requested_at = maybe_time();
+    if (auto message = maybe_text()) {
+      task.progress = ProgressView{.attempt = static_cast<int>(lines_.number(1, last_possible_attempt)),
+                                   .fraction = static_cast<double>(lines_.number(0, 1'000'000)) / 1e6,
+                                   .message = *std::move(message),
+                                   .reported_at = time()};
+    }
     return task;
   }
 

@@ -94,6 +94,9 @@ class HeldAttempt final : public Context {
     return {id_, 1, worker_id_, schema.empty() ? database_.schema() : schema, running_for, max_result_bytes, ""};
   }
 
+  void note_progress(std::optional<double>, std::string_view) override {
+    throw std::logic_error("not part of these tests");
+  }
   [[nodiscard]] std::optional<std::string> recorded_step(std::string_view) override { return std::nullopt; }
   void record_step(std::string_view, const std::string&, Clock::time_point) override {
     throw std::logic_error("not part of these tests");

@@ -619,6 +619,12 @@ void Worker::begin(Executor& executor, const std::shared_ptr<Runner>& runner) {
   const Duration takes = is_long                ? random.between(1s, longest_attempt)
                          : random.chance(quick) ? random.between(100us, 5ms)
                                                 : random.between(5ms, 60ms);
+  if (is_long) {  // and says of its progress
+    later(takes / 2, [this] {
+      life_->keeper.on_progress();
+      wake_keeper();
+    });
+  }
   later(takes, [this, &executor, runner, handler = runner->handlers] {
     if (runner->handlers == handler) end_task(executor, runner);
   });
@@ -871,6 +877,9 @@ void Worker::keeper_step() {
       });
     case KeeperPlan::Step::look:
       return look_for_cancellations();
+    case KeeperPlan::Step::write:
+      return ask_keeper(
+          [this]() -> std::function<void()> { return [this] { life_->keeper.on_progress_written(now()); }; });
     case KeeperPlan::Step::wait:
       keeper_waits_ = true;
       return later(action.until - now(), [this, wait = ++keeper_waits_so_far_] {

@@ -1,4 +1,6 @@
 // dogged::testing::FakeContext.
+#include <limits>
+
 #include <spdlog/sinks/ringbuffer_sink.h>
 
 #include <dogged/testing.hpp>
@@ -125,6 +127,20 @@ TEST_CASE("steps run without a database, and another context gets what was recor
   CHECK(runs == 2);
   CHECK(second.steps() == std::map<std::string, std::string>{{"end", "null"}, {"text", "\"run 1\""}});
   CHECK_THROWS_AS(second.step("end", [] {}), dogged::TaskError);
+}
+
+TEST_CASE("what a handler says last of its progress is kept, and a bad fraction is refused") {
+  FakeContext ctx{{.attempt = 2}};
+  CHECK_FALSE(ctx.last_progress());
+  ctx.progress(0.25, "12,000 of 48,000 rows");
+  ctx.progress("cleans up");
+  CHECK(ctx.last_progress() == dogged::TaskProgress{2, std::nullopt, "cleans up", {}});
+  ctx.progress(1);
+  CHECK(ctx.last_progress() == dogged::TaskProgress{2, 1.0, "", {}});
+  for (const double bad : {40.0, -0.1, std::numeric_limits<double>::quiet_NaN()}) {
+    CHECK_THROWS_AS(ctx.progress(bad), dogged::InvalidInput);
+  }
+  CHECK(ctx.last_progress()->fraction == 1.0);
 }
 
 TEST_CASE("waits let the virtual time pass, and an event that is given is found") {

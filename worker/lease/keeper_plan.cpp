@@ -14,7 +14,14 @@ KeeperPlan::Action KeeperPlan::next(TimePoint now, bool holds_tasks) noexcept {
     look_at_ = now + settings_.poll_interval;
     if (holds_tasks) return {Step::look};
   }
-  return {Step::wait, std::min(beat_at_, look_at_)};
+  if (has_progress_ && now >= write_at_) return {Step::write};
+  const TimePoint next = std::min(beat_at_, look_at_);
+  return {Step::wait, has_progress_ ? std::min(next, write_at_) : next};
+}
+
+void KeeperPlan::on_progress_written(TimePoint now) noexcept {
+  has_progress_ = false;
+  write_at_ = now + settings_.progress_interval;
 }
 
 void KeeperPlan::on_listening() noexcept {
@@ -48,6 +55,8 @@ std::string_view to_text(KeeperPlan::Step step) noexcept {
       return "listen";
     case KeeperPlan::Step::look:
       return "look";
+    case KeeperPlan::Step::write:
+      return "write";
     case KeeperPlan::Step::wait:
       return "wait";
     case KeeperPlan::Step::end:

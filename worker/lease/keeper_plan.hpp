@@ -2,6 +2,7 @@
 //
 // A heartbeat that is due comes first. Then the keeper listens, because notifications from before may have been missed.
 // Then the keeper asks for attempts to be cancelled: once it listens, when it is notified, and at each poll interval.
+// Last, the keeper writes what handlers have said of their progress, at most once in progress_interval.
 #pragma once
 
 #include <iosfwd>
@@ -16,6 +17,7 @@ class KeeperPlan {
   struct Settings {
     milliseconds poll_interval{10'000};  ///< how often it asks at least for attempts to be cancelled
     bool listens = true;                 ///< false: no LISTEN; the keeper asks for everything
+    milliseconds progress_interval{1'000};
   };
   enum class State {
     deaf,       ///< it does not listen, at least not on this connection
@@ -26,7 +28,8 @@ class KeeperPlan {
     beat,    ///< renew the lease
     listen,  ///< LISTEN on the keeper's channels
     look,    ///< ask for the attempts to be cancelled
-    wait,    ///< for notifications, until `until`
+    write,   ///< write the progress of attempts
+    wait,    ///< for notifications and for progress, until `until`
     end,     ///< nothing is left to do
   };
   struct Action {
@@ -36,7 +39,8 @@ class KeeperPlan {
     friend bool operator==(const Action&, const Action&) = default;
   };
 
-  KeeperPlan(const Settings& settings, TimePoint now) noexcept : settings_(settings), beat_at_(now), look_at_(now) {}
+  KeeperPlan(const Settings& settings, TimePoint now) noexcept
+      : settings_(settings), beat_at_(now), look_at_(now), write_at_(now) {}
 
   /// `holds_tasks`: only then there may be something to cancel. A task that is claimed later is asked for next time, or
   /// notified of.
@@ -51,6 +55,10 @@ class KeeperPlan {
   void on_listening() noexcept;
   /// Cancellation was requested of a task that this worker holds. If a look is under way, another one follows.
   void on_cancel_requested() noexcept { look_at_ = TimePoint::min(); }
+  /// There is progress that is not written.
+  void on_progress() noexcept { has_progress_ = true; }
+  /// All that was said before the write was written by `now`.
+  void on_progress_written(TimePoint now) noexcept;
   void on_failure() noexcept;
 
  private:
@@ -58,6 +66,8 @@ class KeeperPlan {
   State state_ = State::deaf;
   TimePoint beat_at_;
   TimePoint look_at_;
+  TimePoint write_at_;
+  bool has_progress_ = false;
 };
 
 [[nodiscard]] std::string_view to_text(KeeperPlan::State state) noexcept;

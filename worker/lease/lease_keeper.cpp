@@ -1,21 +1,46 @@
 // See lease_keeper.hpp.
 #include "lease/lease_keeper.hpp"
 
+#include <chrono>
+#include <cmath>
 #include <cstdlib>
+#include <stop_token>
 #include <string>
 #include <utility>
 
 #include "db/connection.hpp"
+#include "db/errors.hpp"
+#include "run/storable_text.hpp"
 #include "runtime/session.hpp"
 #include "sql/lease.hpp"
 
 namespace dogged::runtime {
+namespace {
+
+constexpr std::size_t max_message_bytes = 1000;  // the check of task_progress
+
+sql::WriteProgress statement_of(const std::vector<ReportedProgress>& reports, TimePoint now) {
+  sql::WriteProgress statement;
+  for (const ReportedProgress& report : reports) {
+    statement.ids.push_back(report.attempt.id);
+    statement.attempts.push_back(report.attempt.number);
+    statement.millionths.push_back(report.fraction ? std::optional{std::int64_t{std::llround(*report.fraction * 1e6)}}
+                                                   : std::nullopt);
+    statement.messages.push_back(storable_text(report.message, max_message_bytes));
+    statement.ages_us.push_back(
+        std::chrono::duration_cast<std::chrono::microseconds>(now - report.reported_at).count());
+  }
+  return statement;
+}
+
+}  // namespace
 
 LeaseKeeper::LeaseKeeper(Service::Settings service, Settings settings, std::shared_ptr<Lease> lease, Listener& listener,
-                         std::shared_ptr<const Tally> tally)
+                         std::shared_ptr<ProgressInbox> progress, std::shared_ptr<const Tally> tally)
     : settings_(settings),
       lease_(std::move(lease)),
       listener_(listener),
+      progress_(std::move(progress)),
       tally_(std::move(tally)),
       plan_(settings.plan, SteadyClock::now()),
       clock_offset_(settings.clock_offset),
@@ -24,8 +49,10 @@ LeaseKeeper::LeaseKeeper(Service::Settings service, Settings settings, std::shar
 }
 
 void LeaseKeeper::run() {
+  const std::stop_callback ends_wait{service_.stop_token(), [this] { progress_->note_stop(); }};
   while (!service_.is_stopping() && plan_.state() != KeeperPlan::State::ended) {
     try {
+      if (progress_->has_unwritten()) plan_.on_progress();
       carry_out(plan_.next(SteadyClock::now(), listener_.holds_tasks()));
       service_.session().succeeded();
     } catch (const std::exception& error) {
@@ -33,6 +60,7 @@ void LeaseKeeper::run() {
       service_.recover_from(error);
     }
   }
+  write_last_progress();
 }
 
 void LeaseKeeper::carry_out(const KeeperPlan::Action& action) {
@@ -43,6 +71,8 @@ void LeaseKeeper::carry_out(const KeeperPlan::Action& action) {
       return listen();
     case KeeperPlan::Step::look:
       return look_for_cancellations();
+    case KeeperPlan::Step::write:
+      return write_progress();
     case KeeperPlan::Step::wait:
       return wait_until(action.until);
     case KeeperPlan::Step::end:
@@ -84,9 +114,32 @@ void LeaseKeeper::look_for_cancellations() {
   }
 }
 
+void LeaseKeeper::write_progress() {
+  std::vector<ReportedProgress> reports = progress_->take();
+  try {
+    connection().run(statement_of(reports, SteadyClock::now()));
+  } catch (...) {
+    progress_->put_back(std::move(reports));
+    throw;
+  }
+  plan_.on_progress_written(SteadyClock::now());
+}
+
+/// What handlers have said in their last second. One try: it matters less than an end in time.
+void LeaseKeeper::write_last_progress() {
+  if (plan_.state() == KeeperPlan::State::ended || !progress_->has_unwritten()) return;
+  try {
+    write_progress();
+  } catch (const std::exception& error) {
+    if (db::is_defect(error)) throw;
+  }
+}
+
 void LeaseKeeper::wait_until(TimePoint until) {
   const auto time = until - SteadyClock::now();
-  for (const db::Notification& notification : connection().wait(time, service_.wake_fd())) hear(notification);
+  const std::vector<db::Notification> heard = connection().wait(time, progress_->wake_fd());
+  progress_->end_wait();
+  for (const db::Notification& notification : heard) hear(notification);
 }
 
 void LeaseKeeper::hear(const db::Notification& notification) {

@@ -1,6 +1,6 @@
-// Keeps the worker's lease: renews it with a heartbeat, and hears what concerns the tasks that the worker holds. The
-// keeper's statements look up a few rows by key. The watchdog breaks a statement that is held up, in time for another
-// heartbeat.
+// Keeps the worker's lease: renews it with a heartbeat, hears what concerns the tasks that the worker holds, and writes
+// how far these have come. The keeper's statements look up a few rows by key. The watchdog breaks a statement that is
+// held up, in time for another heartbeat.
 //
 // keeper_plan.hpp decides what the keeper does next. The keeper carries that out.
 #pragma once
@@ -12,6 +12,7 @@
 #include "db/clock_offset.hpp"
 #include "lease/keeper_plan.hpp"
 #include "lease/lease.hpp"
+#include "lease/progress_inbox.hpp"
 #include "runtime/service.hpp"
 #include "runtime/session.hpp"
 #include "runtime/tally.hpp"
@@ -51,7 +52,7 @@ class LeaseKeeper {
   };
 
   LeaseKeeper(Service::Settings service, Settings settings, std::shared_ptr<Lease> lease, Listener& listener,
-              std::shared_ptr<const Tally> tally);
+              std::shared_ptr<ProgressInbox> progress, std::shared_ptr<const Tally> tally);
 
   [[nodiscard]] Service& service() noexcept { return service_; }
 
@@ -62,12 +63,15 @@ class LeaseKeeper {
   void beat();
   void listen();
   void look_for_cancellations();
+  void write_progress();
+  void write_last_progress();
   void wait_until(TimePoint until);
   void hear(const db::Notification& notification);
 
   const Settings settings_;
   const std::shared_ptr<Lease> lease_;
   Listener& listener_;
+  const std::shared_ptr<ProgressInbox> progress_;
   const std::shared_ptr<const Tally> tally_;
   KeeperPlan plan_;
   db::ClockOffset clock_offset_;

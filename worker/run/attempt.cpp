@@ -81,6 +81,9 @@ class AttemptContext final : public Context {
             settings_.schema, running_for,   settings_.limits.max_result_bytes,
             returned_json_};
   }
+  void note_progress(std::optional<double> fraction, std::string_view message) override {
+    settings_.progress->note({task_.id, task_.attempt}, fraction, message, SteadyClock::now());
+  }
   [[nodiscard]] std::optional<std::string> recorded_step(std::string_view name) override {
     if (task_.attempt == 1) return std::nullopt;  // there was no attempt that could have recorded it
     return settings_.steps->recorded({task_.id, task_.attempt}, std::string{name}, stop_.token());

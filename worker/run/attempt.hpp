@@ -11,6 +11,7 @@
 #include <dogged/middleware.hpp>
 #include <dogged/tracer.hpp>
 
+#include "lease/progress_inbox.hpp"
 #include "run/attempt_trace.hpp"
 #include "run/handler_session.hpp"
 #include "run/stop_signal.hpp"
@@ -36,6 +37,7 @@ struct AttemptSettings {
   std::shared_ptr<EnqueueMiddleware> tracing = {};  ///< of what handlers enqueue: trace_enqueues(tracer); null: none
   std::shared_ptr<HandlerSession> database = {};
   std::shared_ptr<Steps> steps = {};
+  std::shared_ptr<ProgressInbox> progress = {};
 };
 
 /// Runs the handler of `task`, whose attempt began at `started_at`, and reports. Never throws: an exception of the

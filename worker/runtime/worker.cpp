@@ -199,7 +199,7 @@ struct Worker::Services final : Executor::Listener, LeaseKeeper::Listener {
                 .plan = {.poll_interval = worker.settings_.poll_interval, .listens = !worker.settings_.poll_only},
                 .clock = worker.settings_.clock,
                 .clock_offset = worker.clock_offset_},
-               lease, *this, worker.tally()) {
+               lease, *this, progress, worker.tally()) {
     watchdog.start();  // last, because it watches all the others
   }
 
@@ -224,6 +224,7 @@ struct Worker::Services final : Executor::Listener, LeaseKeeper::Listener {
     attempts.worker_id = lease->id();
     attempts.database = handlers;
     attempts.steps = steps;
+    attempts.progress = progress;
     auto made = std::make_shared<Executors>();
     for (const auto& [queue, concurrency] : worker.settings_.queues) {
       made->add(std::make_unique<Executor>(
@@ -312,6 +313,7 @@ struct Worker::Services final : Executor::Listener, LeaseKeeper::Listener {
   const std::shared_ptr<HandlerSession> handlers = std::make_shared<HandlerSession>(
       std::make_shared<Session>(worker.database_settings("handlers"), "handlers", worker.log_));
   const std::shared_ptr<Steps> steps = std::make_shared<Steps>(handlers, lease->id());
+  const std::shared_ptr<ProgressInbox> progress = std::make_shared<ProgressInbox>();
   const std::shared_ptr<Executors> executors;
   Claimer claimer;
   Upkeep upkeep;

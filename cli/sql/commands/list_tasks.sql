@@ -17,7 +17,8 @@
 -- gives: error_message text?, trace_context text?, parent_id bigint?, args_version int, unique_key text?, tags text
 -- gives: enqueued_at_us bigint, run_at_us bigint, next_retry_at_us bigint?, expires_at_us bigint?
 -- gives: claimed_at_us bigint?, cancel_requested_at_us bigint?, finished_at_us bigint?, now_us bigint
--- gives: is_queue_paused boolean, queue_paused_until_us bigint?
+-- gives: is_queue_paused boolean, queue_paused_until_us bigint?, progress float8?, progress_message text?
+-- gives: progress_attempt int?, progress_at_us bigint?
 select t.id, t.status, t.queue, t.name, t.priority, t.args::text as args, t.attempt, t.retry_count, t.losses,
        coalesce(t.snoozes, 0) as snoozes, t.worker_id, w.name as worker, t.result::text as result, t.error_code, t.error_message, t.trace_context,
        t.parent_id, coalesce(t.args_version, 1) as args_version, t.unique_key,
@@ -31,7 +32,9 @@ select t.id, t.status, t.queue, t.name, t.priority, t.args::text as args, t.atte
        (extract(epoch from t.finished_at) * 1000000)::bigint as finished_at_us,
        (extract(epoch from clock_timestamp()) * 1000000)::bigint as now_us,
        coalesce(q.paused_at is not null and (q.paused_until is null or q.paused_until > clock_timestamp()), false) as is_queue_paused,
-       (extract(epoch from q.paused_until) * 1000000)::bigint as queue_paused_until_us
+       (extract(epoch from q.paused_until) * 1000000)::bigint as queue_paused_until_us,
+       p.fraction as progress, p.message as progress_message, p.attempt as progress_attempt,
+       (extract(epoch from p.reported_at) * 1000000)::bigint as progress_at_us
   from (select c.id, c.status
           from (select s.id, s.status, s.queue, s.name, s.priority, s.args, s.enqueued_at, s.worker_id, s.finished_at,
                        s.error_code, s.tags
@@ -65,4 +68,5 @@ select t.id, t.status, t.queue, t.name, t.priority, t.args::text as args, t.atte
  cross join lateral (select r.* from dogged.redacted_tasks r where r.id = page.id and r.status = page.status offset 0) as t
   left join dogged.workers w on w.id = t.worker_id
   left join dogged.queues q on q.name = t.queue
+  left join dogged.task_progress p on p.task_id = t.id and t.status <> 'succeeded'
  order by t.id desc

@@ -5,7 +5,8 @@
 -- gives: enqueued_at_us bigint, run_at_us bigint, next_retry_at_us bigint?, expires_at_us bigint?
 -- gives: claimed_at_us bigint?, cancel_requested_at_us bigint?, finished_at_us bigint?, now_us bigint
 -- gives: lease_until_us bigint?, is_served boolean, known_args_version int?, is_queue_paused boolean
--- gives: queue_paused_until_us bigint?
+-- gives: queue_paused_until_us bigint?, progress float8?, progress_message text?, progress_attempt int?
+-- gives: progress_at_us bigint?
 select t.id, t.status, t.queue, t.name, t.priority, t.args::text as args, t.attempt, t.retry_count, t.losses,
        coalesce(t.snoozes, 0) as snoozes, t.worker_id, w.name as worker, t.result::text as result, t.error_code, t.error_message, t.trace_context,
        t.parent_id, coalesce(t.args_version, 1) as args_version, t.unique_key,
@@ -27,8 +28,11 @@ select t.id, t.status, t.queue, t.name, t.priority, t.args::text as args, t.atte
          where s.stopped_at is null and s.lease_ended_at is null and s.lease_until > clock_timestamp()
            and s.queues ? t.queue and t.name = any (s.task_names)) as known_args_version,
        coalesce(q.paused_at is not null and (q.paused_until is null or q.paused_until > clock_timestamp()), false) as is_queue_paused,
-       (extract(epoch from q.paused_until) * 1000000)::bigint as queue_paused_until_us
+       (extract(epoch from q.paused_until) * 1000000)::bigint as queue_paused_until_us,
+       p.fraction as progress, p.message as progress_message, p.attempt as progress_attempt,
+       (extract(epoch from p.reported_at) * 1000000)::bigint as progress_at_us
   from dogged.redacted_tasks t
   left join dogged.workers w on w.id = t.worker_id
   left join dogged.queues q on q.name = t.queue
+  left join dogged.task_progress p on p.task_id = t.id and t.status <> 'succeeded'
  where t.id = @task_id::bigint

@@ -285,20 +285,26 @@ class Client {
   TaskId enqueue(const NewTask& task);
   std::vector<TaskId> enqueue_many(const std::vector<NewTask>& tasks);
 
+  using OnProgress = std::function<void(const TaskProgress&)>;
+
   /// Waits until the task has ended, or for `timeout` (0 to 24 h; 0 looks once), and gives the state of the task.
   /// has_ended() is false if the time was over first. Workers that listen notify of the end at once; otherwise the
   /// client polls, and finds it within 0.5 s. Throws InvalidInput (no such task, or no longer; a timeout out of range)
   /// and DatabaseError. Throws ConnectionError, the last error, when ClientOptions::retry has no try left.
   /// The task must have been committed: inside the transaction of enqueue_in the wait would be in vain. Do not wait in
   /// a handler for a task of the same queue. If all its threads wait, no thread is left to run that task.
-  [[nodiscard]] TaskOutcome wait(TaskId id, milliseconds timeout);
+  ///
+  /// `on_progress` is called on this thread with what the task's handler says of its progress (Context::progress), each
+  /// time that the client finds something new, and last before wait() returns. An exception of it ends the wait with
+  /// it.
+  [[nodiscard]] TaskOutcome wait(TaskId id, milliseconds timeout, const OnProgress& on_progress = {});
 
   /// The same with the result in the type of the task's key. Throws as above, and InvalidInput if the task has
   /// another name or a result that is not of that type.
   template <class Args, class Result>
   [[nodiscard]] typename detail::Awaited<Result>::type wait(const Task<Args, Result>& task, TaskId id,
-                                                            milliseconds timeout) {
-    TaskOutcome outcome = wait(id, timeout);
+                                                            milliseconds timeout, const OnProgress& on_progress = {}) {
+    TaskOutcome outcome = wait(id, timeout, on_progress);
     detail::require_name(outcome, task.name());
     if constexpr (std::is_void_v<Result>) {
       return outcome;

@@ -149,6 +149,17 @@ class Context {
   /// `name` as of a step. Throws as step does.
   template <class Value>
   [[nodiscard]] Checkpoint<Value> checkpoint(std::string_view name, Value first = {});
+  /// Says how far the attempt has come, for `dogged tasks show`, task_overview and Client::wait:
+  ///
+  ///   ctx.progress(0.4, "12,000 of 30,000 rows");
+  ///
+  /// `fraction` is 0 to 1. `message` is any text; what is beyond 1,000 bytes is cut. Call this as often as you like:
+  /// the call keeps the latest values in memory, and the worker writes them at most once a second. They stay when the
+  /// attempt fails or its worker dies. docs/progress.md says more. Throws InvalidInput, and nothing changes, if
+  /// `fraction` is not 0 to 1. The call never waits for the database.
+  void progress(double fraction, std::string_view message = {});
+  /// The same where nobody knows how much there is to do.
+  void progress(std::string_view message) { note_progress(std::nullopt, message); }
   /// A logger whose lines carry the task's id, name and attempt. A message is one line: its control characters are
   /// escaped. Include <spdlog/spdlog.h> to use it (<dogged/worker.hpp> does).
   [[nodiscard]] virtual spdlog::logger& log() const = 0;
@@ -178,6 +189,8 @@ class Context {
  protected:
   Context() = default;
 
+  /// `fraction` is 0 to 1; nothing: it is not known.
+  virtual void note_progress(std::optional<double> fraction, std::string_view message) = 0;
   /// The result of a step as JSON text, if an earlier attempt has recorded it.
   [[nodiscard]] virtual std::optional<std::string> recorded_step(std::string_view name) = 0;
   /// Records a step that began at `began_at`, by now(). Throws TaskError with INVALID_STEP for a result that is too

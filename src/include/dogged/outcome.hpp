@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -70,6 +71,16 @@ enum class RescheduleResult {
   constexpr std::array<std::string_view, 4> texts = {"rescheduled", "running", "ended", "not_found"};
   return texts[static_cast<std::size_t>(result)];
 }
+
+/// How far a task has come, as its handler has said last (Context::progress).
+struct TaskProgress {
+  int attempt = 0;                 ///< that said so
+  std::optional<double> fraction;  ///< 0 to 1, in millionths; nothing: the handler does not know
+  std::string message;
+  std::chrono::system_clock::time_point reported_at;  ///< by the database's clock
+
+  friend bool operator==(const TaskProgress&, const TaskProgress&) = default;
+};
 
 /// The state of a task, or its end.
 struct TaskOutcome {

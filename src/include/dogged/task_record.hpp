@@ -70,7 +70,8 @@ struct TaskRecord {
   std::vector<std::string> tags = {};
   std::optional<TaskId> parent_id = {};
   int args_version = 1;
-  std::vector<AttemptRecord> timeline = {};  ///< all attempts in order, the running one last
+  std::optional<TaskProgress> progress = {};  ///< nothing: no handler has said any, or the task has succeeded
+  std::vector<AttemptRecord> timeline = {};   ///< all attempts in order, the running one last
 };
 
 }  // namespace dogged

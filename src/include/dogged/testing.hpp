@@ -29,6 +29,7 @@
 
 #include <dogged/attempt_outcome.hpp>
 #include <dogged/error.hpp>
+#include <dogged/outcome.hpp>
 #include <dogged/steps.hpp>
 #include <dogged/task.hpp>
 #include <dogged/worker.hpp>
@@ -82,6 +83,8 @@ class FakeContext final : public Context {
   [[nodiscard]] std::map<std::string, std::string> steps() const;
   /// The checkpoints that are saved.
   [[nodiscard]] std::map<std::string, std::string> checkpoints() const;
+  /// What the handler has said last of its progress; nothing: it has said none. reported_at is not set.
+  [[nodiscard]] std::optional<TaskProgress> last_progress() const;
   /// The lines that the handler has logged at any level, such as "warn: no answer".
   [[nodiscard]] std::vector<std::string> log_lines() const;
 
@@ -104,6 +107,7 @@ class FakeContext final : public Context {
   [[nodiscard]] Completion begin_completion() override;
 
  private:
+  void note_progress(std::optional<double> fraction, std::string_view message) override;
   [[nodiscard]] std::optional<std::string> recorded_step(std::string_view name) override;
   void record_step(std::string_view name, const std::string& result_json, Clock::time_point began_at) override;
   [[nodiscard]] dogged::detail::SqlCall step_call(std::string_view name, const std::string& result_json,

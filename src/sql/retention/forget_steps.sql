@@ -1,3 +1,3 @@
--- Deletes the checkpoints and waits of tasks that have ended.
+-- Deletes the checkpoints, waits and progress of tasks that have ended.
 -- gives: forgotten bigint
 select dogged.forget_steps() as forgotten

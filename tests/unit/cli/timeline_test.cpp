@@ -335,6 +335,20 @@ TEST_CASE("an attempt that its handler did not end says in one sentence why it e
   }
 }
 
+TEST_CASE("the progress says how much is done, what the handler said of it, and when") {
+  Story story;
+  story.history.task.attempt = 2;
+  ProgressView& progress = story.history.task.progress.emplace(ProgressView{
+      .attempt = 2, .fraction = 0.29, .message = "12,000 rows", .reported_at = story.history.task.now - 3s});
+  CHECK(contains(line_with(story.drawn(), "progress "), "29 %  12,000 rows, 3 s ago"));
+  progress.fraction.reset();
+  progress.attempt = 1;
+  CHECK(contains(line_with(story.drawn(), "progress "), "12,000 rows, 3 s ago, by attempt 1"));
+  progress.message.clear();
+  progress.fraction = 1;
+  CHECK(contains(line_with(story.drawn(), "progress "), "100 %, 3 s ago"));
+}
+
 TEST_CASE("steps stand below the attempt that ran them") {
   Story story;
   story.attempt(Outcome::failed, 0s, 10s, "HTTP_503").will_retry = true;

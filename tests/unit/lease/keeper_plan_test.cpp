@@ -17,6 +17,7 @@ namespace {
 constexpr TimePoint start{1h};
 constexpr milliseconds heartbeat{1000};
 constexpr milliseconds poll_interval{2500};
+constexpr milliseconds progress_interval{1000};
 
 }  // namespace
 
@@ -53,6 +54,21 @@ TEST_CASE("a keeper asks nothing more under a lease that was ended") {
   CHECK(plan.next(start + 1h, true) == KeeperPlan::Action{Step::end});
 }
 
+TEST_CASE("a keeper writes progress as soon as it may, and then at most once a second") {
+  KeeperPlan plan{{.poll_interval = poll_interval, .listens = false}, start};
+  plan.on_renewed(start, 10s);
+  CHECK(plan.next(start, false) == KeeperPlan::Action{Step::wait, start + poll_interval});
+  plan.on_progress();
+  CHECK(plan.next(start, false) == KeeperPlan::Action{Step::write});
+  plan.on_failure();  // what was to be written is still there
+  CHECK(plan.next(start, false) == KeeperPlan::Action{Step::write});
+  plan.on_progress_written(start + 100ms);
+  CHECK(plan.next(start + 100ms, false).step == Step::wait);
+  plan.on_progress();
+  CHECK(plan.next(start + 200ms, false) == KeeperPlan::Action{Step::wait, start + 1100ms});
+  CHECK(plan.next(start + 1100ms, false) == KeeperPlan::Action{Step::write});
+}
+
 namespace {
 
 /// A keeper, a database in which cancellations are requested, and a connection that fails.
@@ -66,11 +82,14 @@ struct World {
   bool holds_tasks = true;
   bool hears = false;                          // LISTEN is in force on the present connection
   std::optional<TimePoint> requested_at = {};  // a cancellation that the keeper does not know
+  bool has_progress = false;                   // that is not written
+  std::optional<TimePoint> written_at = {};
   std::string trace = {};
 
   /// Carries out the plan until it waits. False if it would go on for ever.
   void act() {
-    for (int steps = 0; steps < 5; ++steps) {
+    for (int steps = 0; steps < 6; ++steps) {
+      if (has_progress) plan.on_progress();
       const KeeperPlan::Action action = plan.next(now, holds_tasks);
       switch (action.step) {
         case Step::beat:
@@ -87,6 +106,14 @@ struct World {
           REQUIRE(holds_tasks);
           requested_at.reset();
           break;
+        case Step::write:
+          REQUIRE(has_progress);
+          if (written_at) REQUIRE(now >= *written_at + progress_interval);
+          REQUIRE(now < renewed_at + heartbeat);  // a renewal comes first
+          has_progress = false;
+          written_at = now;
+          plan.on_progress_written(now);
+          break;
         case Step::wait:
           return check_wait(action.until);
         case Step::end:
@@ -100,6 +127,7 @@ struct World {
     REQUIRE(until > now);
     REQUIRE(until <= renewed_at + heartbeat);  // a renewal that is due is not put off
     REQUIRE(hears == listens);
+    if (has_progress) REQUIRE(until <= written_at.value() + progress_interval);
     if (!requested_at || !holds_tasks) return;
     REQUIRE_FALSE(listens);  // it was told, or has looked since it listens
     REQUIRE(now < *requested_at + poll_interval);
@@ -126,6 +154,10 @@ struct World {
         if (requested_at) return false;  // the task to be cancelled stays
         holds_tasks = !holds_tasks;
         return true;
+      case 5:
+        if (has_progress) return false;
+        has_progress = true;
+        return true;
       default:
         act();
         return true;
@@ -136,7 +168,7 @@ struct World {
 int walk(const World& world, int depth) {
   if (depth == 0) return 0;
   int count = 0;
-  for (int event = 0; event < 6; ++event) {
+  for (int event = 0; event < 7; ++event) {
     World next = world;
     next.trace += static_cast<char>('a' + event);
     INFO(next.trace);
@@ -150,7 +182,9 @@ int walk(const World& world, int depth) {
 
 }  // namespace
 
-TEST_CASE("in all sequences of events, a keeper renews in time, and hears of each cancellation or looks for it") {
+TEST_CASE(
+    "in all sequences of events, a keeper renews in time, hears of each cancellation or looks for it, and writes "
+    "progress in time") {
   for (const bool listens : {true, false}) {
     CAPTURE(listens);
     CHECK(walk(World{listens}, 6) > 20'000);

@@ -1,0 +1,71 @@
+// What handlers say of their progress, until the keeper has written it.
+#include "lease/progress_inbox.hpp"
+
+#include <string>
+
+#include "support/catch.hpp"
+
+using namespace std::chrono_literals;
+using namespace dogged::runtime;
+
+namespace {
+
+constexpr TimePoint start{1h};
+
+/// `1/2 0.5 half`: task, attempt, fraction and message of each.
+std::string text_of(const std::vector<ReportedProgress>& reports) {
+  std::string text;
+  for (const ReportedProgress& report : reports) {
+    text += (text.empty() ? "" : ", ") + std::to_string(report.attempt.id) + "/" +
+            std::to_string(report.attempt.number) + " " +
+            (report.fraction ? std::to_string(static_cast<int>(*report.fraction * 100)) : "?") + " " + report.message;
+  }
+  return text;
+}
+
+bool wakes(const ProgressInbox& inbox) {
+  pollfd waiting{inbox.wake_fd(), POLLIN, 0};
+  return ::poll(&waiting, 1, 0) == 1;
+}
+
+}  // namespace
+
+TEST_CASE("of each task the inbox keeps what was said last") {
+  ProgressInbox inbox;
+  CHECK_FALSE(inbox.has_unwritten());
+  inbox.note({.id = 1, .number = 1}, 0.25, "a quarter", start);
+  inbox.note({.id = 2, .number = 3}, std::nullopt, "begun", start);
+  inbox.note({.id = 1, .number = 1}, 0.5, "half", start + 1s);
+  CHECK(inbox.has_unwritten());
+  const auto taken = inbox.take();
+  CHECK(text_of(taken) == "1/1 50 half, 2/3 ? begun");
+  CHECK(taken.front().reported_at == start + 1s);
+  CHECK_FALSE(inbox.has_unwritten());
+}
+
+TEST_CASE("what could not be written comes again, unless something newer was said") {
+  ProgressInbox inbox;
+  inbox.note({.id = 1, .number = 1}, 0.25, "old", start);
+  inbox.note({.id = 2, .number = 1}, 0.75, "kept", start);
+  auto taken = inbox.take();
+  inbox.note({.id = 1, .number = 2}, 0.5, "new", start);
+  inbox.put_back(std::move(taken));
+  CHECK(text_of(inbox.take()) == "1/2 50 new, 2/1 75 kept");
+}
+
+TEST_CASE("the first that is unwritten wakes the keeper, and no further one does") {
+  ProgressInbox inbox;
+  CHECK_FALSE(wakes(inbox));
+  inbox.note({.id = 1, .number = 1}, 0.25, "", start);
+  CHECK(wakes(inbox));
+  inbox.end_wait();
+  inbox.note({.id = 1, .number = 1}, 0.5, "", start);
+  inbox.note({.id = 2, .number = 1}, 0.5, "", start);
+  CHECK_FALSE(wakes(inbox));
+  (void)inbox.take();
+  inbox.note({.id = 1, .number = 1}, 0.75, "", start);
+  CHECK(wakes(inbox));
+  inbox.end_wait();
+  inbox.note_stop();
+  CHECK(wakes(inbox));
+}

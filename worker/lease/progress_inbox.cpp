@@ -1,0 +1,40 @@
+// See progress_inbox.hpp.
+#include "lease/progress_inbox.hpp"
+
+#include <utility>
+
+namespace dogged::runtime {
+
+void ProgressInbox::note(Attempt attempt, std::optional<double> fraction, std::string_view message, TimePoint now) {
+  const detail::Lock lock{mutex_};
+  if (unwritten_.empty()) wake_.wake();
+  ReportedProgress& latest = unwritten_[attempt.id];
+  latest.attempt = attempt;
+  latest.fraction = fraction;
+  latest.message = message;
+  latest.reported_at = now;
+}
+
+bool ProgressInbox::has_unwritten() const {
+  const detail::Lock lock{mutex_};
+  return !unwritten_.empty();
+}
+
+std::vector<ReportedProgress> ProgressInbox::take() {
+  std::map<TaskId, ReportedProgress> taken;
+  {
+    const detail::Lock lock{mutex_};
+    taken.swap(unwritten_);
+  }
+  std::vector<ReportedProgress> reports;
+  reports.reserve(taken.size());
+  for (auto& [id, report] : taken) reports.push_back(std::move(report));
+  return reports;
+}
+
+void ProgressInbox::put_back(std::vector<ReportedProgress> taken) {
+  const detail::Lock lock{mutex_};
+  for (ReportedProgress& report : taken) unwritten_.try_emplace(report.attempt.id, std::move(report));
+}
+
+}  // namespace dogged::runtime

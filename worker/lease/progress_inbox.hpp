@@ -1,0 +1,49 @@
+// What running handlers say of their progress (Context::progress), until the lease keeper has written it. Of each task
+// only the latest values are kept, so that a handler may call as often as it likes.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <dogged/detail/mutex.hpp>
+
+#include "runtime/claimed_task.hpp"
+#include "runtime/time.hpp"
+#include "runtime/wake_fd.hpp"
+
+namespace dogged::runtime {
+
+struct ReportedProgress {
+  Attempt attempt = {};
+  std::optional<double> fraction = {};  ///< 0 to 1
+  std::string message = {};
+  TimePoint reported_at = {};
+};
+
+/// Thread-safe. Threads of handlers that were given up may outlive the keeper, so they share the inbox.
+class ProgressInbox {
+ public:
+  /// Wakes the keeper if nothing was unwritten before: at 10,000 calls a second the keeper wakes once a second.
+  void note(Attempt attempt, std::optional<double> fraction, std::string_view message, TimePoint now);
+  /// The keeper must look whether it is to stop.
+  void note_stop() const noexcept { wake_.wake(); }
+
+  // For the keeper's thread.
+
+  [[nodiscard]] bool has_unwritten() const;
+  [[nodiscard]] std::vector<ReportedProgress> take();
+  /// What was taken could not be written. What was said since then stays.
+  void put_back(std::vector<ReportedProgress> taken);
+  [[nodiscard]] int wake_fd() const noexcept { return wake_.fd(); }
+  void end_wait() const noexcept { wake_.reset(); }
+
+ private:
+  const WakeFd wake_;
+  mutable detail::Mutex mutex_;
+  std::map<TaskId, ReportedProgress> unwritten_ DOGGED_GUARDED_BY(mutex_);
+};
+
+}  // namespace dogged::runtime
