@@ -73,6 +73,39 @@ TEST_CASE("a step runs once for its task, and later attempts get what it gave") 
   CHECK(database.value("select result #>> '{}' as value from dogged.task_steps where name = 'text'") == "run 1");
 }
 
+TEST_CASE("a step whose answer was lost is on record once, and does not run again") {
+  TestDatabase database;
+  database.script(
+      "create function hold() returns trigger language plpgsql as $$ begin perform pg_advisory_xact_lock(4711); "
+      "return new; end $$; create trigger hold before insert on dogged.task_steps for each row execute function "
+      "hold()");
+  std::atomic<int> runs{0};
+  const auto handler =
+      registered(work, [&](Context& context, const nlohmann::json&) { context.step("sum", [&] { return ++runs; }); });
+  const TaskId id = database.client().enqueue(work, no_args);
+  db::Connection user{database.settings()};
+  std::string pid;
+  user.transaction([&] {
+    user.run({"hold", "select pg_advisory_xact_lock(4711)"}, {});
+    RunningWorker worker{database, {handler}};
+    REQUIRE(eventually([&] {
+      const db::Rows rows = database.run(
+          "select pid::text as pid from pg_stat_activity where datname = current_database() and "
+          "query like '/* dogged:record_step */%' and wait_event_type = 'Lock'");
+      if (!rows.empty()) pid = rows[0].text("pid");
+      return !pid.empty();
+    }));
+    // As if that statement had been committed, and its connection lost before the answer.
+    database.script(
+        "set local session_replication_role = replica; insert into dogged.task_steps select id, 'sum', 1, name, "
+        "worker_id, now(), now(), '1' from dogged.tasks_live");
+    database.run("select pg_terminate_backend($1::int)", db::Params{}.add(pid));
+    CHECK(eventually([&] { return database.status_of(id) == "succeeded"; }));
+  });
+  CHECK(runs == 1);
+  CHECK(steps_of(database, id) == "sum 1 true");
+}
+
 TEST_CASE("a step that throws is not recorded, and may be tried again in the same attempt") {
   TestDatabase database;
   int runs = 0;

@@ -10,6 +10,7 @@
 #include <dogged/detail/mutex.hpp>
 
 #include "client/passing_error.hpp"
+#include "db/connection.hpp"
 #include "runtime/session.hpp"
 
 namespace dogged::runtime {
@@ -23,12 +24,18 @@ class HandlerSession {
   /// While the database is away it waits, until `stop` is requested; then it throws the database's error.
   template <class MakeStatement>
   auto ask(MakeStatement make, const std::stop_token& stop) {
+    return converse([&](db::Connection& connection) { return connection.run(make()); }, stop);
+  }
+
+  /// The same for `talk`, which may run several statements. A try whose answer was lost may have taken effect.
+  template <class Talk>
+  auto converse(Talk talk, const std::stop_token& stop) {
     const detail::Lock lock{mutex_};
     while (true) {
       try {
-        auto rows = session_->connection().run(make());
+        auto answer = talk(session_->connection());
         session_->succeeded();
-        return rows;
+        return answer;
       } catch (const std::exception& error) {
         if (stop.stop_requested() || !is_passing(error)) throw;
         session_->recover_from(error, stop);

@@ -21,6 +21,14 @@ constexpr milliseconds while_emit_is_open{50};
   throw Stopped("the handler was asked to stop, and does not wait for \"" + name + "\"");
 }
 
+sql::RecordedStep recorded_step(const Attempt& attempt, const std::string& name, std::int64_t worker_id) {
+  return {.name = name, .task_id = attempt.id, .attempt = attempt.number, .worker_id = worker_id};
+}
+
+bool is_on_record(const std::vector<sql::RecordedStep::Row>& rows) {
+  return !rows.empty() && rows.front().result.has_value();
+}
+
 }  // namespace
 
 void Steps::require_held(bool is_held, const Attempt& attempt, const std::string& name) const {
@@ -33,30 +41,29 @@ void Steps::require_held(bool is_held, const Attempt& attempt, const std::string
 
 std::optional<std::string> Steps::recorded(const Attempt& attempt, const std::string& name,
                                            const std::stop_token& stop) {
-  auto rows = session_->ask(
-      [&] {
-        return sql::RecordedStep{
-            .name = name, .task_id = attempt.id, .attempt = attempt.number, .worker_id = worker_id_};
-      },
-      stop);
+  auto rows = session_->ask([&] { return recorded_step(attempt, name, worker_id_); }, stop);
   require_held(!rows.empty(), attempt, name);
   return std::move(rows.front().result);
 }
 
 void Steps::record(const Attempt& attempt, const std::string& name, const std::string& result_json, TimePoint began_at,
                    const std::stop_token& stop) {
-  const auto rows = session_->ask(
-      [&] {
+  bool was_sent = false;
+  const bool is_held = session_->converse(
+      [&](db::Connection& connection) {
+        if (std::exchange(was_sent, true) && is_on_record(connection.run(recorded_step(attempt, name, worker_id_))))
+          return true;
         const auto ago = std::chrono::duration_cast<std::chrono::microseconds>(SteadyClock::now() - began_at);
-        return sql::RecordStep{.task_id = attempt.id,
-                               .attempt = attempt.number,
-                               .worker_id = worker_id_,
-                               .name = name,
-                               .began_us_ago = ago.count(),
-                               .result = result_json};
+        const sql::RecordStep record{.name = name,
+                                     .began_us_ago = ago.count(),
+                                     .result = result_json,
+                                     .task_id = attempt.id,
+                                     .attempt = attempt.number,
+                                     .worker_id = worker_id_};
+        return !connection.run(record).empty();
       },
       stop);
-  require_held(!rows.empty(), attempt, name);
+  require_held(is_held, attempt, name);
 }
 
 Wait Steps::wait(const Attempt& attempt, const std::string& name, detail::WaitFor what, milliseconds time,
