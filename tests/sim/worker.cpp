@@ -838,17 +838,18 @@ void Worker::explain() {
   std::vector<runtime::Report> not_taken;
   for (const runtime::Report* report : batch_->not_taken()) not_taken.push_back(*report);
   ask(
-      [this, not_taken = std::move(not_taken), lease = lease_id()]() -> std::function<void()> {
+      [this, not_taken = std::move(not_taken), lease = lease_id(),
+       asked_at = world_.scheduler.now()]() -> std::function<void()> {
         std::vector<runtime::Holder> holders;
         for (const runtime::Report& report : not_taken) {
           holders.push_back(world_.database.who_holds(lease, {report.id, report.attempt}));
         }
-        return [this, not_taken, holders, lease] {
+        return [this, not_taken, holders, lease, asked_at] {
           std::vector<Verdict> verdicts;
           for (std::size_t i = 0; i < holders.size(); ++i) {
-            verdicts.push_back(runtime::verdict_of(not_taken[i], holders[i], lease, world_.scheduler.now()));
+            verdicts.push_back(runtime::verdict_of(not_taken[i], holders[i], lease, asked_at));
           }
-          batch_->on_explained(verdicts, world_.scheduler.now());
+          batch_->on_explained(verdicts, asked_at);
           batch_goes_on();
         };
       },

@@ -38,7 +38,7 @@ struct Holder {
 enum class Verdict {
   locked,           ///< another session has locked the task's row: the report is sent again
   cancelled_first,  ///< cancellation was requested: the report is decided and sent again
-  expired_first,    ///< its retry would come after expires_at: the report is decided and sent again
+  expired_first,    ///< its retry would come after expires_at, or just before: the report is decided and sent again
   on_record,        ///< an earlier sending took effect, and its answer was lost
   committed,        ///< the handler's own transaction has recorded the attempt
   fenced,           ///< the worker does not hold the task any more: the report changes nothing

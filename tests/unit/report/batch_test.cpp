@@ -147,6 +147,11 @@ TEST_CASE("the verdict on a report that was not taken, in each state that its ta
         Verdict::expired_first);
   CHECK(verdict(report, {.is_mine = true, .expires_in_us = 20'000'000, .expires_after_claim_us = 9'999'999}) ==
         Verdict::expired_first);
+  // The sending came to the database later than this look, and there the retry was too late.
+  CHECK(verdict(report, {.is_mine = true, .expires_in_us = 10'009'999, .expires_after_claim_us = 20'000'000}) ==
+        Verdict::expired_first);
+  CHECK(verdict(report, {.is_mine = true, .expires_in_us = 10'010'000, .expires_after_claim_us = 20'000'000}) ==
+        Verdict::locked);
   CHECK(verdict(success(1), {.is_mine = true, .expires_in_us = -5, .expires_after_claim_us = 1}) == Verdict::locked);
   CHECK(verdict(report, {.outcome = "failed", .recorded_for = own_id}) == Verdict::on_record);
   CHECK(verdict(report, {.outcome = "failed", .recorded_for = own_id + 1}) == Verdict::fenced);
