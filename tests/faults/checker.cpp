@@ -2,22 +2,19 @@
 #include "checker.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <set>
+
+#include "checks.hpp"
 
 namespace dogged::faults {
 namespace {
 
-using Complaints = std::vector<std::string>;
-
-std::string name_of(TaskId task) { return "task " + std::to_string(task); }
-
-std::string name_of(TaskId task, int attempt) { return name_of(task) + " attempt " + std::to_string(attempt); }
+using faults::name_of;  // beside that of a row
 
 std::string name_of(const AttemptRow& row) { return name_of(row.task_id, row.attempt) + " (" + row.outcome + ")"; }
 
 bool counts_as_end(const AttemptRow& row) { return row.outcome == "succeeded" || row.outcome == "failed"; }
-
-using AttemptsOf = std::map<TaskId, std::vector<AttemptRow>>;
 
 AttemptsOf by_task(const Evidence& evidence) {
   AttemptsOf attempts;
@@ -32,6 +29,7 @@ void check_tasks_are_there(const Evidence& evidence, Complaints& complaints) {
   std::set<TaskId> ids;
   for (const TaskRow& task : evidence.tasks) {
     if (!ids.insert(task.id).second) complaints.push_back(name_of(task.id) + " stands in two places");
+    if (!task.schedule.empty()) continue;  // its tick answers for it
     if (const auto [other, is_new] = found.emplace(task.plan.key, task.id); !is_new) {
       complaints.push_back(name_of(task.id) + " is there twice: key " + std::to_string(task.plan.key) + " is also " +
                            name_of(other->second));
@@ -63,6 +61,7 @@ void check_attempts_have_tasks(const Evidence& evidence, const AttemptsOf& attem
 struct Tally {
   int retry_count = 0;
   int losses = 0;
+  int waits = 0;
   std::string status = "pending";
 };
 
@@ -80,10 +79,15 @@ void add(Tally& tally, const AttemptRow& row, const Rules& rules) {
     } else {
       tally.status = "failed";
     }
+  } else if (row.outcome == "snoozed") {
+    ++tally.waits;
   } else if (row.outcome != "interrupted") {
     tally.status = "no outcome of these tasks";
   }
 }
+
+/// Each wait suspends the task once: the next attempt begins when the time is over, or the event is there.
+int waits_of(const Plan& plan) { return (plan.sleep_ms > 0 ? 1 : 0) + (plan.event.empty() ? 0 : 1); }
 
 std::string expected_code(const AttemptRow& row, const Plan& plan) {
   if (row.outcome == "failed") return plan.code;
@@ -104,6 +108,9 @@ void check_history(const TaskRow& task, const std::vector<AttemptRow>& rows, Com
       complaints.push_back(name_of(row) + " has failed, and " + task.name + " was to succeed by then");
     }
     add(tally, row, rules);
+    if (tally.waits > waits_of(task.plan)) {
+      complaints.push_back(name_of(row) + " is more than the task has waits");
+    }
     if (row.will_retry != (tally.status == "pending")) {
       complaints.push_back(name_of(row) + " says will_retry " + (row.will_retry ? "true" : "false") +
                            ", and by its rules the task is " + tally.status);
@@ -127,7 +134,7 @@ void check_history(const TaskRow& task, const std::vector<AttemptRow>& rows, Com
   compare("losses", task.losses, tally.losses);
 }
 
-void check_times(const std::vector<AttemptRow>& rows, Complaints& complaints) {
+void check_times(const Plan& plan, const std::vector<AttemptRow>& rows, Complaints& complaints) {
   const AttemptRow* before = nullptr;
   for (const AttemptRow& row : rows) {
     if (!(row.claimed_at <= row.started_at && row.started_at <= row.finished_at)) {
@@ -136,7 +143,8 @@ void check_times(const std::vector<AttemptRow>& rows, Complaints& complaints) {
     if (before != nullptr && row.claimed_at < before->finished_at) {
       complaints.push_back(name_of(row) + " was claimed before the attempt before it was over");
     }
-    if (before != nullptr && before->next_retry_at && row.claimed_at < *before->next_retry_at) {
+    const bool may_be_early = before != nullptr && before->outcome == "snoozed" && !plan.event.empty();
+    if (before != nullptr && !may_be_early && before->next_retry_at && row.claimed_at < *before->next_retry_at) {
       complaints.push_back(name_of(row) + " came " + std::to_string(*before->next_retry_at - row.claimed_at) +
                            " µs before its next_retry_at");
     }
@@ -149,8 +157,8 @@ void check_histories(const Evidence& evidence, const AttemptsOf& attempts, Compl
   for (const TaskRow& task : evidence.tasks) {
     const auto rows = attempts.find(task.id);
     check_history(task, rows == attempts.end() ? none : rows->second, complaints);
+    check_times(task.plan, rows == attempts.end() ? none : rows->second, complaints);
   }
-  for (const auto& [id, rows] : attempts) check_times(rows, complaints);
 }
 
 // ---- leases --------------------------------------------------------------------------------------------------------
@@ -158,10 +166,9 @@ void check_histories(const Evidence& evidence, const AttemptsOf& attempts, Compl
 /// The worker's process replaced itself: the new one has the same process id, and ends the old lease as it registers. A
 /// worker whose lease another worker has ended registers later, after its next heartbeat.
 bool has_begun_anew(const WorkerRow& worker, const std::map<std::int64_t, WorkerRow>& workers) {
-  constexpr TimeUs in_one_transaction = 250'000;  // on a busy machine, just after the server has started: over 50 ms
   return std::any_of(workers.upper_bound(worker.id), workers.end(), [&](const auto& later) {
     const TimeUs gap = later.second.started_at - *worker.lease_ended_at;
-    return later.second.pid == worker.pid && gap >= 0 && gap < in_one_transaction;
+    return later.second.pid == worker.pid && gap >= 0 && gap < at_once;
   });
 }
 
@@ -264,6 +271,31 @@ void check_nothing_changed(const Evidence& evidence, Complaints& complaints) {
   }
 }
 
+// ---- parts that other files use ------------------------------------------------------------------------------------
+
+bool has_ended(const TaskRow& task) { return task.status != "pending" && task.status != "running"; }
+
+}  // namespace
+
+void check_one_at_a_time(std::vector<const TaskRow*> tasks, const AttemptsOf& attempts, const std::string& whose,
+                         Complaints& complaints) {
+  // Of a task that never ran, nothing tells when it ended.
+  std::erase_if(tasks, [&](const TaskRow* task) { return !attempts.contains(task->id) && has_ended(*task); });
+  const auto began_at = [&](const TaskRow* task) {
+    const auto rows = attempts.find(task->id);
+    return rows == attempts.end() ? std::numeric_limits<TimeUs>::max() : rows->second.front().claimed_at;
+  };
+  std::stable_sort(tasks.begin(), tasks.end(),
+                   [&](const TaskRow* a, const TaskRow* b) { return began_at(a) < began_at(b); });
+  for (std::size_t i = 1; i < tasks.size(); ++i) {
+    const TaskRow& before = *tasks[i - 1];
+    if (has_ended(before) && attempts.at(before.id).back().finished_at <= began_at(tasks[i])) continue;
+    complaints.push_back(name_of(tasks[i]->id) + " " + whose + " began before " + name_of(before.id) + " had ended");
+  }
+}
+
+namespace {
+
 // ---- lateness ------------------------------------------------------------------------------------------------------
 
 /// Workers connect again with a backoff that doubles from 100 ms to 5 s, with 25 % jitter. After an outage a worker may
@@ -312,6 +344,18 @@ std::vector<std::string> broken_promises(const Evidence& evidence) {
   check_executions(evidence, executions, complaints);
   check_overlaps(attempts, executions, complaints);
   check_nothing_changed(evidence, complaints);
+  check_ticks(evidence, attempts, complaints);
+  check_keys(evidence, attempts, complaints);
+  check_steps(evidence, attempts, complaints);
+  const std::vector<std::string> at_the_end = broken_promises(evidence.end);
+  complaints.insert(complaints.end(), at_the_end.begin(), at_the_end.end());
+  return complaints;
+}
+
+std::vector<std::string> broken_promises(const Moment& moment) {
+  Complaints complaints;
+  check_keys(moment, complaints);
+  check_waits(moment, complaints);
   return complaints;
 }
 

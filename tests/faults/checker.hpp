@@ -1,6 +1,6 @@
 // The invariants of a run, checked after it. The database is compared with the enqueued tasks, with the rules for the
-// end of attempts, and with the handlers' own log. Pure: evidence.cpp reads the evidence, so that a test can show the
-// checker every kind of lie.
+// end of attempts, and with the handlers' own log; ticks, unique keys and steps are compared with their tasks. Pure:
+// evidence.cpp reads the evidence, so that a test can show the checker every kind of lie.
 #pragma once
 
 #include <chrono>
@@ -27,6 +27,8 @@ struct TaskRow {
   int attempt = 0;
   int retry_count = 0;
   int losses = 0;
+  std::string unique_key = {};  ///< empty: none
+  std::string schedule = {};    ///< the name of the schedule that enqueued it; empty: none did
 };
 
 struct AttemptRow {
@@ -52,6 +54,80 @@ struct WorkerRow {
   std::optional<TimeUs> lease_ended_at = {};
 };
 
+struct ScheduleRow {
+  std::int64_t id = 0;
+  std::string name = {};
+  TimeUs every = 0;  ///< its spec is `every …`
+  TimeUs next_at = 0;
+  bool one_at_a_time = true;  ///< its overlap lets no two of its tasks live at once
+};
+
+struct TickRow {
+  std::int64_t schedule_id = 0;
+  TimeUs scheduled_at = 0;
+  std::string outcome = {};
+  std::string reason = {};  ///< empty for null
+  TimeUs decided_at = 0;
+  TaskId task_id = 0;  ///< 0 for null
+  std::optional<TimeUs> missed_until = {};
+};
+
+struct StepRow {
+  TaskId task_id = 0;
+  std::string name = {};
+  int attempt = 0;
+  std::int64_t worker_id = 0;
+  TimeUs finished_at = 0;
+  std::string result = {};  ///< as JSON text
+};
+
+struct EventRow {
+  std::string name = {};
+  TimeUs emitted_at = 0;
+};
+
+/// A row of unique_keys, beside the task that it names.
+struct KeyRow {
+  std::string name = {};
+  std::string unique_key = {};
+  TaskId task_id = 0;
+  std::string task_name = {};  ///< empty: there is no such task any more
+  std::string task_key = {};
+};
+
+/// A task that has a unique key and has not ended, beside the row of its key.
+struct UniqueTaskRow {
+  TaskId id = 0;
+  std::string name = {};
+  std::string unique_key = {};
+  std::optional<TaskId> in_row = {};  ///< the task that the row names; none: there is no row
+};
+
+/// A row of task_waits, beside its task.
+struct WaitRow {
+  TaskId task_id = 0;
+  std::string name = {};
+  int attempt = 0;
+  bool has_arrived = false;    ///< its event
+  std::string status = {};     ///< of the task; empty: there is no such task any more
+  int task_attempt = 0;        ///< its latest
+  bool is_deferred = false;    ///< the task
+  std::int64_t due_in_us = 0;  ///< when the task is due, counted from the end of the wait
+};
+
+/// What is the case at each moment, also while tasks run. The rows of a list are of one snapshot.
+struct Moment {
+  std::vector<KeyRow> keys = {};
+  std::vector<UniqueTaskRow> unique_tasks = {};
+  std::vector<WaitRow> waits = {};
+};
+
+/// The holder of a unique key that an enqueue met, as the producer was told.
+struct Met {
+  TaskId holder = 0;
+  std::string unique_key = {};
+};
+
 /// A time in which the server was away.
 struct Outage {
   TimeUs from = 0;
@@ -67,6 +143,12 @@ struct Evidence {
   std::vector<Execution> executions = {};                            ///< by start
   std::map<std::pair<TaskId, int>, std::string> attempts_seen = {};  ///< rows as they were seen during the run
   std::vector<Outage> outages = {};
+  std::map<std::int64_t, Met> met = {};  ///< by key: the producer was told that another task stands for them
+  std::vector<ScheduleRow> schedules = {};
+  std::vector<TickRow> ticks = {};    ///< of all schedules, by schedule and time
+  std::vector<StepRow> steps = {};    ///< by task, name and attempt
+  std::vector<EventRow> events = {};  ///< by time
+  Moment end = {};                    ///< after retention, when no task runs any more
 };
 
 /// The longest time from the lapse of a lost worker's lease to the next run of its task. Time in which the server was
@@ -82,5 +164,7 @@ struct Lateness {
 
 /// Every broken promise in words, with the task and the attempt. Empty: all were kept.
 [[nodiscard]] std::vector<std::string> broken_promises(const Evidence& evidence);
+/// The same for a moment in a run.
+[[nodiscard]] std::vector<std::string> broken_promises(const Moment& moment);
 
 }  // namespace dogged::faults

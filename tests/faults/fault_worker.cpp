@@ -145,13 +145,24 @@ void run_rough(Context& context, const Plan& plan) {
   });
 }
 
+void run_step(Context& context, const Plan& plan, int number) {
+  const std::string name = "step-" + std::to_string(number);
+  const int gave = context.step(name, [&] {
+    take_time(context, plan, Heeds::nothing);
+    if (context.attempt() <= plan.deaths && number == context.attempt() + 1) std::raise(SIGKILL);
+    return context.attempt();
+  });
+  handler_log().step(context, name, gave);
+}
+
 void run_stepwise(Context& context, const Plan& plan) {
   recorded(context, [&] {
-    for (int step = 1; step <= 4; ++step) {
-      (void)context.step("step-" + std::to_string(step), [&] {
-        if (context.attempt() <= plan.deaths && step == context.attempt() + 1) std::raise(SIGKILL);
-        return context.attempt();
-      });
+    for (int number = 1; number <= faults::steps_of_stepwise; ++number) {
+      run_step(context, plan, number);
+      if (number == 2 && plan.sleep_ms > 0) context.sleep(std::chrono::milliseconds{plan.sleep_ms});
+      if (number == 3 && !plan.event.empty()) {
+        (void)context.wait_event(plan.event, std::chrono::milliseconds{plan.event_ms});
+      }
     }
   });
 }
@@ -172,5 +183,7 @@ TASK_REGISTER(run_slow, faults::once, .queue = faults::queue_name, .retry_lost =
 TASK_REGISTER(run_rough, faults::rough, .queue = faults::queue_name, .max_losses = faults::killer_rules.max_losses);
 TASK_REGISTER(run_stepwise, faults::stepwise, .queue = faults::queue_name,
               .max_losses = faults::killer_rules.max_losses);
+TASK_REGISTER(run_quick, faults::unique, .queue = faults::queue_name, .max_losses = faults::patient.max_losses);
+TASK_REGISTER(run_quick, faults::unique_pending, .queue = faults::queue_name, .max_losses = faults::patient.max_losses);
 
 int main(int argc, char** argv) { return dogged::worker_main(argc, argv); }

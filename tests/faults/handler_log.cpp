@@ -8,6 +8,7 @@
 #include <sstream>
 #include <system_error>
 #include <tuple>
+#include <utility>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -43,6 +44,10 @@ void HandlerLog::end(const Context& context, std::string_view how) const {
   write(line_of("end", context) + " " + std::string{how} + "\n");
 }
 
+void HandlerLog::step(const Context& context, std::string_view name, int gave) const {
+  write(line_of("step", context) + " " + std::string{name} + " " + std::to_string(gave) + "\n");
+}
+
 void HandlerLog::write(const std::string& line) const {
   if (::write(fd_, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
     throw std::system_error(errno, std::generic_category(), "the handlers' log");
@@ -70,8 +75,10 @@ std::vector<Execution> read_handler_log(const std::filesystem::path& file) {
       executions[started->second].ended_ns = time_ns;
       words >> executions[started->second].how;
       open.erase(started);
+    } else if (PassedStep step; event == "step" && started != open.end() && words >> step.name >> step.gave) {
+      executions[started->second].steps.push_back(std::move(step));
     } else {
-      throw InvalidInput(file.string() + " has an end without a start: " + line);
+      throw InvalidInput(file.string() + " has a line that fits no start: " + line);
     }
   }
   return executions;

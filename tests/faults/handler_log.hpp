@@ -3,6 +3,7 @@
 //
 //   start <task> <attempt> <pid> <nanoseconds of CLOCK_MONOTONIC>
 //   end   <task> <attempt> <pid> <nanoseconds of CLOCK_MONOTONIC> <succeeded, or the error code, or STOPPED>
+//   step  <task> <attempt> <pid> <nanoseconds of CLOCK_MONOTONIC> <the step's name> <what it gave>
 //
 // Each line is one write() with O_APPEND. So lines of several processes do not mix, and a process's lines are there
 // however it dies.
@@ -35,11 +36,18 @@ class HandlerLog {
 
   void start(const Context& context) const;
   void end(const Context& context, std::string_view how) const;
+  void step(const Context& context, std::string_view name, int gave) const;
 
  private:
   void write(const std::string& line) const;
 
   int fd_;
+};
+
+/// A step that a handler has passed, and what the step gave it.
+struct PassedStep {
+  std::string name = {};
+  int gave = 0;
 };
 
 /// One start of a handler, and its end if it came to one.
@@ -50,6 +58,7 @@ struct Execution {
   std::int64_t started_ns = 0;
   std::optional<std::int64_t> ended_ns = {};
   std::string how = {};  ///< empty without an end
+  std::vector<PassedStep> steps = {};
 };
 
 /// In the order of their starts. Empty where there is no file. Throws InvalidInput for a line that is not one.

@@ -45,12 +45,24 @@ Run::Run(RunSettings settings)
       started_us_(now_us()),
       noted_at_(started_) {
   database_.migrate();
+  create_schedules();
   for (int number = 0; number < settings_.schedule.workers; ++number) {
     slots_.push_back({std::make_unique<WorkerSlot>(
         server_, WorkerSettings{settings_.directory, "dogged", number, {{"--grace", "200ms"}}})});
   }
   const std::vector<Event> events = make_schedule(settings_.schedule);
   to_come_.assign(events.begin(), events.end());
+}
+
+/// They end with their producers: tasks that overlap by turns, and tasks that may not.
+void Run::create_schedules() {
+  constexpr std::pair<const char*, int> schedules[] = {{"skip", 700}, {"buffer_one", 1500}, {"allow_all", 1200}};
+  for (const auto& [overlap, runs_ms] : schedules) {
+    database_.run(
+        "select dogged.schedule($1, $2, 'every 1s', args => jsonb_build_object('runs_ms', $3::int), queue => $4, "
+        "overlap => $1, allow_frequent => true)",
+        db::Params{}.add(overlap).add(slow.name()).add(runs_ms).add(queue_name));
+  }
 }
 
 RunResult Run::go(const volatile std::sig_atomic_t& interrupted) {
@@ -61,7 +73,7 @@ RunResult Run::go(const volatile std::sig_atomic_t& interrupted) {
     end_due_events();
     go_on_rolling();
     for (Slot& slot : slots_) look_after(slot);
-    note_attempts();
+    look_at_database();
     std::this_thread::sleep_for(tick);
   }
   drain(producer, interrupted);
@@ -77,13 +89,15 @@ void Run::drain(Producer& producer, const volatile std::sig_atomic_t& interrupte
   rolling_.clear();
   for (Slot& slot : slots_) slot.worker->proxy().heal();
   producer.stop();  // now that the server is back
+  database_.run("select dogged.pause_schedule(name) from dogged.schedules");
   evidence_.enqueued = producer.enqueued();
+  evidence_.met = producer.met();
   evidence_.in_doubt = producer.in_doubt();
   const auto until = Clock::now() + longest_drain;
   while (interrupted == 0 && Clock::now() < until &&
          database_.value("select exists (select from dogged.tasks_live) as value") == "t") {
     for (Slot& slot : slots_) look_after(slot);
-    note_attempts();
+    look_at_database();
     std::this_thread::sleep_for(tick);
   }
 }
@@ -114,11 +128,15 @@ std::string Run::summary(const Lateness& late) {
   const std::string outcomes = database_.value(
       "select string_agg(text, ', ' order by text) as value "
       "from (select count(*) || ' ' || outcome as text from dogged.task_attempts group by outcome) counts");
+  const std::string ticks = database_.value(
+      "select string_agg(text, ', ' order by text) as value "
+      "from (select count(*) || ' ' || outcome as text from dogged.schedule_ticks group by outcome) counts");
   return std::to_string(evidence_.tasks.size()) + " tasks (" + std::to_string(evidence_.in_doubt.size()) +
-         " enqueued without an answer), attempts: " + outcomes + "; " + std::to_string(evidence_.workers.size()) +
-         " worker runs, " + database_.value("select coalesce(sum(fenced), 0) as value from dogged.workers") +
-         " reports fenced; " + (late.task == 0 ? "no task was lost" : describe(late)) + "; " +
-         duration_to_text(elapsed());
+         " enqueued without an answer; " + std::to_string(evidence_.met.size()) + " met a holder), ticks: " + ticks +
+         "; steps: " + std::to_string(evidence_.steps.size()) + "; attempts: " + outcomes + "; " +
+         std::to_string(evidence_.workers.size()) + " worker runs, " +
+         database_.value("select coalesce(sum(fenced), 0) as value from dogged.workers") + " reports fenced; " +
+         (late.task == 0 ? "no task was lost" : describe(late)) + "; " + duration_to_text(elapsed());
 }
 
 std::string Run::describe(const Lateness& late) const {
@@ -273,10 +291,13 @@ void Run::judge_exit(Slot& slot, int status) {
 
 // ---- evidence -------------------------------------------------------------------------------------------------------
 
-void Run::note_attempts() {
+void Run::look_at_database() {
   if (away_since_ || Clock::now() < noted_at_ + between_looks) return;
   noted_at_ = Clock::now();
   note_attempts_seen(database_, evidence_);
+  for (const std::string& promise : broken_promises(moment_after_retention(database_))) {
+    broken_.push_back("at " + duration_to_text(elapsed()) + ": " + promise);
+  }
 }
 
 milliseconds Run::elapsed() const { return std::chrono::duration_cast<milliseconds>(Clock::now() - started_); }

@@ -55,6 +55,7 @@ class Run {
     std::optional<Clock::time_point> start_at = {};  ///< it has ended, and the next process starts then
   };
 
+  void create_schedules();
   void drain(Producer& producer, const volatile std::sig_atomic_t& interrupted);
   void stop_workers();
   RunResult judge();
@@ -70,7 +71,7 @@ class Run {
 
   void look_after(Slot& slot);
   void judge_exit(Slot& slot, int status);
-  void note_attempts();
+  void look_at_database();
 
   [[nodiscard]] milliseconds elapsed() const;
   void log(const std::string& line);

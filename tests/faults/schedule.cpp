@@ -77,6 +77,25 @@ class Timetable {
   std::vector<milliseconds> worker_free_;
 };
 
+/// Of so few keys that most enqueues of a busy second meet a holder.
+void make_unique(NewTask& task, Plan& plan, Random& random) {
+  const bool while_pending = random.percent(50);
+  task.name = while_pending ? unique_pending.name() : unique.name();
+  if (while_pending) task.key_unique = unique_pending.unique();
+  task.options.unique_key = "key-" + std::to_string(random.between(1, 4));
+  plan.runs_ms = random.between(20, 500);
+}
+
+void plan_steps(Plan& plan, Random& random) {
+  plan.runs_ms = random.between(0, 150);
+  if (random.percent(2)) plan.deaths = 1;
+  if (random.percent(50)) plan.sleep_ms = random.between(50, 1500);
+  if (random.percent(50)) {
+    plan.event = "event-" + std::to_string(plan.key);
+    plan.event_ms = random.between(200, 2500);
+  }
+}
+
 }  // namespace
 
 const std::vector<Fault>& all_faults() {
@@ -130,34 +149,44 @@ NewTask planned_task(std::uint64_t seed, std::int64_t key) {
   Random random{seed ^ (static_cast<std::uint64_t>(key) * 0x9E3779B97F4A7C15u)};
   Plan plan;
   plan.key = key;
-  std::string_view name = quick.name();
+  NewTask task;
+  task.name = quick.name();
   const int fate = random.between(0, 999);
-  if (fate < 450) {
+  if (fate < 250) {
     plan.runs_ms = random.between(0, 10);
+  } else if (fate < 350) {
+    make_unique(task, plan, random);
+  } else if (fate < 450) {
+    task.name = stepwise.name();
+    plan_steps(plan, random);
   } else if (fate < 700) {
-    name = slow.name();
+    task.name = slow.name();
     plan.runs_ms = random.between(50, 600);
   } else if (fate < 900) {
-    name = flaky.name();
+    task.name = flaky.name();
     plan.runs_ms = random.between(0, 20);
     plan.failures = random.between(0, 4);
     plan.code = random.percent(80) ? "FLAKY" : "UNLISTED";
   } else if (fate < 930) {
-    name = deaf.name();
+    task.name = deaf.name();
     plan.failures = random.between(0, 2);
     plan.runs_ms = random.between(0, 1500);
   } else if (fate < 996) {
-    name = once.name();
+    task.name = once.name();
     plan.runs_ms = random.between(0, 200);
   } else {
-    name = killer.name();
+    task.name = killer.name();
     plan.deaths = random.between(1, 4);
   }
-  NewTask task;
-  task.name = name;
   task.args_json = nlohmann::json(plan).dump();
   task.options.queue = queue_name;
   return task;
+}
+
+std::optional<milliseconds> event_after(const NewTask& task) {
+  const auto plan = nlohmann::json::parse(task.args_json).get<Plan>();
+  if (plan.event.empty() || plan.key % 5 == 4) return std::nullopt;
+  return milliseconds{plan.key % 5 * 250};
 }
 
 }  // namespace dogged::faults

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -67,5 +68,8 @@ struct ScheduleSettings {
 
 /// The task that is enqueued as the `key`th of a run.
 [[nodiscard]] NewTask planned_task(std::uint64_t seed, std::int64_t key);
+
+/// How long after the enqueue of this task the event comes that it waits for; nothing: it waits in vain, or for none.
+[[nodiscard]] std::optional<milliseconds> event_after(const NewTask& task);
 
 }  // namespace dogged::faults

@@ -87,5 +87,5 @@ TEST_CASE("a key and a seed give the same task, and every kind of task comes") {
     CHECK(nlohmann::json::parse(task.args_json).get<Plan>().key == key);
     ++kinds[task.name];
   }
-  CHECK(kinds.size() == 6);  // all but `rough`, which is for scenarios
+  CHECK(kinds.size() == 9);  // all but `rough`, which is for scenarios
 }
