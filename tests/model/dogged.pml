@@ -36,6 +36,13 @@
 #ifndef MAX_RETRIES
 #define MAX_RETRIES 1
 #endif
+#ifndef SNOOZES /* attempts that end with Context::snooze */
+#define SNOOZES 0
+#endif
+#define MAX_SNOOZES 1 /* of a task */
+#ifndef SUSPENSIONS /* attempts that end in Context::sleep or wait_event */
+#define SUSPENSIONS 0
+#endif
 #define MAX_LOSSES 2
 #define LEASES (WORKERS + FAULTS) /* each fault makes at most one new incarnation */
 #define NOBODY LEASES
@@ -63,7 +70,7 @@
 #endif
 
 mtype = {pending, running, succeeded, failed, cancelled}; /* status of a task; the last four also outcomes */
-mtype = {lost, interrupted};                              /* the other outcomes */
+mtype = {lost, interrupted, snoozed};                     /* the other outcomes */
 mtype = {none, waits, runs};                              /* what a worker does with a task */
 mtype = {late_claim, late_release, late_ask};             /* a statement that its sender has given up */
 
@@ -75,6 +82,7 @@ typedef Task {
   byte lease = NOBODY;
   byte retries;
   byte losses;
+  byte snoozes;
   bool cancel_requested;
   byte recorded; /* rows in task_attempts: numbers 1 to this */
 }
@@ -94,6 +102,8 @@ byte late_left = LATE;
 byte cancels = CANCELS;
 byte replays = REPLAYS;
 byte stale_releases = STALE_RELEASES;
+byte snoozes = SNOOZES;
+byte suspensions = SUSPENSIONS;
 byte living = WORKERS;
 
 #define is_ended(t) (task[t].status != pending && task[t].status != running)
@@ -151,6 +161,18 @@ byte living = WORKERS;
   (outcome == succeeded || knows_cancel == task[t].cancel_requested)
 #endif
 
+#ifdef SUSPENDS_CANCELLED
+#define may_suspend(t) true
+#else
+#define may_suspend(t) (!task[t].cancel_requested)
+#endif
+
+#ifdef NO_SUSPEND_FENCE
+#define holds_to_suspend(l, t, n) (task[t].status == running)
+#else
+#define holds_to_suspend(l, t, n) holds(l, t, n)
+#endif
+
 #ifdef STOPPED_NEVER_ENDS /* who has signed off is taken to have left nothing behind */
 #define may_be_ended(l) (lease[l].lapsed && !lease[l].ended && !lease[l].stopped)
 #else
@@ -162,6 +184,7 @@ inline check_task(t) {
   assert(task[t].attempt == task[t].recorded + (task[t].status == running -> 1 : 0)); /* 1..n without gap */
   assert(task[t].status != pending || !task[t].cancel_requested);                     /* it would run again */
   assert(task[t].status != running || !lease[task[t].lease].rescued);                 /* nobody would rescue it */
+  assert(task[t].snoozes <= MAX_SNOOZES);
   assert(task[t].losses <= MAX_LOSSES && (task[t].losses < MAX_LOSSES || is_ended(t)))
 }
 
@@ -196,6 +219,10 @@ inline after_attempt(t, outcome, knows_cancel) {
      task[t].status = (knows_cancel -> cancelled : (task[t].losses >= MAX_LOSSES -> failed : pending))
   :: outcome == cancelled -> task[t].status = cancelled
   :: outcome == interrupted -> task[t].status = pending
+  :: outcome == snoozed && task[t].snoozes < MAX_SNOOZES ->
+     task[t].snoozes++;
+     task[t].status = pending
+  :: outcome == snoozed && task[t].snoozes >= MAX_SNOOZES -> task[t].status = failed /* SNOOZED_TOO_OFTEN */
   :: outcome == failed && task[t].retries < MAX_RETRIES ->
      task[t].retries++;
      task[t].status = pending
@@ -217,6 +244,15 @@ inline complete_statement(l, t, n, outcome, knows_cancel) {
      check_task(t)
   :: else
   fi
+}
+
+/* dogged.suspend: the attempt ends in a statement of the handler's own, and is counted by no limit. */
+inline suspend_statement(l, t, n) {
+  assert(task[t].lease == l && n == task[t].recorded + 1); /* as in complete_statement */
+  task[t].recorded = n;
+  task[t].status = pending;
+  task[t].lease = NOBODY;
+  check_task(t)
 }
 
 /* ---- a worker: the steps of its threads -------------------------------------------------------------------------- */
@@ -419,12 +455,26 @@ inline finish(t) {
     :: report[t] = succeeded
     :: report[t] = failed
     :: leaving -> report[t] = interrupted
+    :: snoozes > 0 -> snoozes--; report[t] = snoozed
     :: task[t].cancel_requested && runs_under(t, me) -> report[t] = cancelled /* it was told, and was in time */
     fi;
     d_step {
       report_n[t] = exec_n[t];
       forget_execution(t);
       printf("worker %d, lease %d: attempt %d of task %d ends: %e\n", _pid, me, report_n[t], t, report[t])
+    }
+  }
+}
+
+/* A handler comes to a wait. Who has lost the task, or whose task is to be cancelled, hears that instead. */
+inline suspend(t) {
+  atomic {
+    suspensions > 0 && exec[t] == runs && report[t] == none && holds_to_suspend(me, t, exec_n[t]) && may_suspend(t) ->
+    d_step {
+      suspensions--;
+      printf("worker %d, lease %d: suspends attempt %d of task %d\n", _pid, me, exec_n[t], t);
+      suspend_statement(me, t, exec_n[t]);
+      forget_execution(t)
     }
   }
 }
@@ -658,6 +708,7 @@ end:
   EACH_TASK(give_back)
   EACH_TASK(begin)
   EACH_TASK(finish)
+  EACH_TASK(suspend)
   EACH_TASK(complete)
   EACH_TASK(find_lost)
   EACH_LEASE(end_lease)
@@ -702,6 +753,7 @@ inline replay(t) {
       replays--;
       task[t].status = pending;
       task[t].retries = 0;
+      task[t].snoozes = 0;
       task[t].losses = 0;
 #ifdef REPLAY_COUNTS_ANEW
       task[t].attempt = 0;
