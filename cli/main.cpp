@@ -211,6 +211,7 @@ int run_main(int argc, char** argv) {
   add_tasks_reschedule(*tasks, invocation);
   add_tasks_move(*tasks, invocation);
   add_tasks_wait(*tasks, invocation);
+  add_tasks_waiting(*tasks, invocation);
   add_tasks_watch(*tasks, invocation);
   add_attempts(app, invocation);
   add_dead(app, invocation);

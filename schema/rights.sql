@@ -87,6 +87,7 @@ select r.object, r.privileges, r.roles, r.except_columns
     ('task_timeline', 'select', '{viewer,operator}', '{}'),
     ('task_overview', 'select', '{viewer,operator}', '{}'),
     ('task_steps_overview', 'select', '{viewer,operator}', '{}'),
+    ('waiting', 'select', '{viewer,operator}', '{}'),
     ('dead_letters', 'select', '{viewer,operator}', '{}'),
     ('queue_stats', 'select', '{viewer,operator}', '{}'),
     ('recent_figures', 'execute', '{viewer,operator}', '{}'),

@@ -27,6 +27,24 @@ comment on column dogged.task_steps_overview.counts is
 comment on column dogged.task_steps_overview.worker is 'The name of the worker that ran the step.';
 comment on column dogged.task_steps_overview.task_name is 'The task''s name.';
 
+-- A task whose wait is over begins its next attempt, whose handler takes note of the wait: it waits no more.
+create or replace view dogged.waiting as
+select w.task_id, t.name, t.queue, case when w.for_event then 'event' else 'sleep' end as waits_for, w.name as step, w.attempt,
+       w.began_at as since, w.until
+  from dogged.task_waits w
+  join dogged.tasks_live t on t.id = w.task_id and t.attempt = w.attempt and t.status = 'pending'
+ where w.arrived_at is null and w.until > now();
+comment on view dogged.waiting is
+  'One row for each task that sleeps (Context::sleep) or waits for an event (Context::wait_event).';
+comment on column dogged.waiting.task_id is 'The task: tasks.id.';
+comment on column dogged.waiting.name is 'The task''s name.';
+comment on column dogged.waiting.queue is 'The task''s queue.';
+comment on column dogged.waiting.waits_for is 'sleep or event.';
+comment on column dogged.waiting.step is 'The name of the event, or of the sleep: the step that the wait will be.';
+comment on column dogged.waiting.attempt is 'The attempt that came to the wait last.';
+comment on column dogged.waiting.since is 'When the first attempt came to the wait.';
+comment on column dogged.waiting.until is 'When the wait is over, if no event ends it before.';
+
 create or replace function dogged.steps_since(task_id bigint, enqueued_at timestamptz) returns integer
 language sql stable begin atomic
   select coalesce(max(r.attempt), 0) from dogged.task_steps r

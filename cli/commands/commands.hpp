@@ -16,6 +16,7 @@ void add_tasks_retry(CLI::App& tasks, Invocation& invocation);
 void add_tasks_reschedule(CLI::App& tasks, Invocation& invocation);
 void add_tasks_move(CLI::App& tasks, Invocation& invocation);
 void add_tasks_wait(CLI::App& tasks, Invocation& invocation);
+void add_tasks_waiting(CLI::App& tasks, Invocation& invocation);
 void add_tasks_watch(CLI::App& tasks, Invocation& invocation);
 void add_attempts(CLI::App& app, Invocation& invocation);
 void add_dead(CLI::App& app, Invocation& invocation);

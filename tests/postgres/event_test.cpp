@@ -92,6 +92,33 @@ TEST_CASE("a sleeping task that is rescheduled to run at once sleeps on until it
   CHECK(database.value("select next_retry_at as value from dogged.tasks_live") == until);
 }
 
+TEST_CASE("the view of what waits has each task that sleeps or waits for an event, until that is over") {
+  TestDatabase database;
+  Client client = database.client();
+  const auto handler = registered(work, [](Context& context, const nlohmann::json& args) {
+    if (args.contains("event")) {
+      (void)context.wait_event(args.at("event").get<std::string>(), 2h);
+    } else {
+      context.sleep(1h, "nap");
+    }
+  });
+  const TaskId sleeps = client.enqueue(work, no_args);
+  const TaskId waits = client.enqueue(work, event("payment:42"));
+  RunningWorker worker{database, {handler}, no_polling()};
+  for (const TaskId id : {sleeps, waits}) REQUIRE(eventually([&] { return is_suspended(database, id); }));
+  const auto waiting = [&] {
+    return database.value(
+        "select string_agg(concat_ws(' ', task_id, name, queue, waits_for, step, attempt, "
+        "extract(epoch from until - since)::int), '; ' order by task_id) as value from dogged.waiting");
+  };
+  const std::string sleeping = std::to_string(sleeps) + " work default sleep nap 1 3600";
+  CHECK(waiting() == sleeping + "; " + std::to_string(waits) + " work default event payment:42 1 7200");
+  client.emit("payment:42");
+  CHECK(waiting() == sleeping);
+  database.run("update dogged.task_waits set until = now()");
+  CHECK(waiting() == "null");
+}
+
 TEST_CASE("an event resumes each task that waits for it, once, with its payload") {
   TestDatabase database;
   Client client = database.client();
