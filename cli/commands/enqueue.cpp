@@ -237,7 +237,7 @@ struct Progress {
 }
 
 /// The tasks of the next lines, at most a batch of them. Empty lines are passed over.
-std::vector<NewTask> read_batch(LineReader& lines, Zone zone, Progress& progress) {
+std::vector<NewTask> read_batch(LineReader& lines, Zone zone, PointerTexts& pointers, Progress& progress) {
   std::vector<NewTask> batch;
   std::size_t bytes = 0;
   std::string line;
@@ -245,7 +245,7 @@ std::vector<NewTask> read_batch(LineReader& lines, Zone zone, Progress& progress
     ++progress.lines_read;
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     try {
-      batch.push_back(task_from_json_line(line, zone));
+      batch.push_back(task_from_json_line(line, pointers, zone));
     } catch (const Error& error) {
       fail(progress, "line " + std::to_string(progress.lines_read), error, error.hint());
     }
@@ -299,7 +299,8 @@ void enqueue_lines(const Invocation& invocation, LineReader lines, milliseconds 
   Ticker ticker;
   while (!was_interrupted()) {
     const std::int64_t first_line = progress.lines_read + 1;
-    std::vector<NewTask> batch = read_batch(lines, invocation.style().zone, progress);
+    PointerTexts pointers;
+    std::vector<NewTask> batch = read_batch(lines, invocation.style().zone, pointers, progress);
     if (was_interrupted() || batch.empty()) break;
     for (const NewTask& task : batch) {
       if (progress.names.size() < most_names_looked_up) progress.names.insert(task.name);
@@ -386,8 +387,8 @@ void add_enqueue(CLI::App& app, Invocation& invocation) {
       "   \"in\": \"30s\", \"priority\": 0, \"trace_context\": \"…\", \"expires_in\": \"1h\", \"tags\": [\"eu\"],\n"
       "   \"parent\": 42, \"args_version\": 2}\n"
       "or \"at\": \"2026-11-24T14:00:00Z\" for in, and so \"expires_at\" for expires_in. For a unique task also "
-      "\"unique_key\",\n"
-      "\"unique_while\", \"on_conflict\", \"unique_period\" and \"latest\".\n"
+      "\"unique_key\"\n"
+      "or \"unique_by\": [\"/user\"], \"unique_while\", \"on_conflict\", \"unique_period\" and \"latest\".\n"
       "They are enqueued in batches of 10,000 lines (or 64 MiB), each whole or not at all; the first mistake "
       "ends it, and\n"
       "says what was enqueued before.",

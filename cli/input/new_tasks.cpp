@@ -20,8 +20,9 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view white_space = " \t\r\n";
-const Words known_keys{"name",        "args",          "queue", "at",     "in",           "priority",   "trace_context",
-                       "expires_at",  "expires_in",    "tags",  "parent", "args_version", "unique_key", "unique_while",
+const Words known_keys{"name",        "args",          "queue",      "at",         "in",
+                       "priority",    "trace_context", "expires_at", "expires_in", "tags",
+                       "parent",      "args_version",  "unique_key", "unique_by",  "unique_while",
                        "on_conflict", "unique_period", "latest"};
 
 /// Accepts every JSON document without building it, and keeps where and why one is wrong. The parser that
@@ -157,9 +158,59 @@ auto read_member(const std::string& key, std::string_view value, Read read) {
   }
 }
 
+std::string unique_key_of(std::string_view value) {
+  std::string key = text_of("unique_key", value);
+  if (key.empty()) throw InvalidInput("\"unique_key\" is empty");
+  if (key.size() <= limits::unique_key_bytes) return key;
+  throw InvalidInput("\"unique_key\" has " + std::to_string(key.size()) + " bytes; the limit is " +
+                     std::to_string(limits::unique_key_bytes));
+}
+
+JsonPointers unique_by_of(std::string_view value, PointerTexts& texts) {
+  JsonPointers pointers;
+  for (std::string& text : texts_of("unique_by", value)) {
+    if (!detail::is_valid_json_pointer(text)) {
+      throw InvalidInput("\"unique_by\" has " + in_quotes(text) + ", which is no JSON pointer of up to " +
+                             std::to_string(limits::json_pointer_bytes) + " bytes",
+                         "a JSON pointer begins with a slash, as /customer/id; \"\" is the whole of the args");
+    }
+    pointers.push_back(*texts.insert(std::move(text)).first);
+  }
+  if (pointers.size() <= JsonPointers::max_size) return pointers;
+  throw InvalidInput("\"unique_by\" has " + std::to_string(pointers.size()) + " JSON pointers; the limit is " +
+                     std::to_string(JsonPointers::max_size));
+}
+
+milliseconds more_than_zero(const std::string& key, milliseconds duration) {
+  if (duration > milliseconds{0}) return duration;
+  throw InvalidInput("\"" + key + "\" is " + duration_to_text(duration) + ", and must be more than 0",
+                     "leave it out for no limit");
+}
+
 Unique& unique_of(NewTask& task) { return task.options.unique ? *task.options.unique : task.options.unique.emplace(); }
 
-void set_member(NewTask& task, const std::string& key, std::string_view value, Zone zone) {
+/// Whether it is a member that makes the task unique.
+bool set_unique_member(NewTask& task, const std::string& key, std::string_view value, PointerTexts& pointers) {
+  const auto duration = [&] { return more_than_zero(key, read_member(key, value, duration_of)); };
+  if (key == "unique_key") {
+    task.options.unique_key = unique_key_of(value);
+  } else if (key == "unique_by") {
+    unique_of(task).by = unique_by_of(value, pointers);
+  } else if (key == "unique_while") {
+    unique_of(task).while_ = read_member(key, value, unique_while_from_text);
+  } else if (key == "on_conflict") {
+    unique_of(task).on_conflict = read_member(key, value, on_conflict_from_text);
+  } else if (key == "unique_period") {
+    unique_of(task).period = duration();
+  } else if (key == "latest") {
+    unique_of(task).latest = duration();
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void set_member(NewTask& task, const std::string& key, std::string_view value, PointerTexts& pointers, Zone zone) {
   const auto time = [&] {
     return read_member(key, value, [zone](const std::string& text) { return time_point_from_text(text, zone); });
   };
@@ -188,18 +239,7 @@ void set_member(NewTask& task, const std::string& key, std::string_view value, Z
     task.options.parent = number_of(key, value);
   } else if (key == "args_version") {
     task.args_version = args_version_from_number(number_of(key, value));
-  } else if (key == "unique_key") {
-    task.options.unique_key = text_of(key, value);
-    if (task.options.unique_key.empty()) throw InvalidInput("\"unique_key\" is empty");
-  } else if (key == "unique_while") {
-    unique_of(task).while_ = read_member(key, value, unique_while_from_text);
-  } else if (key == "on_conflict") {
-    unique_of(task).on_conflict = read_member(key, value, on_conflict_from_text);
-  } else if (key == "unique_period") {
-    unique_of(task).period = duration();
-  } else if (key == "latest") {
-    unique_of(task).latest = duration();
-  } else {
+  } else if (!set_unique_member(task, key, value, pointers)) {
     throw InvalidInput(in_quotes(key) + " is not known" + suggestion(key, known_keys) + "; a task may have " +
                        alternatives(known_keys));
   }
@@ -260,7 +300,7 @@ OnConflict on_conflict_from_text(const std::string& text) {
                      alternatives(on_conflicts));
 }
 
-NewTask task_from_json_line(std::string_view line, Zone zone) {
+NewTask task_from_json_line(std::string_view line, PointerTexts& pointers, Zone zone) {
   require_json("the line", line);
   if (line[line.find_first_not_of(white_space)] != '{') throw InvalidInput("the line is not a JSON object");
   NewTask task;
@@ -271,7 +311,7 @@ NewTask task_from_json_line(std::string_view line, Zone zone) {
     if (std::find(seen.begin(), seen.end(), key) != seen.end()) {
       throw InvalidInput(in_quotes(key) + " stands there twice");
     }
-    set_member(task, key, value, zone);
+    set_member(task, key, value, pointers, zone);
     seen.push_back(key);
   }
   if (task.name.empty()) throw InvalidInput("a task needs a \"name\"");
@@ -280,6 +320,9 @@ NewTask task_from_json_line(std::string_view line, Zone zone) {
   }
   if (task.options.expires_at && task.options.expires_in) {
     throw InvalidInput("give either \"expires_at\" or \"expires_in\", not both");
+  }
+  if (std::find(seen.begin(), seen.end(), "unique_by") != seen.end() && !task.options.unique_key.empty()) {
+    throw InvalidInput("give either \"unique_key\" or \"unique_by\", not both");
   }
   return task;
 }

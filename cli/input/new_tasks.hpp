@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -21,10 +23,14 @@ namespace dogged::cli {
 /// text is enqueued as it is: parsed and written again, its numbers could lose digits.
 void require_json(const std::string& what, std::string_view text);
 
+/// JSON pointers that tasks refer to (Unique::by), each once.
+using PointerTexts = std::set<std::string, std::less<>>;
+
 /// Reads `{"name": "webhook.deliver", "args": {…}, "queue": "webhooks", "in": "30s", "priority": -10, "trace_context":
 /// "…", "expires_in": "1h", "tags": ["eu"]}`. Only the name is required. "at" and "expires_at" may stand for "in" and
-/// "expires_in". `zone`: of times without a zone. Throws InvalidInput, without the line's number.
-[[nodiscard]] NewTask task_from_json_line(std::string_view line, Zone zone = Zone::local);
+/// "expires_in". `zone`: of times without a zone. `pointers` gets the texts of "unique_by", and must live as long as
+/// the task. Throws InvalidInput, without the line's number.
+[[nodiscard]] NewTask task_from_json_line(std::string_view line, PointerTexts& pointers, Zone zone = Zone::local);
 
 /// Reads a time for EnqueueOptions::run_at and expires_at. Throws InvalidInput, also for years that the system's clock
 /// does not reach.

@@ -50,7 +50,8 @@ void require_same(const NewTask& task, const json& line) {
 
 void fuzz::check(std::string_view input) {
   try {
-    const NewTask task = cli::task_from_json_line(input);
+    cli::PointerTexts pointers;
+    const NewTask task = cli::task_from_json_line(input, pointers);
     const json line = json::parse(input);
     require(!task.name.empty() && line.is_object(), "a task has a name");
     require_same(task, line);

@@ -26,7 +26,8 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 
 std::string message_of(const std::string& line) {
   try {
-    static_cast<void>(task_from_json_line(line));
+    PointerTexts pointers;
+    static_cast<void>(task_from_json_line(line, pointers));
   } catch (const InvalidInput& error) {
     return error.message();
   }
@@ -249,9 +250,11 @@ TEST_CASE("bars of delays are to scale") {
 }
 
 TEST_CASE("a line of NDJSON becomes a task, and its args stay as they are written") {
+  PointerTexts pointers;
   const NewTask task = task_from_json_line(
       R"( {"args": {"n": 12345678901234567890123.50, "s": "a,}\"]"}, "name":"a.b", "queue":"q", "in":"1h30m", "priority":-5,)"
-      R"( "trace_context":"t", "parent": 42, "args_version": 3} )");
+      R"( "trace_context":"t", "parent": 42, "args_version": 3} )",
+      pointers);
   CHECK(task.name == "a.b");
   CHECK(task.args_json == R"({"n": 12345678901234567890123.50, "s": "a,}\"]"})");
   CHECK(task.options.queue == "q");
@@ -260,9 +263,42 @@ TEST_CASE("a line of NDJSON becomes a task, and its args stay as they are writte
   CHECK(task.options.trace_context == "t");
   CHECK(task.options.parent == TaskId{42});
   CHECK(task.args_version == 3);
-  CHECK(task_from_json_line(R"({"name":"a"})").args_json == "{}");
-  CHECK(task_from_json_line(R"({"name":"a","args":5})").args_json == "5");
-  CHECK(task_from_json_line(R"({"name":"a","at":"2026-11-21T12:00Z"})").options.run_at.has_value());
+  CHECK(task_from_json_line(R"({"name":"a"})", pointers).args_json == "{}");
+  CHECK(task_from_json_line(R"({"name":"a","args":5})", pointers).args_json == "5");
+  CHECK(task_from_json_line(R"({"name":"a","at":"2026-11-21T12:00Z"})", pointers).options.run_at.has_value());
+}
+
+TEST_CASE("a line of NDJSON makes a task unique as the options do") {
+  PointerTexts pointers;
+  const NewTask task = task_from_json_line(
+      R"({"name":"a", "unique_by": ["/user", "/a~1b", ""], "unique_while": "pending", "on_conflict": "debounce",)"
+      R"( "unique_period": "1h", "latest": "1m"})",
+      pointers);
+  REQUIRE(task.options.unique);
+  const Unique& unique = *task.options.unique;
+  CHECK(std::vector<std::string_view>{unique.by.begin(), unique.by.end()} ==
+        std::vector<std::string_view>{"/user", "/a~1b", ""});
+  CHECK(unique.while_ == UniqueWhile::pending);
+  CHECK(unique.on_conflict == OnConflict::debounce);
+  CHECK(unique.period == 1h);
+  CHECK(unique.latest == 1min);
+  CHECK(task_from_json_line(R"({"name":"a", "unique_key": "k"})", pointers).options.unique_key == "k");
+  CHECK(task_from_json_line(R"({"name":"a", "unique_by": []})", pointers).options.unique->by.empty());
+}
+
+TEST_CASE("mistakes in what makes a line's task unique are named") {
+  const auto of = [](const std::string& members) { return message_of(R"({"name":"a",)" + members + "}"); };
+  CHECK(of(R"("unique_by":"/user")") == "\"unique_by\" is \"\"/user\"\", and must be a list of strings");
+  CHECK(contains(of(R"("unique_by":["user"])"), "\"unique_by\" has \"user\", which is no JSON pointer"));
+  std::string seventeen = "\"/0\"";
+  for (int i = 1; i < 17; ++i) seventeen += ",\"/" + std::to_string(i) + "\"";
+  CHECK(of(R"("unique_by":[)" + seventeen + "]") == "\"unique_by\" has 17 JSON pointers; the limit is 16");
+  CHECK(of(R"("unique_key":")" + std::string(513, 'k') + "\"") == "\"unique_key\" has 513 bytes; the limit is 512");
+  CHECK(of(R"("unique_key":"")") == "\"unique_key\" is empty");
+  CHECK(of(R"("unique_key":"k","unique_by":["/a"])") == "give either \"unique_key\" or \"unique_by\", not both");
+  CHECK(of(R"("unique_period":"0s")") == "\"unique_period\" is 0ms, and must be more than 0");
+  CHECK(contains(of(R"("latest":"soon")"), "\"latest\": \"soon\" is not a duration"));
+  CHECK(contains(of(R"("unique_while":"liv")"), "\"unique_while\": \"liv\" is not known (did you mean \"live\"?)"));
 }
 
 TEST_CASE("mistakes in a line are named") {
@@ -289,7 +325,8 @@ TEST_CASE("mistakes in a line are named") {
 TEST_CASE("a document of any depth is read without a stack") {
   const std::string deep = std::string(1'000'000, '[') + std::string(1'000'000, ']');
   CHECK_NOTHROW(require_json("ARGS", deep));
-  CHECK(task_from_json_line(R"({"name":"a","args":)" + deep + "}").args_json == deep);
+  PointerTexts pointers;
+  CHECK(task_from_json_line(R"({"name":"a","args":)" + deep + "}", pointers).args_json == deep);
   CHECK_THROWS_AS(require_json("ARGS", std::string(1'000'000, '[')), InvalidInput);
 }
 
