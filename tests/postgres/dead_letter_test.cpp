@@ -105,6 +105,28 @@ TEST_CASE("a replayed dead letter is pending with its id, its args and its histo
   CHECK(database.history_of(id) == "1 failed false, 2 succeeded false");
 }
 
+TEST_CASE("a dead letter is exported and imported with the snoozes that it has spent") {
+  TestDatabase database;
+  const TaskId id = dead_letter(database, add_worker(database));
+  const auto snoozes = [&] {
+    return database.value("select snoozes as value from dogged.tasks where id = $1", db::Params{}.add(id));
+  };
+  const auto put_back = [&] {
+    const std::string letter = letters_of(database, id);
+    database.run("delete from dogged.tasks_failed");
+    CHECK(import_of(database, letter) == "imported");
+    return nlohmann::json::parse(letter).at("snoozes").get<int>();
+  };
+  CHECK(put_back() == 0);
+  CHECK(snoozes() == "null");
+  database.run("update dogged.tasks set snoozes = 3");
+  CHECK(put_back() == 3);
+  CHECK(snoozes() == "3");
+  nlohmann::json letter = nlohmann::json::parse(letters_of(database, id));
+  letter["snoozes"] = -1;
+  CHECK_THROWS_WITH(import_of(database, letter.dump()), Catch::Contains("snoozes is negative"));
+}
+
 TEST_CASE(
     "a letter that is older than its queue's dead letters are kept is not imported, where the queue keeps them longer "
     "it is") {

@@ -1489,7 +1489,7 @@ CREATE FUNCTION dogged.export_dead_letters(ids bigint[], attempts integer[] DEFA
       on f.id = a.id and f.attempt = coalesce(a.attempt, f.attempt)
    cross join lateral (
      select f.id, f.name, f.queue, f.priority, f.args, f.enqueued_at, f.run_at, f.claimed_at, f.finished_at as failed_at,
-            f.attempt as attempts, f.retry_count, f.losses, f.error_code, f.error_message,
+            f.attempt as attempts, f.retry_count, f.losses, coalesce(f.snoozes, 0) as snoozes, f.error_code, f.error_message,
             (select h.error_details from dogged.task_attempts h where h.task_id = f.id and h.attempt = f.attempt
               limit 1) as error_details,
             f.trace_context, coalesce(f.tags, '{}') as tags, f.parent_id, f.args_version, f.unique_key,
@@ -1937,12 +1937,12 @@ begin
         from given g cross join dogged.settings s
     ), inserted as (
       insert into dogged.tasks (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
-                                claimed_at, finished_at, error_code, error_message, trace_context, tags, parent_id,
+                                snoozes, claimed_at, finished_at, error_code, error_message, trace_context, tags, parent_id,
                                 args_version, unique_key)
       select j.id, 'failed', j.queue, j.name, coalesce((l ->> 'priority')::smallint, 0), l -> 'args',
              (l ->> 'enqueued_at')::timestamptz, coalesce(l ->> 'run_at', l ->> 'enqueued_at')::timestamptz, j.attempts,
              coalesce((l ->> 'retry_count')::integer, 0), coalesce((l ->> 'losses')::integer, 0),
-             (l ->> 'claimed_at')::timestamptz, (l ->> 'failed_at')::timestamptz, l ->> 'error_code', l ->> 'error_message',
+             nullif((l ->> 'snoozes')::integer, 0), (l ->> 'claimed_at')::timestamptz, (l ->> 'failed_at')::timestamptz, l ->> 'error_code', l ->> 'error_message',
              l ->> 'trace_context', dogged.tags_of_letter(l), (l ->> 'parent_id')::bigint,
              nullif((l ->> 'args_version')::smallint, 1), l ->> 'unique_key'
         from judged j cross join lateral (select j.letter as l) as letter
@@ -3536,7 +3536,7 @@ CREATE FUNCTION dogged.refuse_dead_letter(letter jsonb) RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
 declare
-  known constant text[] := '{id,name,queue,priority,args,enqueued_at,run_at,claimed_at,failed_at,attempts,retry_count,losses,'
+  known constant text[] := '{id,name,queue,priority,args,enqueued_at,run_at,claimed_at,failed_at,attempts,retry_count,losses,snoozes,'
                            'error_code,error_message,error_details,trace_context,tags,parent_id,args_version,unique_key,history}';
   needed constant text[] := '{id,name,queue,args,enqueued_at,failed_at,attempts}';
   max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
@@ -3565,8 +3565,8 @@ begin
                       coalesce(dogged.json_bytes(letter -> 'args', max_args_bytes)::text, 'many more'), max_args_bytes);
   elsif (letter ->> 'attempts')::bigint not between 1 and 1000000 then
     mistake := format('attempts is %s; a dead letter has 1 to 1000000', letter ->> 'attempts');
-  elsif (letter ->> 'retry_count')::integer < 0 or (letter ->> 'losses')::integer < 0 then
-    mistake := 'retry_count or losses is negative';
+  elsif least((letter ->> 'retry_count')::integer, (letter ->> 'losses')::integer, (letter ->> 'snoozes')::integer) < 0 then
+    mistake := 'retry_count, losses or snoozes is negative';
   elsif not isfinite((letter ->> 'failed_at')::timestamptz) or (letter ->> 'failed_at')::timestamptz > now() + interval '5 minutes'
         or not isfinite((letter ->> 'enqueued_at')::timestamptz) then
     mistake := format('failed_at %s, enqueued_at %s: not times of the past', letter ->> 'failed_at', letter ->> 'enqueued_at');
