@@ -180,6 +180,7 @@ select r.object, r.privileges, r.roles, r.except_columns
     ('insert_many', 'execute', '{}', '{}'),
     ('require_unique_times', 'execute', '{}', '{}'),
     ('value_at', 'execute', '{}', '{}'),
+    ('value_at_each', 'execute', '{}', '{}'),
     ('hashed_key', 'execute', '{}', '{}'),
     ('refuse_key', 'execute', '{}', '{}'),
     ('take_key', 'execute', '{}', '{}'),

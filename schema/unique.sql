@@ -16,16 +16,29 @@ end $$;
 comment on function dogged.require_unique_times(interval, interval) is
   'Internal: raises an error for a unique_period or a latest that is not more than 0.';
 
+-- For what #> would read in another way: it takes -1, 01 and +1 for indices of an array.
+create or replace function dogged.value_at_each(document jsonb, tokens text[]) returns jsonb
+language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
+declare
+  token text;
+begin
+  foreach token in array tokens loop
+    if jsonb_typeof(document) = 'array' and token !~ '^(0|[1-9][0-9]*)$' then return null; end if;
+    document := document #> array[replace(replace(token, '~1', '/'), '~0', '~')];  -- RFC 6901, in this order
+  end loop;
+  return document;
+end $$;
+comment on function dogged.value_at_each(jsonb, text[]) is
+  'Internal: the value that the tokens of a JSON pointer name, one after the other; null: there is none.';
+
 -- SQL-standard form, as are_sound_tags: bound when created, so that no search_path can change it, and inlined.
 create or replace function dogged.value_at(document jsonb, pointer text) returns jsonb
 language sql immutable parallel safe return
   case when pointer = '' then document
        when pointer = '/' then document -> ''
        when left(pointer, 1) <> '/' then null
-       when strpos(pointer, '~') = 0 then document #> string_to_array(substr(pointer, 2), '/')
-       else document #> array(select replace(replace(token, '~1', '/'), '~0', '~')  -- RFC 6901, in this order
-                                from string_to_table(substr(pointer, 2), '/') with ordinality as tokens (token, place)
-                               order by place) end;
+       when pointer ~ '~|/(0[0-9]|[-+[:space:]])' then dogged.value_at_each(document, string_to_array(substr(pointer, 2), '/'))
+       else document #> string_to_array(substr(pointer, 2), '/') end;
 comment on function dogged.value_at(jsonb, text) is
   'Internal: the value that a JSON pointer (RFC 6901) names; null: there is none, or the pointer is not valid.';
 

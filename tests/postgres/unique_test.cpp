@@ -88,6 +88,35 @@ TEST_CASE("a key covers all args, some of them, none, or is given") {
   CHECK_FALSE(client.enqueue_unique(plain, 2, {.unique_key = "user:42"}).is_new());
 }
 
+TEST_CASE("a pointer names an element of an array as RFC 6901 writes it, and a member of any name") {
+  TestDatabase database;
+  const auto value_at = [&](const std::string& document, const std::string& pointer) {
+    return database.value("select dogged.value_at($1::jsonb, $2) as value", db::Params{}.add(document).add(pointer));
+  };
+  const std::string list = R"({"a": [10, 11, 12, [20]]})";
+  CHECK(value_at(list, "/a/0") == "10");
+  CHECK(value_at(list, "/a/2") == "12");
+  CHECK(value_at(list, "/a/3/0") == "20");
+  for (const char* no_index : {"-1", "-", "01", "00", "+1", " 1", "1 ", "4", "", "x", "1e0", "~01"}) {
+    INFO(no_index);
+    CHECK(value_at(list, std::string{"/a/"} + no_index) == "null");
+    CHECK(value_at(list, std::string{"/a/3/"} + no_index) == "null");
+  }
+  for (const char* member : {"-1", "-", "01", "+1", " 1", "1 ", "1", "", "x"}) {
+    INFO(member);
+    CHECK(value_at(nlohmann::json{{member, 5}}.dump(), std::string{"/"} + member) == "5");
+  }
+  CHECK(value_at(R"({"a/b": {"m~n": 7}})", "/a~1b/m~0n") == "7");
+  CHECK(value_at(R"({"~1": 8})", "/~01") == "8");
+  CHECK(value_at("[1, 2]", "/1") == "2");
+  CHECK(value_at("[1, 2]", "/-1") == "null");
+  CHECK(value_at("5", "/0") == "null");
+  CHECK(contains(error_of<InvalidInput>([&] {
+                   database.client().enqueue(plain, nlohmann::json{1, 2}, {.unique = Unique{.by = {"/-1"}}});
+                 }).message(),
+                 "it is to be unique by \"/-1\", and its args have no value there"));
+}
+
 TEST_CASE("64 clients that enqueue the same key at once make one task, whether or not a task held the key before") {
   TestDatabase database;
   constexpr int rounds = 8;
