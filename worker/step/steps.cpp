@@ -10,16 +10,11 @@
 
 #include "client/passing_error.hpp"
 #include "sql/step.hpp"
+#include "step/wait_plan.hpp"
 
 namespace dogged::runtime {
 
 namespace {
-
-constexpr milliseconds while_emit_is_open{50};
-
-[[noreturn]] void throw_stopped(const std::string& name) {
-  throw Stopped("the handler was asked to stop, and does not wait for \"" + name + "\"");
-}
 
 sql::RecordedStep recorded_step(const Attempt& attempt, const std::string& name, std::int64_t worker_id) {
   return {.name = name, .task_id = attempt.id, .attempt = attempt.number, .worker_id = worker_id};
@@ -31,8 +26,7 @@ bool is_on_record(const std::vector<sql::RecordedStep::Row>& rows) {
 
 }  // namespace
 
-void Steps::require_held(bool is_held, const Attempt& attempt, const std::string& name) const {
-  if (is_held) return;
+void Steps::throw_lost(const Attempt& attempt, const std::string& name) const {
   throw LeaseLost("attempt " + std::to_string(attempt.number) + " of task " + std::to_string(attempt.id) +
                       " is not held by worker " + std::to_string(worker_id_) + " any more: its step \"" + name +
                       "\" is not recorded",
@@ -42,7 +36,7 @@ void Steps::require_held(bool is_held, const Attempt& attempt, const std::string
 std::optional<std::string> Steps::recorded(const Attempt& attempt, const std::string& name,
                                            const std::stop_token& stop) {
   auto rows = session_->ask([&] { return recorded_step(attempt, name, worker_id_); }, stop);
-  require_held(!rows.empty(), attempt, name);
+  if (rows.empty()) throw_lost(attempt, name);
   return std::move(rows.front().result);
 }
 
@@ -63,31 +57,44 @@ void Steps::record(const Attempt& attempt, const std::string& name, const std::s
         return !connection.run(record).empty();
       },
       stop);
-  require_held(is_held, attempt, name);
+  if (!is_held) throw_lost(attempt, name);
 }
 
 Wait Steps::wait(const Attempt& attempt, const std::string& name, detail::WaitFor what, milliseconds time,
                  TimePoint began_at, const std::stop_token& stop) {
+  const auto statement = [&] {
+    const auto ran = std::chrono::duration_cast<std::chrono::microseconds>(SteadyClock::now() - began_at);
+    return sql::WaitDurably{.task_id = attempt.id,
+                            .attempt = attempt.number,
+                            .worker_id = worker_id_,
+                            .name = name,
+                            .for_event = what == detail::WaitFor::event,
+                            .wait_ms = time.count(),
+                            .ran_us = ran.count()};
+  };
+  WaitPlan plan;
+  sql::WaitDurably::Row answer;
   while (true) {
-    const auto rows = session_->ask(
-        [&] {
-          const auto ran = std::chrono::duration_cast<std::chrono::microseconds>(SteadyClock::now() - began_at);
-          return sql::WaitDurably{.task_id = attempt.id,
-                                  .attempt = attempt.number,
-                                  .worker_id = worker_id_,
-                                  .name = name,
-                                  .for_event = what == detail::WaitFor::event,
-                                  .wait_ms = time.count(),
-                                  .ran_us = ran.count()};
-        },
-        stop);
-    const auto& [state, payload, left_ms] = db::one(rows);
-    if (state == "over") return {Wait::State::over, payload};
-    if (state == "suspended") return {Wait::State::suspended, std::nullopt, milliseconds{left_ms.value_or(0)}};
-    if (state == "cancelled") return {Wait::State::cancelled};
-    require_held(state == "busy", attempt, name);
-    // An emit of this event has not been committed yet. No connection waits for it, because other handlers use it too.
-    if (!wait_or_stop(while_emit_is_open, stop)) throw_stopped(name);
+    const auto [step, until] = plan.next(SteadyClock::now(), stop.stop_requested());
+    switch (step) {
+      case WaitPlan::Step::ask:
+        answer = db::one(session_->ask(statement, stop));
+        plan.on_answer(wait_answer_from_text(answer.state), SteadyClock::now());
+        break;
+      case WaitPlan::Step::pause:
+        (void)wait_or_stop(until - SteadyClock::now(), stop);
+        break;
+      case WaitPlan::Step::over:
+        return {Wait::State::over, std::move(answer.payload)};
+      case WaitPlan::Step::suspended:
+        return {Wait::State::suspended, std::nullopt, milliseconds{answer.left_ms.value_or(0)}};
+      case WaitPlan::Step::cancelled:
+        return {Wait::State::cancelled};
+      case WaitPlan::Step::stopped:
+        throw Stopped("the handler was asked to stop, and does not wait for \"" + name + "\"");
+      case WaitPlan::Step::lost:
+        throw_lost(attempt, name);
+    }
   }
 }
 
@@ -99,7 +106,7 @@ std::optional<std::string> Steps::last_checkpoint(const Attempt& attempt, const 
             .name = name, .task_id = attempt.id, .attempt = attempt.number, .worker_id = worker_id_};
       },
       stop);
-  require_held(!rows.empty(), attempt, name);
+  if (rows.empty()) throw_lost(attempt, name);
   return std::move(rows.front().value);
 }
 
@@ -114,7 +121,7 @@ void Steps::save_checkpoint(const Attempt& attempt, const std::string& name, con
                                    .worker_id = worker_id_};
       },
       stop);
-  require_held(!rows.empty(), attempt, name);
+  if (rows.empty()) throw_lost(attempt, name);
 }
 
 }  // namespace dogged::runtime

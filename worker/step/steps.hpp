@@ -51,7 +51,7 @@ class Steps {
                        const std::stop_token& stop);
 
  private:
-  void require_held(bool is_held, const Attempt& attempt, const std::string& name) const;
+  [[noreturn]] void throw_lost(const Attempt& attempt, const std::string& name) const;
 
   const std::shared_ptr<HandlerSession> session_;
   const std::int64_t worker_id_;

@@ -1,0 +1,90 @@
+// What a handler does about a wait: each sequence of answers, pauses and stops.
+#include "step/wait_plan.hpp"
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "support/catch.hpp"
+
+using namespace std::chrono_literals;
+using namespace dogged::runtime;
+using Answer = WaitPlan::Answer;
+using Step = WaitPlan::Step;
+
+namespace {
+
+constexpr TimePoint start{1h};
+
+/// What follows at once.
+Step step_after(Answer answer) {
+  WaitPlan plan;
+  plan.on_answer(answer, start);
+  return plan.next(start, false).step;
+}
+
+/// Each way on from here: every answer to a question, and a pause that ends or is cut short.
+void walk(WaitPlan plan, TimePoint now, int questions, const std::string& trace) {
+  INFO(trace);
+  const auto [step, until] = plan.next(now, false);
+  switch (step) {
+    case Step::ask:
+      if (questions == 0) return;
+      for (const Answer answer : {Answer::over, Answer::suspended, Answer::cancelled, Answer::busy, Answer::lost}) {
+        WaitPlan next = plan;
+        next.on_answer(answer, now);
+        walk(next, now, questions - 1, trace + " ask");
+      }
+      return;
+    case Step::pause:
+      REQUIRE(until > now);
+      REQUIRE(plan.next(until - 1ns, false).step == Step::pause);
+      REQUIRE(plan.next(until, false).step == Step::ask);
+      REQUIRE(plan.next(now, true).step == Step::stopped);
+      REQUIRE(plan.next(until, true).step == Step::stopped);
+      return walk(plan, until, questions, trace + " pause");
+    case Step::over:
+    case Step::suspended:
+    case Step::cancelled:
+    case Step::lost:
+      for (const TimePoint later : {now, now + 1h}) {
+        REQUIRE(plan.next(later, false).step == step);
+        REQUIRE(plan.next(later, true).step == step);
+      }
+      return;
+    case Step::stopped:
+      FAIL("nobody has asked the handler to stop");
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a handler asks about its wait until the answer says how the wait stands, and then never again") {
+  walk(WaitPlan{}, start, 4, "begin");
+}
+
+TEST_CASE("the answer to a wait decides how its handler goes on") {
+  REQUIRE(step_after(Answer::over) == Step::over);
+  REQUIRE(step_after(Answer::suspended) == Step::suspended);
+  REQUIRE(step_after(Answer::cancelled) == Step::cancelled);
+  REQUIRE(step_after(Answer::lost) == Step::lost);
+  REQUIRE(step_after(Answer::busy) == Step::pause);
+}
+
+TEST_CASE("a handler that is asked to stop before it comes to a wait asks once all the same") {
+  REQUIRE(WaitPlan{}.next(start, true).step == Step::ask);
+}
+
+TEST_CASE("each answer to a wait has one text, and no other text is an answer") {
+  REQUIRE(wait_answer_from_text("over") == Answer::over);
+  REQUIRE(wait_answer_from_text("suspended") == Answer::suspended);
+  REQUIRE(wait_answer_from_text("cancelled") == Answer::cancelled);
+  REQUIRE(wait_answer_from_text("busy") == Answer::busy);
+  REQUIRE(wait_answer_from_text("lost") == Answer::lost);
+  REQUIRE_THROWS_AS(wait_answer_from_text("waiting"), std::logic_error);
+}
+
+TEST_CASE("only a first attempt has nothing on record") {
+  REQUIRE_FALSE(may_be_on_record(1));
+  REQUIRE(may_be_on_record(2));
+}

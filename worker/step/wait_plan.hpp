@@ -1,0 +1,60 @@
+// What a handler does about a wait (Context::sleep, Context::wait_event), and whether it asks for a step's record.
+// Pure: steps.cpp asks the database.
+//
+//   asking --the database is busy--> pausing --the pause is over--> asking
+//   pausing --the handler is asked to stop--> stopped
+//   asking --any other answer--> over, suspended, cancelled or lost, for good
+#pragma once
+
+#include <iosfwd>
+#include <string_view>
+
+#include "runtime/time.hpp"
+
+namespace dogged::runtime {
+
+/// Whether an earlier attempt may have recorded something. If not, nobody asks for it.
+[[nodiscard]] constexpr bool may_be_on_record(int attempt) noexcept { return attempt > 1; }
+
+class WaitPlan {
+ public:
+  /// What dogged.wait_durably (schema/events.sql) answers.
+  enum class Answer {
+    over,       ///< the time is over, or the event came
+    suspended,  ///< the attempt has ended, and is on record as snoozed
+    cancelled,  ///< the task is to be cancelled: nothing has changed
+    busy,       ///< an emit of the event, or a change of the task, is not committed yet
+    lost,       ///< the worker does not hold the attempt any more
+  };
+  enum class Step {
+    ask,        ///< wait_durably.sql
+    pause,      ///< until `until`, or until the handler is asked to stop
+    over,       ///< the handler goes on
+    suspended,  ///< the handler ends, and its task goes on later
+    cancelled,  ///< the handler ends
+    stopped,    ///< the handler ends, as it was asked to
+    lost,       ///< the handler ends, and nothing of it counts
+  };
+  struct Action {
+    Step step = Step::ask;
+    TimePoint until = {};
+
+    friend bool operator==(const Action&, const Action&) = default;
+  };
+  /// No connection waits for an emit, because other handlers use it too.
+  static constexpr milliseconds pause_while_busy{50};
+
+  [[nodiscard]] Action next(TimePoint now, bool stop_requested) const noexcept;
+  void on_answer(Answer answer, TimePoint now) noexcept;
+
+ private:
+  Step step_ = Step::ask;
+  TimePoint asks_again_at_{};  // while it pauses
+};
+
+/// Throws std::logic_error for a text that is none.
+[[nodiscard]] WaitPlan::Answer wait_answer_from_text(std::string_view text);
+[[nodiscard]] std::string_view to_text(WaitPlan::Step step) noexcept;
+std::ostream& operator<<(std::ostream& out, const WaitPlan::Action& action);
+
+}  // namespace dogged::runtime
