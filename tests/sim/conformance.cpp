@@ -6,21 +6,14 @@
 #include <limits>
 #include <map>
 #include <set>
-#include <sstream>
-#include <stdexcept>
 #include <utility>
-
-#include <spdlog/logger.h>
 
 #include <dogged/error.hpp>
 
 #include "claim/queue_settings.hpp"
 #include "claim/statements.hpp"
-#include "database.hpp"
-#include "db/connection.hpp"
+#include "comparison.hpp"
 #include "report/completion.hpp"
-#include "runtime/wake_fd.hpp"
-#include "scheduler.hpp"
 #include "sql/claim.hpp"
 #include "sql/lease.hpp"
 #include "sql/registration.hpp"
@@ -31,44 +24,7 @@
 namespace dogged::sim {
 namespace {
 
-using runtime::Attempt;
 using runtime::QueueClaim;
-using runtime::Report;
-using std::chrono::minutes;
-
-// No sum of delays, leases and steps of time equals another, so nothing falls due within the milliseconds of real time
-// that a run takes.
-constexpr minutes delay{30};
-constexpr minutes lease{30};
-constexpr minutes until_expiry{25};  // after a task is due
-constexpr minutes step_of_time{20};
-constexpr std::size_t promoted_by_postgres = 1000;
-const std::vector<std::string> queue_names{"default", "mail", "bulk"};
-const std::vector<std::string> task_names{"work", "fragile"};
-const std::vector<int> args_versions{1, 1};
-
-class Different : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
-template <class Value>
-std::string shown(const Value& value) {
-  std::ostringstream text;
-  text << value;
-  return text.str();
-}
-std::string shown(const std::string& value) { return value; }
-template <class Value>
-std::string shown(const std::optional<Value>& value) {
-  return value ? shown(*value) : "none";
-}
-template <class Value>
-std::string shown(const std::set<Value>& values) {
-  std::string text = "{";
-  for (const Value& value : values) text += (text.size() > 1 ? " " : "") + shown(value);
-  return text + "}";
-}
 
 std::string claimed(TaskId id, int attempt, int retry_count, int losses, int snoozes, runtime::Place place,
                     std::optional<std::int64_t> expires_in_minutes) {
@@ -76,14 +32,6 @@ std::string claimed(TaskId id, int attempt, int retry_count, int losses, int sno
          std::to_string(losses) + " snoozes " + std::to_string(snoozes) + " at " + std::to_string(place) +
          " expires in " + shown(expires_in_minutes);
 }
-
-template <class Value>
-void require_alike(const std::string& what, const Value& model, const Value& postgres) {
-  if (model == postgres) return;
-  throw Different{what + ": " + shown(model) + " in the model, " + shown(postgres) + " in PostgreSQL"};
-}
-
-std::int64_t in_minutes(milliseconds time) { return std::chrono::round<minutes>(time).count(); }
 
 lifecycle::Transition transition(lifecycle::Status status, lifecycle::Outcome outcome) {
   return {.status = status, .outcome = outcome, .retry_count = 0, .losses = 0};
@@ -96,100 +44,7 @@ std::string as_json(const Queues& queues) {
   return text + "}";
 }
 
-class Comparison {
- public:
-  Comparison(const std::string& url, std::uint64_t seed, Mutant mutant);
-
-  /// Throws Different.
-  void step();
-  [[nodiscard]] const std::vector<std::string>& trace() const noexcept { return trace_; }
-
- private:
-  // Choices.
-  [[nodiscard]] std::int64_t any_worker();
-  [[nodiscard]] std::optional<TaskId> any_task(Task::State state);
-  [[nodiscard]] const std::string& any_queue();
-  [[nodiscard]] Queues some_queues();
-  [[nodiscard]] const Queues& queues_of(std::int64_t worker) const { return model_.workers().at(worker).queues; }
-  [[nodiscard]] std::int64_t session_of(std::int64_t worker);
-  [[nodiscard]] std::vector<Attempt> some_attempts();
-  [[nodiscard]] std::vector<runtime::Watermarks::Range> some_ranges();
-  [[nodiscard]] bool holds_lock() const noexcept { return locked_.has_value(); }
-  void note(const std::string& what) { trace_.push_back(what); }
-
-  // One step of each kind. A step that does not fit does nothing.
-  void enqueue();
-  void end_transaction();
-  void cancel();
-  void reschedule();
-  void replay();
-  void register_worker();
-  void heartbeat();
-  void begin_claim_session();
-  void claim();
-  void release_unknown();
-  void release();
-  void complete();
-  void complete_in();
-  void who_holds();
-  void expire();
-  void expire_claimed();
-  void pause();
-  void stop_worker();
-  void promote();
-  void look();
-  void fall_asleep();
-  void wake_up();
-  void ask_transactions();
-  void sum_up_claims();
-  void settle_watermarks();
-  void ask_upkeep();
-  void end_lapsed_leases();
-  void rescue();
-  void let_time_pass();
-  void lock();
-  void unlock();
-
-  template <class Released>
-  void cancel_released(const std::vector<Released>& released);
-  void wake_others(std::int64_t worker);
-  Report report_of(TaskId id, int attempt);
-
-  // Comparisons of the state of both.
-  void compare_rows();
-  void compare_tasks();
-  void compare_position(TaskId id, std::int64_t model, std::int64_t postgres);
-  void compare_attempts();
-  void compare_workers();
-  void compare_claims();
-  void compare_queues();
-  void compare_cancelling(std::int64_t worker);
-  void compare_notifications();
-
-  Scheduler scheduler_;
-  Database model_;
-  db::Connection postgres_;
-  db::Connection producer_;
-  db::Connection locker_;
-  db::Connection listener_;
-  runtime::WakeFd never_;
-  std::shared_ptr<spdlog::logger> log_ = std::make_shared<spdlog::logger>("conformance");
-  std::vector<std::string> trace_;
-
-  std::optional<Database::Transaction> open_;     // of the producer
-  std::optional<TaskId> locked_;                  // by the locker
-  std::optional<Database::Transaction> locking_;  // the locker's transaction
-  struct Tokens {
-    std::int64_t model = 0;
-    std::int64_t postgres = 0;
-  };
-  Tokens settled_before_;
-  Tokens seen_before_;
-  std::int64_t last_position_before_ = 0;  // of this step
-  bool model_notified_ = false;
-  std::set<std::string> model_told_to_cancel_;  // leases of workers
-  bool compares_notifications_ = true;
-};
+}  // namespace
 
 Comparison::Comparison(const std::string& url, std::uint64_t seed, Mutant mutant)
     : scheduler_(seed),
@@ -197,6 +52,7 @@ Comparison::Comparison(const std::string& url, std::uint64_t seed, Mutant mutant
       postgres_({.url = url}),
       producer_({.url = url}),
       locker_({.url = url}),
+      emitter_({.url = url}),
       listener_({.url = url}) {
   model_.on_notify = [this](std::int64_t, const std::string&) { model_notified_ = true; };
   model_.on_cancel = [this](std::int64_t worker) { model_told_to_cancel_.insert(std::to_string(worker)); };
@@ -245,7 +101,10 @@ void Comparison::step() {
       {4, &Comparison::lock},          {4, &Comparison::unlock},
       {3, &Comparison::expire},        {3, &Comparison::expire_claimed},
       {3, &Comparison::pause},         {1, &Comparison::stop_worker},
-      {4, &Comparison::complete_in}};
+      {4, &Comparison::complete_in},   {5, &Comparison::ask_for_record},
+      {6, &Comparison::record_step},   {3, &Comparison::step_in},
+      {10, &Comparison::wait_durably}, {8, &Comparison::emit},
+      {4, &Comparison::end_emit}};
   int all = 0;
   for (const auto& [often, step] : steps) all += often;
   last_position_before_ = model_.last_position();
@@ -360,7 +219,7 @@ void Comparison::end_transaction() {
 
 void Comparison::cancel() {
   const auto id = any_task(scheduler_.chance(50) ? Task::State::pending : Task::State::running);
-  if (!id || id == locked_) return;  // PostgreSQL would wait
+  if (!id || would_wait(*id)) return;
   note("cancel " + std::to_string(*id));
   model_.cancel(*id);
   (void)postgres_.run(sql::CancelTasks{.ids = {*id}});
@@ -369,7 +228,7 @@ void Comparison::cancel() {
 
 void Comparison::reschedule() {
   const auto id = any_task(Task::State::pending);
-  if (!id || id == locked_) return;  // PostgreSQL would wait
+  if (!id || would_wait(*id)) return;
   const bool waits = scheduler_.chance(50);
   if (model_.tasks().at(*id).expires_at) return;  // an error where the task would expire before
   note("reschedule " + std::to_string(*id) + (waits ? " for later" : ""));
@@ -382,11 +241,14 @@ void Comparison::replay() {
   const auto id = any_task(Task::State::ended);
   if (!id) return;
   const bool waits = scheduler_.chance(50);
-  note("replay " + std::to_string(*id) + (waits ? " for later" : ""));
-  const bool model = model_.replay(*id, waits ? milliseconds{delay} : milliseconds{0});
+  const ReplaySteps steps = scheduler_.chance(50) ? ReplaySteps::again : ReplaySteps::keep;
+  note("replay " + std::to_string(*id) + (waits ? " for later" : "") + ", steps " + std::string{to_text(steps)});
+  const bool model = model_.replay(*id, waits ? milliseconds{delay} : milliseconds{0}, steps);
   const db::Rows postgres = postgres_.run(
-      {"replay", "select result from dogged.replay_many(array[$1::bigint], now() + $2::bigint * interval '1 minute')"},
-      db::Params{}.add(*id).add(waits ? std::int64_t{delay.count()} : std::int64_t{0}));
+      {"replay",
+       "select result from dogged.replay_many(array[$1::bigint], now() + $2::bigint * interval '1 minute', "
+       "steps => $3::text)"},
+      db::Params{}.add(*id).add(waits ? std::int64_t{delay.count()} : std::int64_t{0}).add(to_text(steps)));
   require_alike("replayed", model, postgres.one().text("result") == "replayed");
 }
 
@@ -759,7 +621,7 @@ void Comparison::complete() {
 void Comparison::complete_in() {
   const std::int64_t worker = any_worker();
   const auto id = any_task(Task::State::running);
-  if (!id || id == locked_) return;
+  if (!id || would_wait(*id)) return;
   const Attempt attempt{*id, model_.tasks().at(*id).attempt + (scheduler_.chance(10) ? 1 : 0)};
   note("worker " + std::to_string(worker) + " completes " + std::to_string(attempt.id) + "/" +
        std::to_string(attempt.number) + " in the handler's transaction");
@@ -804,7 +666,7 @@ void Comparison::who_holds() {
 
 /// In PostgreSQL time passes by moving what lies ahead.
 void Comparison::let_time_pass() {
-  if (open_ || holds_lock()) return;  // it would wait, or not see the enqueued tasks
+  if (open_ || holds_lock() || emitting_) return;  // it would wait, or not see the enqueued tasks
   note("20 minutes pass");
   scheduler_.run_until(scheduler_.now() + step_of_time);
   const db::Params by = db::Params{}.add(std::int64_t{step_of_time.count()});
@@ -814,13 +676,14 @@ void Comparison::let_time_pass() {
                  "expires_at = expires_at - $1::bigint * interval '1 minute', "
                  "claimed_at = claimed_at - $1::bigint * interval '1 minute'"},
                 by);
+  postgres_.run({"shift_waits", "update dogged.task_waits set until = until - $1::bigint * interval '1 minute'"}, by);
   postgres_.run(
       {"shift_leases", "update dogged.workers set lease_until = lease_until - $1::bigint * interval '1 minute'"}, by);
 }
 
 void Comparison::lock() {
   const auto id = any_task(scheduler_.chance(60) ? Task::State::running : Task::State::pending);
-  if (!id || holds_lock()) return;
+  if (!id || holds_lock() || would_wait(*id)) return;
   note("lock " + std::to_string(*id));
   locker_.run({"begin", "begin"});
   (void)locker_.run({"lock", "select from dogged.tasks_live where id = $1::bigint for update"}, db::Params{}.add(*id));
@@ -847,6 +710,8 @@ void Comparison::compare_rows() {
   compare_workers();
   compare_claims();
   compare_queues();
+  compare_steps();
+  compare_waits();
   compare_notifications();
 }
 
@@ -978,8 +843,6 @@ void Comparison::compare_notifications() {
   model_notified_ = false;
   compares_notifications_ = true;
 }
-
-}  // namespace
 
 ConformanceResult compare_with_postgres(const std::string& url, std::uint64_t seed, int steps, Mutant mutant) {
   Comparison comparison{url, seed, mutant};

@@ -19,6 +19,7 @@ struct Options {
   std::uint64_t first = 1;
   std::uint64_t seeds = 30;
   int steps = 150;
+  Mutant mutant = Mutant::none;
 };
 
 ConformanceResult compare(dogged::testing::Server& server, const Options& options, std::uint64_t seed, Mutant mutant) {
@@ -29,7 +30,7 @@ ConformanceResult compare(dogged::testing::Server& server, const Options& option
 /// 0 if all answers were alike.
 int run_seeds(dogged::testing::Server& server, const Options& options) {
   for (std::uint64_t seed = options.first; seed < options.first + options.seeds; ++seed) {
-    const ConformanceResult result = compare(server, options, seed, Mutant::none);
+    const ConformanceResult result = compare(server, options, seed, options.mutant);
     if (!result.difference) continue;
     for (const std::string& line : result.trace) std::cout << "  " << line << '\n';
     std::cout << "seed " << seed << ": " << *result.difference << '\n';
@@ -72,6 +73,8 @@ int main(int argc, char** argv) {
   app.add_option("--seeds", options.seeds, "How many; with --mutants, how many at most for each")
       ->capture_default_str();
   app.add_option("--steps", options.steps, "Statements of each seed")->capture_default_str();
+  app.add_option("--mutant", options.mutant, "Runs the seeds with this mutant of the model, as --mutants names it")
+      ->transform(CLI::CheckedTransformer(dogged::sim::mutants_by_name()));
   app.add_flag("--mutants", mutants, "Breaks one statement of the model after another, and tells which differ");
   CLI11_PARSE(app, argc, argv);
   try {

@@ -87,6 +87,13 @@ std::vector<TaskId> Database::enqueue_once(std::int64_t call, int how_many, cons
   return transaction.ids;
 }
 
+Task* Database::held(std::int64_t worker, const runtime::Attempt& attempt) {
+  if (!now_.live.contains(attempt.id)) return nullptr;
+  Task& task = now_.tasks.at(attempt.id);
+  const bool is_held = task.state == Task::State::running && task.worker == worker && task.attempt == attempt.number;
+  return is_held ? &task : nullptr;
+}
+
 Task* Database::unlocked(TaskId id) {
   if (!now_.live.contains(id)) return nullptr;
   Task& task = now_.tasks.at(id);
@@ -123,7 +130,7 @@ std::vector<runtime::Attempt> Database::cancelling(std::int64_t worker) const {
   return attempts;
 }
 
-bool Database::replay(TaskId id, milliseconds delay) {
+bool Database::replay(TaskId id, milliseconds delay, ReplaySteps steps) {
   const auto found = now_.tasks.find(id);
   if (found == now_.tasks.end() || is_locked(found->second)) return false;
   Task& task = found->second;
@@ -138,6 +145,10 @@ bool Database::replay(TaskId id, milliseconds delay) {
   task.deferred = delay > milliseconds{0};
   task.due_at = now() + delay;
   if (mutant_ != Mutant::made_ready_at_an_old_place) task.position = ++last_position_;
+  if (steps == ReplaySteps::again) {
+    now_.steps_again[id].insert(task.attempt);
+    std::erase_if(now_.ledger.waits_until, [id](const auto& wait) { return wait.first.first == id; });
+  }
   now_.live.insert(id);
   now_.ledger.replayed[id].insert(task.attempt);
   notify_sleepers(task.queue);
@@ -173,10 +184,18 @@ std::set<TaskId> Database::fail_over(Durable replica) {
                          before->second.attempt == task.attempt && before->second.worker == task.worker;
     if (!is_same) changed.insert(id);
   }
+  for (const auto& [step, rows] : now_.steps) {
+    const auto before = replica.steps.find(step);
+    if (before == replica.steps.end() || before->second.size() != rows.size()) changed.insert(step.first);
+  }
   now_ = std::move(replica);
   ++history_;
   open_.clear();
-  for (auto& [id, task] : now_.tasks) task.locked_until = {};
+  emitting_.clear();
+  for (auto& [id, task] : now_.tasks) {
+    task.locked_until = {};
+    task.is_locked_by_emit = false;
+  }
   for (auto& [id, row] : now_.workers) row.listens = false;
   return changed;
 }

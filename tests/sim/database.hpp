@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include <dogged/outcome.hpp>
+
 #include "claim/queues.hpp"
 #include "claim/settling.hpp"
 #include "claim/sleep.hpp"
@@ -20,6 +22,7 @@
 #include "report/batch.hpp"
 #include "runtime/claimed_task.hpp"
 #include "scheduler.hpp"
+#include "step/wait_plan.hpp"
 #include "upkeep/agenda.hpp"
 
 namespace dogged::sim {
@@ -31,6 +34,8 @@ enum class Kind {
   deadly,         ///< its handler kills the worker
   stuck,          ///< its handler never ends by itself
   transactional,  ///< its handler writes in the transaction of complete_in
+  stepwise,       ///< its handler has durable steps and waits (script.hpp)
+  waiting,        ///< its handler waits for an event, for days
 };
 [[nodiscard]] const lifecycle::Rules& rules_of(Kind kind);
 
@@ -54,6 +59,7 @@ struct Task {
   TimePoint claimed_at{};
   std::string ended_as;  // its status, once it has ended
   TimePoint locked_until{};
+  bool is_locked_by_emit = false;
 
   [[nodiscard]] runtime::Place place() const { return (runtime::Place{priority} << 47) + position; }
 };
@@ -78,6 +84,21 @@ struct AttemptRow {
   std::string error_code = {};
   bool will_retry = false;
   bool cancel_requested = false;  // of the task, when the attempt ended
+  bool waits = false;             // it was suspended by a wait
+};
+
+/// A step that has ended, or a wait that is over: a row of dogged.task_steps.
+struct StepRow {
+  std::int64_t worker = 0;
+  std::optional<std::int64_t> value = {};  // nothing: a wait that is over without an event
+};
+
+/// A wait that no handler has taken note of yet: a row of dogged.task_waits.
+struct WaitRow {
+  int attempt = 0;
+  bool for_event = false;
+  TimePoint until{};
+  std::optional<std::int64_t> payload = {};  // of an event that has come
 };
 
 /// A schedule that fires at equal distances, and its ticks.
@@ -93,6 +114,8 @@ struct ScheduleRow {
 
 using TaskRows = std::map<TaskId, Task>;
 using AttemptRows = std::map<std::pair<TaskId, int>, AttemptRow>;
+using StepOfTask = std::pair<TaskId, std::string>;
+using StepRows = std::map<StepOfTask, std::map<int, StepRow>>;  // by attempt
 
 /// What has happened to tasks that their rows do not tell: the promises go by it (promises.hpp). A failover takes it
 /// back with the rows.
@@ -103,6 +126,8 @@ struct Ledger {
   std::map<TaskId, std::set<int>> replayed = {};           // after which attempts
   std::map<TaskId, int> effects = {};                      // of handlers' own transactions that were committed
   std::map<std::int64_t, std::vector<TaskId>> calls = {};  // of clients, with their tasks
+  std::map<StepOfTask, TimePoint> waits_until = {};        // as of the first attempt that came to the wait
+  std::map<StepOfTask, std::vector<int>> charges = {};     // the attempts in which step_in wrote what its step does
 };
 
 /// A broken promise.
@@ -149,7 +174,7 @@ class Database {
   // Operators.
   void cancel(TaskId id);
   /// Makes a dead letter pending again, or sets when a pending task runs next. False if the task is not of that kind.
-  bool replay(TaskId id, milliseconds delay);
+  bool replay(TaskId id, milliseconds delay, ReplaySteps steps = ReplaySteps::keep);
   bool reschedule(TaskId id, milliseconds delay);
   void pause(const std::string& queue, bool paused);
   [[nodiscard]] bool is_paused(const std::string& queue) const { return paused_.contains(queue); }
@@ -167,6 +192,10 @@ class Database {
     std::int64_t next_transaction = 1;
     std::map<std::int64_t, std::vector<TaskId>> calls = {};
     ScheduleRow schedule = {};
+    StepRows steps = {};
+    std::map<TaskId, std::set<int>> steps_again = {};  // attempts up to which steps do not count
+    std::map<StepOfTask, WaitRow> waits = {};
+    std::map<std::string, std::int64_t> events = {};  // the latest of each name
     Ledger ledger = {};
   };
   [[nodiscard]] const Durable& durable() const noexcept { return now_; }
@@ -217,6 +246,43 @@ class Database {
   /// A handler's own transaction, with what it has written. False if the worker does not hold the attempt: then nothing
   /// is committed.
   bool complete_in(std::int64_t worker, const runtime::Attempt& attempt);
+
+  // Steps and events of handlers: database_steps.cpp.
+  struct Recorded {
+    bool is_held = false;
+    const StepRow* step = nullptr;  // that an earlier attempt has recorded
+  };
+  [[nodiscard]] Recorded recorded_step(std::int64_t worker, const runtime::Attempt& attempt, const std::string& name);
+  /// False if the worker does not hold the attempt: then nothing is recorded.
+  [[nodiscard]] bool record_step(std::int64_t worker, const runtime::Attempt& attempt, const std::string& name,
+                                 std::int64_t value);
+  enum class StepIn {
+    recorded,
+    lost,    ///< the worker does not hold the attempt: nothing is committed
+    twice,   ///< the attempt has recorded the step already: nothing is committed
+    locked,  ///< it waits for the task's row, which another session has locked
+  };
+  /// As record_step, in a handler's own transaction, with what its step has written.
+  StepIn step_in(std::int64_t worker, const runtime::Attempt& attempt, const std::string& name, std::int64_t value);
+  struct Wait {
+    runtime::WaitPlan::Answer answer = runtime::WaitPlan::Answer::lost;
+    std::optional<std::int64_t> payload = {};
+    std::optional<milliseconds> left = {};
+  };
+  [[nodiscard]] Wait wait_durably(std::int64_t worker, const runtime::Attempt& attempt, const std::string& name,
+                                  bool for_event, milliseconds time);
+  /// The transaction of an emit. Until its end no wait for the event begins, and the rows that it resumes are locked.
+  struct Emission {
+    Transaction transaction;
+    std::string name;
+    std::int64_t payload = 0;
+    std::map<TaskId, std::int64_t> resumed = {};  // with their positions
+  };
+  /// Nothing where it waits for a lock: of another emit of the name, or of a row.
+  [[nodiscard]] std::optional<Emission> emit(const std::string& name, std::int64_t payload);
+  void commit(const Emission& emission);
+  void roll_back(const Emission& emission);
+
   [[nodiscard]] runtime::Holder who_holds(std::int64_t worker, const runtime::Attempt& attempt) const;
   [[nodiscard]] std::size_t promote(const Queues& queues = {"default"});
   [[nodiscard]] bool has_ready(const std::vector<runtime::QueueClaim>& in) const;
@@ -284,10 +350,20 @@ class Database {
   /// Of a worker whose registration was lost: one whose lease was ended, which nobody else sees.
   [[nodiscard]] WorkerRow& row_of(std::int64_t worker);
   [[nodiscard]] bool has_session(std::int64_t worker, std::int64_t session) const;
-  [[nodiscard]] bool is_locked(const Task& task) const { return scheduler_.now() < task.locked_until; }
+  [[nodiscard]] bool is_locked(const Task& task) const {
+    return task.is_locked_by_emit || scheduler_.now() < task.locked_until;
+  }
   [[nodiscard]] bool has_expired(const Task& task, std::optional<milliseconds> back) const;
   /// Nothing if it has ended, or another session has locked it.
   [[nodiscard]] Task* unlocked(TaskId id);
+  /// Nothing unless the worker runs the attempt.
+  [[nodiscard]] Task* held(std::int64_t worker, const runtime::Attempt& attempt);
+  /// Steps of attempts up to this one do not count.
+  [[nodiscard]] int steps_since(TaskId id) const;
+  [[nodiscard]] const StepRow* counting_step(TaskId id, const std::string& name) const;
+  void suspend(TaskId id, Task& task, const std::string& name, WaitRow wait);
+  [[nodiscard]] std::vector<TaskId> waiting_for(const std::string& name) const;
+  void release_locks(const Emission& emission);
   void end(TaskId id, Task& task, std::string_view status);
   [[nodiscard]] std::vector<Claimed> claim_from(std::int64_t worker, const WorkerRow& row,
                                                 const runtime::QueueClaim& claim);
@@ -309,7 +385,8 @@ class Database {
   Durable now_;
   WorkerRow lost_row_;
   std::uint64_t history_ = 0;
-  std::set<std::int64_t> open_;  // transactions
+  std::set<std::int64_t> open_;     // transactions
+  std::set<std::string> emitting_;  // events of which an emit is not committed yet
   std::int64_t last_position_ = 0;
   std::int64_t last_claim_ = 0;
   std::int64_t last_worker_ = 0;

@@ -1,7 +1,6 @@
 // dogged_sim: the runtime's cores against a model of the database, in virtual time.
 #include <cstdint>
 #include <iostream>
-#include <map>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -68,12 +67,6 @@ int run_mutants(std::uint64_t first, std::uint64_t count) {
   return survivors == 0 ? 0 : 1;
 }
 
-std::map<std::string, Mutant> by_name() {
-  std::map<std::string, Mutant> mutants;
-  for (const auto& row : dogged::sim::all_mutants) mutants.emplace(row.name, row.mutant);
-  return mutants;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -92,7 +85,7 @@ int main(int argc, char** argv) {
                "Breaks one rule of the protocol after another, and tells which the simulation sees");
   app.add_flag("--steps", steps, "Of a failing seed, prints what each claimer does as well");
   app.add_option("--mutant", mutant, "Runs the seeds with this mutant, as --mutants names it")
-      ->transform(CLI::CheckedTransformer(by_name()));
+      ->transform(CLI::CheckedTransformer(dogged::sim::mutants_by_name()));
   CLI11_PARSE(app, argc, argv);
   return mutants ? run_mutants(first, seeds) : run_seeds(first, seeds, mutant, steps);
 }

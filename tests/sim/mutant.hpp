@@ -3,6 +3,8 @@
 #pragma once
 
 #include <array>
+#include <map>
+#include <string>
 #include <string_view>
 
 namespace dogged::sim {
@@ -39,6 +41,16 @@ enum class Mutant {
   effects_outside_the_transaction,    ///< a handler's writes are committed even if complete_in is refused
   call_that_takes_effect_again,       ///< a repeated call is not recognised
   tick_that_fires_again,              ///< the next time of a schedule is not stored with its tick
+  step_without_a_fence,               ///< a step is recorded for a worker that has lost its task
+  step_of_any_attempt,                ///< a write of a step that arrives late counts in a later attempt
+  record_that_is_not_found,           ///< a later attempt does not get what was recorded
+  charge_outside_the_transaction,     ///< what a step writes is committed even if step_in is refused
+  wait_that_begins_anew,              ///< the time of a wait counts from the latest attempt
+  wait_that_overlooks_an_event,       ///< a wait finds no event that came before it
+  wait_beside_an_emit,                ///< a wait begins while an emit of its event is not committed
+  event_that_wakes_nobody,            ///< an event does not resume the tasks that wait for it
+  event_that_keeps_the_place,         ///< a task that an event resumes is ready at a place that watermarks have passed
+  event_without_a_notification,       ///< an event notifies no sleeper
   // The worker's drivers.
   begins_after_the_lapse,               ///< a task begins when the time of its lease is over
   begins_after_its_expiry,              ///< a task that has waited for a thread begins after its expires_at
@@ -98,6 +110,16 @@ inline constexpr std::array all_mutants{
     MutantRow{DOGGED_MUTANT(call_that_takes_effect_again), "G15"},
     MutantRow{DOGGED_MUTANT(tick_that_fires_again), "G18"},
     MutantRow{DOGGED_MUTANT(looks_late_for_ticks), "G18"},
+    MutantRow{DOGGED_MUTANT(step_without_a_fence), "G19", true},
+    MutantRow{DOGGED_MUTANT(step_of_any_attempt), "G19", true},
+    MutantRow{DOGGED_MUTANT(record_that_is_not_found), "G19", true},
+    MutantRow{DOGGED_MUTANT(charge_outside_the_transaction), "G19"},
+    MutantRow{DOGGED_MUTANT(wait_that_begins_anew), "G19"},
+    MutantRow{DOGGED_MUTANT(wait_that_overlooks_an_event), "G19", true},
+    MutantRow{DOGGED_MUTANT(wait_beside_an_emit), "G19", true},
+    MutantRow{DOGGED_MUTANT(event_that_wakes_nobody), "G19", true},
+    MutantRow{DOGGED_MUTANT(event_that_keeps_the_place), "G14", true},
+    MutantRow{DOGGED_MUTANT(event_without_a_notification), "G14", true},
     MutantRow{DOGGED_MUTANT(begins_after_the_lapse), "G7"},
     MutantRow{DOGGED_MUTANT(begins_after_its_expiry), "G16"},
     MutantRow{DOGGED_MUTANT(renewal_counts_from_its_answer), "G7"},
@@ -126,13 +148,19 @@ inline constexpr std::array all_mutants{
 static_assert(has_mutant("G1") && has_mutant("G2") && has_mutant("G3") && has_mutant("G4") && has_mutant("G5") &&
               has_mutant("G6") && has_mutant("G7") && has_mutant("G8") && has_mutant("G9") && has_mutant("G10") &&
               has_mutant("G11") && has_mutant("G12") && has_mutant("G13") && has_mutant("G14") && has_mutant("G15") &&
-              has_mutant("G16") && has_mutant("G17") && has_mutant("G18"));
+              has_mutant("G16") && has_mutant("G17") && has_mutant("G18") && has_mutant("G19"));
 
 [[nodiscard]] constexpr std::string_view to_text(Mutant mutant) noexcept {
   for (const MutantRow& row : all_mutants) {
     if (row.mutant == mutant) return row.name;
   }
   return "none";
+}
+
+[[nodiscard]] inline std::map<std::string, Mutant> mutants_by_name() {
+  std::map<std::string, Mutant> mutants;
+  for (const MutantRow& row : all_mutants) mutants.emplace(row.name, row.mutant);
+  return mutants;
 }
 
 }  // namespace dogged::sim

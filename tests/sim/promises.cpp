@@ -3,19 +3,10 @@
 
 #include <algorithm>
 
+#include "require.hpp"
+
 namespace dogged::sim::promises {
 namespace {
-
-std::string named(TaskId id) { return "task " + std::to_string(id); }
-std::string named(TaskId id, int attempt) { return named(id) + " attempt " + std::to_string(attempt); }
-std::string in_ms(Duration time) {
-  return std::to_string(std::chrono::duration_cast<milliseconds>(time).count()) + " ms";
-}
-
-/// Names the guarantee, what it promises, and what was seen instead.
-void require(bool holds, const char* guarantee, const char* promise, const std::string& seen) {
-  if (!holds) throw Broken{std::string{guarantee} + ": " + promise + ": " + seen};
-}
 
 /// The state of a task after its attempts, by the rules in docs/lifecycle.md, and not by src/lifecycle.
 struct Tally {
@@ -41,7 +32,7 @@ void add(Tally& tally, const AttemptRow& row, const lifecycle::Rules& rules) {
       tally.status = "failed";
     }
   } else if (row.outcome == "snoozed") {
-    ++tally.snoozes;
+    if (!row.waits) ++tally.snoozes;
   } else if (row.outcome != "interrupted") {
     tally.status = "no outcome";
   }
@@ -271,6 +262,7 @@ void hold_after_the_faults(const Database& database, const Begun& begun, const s
   a_history_follows_the_rules(database, half_lost);
   effects_happen_once(database);
   a_tick_fires_once(database);
+  a_charge_happens_once(database);
   a_call_takes_effect_once(database, answers);
 }
 

@@ -48,12 +48,20 @@
 //     Mutants: snooze_that_does_not_count.
 //   G18, after the faults; in the calm: a_tick_fires_once, a_tick_fires_in_time.
 //     Mutants: tick_that_fires_again, looks_late_for_ticks.
+//   G19, at each step, wait and event; after the faults; in the calm (promises_steps.cpp): a_step_is_of_the_holder,
+//     a_recorded_step_does_not_run_again, a_step_has_one_value, a_charge_happens_once, a_wait_keeps_its_time,
+//     no_event_is_missed, an_event_resumes_its_task.
+//     Mutants: step_without_a_fence, step_of_any_attempt, record_that_is_not_found, charge_outside_the_transaction,
+//     wait_that_begins_anew, wait_that_overlooks_an_event, wait_beside_an_emit, event_that_wakes_nobody,
+//     event_that_keeps_the_place, event_without_a_notification.
 //
 // The model cannot express: that commits are durable (G1), SQL rights, poolers and prepared statements (G14), that C++
 // handlers receive their stop tokens (G11, G12), and other effects of a handler than one row (G13). The tests that
 // docs/guarantees.md names hold these.
 #pragma once
 
+#include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -73,6 +81,17 @@ struct Begin {
 };
 using Begun = std::map<std::pair<TaskId, int>, Begin>;
 
+/// A step of a task as its handlers know it. Where a replay runs steps again, it is another one.
+struct StepOnce {
+  TaskId id = 0;
+  std::string name;
+  std::ptrdiff_t replays = 0;  // that ran steps again
+
+  friend auto operator<=>(const StepOnce&, const StepOnce&) = default;
+};
+/// What handlers have got of steps and waits.
+using StepValues = std::map<StepOnce, std::optional<std::int64_t>>;
+
 // ---- as it happens -------------------------------------------------------------------------------------------------
 
 void a_claim_takes_what_is_free(TaskId id, const Task& task, bool is_locked, const WorkerRow& by);
@@ -85,6 +104,17 @@ void a_report_is_of_the_holder(TaskId id, const Task& task, std::int64_t worker,
 void no_retry_comes_after_expiry(TaskId id, const Task& task, const lifecycle::Transition& to, TimePoint finished_at);
 
 void a_loss_follows_the_end_of_its_lease(TaskId id, int attempt, const WorkerRow& worker);
+
+void a_step_is_of_the_holder(TaskId id, const std::string& name, const Task& task, std::int64_t worker, int attempt);
+/// The attempt is about to run the step.
+void a_recorded_step_does_not_run_again(TaskId id, int attempt, const std::string& name, const Database& database);
+/// The handler of the attempt goes on behind the step with `value`.
+void a_step_has_one_value(TaskId id, int attempt, const std::string& name, std::optional<std::int64_t> value,
+                          const Database& database, StepValues& values);
+/// `until` is as of this attempt, and `first_until` as of the first one that came to the wait.
+void a_wait_keeps_its_time(TaskId id, const std::string& name, TimePoint until, TimePoint first_until);
+/// `has_come`: an event that the task has waited for, or is about to wait for.
+void no_event_is_missed(TaskId id, const std::string& name, bool has_come);
 
 void an_attempt_begins_once(TaskId id, int attempt, bool is_first);
 void no_attempt_begins_that_was_rescued(TaskId id, int attempt, const AttemptRows& attempts);
@@ -108,6 +138,8 @@ void a_history_follows_the_rules(const Database& database, const std::set<TaskId
 void effects_happen_once(const Database& database);
 /// Each time of the schedule has one tick, with one task.
 void a_tick_fires_once(const Database& database);
+/// What a step writes by step_in.
+void a_charge_happens_once(const Database& database);
 /// `answers`: to the calls of clients.
 void a_call_takes_effect_once(const Database& database, const std::map<std::int64_t, std::vector<TaskId>>& answers);
 
@@ -127,6 +159,8 @@ void a_cancelled_handler_ends(std::pair<TaskId, int> attempt, const Database& da
 /// By the last of the workers that know the schedule: heartbeats are a tenth of what they are elsewhere, and ticks
 /// would come within a second even if no worker asked for them.
 void a_tick_fires_in_time(const Database& database);
+/// By now: the event was committed long enough ago, before the task waited for it or after.
+void an_event_resumes_its_task(TaskId id, const Database& database);
 void a_shutdown_loses_nothing(std::size_t lost_before, const Database& database);
 /// The task has succeeded at its first attempt, although the server was away for less than a lease.
 void what_has_finished_counts(TaskId id, const Database& database);

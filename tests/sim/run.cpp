@@ -91,6 +91,7 @@ class Run {
     }
     if (scheduler_.chance(50)) database_.set_schedule(milliseconds{scheduler_.pick(200, 3000)}, 1s);
     produce();
+    emit_events();
     if (!is_calm) disturb();
     run_until(begin_ + time_of_faults);
     world_.faults = {.deadly_attempts = world_.faults.deadly_attempts};
@@ -131,6 +132,10 @@ class Run {
       case 6:
         task.expires_in = task.delay + milliseconds{random.pick(50, 3000)};
         break;
+      case 7:
+      case 8:
+        task.kind = Kind::stepwise;
+        break;
       default:
         break;
     }
@@ -160,6 +165,31 @@ class Run {
         world_.trace(names_of(transaction->ids) + " is enqueued");
         database_.commit(*transaction);
       });
+    });
+  }
+
+  /// Every now and then an event of a new task, which may wait for it already, or come to the wait later.
+  void emit_events() {
+    if (has_ended_) return;
+    const Incident incident{Incident::Kind::emission, 0, ++emissions_};
+    Random random = world_.stream_of(incident);
+    scheduler_.after(random.between(20ms, 300ms), [this] { emit_events(); });
+    const TaskId id = database_.last_position() + random.pick(-20, 3);
+    const Duration open = random.chance(20) ? random.between(20ms, 800ms) : random.between(10us, 3ms);
+    if (world_.happens(incident)) emit(event_for(id), open, random.chance(10));
+  }
+
+  /// Tries again while it would wait for a lock.
+  void emit(const std::string& event, Duration open, bool rolls_back) {
+    const std::optional<Database::Emission> emission = database_.emit(event, ++payloads_);
+    if (!emission) return scheduler_.after(5ms, [=, this] { emit(event, open, rolls_back); });
+    scheduler_.after(open, [this, emission = *emission, rolls_back] {
+      if (rolls_back) return database_.roll_back(emission);
+      world_.trace(emission.name + " is emitted, and resumes " + std::to_string(emission.resumed.size()) + " tasks");
+      database_.commit(emission);
+      for (const auto& [id, position] : emission.resumed) {
+        resumed_until_[{id, database_.tasks().at(id).attempt + 1}] = scheduler_.now() + world_.latest_begin();
+      }
     });
   }
 
@@ -297,7 +327,8 @@ class Run {
       world_.trace("task " + std::to_string(id) + " is to be cancelled");
       database_.cancel(id);
     } else if (random.chance(25)) {
-      const bool is_replayed = database_.replay(id, delay);
+      const ReplaySteps steps = random.chance(40) ? ReplaySteps::again : ReplaySteps::keep;
+      const bool is_replayed = database_.replay(id, delay, steps);
       if (is_replayed || database_.reschedule(id, delay)) {
         world_.trace("task " + std::to_string(id) + (is_replayed ? " is replayed" : " is rescheduled") + ", due in " +
                      std::to_string(delay.count()) + " ms");
@@ -337,6 +368,7 @@ class Run {
     if (scheduler_.chance(25)) one_dies();
     if (scheduler_.chance(25)) all_stop_in_turn();
     if (scheduler_.chance(25)) a_schedule_fires();
+    if (scheduler_.chance(25)) events_resume_tasks();
     // In half of the runs one worker is alone, so that no other worker makes up for its mistakes.
     if (scheduler_.chance(50)) {
       for (std::size_t i = 1; i < workers_.size(); ++i) workers_[i]->crash(24h);
@@ -377,6 +409,7 @@ class Run {
       }
       run_until(scheduler_.now() + scheduler_.between(1ms, 1500ms));
       if (scheduler_.chance(50)) make_ready_by_hand();
+      if (scheduler_.chance(5)) events_resume_tasks();
     }
     world_.faults.failing_attempts = 0;
     world_.faults.snoozing_attempts = 0;
@@ -467,6 +500,25 @@ class Run {
     run_until(scheduler_.now() + 7s);  // what the worker lost has run again
   }
 
+  /// The events come before the tasks wait for them, meanwhile and after. Nothing else would resume the tasks for days.
+  void events_resume_tasks() {
+    const Faults faults = std::exchange(world_.faults, {});
+    Database::Transaction transaction = database_.begin();
+    database_.enqueue(transaction, 6, {.queue = any_queue(), .kind = Kind::waiting});
+    database_.commit(transaction);
+    for (const TaskId id : transaction.ids) {
+      const Duration when = scheduler_.chance(50) ? scheduler_.between(0us, 60ms) : scheduler_.between(60ms, 3s);
+      scheduler_.after(when, [=, this] { emit(event_for(id), scheduler_.between(0us, 60ms), false); });
+    }
+    resumed_until_.clear();
+    run_until(scheduler_.now() + 4s + world_.latest_begin());
+    for (const auto& [attempt, until] : resumed_until_) {
+      promises::a_task_begins_when_it_is_ready("resumed by an event", attempt, world_.begun, until);
+    }
+    for (const TaskId id : transaction.ids) promises::an_event_resumes_its_task(id, database_);
+    world_.faults = faults;
+  }
+
   void all_stop_in_turn() {
     const std::size_t lost = promises::count_lost(database_);
     run_quick_handlers(100);
@@ -519,8 +571,11 @@ class Run {
   std::int64_t productions_ = 0;
   std::int64_t tries_ = 0;  // of calls
   std::int64_t disturbances_ = 0;
-  std::map<std::int64_t, std::vector<TaskId>> answers_;  // to calls
-  std::size_t leases_ended_ = 0;                         // of workers that had not stopped
+  std::int64_t emissions_ = 0;
+  std::int64_t payloads_ = 0;                                  // of events: each has another one
+  std::map<std::pair<TaskId, int>, TimePoint> resumed_until_;  // attempts that events make ready
+  std::map<std::int64_t, std::vector<TaskId>> answers_;        // to calls
+  std::size_t leases_ended_ = 0;                               // of workers that had not stopped
   RunResult result_;
 };
 

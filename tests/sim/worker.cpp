@@ -41,10 +41,11 @@ runtime::Definition definition_from(Kind kind) {
 }
 
 /// In the order of the enum.
-const std::array<runtime::Definition, 5>& definitions() {
-  static const std::array<runtime::Definition, 5> all{definition_from(Kind::plain), definition_from(Kind::fragile),
-                                                      definition_from(Kind::deadly), definition_from(Kind::stuck),
-                                                      definition_from(Kind::transactional)};
+const std::array<runtime::Definition, 7>& definitions() {
+  static const std::array<runtime::Definition, 7> all{
+      definition_from(Kind::plain),  definition_from(Kind::fragile),       definition_from(Kind::deadly),
+      definition_from(Kind::stuck),  definition_from(Kind::transactional), definition_from(Kind::stepwise),
+      definition_from(Kind::waiting)};
   return all;
 }
 
@@ -615,6 +616,9 @@ void Worker::begin(Executor& executor, const std::shared_ptr<Runner>& runner) {
     return later(random.between(1ms, 60ms), [this, down_for = random.between(1ms, 2s)] { crash(down_for); });
   }
   if (kind_of(task) == Kind::stuck) return;
+  if (kind_of(task) == Kind::stepwise || kind_of(task) == Kind::waiting) {
+    return begin_script(executor, runner, kind_of(task));
+  }
   const bool is_long = random.chance(world_.faults.long_attempts);
   const Duration takes = is_long                ? random.between(1s, longest_attempt)
                          : random.chance(quick) ? random.between(100us, 5ms)
@@ -783,7 +787,7 @@ void Worker::completer_step() {
   }
   for (const runtime::Report& report : reports_) in_flight_.push_back({report.id, report.attempt});
   batch_.emplace(std::exchange(reports_, {}));
-  send();
+  batch_goes_on();
 }
 
 void Worker::batch_goes_on() {

@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -27,6 +28,8 @@
 #include "runtime/incarnation.hpp"
 #include "runtime/shutdown.hpp"
 #include "scheduler.hpp"
+#include "script.hpp"
+#include "step/wait_plan.hpp"
 #include "upkeep/agenda.hpp"
 #include "upkeep/tick_agenda.hpp"
 
@@ -55,7 +58,7 @@ struct Faults {
 /// Something that happens to the workers, and that a run can leave out: a fault, or an operation of producers and
 /// operators.
 struct Incident {
-  enum class Kind { disturbance, production, call, statement };
+  enum class Kind { disturbance, production, call, statement, emission };
 
   Kind kind;
   int who = 0;  // the worker, of a statement
@@ -75,6 +78,8 @@ struct World {
   bool only_polls = false;  // no worker listens
   TimePoint server_is_back_at = {};
   promises::Begun begun = {};
+  promises::StepValues step_values = {};
+  std::int64_t last_value = 0;                                    // of a step: each run of a step gives another one
   bool retries_are_timely = false;                                // from here on
   std::map<std::pair<TaskId, int>, TimePoint> begins_until = {};  // such retries
   std::set<TaskId> half_lost = {};  // tasks of which a failover has lost something: an attempt may begin again
@@ -134,6 +139,11 @@ class Worker {
     int handlers = 0;  // that have begun or ended: the end of an earlier one comes too late
     StopReason reason = StopReason::none;
     bool completion_begun = false;
+    // Of a handler with steps.
+    Script script = {};
+    std::size_t item = 0;  // of the script
+    runtime::WaitPlan wait = {};
+    Database::Wait waited = {};  // the latest answer
   };
   /// The threads of one queue.
   struct Executor {
@@ -196,6 +206,23 @@ class Worker {
   void end_task(Executor& executor, const std::shared_ptr<Runner>& runner);
   void end_in_transaction(Executor& executor, const std::shared_ptr<Runner>& runner);
   void end_handler(Executor& executor, Runner& runner, int handler, runtime::HandlerEnd end);
+
+  // Handlers with steps: worker_steps.cpp.
+  void begin_script(Executor& executor, const std::shared_ptr<Runner>& runner, Kind kind);
+  void next_item(Executor& executor, const std::shared_ptr<Runner>& runner);
+  void pass_item(Executor& executor, const std::shared_ptr<Runner>& runner, std::optional<std::int64_t> value);
+  void ask_for_record(Executor& executor, const std::shared_ptr<Runner>& runner);
+  void run_step(Executor& executor, const std::shared_ptr<Runner>& runner);
+  void record_step(Executor& executor, const std::shared_ptr<Runner>& runner, std::int64_t value);
+  void charge(Executor& executor, const std::shared_ptr<Runner>& runner, std::int64_t value);
+  void wait(Executor& executor, const std::shared_ptr<Runner>& runner);
+  void ask_about_wait(Executor& executor, const std::shared_ptr<Runner>& runner);
+  void fail(Executor& executor, Runner& runner, std::string_view code);
+  void ask_for_handler(Executor& executor, const std::shared_ptr<Runner>& runner,
+                       std::function<std::function<void()>()> execute);
+  void later_in_handler(Duration delay, const std::shared_ptr<Runner>& runner, std::function<void()> what);
+  [[nodiscard]] runtime::Attempt attempt_of(const Runner& runner) const;
+
   void hand_on(Executor& executor, Runner& runner, runtime::Report report);
   void stop(Executor& executor, const runtime::Pool::Stop& stop);
   void stop_all(StopReason reason);

@@ -50,6 +50,8 @@ WaitPlan::Answer wait_answer_from_text(std::string_view text) {
   return static_cast<WaitPlan::Answer>(found - answer_texts.begin());
 }
 
+std::string_view to_text(WaitPlan::Answer answer) noexcept { return answer_texts[static_cast<std::size_t>(answer)]; }
+
 std::string_view to_text(WaitPlan::Step step) noexcept {
   switch (step) {
     case WaitPlan::Step::ask:

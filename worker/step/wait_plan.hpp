@@ -54,6 +54,7 @@ class WaitPlan {
 
 /// Throws std::logic_error for a text that is none.
 [[nodiscard]] WaitPlan::Answer wait_answer_from_text(std::string_view text);
+[[nodiscard]] std::string_view to_text(WaitPlan::Answer answer) noexcept;
 [[nodiscard]] std::string_view to_text(WaitPlan::Step step) noexcept;
 std::ostream& operator<<(std::ostream& out, const WaitPlan::Action& action);
 

@@ -1,0 +1,188 @@
+// Runs random statements on the model and on PostgreSQL, and compares what they answer and leave. conformance.cpp has
+// the statements of tasks, leases, claims and reports; conformance_steps.cpp those of steps and events.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <spdlog/logger.h>
+
+#include "database.hpp"
+#include "db/connection.hpp"
+#include "mutant.hpp"
+#include "runtime/claimed_task.hpp"
+#include "runtime/wake_fd.hpp"
+#include "scheduler.hpp"
+
+namespace dogged::sim {
+
+using runtime::Attempt;
+using runtime::Report;
+using std::chrono::minutes;
+
+// No sum of delays, leases and steps of time equals another, so nothing falls due within the milliseconds of real time
+// that a run takes.
+inline constexpr minutes delay{30};
+inline constexpr minutes lease{30};
+inline constexpr minutes until_expiry{25};  // after a task is due
+inline constexpr minutes step_of_time{20};
+inline constexpr std::size_t promoted_by_postgres = 1000;
+inline const std::vector<std::string> queue_names{"default", "mail", "bulk"};
+inline const std::vector<std::string> task_names{"work", "fragile"};
+inline const std::vector<int> args_versions{1, 1};
+
+class Different : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+template <class Value>
+std::string shown(const Value& value) {
+  std::ostringstream text;
+  text << value;
+  return text.str();
+}
+inline std::string shown(const std::string& value) { return value; }
+template <class Value>
+std::string shown(const std::optional<Value>& value) {
+  return value ? shown(*value) : "none";
+}
+template <class Value>
+std::string shown(const std::set<Value>& values) {
+  std::string text = "{";
+  for (const Value& value : values) text += (text.size() > 1 ? " " : "") + shown(value);
+  return text + "}";
+}
+
+template <class Value>
+void require_alike(const std::string& what, const Value& model, const Value& postgres) {
+  if (model == postgres) return;
+  throw Different{what + ": " + shown(model) + " in the model, " + shown(postgres) + " in PostgreSQL"};
+}
+
+inline std::int64_t in_minutes(milliseconds time) { return std::chrono::round<minutes>(time).count(); }
+
+class Comparison {
+ public:
+  Comparison(const std::string& url, std::uint64_t seed, Mutant mutant);
+
+  /// Throws Different.
+  void step();
+  [[nodiscard]] const std::vector<std::string>& trace() const noexcept { return trace_; }
+
+ private:
+  // Choices.
+  [[nodiscard]] std::int64_t any_worker();
+  [[nodiscard]] std::optional<TaskId> any_task(Task::State state);
+  [[nodiscard]] const std::string& any_queue();
+  [[nodiscard]] Queues some_queues();
+  [[nodiscard]] const Queues& queues_of(std::int64_t worker) const { return model_.workers().at(worker).queues; }
+  [[nodiscard]] std::int64_t session_of(std::int64_t worker);
+  [[nodiscard]] std::vector<Attempt> some_attempts();
+  [[nodiscard]] std::vector<runtime::Watermarks::Range> some_ranges();
+  /// Of a running task, mostly with its right worker and attempt.
+  struct Running {
+    std::int64_t worker = 0;
+    Attempt attempt;
+  };
+  [[nodiscard]] std::optional<Running> any_running();
+  [[nodiscard]] const std::string& any_of(const std::vector<std::string>& names);
+  [[nodiscard]] bool holds_lock() const noexcept { return locked_.has_value(); }
+  /// PostgreSQL would wait for the row of the task.
+  [[nodiscard]] bool would_wait(TaskId id) const { return id == locked_ || model_.tasks().at(id).is_locked_by_emit; }
+  void note(const std::string& what) { trace_.push_back(what); }
+
+  // One step of each kind. A step that does not fit does nothing.
+  void enqueue();
+  void end_transaction();
+  void cancel();
+  void reschedule();
+  void replay();
+  void register_worker();
+  void heartbeat();
+  void begin_claim_session();
+  void claim();
+  void release_unknown();
+  void release();
+  void complete();
+  void complete_in();
+  void ask_for_record();
+  void record_step();
+  void step_in();
+  void wait_durably();
+  void emit();
+  void end_emit();
+  void who_holds();
+  void expire();
+  void expire_claimed();
+  void pause();
+  void stop_worker();
+  void promote();
+  void look();
+  void fall_asleep();
+  void wake_up();
+  void ask_transactions();
+  void sum_up_claims();
+  void settle_watermarks();
+  void ask_upkeep();
+  void end_lapsed_leases();
+  void rescue();
+  void let_time_pass();
+  void lock();
+  void unlock();
+
+  template <class Released>
+  void cancel_released(const std::vector<Released>& released);
+  void wake_others(std::int64_t worker);
+  Report report_of(TaskId id, int attempt);
+
+  // Comparisons of the state of both.
+  void compare_rows();
+  void compare_tasks();
+  void compare_position(TaskId id, std::int64_t model, std::int64_t postgres);
+  void compare_attempts();
+  void compare_workers();
+  void compare_claims();
+  void compare_queues();
+  void compare_steps();
+  void compare_waits();
+  void compare_cancelling(std::int64_t worker);
+  void compare_notifications();
+
+  Scheduler scheduler_;
+  Database model_;
+  db::Connection postgres_;
+  db::Connection producer_;
+  db::Connection locker_;
+  db::Connection emitter_;
+  db::Connection listener_;
+  runtime::WakeFd never_;
+  std::shared_ptr<spdlog::logger> log_ = std::make_shared<spdlog::logger>("conformance");
+  std::vector<std::string> trace_;
+
+  std::optional<Database::Transaction> open_;     // of the producer
+  std::optional<TaskId> locked_;                  // by the locker
+  std::optional<Database::Transaction> locking_;  // the locker's transaction
+  std::optional<Database::Emission> emitting_;    // the emitter's transaction
+  std::int64_t last_position_before_emit_ = 0;
+  std::int64_t last_value_ = 0;  // of steps and events
+  struct Tokens {
+    std::int64_t model = 0;
+    std::int64_t postgres = 0;
+  };
+  Tokens settled_before_;
+  Tokens seen_before_;
+  std::int64_t last_position_before_ = 0;  // of this step
+  bool model_notified_ = false;
+  std::set<std::string> model_told_to_cancel_;  // leases of workers
+  bool compares_notifications_ = true;
+};
+
+}  // namespace dogged::sim

@@ -1,0 +1,198 @@
+// The statements of steps, waits and events, on the model and on PostgreSQL. See comparison.hpp.
+#include <map>
+#include <set>
+#include <string>
+
+#include <dogged/error.hpp>
+
+#include "comparison.hpp"
+#include "sql/step.hpp"
+
+namespace dogged::sim {
+namespace {
+
+const std::vector<std::string> step_names{"one", "two"};
+const std::vector<std::string> event_names{"event:a", "event:b"};
+const std::string sleep_name = "sleep";
+
+/// As task_steps has it.
+std::string result_of(const std::string& name, const StepRow& step) {
+  const bool is_wait = name == sleep_name || name.starts_with("event:");
+  if (!is_wait) return std::to_string(*step.value);
+  return step.value ? "{\"payload\": " + std::to_string(*step.value) + "}" : "{}";
+}
+
+std::string text_of(const std::optional<std::int64_t>& payload) { return payload ? std::to_string(*payload) : "none"; }
+
+}  // namespace
+
+const std::string& Comparison::any_of(const std::vector<std::string>& names) {
+  return names[static_cast<std::size_t>(scheduler_.pick(0, static_cast<std::int64_t>(names.size()) - 1))];
+}
+
+std::optional<Comparison::Running> Comparison::any_running() {
+  const auto id = any_task(Task::State::running);
+  if (!id) return std::nullopt;
+  const Task& task = model_.tasks().at(*id);
+  const std::int64_t worker = scheduler_.chance(85) ? task.worker : any_worker();
+  return Running{worker, {*id, task.attempt - (scheduler_.chance(10) ? 1 : 0)}};
+}
+
+void Comparison::ask_for_record() {
+  const auto running = any_running();
+  if (!running) return;
+  const auto& [worker, attempt] = *running;
+  const std::string& name = any_of(step_names);
+  note("worker " + std::to_string(worker) + " asks for the step " + name + " of " + std::to_string(attempt.id) + "/" +
+       std::to_string(attempt.number));
+  const Database::Recorded model = model_.recorded_step(worker, attempt, name);
+  const auto postgres = postgres_.run(
+      sql::RecordedStep{.name = name, .task_id = attempt.id, .attempt = attempt.number, .worker_id = worker});
+  require_alike("is held", model.is_held, !postgres.empty());
+  if (!model.is_held) return;
+  require_alike("recorded", model.step ? std::optional{result_of(name, *model.step)} : std::nullopt,
+                postgres.front().result);
+}
+
+void Comparison::record_step() {
+  const auto running = any_running();
+  if (!running) return;
+  const auto& [worker, attempt] = *running;
+  const std::string& name = any_of(step_names);
+  const std::int64_t value = ++last_value_;
+  note("worker " + std::to_string(worker) + " records the step " + name + " of " + std::to_string(attempt.id) + "/" +
+       std::to_string(attempt.number));
+  const bool model = model_.record_step(worker, attempt, name, value);
+  const auto postgres = postgres_.run(sql::RecordStep{.task_id = attempt.id,
+                                                      .attempt = attempt.number,
+                                                      .worker_id = worker,
+                                                      .name = name,
+                                                      .began_us_ago = 0,
+                                                      .result = std::to_string(value)});
+  require_alike("recorded", model, !postgres.empty());
+}
+
+/// In a transaction of its own. Elsewhere than here it would wait for a locked row.
+void Comparison::step_in() {
+  const auto running = any_running();
+  if (!running || would_wait(running->attempt.id)) return;
+  const auto& [worker, attempt] = *running;
+  const std::string& name = any_of(step_names);
+  const std::int64_t value = ++last_value_;
+  note("worker " + std::to_string(worker) + " records the step " + name + " of " + std::to_string(attempt.id) + "/" +
+       std::to_string(attempt.number) + " in the handler's transaction");
+  std::string postgres;
+  try {
+    (void)postgres_.run(
+        {"step_in", "select dogged.step_in($1::bigint, $2::int, $3::bigint, $4::text, $5::text::jsonb, 0)"},
+        db::Params{}
+            .add(attempt.id)
+            .add(std::int64_t{attempt.number})
+            .add(worker)
+            .add(name)
+            .add(std::to_string(value)));
+  } catch (const DatabaseError& error) {
+    postgres = error.sqlstate();
+  }
+  static const std::map<Database::StepIn, std::string> sqlstates{{Database::StepIn::recorded, ""},
+                                                                 {Database::StepIn::lost, "LE001"},
+                                                                 {Database::StepIn::twice, "ST001"},
+                                                                 {Database::StepIn::locked, "waits"}};
+  require_alike("step_in", sqlstates.at(model_.step_in(worker, attempt, name, value)), postgres);
+}
+
+void Comparison::wait_durably() {
+  const auto running = any_running();
+  if (!running) return;
+  const auto& [worker, attempt] = *running;
+  const bool for_event = scheduler_.chance(70);
+  const std::string name = for_event ? any_of(event_names) : sleep_name;
+  note("worker " + std::to_string(worker) + " waits for " + name + " in " + std::to_string(attempt.id) + "/" +
+       std::to_string(attempt.number));
+  const auto postgres = db::one(postgres_.run(sql::WaitDurably{.task_id = attempt.id,
+                                                               .attempt = attempt.number,
+                                                               .worker_id = worker,
+                                                               .name = name,
+                                                               .for_event = for_event,
+                                                               .wait_ms = milliseconds{delay}.count(),
+                                                               .ran_us = 0}));
+  const Database::Wait model = model_.wait_durably(worker, attempt, name, for_event, delay);
+  const auto minutes_of = [](const std::optional<std::int64_t>& ms) {
+    return ms ? std::optional{in_minutes(milliseconds{*ms})} : std::nullopt;
+  };
+  require_alike("the answer to the wait", std::string{runtime::to_text(model.answer)}, postgres.state);
+  require_alike("payload", text_of(model.payload), postgres.payload.value_or("none"));
+  require_alike("left", model.left ? std::optional{in_minutes(*model.left)} : std::nullopt,
+                minutes_of(postgres.left_ms));
+}
+
+/// Stays open, so that other statements meet it. Nothing where PostgreSQL would wait.
+void Comparison::emit() {
+  if (emitting_) return;
+  const std::string& name = any_of(event_names);
+  const std::int64_t position_before = model_.last_position();
+  std::optional<Database::Emission> emission = model_.emit(name, last_value_ + 1);
+  if (!emission) return;
+  note("emit " + name);
+  emitter_.run({"begin", "begin"});
+  const db::Rows rows = emitter_.run({"emit", "select dogged.emit($1::text, $2::text::jsonb) as resumed"},
+                                     db::Params{}.add(name).add(std::to_string(++last_value_)));
+  require_alike("resumed", static_cast<std::int64_t>(emission->resumed.size()), rows.one().number("resumed"));
+  emitting_ = std::move(emission);
+  last_position_before_emit_ = position_before;
+}
+
+void Comparison::end_emit() {
+  if (!emitting_) return;
+  const bool commits = scheduler_.chance(80);
+  note((commits ? "commit the emit of " : "roll back the emit of ") + emitting_->name);
+  emitter_.run(commits ? db::Statement{"commit", "commit"} : db::Statement{"rollback", "rollback"});
+  if (commits) {
+    model_.commit(*emitting_);
+    last_position_before_ = last_position_before_emit_;  // it has drawn its numbers then
+  } else {
+    model_.roll_back(*emitting_);
+  }
+  emitting_.reset();
+}
+
+void Comparison::compare_steps() {
+  std::set<std::string> model, postgres;
+  for (const auto& [step, rows] : model_.durable().steps) {
+    for (const auto& [attempt, row] : rows) {
+      model.insert(std::to_string(step.first) + "/" + std::to_string(attempt) + " " + step.second + " of " +
+                   std::to_string(row.worker) + ": " + result_of(step.second, row));
+    }
+  }
+  for (const auto& [id, attempts] : model_.durable().steps_again) {
+    for (const int attempt : attempts) model.insert(std::to_string(id) + "/" + std::to_string(attempt) + " again");
+  }
+  for (const db::Row& row : postgres_.run({"steps",
+                                           "select task_id || '/' || attempt || "
+                                           "coalesce(' ' || name || ' of ' || worker_id || ': ' || result, ' again') "
+                                           "as text from dogged.task_steps"})) {
+    postgres.insert(std::string{row.text("text")});
+  }
+  require_alike("steps", model, postgres);
+}
+
+void Comparison::compare_waits() {
+  std::set<std::string> model, postgres;
+  for (const auto& [step, wait] : model_.durable().waits) {
+    const auto left = std::chrono::duration_cast<milliseconds>(wait.until - scheduler_.now());
+    model.insert(std::to_string(step.first) + "/" + std::to_string(wait.attempt) + " " + step.second +
+                 (wait.for_event ? " (event)" : "") + " for " + std::to_string(in_minutes(left)) + ": " +
+                 text_of(wait.payload));
+  }
+  for (const db::Row& row : postgres_.run(
+           {"waits",
+            "select task_id || '/' || attempt || ' ' || name || case when for_event then ' (event)' else '' end || "
+            "' for ' || round(extract(epoch from until - now()) / 60) || ': ' || coalesce(payload::text, 'none') as "
+            "text "
+            "from dogged.task_waits"})) {
+    postgres.insert(std::string{row.text("text")});
+  }
+  require_alike("waits", model, postgres);
+}
+
+}  // namespace dogged::sim

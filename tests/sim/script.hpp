@@ -1,0 +1,32 @@
+// What the handlers of tasks with durable steps do, one item after the other. It depends on the seed and the task
+// alone, so that each attempt finds the same.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "database.hpp"
+#include "scheduler.hpp"
+
+namespace dogged::sim {
+
+struct ScriptItem {
+  enum class Kind {
+    step,    ///< Context::step
+    charge,  ///< Context::step_in
+    sleep,   ///< Context::sleep
+    event,   ///< Context::wait_event
+  };
+
+  Kind kind = Kind::step;
+  std::string name;
+  milliseconds time{0};  ///< of a sleep, or until an event is not waited for any more
+};
+using Script = std::vector<ScriptItem>;
+
+/// Two tasks share an event.
+[[nodiscard]] std::string event_for(TaskId id);
+
+[[nodiscard]] Script script_of(const Scheduler& scheduler, Kind kind, TaskId id);
+
+}  // namespace dogged::sim

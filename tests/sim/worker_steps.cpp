@@ -1,0 +1,198 @@
+// Handlers with durable steps, as Context::step, step_in, sleep and wait_event carry them out. See worker.hpp.
+#include <utility>
+
+#include "run/ending.hpp"
+#include "worker.hpp"
+
+namespace dogged::sim {
+namespace {
+
+using namespace std::chrono_literals;
+using runtime::Attempt;
+using runtime::WaitPlan;
+using Item = ScriptItem::Kind;
+
+constexpr int part_of_step = 16;  // of a handler's random numbers, and the next ones for later items
+
+}  // namespace
+
+Attempt Worker::attempt_of(const Runner& runner) const {
+  const runtime::ClaimedTask& task = runner.slot.run().task;
+  return {task.id, task.attempt};
+}
+
+/// Nothing happens if the handler has ended before.
+void Worker::later_in_handler(Duration delay, const std::shared_ptr<Runner>& runner, std::function<void()> what) {
+  later(delay, [runner, handler = runner->handlers, what = std::move(what)] {
+    if (runner->handlers == handler) what();
+  });
+}
+
+/// As HandlerSession::ask: again and again, until the handler is asked to stop.
+void Worker::ask_for_handler(Executor& executor, const std::shared_ptr<Runner>& runner,
+                             std::function<std::function<void()>()> execute) {
+  const int handler = runner->handlers;
+  ask(
+      [runner, handler, execute]() -> std::function<void()> {
+        return [runner, handler, answer = execute()] {
+          if (runner->handlers == handler) answer();
+        };
+      },
+      [this, &executor, runner, handler, execute] {
+        if (runner->handlers != handler) return;
+        if (runner->reason != StopReason::none) return fail(executor, *runner, "AGAIN");
+        later_in_handler(world_.scheduler.between(1ms, 100ms), runner,
+                         [this, &executor, runner, execute] { ask_for_handler(executor, runner, execute); });
+      });
+}
+
+void Worker::fail(Executor& executor, Runner& runner, std::string_view code) {
+  end_handler(executor, runner, runner.handlers, runtime::failed_with(ErrorCode{std::string{code}}, "failed"));
+}
+
+void Worker::begin_script(Executor& executor, const std::shared_ptr<Runner>& runner, Kind kind) {
+  runner->script = script_of(world_.scheduler, kind, runner->slot.run().task.id);
+  runner->item = 0;
+  next_item(executor, runner);
+}
+
+/// Some attempts fail between two items.
+void Worker::next_item(Executor& executor, const std::shared_ptr<Runner>& runner) {
+  if (runner->item == runner->script.size()) return end_task(executor, runner);
+  Random random = stream_of_handler(runner->slot.run().task, part_of_step + runner->item);
+  if (random.chance(world_.faults.failing_attempts / 4)) return fail(executor, *runner, "AGAIN");
+  switch (runner->script[runner->item].kind) {
+    case Item::step:
+    case Item::charge:
+      return ask_for_record(executor, runner);
+    case Item::sleep:
+    case Item::event:
+      runner->wait = {};
+      return wait(executor, runner);
+  }
+}
+
+/// The item is on record: the handler goes on behind it.
+void Worker::pass_item(Executor& executor, const std::shared_ptr<Runner>& runner, std::optional<std::int64_t> value) {
+  const auto [id, attempt] = attempt_of(*runner);
+  const std::string& name = runner->script[runner->item].name;
+  if (!world_.half_lost.contains(id)) {
+    promises::a_step_has_one_value(id, attempt, name, value, world_.database, world_.step_values);
+  }
+  ++runner->item;
+  later_in_handler(world_.scheduler.between(1us, 2ms), runner,
+                   [this, &executor, runner] { next_item(executor, runner); });
+}
+
+void Worker::ask_for_record(Executor& executor, const std::shared_ptr<Runner>& runner) {
+  const Attempt attempt = attempt_of(*runner);
+  if (!runtime::may_be_on_record(attempt.number)) return run_step(executor, runner);
+  ask_for_handler(executor, runner,
+                  [this, &executor, runner, attempt, lease = lease_id(),
+                   name = runner->script[runner->item].name]() -> std::function<void()> {
+                    const Database::Recorded recorded = world_.database.recorded_step(lease, attempt, name);
+                    const std::optional<StepRow> step = recorded.step ? std::optional{*recorded.step} : std::nullopt;
+                    return [this, &executor, runner, is_held = recorded.is_held, step] {
+                      if (!is_held) return fail(executor, *runner, "LEASE_LOST");
+                      if (step) return pass_item(executor, runner, step->value);
+                      run_step(executor, runner);
+                    };
+                  });
+}
+
+void Worker::run_step(Executor& executor, const std::shared_ptr<Runner>& runner) {
+  const auto [id, attempt] = attempt_of(*runner);
+  const ScriptItem& item = runner->script[runner->item];
+  if (!world_.half_lost.contains(id)) {
+    promises::a_recorded_step_does_not_run_again(id, attempt, item.name, world_.database);
+  }
+  world_.trace("task " + std::to_string(id) + " attempt " + std::to_string(attempt) + " runs " + item.name);
+  Random random = stream_of_handler(runner->slot.run().task, part_of_step + 8 + runner->item);
+  const Duration takes =
+      random.chance(world_.faults.long_attempts / 2) ? random.between(100ms, 2s) : random.between(100us, 20ms);
+  later_in_handler(takes, runner, [this, &executor, runner, is_charge = item.kind == Item::charge] {
+    const std::int64_t value = ++world_.last_value;
+    if (is_charge) return charge(executor, runner, value);
+    record_step(executor, runner, value);
+  });
+}
+
+void Worker::record_step(Executor& executor, const std::shared_ptr<Runner>& runner, std::int64_t value) {
+  ask_for_handler(executor, runner,
+                  [this, &executor, runner, value, attempt = attempt_of(*runner), lease = lease_id(),
+                   name = runner->script[runner->item].name]() -> std::function<void()> {
+                    const bool is_held = world_.database.record_step(lease, attempt, name, value);
+                    return [this, &executor, runner, value, is_held] {
+                      if (!is_held) return fail(executor, *runner, "LEASE_LOST");
+                      pass_item(executor, runner, value);
+                    };
+                  });
+}
+
+/// In a transaction of the handler's own. After a lost answer the attempt fails, and the next one knows.
+void Worker::charge(Executor& executor, const std::shared_ptr<Runner>& runner, std::int64_t value) {
+  const int handler = runner->handlers;
+  ask(
+      [this, &executor, runner, handler, value, attempt = attempt_of(*runner), lease = lease_id(),
+       name = runner->script[runner->item].name]() -> std::function<void()> {
+        const Database::StepIn result = world_.database.step_in(lease, attempt, name, value);
+        return [this, &executor, runner, handler, value, result] {
+          if (runner->handlers != handler) return;
+          switch (result) {
+            case Database::StepIn::recorded:
+              return pass_item(executor, runner, value);
+            case Database::StepIn::locked:
+              return later_in_handler(10ms, runner,
+                                      [this, &executor, runner, value] { charge(executor, runner, value); });
+            case Database::StepIn::lost:
+              return fail(executor, *runner, "LEASE_LOST");
+            case Database::StepIn::twice:
+              return fail(executor, *runner, "INVALID_STEP");
+          }
+        };
+      },
+      [this, &executor, runner, handler] {
+        if (runner->handlers == handler) fail(executor, *runner, "AGAIN");
+      });
+}
+
+/// As Steps::wait.
+void Worker::wait(Executor& executor, const std::shared_ptr<Runner>& runner) {
+  const WaitPlan::Action action = runner->wait.next(now(), runner->reason != StopReason::none);
+  switch (action.step) {
+    case WaitPlan::Step::ask:
+      return ask_about_wait(executor, runner);
+    case WaitPlan::Step::pause:
+      return later_in_handler(action.until - now(), runner, [this, &executor, runner] { wait(executor, runner); });
+    case WaitPlan::Step::over:
+      return pass_item(executor, runner, runner->waited.payload);
+    case WaitPlan::Step::suspended: {
+      runtime::HandlerEnd end;
+      end.outcome = lifecycle::Outcome::snoozed;
+      end.snooze = runner->waited.left.value_or(0ms);
+      end.is_on_record = true;
+      return end_handler(executor, *runner, runner->handlers, std::move(end));
+    }
+    case WaitPlan::Step::cancelled:
+    case WaitPlan::Step::stopped:
+      return fail(executor, *runner, "STOPPED");
+    case WaitPlan::Step::lost:
+      return fail(executor, *runner, "LEASE_LOST");
+  }
+}
+
+void Worker::ask_about_wait(Executor& executor, const std::shared_ptr<Runner>& runner) {
+  ask_for_handler(executor, runner,
+                  [this, &executor, runner, attempt = attempt_of(*runner), lease = lease_id(),
+                   item = runner->script[runner->item]]() -> std::function<void()> {
+                    const Database::Wait answer =
+                        world_.database.wait_durably(lease, attempt, item.name, item.kind == Item::event, item.time);
+                    return [this, &executor, runner, answer] {
+                      runner->waited = answer;
+                      runner->wait.on_answer(answer.answer, now());
+                      wait(executor, runner);
+                    };
+                  });
+}
+
+}  // namespace dogged::sim
