@@ -96,7 +96,7 @@ class Comparison {
   [[nodiscard]] const std::string& any_of(const std::vector<std::string>& names);
   [[nodiscard]] bool holds_lock() const noexcept { return locked_.has_value(); }
   /// PostgreSQL would wait for the row of the task.
-  [[nodiscard]] bool would_wait(TaskId id) const { return id == locked_ || model_.tasks().at(id).is_locked_by_emit; }
+  [[nodiscard]] bool would_wait(TaskId id) const { return id == locked_ || model_.tasks().at(id).row_locks > 0; }
   void note(const std::string& what) { trace_.push_back(what); }
 
   // One step of each kind. A step that does not fit does nothing.

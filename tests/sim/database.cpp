@@ -64,15 +64,22 @@ void Database::commit(const Transaction& transaction) {
     task.deferred = added.delay > milliseconds{0};
     task.due_at = now() + added.delay;
     if (added.expires_in) task.expires_at = now() + *added.expires_in;
+    task.key = added.key;
+    task.rule = added.rule;
+    task.args = added.args;
+    task.enqueued_at = now();
     now_.live.insert(id);
     now_.ledger.enqueued.insert(id);
   }
+  commit_keys(transaction);
   if (mutant_ == Mutant::no_notification) return;
   for (const auto& [worker, queue] : transaction.sleepers) notify(worker, queue);
 }
 
 void Database::roll_back(const Transaction& transaction) {
-  if (transaction.history == history_) open_.erase(transaction.id);
+  if (transaction.history != history_) return;
+  open_.erase(transaction.id);
+  release_keys(transaction);
 }
 
 std::vector<TaskId> Database::enqueue_once(std::int64_t call, int how_many, const NewTask& task) {
@@ -135,6 +142,11 @@ bool Database::replay(TaskId id, milliseconds delay, ReplaySteps steps) {
   if (found == now_.tasks.end() || is_locked(found->second)) return false;
   Task& task = found->second;
   if (task.state != Task::State::ended || task.ended_as != "failed") return false;
+  if (!task.key.empty()) {
+    if (taking_.contains(task.key)) return false;  // it waits
+    if (has_other_holder(id, task) && mutant_ != Mutant::replay_beside_its_twin) return false;
+    now_.keys[task.key] = {id, now()};
+  }
   task.state = Task::State::pending;
   task.ended_as.clear();
   task.retry_count = 0;
@@ -151,6 +163,7 @@ bool Database::replay(TaskId id, milliseconds delay, ReplaySteps steps) {
   }
   now_.live.insert(id);
   now_.ledger.replayed[id].insert(task.attempt);
+  if (!task.key.empty()) promises::a_key_has_one_holder(id, *this);
   notify_sleepers(task.queue);
   return true;
 }
@@ -192,9 +205,10 @@ std::set<TaskId> Database::fail_over(Durable replica) {
   ++history_;
   open_.clear();
   emitting_.clear();
+  taking_.clear();
   for (auto& [id, task] : now_.tasks) {
     task.locked_until = {};
-    task.is_locked_by_emit = false;
+    task.row_locks = 0;
   }
   for (auto& [id, row] : now_.workers) row.listens = false;
   return changed;

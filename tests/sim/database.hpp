@@ -39,6 +39,16 @@ enum class Kind {
 };
 [[nodiscard]] const lifecycle::Rules& rules_of(Kind kind);
 
+/// How long a task holds its key, and what a call does that meets the holder (docs/unique.md).
+enum class While { pending, live, kept };
+enum class Conflict { keep, refuse, replace, reschedule, debounce };
+struct KeyRule {
+  While while_ = While::live;
+  Conflict conflict = Conflict::keep;
+  std::optional<milliseconds> period = {};
+  std::optional<milliseconds> latest = {};
+};
+
 struct Task {
   enum class State { pending, running, ended };
 
@@ -59,7 +69,11 @@ struct Task {
   TimePoint claimed_at{};
   std::string ended_as;  // its status, once it has ended
   TimePoint locked_until{};
-  bool is_locked_by_emit = false;
+  int row_locks = 0;     // of transactions that are open: emits, and calls that have met the holder of a key
+  std::string key = {};  // empty: it is not unique
+  KeyRule rule = {};     // of the call that enqueued it
+  std::int64_t args = 0;
+  TimePoint enqueued_at{};
 
   [[nodiscard]] runtime::Place place() const { return (runtime::Place{priority} << 47) + position; }
 };
@@ -99,6 +113,12 @@ struct WaitRow {
   bool for_event = false;
   TimePoint until{};
   std::optional<std::int64_t> payload = {};  // of an event that has come
+};
+
+/// The last task of a key: a row of dogged.unique_keys.
+struct KeyRow {
+  TaskId task = 0;
+  TimePoint taken_at{};
 };
 
 /// A schedule that fires at equal distances, and its ticks.
@@ -156,6 +176,16 @@ class Database {
     int priority = 0;
     Kind kind = Kind::plain;
     std::optional<milliseconds> expires_in = {};
+    std::string key = {};
+    KeyRule rule = {};
+    std::int64_t args = 0;
+  };
+  /// What a call makes of the holder of its key.
+  struct HolderChange {
+    std::int64_t args = 0;
+    std::optional<TimePoint> due = {};  // nothing: the time of its first run stays
+    bool defers = false;
+    std::optional<std::int64_t> position = {};  // where it becomes ready
   };
   struct Transaction {
     std::int64_t id = 0;
@@ -163,11 +193,25 @@ class Database {
     std::set<std::pair<std::int64_t, std::string>> sleepers = {};  // and the queue that they are notified of
     std::vector<TaskId> ids = {};
     std::vector<NewTask> tasks = {};
+    // Of calls with unique keys.
+    std::map<std::string, KeyRow> taken = {};
+    std::map<TaskId, HolderChange> changes = {};
+    std::set<TaskId> stay_pending = {};  // until the transaction ends
+    std::vector<TaskId> locked = {};
+    std::set<std::string> told = {};  // queues, of which all workers are notified
   };
   [[nodiscard]] Transaction begin();
   void enqueue(Transaction& transaction, int how_many, const NewTask& task);
   void commit(const Transaction& transaction);
   void roll_back(const Transaction& transaction);
+  // Unique keys: database_keys.cpp.
+  struct Unique {
+    enum class Outcome { enqueued, existed, updated, refused };
+    Outcome outcome = Outcome::enqueued;
+    TaskId id = 0;
+  };
+  /// Nothing where it waits: for another transaction that takes the key, or for the holder's row.
+  [[nodiscard]] std::optional<Unique> enqueue_unique(Transaction& transaction, const NewTask& task);
   /// A client's call, which it repeats under the same number until it is answered. Gives the tasks.
   std::vector<TaskId> enqueue_once(std::int64_t call, int how_many, const NewTask& task);
 
@@ -196,6 +240,7 @@ class Database {
     std::map<TaskId, std::set<int>> steps_again = {};  // attempts up to which steps do not count
     std::map<StepOfTask, WaitRow> waits = {};
     std::map<std::string, std::int64_t> events = {};  // the latest of each name
+    std::map<std::string, KeyRow> keys = {};
     Ledger ledger = {};
   };
   [[nodiscard]] const Durable& durable() const noexcept { return now_; }
@@ -351,7 +396,7 @@ class Database {
   [[nodiscard]] WorkerRow& row_of(std::int64_t worker);
   [[nodiscard]] bool has_session(std::int64_t worker, std::int64_t session) const;
   [[nodiscard]] bool is_locked(const Task& task) const {
-    return task.is_locked_by_emit || scheduler_.now() < task.locked_until;
+    return task.row_locks > 0 || scheduler_.now() < task.locked_until;
   }
   [[nodiscard]] bool has_expired(const Task& task, std::optional<milliseconds> back) const;
   /// Nothing if it has ended, or another session has locked it.
@@ -364,6 +409,14 @@ class Database {
   void suspend(TaskId id, Task& task, const std::string& name, WaitRow wait);
   [[nodiscard]] std::vector<TaskId> waiting_for(const std::string& name) const;
   void release_locks(const Emission& emission);
+  [[nodiscard]] bool is_held(const KeyRow& row, const KeyRule& rule) const;
+  void lock_row(Transaction& transaction, TaskId id);
+  [[nodiscard]] Unique take_key(Transaction& transaction, const NewTask& task);
+  void change_holder(Transaction& transaction, const NewTask& task, TaskId id);
+  void commit_keys(const Transaction& transaction);
+  void release_keys(const Transaction& transaction);
+  /// Another task that has not ended took the key last.
+  [[nodiscard]] bool has_other_holder(TaskId id, const Task& task) const;
   void end(TaskId id, Task& task, std::string_view status);
   [[nodiscard]] std::vector<Claimed> claim_from(std::int64_t worker, const WorkerRow& row,
                                                 const runtime::QueueClaim& claim);
@@ -386,6 +439,7 @@ class Database {
   WorkerRow lost_row_;
   std::uint64_t history_ = 0;
   std::set<std::int64_t> open_;     // transactions
+  std::set<std::string> taking_;    // keys that open transactions take
   std::set<std::string> emitting_;  // events of which an emit is not committed yet
   std::int64_t last_position_ = 0;
   std::int64_t last_claim_ = 0;

@@ -124,7 +124,7 @@ std::optional<Database::Emission> Database::emit(const std::string& name, std::i
   emitting_.insert(name);
   for (const TaskId id : ids) {
     Task& task = now_.tasks.at(id);
-    task.is_locked_by_emit = true;
+    ++task.row_locks;
     emission.resumed[id] = mutant_ == Mutant::event_that_keeps_the_place ? task.position : ++last_position_;
     for (const auto& [worker, row] : now_.workers) {
       if (row.asleep && row.queues.contains(task.queue)) emission.transaction.sleepers.emplace(worker, task.queue);
@@ -160,7 +160,7 @@ void Database::roll_back(const Emission& emission) {
 
 void Database::release_locks(const Emission& emission) {
   emitting_.erase(emission.name);
-  for (const auto& [id, position] : emission.resumed) now_.tasks.at(id).is_locked_by_emit = false;
+  for (const auto& [id, position] : emission.resumed) --now_.tasks.at(id).row_locks;
 }
 
 }  // namespace dogged::sim

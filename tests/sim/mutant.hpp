@@ -51,6 +51,12 @@ enum class Mutant {
   event_that_wakes_nobody,            ///< an event does not resume the tasks that wait for it
   event_that_keeps_the_place,         ///< a task that an event resumes is ready at a place that watermarks have passed
   event_without_a_notification,       ///< an event notifies no sleeper
+  key_that_is_free_while_its_task_runs,  ///< a task holds its key only until its attempt begins
+  key_that_two_transactions_take,        ///< a call does not wait for another one that takes the key
+  replay_beside_its_twin,                ///< a dead letter is replayed although another task holds its key
+  holder_that_is_not_locked,             ///< a holder may begin before the call that met it has committed
+  holder_that_is_passed_over,            ///< nobody is told to look again for a holder that was locked
+  debounce_without_end,                  ///< a debounce moves a task beyond its latest time
   // The worker's drivers.
   begins_after_the_lapse,               ///< a task begins when the time of its lease is over
   begins_after_its_expiry,              ///< a task that has waited for a thread begins after its expires_at
@@ -120,6 +126,12 @@ inline constexpr std::array all_mutants{
     MutantRow{DOGGED_MUTANT(event_that_wakes_nobody), "G19", true},
     MutantRow{DOGGED_MUTANT(event_that_keeps_the_place), "G14", true},
     MutantRow{DOGGED_MUTANT(event_without_a_notification), "G14", true},
+    MutantRow{DOGGED_MUTANT(key_that_is_free_while_its_task_runs), "G20", true},
+    MutantRow{DOGGED_MUTANT(key_that_two_transactions_take), "G20"},
+    MutantRow{DOGGED_MUTANT(replay_beside_its_twin), "G20", true},
+    MutantRow{DOGGED_MUTANT(holder_that_is_not_locked), "G20", true},
+    MutantRow{DOGGED_MUTANT(holder_that_is_passed_over), "G14", true},
+    MutantRow{DOGGED_MUTANT(debounce_without_end), "G20", true},
     MutantRow{DOGGED_MUTANT(begins_after_the_lapse), "G7"},
     MutantRow{DOGGED_MUTANT(begins_after_its_expiry), "G16"},
     MutantRow{DOGGED_MUTANT(renewal_counts_from_its_answer), "G7"},
@@ -148,7 +160,7 @@ inline constexpr std::array all_mutants{
 static_assert(has_mutant("G1") && has_mutant("G2") && has_mutant("G3") && has_mutant("G4") && has_mutant("G5") &&
               has_mutant("G6") && has_mutant("G7") && has_mutant("G8") && has_mutant("G9") && has_mutant("G10") &&
               has_mutant("G11") && has_mutant("G12") && has_mutant("G13") && has_mutant("G14") && has_mutant("G15") &&
-              has_mutant("G16") && has_mutant("G17") && has_mutant("G18") && has_mutant("G19"));
+              has_mutant("G16") && has_mutant("G17") && has_mutant("G18") && has_mutant("G19") && has_mutant("G20"));
 
 [[nodiscard]] constexpr std::string_view to_text(Mutant mutant) noexcept {
   for (const MutantRow& row : all_mutants) {

@@ -54,6 +54,11 @@
 //     Mutants: step_without_a_fence, step_of_any_attempt, record_that_is_not_found, charge_outside_the_transaction,
 //     wait_that_begins_anew, wait_that_overlooks_an_event, wait_beside_an_emit, event_that_wakes_nobody,
 //     event_that_keeps_the_place, event_without_a_notification.
+//   G20, at each call with a key, its commit, and each replay (promises_keys.cpp): an_answer_names_the_holder,
+//     a_key_is_taken_when_it_is_free, a_key_has_one_holder, a_holder_begins_after_the_call,
+//     no_debounce_goes_on_for_ever. Where a retry or a rescue would meet a key, every_task_ends.
+//     Mutants: key_that_is_free_while_its_task_runs, key_that_two_transactions_take, replay_beside_its_twin,
+//     holder_that_is_not_locked, holder_that_is_passed_over, debounce_without_end.
 //
 // The model cannot express: that commits are durable (G1), SQL rights, poolers and prepared statements (G14), that C++
 // handlers receive their stop tokens (G11, G12), and other effects of a handler than one row (G13). The tests that
@@ -115,6 +120,15 @@ void a_step_has_one_value(TaskId id, int attempt, const std::string& name, std::
 void a_wait_keeps_its_time(TaskId id, const std::string& name, TimePoint until, TimePoint first_until);
 /// `has_come`: an event that the task has waited for, or is about to wait for.
 void no_event_is_missed(TaskId id, const std::string& name, bool has_come);
+
+/// A call with a unique key has met the task.
+void an_answer_names_the_holder(TaskId id, const std::string& key, const KeyRule& rule, const Database& database);
+void a_key_is_taken_when_it_is_free(const std::string& key, const KeyRule& rule, const Database& database);
+/// The task has its key, as a new one or as a replayed one.
+void a_key_has_one_holder(TaskId id, const Database& database);
+/// The transaction of a call that has met the task ends.
+void a_holder_begins_after_the_call(TaskId id, const Database& database);
+void no_debounce_goes_on_for_ever(TaskId id, TimePoint due, TimePoint enqueued_at, TimePoint now, const KeyRule& rule);
 
 void an_attempt_begins_once(TaskId id, int attempt, bool is_first);
 void no_attempt_begins_that_was_rescued(TaskId id, int attempt, const AttemptRows& attempts);

@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "keyed_task.hpp"
 #include "worker.hpp"
 
 namespace dogged::sim {
@@ -150,6 +151,7 @@ class Run {
     const Duration next = random.chance(10) ? random.between(500ms, 2s) : random.between(1ms, 150ms);
     scheduler_.after(next, [this] { produce(); });
     if (!world_.happens(incident)) return;
+    if (random.chance(12)) return run_keyed_transaction(random);
     if (random.chance(10)) return call(productions_, static_cast<int>(random.pick(1, 2)), any_task(random));
     run_transaction(random);
   }
@@ -165,6 +167,27 @@ class Run {
         world_.trace(names_of(transaction->ids) + " is enqueued");
         database_.commit(*transaction);
       });
+    });
+  }
+
+  void run_keyed_transaction(Random random) {
+    auto transaction = std::make_shared<Database::Transaction>(database_.begin());
+    const Database::NewTask task = any_keyed_task(random, productions_);
+    const Duration open = random.chance(20) ? random.between(20ms, 800ms) : random.between(10us, 3ms);
+    meet_key(std::move(transaction), task, open, random.chance(10));
+  }
+
+  /// Tries again while it would wait for a lock.
+  void meet_key(std::shared_ptr<Database::Transaction> transaction, const Database::NewTask& task, Duration open,
+                bool rolls_back) {
+    if (transaction->history != database_.history()) return;
+    const std::optional<Database::Unique> answer = database_.enqueue_unique(*transaction, task);
+    if (!answer) return scheduler_.after(2ms, [=, this] { meet_key(transaction, task, open, rolls_back); });
+    world_.trace("task " + std::to_string(answer->id) + " is the answer to a call with the key " + task.key);
+    const bool is_undone = rolls_back || answer->outcome == Database::Unique::Outcome::refused;
+    scheduler_.after(open, [this, transaction, is_undone] {
+      if (is_undone) return database_.roll_back(*transaction);
+      database_.commit(*transaction);
     });
   }
 
@@ -251,7 +274,7 @@ class Run {
   void disturb(Random& random) {
     Worker& worker =
         *workers_[static_cast<std::size_t>(random.pick(0, static_cast<std::int64_t>(workers_.size()) - 1))];
-    switch (random.pick(0, 10)) {
+    switch (random.pick(0, 11)) {
       case 0:
         worker.crash(random.between(1ms, 2s));
         break;
@@ -282,6 +305,9 @@ class Run {
         break;
       case 7:
         worker.stop(random.between(1ms, 2s));
+        break;
+      case 8:
+        replay_unique_task(random);
         break;
       default:
         disturb_task(random);
@@ -314,6 +340,18 @@ class Run {
       world_.half_lost.insert(half_lost.begin(), half_lost.end());
       world_.lost_renewals_until = scheduler_.now() + lease_length;
     });
+  }
+
+  /// A dead letter whose key another task may hold meanwhile.
+  void replay_unique_task(Random& random) {
+    const auto& tasks = database_.tasks();
+    const auto letter = std::find_if(tasks.rbegin(), tasks.rend(), [&random](const auto& one) {
+      return !one.second.key.empty() && one.second.ended_as == "failed" && random.chance(70);
+    });
+    if (letter == tasks.rend()) return;
+    const TaskId id = letter->first;
+    const bool is_replayed = database_.replay(id, milliseconds{random.chance(50) ? random.pick(1, 1500) : 0});
+    world_.trace("task " + std::to_string(id) + " with a key is " + (is_replayed ? "" : "not ") + "replayed");
   }
 
   void disturb_task(Random& random) {
@@ -410,6 +448,7 @@ class Run {
       run_until(scheduler_.now() + scheduler_.between(1ms, 1500ms));
       if (scheduler_.chance(50)) make_ready_by_hand();
       if (scheduler_.chance(5)) events_resume_tasks();
+      if (scheduler_.chance(20)) a_holder_is_met();
     }
     world_.faults.failing_attempts = 0;
     world_.faults.snoozing_attempts = 0;
@@ -554,6 +593,24 @@ class Run {
     }
   }
 
+  /// A call meets a task that holds its key, and locks the task at the time at which it is due.
+  void a_holder_is_met() {
+    Random random{static_cast<std::uint64_t>(scheduler_.pick(1, 1'000'000))};
+    Database::NewTask task = any_keyed_task(random, ++calls_in_calm_);
+    task.key += ", in the calm " + std::to_string(calls_in_calm_);
+    if (task.rule.conflict == Conflict::refuse) task.rule.conflict = Conflict::keep;
+    task.queue = any_queue();
+    const auto holder = std::make_shared<Database::Transaction>(database_.begin());
+    const TaskId id = database_.enqueue_unique(*holder, task)->id;
+    database_.commit(*holder);
+    run_until(scheduler_.now() + std::max<Duration>(0ms, task.delay - scheduler_.between(0ms, 100ms)));
+    const TimePoint called_at = scheduler_.now();
+    task.delay = milliseconds{scheduler_.pick(0, 100)};
+    meet_key(std::make_shared<Database::Transaction>(database_.begin()), task, scheduler_.between(0us, 300ms), false);
+    run_until(called_at + 600ms + world_.latest_begin());  // the first delay is over as well
+    promises::a_task_begins_when_it_is_ready("met by a call", {id, 1}, world_.begun, scheduler_.now());
+  }
+
   void break_all() {
     for (const auto& worker : workers_) worker->break_connection();
   }
@@ -572,6 +629,7 @@ class Run {
   std::int64_t tries_ = 0;  // of calls
   std::int64_t disturbances_ = 0;
   std::int64_t emissions_ = 0;
+  std::int64_t calls_in_calm_ = 0;
   std::int64_t payloads_ = 0;                                  // of events: each has another one
   std::map<std::pair<TaskId, int>, TimePoint> resumed_until_;  // attempts that events make ready
   std::map<std::int64_t, std::vector<TaskId>> answers_;        // to calls
