@@ -1,5 +1,6 @@
 // Runs random statements on the model and on PostgreSQL, and compares what they answer and leave. conformance.cpp has
-// the statements of tasks, leases, claims and reports; conformance_steps.cpp those of steps and events.
+// the statements of tasks, leases, claims and reports; conformance_steps.cpp those of steps and events;
+// conformance_keys.cpp those of unique keys; conformance_ticks.cpp those of a schedule.
 #pragma once
 
 #include <chrono>
@@ -99,6 +100,10 @@ class Comparison {
   [[nodiscard]] bool would_wait(TaskId id) const { return id == locked_ || model_.tasks().at(id).row_locks > 0; }
   void note(const std::string& what) { trace_.push_back(what); }
 
+  void begin_transaction();
+  void shift_ticks();
+  void write_unique(const Database::NewTask& task, const Database::Unique& model);
+
   // One step of each kind. A step that does not fit does nothing.
   void enqueue();
   void end_transaction();
@@ -113,6 +118,9 @@ class Comparison {
   void release();
   void complete();
   void complete_in();
+  void set_schedule();
+  void fire_due_ticks();
+  void enqueue_unique();
   void ask_for_record();
   void record_step();
   void step_in();
@@ -151,6 +159,8 @@ class Comparison {
   void compare_workers();
   void compare_claims();
   void compare_queues();
+  void compare_ticks();
+  void compare_keys();
   void compare_steps();
   void compare_waits();
   void compare_cancelling(std::int64_t worker);

@@ -104,7 +104,8 @@ void Comparison::step() {
       {4, &Comparison::complete_in},   {5, &Comparison::ask_for_record},
       {6, &Comparison::record_step},   {3, &Comparison::step_in},
       {10, &Comparison::wait_durably}, {8, &Comparison::emit},
-      {4, &Comparison::end_emit}};
+      {4, &Comparison::end_emit},      {8, &Comparison::enqueue_unique},
+      {2, &Comparison::set_schedule},  {4, &Comparison::fire_due_ticks}};
   int all = 0;
   for (const auto& [often, step] : steps) all += often;
   last_position_before_ = model_.last_position();
@@ -173,12 +174,15 @@ std::vector<runtime::Watermarks::Range> Comparison::some_ranges() {
 
 // ---- producers and operators ---------------------------------------------------------------------------------------
 
+void Comparison::begin_transaction() {
+  if (open_) return;
+  producer_.run({"begin", "begin"});
+  (void)producer_.run({"draw_id", "select pg_current_xact_id()::text"});
+  open_ = model_.begin();
+}
+
 void Comparison::enqueue() {
-  if (!open_) {
-    producer_.run({"begin", "begin"});
-    (void)producer_.run({"draw_id", "select pg_current_xact_id()::text"});
-    open_ = model_.begin();
-  }
+  begin_transaction();
   const bool waits = scheduler_.chance(30);
   const bool expires = scheduler_.chance(25);
   const int how_many = static_cast<int>(scheduler_.pick(1, 3));
@@ -239,7 +243,7 @@ void Comparison::reschedule() {
 
 void Comparison::replay() {
   const auto id = any_task(Task::State::ended);
-  if (!id) return;
+  if (!id || model_.is_being_taken(model_.tasks().at(*id).key)) return;  // PostgreSQL would wait
   const bool waits = scheduler_.chance(50);
   const ReplaySteps steps = scheduler_.chance(50) ? ReplaySteps::again : ReplaySteps::keep;
   note("replay " + std::to_string(*id) + (waits ? " for later" : "") + ", steps " + std::string{to_text(steps)});
@@ -674,8 +678,12 @@ void Comparison::let_time_pass() {
                  "update dogged.tasks_live set run_at = run_at - $1::bigint * interval '1 minute', "
                  "next_retry_at = next_retry_at - $1::bigint * interval '1 minute', "
                  "expires_at = expires_at - $1::bigint * interval '1 minute', "
-                 "claimed_at = claimed_at - $1::bigint * interval '1 minute'"},
+                 "claimed_at = claimed_at - $1::bigint * interval '1 minute', "
+                 "enqueued_at = enqueued_at - $1::bigint * interval '1 minute'"},
                 by);
+  postgres_.run({"shift_keys", "update dogged.unique_keys set taken_at = taken_at - $1::bigint * interval '1 minute'"},
+                by);
+  shift_ticks();
   postgres_.run({"shift_waits", "update dogged.task_waits set until = until - $1::bigint * interval '1 minute'"}, by);
   postgres_.run(
       {"shift_leases", "update dogged.workers set lease_until = lease_until - $1::bigint * interval '1 minute'"}, by);
@@ -710,6 +718,8 @@ void Comparison::compare_rows() {
   compare_workers();
   compare_claims();
   compare_queues();
+  compare_ticks();
+  compare_keys();
   compare_steps();
   compare_waits();
   compare_notifications();

@@ -596,34 +596,6 @@ runtime::Outlook Database::upkeep_due(std::int64_t worker, std::optional<millise
   return outlook;
 }
 
-void Database::set_schedule(milliseconds every, milliseconds first_in) {
-  now_.schedule = {.every = every, .next_at = now() + first_in};
-}
-
-std::optional<milliseconds> Database::tick_due_in() const {
-  const std::optional<TimePoint>& next_at = now_.schedule.next_at;
-  if (!next_at) return std::nullopt;
-  return std::chrono::ceil<milliseconds>(*next_at - now());
-}
-
-Database::Fired Database::fire_due_ticks() {
-  ScheduleRow& schedule = now_.schedule;
-  Fired fired;
-  while (schedule.next_at && *schedule.next_at <= now()) {
-    Transaction transaction = begin();
-    enqueue(transaction, 1, {});
-    commit(transaction);
-    ScheduleRow::Tick& tick = schedule.ticks[*schedule.next_at];
-    tick.tasks.push_back(transaction.ids.front());
-    tick.fired_at = now();
-    fired.schedules = 1;
-    if (mutant_ == Mutant::tick_that_fires_again && scheduler_.chance(20)) break;
-    *schedule.next_at += schedule.every;
-  }
-  fired.due_in = tick_due_in();
-  return fired;
-}
-
 std::size_t Database::end_lapsed_leases(std::int64_t worker) {
   const WorkerRow& me = row_of(worker);
   if (me.lease_ended || me.lease_until <= now()) return 0;

@@ -121,14 +121,28 @@ struct KeyRow {
   TimePoint taken_at{};
 };
 
-/// A schedule that fires at equal distances, and its ticks.
+/// What becomes of a tick while the task of an earlier one is alive (docs/schedules.md).
+enum class Overlap { skip, buffer_one, buffer_all, allow_all };
+
+/// A schedule that fires at equal distances.
+struct ScheduleSettings {
+  milliseconds every{0};
+  Overlap overlap = Overlap::allow_all;
+  std::optional<milliseconds> catch_up = {};       // nothing: however late a tick is
+  std::optional<std::size_t> catch_up_limit = {};  // nothing: all that were missed
+};
 struct ScheduleRow {
+  enum class Outcome { fired, waiting, skipped };
   struct Tick {
+    Outcome outcome = Outcome::fired;
     std::vector<TaskId> tasks = {};
     TimePoint fired_at{};
+    std::optional<TimePoint> missed_until = {};  // it stands for all ticks before that
   };
-  milliseconds every{0};
-  std::optional<TimePoint> next_at = {};  // nothing: it is paused
+  ScheduleSettings settings = {};
+  TimePoint next_at{};
+  std::optional<TimePoint> fires_at = {};  // nothing: it is paused, or there is none
+  std::vector<TaskId> live_tasks = {};
   std::map<TimePoint, Tick> ticks = {};
 };
 
@@ -212,6 +226,8 @@ class Database {
   };
   /// Nothing where it waits: for another transaction that takes the key, or for the holder's row.
   [[nodiscard]] std::optional<Unique> enqueue_unique(Transaction& transaction, const NewTask& task);
+  /// A transaction that is open takes the key.
+  [[nodiscard]] bool is_being_taken(const std::string& key) const { return taking_.contains(key); }
   /// A client's call, which it repeats under the same number until it is answered. Gives the tasks.
   std::vector<TaskId> enqueue_once(std::int64_t call, int how_many, const NewTask& task);
 
@@ -224,8 +240,8 @@ class Database {
   [[nodiscard]] bool is_paused(const std::string& queue) const { return paused_.contains(queue); }
 
   /// It fires next in `first_in`. Its ticks so far are forgotten.
-  void set_schedule(milliseconds every, milliseconds first_in);
-  void pause_schedule() { now_.schedule.next_at.reset(); }
+  void set_schedule(const ScheduleSettings& settings, milliseconds first_in);
+  void pause_schedule() { now_.schedule.fires_at.reset(); }
 
   /// The state of a replica. A failover to it loses later commits.
   struct Durable {
@@ -351,6 +367,7 @@ class Database {
                                              const std::vector<std::string>& names = {"default"});
   void stop_worker(std::int64_t worker);
   [[nodiscard]] runtime::Outlook upkeep_due(std::int64_t worker, std::optional<milliseconds> back = std::nullopt) const;
+  // Ticks: database_ticks.cpp.
   /// When the next tick of the schedule is due, below 0 if it is overdue.
   [[nodiscard]] std::optional<milliseconds> tick_due_in() const;
   struct Fired {
@@ -409,6 +426,12 @@ class Database {
   void suspend(TaskId id, Task& task, const std::string& name, WaitRow wait);
   [[nodiscard]] std::vector<TaskId> waiting_for(const std::string& name) const;
   void release_locks(const Emission& emission);
+  [[nodiscard]] TimePoint first_to_fire() const;
+  [[nodiscard]] std::size_t waiting_ticks() const;
+  void forget_ended_tasks();
+  void start_waiting_tick();
+  void start_tick(TimePoint time);
+  void decide_tick(TimePoint time);
   [[nodiscard]] bool is_held(const KeyRow& row, const KeyRule& rule) const;
   void lock_row(Transaction& transaction, TaskId id);
   [[nodiscard]] Unique take_key(Transaction& transaction, const NewTask& task);

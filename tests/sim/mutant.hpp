@@ -41,6 +41,7 @@ enum class Mutant {
   effects_outside_the_transaction,    ///< a handler's writes are committed even if complete_in is refused
   call_that_takes_effect_again,       ///< a repeated call is not recognised
   tick_that_fires_again,              ///< the next time of a schedule is not stored with its tick
+  overlap_that_is_overlooked,         ///< a tick fires although the task of an earlier one is alive
   step_without_a_fence,               ///< a step is recorded for a worker that has lost its task
   step_of_any_attempt,                ///< a write of a step that arrives late counts in a later attempt
   record_that_is_not_found,           ///< a later attempt does not get what was recorded
@@ -114,7 +115,8 @@ inline constexpr std::array all_mutants{
     MutantRow{DOGGED_MUTANT(cancel_without_a_notification), "G12", true},
     MutantRow{DOGGED_MUTANT(effects_outside_the_transaction), "G13"},
     MutantRow{DOGGED_MUTANT(call_that_takes_effect_again), "G15"},
-    MutantRow{DOGGED_MUTANT(tick_that_fires_again), "G18"},
+    MutantRow{DOGGED_MUTANT(tick_that_fires_again), "G18", true},
+    MutantRow{DOGGED_MUTANT(overlap_that_is_overlooked), "G18", true},
     MutantRow{DOGGED_MUTANT(looks_late_for_ticks), "G18"},
     MutantRow{DOGGED_MUTANT(step_without_a_fence), "G19", true},
     MutantRow{DOGGED_MUTANT(step_of_any_attempt), "G19", true},

@@ -230,18 +230,6 @@ void effects_happen_once(const Database& database) {
   }
 }
 
-void a_tick_fires_once(const Database& database) {
-  const ScheduleRow& schedule = database.durable().schedule;
-  std::optional<TimePoint> before;
-  for (const auto& [time, tick] : schedule.ticks) {
-    require(tick.tasks.size() == 1 && database.tasks().contains(tick.tasks.front()), "G18", "a tick fires once",
-            "it has " + std::to_string(tick.tasks.size()) + " tasks");
-    require(!before || time - *before == schedule.every, "G18", "no tick is lost",
-            "there is none for " + in_ms(time - before.value_or(time)));
-    before = time;
-  }
-}
-
 void a_call_takes_effect_once(const Database& database, const std::map<std::int64_t, std::vector<TaskId>>& answers) {
   for (const auto& [call, tasks] : answers) {
     const auto made = database.ledger().calls.find(call);
@@ -288,13 +276,6 @@ void a_lost_task_begins_again_in_time(std::pair<TaskId, int> lost, const Databas
 void a_cancelled_handler_ends(std::pair<TaskId, int> attempt, const Database& database) {
   require(database.attempts().contains(attempt), "G12", "a running handler is asked to stop when it is cancelled",
           named(attempt.first, attempt.second) + " still runs");
-}
-
-void a_tick_fires_in_time(const Database& database) {
-  for (const auto& [time, tick] : database.durable().schedule.ticks) {
-    require(tick.fired_at - time < std::chrono::milliseconds{400}, "G18", "a tick fires when it is due",
-            in_ms(tick.fired_at - time) + " late");
-  }
 }
 
 void a_shutdown_loses_nothing(std::size_t lost_before, const Database& database) {

@@ -46,8 +46,10 @@
 //     Mutants: retry_after_its_expiry, begins_after_its_expiry.
 //   G17, after the faults: snoozes_are_counted, no_task_snoozes_too_often (of a_history_follows_the_rules).
 //     Mutants: snooze_that_does_not_count.
-//   G18, after the faults; in the calm: a_tick_fires_once, a_tick_fires_in_time.
-//     Mutants: tick_that_fires_again, looks_late_for_ticks.
+//   G18, at each tick; after the faults; in the calm (promises_ticks.cpp): ticks_overlap_as_they_may,
+//   a_tick_fires_once,
+//     a_tick_fires_in_time.
+//     Mutants: tick_that_fires_again, overlap_that_is_overlooked, looks_late_for_ticks.
 //   G19, at each step, wait and event; after the faults; in the calm (promises_steps.cpp): a_step_is_of_the_holder,
 //     a_recorded_step_does_not_run_again, a_step_has_one_value, a_charge_happens_once, a_wait_keeps_its_time,
 //     no_event_is_missed, an_event_resumes_its_task.
@@ -121,6 +123,8 @@ void a_wait_keeps_its_time(TaskId id, const std::string& name, TimePoint until, 
 /// `has_come`: an event that the task has waited for, or is about to wait for.
 void no_event_is_missed(TaskId id, const std::string& name, bool has_come);
 
+/// The schedule is about to fire a tick with the task.
+void ticks_overlap_as_they_may(const ScheduleRow& schedule, TaskId id, const Database& database);
 /// A call with a unique key has met the task.
 void an_answer_names_the_holder(TaskId id, const std::string& key, const KeyRule& rule, const Database& database);
 void a_key_is_taken_when_it_is_free(const std::string& key, const KeyRule& rule, const Database& database);
@@ -150,7 +154,7 @@ void every_attempt_is_a_row(const Database& database);
 /// with the counts of the lost claim (seed 63557).
 void a_history_follows_the_rules(const Database& database, const std::set<TaskId>& half_lost);
 void effects_happen_once(const Database& database);
-/// Each time of the schedule has one tick, with one task.
+/// Each time of the schedule has one tick, with one task if it has fired.
 void a_tick_fires_once(const Database& database);
 /// What a step writes by step_in.
 void a_charge_happens_once(const Database& database);

@@ -90,7 +90,11 @@ class Run {
       const bool serves_all = i == 1 || scheduler_.chance(60);
       workers_.push_back(std::make_unique<Worker>(world_, i, serves_all ? queues_ : std::vector{any_queue()}));
     }
-    if (scheduler_.chance(50)) database_.set_schedule(milliseconds{scheduler_.pick(200, 3000)}, 1s);
+    if (scheduler_.chance(50)) {
+      database_.set_schedule(
+          {.every = milliseconds{scheduler_.pick(200, 3000)}, .overlap = static_cast<Overlap>(scheduler_.pick(0, 3))},
+          1s);
+    }
     produce();
     emit_events();
     if (!is_calm) disturb();
@@ -529,7 +533,7 @@ class Run {
   /// Its first tick comes when every worker has looked, however seldom, and further ones more often than workers look.
   /// In half of the runs a worker dies meanwhile.
   void a_schedule_fires() {
-    database_.set_schedule(150ms, 7 * heartbeat);
+    database_.set_schedule({.every = 150ms}, 7 * heartbeat);
     run_until(scheduler_.now() + 8 * heartbeat);
     if (scheduler_.chance(50)) workers_.back()->crash(scheduler_.between(1ms, 2s));
     run_until(scheduler_.now() + 4 * heartbeat);

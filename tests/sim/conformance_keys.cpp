@@ -1,0 +1,105 @@
+// The statements of unique keys, on the model and on PostgreSQL. See comparison.hpp.
+#include <array>
+#include <set>
+#include <string>
+
+#include <dogged/error.hpp>
+
+#include "comparison.hpp"
+
+namespace dogged::sim {
+namespace {
+
+struct Key {
+  const char* name;
+  While while_;
+  std::optional<milliseconds> period = {};
+};
+const std::array keys{Key{"pending", While::pending}, Key{"live", While::live}, Key{"kept", While::kept},
+                      Key{"live for a time", While::live, delay}, Key{"kept for a time", While::kept, delay}};
+// In the order of the enums.
+constexpr std::array<const char*, 3> while_texts{"pending", "live", "kept"};
+constexpr std::array<const char*, 5> conflict_texts{"keep", "refuse", "replace_args", "reschedule", "debounce"};
+constexpr std::array<const char*, 4> outcome_texts{"enqueued", "existed", "updated", "refused"};
+
+template <class Enum, class Texts>
+std::string text_of(Enum value, const Texts& texts) {
+  return texts[static_cast<std::size_t>(value)];
+}
+
+std::string answer(const std::string& outcome, TaskId id) { return outcome + " " + std::to_string(id); }
+
+}  // namespace
+
+/// Nothing where PostgreSQL would wait.
+void Comparison::enqueue_unique() {
+  const Key& key = keys[static_cast<std::size_t>(scheduler_.pick(0, static_cast<std::int64_t>(keys.size()) - 1))];
+  Database::NewTask task{.delay = scheduler_.chance(50) ? milliseconds{delay} : milliseconds{0}, .queue = any_queue()};
+  task.key = key.name;
+  task.rule = {.while_ = key.while_,
+               .conflict = static_cast<Conflict>(scheduler_.pick(0, conflict_texts.size() - 1)),
+               .period = key.period};
+  if (scheduler_.chance(50)) task.rule.latest = until_expiry;
+  task.args = ++last_value_;
+  begin_transaction();
+  const std::optional<Database::Unique> model = model_.enqueue_unique(*open_, task);
+  if (!model) return;
+  note("enqueue to " + task.queue + " with the key " + task.key + ", " + text_of(task.rule.conflict, conflict_texts) +
+       (task.delay.count() > 0 ? ", for later" : ""));
+  write_unique(task, *model);
+}
+
+/// A call that is refused would end the transaction.
+void Comparison::write_unique(const Database::NewTask& task, const Database::Unique& model) {
+  const auto minutes_of = [](const std::optional<milliseconds>& time) {
+    return time ? std::optional{in_minutes(*time)} : std::nullopt;
+  };
+  producer_.run({"savepoint", "savepoint before_call"});
+  std::string postgres;
+  try {
+    const db::Rows rows = producer_.run(
+        {"enqueue_unique",
+         "select id, outcome from dogged.enqueue_unique('work', jsonb_build_object('n', $1::bigint), $2::text, "
+         "unique_while => $3::text::dogged.unique_while, on_conflict => $4::text::dogged.unique_conflict, "
+         "unique_period => $5::bigint * interval '1 minute', latest => $6::bigint * interval '1 minute', "
+         "queue => $7::text, run_at => now() + $8::bigint * interval '1 minute')"},
+        db::Params{}
+            .add(task.args)
+            .add(task.key)
+            .add(text_of(task.rule.while_, while_texts))
+            .add(text_of(task.rule.conflict, conflict_texts))
+            .add(minutes_of(task.rule.period))
+            .add(minutes_of(task.rule.latest))
+            .add(task.queue)
+            .add(in_minutes(task.delay)));
+    postgres = answer(std::string{rows.one().text("outcome")}, rows.one().number("id"));
+  } catch (const DatabaseError& error) {
+    if (error.sqlstate() != "UN001") throw;
+    postgres = answer("refused", model.id);
+    producer_.run({"undo", "rollback to savepoint before_call"});
+  }
+  require_alike("the answer to a call with a key", answer(text_of(model.outcome, outcome_texts), model.id), postgres);
+}
+
+void Comparison::compare_keys() {
+  std::set<std::string> model, postgres;
+  for (const auto& [key, row] : model_.durable().keys) model.insert(key + ": task " + std::to_string(row.task));
+  for (const TaskId id : model_.live()) {
+    const Task& task = model_.tasks().at(id);
+    if (task.key.empty()) continue;
+    const auto left = std::chrono::duration_cast<milliseconds>(task.due_at - scheduler_.now());
+    model.insert(std::to_string(id) + " has " + task.key + " and args " + std::to_string(task.args) +
+                 (task.deferred ? " for " + std::to_string(in_minutes(left)) : ""));
+  }
+  for (const db::Row& row :
+       postgres_.run({"keys",
+                      "select unique_key || ': task ' || task_id as text from dogged.unique_keys union all "
+                      "select id || ' has ' || unique_key || ' and args ' || (args ->> 'n') || case when deferred then "
+                      "' for ' || round(extract(epoch from coalesce(next_retry_at, run_at) - now()) / 60) else '' end "
+                      "from dogged.tasks_live where unique_key is not null"})) {
+    postgres.insert(std::string{row.text("text")});
+  }
+  require_alike("keys", model, postgres);
+}
+
+}  // namespace dogged::sim
