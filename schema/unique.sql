@@ -233,7 +233,8 @@ begin
              held_until = pg_catalog.now() operator(pg_catalog.+) take_key.unique_period
        where k.name operator(pg_catalog.=) take_key.name collate pg_catalog."C"
          and k.unique_key operator(pg_catalog.=) take_key.unique_key collate pg_catalog."C"
-         and k.task_id operator(pg_catalog.=) held.task_id;
+         -- A replay meanwhile lets the same task take its key again, as in forget_keys.
+         and k.task_id operator(pg_catalog.=) held.task_id and k.taken_at operator(pg_catalog.=) held.taken_at;
     elsif new_id is null then
       exit;
     else

@@ -458,6 +458,35 @@ TEST_CASE("a replay takes the key again, says if another task holds it, and can 
   }
 }
 
+TEST_CASE("an enqueue that sees a dead letter lose its key meets it all the same once a replay that was open commits") {
+  TestDatabase database;
+  const TaskId dead = database.client().enqueue_unique(plain, 1, {.unique_key = "k"}).id;
+  database.run("update dogged.tasks set status = 'failed', attempt = 1, finished_at = now() where id = " +
+               std::to_string(dead));
+  pqxx::connection other{database.settings().url};
+  pqxx::work transaction{other};
+  transaction.exec("select " + database.schema() + ".replay(" + std::to_string(dead) + ")");
+  // What an enqueue calls that has found the key's row. The insert before it waits only for changes under way by then.
+  std::string answer;
+  std::thread takes{[&] {
+    pqxx::connection taker{database.settings().url};
+    pqxx::work taking{taker};
+    answer = taking
+                 .exec("select outcome || ' ' || holder from " + database.schema() +
+                       ".take_key('plain', 'k', 1000000, 'live', 'keep', null, null, '2', null, null, null)")[0][0]
+                 .c_str();
+    taking.commit();
+  }};
+  REQUIRE(eventually([&] {
+    return database.value(
+               "select count(*) as value from pg_stat_activity where wait_event_type = 'Lock' and datname = "
+               "current_database()") != "0";
+  }));
+  transaction.commit();
+  takes.join();
+  CHECK(answer == "existed " + std::to_string(dead));
+}
+
 TEST_CASE("keys that no task holds are forgotten, and others are kept") {
   TestDatabase database;
   Client client = database.client();
