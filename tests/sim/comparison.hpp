@@ -81,7 +81,10 @@ class Comparison {
  private:
   // Choices.
   [[nodiscard]] std::int64_t any_worker();
+  template <class Fits>
+  [[nodiscard]] std::optional<TaskId> any_task(Fits fits);
   [[nodiscard]] std::optional<TaskId> any_task(Task::State state);
+  [[nodiscard]] std::optional<TaskId> any_dead_letter();
   [[nodiscard]] const std::string& any_queue();
   [[nodiscard]] Queues some_queues();
   [[nodiscard]] const Queues& queues_of(std::int64_t worker) const { return model_.workers().at(worker).queues; }
@@ -94,6 +97,8 @@ class Comparison {
     Attempt attempt;
   };
   [[nodiscard]] std::optional<Running> any_running();
+  /// The attempt has recorded a step. So its handler has begun, and no worker gives it back.
+  [[nodiscard]] bool has_steps(const Attempt& attempt) const;
   [[nodiscard]] const std::string& any_of(const std::vector<std::string>& names);
   [[nodiscard]] bool holds_lock() const noexcept { return locked_.has_value(); }
   /// PostgreSQL would wait for the row of the task.

@@ -104,7 +104,7 @@ void Comparison::step() {
       {4, &Comparison::complete_in},   {5, &Comparison::ask_for_record},
       {6, &Comparison::record_step},   {3, &Comparison::step_in},
       {10, &Comparison::wait_durably}, {8, &Comparison::emit},
-      {4, &Comparison::end_emit},      {8, &Comparison::enqueue_unique},
+      {4, &Comparison::end_emit},      {16, &Comparison::enqueue_unique},
       {2, &Comparison::set_schedule},  {4, &Comparison::fire_due_ticks}};
   int all = 0;
   for (const auto& [often, step] : steps) all += often;
@@ -124,9 +124,18 @@ void Comparison::step() {
 std::int64_t Comparison::any_worker() { return scheduler_.pick(1, static_cast<std::int64_t>(model_.workers().size())); }
 
 std::optional<TaskId> Comparison::any_task(Task::State state) {
+  return any_task([state](const Task& task) { return task.state == state; });
+}
+
+std::optional<TaskId> Comparison::any_dead_letter() {
+  return any_task([](const Task& task) { return task.ended_as == "failed"; });
+}
+
+template <class Fits>
+std::optional<TaskId> Comparison::any_task(Fits fits) {
   std::vector<TaskId> ids;
   for (const auto& [id, task] : model_.tasks()) {
-    if (task.state == state) ids.push_back(id);
+    if (fits(task)) ids.push_back(id);
   }
   if (ids.empty()) return std::nullopt;
   return ids[static_cast<std::size_t>(scheduler_.pick(0, static_cast<std::int64_t>(ids.size()) - 1))];
@@ -242,7 +251,7 @@ void Comparison::reschedule() {
 }
 
 void Comparison::replay() {
-  const auto id = any_task(Task::State::ended);
+  const auto id = scheduler_.chance(50) ? any_dead_letter() : any_task(Task::State::ended);
   if (!id || model_.is_being_taken(model_.tasks().at(*id).key)) return;  // PostgreSQL would wait
   const bool waits = scheduler_.chance(50);
   const ReplaySteps steps = scheduler_.chance(50) ? ReplaySteps::again : ReplaySteps::keep;
@@ -413,7 +422,11 @@ void Comparison::wake_others(std::int64_t worker) {
 void Comparison::release_unknown() {
   const std::int64_t worker = any_worker();
   const std::int64_t session = session_of(worker);
-  const std::vector<Attempt> known = some_attempts();
+  std::vector<Attempt> known = some_attempts();
+  for (const TaskId id : model_.live()) {
+    const Attempt attempt{id, model_.tasks().at(id).attempt};
+    if (has_steps(attempt)) known.push_back(attempt);
+  }
   note("worker " + std::to_string(worker) + " releases what it does not know, in session " + std::to_string(session));
   sql::ReleaseUnknown release{.worker_id = worker, .claim_session = session, .known_ids = {}, .known_attempts = {}};
   for (const Attempt& attempt : known) {
@@ -441,7 +454,8 @@ void Comparison::release_unknown() {
 void Comparison::release() {
   const std::int64_t worker = any_worker();
   const std::int64_t session = session_of(worker);
-  const std::vector<Attempt> attempts = some_attempts();
+  std::vector<Attempt> attempts = some_attempts();
+  std::erase_if(attempts, [this](const Attempt& attempt) { return has_steps(attempt); });
   note("worker " + std::to_string(worker) + " releases " + std::to_string(attempts.size()) + " in session " +
        std::to_string(session));
   sql::Release release{.worker_id = worker, .claim_session = session, .ids = {}, .attempts = {}};

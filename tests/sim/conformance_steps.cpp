@@ -1,4 +1,5 @@
 // The statements of steps, waits and events, on the model and on PostgreSQL. See comparison.hpp.
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -36,6 +37,13 @@ std::optional<Comparison::Running> Comparison::any_running() {
   const Task& task = model_.tasks().at(*id);
   const std::int64_t worker = scheduler_.chance(85) ? task.worker : any_worker();
   return Running{worker, {*id, task.attempt - (scheduler_.chance(10) ? 1 : 0)}};
+}
+
+bool Comparison::has_steps(const Attempt& attempt) const {
+  const StepRows& steps = model_.durable().steps;
+  return std::any_of(steps.begin(), steps.end(), [&attempt](const auto& step) {
+    return step.first.first == attempt.id && step.second.contains(attempt.number);
+  });
 }
 
 void Comparison::ask_for_record() {
