@@ -11,6 +11,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <spdlog/logger.h>
@@ -187,7 +188,8 @@ class Comparison {
   std::optional<Database::Transaction> locking_;  // the locker's transaction
   std::optional<Database::Emission> emitting_;    // the emitter's transaction
   std::int64_t last_position_before_emit_ = 0;
-  std::int64_t last_value_ = 0;  // of steps and events
+  std::set<std::tuple<TaskId, int, std::string>> recorded_;  // steps of attempts
+  std::int64_t last_value_ = 0;                              // of steps and events
   struct Tokens {
     std::int64_t model = 0;
     std::int64_t postgres = 0;

@@ -67,6 +67,8 @@ void Comparison::record_step() {
   if (!running) return;
   const auto& [worker, attempt] = *running;
   const std::string& name = any_of(step_names);
+  // PostgreSQL takes a second record of one attempt. A worker sends none: after a lost answer it asks first.
+  if (!recorded_.emplace(attempt.id, attempt.number, name).second) return;
   const std::int64_t value = ++last_value_;
   note("worker " + std::to_string(worker) + " records the step " + name + " of " + std::to_string(attempt.id) + "/" +
        std::to_string(attempt.number));
@@ -89,6 +91,7 @@ void Comparison::step_in() {
   const std::int64_t value = ++last_value_;
   note("worker " + std::to_string(worker) + " records the step " + name + " of " + std::to_string(attempt.id) + "/" +
        std::to_string(attempt.number) + " in the handler's transaction");
+  recorded_.emplace(attempt.id, attempt.number, name);
   std::string postgres;
   try {
     (void)postgres_.run(

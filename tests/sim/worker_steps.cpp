@@ -1,4 +1,5 @@
 // Handlers with durable steps, as Context::step, step_in, sleep and wait_event carry them out. See worker.hpp.
+#include <memory>
 #include <utility>
 
 #include "run/ending.hpp"
@@ -118,15 +119,19 @@ void Worker::run_step(Executor& executor, const std::shared_ptr<Runner>& runner)
 }
 
 void Worker::record_step(Executor& executor, const std::shared_ptr<Runner>& runner, std::int64_t value) {
-  ask_for_handler(executor, runner,
-                  [this, &executor, runner, value, attempt = attempt_of(*runner), lease = lease_id(),
-                   name = runner->script[runner->item].name]() -> std::function<void()> {
-                    const bool is_held = world_.database.record_step(lease, attempt, name, value);
-                    return [this, &executor, runner, value, is_held] {
-                      if (!is_held) return fail(executor, *runner, "LEASE_LOST");
-                      pass_item(executor, runner, value);
-                    };
-                  });
+  // After a lost answer the worker asks first, as Steps::record does.
+  ask_for_handler(
+      executor, runner,
+      [this, &executor, runner, value, attempt = attempt_of(*runner), lease = lease_id(),
+       name = runner->script[runner->item].name, was_sent = std::make_shared<bool>(false)]() -> std::function<void()> {
+        const bool is_on_record =
+            std::exchange(*was_sent, true) && world_.database.recorded_step(lease, attempt, name).step != nullptr;
+        const bool is_held = is_on_record || world_.database.record_step(lease, attempt, name, value);
+        return [this, &executor, runner, value, is_held] {
+          if (!is_held) return fail(executor, *runner, "LEASE_LOST");
+          pass_item(executor, runner, value);
+        };
+      });
 }
 
 /// In a transaction of the handler's own. After a lost answer the attempt fails, and the next one knows.

@@ -21,10 +21,13 @@
 #include <dogged/task.hpp>
 
 #include "client/current_task.hpp"
+#include "lease/progress_inbox.hpp"
 #include "lifecycle/lifecycle.hpp"
 #include "run/ending.hpp"
+#include "run/handler_session.hpp"
 #include "run/storable_text.hpp"
 #include "sql/run.hpp"
+#include "step/steps.hpp"
 #include "step/wait_plan.hpp"
 #include "tasks/definition.hpp"
 #include "tasks/hooks.hpp"

@@ -11,6 +11,7 @@
 
 #include "client/log_event.hpp"
 #include "retry/counted.hpp"
+#include "run/attempt.hpp"
 #include "run/ending.hpp"
 #include "tasks/definition.hpp"
 

@@ -9,7 +9,7 @@
 #include <spdlog/logger.h>
 
 #include "lease/lease.hpp"
-#include "run/attempt.hpp"
+#include "run/attempt_settings.hpp"
 #include "run/pool.hpp"
 #include "run/stop_signal.hpp"
 #include "runtime/claimed_task.hpp"

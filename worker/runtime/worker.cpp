@@ -9,6 +9,7 @@
 #include <poll.h>
 
 #include <dogged/retry_options.hpp>
+#include <dogged/tracer.hpp>
 
 #include "circuits/circuits.hpp"
 #include "claim/claimer.hpp"
@@ -23,6 +24,7 @@
 #include "retry/counted.hpp"
 #include "retry/duration.hpp"
 #include "run/executors.hpp"
+#include "run/handler_session.hpp"
 #include "runtime/incarnation.hpp"
 #include "runtime/service.hpp"
 #include "runtime/session.hpp"
@@ -31,6 +33,7 @@
 #include "sql/claim.hpp"
 #include "sql/registration.hpp"
 #include "sql/retention.hpp"
+#include "step/steps.hpp"
 #include "tasks/definition.hpp"
 #include "tasks/served_queues.hpp"
 #include "upkeep/declared_schedules.hpp"

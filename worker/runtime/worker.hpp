@@ -28,7 +28,7 @@
 #include "db/clock_offset.hpp"
 #include "db/settings.hpp"
 #include "lease/lease.hpp"
-#include "run/attempt.hpp"
+#include "run/attempt_settings.hpp"
 #include "runtime/claimed_task.hpp"
 #include "runtime/first_defect.hpp"
 #include "runtime/incarnation.hpp"
