@@ -57,6 +57,13 @@ std::vector<runtime::Attempt> attempts_of(const std::vector<ClaimedTask>& tasks)
   return attempts;
 }
 
+/// As ReportQueue::held.
+void add_held(const std::vector<runtime::Report>& reports, std::vector<runtime::Attempt>& attempts) {
+  for (const runtime::Report& report : reports) {
+    if (!report.is_on_record) attempts.push_back({report.id, report.attempt});
+  }
+}
+
 /// The results of `give` for each executor, joined.
 template <class Executors, class Give>
 auto joined(Executors& executors, Give give) {
@@ -242,7 +249,7 @@ std::vector<runtime::Attempt> Worker::held() const {
     std::erase_if(attempts, [this](const runtime::Attempt& attempt) { return !runs(attempt); });
   }
   if (world_.mutant == Mutant::forgets_what_is_reported) return attempts;
-  for (const runtime::Report& report : reports_) attempts.push_back({report.id, report.attempt});
+  add_held(reports_, attempts);
   attempts.insert(attempts.end(), in_flight_.begin(), in_flight_.end());
   return attempts;
 }
@@ -785,7 +792,7 @@ void Worker::completer_step() {
     later(50ms, [this] { completer_step(); });
     return;
   }
-  for (const runtime::Report& report : reports_) in_flight_.push_back({report.id, report.attempt});
+  add_held(reports_, in_flight_);
   batch_.emplace(std::exchange(reports_, {}));
   batch_goes_on();
 }

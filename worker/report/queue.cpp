@@ -25,6 +25,13 @@ std::size_t batch_size(const std::deque<Report>& waiting) {
   return count;
 }
 
+template <class Reports>
+void add_held(const Reports& reports, std::vector<Attempt>& attempts) {
+  for (const Report& report : reports) {
+    if (!report.is_on_record) attempts.push_back({report.id, report.attempt});
+  }
+}
+
 }  // namespace
 
 void ReportQueue::add(Report&& report) {
@@ -43,7 +50,7 @@ std::size_t ReportQueue::size() const {
 std::vector<Attempt> ReportQueue::held() const {
   const detail::Lock lock{mutex_};
   std::vector<Attempt> attempts = in_flight_;
-  for (const Report& report : waiting_) attempts.push_back({report.id, report.attempt});
+  add_held(waiting_, attempts);
   return attempts;
 }
 
@@ -56,7 +63,7 @@ std::vector<Report> ReportQueue::take_batch(TimePoint until, const std::function
   const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(batch_size(waiting_));
   std::vector<Report> batch{std::make_move_iterator(waiting_.begin()), std::make_move_iterator(end)};
   waiting_.erase(waiting_.begin(), end);
-  for (const Report& report : batch) in_flight_.push_back({report.id, report.attempt});
+  add_held(batch, in_flight_);
   return batch;
 }
 

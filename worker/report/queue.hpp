@@ -22,7 +22,8 @@ class ReportQueue {
   void add(Report&& report);
   /// Reports that are not written yet, including those in flight.
   [[nodiscard]] std::size_t size() const;
-  /// The attempts of these reports.
+  /// The attempts of these reports. Attempts that are on record already are none of the worker's: after a failover that
+  /// loses the record, the worker gives the task back.
   [[nodiscard]] std::vector<Attempt> held() const;
 
   /// Waits until there is a report and `may_send` gives true, until `until`, or until finish(). Gives a batch, which is

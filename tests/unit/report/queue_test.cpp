@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -27,6 +28,12 @@ std::vector<TaskId> ids_of(const std::vector<Report>& reports) {
   return ids;
 }
 
+std::vector<TaskId> held_ids(const ReportQueue& queue) {
+  std::vector<TaskId> ids;
+  for (const Attempt& attempt : queue.held()) ids.push_back(attempt.id);
+  return ids;
+}
+
 bool always() { return true; }
 
 }  // namespace
@@ -46,6 +53,17 @@ TEST_CASE("a report is held from when it is added until its batch is written, in
         std::vector<TaskId>{2, 3});  // a report that is sent again goes first
   queue.batch_written({});
   CHECK(queue.wait_empty(SteadyClock::now()));
+}
+
+TEST_CASE("an attempt that is on record already is not held, neither while it waits nor in flight") {
+  ReportQueue queue;
+  Report suspended = report(1);
+  suspended.is_on_record = true;
+  queue.add(std::move(suspended));
+  queue.add(report(2));
+  CHECK(held_ids(queue) == std::vector<TaskId>{2});
+  CHECK(ids_of(queue.take_batch(never, always)) == std::vector<TaskId>{1, 2});
+  CHECK(held_ids(queue) == std::vector<TaskId>{2});
 }
 
 TEST_CASE("a batch has at most a thousand reports, and no more of what handlers gave than a statement can carry") {
