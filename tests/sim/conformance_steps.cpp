@@ -73,12 +73,12 @@ void Comparison::record_step() {
   note("worker " + std::to_string(worker) + " records the step " + name + " of " + std::to_string(attempt.id) + "/" +
        std::to_string(attempt.number));
   const bool model = model_.record_step(worker, attempt, name, value);
-  const auto postgres = postgres_.run(sql::RecordStep{.task_id = attempt.id,
-                                                      .attempt = attempt.number,
-                                                      .worker_id = worker,
-                                                      .name = name,
+  const auto postgres = postgres_.run(sql::RecordStep{.name = name,
                                                       .began_us_ago = 0,
-                                                      .result = std::to_string(value)});
+                                                      .result = std::to_string(value),
+                                                      .task_id = attempt.id,
+                                                      .attempt = attempt.number,
+                                                      .worker_id = worker});
   require_alike("recorded", model, !postgres.empty());
 }
 
