@@ -73,6 +73,26 @@ TEST_CASE("a step runs once for its task, and later attempts get what it gave") 
   CHECK(database.value("select result #>> '{}' as value from dogged.task_steps where name = 'text'") == "run 1");
 }
 
+TEST_CASE("a first attempt that begins again after a failover does not repeat its recorded steps") {
+  TestDatabase database;
+  int runs = 0;
+  int given = 0;
+  const auto handler = registered(work, [&](Context& context, const nlohmann::json&) {
+    given = context.step("charge", [&] { return ++runs; });
+    CHECK(*context.checkpoint<int>("rows") == 12);
+  });
+  const TaskId id = database.client().enqueue(work, no_args);
+  // The failover has lost the end of attempt 1, and not what the attempt had recorded before.
+  database.script(
+      "insert into dogged.task_steps select id, 'charge', 1, name, 7, now(), now(), '42' from dogged.tasks_live; "
+      "insert into dogged.task_checkpoints select id, 'rows', 1, '12', now() from dogged.tasks_live");
+  RunningWorker worker{database, {handler}};
+  REQUIRE(eventually([&] { return database.status_of(id) == "succeeded"; }));
+  CHECK(database.history_of(id) == "1 succeeded false");
+  CHECK(runs == 0);
+  CHECK(given == 42);
+}
+
 TEST_CASE("a step whose answer was lost is on record once, and does not run again") {
   TestDatabase database;
   database.script(
@@ -268,7 +288,7 @@ TEST_CASE(
   CHECK(steps_of(database, id) == "charge 2 true");
 }
 
-TEST_CASE("a step_in that this attempt has recorded already fails the attempt with INVALID_STEP") {
+TEST_CASE("a step_in that this attempt has committed gives its record, and writes nothing again") {
   TestDatabase database;
   Ledger ledger{database};
   const auto handler = registered(work, [&](Context& context, const nlohmann::json&) {
@@ -280,9 +300,9 @@ TEST_CASE("a step_in that this attempt has recorded already fails the attempt wi
   });
   const TaskId id = database.client().enqueue(work, no_args);
   RunningWorker worker{database, {handler}};
-  REQUIRE(eventually([&] { return database.status_of(id) == "failed"; }));
-  CHECK(contains(message_of(database), "INVALID_STEP: the step \"charge\" is on record in this attempt already"));
+  REQUIRE(eventually([&] { return database.status_of(id) == "succeeded"; }));
   CHECK(ledger.entries() == "charged");
+  CHECK(steps_of(database, id) == "charge 1 true");
 }
 
 TEST_CASE("step_in of a worker that has lost its task commits nothing, and keeps the task until its transaction ends") {

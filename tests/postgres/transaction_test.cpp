@@ -173,6 +173,22 @@ TEST_CASE("a handler's writes, the tasks that it enqueued and the end of its att
   CHECK(attempt.result() == R"({"status": 200})");
 }
 
+TEST_CASE("a step_in whose record came after the look for it is INVALID_STEP, and commits nothing") {
+  TestDatabase database;
+  Ledger ledger{database};
+  HeldAttempt attempt{database};  // it finds no record, whatever there is
+  const auto charge = [&] {
+    pqxx::work transaction{ledger.connection()};
+    attempt.step_in(transaction, "charge", [&] { ledger.write(transaction, "charged"); });
+    transaction.commit();
+  };
+  charge();
+  const auto error = error_of<TaskError>(charge);
+  CHECK(error.code().view() == codes::invalid_step);
+  CHECK(contains(error.what(), "the step \"charge\" is on record in this attempt already"));
+  CHECK(ledger.entries() == "charged");
+}
+
 TEST_CASE("a handler's writes, the tasks that it enqueued and the end of its attempt are rolled back together") {
   TestDatabase database;
   Ledger ledger{database};

@@ -86,10 +86,8 @@ void Worker::pass_item(Executor& executor, const std::shared_ptr<Runner>& runner
 }
 
 void Worker::ask_for_record(Executor& executor, const std::shared_ptr<Runner>& runner) {
-  const Attempt attempt = attempt_of(*runner);
-  if (!runtime::may_be_on_record(attempt.number)) return run_step(executor, runner);
   ask_for_handler(executor, runner,
-                  [this, &executor, runner, attempt, lease = lease_id(),
+                  [this, &executor, runner, attempt = attempt_of(*runner), lease = lease_id(),
                    name = runner->script[runner->item].name]() -> std::function<void()> {
                     const Database::Recorded recorded = world_.database.recorded_step(lease, attempt, name);
                     const std::optional<StepRow> step = recorded.step ? std::optional{*recorded.step} : std::nullopt;

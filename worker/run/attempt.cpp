@@ -28,7 +28,6 @@
 #include "run/storable_text.hpp"
 #include "sql/run.hpp"
 #include "step/steps.hpp"
-#include "step/wait_plan.hpp"
 #include "tasks/definition.hpp"
 #include "tasks/hooks.hpp"
 
@@ -89,7 +88,6 @@ class AttemptContext final : public Context {
     settings_.progress->note({task_.id, task_.attempt}, fraction, message, SteadyClock::now());
   }
   [[nodiscard]] std::optional<std::string> recorded_step(std::string_view name) override {
-    if (!may_be_on_record(task_.attempt)) return std::nullopt;
     return settings_.steps->recorded({task_.id, task_.attempt}, std::string{name}, stop_.token());
   }
   void record_step(std::string_view name, const std::string& result_json, Clock::time_point began_at) override {
@@ -123,7 +121,6 @@ class AttemptContext final : public Context {
     throw Stopped("the task is to be cancelled, and does not wait for \"" + std::string{name} + "\"");
   }
   [[nodiscard]] std::optional<std::string> last_checkpoint(std::string_view name) override {
-    if (!may_be_on_record(task_.attempt)) return std::nullopt;
     return settings_.steps->last_checkpoint({task_.id, task_.attempt}, std::string{name}, stop_.token());
   }
   void save_checkpoint(std::string_view name, const std::string& value_json) override {

@@ -35,7 +35,8 @@ class Steps {
   Steps(std::shared_ptr<HandlerSession> session, std::int64_t worker_id)
       : session_(std::move(session)), worker_id_(worker_id) {}
 
-  /// The result that an earlier attempt recorded, as JSON text.
+  /// The result that is on record, as JSON text. Also a first attempt asks: a failover that loses the end of an attempt
+  /// lets the task begin again under the same number.
   [[nodiscard]] std::optional<std::string> recorded(const Attempt& attempt, const std::string& name,
                                                     const std::stop_token& stop);
   /// The step began at `began_at`, and has ended now with `result_json`.

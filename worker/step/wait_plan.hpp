@@ -1,5 +1,4 @@
-// What a handler does about a wait (Context::sleep, Context::wait_event), and whether it asks for a step's record.
-// Pure: steps.cpp asks the database.
+// What a handler does about a wait (Context::sleep, Context::wait_event). Pure: steps.cpp asks the database.
 //
 //   asking --the database is busy--> pausing --the pause is over--> asking
 //   pausing --the handler is asked to stop--> stopped
@@ -12,9 +11,6 @@
 #include "runtime/time.hpp"
 
 namespace dogged::runtime {
-
-/// Whether an earlier attempt may have recorded something. If not, nobody asks for it.
-[[nodiscard]] constexpr bool may_be_on_record(int attempt) noexcept { return attempt > 1; }
 
 class WaitPlan {
  public:

@@ -83,8 +83,3 @@ TEST_CASE("each answer to a wait has one text, and no other text is an answer") 
   REQUIRE(wait_answer_from_text("lost") == Answer::lost);
   REQUIRE_THROWS_AS(wait_answer_from_text("waiting"), std::logic_error);
 }
-
-TEST_CASE("only a first attempt has nothing on record") {
-  REQUIRE_FALSE(may_be_on_record(1));
-  REQUIRE(may_be_on_record(2));
-}
