@@ -84,7 +84,6 @@ TEST_CASE("the last progress survives SIGKILL") {
 TEST_CASE("a worker that stops writes what its handlers have said last") {
   TestDatabase database;
   const TaskId id = database.client().enqueue(work, no_args);
-  Gate second;
   RunningWorker worker{database,
                        {with_handler([&](Context& context) {
                          context.progress(0.1);
@@ -193,6 +192,37 @@ TEST_CASE("an exception of the callback ends the wait with it") {
   CHECK(client.wait(id, 0s).status == TaskStatus::running);
 }
 
+TEST_CASE("a write of progress that is refused is tried once a second, and cancellations are heard meanwhile") {
+  TestDatabase database;
+  database.script(
+      "create sequence dogged.refused; create function dogged.refuse() returns trigger language plpgsql as $$ begin "
+      "perform nextval('dogged.refused'); raise insufficient_privilege; end $$; grant usage on sequence dogged.refused "
+      "to "
+      "public; create trigger refuse before insert on dogged.task_progress for each row execute function "
+      "dogged.refuse()");
+  Client client = database.client();
+  const TaskId id = client.enqueue(work, no_args);
+  RunningWorker worker{database,
+                       {with_handler([](Context& context) {
+                         context.progress(0.5, "half");
+                         if (wait_for_stop_token(context)) throw TaskError{"STOPPED", ""};
+                       })},
+                       {.heartbeat = 200ms, .lease = 10s}};
+  const auto refused = [&] { return std::stoi(database.value("select last_value as value from dogged.refused")); };
+  const auto last_beat = [&] {
+    return database.value("select heartbeat_at as value from dogged.workers where id = $1::bigint",
+                          db::Params{}.add(worker.id()));
+  };
+  REQUIRE(eventually([&] { return database.value("select is_called as value from dogged.refused") == "t"; }));
+  const int before = refused();
+  for (int beat = 0; beat < 10; ++beat) {
+    REQUIRE(eventually([&, before = last_beat()] { return last_beat() != before; }));
+  }
+  CHECK(refused() - before <= 4);  // beats come five times a second
+  CHECK(client.cancel(id) == CancelResult::requested);
+  CHECK(eventually([&] { return database.status_of(id) == "cancelled"; }));
+}
+
 TEST_CASE("a lock on the progress holds up no heartbeat") {
   TestDatabase database;
   const TaskId id = database.client().enqueue(work, no_args);
@@ -203,7 +233,7 @@ TEST_CASE("a lock on the progress holds up no heartbeat") {
                          context.progress(0.5, "half");
                          (void)wait_for_stop_token(context);
                        })},
-                       {.heartbeat = 200ms, .lease = 2s}};
+                       {.heartbeat = 200ms, .lease = 10s}};
   const auto last_beat = [&] {
     return database.value("select heartbeat_at as value from dogged.workers where id = $1::bigint",
                           db::Params{}.add(worker.id()));

@@ -59,6 +59,8 @@ class KeeperPlan {
   void on_progress() noexcept { has_progress_ = true; }
   /// All that was said before the write was written by `now`.
   void on_progress_written(TimePoint now) noexcept;
+  /// PostgreSQL has refused the write at `now`, and may refuse the next one too. The connection is as good as before.
+  void on_progress_refused(TimePoint now) noexcept { write_at_ = now + settings_.progress_interval; }
   void on_failure() noexcept;
 
  private:

@@ -118,16 +118,32 @@ void LeaseKeeper::write_progress() {
   std::vector<ReportedProgress> reports = progress_->take();
   try {
     connection().run(statement_of(reports, SteadyClock::now()));
-  } catch (...) {
+    plan_.on_progress_written(SteadyClock::now());
+    is_refused_ = false;
+  } catch (const InvalidInput& error) {  // the values: the handlers' next ones may be better
+    note_refused(error);
+  } catch (const ConnectionError&) {
     progress_->put_back(std::move(reports));
     throw;
+  } catch (const DatabaseError& error) {
+    if (db::is_defect(error)) throw;
+    progress_->put_back(std::move(reports));
+    note_refused(error);
   }
-  plan_.on_progress_written(SteadyClock::now());
 }
 
-/// What handlers have said in their last second. One try: it matters less than an end in time.
+/// A missing right or an operator's trigger may last. It must not cost the lease its notifications: taken for a failure
+/// of the connection, each refusal would let the keeper listen anew, ten times a second.
+void LeaseKeeper::note_refused(const Error& error) {
+  plan_.on_progress_refused(SteadyClock::now());
+  if (!std::exchange(is_refused_, true)) listener_.on_progress_refused(error);
+}
+
+/// What handlers have said in their last second. One try, and not over a new connection, which may take long to fail:
+/// an end in time matters more.
 void LeaseKeeper::write_last_progress() {
   if (plan_.state() == KeeperPlan::State::ended || !progress_->has_unwritten()) return;
+  if (!service_.session().is_connected()) return;
   try {
     write_progress();
   } catch (const std::exception& error) {

@@ -7,6 +7,7 @@
 
 #include <memory>
 
+#include <dogged/error.hpp>
 #include <dogged/task_id.hpp>
 
 #include "db/clock_offset.hpp"
@@ -44,6 +45,8 @@ class LeaseKeeper {
     virtual void on_cancel(TaskId id, int attempt) = 0;
     /// A client waits for the end of a task.
     virtual void on_waiting(TaskId id) = 0;
+    /// PostgreSQL refuses to write progress. Told again only after a write has succeeded.
+    virtual void on_progress_refused(const Error& error) = 0;
     /// The lease was ended, or it had lapsed and was renewed all the same.
     virtual void on_decided() = 0;
 
@@ -64,6 +67,7 @@ class LeaseKeeper {
   void listen();
   void look_for_cancellations();
   void write_progress();
+  void note_refused(const Error& error);
   void write_last_progress();
   void wait_until(TimePoint until);
   void hear(const db::Notification& notification);
@@ -74,6 +78,7 @@ class LeaseKeeper {
   const std::shared_ptr<ProgressInbox> progress_;
   const std::shared_ptr<const Tally> tally_;
   KeeperPlan plan_;
+  bool is_refused_ = false;  // the last write of progress
   db::ClockOffset clock_offset_;
   Service service_;  // last: its thread uses the members above
 };

@@ -8,7 +8,7 @@ namespace dogged::runtime {
 void ProgressInbox::note(Attempt attempt, std::optional<double> fraction, std::string_view message, TimePoint now) {
   const detail::Lock lock{mutex_};
   if (unwritten_.empty()) wake_.wake();
-  ReportedProgress& latest = unwritten_[attempt.id];
+  ReportedProgress& latest = unwritten_[{attempt.id, attempt.number}];
   latest.attempt = attempt;
   latest.fraction = fraction;
   latest.message = message;
@@ -21,20 +21,22 @@ bool ProgressInbox::has_unwritten() const {
 }
 
 std::vector<ReportedProgress> ProgressInbox::take() {
-  std::map<TaskId, ReportedProgress> taken;
+  std::map<std::pair<TaskId, int>, ReportedProgress> taken;
   {
     const detail::Lock lock{mutex_};
     taken.swap(unwritten_);
   }
   std::vector<ReportedProgress> reports;
   reports.reserve(taken.size());
-  for (auto& [id, report] : taken) reports.push_back(std::move(report));
+  for (auto& [attempt, report] : taken) reports.push_back(std::move(report));
   return reports;
 }
 
 void ProgressInbox::put_back(std::vector<ReportedProgress> taken) {
   const detail::Lock lock{mutex_};
-  for (ReportedProgress& report : taken) unwritten_.try_emplace(report.attempt.id, std::move(report));
+  for (ReportedProgress& report : taken) {
+    unwritten_.try_emplace({report.attempt.id, report.attempt.number}, std::move(report));
+  }
 }
 
 }  // namespace dogged::runtime

@@ -1,11 +1,13 @@
-// What running handlers say of their progress (Context::progress), until the lease keeper has written it. Of each task
-// only the latest values are kept, so that a handler may call as often as it likes.
+// What running handlers say of their progress (Context::progress), until the lease keeper has written it. Of each
+// attempt only the latest values are kept, so that a handler may call as often as it likes. An attempt that was given
+// up may still report beside its successor; the write takes the present attempt's values.
 #pragma once
 
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <dogged/detail/mutex.hpp>
@@ -43,7 +45,7 @@ class ProgressInbox {
  private:
   const WakeFd wake_;
   mutable detail::Mutex mutex_;
-  std::map<TaskId, ReportedProgress> unwritten_ DOGGED_GUARDED_BY(mutex_);
+  std::map<std::pair<TaskId, int>, ReportedProgress> unwritten_ DOGGED_GUARDED_BY(mutex_);
 };
 
 }  // namespace dogged::runtime

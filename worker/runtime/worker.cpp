@@ -293,6 +293,12 @@ struct Worker::Services final : Executor::Listener, LeaseKeeper::Listener {
   void on_cancel(TaskId id, int attempt) override { executors->cancel(id, attempt); }
   void on_waiting(TaskId id) override { completer->note_awaited(id); }
 
+  void on_progress_refused(const Error& error) override {
+    worker.log_->log(event("progress_refused"), spdlog::level::warn,
+                     "PostgreSQL refuses to write what handlers say of their progress: {}; trying again each second",
+                     error.what());
+  }
+
   /// PostgreSQL has said whether the lease was ended. From now on the database fences each report by itself.
   void on_decided() override {
     if (lease->state() == Lease::State::ended) {

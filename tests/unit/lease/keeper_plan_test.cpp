@@ -67,6 +67,9 @@ TEST_CASE("a keeper writes progress as soon as it may, and then at most once a s
   plan.on_progress();
   CHECK(plan.next(start + 200ms, false) == KeeperPlan::Action{Step::wait, start + 1100ms});
   CHECK(plan.next(start + 1100ms, false) == KeeperPlan::Action{Step::write});
+  plan.on_progress_refused(start + 1100ms);
+  CHECK(plan.next(start + 1100ms, false) == KeeperPlan::Action{Step::wait, start + 2100ms});
+  CHECK(plan.next(start + 2100ms, false) == KeeperPlan::Action{Step::write});
 }
 
 namespace {

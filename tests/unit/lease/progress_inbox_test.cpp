@@ -30,7 +30,7 @@ bool wakes(const ProgressInbox& inbox) {
 
 }  // namespace
 
-TEST_CASE("of each task the inbox keeps what was said last") {
+TEST_CASE("of each attempt the inbox keeps what was said last") {
   ProgressInbox inbox;
   CHECK_FALSE(inbox.has_unwritten());
   inbox.note({.id = 1, .number = 1}, 0.25, "a quarter", start);
@@ -48,9 +48,16 @@ TEST_CASE("what could not be written comes again, unless something newer was sai
   inbox.note({.id = 1, .number = 1}, 0.25, "old", start);
   inbox.note({.id = 2, .number = 1}, 0.75, "kept", start);
   auto taken = inbox.take();
-  inbox.note({.id = 1, .number = 2}, 0.5, "new", start);
+  inbox.note({.id = 1, .number = 1}, 0.5, "new", start);
   inbox.put_back(std::move(taken));
-  CHECK(text_of(inbox.take()) == "1/2 50 new, 2/1 75 kept");
+  CHECK(text_of(inbox.take()) == "1/1 50 new, 2/1 75 kept");
+}
+
+TEST_CASE("an attempt that was given up does not replace what its successor has said") {
+  ProgressInbox inbox;
+  inbox.note({.id = 1, .number = 2}, 0.5, "successor", start);
+  inbox.note({.id = 1, .number = 1}, 0.75, "given up", start);
+  CHECK(text_of(inbox.take()) == "1/1 75 given up, 1/2 50 successor");
 }
 
 TEST_CASE("the first that is unwritten wakes the keeper, and no further one does") {
