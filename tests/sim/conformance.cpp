@@ -622,7 +622,7 @@ void Comparison::complete() {
             (report.transition.next_run && report.transition.next_run->delay.count() > 0 ? " later" : "");
   }
   note(text);
-  const std::set<TaskId> model = model_.complete(worker, reports);
+  const std::set<TaskId> model = model_.complete(worker, reports, scheduler_.now());
   const TimePoint now = runtime::SteadyClock::now();
   std::vector<TaskId> ids;
   for (Report& report : reports) {

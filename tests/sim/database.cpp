@@ -404,7 +404,7 @@ void Database::run_again(TaskId id, Task& task, const lifecycle::NextRun& next, 
   if (next.delay > milliseconds{0}) now_.ledger.not_before[id] = task.due_at - clock_ahead_;
 }
 
-std::set<TaskId> Database::complete(std::int64_t worker, std::span<const runtime::Report> reports) {
+std::set<TaskId> Database::complete(std::int64_t worker, std::span<const runtime::Report> reports, TimePoint sent_at) {
   std::set<TaskId> refused;
   for (const runtime::Report& report : reports) {
     const auto found = now_.tasks.find(report.id);
@@ -421,7 +421,7 @@ std::set<TaskId> Database::complete(std::int64_t worker, std::span<const runtime
     const bool is_cancelled = task.cancel_requested && to.status != lifecycle::Status::succeeded &&
                               to.status != lifecycle::Status::cancelled &&
                               mutant_ != Mutant::completion_despite_a_cancel;
-    const auto ago = std::chrono::duration_cast<std::chrono::microseconds>(scheduler_.now() - report.finished_at);
+    const auto ago = std::chrono::duration_cast<std::chrono::microseconds>(sent_at - report.finished_at);
     const TimePoint finished_at = std::max(task.claimed_at, now() - ago);
     const bool is_too_late = to.next_run && task.expires_at && finished_at + to.next_run->delay > *task.expires_at &&
                              mutant_ != Mutant::retry_after_its_expiry;

@@ -303,7 +303,9 @@ class Database {
   /// Ends tasks that expired in the worker's hands. Gives those.
   [[nodiscard]] std::set<TaskId> expire_claimed(std::int64_t worker, const std::vector<runtime::Attempt>& attempts,
                                                 std::int64_t session);
-  [[nodiscard]] std::set<TaskId> complete(std::int64_t worker, std::span<const runtime::Report> reports);
+  /// `sent_at`: a report says how long before its sending the handler ended. So a late statement makes the end later.
+  [[nodiscard]] std::set<TaskId> complete(std::int64_t worker, std::span<const runtime::Report> reports,
+                                          TimePoint sent_at);
   /// A handler's own transaction, with what it has written. False if the worker does not hold the attempt: then nothing
   /// is committed.
   bool complete_in(std::int64_t worker, const runtime::Attempt& attempt);

@@ -828,10 +828,10 @@ void Worker::batch_goes_on() {
 void Worker::send() {
   std::vector<runtime::Report> part{batch_->part().begin(), batch_->part().end()};
   ask(
-      [this, part = std::move(part), lease = lease_id()]() -> std::function<void()> {
-        const std::set<TaskId> refused = world_.database.complete(lease, part);
-        return [this, refused] {
-          batch_->on_sent({refused.begin(), refused.end()}, world_.scheduler.now());
+      [this, part = std::move(part), lease = lease_id(), sent_at = world_.scheduler.now()]() -> std::function<void()> {
+        const std::set<TaskId> refused = world_.database.complete(lease, part, sent_at);
+        return [this, refused, sent_at] {
+          batch_->on_sent({refused.begin(), refused.end()}, sent_at);
           batch_goes_on();
         };
       },
@@ -858,7 +858,7 @@ void Worker::explain() {
         return [this, not_taken, holders, lease, asked_at] {
           std::vector<Verdict> verdicts;
           for (std::size_t i = 0; i < holders.size(); ++i) {
-            verdicts.push_back(runtime::verdict_of(not_taken[i], holders[i], lease, asked_at));
+            verdicts.push_back(runtime::verdict_of(not_taken[i], holders[i], lease, batch_->sent_at()));
           }
           batch_->on_explained(verdicts, asked_at);
           batch_goes_on();

@@ -44,8 +44,8 @@ enum class Verdict {
   fenced,           ///< the worker does not hold the task any more: the report changes nothing
 };
 
-/// `worker` sends the report; `now`: when the holder was asked for.
-[[nodiscard]] Verdict verdict_of(const Report& report, const Holder& holder, std::int64_t worker, TimePoint now);
+/// `worker` has sent the report at `sent_at`, before it asked for the holder.
+[[nodiscard]] Verdict verdict_of(const Report& report, const Holder& holder, std::int64_t worker, TimePoint sent_at);
 
 /// How long it is at `now` until the task runs again, for a report with a next_run. If it is not above 0, complete.sql
 /// makes the task ready.
@@ -72,6 +72,8 @@ class ReportBatch {
   [[nodiscard]] State state() const noexcept;
   [[nodiscard]] std::span<const Report> part() const;
   [[nodiscard]] std::vector<const Report*> not_taken() const;
+  /// When the part that is being explained was sent.
+  [[nodiscard]] TimePoint sent_at() const noexcept { return sent_at_; }
   /// A sending has failed. Rows may look locked by it, so clear_locks.sql comes before the next sending.
   [[nodiscard]] bool may_have_left_locks() const noexcept { return has_failed_; }
 

@@ -175,7 +175,7 @@ void Completer::explain(ReportBatch& batch) {
   }
   for (const Report* report : not_taken) {
     const sql::WhoHolds::Row& task = by_id.at(report->id);
-    verdicts.push_back(verdict_of(*report, holder_of(task), lease_->id(), now));
+    verdicts.push_back(verdict_of(*report, holder_of(task), lease_->id(), batch.sent_at()));
     if (verdicts.back() != Verdict::fenced) continue;
     ++tally_->fenced;
     log_->log(event("report_fenced"), spdlog::level::warn,
