@@ -27,12 +27,12 @@ comment on column dogged.task_steps_overview.counts is
 comment on column dogged.task_steps_overview.worker is 'The name of the worker that ran the step.';
 comment on column dogged.task_steps_overview.task_name is 'The task''s name.';
 
--- A task whose wait is over begins its next attempt, whose handler takes note of the wait: it waits no more.
+-- A task waits no more once its event has come, its time is over, or an operator has made it due.
 create or replace view dogged.waiting as
 select w.task_id, t.name, t.queue, case when w.for_event then 'event' else 'sleep' end as waits_for, w.name as step, w.attempt,
        w.began_at as since, w.until
   from dogged.task_waits w
-  join dogged.tasks_live t on t.id = w.task_id and t.attempt = w.attempt and t.status = 'pending'
+  join dogged.tasks_live t on t.id = w.task_id and t.attempt = w.attempt and t.status = 'pending' and t.deferred
  where w.arrived_at is null and w.until > now();
 comment on view dogged.waiting is
   'One row for each task that sleeps (Context::sleep) or waits for an event (Context::wait_event).';

@@ -2,7 +2,6 @@
 #include "cli/render/progress_bar.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <iostream>
 #include <utility>
 
@@ -16,8 +15,8 @@ constexpr std::chrono::milliseconds between_drawings{200};
 
 std::size_t share_of(std::size_t whole, double fraction) {
   constexpr std::size_t million = 1'000'000;
-  // 0.29 is a little less as a double.
-  return static_cast<std::size_t>(std::llround(fraction * million)) * whole / million;
+  constexpr double inexact = 1e-3;  // 0.29 is a little less as a double
+  return static_cast<std::size_t>(fraction * million + inexact) * whole / million;
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 
 namespace dogged::cli {
 
-/// 0.4 is `40 %`. Rounded down, so that what is not done is never 100 %.
+/// 0.4 is `40 %`. Rounded down: 100 % means that all is done.
 [[nodiscard]] std::string percent_text(double fraction);
 /// `####......`
 [[nodiscard]] std::string bar_text(double fraction, std::size_t width, const Style& style);

@@ -6736,7 +6736,7 @@ CREATE VIEW dogged.waiting AS
     w.began_at AS since,
     w.until
    FROM (dogged.task_waits w
-     JOIN dogged.tasks_live t ON (((t.id = w.task_id) AND (t.attempt = w.attempt) AND (t.status = 'pending'::dogged.task_status))))
+     JOIN dogged.tasks_live t ON (((t.id = w.task_id) AND (t.attempt = w.attempt) AND (t.status = 'pending'::dogged.task_status) AND t.deferred)))
   WHERE ((w.arrived_at IS NULL) AND (w.until > now()));
 
 COMMENT ON VIEW dogged.waiting IS 'One row for each task that sleeps (Context::sleep) or waits for an event (Context::wait_event).';

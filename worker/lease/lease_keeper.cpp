@@ -2,7 +2,7 @@
 #include "lease/lease_keeper.hpp"
 
 #include <chrono>
-#include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <stop_token>
 #include <string>
@@ -10,23 +10,25 @@
 
 #include "db/connection.hpp"
 #include "db/errors.hpp"
-#include "run/storable_text.hpp"
 #include "runtime/session.hpp"
 #include "sql/lease.hpp"
 
 namespace dogged::runtime {
 namespace {
 
-constexpr std::size_t max_message_bytes = 1000;  // the check of task_progress
+/// Rounded down: all is done only at 1.
+std::int64_t in_millionths(double fraction) {
+  constexpr double inexact = 1e-3;  // 0.29 is a little less as a double
+  return static_cast<std::int64_t>(fraction * 1e6 + inexact);
+}
 
 sql::WriteProgress statement_of(const std::vector<ReportedProgress>& reports, TimePoint now) {
   sql::WriteProgress statement;
   for (const ReportedProgress& report : reports) {
     statement.ids.push_back(report.attempt.id);
     statement.attempts.push_back(report.attempt.number);
-    statement.millionths.push_back(report.fraction ? std::optional{std::int64_t{std::llround(*report.fraction * 1e6)}}
-                                                   : std::nullopt);
-    statement.messages.push_back(storable_text(report.message, max_message_bytes));
+    statement.millionths.push_back(report.fraction ? std::optional{in_millionths(*report.fraction)} : std::nullopt);
+    statement.messages.push_back(report.message);
     statement.ages_us.push_back(
         std::chrono::duration_cast<std::chrono::microseconds>(now - report.reported_at).count());
   }

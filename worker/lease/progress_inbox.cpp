@@ -3,15 +3,23 @@
 
 #include <utility>
 
+#include "run/storable_text.hpp"
+
 namespace dogged::runtime {
+namespace {
+
+constexpr std::size_t max_message_bytes = 1000;  // the check of task_progress
+
+}  // namespace
 
 void ProgressInbox::note(Attempt attempt, std::optional<double> fraction, std::string_view message, TimePoint now) {
+  std::string kept = storable_text(message, max_message_bytes);  // before the lock: other handlers wait for it
   const detail::Lock lock{mutex_};
   if (unwritten_.empty()) wake_.wake();
   ReportedProgress& latest = unwritten_[{attempt.id, attempt.number}];
   latest.attempt = attempt;
   latest.fraction = fraction;
-  latest.message = message;
+  latest.message = std::move(kept);
   latest.reported_at = now;
 }
 

@@ -21,7 +21,7 @@ namespace dogged::runtime {
 struct ReportedProgress {
   Attempt attempt = {};
   std::optional<double> fraction = {};  ///< 0 to 1
-  std::string message = {};
+  std::string message = {};             ///< as PostgreSQL can store it
   TimePoint reported_at = {};
 };
 

@@ -1,4 +1,4 @@
--- Lists at most @most tasks that sleep or wait for an event, those whose wait is over first, first. A null parameter does
+-- Lists at most @most tasks that sleep or wait for an event, in the order in which their waits end. A null parameter does
 -- not filter: the queues @queues, and the event @event.
 -- gives: task_id bigint, name text, queue text, waits_for text, step text, attempt int
 -- gives: since_us bigint, until_us bigint, now_us bigint

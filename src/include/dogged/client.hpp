@@ -294,9 +294,9 @@ class Client {
   /// The task must have been committed: inside the transaction of enqueue_in the wait would be in vain. Do not wait in
   /// a handler for a task of the same queue. If all its threads wait, no thread is left to run that task.
   ///
-  /// `on_progress` is called on this thread with what the task's handler says of its progress (Context::progress), each
-  /// time that the client finds something new, and last before wait() returns. An exception of it ends the wait with
-  /// it.
+  /// The call runs `on_progress` on this thread with what the task's handler says of its progress (Context::progress),
+  /// each time that the client finds something new. Values of the last second of a task that succeeds are never
+  /// written, and so not told. An exception of `on_progress` ends the call, which throws the same exception.
   [[nodiscard]] TaskOutcome wait(TaskId id, milliseconds timeout, const OnProgress& on_progress = {});
 
   /// The same with the result in the type of the task's key. Throws as above, and InvalidInput if the task has

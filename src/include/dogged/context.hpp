@@ -153,9 +153,9 @@ class Context {
   ///
   ///   ctx.progress(0.4, "12,000 of 30,000 rows");
   ///
-  /// `fraction` is 0 to 1. `message` is any text; what is beyond 1,000 bytes is cut. Call this as often as you like:
-  /// the call keeps the latest values in memory, and the worker writes them at most once a second. They stay when the
-  /// attempt fails or its worker dies. docs/progress.md says more. Throws InvalidInput, and nothing changes, if
+  /// `fraction` is 0 to 1. `message` is any text, which the worker cuts to 1,000 bytes. Call this as often as you like:
+  /// the call keeps the latest values in memory, and the worker writes them at most once a second. The values stay when
+  /// the attempt fails or its worker dies. docs/progress.md says more. Throws InvalidInput, and nothing changes, if
   /// `fraction` is not 0 to 1. The call never waits for the database.
   void progress(double fraction, std::string_view message = {});
   /// The same where nobody knows how much there is to do.

@@ -1,6 +1,6 @@
--- Writes what handlers have said last of their progress: attempts @attempts of tasks @ids, the part that is done in
--- @millionths, @messages, said @ages_us before now. Fenced: a task that another attempt has taken keeps what it has. A
--- task that has succeeded needs no progress, and gets no row.
+-- Writes what handlers have said last of their progress: the part that is done in @millionths, and @messages. Attempts
+-- @attempts of tasks @ids said so @ages_us before now. Fenced: the values of an attempt that another one has followed
+-- change nothing. A task that has succeeded needs no progress, and gets no row.
 -- gives: nothing
 insert into dogged.task_progress as p (task_id, attempt, fraction, message, reported_at)
 select said.id, said.attempt, said.millionths / 1000000.0, said.message,

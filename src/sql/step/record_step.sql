@@ -4,7 +4,8 @@
 -- harm, because the record of the latest attempt counts (recorded_step.sql).
 --
 -- The statement does not look whether the step is on record already: that look locked each day's partition, and took a
--- third of the statement (docs/decisions/0017). A worker that did not get the answer asks before it sends this again.
+-- third of the server's CPU for a step (docs/decisions/0017). A worker that did not get the answer asks before it sends
+-- this again.
 -- gives: id bigint
 insert into dogged.task_steps (task_id, name, attempt, task_name, worker_id, started_at, finished_at, result)
 select t.id, @name::text, t.attempt, t.name, t.worker_id, dogged.moment_ago(t.claimed_at, @began_us_ago::bigint),

@@ -345,6 +345,8 @@ TEST_CASE("the progress says how much is done, what the handler said of it, and 
   progress.attempt = 1;
   CHECK(contains(line_with(story.drawn(), "progress "), "12,000 rows, 3 s ago, by attempt 1"));
   progress.message.clear();
+  progress.fraction = 0.9999999;
+  CHECK(contains(line_with(story.drawn(), "progress "), "99 %, 3 s ago"));
   progress.fraction = 1;
   CHECK(contains(line_with(story.drawn(), "progress "), "100 %, 3 s ago"));
 }
