@@ -1,6 +1,6 @@
 -- When a schedule fires: dogged.compile_spec(spec) reads a spec, dogged.next_tick(compiled, time_zone, after) gives its next
 -- time. SQL, workers and the command line all ask here, so that no two of them can disagree, whatever time zone data a
--- machine has. docs/schedules.md is the reference of specs. tests/postgres/cron_test.cpp compares this with another
+-- machine has. docs/schedules.md is the reference of specs. tests/postgres/schema/cron_test.cpp compares this with another
 -- implementation.
 --
 -- A set of numbers is a bigint with one bit for each number.

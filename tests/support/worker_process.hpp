@@ -1,4 +1,4 @@
-// The program tests/postgres/load_worker.cpp as a process that a test starts, stops and kills.
+// The program tests/postgres/runtime/load_worker.cpp as a process that a test starts, stops and kills.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// The pointers of TaskOptions::redact. (tests/postgres/roles_test.cpp shows what they hide.)
+// The pointers of TaskOptions::redact. (tests/postgres/schema/roles_test.cpp shows what they hide.)
 #include <string>
 
 #include <dogged/json_pointers.hpp>

@@ -247,17 +247,19 @@ TEST_CASE("a schema name that would need quotes or is PostgreSQL's own is refuse
   }
 }
 
-TEST_CASE("a migrated database has the structure that tests/postgres/structure.sql shows") {
+TEST_CASE("a migrated database has the structure that tests/postgres/migrate/structure.sql shows") {
   const OwnDatabase own;
   db::Connection connection{{.url = own.url(), .schema = "dogged", .application_name = "dogged test"}};
   migrate::apply(connection);
 
   const std::string source = DOGGED_SOURCE_DIR;
-  const std::string expected = text_of(source + "/tests/postgres/structure.sql");
+  const std::string expected = text_of(source + "/tests/postgres/migrate/structure.sql");
   REQUIRE_FALSE(expected.empty());
   const std::string version = "on PostgreSQL " + std::to_string(connection.server_major_version()) + " ";
   if (!contains(expected.substr(0, expected.find('\n')), version)) {
-    WARN("tests/postgres/structure.sql is of another major version of PostgreSQL than this server: not compared");
+    WARN(
+        "tests/postgres/migrate/structure.sql is of another major version of PostgreSQL than this server: not "
+        "compared");
     return;
   }
   const std::string actual = output_of("'" + source + "/scripts/structure' --stdout '" + own.url() + "'");

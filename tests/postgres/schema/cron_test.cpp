@@ -40,7 +40,7 @@ InvalidInput refusal_of(TestDatabase& database, const std::string& spec, const s
 
 TEST_CASE("2,000 specs fire when another implementation says that they do") {
   TestDatabase database;
-  const std::string golden = file_text("/tests/postgres/cron/golden.txt");
+  const std::string golden = file_text("/tests/postgres/schema/cron/golden.txt");
   REQUIRE(golden.size() > 100'000);
   const std::string tables = R"(
     with lines as (select string_to_array(line, E'\t') as parts from regexp_split_to_table(rtrim($1, E'\n'), E'\n') line),

@@ -6727,15 +6727,34 @@ CREATE VIEW dogged.waiting AS
  SELECT w.task_id,
     t.name,
     t.queue,
-        CASE
-            WHEN w.for_event THEN 'event'::text
-            ELSE 'sleep'::text
-        END AS waits_for,
+    w.waits_for,
     w.name AS step,
     w.attempt,
     w.began_at AS since,
     w.until
-   FROM (dogged.task_waits w
+   FROM (( SELECT 'event'::text AS waits_for,
+            e.task_id,
+            e.name,
+            e.attempt,
+            e.for_event,
+            e.began_at,
+            e.until,
+            e.arrived_at,
+            e.payload
+           FROM dogged.task_waits e
+          WHERE e.for_event
+        UNION ALL
+         SELECT 'sleep'::text AS text,
+            s.task_id,
+            s.name,
+            s.attempt,
+            s.for_event,
+            s.began_at,
+            s.until,
+            s.arrived_at,
+            s.payload
+           FROM dogged.task_waits s
+          WHERE (NOT s.for_event)) w
      JOIN dogged.tasks_live t ON (((t.id = w.task_id) AND (t.attempt = w.attempt) AND (t.status = 'pending'::dogged.task_status) AND t.deferred)))
   WHERE ((w.arrived_at IS NULL) AND (w.until > now()));
 
