@@ -77,6 +77,7 @@ class Run {
                        .deadly_attempts = 70,
                        .failing_attempts = static_cast<int>(scheduler_.pick(0, 40)),
                        .snoozing_attempts = static_cast<int>(scheduler_.pick(0, 20)),
+                       .refused_results = static_cast<int>(scheduler_.pick(0, 5)),
                        .long_attempts = static_cast<int>(scheduler_.pick(0, 25)),
                        .failures_for_good = static_cast<int>(scheduler_.pick(0, 20)),
                        .late_releases = 20};

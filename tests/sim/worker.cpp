@@ -49,19 +49,14 @@ const std::array<runtime::Definition, 7>& definitions() {
   return all;
 }
 
+constexpr const char* refused_json = "\"refused\"";
+
 Kind kind_of(const ClaimedTask& task) { return static_cast<Kind>(task.definition - definitions().data()); }
 
 std::vector<runtime::Attempt> attempts_of(const std::vector<ClaimedTask>& tasks) {
   std::vector<runtime::Attempt> attempts;
   for (const ClaimedTask& task : tasks) attempts.push_back({task.id, task.attempt});
   return attempts;
-}
-
-/// As ReportQueue::held.
-void add_held(const std::vector<runtime::Report>& reports, std::vector<runtime::Attempt>& attempts) {
-  for (const runtime::Report& report : reports) {
-    if (!report.is_on_record) attempts.push_back({report.id, report.attempt});
-  }
 }
 
 /// The results of `give` for each executor, joined.
@@ -122,7 +117,6 @@ void Worker::end_life() {
   keeper_listens_on_.reset();
   watches_at_ = runtime::never;
   reports_.clear();
-  in_flight_.clear();
   batch_.reset();
 }
 
@@ -249,8 +243,13 @@ std::vector<runtime::Attempt> Worker::held() const {
     std::erase_if(attempts, [this](const runtime::Attempt& attempt) { return !runs(attempt); });
   }
   if (world_.mutant == Mutant::forgets_what_is_reported) return attempts;
-  add_held(reports_, attempts);
-  attempts.insert(attempts.end(), in_flight_.begin(), in_flight_.end());
+  for (const runtime::Report& report : reports_) {  // as ReportQueue::held
+    if (!report.is_on_record) attempts.push_back({report.id, report.attempt});
+  }
+  if (batch_) {
+    const std::vector<runtime::Attempt> in_flight = batch_->unsettled();
+    attempts.insert(attempts.end(), in_flight.begin(), in_flight.end());
+  }
   return attempts;
 }
 
@@ -671,7 +670,9 @@ void Worker::end_task(Executor& executor, const std::shared_ptr<Runner>& runner)
   }
   if (!random.chance(world_.faults.failing_attempts)) {
     if (kind_of(task) == Kind::transactional) return end_in_transaction(executor, runner);
-    return end_handler(executor, *runner, runner->handlers, {});
+    runtime::HandlerEnd succeeded;
+    if (random.chance(world_.faults.refused_results)) succeeded.result_json = refused_json;
+    return end_handler(executor, *runner, runner->handlers, std::move(succeeded));
   }
   const bool is_for_good = random.chance(world_.faults.failures_for_good);
   runtime::HandlerEnd failed = runtime::failed_with(ErrorCode{is_for_good ? "BROKEN" : "AGAIN"}, "failed");
@@ -792,7 +793,6 @@ void Worker::completer_step() {
     later(50ms, [this] { completer_step(); });
     return;
   }
-  add_held(reports_, in_flight_);
   batch_.emplace(std::exchange(reports_, {}));
   batch_goes_on();
 }
@@ -818,7 +818,6 @@ void Worker::batch_goes_on() {
   }
   std::vector<runtime::Report> again = batch_->take_again();
   batch_.reset();
-  in_flight_.clear();
   const bool has_again = !again.empty();
   reports_.insert(reports_.begin(), std::make_move_iterator(again.begin()), std::make_move_iterator(again.end()));
   wake_claimer();
@@ -827,8 +826,17 @@ void Worker::batch_goes_on() {
 
 void Worker::send() {
   std::vector<runtime::Report> part{batch_->part().begin(), batch_->part().end()};
+  const bool is_refused = std::any_of(part.begin(), part.end(),
+                                      [](const runtime::Report& report) { return report.result_json == refused_json; });
   ask(
-      [this, part = std::move(part), lease = lease_id(), sent_at = world_.scheduler.now()]() -> std::function<void()> {
+      [this, part = std::move(part), is_refused, lease = lease_id(),
+       sent_at = world_.scheduler.now()]() -> std::function<void()> {
+        if (is_refused) {
+          return [this] {
+            (void)batch_->on_refused("refused");
+            batch_goes_on();
+          };
+        }
         const std::set<TaskId> refused = world_.database.complete(lease, part, sent_at);
         return [this, refused, sent_at] {
           batch_->on_sent({refused.begin(), refused.end()}, sent_at);

@@ -49,6 +49,7 @@ struct Faults {
   int deadly_attempts = 0;    // percent of attempts of deadly tasks
   int failing_attempts = 0;   // percent of attempts
   int snoozing_attempts = 0;  // percent of attempts
+  int refused_results = 0;    // percent of attempts that succeed: PostgreSQL refuses their batch, which is halved
   int long_attempts = 0;
   int failures_for_good = 0;  // percent of attempts that fail
   int late_wake_ups = 0;      // percent of those statements, also in the calm
@@ -301,7 +302,6 @@ class Worker {
   std::uint64_t watches_ = 0;
 
   std::vector<runtime::Report> reports_;  // that wait
-  std::vector<runtime::Attempt> in_flight_;
   std::optional<runtime::ReportBatch> batch_;
 };
 

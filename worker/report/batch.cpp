@@ -174,6 +174,15 @@ void ReportBatch::on_failure() noexcept {
   refused_.clear();
 }
 
+std::vector<Attempt> ReportBatch::unsettled() const {
+  std::vector<Attempt> attempts;
+  for (const Report& report : again_) attempts.push_back({report.id, report.attempt});
+  for (const auto& [begin, end] : parts_) {
+    for (std::size_t i = begin; i < end; ++i) attempts.push_back({reports_[i].id, reports_[i].attempt});
+  }
+  return attempts;
+}
+
 std::vector<ReportBatch::Taken> ReportBatch::take_taken() { return std::exchange(taken_, {}); }
 
 std::vector<Report> ReportBatch::take_again() { return std::exchange(again_, {}); }

@@ -85,6 +85,9 @@ class ReportBatch {
   [[nodiscard]] Remedy on_refused(std::string_view reason);
   void on_failure() noexcept;
 
+  /// The attempts whose reports are not settled. What is on record is none of the worker's any more: after a failover
+  /// that loses the record, the worker gives the task back.
+  [[nodiscard]] std::vector<Attempt> unsettled() const;
   /// The reports that got on record since the last call.
   [[nodiscard]] std::vector<Taken> take_taken();
   /// Of an ended batch: the reports to be sent with the next one.

@@ -122,6 +122,7 @@ bool Completer::write(ReportBatch& batch, Effects& effects) {
     try {
       carry_out(batch);
       note_all_taken();
+      if (batch.state() == ReportBatch::State::sending) queue_.note_unsettled(batch.unsettled());
       if (batch.state() != ReportBatch::State::explaining) session().succeeded();
       continue;
     } catch (const InvalidInput& error) {

@@ -67,6 +67,11 @@ std::vector<Report> ReportQueue::take_batch(TimePoint until, const std::function
   return batch;
 }
 
+void ReportQueue::note_unsettled(std::vector<Attempt> attempts) {
+  const detail::Lock lock{mutex_};
+  in_flight_ = std::move(attempts);
+}
+
 void ReportQueue::batch_written(std::vector<Report> again) {
   {
     const detail::Lock lock{mutex_};

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <map>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <unordered_set>
@@ -45,6 +46,12 @@ Report retry(TaskId id, milliseconds delay) {
 std::vector<TaskId> ids_of(const ReportBatch& batch) {
   std::vector<TaskId> ids;
   for (const Report& report : batch.part()) ids.push_back(report.id);
+  return ids;
+}
+
+std::set<TaskId> unsettled_ids(const ReportBatch& batch) {
+  std::set<TaskId> ids;
+  for (const Attempt& attempt : batch.unsettled()) ids.insert(attempt.id);
   return ids;
 }
 
@@ -128,6 +135,19 @@ TEST_CASE("a report that PostgreSQL refuses is found by halving, and holds up no
   }
   CHECK(taken == std::vector<TaskId>{1, 2, 3, 4, 5, 6, 7, 8, 9});
   CHECK(message == "left out, because PostgreSQL refused it: no such character");
+}
+
+TEST_CASE("what is on record of a halved batch is settled while the rest is sent") {
+  ReportBatch batch{{success(1), success(2), success(3), success(4)}};
+  CHECK(unsettled_ids(batch) == std::set<TaskId>{1, 2, 3, 4});
+  CHECK(batch.on_refused("a constraint") == Remedy::halved);
+  CHECK(unsettled_ids(batch) == std::set<TaskId>{1, 2, 3, 4});
+  batch.on_sent({2}, start);
+  CHECK(unsettled_ids(batch) == std::set<TaskId>{1, 2, 3, 4});  // both are sent once more if the explanation fails
+  batch.on_explained({Verdict::locked}, start);
+  CHECK(unsettled_ids(batch) == std::set<TaskId>{2, 3, 4});
+  batch.on_sent({}, start);
+  CHECK(unsettled_ids(batch) == std::set<TaskId>{2});
 }
 
 TEST_CASE("a report without anything that a handler gave is not refused for its own sake") {

@@ -66,6 +66,16 @@ TEST_CASE("an attempt that is on record already is not held, neither while it wa
   CHECK(held_ids(queue) == std::vector<TaskId>{2});
 }
 
+TEST_CASE("an attempt whose report got on record with a part of its batch is not held") {
+  ReportQueue queue;
+  for (const TaskId id : {1, 2, 3}) queue.add(report(id));
+  CHECK(queue.take_batch(never, always).size() == 3);
+  queue.add(report(4));
+  queue.note_unsettled({{2, 1}, {3, 1}});
+  CHECK(held_ids(queue) == std::vector<TaskId>{2, 3, 4});
+  CHECK(queue.size() == 3);
+}
+
 TEST_CASE("a batch has at most a thousand reports, and no more of what handlers gave than a statement can carry") {
   ReportQueue many;
   for (TaskId id = 1; id <= 1001; ++id) many.add(report(id));
