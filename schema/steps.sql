@@ -28,10 +28,12 @@ comment on column dogged.task_steps_overview.worker is 'The name of the worker t
 comment on column dogged.task_steps_overview.task_name is 'The task''s name.';
 
 -- A task waits no more once its event has come, its time is over, or an operator has made it due.
+-- Two parts, so that a search for an event reads the index of events that have not arrived.
 create or replace view dogged.waiting as
-select w.task_id, t.name, t.queue, case when w.for_event then 'event' else 'sleep' end as waits_for, w.name as step, w.attempt,
-       w.began_at as since, w.until
-  from dogged.task_waits w
+select w.task_id, t.name, t.queue, w.waits_for, w.name as step, w.attempt, w.began_at as since, w.until
+  from (select 'event'::text as waits_for, e.* from dogged.task_waits e where e.for_event
+         union all
+        select 'sleep'::text, s.* from dogged.task_waits s where not s.for_event) w
   join dogged.tasks_live t on t.id = w.task_id and t.attempt = w.attempt and t.status = 'pending' and t.deferred
  where w.arrived_at is null and w.until > now();
 comment on view dogged.waiting is

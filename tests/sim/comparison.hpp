@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include <spdlog/logger.h>
@@ -69,6 +70,9 @@ void require_alike(const std::string& what, const Value& model, const Value& pos
   throw Different{what + ": " + shown(model) + " in the model, " + shown(postgres) + " in PostgreSQL"};
 }
 
+/// Rows as text, a line for each.
+using Lines = std::set<std::string>;
+
 inline std::int64_t in_minutes(milliseconds time) { return std::chrono::round<minutes>(time).count(); }
 
 class Comparison {
@@ -110,7 +114,12 @@ class Comparison {
   void shift_ticks();
   void write_unique(const Database::NewTask& task, const Database::Unique& model);
 
-  // One step of each kind. A step that does not fit does nothing.
+  /// By how often each kind is tried, which the seed chooses: a run without some kinds meets more often what the others
+  /// do to each other ("swarm testing", Groce et al. 2012).
+  void choose_kinds();
+  void any_step();
+
+  // One step of each kind. A step that does not fit does nothing, and has no note.
   void enqueue();
   void end_transaction();
   void cancel();
@@ -161,17 +170,29 @@ class Comparison {
   void compare_rows();
   void compare_tasks();
   void compare_position(TaskId id, std::int64_t model, std::int64_t postgres);
-  void compare_attempts();
-  void compare_workers();
-  void compare_claims();
-  void compare_queues();
-  void compare_ticks();
-  void compare_keys();
-  void compare_steps();
-  void compare_waits();
+  void compare_lines();
+  void compare_pauses();
   void compare_cancelling(std::int64_t worker);
   void compare_notifications();
+  [[nodiscard]] static std::string lines_of_postgres();
+  // Of the model. The query of each table beside it gives PostgreSQL's lines.
+  void add_attempts(Lines& lines) const;
+  void add_workers(Lines& lines) const;
+  void add_claims(Lines& lines) const;
+  void add_keys(Lines& lines) const;
+  void add_steps(Lines& lines) const;
+  void add_waits(Lines& lines) const;
+  void add_ticks(Lines& lines) const;
+  static const char* const query_of_attempts;
+  static const char* const query_of_workers;
+  static const char* const query_of_claims;
+  static const char* const query_of_keys;
+  static const char* const query_of_steps;
+  static const char* const query_of_waits;
+  static const char* const query_of_ticks;
 
+  using Step = void (Comparison::*)();
+  std::vector<std::pair<std::int64_t, Step>> kinds_;
   Scheduler scheduler_;
   Database model_;
   db::Connection postgres_;

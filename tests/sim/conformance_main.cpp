@@ -18,7 +18,7 @@ using dogged::sim::Mutant;
 struct Options {
   std::uint64_t first = 1;
   std::uint64_t seeds = 30;
-  int steps = 150;
+  int steps = 400;
   Mutant mutant = Mutant::none;
 };
 

@@ -167,43 +167,36 @@ void Comparison::end_emit() {
   emitting_.reset();
 }
 
-void Comparison::compare_steps() {
-  std::set<std::string> model, postgres;
+const char* const Comparison::query_of_steps =
+    "select 'step ' || task_id || '/' || attempt || "
+    "coalesce(' ' || name || ' of ' || worker_id || ': ' || result, ' again') from dogged.task_steps";
+
+void Comparison::add_steps(Lines& lines) const {
   for (const auto& [step, rows] : model_.durable().steps) {
     for (const auto& [attempt, row] : rows) {
-      model.insert(std::to_string(step.first) + "/" + std::to_string(attempt) + " " + step.second + " of " +
+      lines.insert("step " + std::to_string(step.first) + "/" + std::to_string(attempt) + " " + step.second + " of " +
                    std::to_string(row.worker) + ": " + result_of(step.second, row));
     }
   }
   for (const auto& [id, attempts] : model_.durable().steps_again) {
-    for (const int attempt : attempts) model.insert(std::to_string(id) + "/" + std::to_string(attempt) + " again");
+    for (const int attempt : attempts) {
+      lines.insert("step " + std::to_string(id) + "/" + std::to_string(attempt) + " again");
+    }
   }
-  for (const db::Row& row : postgres_.run({"steps",
-                                           "select task_id || '/' || attempt || "
-                                           "coalesce(' ' || name || ' of ' || worker_id || ': ' || result, ' again') "
-                                           "as text from dogged.task_steps"})) {
-    postgres.insert(std::string{row.text("text")});
-  }
-  require_alike("steps", model, postgres);
 }
 
-void Comparison::compare_waits() {
-  std::set<std::string> model, postgres;
+const char* const Comparison::query_of_waits =
+    "select 'wait ' || task_id || '/' || attempt || ' ' || name || case when for_event then ' (event)' else '' end || "
+    "' for ' || round(extract(epoch from until - now()) / 60) || ': ' || coalesce(payload::text, 'none') "
+    "from dogged.task_waits";
+
+void Comparison::add_waits(Lines& lines) const {
   for (const auto& [step, wait] : model_.durable().waits) {
     const auto left = std::chrono::duration_cast<milliseconds>(wait.until - scheduler_.now());
-    model.insert(std::to_string(step.first) + "/" + std::to_string(wait.attempt) + " " + step.second +
+    lines.insert("wait " + std::to_string(step.first) + "/" + std::to_string(wait.attempt) + " " + step.second +
                  (wait.for_event ? " (event)" : "") + " for " + std::to_string(in_minutes(left)) + ": " +
                  text_of(wait.payload));
   }
-  for (const db::Row& row : postgres_.run(
-           {"waits",
-            "select task_id || '/' || attempt || ' ' || name || case when for_event then ' (event)' else '' end || "
-            "' for ' || round(extract(epoch from until - now()) / 60) || ': ' || coalesce(payload::text, 'none') as "
-            "text "
-            "from dogged.task_waits"})) {
-    postgres.insert(std::string{row.text("text")});
-  }
-  require_alike("waits", model, postgres);
 }
 
 }  // namespace dogged::sim

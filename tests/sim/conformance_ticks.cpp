@@ -15,6 +15,7 @@ namespace {
 
 using std::chrono::seconds;
 
+static_assert(step_of_time == minutes{20});  // query_of_ticks has it too
 constexpr seconds far_from_a_tick{120};
 // In the order of the enums.
 constexpr std::array<const char*, 4> overlap_texts{"skip", "buffer_one", "buffer_all", "allow_all"};
@@ -84,34 +85,24 @@ void Comparison::shift_ticks() {
       {"shift_ticks_back", "update dogged.schedule_ticks set scheduled_at = scheduled_at + interval '1000 days'"});
 }
 
-/// In the order of their times.
-void Comparison::compare_ticks() {
+const char* const Comparison::query_of_ticks =
+    "select 'tick ' || row_number() over (order by scheduled_at) || ' ' || outcome || coalesce(' ' || task_id, '') || "
+    "coalesce(' for ' || round(extract(epoch from missed_until - scheduled_at) / 60 / 20), '') "
+    "from dogged.schedule_ticks union all "
+    "select 'next tick ' || floor(extract(epoch from next_at - now()) / 60 / 20) from dogged.schedules";
+
+void Comparison::add_ticks(Lines& lines) const {
   const ScheduleRow& schedule = model_.durable().schedule;
-  std::string model, postgres;
+  int number = 0;
   for (const auto& [time, tick] : schedule.ticks) {
-    model += std::string{outcome_texts[static_cast<std::size_t>(tick.outcome)]};
-    for (const TaskId id : tick.tasks) model += " " + std::to_string(id);
-    if (tick.missed_until) model += " for " + std::to_string(in_steps(*tick.missed_until - time));
-    model += ", ";
+    std::string line = "tick " + std::to_string(++number) + " " + outcome_texts[static_cast<std::size_t>(tick.outcome)];
+    for (const TaskId id : tick.tasks) line += " " + std::to_string(id);
+    if (tick.missed_until) line += " for " + std::to_string(in_steps(*tick.missed_until - time));
+    lines.insert(line);
   }
-  for (const db::Row& row :
-       postgres_.run({"ticks",
-                      "select outcome || coalesce(' ' || task_id, '') || coalesce(' for ' || "
-                      "round(extract(epoch from missed_until - scheduled_at) / 60 / $1::bigint), '') || ', ' as text "
-                      "from dogged.schedule_ticks order by scheduled_at"},
-                     db::Params{}.add(std::int64_t{step_of_time.count()}))) {
-    postgres += row.text("text");
-  }
-  require_alike("ticks", model, postgres);
   if (!schedule.fires_at) return;
-  const db::Rows next =
-      postgres_.run({"next_tick",
-                     "select floor(extract(epoch from next_at - now()) / 60 / $1::bigint)::bigint as steps "
-                     "from dogged.schedules"},
-                    db::Params{}.add(std::int64_t{step_of_time.count()}));
   const auto left = schedule.next_at - scheduler_.now();
-  require_alike("the next tick", std::int64_t{left < Duration{0} ? in_steps(left) - 1 : in_steps(left)},
-                next.one().number("steps"));
+  lines.insert("next tick " + std::to_string(left < Duration{0} ? in_steps(left) - 1 : in_steps(left)));
 }
 
 }  // namespace dogged::sim
