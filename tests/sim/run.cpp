@@ -213,6 +213,7 @@ class Run {
     if (!emission) return scheduler_.after(5ms, [=, this] { emit(event, open, rolls_back); });
     scheduler_.after(open, [this, emission = *emission, rolls_back] {
       if (rolls_back) return database_.roll_back(emission);
+      if (emission.transaction.history != database_.history()) return;  // a failover has ended the transaction
       world_.trace(emission.name + " is emitted, and resumes " + std::to_string(emission.resumed.size()) + " tasks");
       database_.commit(emission);
       for (const auto& [id, position] : emission.resumed) {
