@@ -28,7 +28,7 @@ comment on column dogged.task_steps_overview.worker is 'The name of the worker t
 comment on column dogged.task_steps_overview.task_name is 'The task''s name.';
 
 -- A task waits no more once its event has come, its time is over, or an operator has made it due.
--- Two parts, so that a search for an event reads the index of events that have not arrived.
+-- The view unites two parts, so that a search for an event reads the index of events that have not arrived.
 create or replace view dogged.waiting as
 select w.task_id, t.name, t.queue, w.waits_for, w.name as step, w.attempt, w.began_at as since, w.until
   from (select 'event'::text as waits_for, e.* from dogged.task_waits e where e.for_event

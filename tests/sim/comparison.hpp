@@ -114,8 +114,8 @@ class Comparison {
   void shift_ticks();
   void write_unique(const Database::NewTask& task, const Database::Unique& model);
 
-  /// By how often each kind is tried, which the seed chooses: a run without some kinds meets more often what the others
-  /// do to each other ("swarm testing", Groce et al. 2012).
+  /// The seed chooses how often each kind is tried, and leaves some out. The rest then meet each other more often
+  /// (swarm testing, Groce et al. 2012).
   void choose_kinds();
   void any_step();
 
@@ -167,7 +167,6 @@ class Comparison {
   Report report_of(TaskId id, int attempt);
 
   // Comparisons of the state of both.
-  void compare_rows();
   void compare_tasks();
   void compare_position(TaskId id, std::int64_t model, std::int64_t postgres);
   void compare_lines();
@@ -175,7 +174,7 @@ class Comparison {
   void compare_cancelling(std::int64_t worker);
   void compare_notifications();
   [[nodiscard]] static std::string lines_of_postgres();
-  // Of the model. The query of each table beside it gives PostgreSQL's lines.
+  // The model's lines. The query of the same name gives PostgreSQL's.
   void add_attempts(Lines& lines) const;
   void add_workers(Lines& lines) const;
   void add_claims(Lines& lines) const;
@@ -192,7 +191,7 @@ class Comparison {
   static const char* const query_of_ticks;
 
   using Step = void (Comparison::*)();
-  std::vector<std::pair<std::int64_t, Step>> kinds_;
+  std::vector<std::pair<std::int64_t, Step>> kinds_;  // each with how often it is tried
   Scheduler scheduler_;
   Database model_;
   db::Connection postgres_;

@@ -85,8 +85,8 @@ class ReportBatch {
   [[nodiscard]] Remedy on_refused(std::string_view reason);
   void on_failure() noexcept;
 
-  /// The attempts whose reports are not settled. What is on record is none of the worker's any more: after a failover
-  /// that loses the record, the worker gives the task back.
+  /// The attempts whose reports are not settled. The worker no longer holds the others: after a failover that loses a
+  /// recorded report, the worker gives the task back.
   [[nodiscard]] std::vector<Attempt> unsettled() const;
   /// The reports that got on record since the last call.
   [[nodiscard]] std::vector<Taken> take_taken();

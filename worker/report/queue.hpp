@@ -29,7 +29,7 @@ class ReportQueue {
   /// Waits until there is a report and `may_send` gives true, until `until`, or until finish(). Gives a batch, which is
   /// in flight from then on; empty if there is none.
   [[nodiscard]] std::vector<Report> take_batch(TimePoint until, const std::function<bool()>& may_send);
-  /// Of the batch in flight, only the reports of these attempts are not on record yet.
+  /// The batch in flight still has the reports of these attempts to write, and no others.
   void note_unsettled(std::vector<Attempt> attempts);
   /// The batch in flight is written, except `again`, which is sent first next time.
   void batch_written(std::vector<Report> again);

@@ -137,7 +137,7 @@ TEST_CASE("a report that PostgreSQL refuses is found by halving, and holds up no
   CHECK(message == "left out, because PostgreSQL refused it: no such character");
 }
 
-TEST_CASE("what is on record of a halved batch is settled while the rest is sent") {
+TEST_CASE("the recorded reports of a halved batch are settled while the rest is sent") {
   ReportBatch batch{{success(1), success(2), success(3), success(4)}};
   CHECK(unsettled_ids(batch) == std::set<TaskId>{1, 2, 3, 4});
   CHECK(batch.on_refused("a constraint") == Remedy::halved);

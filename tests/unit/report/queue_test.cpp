@@ -66,7 +66,7 @@ TEST_CASE("an attempt that is on record already is not held, neither while it wa
   CHECK(held_ids(queue) == std::vector<TaskId>{2});
 }
 
-TEST_CASE("an attempt whose report got on record with a part of its batch is not held") {
+TEST_CASE("an attempt is not held once a part of its batch has recorded it") {
   ReportQueue queue;
   for (const TaskId id : {1, 2, 3}) queue.add(report(id));
   CHECK(queue.take_batch(never, always).size() == 3);
