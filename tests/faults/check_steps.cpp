@@ -1,5 +1,6 @@
 // See checks.hpp.
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "checks.hpp"
@@ -15,6 +16,17 @@ std::string name_of(const StepRow& step) {
   return "the step " + step.name + " of " + name_of(step.task_id, step.attempt);
 }
 
+/// When the task left the attempt, by the database. A handler that the worker gave up writes its steps on until the
+/// worker's report is written, which may be seconds after the end that the report names. The next claim comes after the
+/// report.
+TimeUs held_until(const AttemptRow& attempt, const AttemptOf& attempts) {
+  const bool may_be_given_up =
+      attempt.outcome == "interrupted" || attempt.outcome == "timed_out" || attempt.outcome == "cancelled";
+  if (!may_be_given_up) return attempt.finished_at;
+  const auto next = attempts.find({attempt.task_id, attempt.attempt + 1});
+  return next == attempts.end() ? std::numeric_limits<TimeUs>::max() - at_once : next->second->claimed_at;
+}
+
 /// A step is written by the worker that holds the attempt, while it holds it.
 void check_writer(const StepRow& step, const AttemptOf& attempts, Complaints& complaints) {
   const auto found = attempts.find({step.task_id, step.attempt});
@@ -27,7 +39,7 @@ void check_writer(const StepRow& step, const AttemptOf& attempts, Complaints& co
     complaints.push_back(name_of(step) + " was written by worker " + std::to_string(step.worker_id) + ", and worker " +
                          std::to_string(attempt.worker_id) + " had the task");
   }
-  if (step.finished_at < attempt.claimed_at || step.finished_at > attempt.finished_at + at_once) {
+  if (step.finished_at < attempt.claimed_at || step.finished_at > held_until(attempt, attempts) + at_once) {
     complaints.push_back(name_of(step) + " was written while the attempt did not have the task (" + attempt.outcome +
                          ")");
   }

@@ -484,6 +484,14 @@ TEST_CASE("a step with two values is seen, and one that no attempt had the right
     run.steps[1].finished_at = 14 * second;
     CHECK(complains(run, "the step step-1 of task 1 attempt 1 was written while the attempt did not have the task"));
   }
+  SECTION("by a handler that was given up") {
+    row_of(run, 1, 1).outcome = "interrupted";
+    row_of(run, 1, 1).finished_at = 12 * second + 5000;
+    run.steps[1].finished_at = row_of(run, 1, 2).claimed_at - 1000;
+    CHECK_FALSE(complains(run, "was written while the attempt did not have the task"));
+    run.steps[1].finished_at = row_of(run, 1, 2).claimed_at + second;
+    CHECK(complains(run, "the step step-1 of task 1 attempt 1 was written while the attempt did not have the task"));
+  }
   SECTION("by another worker") {
     run.steps[1].worker_id = 10;
     CHECK(complains(run, "the step step-1 of task 1 attempt 1 was written by worker 10, and worker 20 had the task"));
