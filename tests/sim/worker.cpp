@@ -807,8 +807,8 @@ void Worker::batch_goes_on() {
       break;
   }
   for (const auto& [report, sent_at] : batch_->take_taken()) {
-    if (!report.transition.next_run) continue;
-    if (const auto left = runtime::until_next_run(report, sent_at); left.count() > 0) {
+    if (!report->transition.next_run) continue;
+    if (const auto left = runtime::until_next_run(*report, sent_at); left.count() > 0) {
       if (world_.mutant != Mutant::forgets_a_deferral) {
         told_.due_at = std::min(told_.due_at, world_.scheduler.now() + left);
       }

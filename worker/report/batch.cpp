@@ -85,11 +85,9 @@ ReportBatch::ReportBatch(std::vector<Report> reports) : reports_(std::move(repor
   taken_.reserve(reports_.size());
   const auto on_record = std::stable_partition(reports_.begin(), reports_.end(),
                                                [](const Report& report) { return !report.is_on_record; });
-  for (auto report = on_record; report != reports_.end(); ++report) {
-    taken_.push_back({std::move(*report), report->finished_at});
-  }
-  reports_.erase(on_record, reports_.end());
-  if (!reports_.empty()) parts_.push_back({0, reports_.size()});
+  for (auto report = on_record; report != reports_.end(); ++report) taken_.push_back({&*report, report->finished_at});
+  const auto to_send = static_cast<std::size_t>(on_record - reports_.begin());
+  if (to_send > 0) parts_.push_back({0, to_send});
 }
 
 ReportBatch::State ReportBatch::state() const noexcept {
@@ -122,7 +120,7 @@ void ReportBatch::on_explained(const std::vector<Verdict>& verdicts, TimePoint n
   for (std::size_t i = range.begin; i < range.end; ++i) {
     Report& report = reports_[i];
     if (!refused_.contains(report.id)) {
-      taken_.push_back({std::move(report), sent_at_});
+      taken_.push_back({&report, sent_at_});
       continue;
     }
     require_invariant(explained < verdicts.size(), "each report that was not taken has a verdict");
@@ -130,11 +128,11 @@ void ReportBatch::on_explained(const std::vector<Verdict>& verdicts, TimePoint n
       case Verdict::fenced:
         break;
       case Verdict::on_record:
-        taken_.push_back({std::move(report), now});
+        taken_.push_back({&report, now});
         break;
       case Verdict::committed:
         put_under_commit(report);
-        taken_.push_back({std::move(report), now});
+        taken_.push_back({&report, now});
         break;
       case Verdict::cancelled_first:
         put_under_cancel(report);

@@ -208,12 +208,12 @@ void Completer::clear_locks(const std::vector<TaskId>& ids) {
 }
 
 void Completer::note_taken(const ReportBatch::Taken& taken, Effects& effects) {
-  const auto& [report, sent_at] = taken;
+  const Report& report = *taken.report;
   note_recorded(report, attempt_log_);
   circuits_->note(report);
   if (!report.transition.next_run) {
     if (awaited_.any()) effects.ended.push_back(report.id);
-  } else if (const auto left = until_next_run(report, sent_at); left.count() > 0) {
+  } else if (const auto left = until_next_run(report, taken.sent_at); left.count() > 0) {
     claimer_->note_due(left);
   } else {
     effects.has_ready = true;

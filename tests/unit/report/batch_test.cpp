@@ -87,7 +87,7 @@ TEST_CASE("a report that is on record already is taken, and not sent") {
   CHECK(batch.take_taken().size() == 1);
   ReportBatch alone{{on_record}};
   CHECK(alone.state() == State::ended);
-  CHECK(alone.take_taken().front().report.id == 2);
+  CHECK(alone.take_taken().front().report->id == 2);
 }
 
 TEST_CASE("nothing is settled before the reports that were not taken are explained") {
@@ -106,7 +106,7 @@ TEST_CASE("nothing is settled before the reports that were not taken are explain
   CHECK(batch.state() == State::ended);
   const auto taken = batch.take_taken();
   REQUIRE(taken.size() == 1);
-  CHECK(taken[0].report.id == 1);
+  CHECK(taken[0].report->id == 1);
   CHECK(batch.take_again().empty());
 }
 
@@ -129,8 +129,8 @@ TEST_CASE("a report that PostgreSQL refuses is found by halving, and holds up no
       batch.on_sent({}, start);
     }
     for (const auto& [report, sent_at] : batch.take_taken()) {
-      taken.push_back(report.id);
-      if (report.id == 7) message = report.error_message;
+      taken.push_back(report->id);
+      if (report->id == 7) message = report->error_message;
     }
   }
   CHECK(taken == std::vector<TaskId>{1, 2, 3, 4, 5, 6, 7, 8, 9});
@@ -194,9 +194,9 @@ TEST_CASE("a report whose handler's own transaction was committed is noted as th
   batch.on_explained({Verdict::committed}, start);
   const auto taken = batch.take_taken();
   REQUIRE(taken.size() == 1);
-  CHECK(taken[0].report.transition.outcome == lifecycle::Outcome::succeeded);
-  CHECK(taken[0].report.transition.retry_count == 0);
-  CHECK_FALSE(taken[0].report.transition.next_run);
+  CHECK(taken[0].report->transition.outcome == lifecycle::Outcome::succeeded);
+  CHECK(taken[0].report->transition.retry_count == 0);
+  CHECK_FALSE(taken[0].report->transition.next_run);
 }
 
 TEST_CASE(
@@ -272,9 +272,9 @@ TEST_CASE(
         batch.on_sent(std::move(refused), start);
       }
       for (const auto& [report, sent_at] : batch.take_taken()) {
-        RC_ASSERT(on_record.contains(report.id));
-        RC_ASSERT(report.result_json.empty());
-        ++settled[report.id];
+        RC_ASSERT(on_record.contains(report->id));
+        RC_ASSERT(report->result_json.empty());
+        ++settled[report->id];
       }
     }
     for (const Report& report : batch.take_again()) {
