@@ -173,6 +173,7 @@ void print_id(const Invocation& invocation, const std::string& name, TaskId id) 
                                .add("name", name)
                                .add_null("queue")
                                .add_null("run_at")
+                               .add_null("expires_at")
                                .add("outcome", to_text(EnqueueOutcome::enqueued))
                                .text();
   invocation.print("task " + std::to_string(id) + " enqueued\n", json);
