@@ -269,6 +269,8 @@ declare
   new_id constant pg_catalog.int8 := pg_catalog.nextval('dogged.tasks_id_seq');
   key constant pg_catalog.text :=
     coalesce(enqueue_unique.unique_key, dogged.hashed_key(enqueue_unique.args, coalesce(enqueue_unique.unique_by, '{""}')));
+  while_used constant dogged.unique_while := coalesce(enqueue_unique.unique_while, 'live');
+  conflict_used constant dogged.unique_conflict := coalesce(enqueue_unique.on_conflict, 'keep');
   queue_used pg_catalog.text;
 begin
   if enqueue_unique.name is null or enqueue_unique.args is null or pg_catalog.octet_length(enqueue_unique.name) operator(pg_catalog.>) 128 then
@@ -282,7 +284,7 @@ begin
   end if;
   -- Mostly the key is new. Then take_key, another function to enter, is not needed.
   insert into dogged.unique_keys (name, unique_key, task_id, held_while, held_until)
-  values (enqueue_unique.name, key, new_id, enqueue_unique.unique_while,
+  values (enqueue_unique.name, key, new_id, while_used,
           pg_catalog.now() operator(pg_catalog.+) enqueue_unique.unique_period)
       on conflict do nothing;
   if found then
@@ -290,7 +292,7 @@ begin
     outcome := 'enqueued';
   else
     select k.holder, k.outcome into id, outcome
-      from dogged.take_key(enqueue_unique.name, key, new_id, enqueue_unique.unique_while, enqueue_unique.on_conflict,
+      from dogged.take_key(enqueue_unique.name, key, new_id, while_used, conflict_used,
                            enqueue_unique.unique_period, enqueue_unique.latest, enqueue_unique.args, enqueue_unique.run_at,
                            enqueue_unique.expires_at, enqueue_unique.args_version) k;
     if outcome operator(pg_catalog.<>) 'enqueued' then return; end if;

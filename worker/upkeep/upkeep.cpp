@@ -178,12 +178,13 @@ void Upkeep::do_chores() {
   const auto [made] = db::one(connection().run(sql::MakePartitions{}));
   if (made > 0)
     log_->log(event("partitions_made"), spdlog::level::debug, "made {} partitions for the coming days", made);
+  const bool is_complete = apply_retention();
   tidy_left_rows();
-  if (apply_retention()) agenda_.note_chores_done(SteadyClock::now());
+  if (is_complete) agenda_.note_chores_done(SteadyClock::now());
 }
 
 void Upkeep::tidy_left_rows() {
-  while (!service_.is_stopping()) {
+  while (goes_on()) {
     const auto [calls, keys] = db::one(connection().run(sql::TidyLeftRows{}));
     if (calls == 0 && keys == 0) return;
   }

@@ -56,6 +56,16 @@ void end(TestDatabase& database, TaskId id) {
 
 }  // namespace
 
+TEST_CASE("null for what a key excludes, or for what a conflict does, is the default") {
+  TestDatabase database;
+  const std::string enqueue =
+      "select outcome as value from dogged.enqueue_unique('report', '{}', 'k', unique_while => null, on_conflict => "
+      "null)";
+  CHECK(database.value(enqueue) == "enqueued");
+  CHECK(database.value("select held_while::text as value from dogged.unique_keys") == "live");
+  CHECK(database.value(enqueue) == "existed");
+}
+
 TEST_CASE("an enqueue whose key is held gives the holder's id and says that it existed") {
   TestDatabase database;
   Client client = database.client();
