@@ -24,7 +24,7 @@ begin
           task_id, missed_until)
       on conflict on constraint schedule_ticks_pkey do update
      set outcome = excluded.outcome, reason = excluded.reason, decided_at = excluded.decided_at, task_id = excluded.task_id,
-         missed_until = null, origin = excluded.origin, late_ms = excluded.late_ms
+         missed_until = excluded.missed_until, origin = excluded.origin, late_ms = excluded.late_ms
    where noted.outcome <> 'fired';
 end $$;
 comment on function dogged.note_tick(dogged.schedules, timestamptz, text, text, text, bigint, timestamptz) is
@@ -36,10 +36,6 @@ language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   task_id bigint;
 begin
-  if exists (select from dogged.schedule_ticks t
-              where t.schedule_id = schedule.id and t.scheduled_at = tick and t.outcome = 'fired') then
-    return null;
-  end if;
   task_id := dogged.enqueue(schedule.task, schedule.args, schedule.queue, priority => schedule.priority,
                             tags => array['schedule:' || schedule.name], args_version => schedule.args_version);
   perform dogged.note_tick(schedule, tick, 'fired', null, origin, task_id);
@@ -49,7 +45,7 @@ exception when invalid_parameter_value or configuration_limit_exceeded then
   return null;
 end $$;
 comment on function dogged.start_tick(dogged.schedules, timestamptz, text) is
-  'Internal: enqueues the task of a tick, unless it was fired before, and returns its id; null where nothing was enqueued.';
+  'Internal: enqueues the task of a tick that has not fired, and returns its id; null if enqueue refuses the task.';
 
 create or replace function dogged.alive_of(tasks bigint[]) returns bigint[]
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
@@ -93,6 +89,13 @@ language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   waiting integer;
 begin
+  -- A backfill may have come first, or the clock was set back. A tick of cancel_other takes the place of those that wait, its own
+  -- among them.
+  if exists (select from dogged.schedule_ticks t
+              where t.schedule_id = schedule.id and t.scheduled_at = tick
+                and (t.outcome = 'fired' or t.outcome = 'waiting' and decide_tick.overlap <> 'cancel_other')) then
+    return schedule.live_tasks;
+  end if;
   if overlap = 'cancel_other' then schedule.live_tasks := dogged.cancel_tasks_of(schedule); end if;
   if cardinality(schedule.live_tasks) = 0 or overlap = 'allow_all' then
     return array_remove(schedule.live_tasks || dogged.start_tick(schedule, tick, origin), null);
@@ -115,7 +118,9 @@ create or replace function dogged.first_to_fire(schedule dogged.schedules, now_a
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
   on_time constant timestamptz := now_at - interval '30 seconds' - schedule.jitter_ms * interval '1 millisecond';
-  oldest constant timestamptz := greatest(schedule.next_at, now_at - schedule.catch_up_ms * interval '1 millisecond');
+  -- The window leaves out no tick that is not missed yet, however short it is and however long the jitter. Null: no limit.
+  oldest constant timestamptz := greatest(schedule.next_at, case when schedule.catch_up_ms is not null then
+    least(now_at - schedule.catch_up_ms * interval '1 millisecond', on_time + interval '1 microsecond') end);
   span interval := '1 minute';
   tick timestamptz;
   latest timestamptz[];
@@ -141,6 +146,25 @@ end $$;
 comment on function dogged.first_to_fire(dogged.schedules, timestamptz) is
   'Internal: the first tick that is to be made up for, or that is not missed. Those before it are skipped.';
 
+create or replace function dogged.note_missed(schedule dogged.schedules, missed_until timestamptz) returns timestamptz
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  tick timestamptz := schedule.next_at;
+begin
+  -- A backfill may have taken the first of them.
+  while exists (select from dogged.schedule_ticks t
+                 where t.schedule_id = schedule.id and t.scheduled_at = tick and t.outcome <> 'skipped') loop
+    tick := dogged.next_tick(schedule.compiled, schedule.time_zone, tick);
+  end loop;
+  if tick < missed_until then
+    perform dogged.note_tick(schedule, tick, 'skipped', 'missed', 'clock', missed_until => note_missed.missed_until);
+  end if;
+  return least(tick, missed_until);
+end $$;
+comment on function dogged.note_missed(dogged.schedules, timestamptz) is
+  'Internal: one row for the ticks of a schedule from its next one until before missed_until, which nobody makes up for. Returns the time of '
+  'the row.';
+
 create or replace function dogged.fire_schedule(schedule dogged.schedules, now_at timestamptz) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -149,8 +173,7 @@ begin
   schedule.live_tasks := dogged.alive_of(schedule.live_tasks);
   if cardinality(schedule.live_tasks) = 0 then schedule.live_tasks := dogged.start_waiting_tick(schedule); end if;
   if first > schedule.next_at then
-    perform dogged.note_tick(schedule, schedule.next_at, 'skipped', 'missed', 'clock', missed_until => first);
-    schedule.last_tick_at := schedule.next_at;
+    schedule.last_tick_at := dogged.note_missed(schedule, first);
     schedule.next_at := first;
   end if;
   -- A long catch-up goes on in the next call, after the others that are due.
@@ -163,12 +186,25 @@ begin
   end loop;
   update dogged.schedules s
      set next_at = schedule.next_at, last_tick_at = schedule.last_tick_at,
-         live_tasks = case when schedule.overlap = 'allow_all' then '{}' else schedule.live_tasks end,
-         fires_at = least(dogged.fires_at_of(schedule),
-                          case when dogged.first_waiting_tick(schedule.id) is not null then now_at + interval '1 second' end)
+         -- allow_all asks after no task, but for the ticks of a backfill that wait.
+         live_tasks = case when schedule.overlap = 'allow_all' and dogged.first_waiting_tick(schedule.id) is null then '{}' else schedule.live_tasks end,
+         fires_at = dogged.looked_after_at(schedule, now_at)
    where s.id = schedule.id;
 end $$;
 comment on function dogged.fire_schedule(dogged.schedules, timestamptz) is 'Internal: decides the ticks of a locked schedule that are due.';
+
+-- The server may not know a time zone any more: its tzdata has dropped the name, or a failover went to another system. That must
+-- not hold up other schedules. A worker looks again each minute.
+create or replace function dogged.fire_or_put_off(schedule dogged.schedules, now_at timestamptz) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  perform dogged.fire_schedule(schedule, now_at);
+exception when invalid_parameter_value then
+  perform dogged.note_tick(schedule, schedule.next_at, 'skipped', sqlerrm, 'clock');
+  update dogged.schedules s set last_tick_at = schedule.next_at, fires_at = now_at + interval '1 minute' where s.id = schedule.id;
+end $$;
+comment on function dogged.fire_or_put_off(dogged.schedules, timestamptz) is
+  'Internal: as fire_schedule. If the time zone of the schedule is not known any more, its next tick is skipped with that reason.';
 
 create or replace function dogged.fire_due_ticks(most integer default 100, out schedules integer, out due_in_ms bigint)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -180,7 +216,7 @@ begin
   for schedule in
     select s.* from dogged.schedules s where s.fires_at <= now_at order by s.fires_at limit fire_due_ticks.most for update skip locked
   loop
-    perform dogged.fire_schedule(schedule, now_at);
+    perform dogged.fire_or_put_off(schedule, now_at);
     schedules := schedules + 1;
   end loop;
   due_in_ms := (select ceil(extract(epoch from min(s.fires_at) - clock_timestamp()) * 1000) from dogged.schedules s);
@@ -234,6 +270,8 @@ declare
   schedule dogged.schedules := dogged.lock_schedule(backfill_schedule.name);
   tick timestamptz;
   started integer := 0;
+  -- Partitions of ticks hold days of UTC.
+  kept_since constant timestamptz := date_trunc('day', clock_timestamp(), 'UTC') - (select make_interval(hours => 24 * s.keep_ticks_days) from dogged.settings s);
 begin
   if (backfill_schedule.overlap in ('buffer_all', 'allow_all')) is not true then
     perform dogged.refuse_schedule(name, format('the overlap of its backfill is %s', coalesce('"' || left(backfill_schedule.overlap, 60) || '"', 'null')),
@@ -244,18 +282,22 @@ begin
   elsif until_time > clock_timestamp() then
     perform dogged.refuse_schedule(name, format('its backfill ends at %s, which is to come (it is %s)', until_time, clock_timestamp()),
                                    'Workers fire the ticks to come. End the range now at the latest.');
+  elsif from_time < kept_since then
+    perform dogged.refuse_schedule(name, format('its backfill begins at %s, and ticks of before %s are not on record any more', from_time, kept_since),
+                                   format('Begin at %s or later: what fired before would fire again. dogged.settings.keep_ticks_days says how long ticks '
+                                          'are kept.', kept_since));
   end if;
   schedule.live_tasks := dogged.alive_of(schedule.live_tasks);
   foreach tick in array dogged.ticks_to_backfill(schedule, from_time, until_time) loop
     continue when exists (select from dogged.schedule_ticks t where t.schedule_id = schedule.id and t.scheduled_at = tick and t.outcome <> 'skipped');
     schedule.live_tasks := dogged.decide_tick(schedule, tick, backfill_schedule.overlap::dogged.schedule_overlap, 'backfill');
-    started := started + 1;
+    started := started + (select count(*) from dogged.schedule_ticks t
+                           where t.schedule_id = schedule.id and t.scheduled_at = tick and t.outcome <> 'skipped');
   end loop;
   update dogged.schedules s
      set live_tasks = case when backfill_schedule.overlap = 'allow_all' then s.live_tasks else schedule.live_tasks end,
          last_tick_at = greatest(s.last_tick_at, tick),
-         fires_at = case when s.paused_at is null and dogged.first_waiting_tick(s.id) is not null
-                         then least(s.fires_at, clock_timestamp() + interval '1 second') else s.fires_at end
+         fires_at = case when s.paused_at is null then dogged.looked_after_at(s, clock_timestamp()) end
    where s.id = schedule.id;
   perform pg_notify('dogged.schedules', '');
   perform dogged.record_audit('backfill_schedule', null, jsonb_build_object('schedule', name, 'from', from_time, 'until', until_time,
@@ -263,5 +305,6 @@ begin
   return started;
 end $$;
 comment on function dogged.backfill_schedule(text, timestamptz, timestamptz, text) is
-  'Makes up for the times of a schedule from from_time until before until_time that have not fired, up to 1000, whatever was skipped. overlap: '
+  'Makes up for the times of a schedule from from_time until before until_time that have not fired, up to 1000, whatever was skipped. from_time: not '
+  'before the days of settings.keep_ticks_days. overlap: '
   'buffer_all, one task after the other, or allow_all, all at once. Returns how many ticks will run or wait.';

@@ -168,6 +168,7 @@ select r.object, r.privileges, r.roles, r.except_columns
     ('rename_schedule', 'execute as owner', '{operator}', '{}'),
     ('delete_schedule', 'execute as owner', '{operator}', '{}'),
     ('next_ticks', 'execute as owner', '{viewer,operator}', '{}'),
+    ('time_in', 'execute', '{viewer,operator}', '{}'),
 
     -- Called by triggers, by functions that run as the owner, or only by the owner.
     ('is_sound_task', 'execute', '{}', '{}'),
@@ -235,6 +236,10 @@ select r.object, r.privileges, r.roles, r.except_columns
     ('require_sound_spec', 'execute', '{}', '{}'),
     ('require_schedule_settings', 'execute', '{}', '{}'),
     ('fires_at_of', 'execute', '{}', '{}'),
+    ('looked_after_at', 'execute', '{}', '{}'),
+    ('settle_times_before_change', 'execute', '{}', '{}'),
+    ('note_missed', 'execute', '{}', '{}'),
+    ('fire_or_put_off', 'execute', '{}', '{}'),
     ('put_schedule', 'execute', '{}', '{}'),
     ('require_enqueueable', 'execute', '{}', '{}'),
     ('store_schedule', 'execute', '{}', '{}'),

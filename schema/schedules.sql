@@ -15,7 +15,8 @@ begin
   if coalesce(octet_length(require_schedule_name.name) > 128
               or require_schedule_name.name !~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$', true) then
     raise exception 'the schedule name "%" is not 1 to 128 of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit',
-      left(require_schedule_name.name, 128) using errcode = 'invalid_parameter_value';
+      left(require_schedule_name.name, 128)
+      using errcode = 'invalid_parameter_value', hint = 'Choose another name, for example nightly-report.';
   end if;
 end $$;
 comment on function dogged.require_schedule_name(text) is 'Internal: raises an error unless a schedule may have this name.';
@@ -55,6 +56,16 @@ exception when invalid_parameter_value then
     || 'Give a name of the IANA time zone database, such as Europe/Berlin or UTC; pg_timezone_names lists them.');
 end $$;
 comment on function dogged.require_time_zone(text, text) is 'Internal: raises an error unless this is the name of a time zone.';
+
+create or replace function dogged.time_in(at timestamptz, time_zone text) returns timestamp
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+  return at at time zone time_zone;
+exception when invalid_parameter_value then
+  return null;
+end $$;
+comment on function dogged.time_in(timestamptz, text) is
+  'Internal: a time on the clocks of a time zone; null if the server does not know the zone, which an update of its system can bring.';
 
 create or replace function dogged.shortest_gap(compiled dogged.compiled_spec) returns bigint
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
@@ -134,6 +145,33 @@ begin
 end $$;
 comment on function dogged.fires_at_of(dogged.schedules) is 'Internal: when the next tick of a schedule is due, with its jitter.';
 
+create or replace function dogged.looked_after_at(schedule dogged.schedules, now_at timestamptz) returns timestamptz
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+  return least(dogged.fires_at_of(schedule),
+               case when dogged.first_waiting_tick(schedule.id) is not null then now_at + interval '1 second' end);
+end $$;
+comment on function dogged.looked_after_at(dogged.schedules, timestamptz) is
+  'Internal: when workers look after a schedule again: its next tick is due, or a second is over while a tick waits.';
+
+-- The times of before must not be lost with the old spec or time zone: a deploy may come after an outage.
+create or replace function dogged.settle_times_before_change(schedule dogged.schedules, now_at timestamptz) returns dogged.schedules
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  settled dogged.schedules;
+begin
+  if (schedule.paused_at is null and schedule.next_at <= now_at) is not true then return schedule; end if;
+  if schedule.fires_at <= now_at then perform dogged.fire_or_put_off(schedule, now_at); end if;
+  select s.* into settled from dogged.schedules s where s.id = schedule.id;
+  if settled.next_at <= now_at then
+    settled.last_tick_at := dogged.note_missed(settled, now_at);
+  end if;
+  return settled;
+end $$;
+comment on function dogged.settle_times_before_change(dogged.schedules, timestamptz) is
+  'Internal: fires what is due of a locked schedule whose spec or time zone changes. Times that are put off by jitter, or by the limit of a '
+  'call, are noted as missed. Returns the row as it is then.';
+
 -- Of two changes at a time one waits for the other, and no tick is decided meanwhile. A tick that was decided is never made
 -- again, also where the clock was set back.
 create or replace function dogged.put_schedule(name text, settings jsonb) returns text
@@ -141,6 +179,7 @@ language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   before dogged.schedules;
   put dogged.schedules;
+  now_at constant timestamptz := clock_timestamp();
 begin
   perform dogged.require_schedule_settings(name, settings);
   select s.* into before from dogged.schedules s where s.name = put_schedule.name for update;
@@ -150,13 +189,16 @@ begin
   put.spec := case when settings ? 'spec' then settings ->> 'spec' else before.spec end;
   put.time_zone := coalesce(settings ->> 'time_zone', before.time_zone, 'UTC');
   put.args := coalesce(settings -> 'args', before.args, '{}');
-  put.args_version := coalesce((settings ->> 'args_version')::smallint, before.args_version);
+  put.args_version := coalesce((settings ->> 'args_version')::numeric::smallint, before.args_version);
   put.queue := case when settings ? 'queue' then settings ->> 'queue' else before.queue end;
-  put.priority := coalesce((settings ->> 'priority')::smallint, before.priority, 0);
-  put.jitter_ms := coalesce((settings ->> 'jitter_ms')::bigint, before.jitter_ms, 0);
+  put.priority := coalesce((settings ->> 'priority')::numeric::smallint, before.priority, 0);
+  put.jitter_ms := coalesce((settings ->> 'jitter_ms')::numeric::bigint, before.jitter_ms, 0);
   put.overlap := coalesce(settings ->> 'overlap', before.overlap::text, 'skip');
-  put.catch_up_ms := case when settings ? 'catch_up_ms' then (settings ->> 'catch_up_ms')::bigint when before.id is null then 3600000 else before.catch_up_ms end;
-  put.catch_up_limit := case when settings ? 'catch_up_limit' then (settings ->> 'catch_up_limit')::integer when before.id is null then 1 else before.catch_up_limit end;
+  put.catch_up_ms := case when settings ? 'catch_up_ms' then (settings ->> 'catch_up_ms')::numeric::bigint when before.id is null then 3600000 else before.catch_up_ms end;
+  put.catch_up_limit := case when settings ? 'catch_up_limit' then (settings ->> 'catch_up_limit')::numeric::integer
+                             when before.id is null then 1
+                             when settings ? 'catch_up_ms' and before.catch_up_limit = 0 then 1  -- else the window would have no effect
+                             else before.catch_up_limit end;
   put.live_tasks := coalesce(before.live_tasks, '{}');
   put.created_at := coalesce(before.created_at, clock_timestamp());
   if put.task is null then perform dogged.refuse_schedule(name, 'it has no task', 'Name the task that it is to enqueue.'); end if;
@@ -170,9 +212,12 @@ begin
   put.changed_at := clock_timestamp();
   put.id := coalesce(before.id, nextval(pg_get_serial_sequence('dogged.schedules', 'id')));
   if before.id is null or put.spec <> before.spec or put.time_zone <> before.time_zone then
-    put.next_at := dogged.next_tick(put.compiled, put.time_zone, greatest(clock_timestamp(), put.last_tick_at));
+    before := dogged.settle_times_before_change(before, now_at);
+    put.live_tasks := coalesce(before.live_tasks, '{}');
+    put.last_tick_at := before.last_tick_at;
+    put.next_at := dogged.next_tick(put.compiled, put.time_zone, greatest(now_at, put.last_tick_at));
   end if;
-  if put.paused_at is null then put.fires_at := dogged.fires_at_of(put); end if;
+  if put.paused_at is null then put.fires_at := dogged.looked_after_at(put, now_at); end if;
   return dogged.store_schedule(put);
 end $$;
 comment on function dogged.put_schedule(text, jsonb) is
@@ -200,10 +245,10 @@ begin
   if exists (select from dogged.schedules s where s.id = schedule.id) then
     update dogged.schedules s
        set (task, spec, time_zone, compiled, args, args_version, queue, priority, jitter_ms, overlap, catch_up_ms, catch_up_limit, next_at,
-            fires_at, changed_at)
+            fires_at, last_tick_at, changed_at)
          = (select schedule.task, schedule.spec, schedule.time_zone, schedule.compiled, schedule.args, schedule.args_version, schedule.queue,
                    schedule.priority, schedule.jitter_ms, schedule.overlap, schedule.catch_up_ms, schedule.catch_up_limit, schedule.next_at,
-                   schedule.fires_at, schedule.changed_at)
+                   schedule.fires_at, schedule.last_tick_at, schedule.changed_at)
      where s.id = schedule.id;
     return 'changed';
   end if;
@@ -295,8 +340,7 @@ begin
   if schedule.paused_at is null then return false; end if;
   schedule.next_at := dogged.next_tick(schedule.compiled, schedule.time_zone, greatest(clock_timestamp(), schedule.last_tick_at));
   update dogged.schedules s
-     set paused_at = null, next_at = schedule.next_at,
-         fires_at = case when dogged.first_waiting_tick(schedule.id) is null then dogged.fires_at_of(schedule) else clock_timestamp() end
+     set paused_at = null, next_at = schedule.next_at, fires_at = dogged.looked_after_at(schedule, clock_timestamp())
    where s.id = schedule.id;
   perform dogged.record_audit('resume_schedule', null, jsonb_build_object('schedule', name, 'paused_at', schedule.paused_at));
   return true;

@@ -207,6 +207,10 @@ struct ScheduleArguments {
 /// `1h`, `all` or `none`; and how many of these ticks.
 void add_catch_up(nlohmann::json& settings, const ScheduleArguments& arguments) {
   if (arguments.catch_up == "none") {
+    if (!arguments.catch_up_runs.empty()) {
+      throw InvalidInput("--catch-up none makes up for nothing, so that --catch-up-runs has no effect",
+                         "leave one of the two out");
+    }
     settings["catch_up_limit"] = 0;
   } else if (arguments.catch_up == "all") {
     settings["catch_up_ms"] = nullptr;

@@ -41,7 +41,8 @@ TimePoint Database::first_to_fire() const {
   const TimePoint on_time = now() - late_for_missed;
   const TimePoint first_on_time = next_tick(schedule, on_time);
   if (schedule.next_at > on_time) return schedule.next_at;
-  const TimePoint oldest = catch_up ? std::max(schedule.next_at, now() - *catch_up) : schedule.next_at;
+  const TimePoint oldest =
+      catch_up ? std::max(schedule.next_at, std::min(now() - *catch_up, on_time + Duration{1})) : schedule.next_at;
   const TimePoint first_in_window = next_tick(schedule, oldest - Duration{1});
   if (!limit) return first_in_window;
   return std::max(first_in_window, first_on_time - static_cast<std::int64_t>(*limit) * every);

@@ -1,5 +1,5 @@
 -- Lists schedules, or schedule @name, with their settings, their next time and their last tick. next_text is the next time
--- on the clock of the schedule's time zone. Args are redacted as their task declares.
+-- on the clock of the schedule's time zone; null: the server does not know the zone any more. Args are redacted as their task declares.
 -- gives: now_us bigint, name text, task text, spec text, time_zone text, args text, args_version int, queue text?, priority int
 -- gives: jitter_ms bigint, overlap text, catch_up_ms bigint?, catch_up_limit int?, state text, is_declared boolean
 -- gives: next_at_us bigint?, next_text text?, paused_at_us bigint?, created_at_us bigint, changed_at_us bigint
@@ -8,7 +8,7 @@ select (extract(epoch from clock_timestamp()) * 1000000)::bigint as now_us,
        s.name, s.task, s.spec, s.time_zone, s.args::text as args, coalesce(s.args_version, 1)::int as args_version, s.queue,
        s.priority::int as priority, s.jitter_ms, s.overlap::text as overlap, s.catch_up_ms, s.catch_up_limit, s.state, s.is_declared,
        (extract(epoch from s.next_at) * 1000000)::bigint as next_at_us,
-       to_char(s.next_at at time zone s.time_zone, 'YYYY-MM-DD HH24:MI:SS') as next_text,
+       to_char(dogged.time_in(s.next_at, s.time_zone), 'YYYY-MM-DD HH24:MI:SS') as next_text,
        (extract(epoch from s.paused_at) * 1000000)::bigint as paused_at_us,
        (extract(epoch from s.created_at) * 1000000)::bigint as created_at_us,
        (extract(epoch from s.changed_at) * 1000000)::bigint as changed_at_us,

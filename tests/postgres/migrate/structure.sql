@@ -195,6 +195,8 @@ declare
   schedule dogged.schedules := dogged.lock_schedule(backfill_schedule.name);
   tick timestamptz;
   started integer := 0;
+  -- Partitions of ticks hold days of UTC.
+  kept_since constant timestamptz := date_trunc('day', clock_timestamp(), 'UTC') - (select make_interval(hours => 24 * s.keep_ticks_days) from dogged.settings s);
 begin
   if (backfill_schedule.overlap in ('buffer_all', 'allow_all')) is not true then
     perform dogged.refuse_schedule(name, format('the overlap of its backfill is %s', coalesce('"' || left(backfill_schedule.overlap, 60) || '"', 'null')),
@@ -205,18 +207,22 @@ begin
   elsif until_time > clock_timestamp() then
     perform dogged.refuse_schedule(name, format('its backfill ends at %s, which is to come (it is %s)', until_time, clock_timestamp()),
                                    'Workers fire the ticks to come. End the range now at the latest.');
+  elsif from_time < kept_since then
+    perform dogged.refuse_schedule(name, format('its backfill begins at %s, and ticks of before %s are not on record any more', from_time, kept_since),
+                                   format('Begin at %s or later: what fired before would fire again. dogged.settings.keep_ticks_days says how long ticks '
+                                          'are kept.', kept_since));
   end if;
   schedule.live_tasks := dogged.alive_of(schedule.live_tasks);
   foreach tick in array dogged.ticks_to_backfill(schedule, from_time, until_time) loop
     continue when exists (select from dogged.schedule_ticks t where t.schedule_id = schedule.id and t.scheduled_at = tick and t.outcome <> 'skipped');
     schedule.live_tasks := dogged.decide_tick(schedule, tick, backfill_schedule.overlap::dogged.schedule_overlap, 'backfill');
-    started := started + 1;
+    started := started + (select count(*) from dogged.schedule_ticks t
+                           where t.schedule_id = schedule.id and t.scheduled_at = tick and t.outcome <> 'skipped');
   end loop;
   update dogged.schedules s
      set live_tasks = case when backfill_schedule.overlap = 'allow_all' then s.live_tasks else schedule.live_tasks end,
          last_tick_at = greatest(s.last_tick_at, tick),
-         fires_at = case when s.paused_at is null and dogged.first_waiting_tick(s.id) is not null
-                         then least(s.fires_at, clock_timestamp() + interval '1 second') else s.fires_at end
+         fires_at = case when s.paused_at is null then dogged.looked_after_at(s, clock_timestamp()) end
    where s.id = schedule.id;
   perform pg_notify('dogged.schedules', '');
   perform dogged.record_audit('backfill_schedule', null, jsonb_build_object('schedule', name, 'from', from_time, 'until', until_time,
@@ -224,7 +230,7 @@ begin
   return started;
 end $$;
 
-COMMENT ON FUNCTION dogged.backfill_schedule(name text, from_time timestamp with time zone, until_time timestamp with time zone, overlap text) IS 'Makes up for the times of a schedule from from_time until before until_time that have not fired, up to 1000, whatever was skipped. overlap: buffer_all, one task after the other, or allow_all, all at once. Returns how many ticks will run or wait.';
+COMMENT ON FUNCTION dogged.backfill_schedule(name text, from_time timestamp with time zone, until_time timestamp with time zone, overlap text) IS 'Makes up for the times of a schedule from from_time until before until_time that have not fired, up to 1000, whatever was skipped. from_time: not before the days of settings.keep_ticks_days. overlap: buffer_all, one task after the other, or allow_all, all at once. Returns how many ticks will run or wait.';
 
 CREATE FUNCTION dogged.call_made(producer uuid, call bigint) RETURNS int8multirange
     LANGUAGE sql SECURITY DEFINER
@@ -958,6 +964,13 @@ CREATE FUNCTION dogged.decide_tick(schedule dogged.schedules, tick timestamp wit
 declare
   waiting integer;
 begin
+  -- A backfill may have come first, or the clock was set back. A tick of cancel_other takes the place of those that wait, its own
+  -- among them.
+  if exists (select from dogged.schedule_ticks t
+              where t.schedule_id = schedule.id and t.scheduled_at = tick
+                and (t.outcome = 'fired' or t.outcome = 'waiting' and decide_tick.overlap <> 'cancel_other')) then
+    return schedule.live_tasks;
+  end if;
   if overlap = 'cancel_other' then schedule.live_tasks := dogged.cancel_tasks_of(schedule); end if;
   if cardinality(schedule.live_tasks) = 0 or overlap = 'allow_all' then
     return array_remove(schedule.live_tasks || dogged.start_tick(schedule, tick, origin), null);
@@ -1385,6 +1398,8 @@ declare
   new_id constant pg_catalog.int8 := pg_catalog.nextval('dogged.tasks_id_seq');
   key constant pg_catalog.text :=
     coalesce(enqueue_unique.unique_key, dogged.hashed_key(enqueue_unique.args, coalesce(enqueue_unique.unique_by, '{""}')));
+  while_used constant dogged.unique_while := coalesce(enqueue_unique.unique_while, 'live');
+  conflict_used constant dogged.unique_conflict := coalesce(enqueue_unique.on_conflict, 'keep');
   queue_used pg_catalog.text;
 begin
   if enqueue_unique.name is null or enqueue_unique.args is null or pg_catalog.octet_length(enqueue_unique.name) operator(pg_catalog.>) 128 then
@@ -1398,7 +1413,7 @@ begin
   end if;
   -- Mostly the key is new. Then take_key, another function to enter, is not needed.
   insert into dogged.unique_keys (name, unique_key, task_id, held_while, held_until)
-  values (enqueue_unique.name, key, new_id, enqueue_unique.unique_while,
+  values (enqueue_unique.name, key, new_id, while_used,
           pg_catalog.now() operator(pg_catalog.+) enqueue_unique.unique_period)
       on conflict do nothing;
   if found then
@@ -1406,7 +1421,7 @@ begin
     outcome := 'enqueued';
   else
     select k.holder, k.outcome into id, outcome
-      from dogged.take_key(enqueue_unique.name, key, new_id, enqueue_unique.unique_while, enqueue_unique.on_conflict,
+      from dogged.take_key(enqueue_unique.name, key, new_id, while_used, conflict_used,
                            enqueue_unique.unique_period, enqueue_unique.latest, enqueue_unique.args, enqueue_unique.run_at,
                            enqueue_unique.expires_at, enqueue_unique.args_version) k;
     if outcome operator(pg_catalog.<>) 'enqueued' then return; end if;
@@ -1518,13 +1533,26 @@ begin
   for schedule in
     select s.* from dogged.schedules s where s.fires_at <= now_at order by s.fires_at limit fire_due_ticks.most for update skip locked
   loop
-    perform dogged.fire_schedule(schedule, now_at);
+    perform dogged.fire_or_put_off(schedule, now_at);
     schedules := schedules + 1;
   end loop;
   due_in_ms := (select ceil(extract(epoch from min(s.fires_at) - clock_timestamp()) * 1000) from dogged.schedules s);
 end $$;
 
 COMMENT ON FUNCTION dogged.fire_due_ticks(most integer, OUT schedules integer, OUT due_in_ms bigint) IS 'Fires the ticks of up to `most` schedules that are due, in the caller''s transaction; schedules that another call has locked are left to it. schedules: how many it has handled; due_in_ms: when the next is due, null if there is none.';
+
+CREATE FUNCTION dogged.fire_or_put_off(schedule dogged.schedules, now_at timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  perform dogged.fire_schedule(schedule, now_at);
+exception when invalid_parameter_value then
+  perform dogged.note_tick(schedule, schedule.next_at, 'skipped', sqlerrm, 'clock');
+  update dogged.schedules s set last_tick_at = schedule.next_at, fires_at = now_at + interval '1 minute' where s.id = schedule.id;
+end $$;
+
+COMMENT ON FUNCTION dogged.fire_or_put_off(schedule dogged.schedules, now_at timestamp with time zone) IS 'Internal: as fire_schedule. If the time zone of the schedule is not known any more, its next tick is skipped with that reason.';
 
 CREATE FUNCTION dogged.fire_schedule(schedule dogged.schedules, now_at timestamp with time zone) RETURNS void
     LANGUAGE plpgsql
@@ -1536,8 +1564,7 @@ begin
   schedule.live_tasks := dogged.alive_of(schedule.live_tasks);
   if cardinality(schedule.live_tasks) = 0 then schedule.live_tasks := dogged.start_waiting_tick(schedule); end if;
   if first > schedule.next_at then
-    perform dogged.note_tick(schedule, schedule.next_at, 'skipped', 'missed', 'clock', missed_until => first);
-    schedule.last_tick_at := schedule.next_at;
+    schedule.last_tick_at := dogged.note_missed(schedule, first);
     schedule.next_at := first;
   end if;
   -- A long catch-up goes on in the next call, after the others that are due.
@@ -1550,9 +1577,9 @@ begin
   end loop;
   update dogged.schedules s
      set next_at = schedule.next_at, last_tick_at = schedule.last_tick_at,
-         live_tasks = case when schedule.overlap = 'allow_all' then '{}' else schedule.live_tasks end,
-         fires_at = least(dogged.fires_at_of(schedule),
-                          case when dogged.first_waiting_tick(schedule.id) is not null then now_at + interval '1 second' end)
+         -- allow_all asks after no task, but for the ticks of a backfill that wait.
+         live_tasks = case when schedule.overlap = 'allow_all' and dogged.first_waiting_tick(schedule.id) is null then '{}' else schedule.live_tasks end,
+         fires_at = dogged.looked_after_at(schedule, now_at)
    where s.id = schedule.id;
 end $$;
 
@@ -1599,7 +1626,9 @@ CREATE FUNCTION dogged.first_to_fire(schedule dogged.schedules, now_at timestamp
     AS $$
 declare
   on_time constant timestamptz := now_at - interval '30 seconds' - schedule.jitter_ms * interval '1 millisecond';
-  oldest constant timestamptz := greatest(schedule.next_at, now_at - schedule.catch_up_ms * interval '1 millisecond');
+  -- The window leaves out no tick that is not missed yet, however short it is and however long the jitter. Null: no limit.
+  oldest constant timestamptz := greatest(schedule.next_at, case when schedule.catch_up_ms is not null then
+    least(now_at - schedule.catch_up_ms * interval '1 millisecond', on_time + interval '1 microsecond') end);
   span interval := '1 minute';
   tick timestamptz;
   latest timestamptz[];
@@ -2369,6 +2398,17 @@ end $$;
 
 COMMENT ON FUNCTION dogged.lock_schedule(name text) IS 'Internal: the row of a schedule, locked until the transaction ends.';
 
+CREATE FUNCTION dogged.looked_after_at(schedule dogged.schedules, now_at timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  return least(dogged.fires_at_of(schedule),
+               case when dogged.first_waiting_tick(schedule.id) is not null then now_at + interval '1 second' end);
+end $$;
+
+COMMENT ON FUNCTION dogged.looked_after_at(schedule dogged.schedules, now_at timestamp with time zone) IS 'Internal: when workers look after a schedule again: its next tick is due, or a second is over while a tick waits.';
+
 CREATE FUNCTION dogged.make_kept_history(parent text, source text, day date) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2943,6 +2983,26 @@ end $$;
 
 COMMENT ON FUNCTION dogged.note_call(producer uuid, call bigint, task_ids bigint[], answer text) IS 'Internal: records the tasks that a producer''s call enqueued, or its answer, in the transaction of that call, and returns the ids. Raises an error if that call, or a later one, is on record, so that a repeated call does not take effect twice. Without a producer nothing is recorded. task_ids: in the order in which the ids were given out.';
 
+CREATE FUNCTION dogged.note_missed(schedule dogged.schedules, missed_until timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  tick timestamptz := schedule.next_at;
+begin
+  -- A backfill may have taken the first of them.
+  while exists (select from dogged.schedule_ticks t
+                 where t.schedule_id = schedule.id and t.scheduled_at = tick and t.outcome <> 'skipped') loop
+    tick := dogged.next_tick(schedule.compiled, schedule.time_zone, tick);
+  end loop;
+  if tick < missed_until then
+    perform dogged.note_tick(schedule, tick, 'skipped', 'missed', 'clock', missed_until => note_missed.missed_until);
+  end if;
+  return least(tick, missed_until);
+end $$;
+
+COMMENT ON FUNCTION dogged.note_missed(schedule dogged.schedules, missed_until timestamp with time zone) IS 'Internal: one row for the ticks of a schedule from its next one until before missed_until, which nobody makes up for. Returns the time of the row.';
+
 CREATE FUNCTION dogged.note_tick(schedule dogged.schedules, tick timestamp with time zone, outcome text, reason text, origin text, task_id bigint DEFAULT NULL::bigint, missed_until timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2955,7 +3015,7 @@ begin
           task_id, missed_until)
       on conflict on constraint schedule_ticks_pkey do update
      set outcome = excluded.outcome, reason = excluded.reason, decided_at = excluded.decided_at, task_id = excluded.task_id,
-         missed_until = null, origin = excluded.origin, late_ms = excluded.late_ms
+         missed_until = excluded.missed_until, origin = excluded.origin, late_ms = excluded.late_ms
    where noted.outcome <> 'fired';
 end $$;
 
@@ -3167,6 +3227,7 @@ CREATE FUNCTION dogged.put_schedule(name text, settings jsonb) RETURNS text
 declare
   before dogged.schedules;
   put dogged.schedules;
+  now_at constant timestamptz := clock_timestamp();
 begin
   perform dogged.require_schedule_settings(name, settings);
   select s.* into before from dogged.schedules s where s.name = put_schedule.name for update;
@@ -3176,13 +3237,16 @@ begin
   put.spec := case when settings ? 'spec' then settings ->> 'spec' else before.spec end;
   put.time_zone := coalesce(settings ->> 'time_zone', before.time_zone, 'UTC');
   put.args := coalesce(settings -> 'args', before.args, '{}');
-  put.args_version := coalesce((settings ->> 'args_version')::smallint, before.args_version);
+  put.args_version := coalesce((settings ->> 'args_version')::numeric::smallint, before.args_version);
   put.queue := case when settings ? 'queue' then settings ->> 'queue' else before.queue end;
-  put.priority := coalesce((settings ->> 'priority')::smallint, before.priority, 0);
-  put.jitter_ms := coalesce((settings ->> 'jitter_ms')::bigint, before.jitter_ms, 0);
+  put.priority := coalesce((settings ->> 'priority')::numeric::smallint, before.priority, 0);
+  put.jitter_ms := coalesce((settings ->> 'jitter_ms')::numeric::bigint, before.jitter_ms, 0);
   put.overlap := coalesce(settings ->> 'overlap', before.overlap::text, 'skip');
-  put.catch_up_ms := case when settings ? 'catch_up_ms' then (settings ->> 'catch_up_ms')::bigint when before.id is null then 3600000 else before.catch_up_ms end;
-  put.catch_up_limit := case when settings ? 'catch_up_limit' then (settings ->> 'catch_up_limit')::integer when before.id is null then 1 else before.catch_up_limit end;
+  put.catch_up_ms := case when settings ? 'catch_up_ms' then (settings ->> 'catch_up_ms')::numeric::bigint when before.id is null then 3600000 else before.catch_up_ms end;
+  put.catch_up_limit := case when settings ? 'catch_up_limit' then (settings ->> 'catch_up_limit')::numeric::integer
+                             when before.id is null then 1
+                             when settings ? 'catch_up_ms' and before.catch_up_limit = 0 then 1  -- else the window would have no effect
+                             else before.catch_up_limit end;
   put.live_tasks := coalesce(before.live_tasks, '{}');
   put.created_at := coalesce(before.created_at, clock_timestamp());
   if put.task is null then perform dogged.refuse_schedule(name, 'it has no task', 'Name the task that it is to enqueue.'); end if;
@@ -3196,9 +3260,12 @@ begin
   put.changed_at := clock_timestamp();
   put.id := coalesce(before.id, nextval(pg_get_serial_sequence('dogged.schedules', 'id')));
   if before.id is null or put.spec <> before.spec or put.time_zone <> before.time_zone then
-    put.next_at := dogged.next_tick(put.compiled, put.time_zone, greatest(clock_timestamp(), put.last_tick_at));
+    before := dogged.settle_times_before_change(before, now_at);
+    put.live_tasks := coalesce(before.live_tasks, '{}');
+    put.last_tick_at := before.last_tick_at;
+    put.next_at := dogged.next_tick(put.compiled, put.time_zone, greatest(now_at, put.last_tick_at));
   end if;
-  if put.paused_at is null then put.fires_at := dogged.fires_at_of(put); end if;
+  if put.paused_at is null then put.fires_at := dogged.looked_after_at(put, now_at); end if;
   return dogged.store_schedule(put);
 end $$;
 
@@ -4195,7 +4262,8 @@ begin
   if coalesce(octet_length(require_schedule_name.name) > 128
               or require_schedule_name.name !~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$', true) then
     raise exception 'the schedule name "%" is not 1 to 128 of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit',
-      left(require_schedule_name.name, 128) using errcode = 'invalid_parameter_value';
+      left(require_schedule_name.name, 128)
+      using errcode = 'invalid_parameter_value', hint = 'Choose another name, for example nightly-report.';
   end if;
 end $_$;
 
@@ -4420,8 +4488,7 @@ begin
   if schedule.paused_at is null then return false; end if;
   schedule.next_at := dogged.next_tick(schedule.compiled, schedule.time_zone, greatest(clock_timestamp(), schedule.last_tick_at));
   update dogged.schedules s
-     set paused_at = null, next_at = schedule.next_at,
-         fires_at = case when dogged.first_waiting_tick(schedule.id) is null then dogged.fires_at_of(schedule) else clock_timestamp() end
+     set paused_at = null, next_at = schedule.next_at, fires_at = dogged.looked_after_at(schedule, clock_timestamp())
    where s.id = schedule.id;
   perform dogged.record_audit('resume_schedule', null, jsonb_build_object('schedule', name, 'paused_at', schedule.paused_at));
   return true;
@@ -4566,6 +4633,24 @@ end $$;
 
 COMMENT ON FUNCTION dogged.set_schedule(name text, settings jsonb) IS 'Changes settings of a schedule: {"spec": "0 4 * * *", "time_zone": "Europe/Berlin", "task": "report", "args": {}, "args_version": 1, "queue": null, "priority": 0, "jitter_ms": 60000, "overlap": "skip", "catch_up_ms": 3600000, "catch_up_limit": 1, "allow_frequent": false}. Settings that are not named stay. Returns false if nothing changed.';
 
+CREATE FUNCTION dogged.settle_times_before_change(schedule dogged.schedules, now_at timestamp with time zone) RETURNS dogged.schedules
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  settled dogged.schedules;
+begin
+  if (schedule.paused_at is null and schedule.next_at <= now_at) is not true then return schedule; end if;
+  if schedule.fires_at <= now_at then perform dogged.fire_or_put_off(schedule, now_at); end if;
+  select s.* into settled from dogged.schedules s where s.id = schedule.id;
+  if settled.next_at <= now_at then
+    settled.last_tick_at := dogged.note_missed(settled, now_at);
+  end if;
+  return settled;
+end $$;
+
+COMMENT ON FUNCTION dogged.settle_times_before_change(schedule dogged.schedules, now_at timestamp with time zone) IS 'Internal: fires what is due of a locked schedule whose spec or time zone changes. Times that are put off by jitter, or by the limit of a call, are noted as missed. Returns the row as it is then.';
+
 CREATE FUNCTION dogged.shortest_gap(compiled dogged.compiled_spec) RETURNS bigint
     LANGUAGE plpgsql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4586,10 +4671,6 @@ CREATE FUNCTION dogged.start_tick(schedule dogged.schedules, tick timestamp with
 declare
   task_id bigint;
 begin
-  if exists (select from dogged.schedule_ticks t
-              where t.schedule_id = schedule.id and t.scheduled_at = tick and t.outcome = 'fired') then
-    return null;
-  end if;
   task_id := dogged.enqueue(schedule.task, schedule.args, schedule.queue, priority => schedule.priority,
                             tags => array['schedule:' || schedule.name], args_version => schedule.args_version);
   perform dogged.note_tick(schedule, tick, 'fired', null, origin, task_id);
@@ -4599,7 +4680,7 @@ exception when invalid_parameter_value or configuration_limit_exceeded then
   return null;
 end $$;
 
-COMMENT ON FUNCTION dogged.start_tick(schedule dogged.schedules, tick timestamp with time zone, origin text) IS 'Internal: enqueues the task of a tick, unless it was fired before, and returns its id; null where nothing was enqueued.';
+COMMENT ON FUNCTION dogged.start_tick(schedule dogged.schedules, tick timestamp with time zone, origin text) IS 'Internal: enqueues the task of a tick that has not fired, and returns its id; null if enqueue refuses the task.';
 
 CREATE FUNCTION dogged.start_waiting_tick(schedule dogged.schedules) RETURNS bigint[]
     LANGUAGE plpgsql
@@ -4663,10 +4744,10 @@ begin
   if exists (select from dogged.schedules s where s.id = schedule.id) then
     update dogged.schedules s
        set (task, spec, time_zone, compiled, args, args_version, queue, priority, jitter_ms, overlap, catch_up_ms, catch_up_limit, next_at,
-            fires_at, changed_at)
+            fires_at, last_tick_at, changed_at)
          = (select schedule.task, schedule.spec, schedule.time_zone, schedule.compiled, schedule.args, schedule.args_version, schedule.queue,
                    schedule.priority, schedule.jitter_ms, schedule.overlap, schedule.catch_up_ms, schedule.catch_up_limit, schedule.next_at,
-                   schedule.fires_at, schedule.changed_at)
+                   schedule.fires_at, schedule.last_tick_at, schedule.changed_at)
      where s.id = schedule.id;
     return 'changed';
   end if;
@@ -4834,6 +4915,18 @@ begin
 end $$;
 
 COMMENT ON FUNCTION dogged.ticks_to_backfill(schedule dogged.schedules, from_time timestamp with time zone, until_time timestamp with time zone) IS 'Internal: the times of a schedule in a range. Raises an error for more than 1000.';
+
+CREATE FUNCTION dogged.time_in(at timestamp with time zone, time_zone text) RETURNS timestamp without time zone
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  return at at time zone time_zone;
+exception when invalid_parameter_value then
+  return null;
+end $$;
+
+COMMENT ON FUNCTION dogged.time_in(at timestamp with time zone, time_zone text) IS 'Internal: a time on the clocks of a time zone; null if the server does not know the zone, which an update of its system can bring.';
 
 CREATE FUNCTION dogged.value_at_each(document jsonb, tokens text[]) RETURNS jsonb
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
@@ -5834,7 +5927,7 @@ CREATE VIEW dogged.rights AS
     r.privileges,
     r.roles,
     r.except_columns
-   FROM ( VALUES ('schema_migrations'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('schema_files'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('rights'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'update'::text,'{operator}'::text[],'{only_row,role_prefix,installation}'::text[]), ('locks'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('queues'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('queue_depths'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('workers'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('workers'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('claims'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('claims'::text,'insert, delete'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('circuits'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'update'::text,'{worker,operator}'::text[],'{}'::text[]), ('producer_calls'::text,'select'::text,'{}'::text[],'{}'::text[]), ('unique_keys'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('schedules'::text,'select'::text,'{worker,operator}'::text[],'{}'::text[]), ('schedules'::text,'select'::text,'{viewer}'::text[],'{args,declared}'::text[]), ('schedule_ticks'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('schedule_ticks_default'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('schedule_declarations'::text,'select'::text,'{worker,operator}'::text[],'{}'::text[]), ('schedule_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{worker}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_live'::text,'select, delete'::text,'{worker}'::text[],'{}'::text[]), ('tasks_live'::text,'update'::text,'{worker}'::text[],'{id,queue,name,priority,args,enqueued_at,run_at,finished_at,result,trace_context,expires_at,tags,parent_id,args_version,unique_key,cancel_requested_at}'::text[]), ('tasks_failed'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('tasks_done'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('task_attempts_default'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('tasks_id_seq'::text,'select, usage'::text,'{worker}'::text[],'{}'::text[]), ('task_attempts'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_attempts'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('task_steps'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('task_steps'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('task_steps'::text,'select'::text,'{viewer}'::text[],'{result}'::text[]), ('task_steps_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('task_steps_default'::text,'select'::text,'{viewer}'::text[],'{result}'::text[]), ('task_checkpoints'::text,'select, insert, update'::text,'{worker}'::text[],'{}'::text[]), ('task_checkpoints'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('task_checkpoints'::text,'select'::text,'{viewer}'::text[],'{value}'::text[]), ('task_progress'::text,'select, insert, update'::text,'{worker}'::text[],'{}'::text[]), ('task_progress'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_waits'::text,'select, insert, update, delete'::text,'{worker}'::text[],'{}'::text[]), ('task_waits'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('task_waits'::text,'select'::text,'{viewer}'::text[],'{payload}'::text[]), ('events'::text,'select'::text,'{worker}'::text[],'{}'::text[]), ('events'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('events'::text,'select'::text,'{viewer}'::text[],'{payload}'::text[]), ('events_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('events_default'::text,'select'::text,'{viewer}'::text[],'{payload}'::text[]), ('audit'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('audit'::text,'select'::text,'{viewer}'::text[],'{details}'::text[]), ('redacted_tasks'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_timeline'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_steps_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('waiting'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letters'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('queue_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('recent_figures'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('worker_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('partitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('enqueue'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_many'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_unique'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_many_unique'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('prepare_task'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('parent_here'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('refuse_call'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('note_call'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('reserve_producer'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('call_made'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('answer_made'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('emit'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('event_lock'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('create_queue'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('complete_in'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('step_in'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('steps_since'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('wait_durably'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('record_wait'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('suspend'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('knows_task'::text,'execute'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('refuse_completion'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('moment_ago'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('place'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('place_in_front'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('make_partitions'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('drop_oldest_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('kept_days_to_thin'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('thin_kept_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_workers'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_steps'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_calls'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_keys'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('fire_due_ticks'::text,'execute as owner'::text,'{worker}'::text[],'{}'::text[]), ('declare_schedules'::text,'execute as owner'::text,'{worker}'::text[],'{}'::text[]), ('redacted'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_fingerprint'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('are_sound_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('mistake_in_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tags_of_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('dead_letter_matches'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letter_standing'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('export_dead_letters'::text,'execute'::text,'{operator}'::text[],'{}'::text[]), ('import_dead_letters'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('cancel'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('reschedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('pause_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('resume_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('set_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('delete_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('rename_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('move_tasks'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('move_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('record_audit'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('create_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('set_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('pause_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('resume_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('run_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('backfill_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('rename_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('delete_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('next_ticks'::text,'execute as owner'::text,'{viewer,operator}'::text[],'{}'::text[]), ('is_sound_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('json_bytes'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('numbers_exceed'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('is_one_line'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('refuse_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('queues_to_tell_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_arrays'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('insert_many'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_unique_times'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('value_at'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('value_at_each'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('hashed_key'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_key'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('take_key'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('other_holder'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('merge_dead_letters'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('merged_args'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('change_holder'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('meet_holder'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('those'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('for_each'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('has_room'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('held_of_queue'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('require_room'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_for_depth'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('prepare_to_count'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tell_of_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_name'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('nearest_queues'::text,'execute'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('lock_queue'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('lock_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_not_served'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_longer_than_all'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_actor'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_read_committed'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_dead_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_spec'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('compile_spec'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_number'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_element'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_field'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_days'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_weekdays'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('compile_every'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fits_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_time_of_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_local_time'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('offset_at'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('change_of_offset'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_instant_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_fixed_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_elapsed_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_schedule_name'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('lock_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_time_zone'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('shortest_gap'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_sound_spec'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_schedule_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fires_at_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('put_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_enqueueable'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('store_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_waiting_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('note_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('start_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('alive_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cancel_tasks_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('start_waiting_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('decide_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_to_fire'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fire_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('ticks_to_backfill'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tell_of_schedules'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('moment_of_partitions'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_undeclared'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('declared_now'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('adopt_declaration'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('renamed_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_partition'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('days_to_make'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_history'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_tasks'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('queues_keeping'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('keep_rows_of_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('replace_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_bad_retention'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_history'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_audit'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_to_forget_worker'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('role_names'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_roles'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('revoke_rights'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('grant_rights'::text,'execute'::text,'{}'::text[],'{}'::text[])) r(object, privileges, roles, except_columns);
+   FROM ( VALUES ('schema_migrations'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('schema_files'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('rights'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'update'::text,'{operator}'::text[],'{only_row,role_prefix,installation}'::text[]), ('locks'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('queues'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('queue_depths'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('workers'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('workers'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('claims'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('claims'::text,'insert, delete'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('circuits'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'update'::text,'{worker,operator}'::text[],'{}'::text[]), ('producer_calls'::text,'select'::text,'{}'::text[],'{}'::text[]), ('unique_keys'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('schedules'::text,'select'::text,'{worker,operator}'::text[],'{}'::text[]), ('schedules'::text,'select'::text,'{viewer}'::text[],'{args,declared}'::text[]), ('schedule_ticks'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('schedule_ticks_default'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('schedule_declarations'::text,'select'::text,'{worker,operator}'::text[],'{}'::text[]), ('schedule_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{worker}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_live'::text,'select, delete'::text,'{worker}'::text[],'{}'::text[]), ('tasks_live'::text,'update'::text,'{worker}'::text[],'{id,queue,name,priority,args,enqueued_at,run_at,finished_at,result,trace_context,expires_at,tags,parent_id,args_version,unique_key,cancel_requested_at}'::text[]), ('tasks_failed'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('tasks_done'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('task_attempts_default'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('tasks_id_seq'::text,'select, usage'::text,'{worker}'::text[],'{}'::text[]), ('task_attempts'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_attempts'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('task_steps'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('task_steps'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('task_steps'::text,'select'::text,'{viewer}'::text[],'{result}'::text[]), ('task_steps_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('task_steps_default'::text,'select'::text,'{viewer}'::text[],'{result}'::text[]), ('task_checkpoints'::text,'select, insert, update'::text,'{worker}'::text[],'{}'::text[]), ('task_checkpoints'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('task_checkpoints'::text,'select'::text,'{viewer}'::text[],'{value}'::text[]), ('task_progress'::text,'select, insert, update'::text,'{worker}'::text[],'{}'::text[]), ('task_progress'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_waits'::text,'select, insert, update, delete'::text,'{worker}'::text[],'{}'::text[]), ('task_waits'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('task_waits'::text,'select'::text,'{viewer}'::text[],'{payload}'::text[]), ('events'::text,'select'::text,'{worker}'::text[],'{}'::text[]), ('events'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('events'::text,'select'::text,'{viewer}'::text[],'{payload}'::text[]), ('events_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('events_default'::text,'select'::text,'{viewer}'::text[],'{payload}'::text[]), ('audit'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('audit'::text,'select'::text,'{viewer}'::text[],'{details}'::text[]), ('redacted_tasks'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_timeline'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_steps_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('waiting'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letters'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('queue_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('recent_figures'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('worker_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('partitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('enqueue'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_many'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_unique'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_many_unique'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('prepare_task'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('parent_here'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('refuse_call'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('note_call'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('reserve_producer'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('call_made'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('answer_made'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('emit'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('event_lock'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('create_queue'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('complete_in'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('step_in'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('steps_since'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('wait_durably'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('record_wait'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('suspend'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('knows_task'::text,'execute'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('refuse_completion'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('moment_ago'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('place'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('place_in_front'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('make_partitions'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('drop_oldest_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('kept_days_to_thin'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('thin_kept_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_workers'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_steps'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_calls'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_keys'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('fire_due_ticks'::text,'execute as owner'::text,'{worker}'::text[],'{}'::text[]), ('declare_schedules'::text,'execute as owner'::text,'{worker}'::text[],'{}'::text[]), ('redacted'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_fingerprint'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('are_sound_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('mistake_in_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tags_of_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('dead_letter_matches'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letter_standing'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('export_dead_letters'::text,'execute'::text,'{operator}'::text[],'{}'::text[]), ('import_dead_letters'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('cancel'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('reschedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('pause_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('resume_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('set_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('delete_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('rename_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('move_tasks'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('move_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('record_audit'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('create_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('set_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('pause_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('resume_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('run_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('backfill_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('rename_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('delete_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('next_ticks'::text,'execute as owner'::text,'{viewer,operator}'::text[],'{}'::text[]), ('time_in'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('is_sound_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('json_bytes'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('numbers_exceed'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('is_one_line'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('refuse_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('queues_to_tell_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_arrays'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('insert_many'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_unique_times'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('value_at'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('value_at_each'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('hashed_key'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_key'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('take_key'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('other_holder'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('merge_dead_letters'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('merged_args'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('change_holder'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('meet_holder'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('those'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('for_each'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('has_room'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('held_of_queue'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('require_room'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_for_depth'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('prepare_to_count'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tell_of_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_name'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('nearest_queues'::text,'execute'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('lock_queue'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('lock_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_not_served'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_longer_than_all'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_actor'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_read_committed'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_dead_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_spec'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('compile_spec'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_number'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_element'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_field'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_days'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_weekdays'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('compile_every'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fits_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_time_of_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_local_time'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('offset_at'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('change_of_offset'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_instant_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_fixed_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_elapsed_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_schedule_name'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('lock_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_time_zone'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('shortest_gap'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_sound_spec'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_schedule_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fires_at_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('looked_after_at'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('settle_times_before_change'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('note_missed'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fire_or_put_off'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('put_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_enqueueable'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('store_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_waiting_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('note_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('start_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('alive_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cancel_tasks_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('start_waiting_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('decide_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_to_fire'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fire_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('ticks_to_backfill'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tell_of_schedules'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('moment_of_partitions'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_undeclared'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('declared_now'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('adopt_declaration'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('renamed_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_partition'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('days_to_make'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_history'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_tasks'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('queues_keeping'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('keep_rows_of_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('replace_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_bad_retention'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_history'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_audit'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_to_forget_worker'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('role_names'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_roles'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('revoke_rights'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('grant_rights'::text,'execute'::text,'{}'::text[],'{}'::text[])) r(object, privileges, roles, except_columns);
 
 COMMENT ON VIEW dogged.rights IS 'The roles that may use each table, view, sequence or function. `dogged migrate` grants these rights if `dogged migrate --roles` has made the roles.';
 
