@@ -73,7 +73,7 @@ begin
   elsif exists (select from dogged.task_steps s
                  where s.task_id = step_in.task_id and s.name = step_in.name and s.attempt = step_in.attempt
                    and s.finished_at >= held.claimed_at) then
-    raise exception 'the step "%" is on record in this attempt already; each step of a task has a name of its own', name
+    raise exception 'the step "%" is on record in this attempt already: an earlier commit of it has taken effect', name
       using hint = 'Nothing of this transaction is committed.', errcode = 'ST001';
   end if;
   insert into dogged.task_steps (task_id, name, attempt, task_name, worker_id, started_at, finished_at, result)
