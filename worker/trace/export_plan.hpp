@@ -24,7 +24,7 @@ struct ExportAnswer {
 class ExportPlan {
  public:
   struct Settings {
-    std::size_t most_in_batch = 4'096;
+    std::size_t most_in_batch;  ///< OtlpSettings::most_in_batch
     milliseconds schedule_delay{5'000};
     RetryPolicy retry = exponential(milliseconds{1'000}).with_max_retries(4).with_max_delay(milliseconds{5'000});
   };

@@ -123,6 +123,7 @@ TEST_CASE("a malformed list does not count, and the warning quotes no value of i
 TEST_CASE("numbers out of their ranges do not count, and the warning says which range and which number counts") {
   CHECK(settings_of({{"OTEL_EXPORTER_OTLP_TIMEOUT", "250"}}).timeout == 250ms);
   CHECK(settings_of({{"OTEL_BSP_SCHEDULE_DELAY", "100"}}).schedule_delay == 100ms);
+  CHECK(settings_of({}).most_in_batch == 4'096);  // as docs/tracing.md says
   CHECK(settings_of({{"OTEL_BSP_MAX_QUEUE_SIZE", "10"}}).most_in_batch == 10);
   for (const char* wrong : {"0", "-1", "10s", "600001", "99999999999999999999"}) {
     CHECK_THAT(warning_of("OTEL_EXPORTER_OTLP_TIMEOUT", wrong), Catch::Contains("1 to 600000; 10000 counts"));
