@@ -169,8 +169,8 @@ begin
   return settled;
 end $$;
 comment on function dogged.settle_times_before_change(dogged.schedules, timestamptz) is
-  'Internal: fires what is due of a locked schedule whose spec or time zone changes. Times that are put off by jitter, or by the limit of a '
-  'call, are noted as missed. Returns the row as it is then.';
+  'Internal: fires the due ticks of a locked schedule before its spec or time zone changes. Notes ticks as missed that jitter, or the limit of a '
+  'call, has put off. Returns the changed row.';
 
 -- Of two changes at a time one waits for the other, and no tick is decided meanwhile. A tick that was decided is never made
 -- again, also where the clock was set back.

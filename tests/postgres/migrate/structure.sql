@@ -4649,7 +4649,7 @@ begin
   return settled;
 end $$;
 
-COMMENT ON FUNCTION dogged.settle_times_before_change(schedule dogged.schedules, now_at timestamp with time zone) IS 'Internal: fires what is due of a locked schedule whose spec or time zone changes. Times that are put off by jitter, or by the limit of a call, are noted as missed. Returns the row as it is then.';
+COMMENT ON FUNCTION dogged.settle_times_before_change(schedule dogged.schedules, now_at timestamp with time zone) IS 'Internal: fires the due ticks of a locked schedule before its spec or time zone changes. Notes ticks as missed that jitter, or the limit of a call, has put off. Returns the changed row.';
 
 CREATE FUNCTION dogged.shortest_gap(compiled dogged.compiled_spec) RETURNS bigint
     LANGUAGE plpgsql IMMUTABLE

@@ -1,4 +1,4 @@
-// The completer by itself, whose batches a test divides and holds up.
+// The completer without a worker. The tests choose its batches, and hold up single records.
 #include "report/completer.hpp"
 
 #include <memory>
