@@ -91,7 +91,7 @@ create table dogged.schedule_ticks (
   decided_at   timestamptz not null,
   late_ms      bigint,
   task_id      bigint,
-  missed_until timestamptz,
+  skipped_until timestamptz,
   primary key (schedule_id, scheduled_at)
 ) partition by range (scheduled_at);
 create index schedule_ticks_waiting on dogged.schedule_ticks (schedule_id, scheduled_at) where outcome = 'waiting';
@@ -104,14 +104,14 @@ comment on column dogged.schedule_ticks.schedule_id is 'The schedule: schedules.
 comment on column dogged.schedule_ticks.scheduled_at is 'The tick''s time by the spec, without jitter.';
 comment on column dogged.schedule_ticks.outcome is 'Whether its task was enqueued.';
 comment on column dogged.schedule_ticks.reason is
-  'Why it was skipped: overlap (the task before it had not ended), missed (nobody could fire it in time), superseded (a later tick took '
+  'Why it was skipped: overlap (the task before it had not ended), missed (nobody could fire it in time), paused, superseded (a later tick took '
   'the place in which it waited), full (1000 ticks wait), or the error of the enqueue. Null where it was not skipped.';
 comment on column dogged.schedule_ticks.origin is 'clock, backfill or hand: who asked for it.';
 comment on column dogged.schedule_ticks.decided_at is 'When the outcome was decided.';
 comment on column dogged.schedule_ticks.late_ms is 'How long after its time, with its jitter, that was; null for a backfill.';
 comment on column dogged.schedule_ticks.task_id is 'The task that was enqueued: tasks.id. It may have been dropped since.';
-comment on column dogged.schedule_ticks.missed_until is
-  'For a missed tick: this row stands for all ticks from scheduled_at until before this time.';
+comment on column dogged.schedule_ticks.skipped_until is
+  'For ticks that were missed or fell into a pause: this row stands for all ticks from scheduled_at until before this time.';
 comment on table dogged.schedule_ticks_default is 'For days that have no partition yet; dogged.make_partitions moves its rows.';
 
 alter table dogged.settings

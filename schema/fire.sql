@@ -14,17 +14,17 @@ end $$;
 comment on function dogged.first_waiting_tick(bigint) is 'Internal: the first of the ticks of a schedule that wait; null: none does.';
 
 create or replace function dogged.note_tick(schedule dogged.schedules, tick timestamptz, outcome text, reason text, origin text,
-                                            task_id bigint default null, missed_until timestamptz default null) returns void
+                                            task_id bigint default null, skipped_until timestamptz default null) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
-  insert into dogged.schedule_ticks as noted (schedule_id, scheduled_at, outcome, reason, origin, decided_at, late_ms, task_id, missed_until)
+  insert into dogged.schedule_ticks as noted (schedule_id, scheduled_at, outcome, reason, origin, decided_at, late_ms, task_id, skipped_until)
   values (schedule.id, tick, outcome::dogged.tick_outcome, left(reason, 1000), origin, clock_timestamp(),
           case when origin = 'clock'
                then greatest(0, extract(epoch from clock_timestamp() - greatest(tick, case when tick = schedule.next_at then schedule.fires_at end)) * 1000) end,
-          task_id, missed_until)
+          task_id, skipped_until)
       on conflict on constraint schedule_ticks_pkey do update
      set outcome = excluded.outcome, reason = excluded.reason, decided_at = excluded.decided_at, task_id = excluded.task_id,
-         missed_until = excluded.missed_until, origin = excluded.origin, late_ms = excluded.late_ms
+         skipped_until = excluded.skipped_until, origin = excluded.origin, late_ms = excluded.late_ms
    where noted.outcome <> 'fired';
 end $$;
 comment on function dogged.note_tick(dogged.schedules, timestamptz, text, text, text, bigint, timestamptz) is
@@ -146,7 +146,7 @@ end $$;
 comment on function dogged.first_to_fire(dogged.schedules, timestamptz) is
   'Internal: the first tick that is to be made up for, or that is not missed. Those before it are skipped.';
 
-create or replace function dogged.note_missed(schedule dogged.schedules, missed_until timestamptz) returns timestamptz
+create or replace function dogged.skip_until(schedule dogged.schedules, until_time timestamptz, reason text) returns timestamptz
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   tick timestamptz := schedule.next_at;
@@ -156,14 +156,13 @@ begin
                  where t.schedule_id = schedule.id and t.scheduled_at = tick and t.outcome <> 'skipped') loop
     tick := dogged.next_tick(schedule.compiled, schedule.time_zone, tick);
   end loop;
-  if tick < missed_until then
-    perform dogged.note_tick(schedule, tick, 'skipped', 'missed', 'clock', missed_until => note_missed.missed_until);
-  end if;
-  return least(tick, missed_until);
+  if (tick < until_time) is not true then return null; end if;
+  perform dogged.note_tick(schedule, tick, 'skipped', reason, 'clock', skipped_until => until_time);
+  return tick;
 end $$;
-comment on function dogged.note_missed(dogged.schedules, timestamptz) is
-  'Internal: one row for the ticks of a schedule from its next one until before missed_until, which nobody makes up for. Returns the time of '
-  'the row.';
+comment on function dogged.skip_until(dogged.schedules, timestamptz, text) is
+  'Internal: one row for the ticks of a schedule from its next one until before until_time, which do not fire for this reason. Returns the '
+  'time of the row; null if a backfill has decided all of these ticks.';
 
 create or replace function dogged.fire_schedule(schedule dogged.schedules, now_at timestamptz) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -173,7 +172,7 @@ begin
   schedule.live_tasks := dogged.alive_of(schedule.live_tasks);
   if cardinality(schedule.live_tasks) = 0 then schedule.live_tasks := dogged.start_waiting_tick(schedule); end if;
   if first > schedule.next_at then
-    schedule.last_tick_at := dogged.note_missed(schedule, first);
+    schedule.last_tick_at := greatest(schedule.last_tick_at, dogged.skip_until(schedule, first, 'missed'));
     schedule.next_at := first;
   end if;
   -- A long catch-up goes on in the next call, after the others that are due.
@@ -263,12 +262,24 @@ end $$;
 comment on function dogged.ticks_to_backfill(dogged.schedules, timestamptz, timestamptz) is
   'Internal: the times of a schedule in a range. Raises an error for more than 1000.';
 
+-- Without this, the ticks of a range but its first would be on record nowhere once a backfill has decided the first.
+create or replace function dogged.hand_range_on(schedule dogged.schedules, skipped dogged.schedule_ticks) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  schedule.next_at := dogged.next_tick(schedule.compiled, schedule.time_zone, skipped.scheduled_at);
+  schedule.fires_at := schedule.next_at;
+  perform dogged.skip_until(schedule, skipped.skipped_until, skipped.reason);
+end $$;
+comment on function dogged.hand_range_on(dogged.schedules, dogged.schedule_ticks) is
+  'Internal: the row of a range of skipped ticks is about to be decided anew; the next tick of the range gets a row for the rest.';
+
 create or replace function dogged.backfill_schedule(name text, from_time timestamptz, until_time timestamptz, overlap text default 'buffer_all')
 returns integer
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   schedule dogged.schedules := dogged.lock_schedule(backfill_schedule.name);
   tick timestamptz;
+  before dogged.schedule_ticks;
   started integer := 0;
   -- Partitions of ticks hold days of UTC.
   kept_since constant timestamptz := date_trunc('day', clock_timestamp(), 'UTC') - (select make_interval(hours => 24 * s.keep_ticks_days) from dogged.settings s);
@@ -289,7 +300,9 @@ begin
   end if;
   schedule.live_tasks := dogged.alive_of(schedule.live_tasks);
   foreach tick in array dogged.ticks_to_backfill(schedule, from_time, until_time) loop
-    continue when exists (select from dogged.schedule_ticks t where t.schedule_id = schedule.id and t.scheduled_at = tick and t.outcome <> 'skipped');
+    select t.* into before from dogged.schedule_ticks t where t.schedule_id = schedule.id and t.scheduled_at = tick;
+    continue when before.outcome <> 'skipped';
+    if before.skipped_until is not null then perform dogged.hand_range_on(schedule, before); end if;
     schedule.live_tasks := dogged.decide_tick(schedule, tick, backfill_schedule.overlap::dogged.schedule_overlap, 'backfill');
     started := started + (select count(*) from dogged.schedule_ticks t
                            where t.schedule_id = schedule.id and t.scheduled_at = tick and t.outcome <> 'skipped');

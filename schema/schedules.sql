@@ -160,17 +160,19 @@ language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   settled dogged.schedules;
 begin
-  if (schedule.paused_at is null and schedule.next_at <= now_at) is not true then return schedule; end if;
+  if (schedule.next_at <= now_at) is not true then return schedule; end if;
   if schedule.fires_at <= now_at then perform dogged.fire_or_put_off(schedule, now_at); end if;
   select s.* into settled from dogged.schedules s where s.id = schedule.id;
   if settled.next_at <= now_at then
-    settled.last_tick_at := dogged.note_missed(settled, now_at);
+    settled.last_tick_at := greatest(settled.last_tick_at,
+                                     dogged.skip_until(settled, now_at + interval '1 microsecond',
+                                                       case when settled.paused_at is null then 'missed' else 'paused' end));
   end if;
   return settled;
 end $$;
 comment on function dogged.settle_times_before_change(dogged.schedules, timestamptz) is
-  'Internal: fires the due ticks of a locked schedule before its spec or time zone changes. Notes ticks as missed that jitter, or the limit of a '
-  'call, has put off. Returns the changed row.';
+  'Internal: fires the due ticks of a locked schedule before its spec or time zone changes, or its pause ends. Notes ticks as missed that jitter, '
+  'or the limit of a call, has put off, and those of a pause as paused. Returns the changed row.';
 
 -- Of two changes at a time one waits for the other, and no tick is decided meanwhile. A tick that was decided is never made
 -- again, also where the clock was set back.
@@ -330,17 +332,21 @@ begin
   return true;
 end $$;
 comment on function dogged.pause_schedule(text) is
-  'Pauses a schedule: no tick fires until it is resumed, and its ticks of that time are not made up for. Returns false if it was paused.';
+  'Pauses a schedule: no tick fires until it is resumed. The ticks of that time are skipped as paused, and are not made up for. Returns false '
+  'if it was paused.';
 
 create or replace function dogged.resume_schedule(name text) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   schedule dogged.schedules := dogged.lock_schedule(resume_schedule.name);
+  now_at constant timestamptz := clock_timestamp();
 begin
   if schedule.paused_at is null then return false; end if;
-  schedule.next_at := dogged.next_tick(schedule.compiled, schedule.time_zone, greatest(clock_timestamp(), schedule.last_tick_at));
+  schedule := dogged.settle_times_before_change(schedule, now_at);
+  schedule.next_at := dogged.next_tick(schedule.compiled, schedule.time_zone, greatest(now_at, schedule.last_tick_at));
   update dogged.schedules s
-     set paused_at = null, next_at = schedule.next_at, fires_at = dogged.looked_after_at(schedule, clock_timestamp())
+     set paused_at = null, next_at = schedule.next_at, last_tick_at = schedule.last_tick_at,
+         fires_at = dogged.looked_after_at(schedule, now_at)
    where s.id = schedule.id;
   perform dogged.record_audit('resume_schedule', null, jsonb_build_object('schedule', name, 'paused_at', schedule.paused_at));
   return true;

@@ -129,8 +129,8 @@ Record tick_record(const Tick& tick, Time now, Zone zone) {
       .add("late_ms", tick.late_ms)
       .add("task_id", tick.task_id)
       .add("task_status", tick.task_status)
-      .add("missed_until", time_from_microseconds(tick.missed_until_us));
-  const auto until = time_from_microseconds(tick.missed_until_us);
+      .add("skipped_until", time_from_microseconds(tick.skipped_until_us));
+  const auto until = time_from_microseconds(tick.skipped_until_us);
   const std::string why = tick.reason.value_or(tick.origin == "clock" ? "" : tick.origin) +
                           (until ? ", all until " + date_and_clock_text(*until, zone) : "");
   return {{time_cell(time_from_microseconds(tick.scheduled_at_us), now, zone),

@@ -37,7 +37,7 @@ void check_task(const std::string& tick_name, const std::string& schedule, const
 /// From each tick to the next one, and from the last one to the time that is to come.
 void check_none_is_lost(const ScheduleRow& schedule, const std::vector<const TickRow*>& ticks, Complaints& complaints) {
   for (std::size_t i = 0; i < ticks.size(); ++i) {
-    const TimeUs expected = ticks[i]->missed_until.value_or(ticks[i]->scheduled_at + schedule.every);
+    const TimeUs expected = ticks[i]->skipped_until.value_or(ticks[i]->scheduled_at + schedule.every);
     const TimeUs next = i + 1 < ticks.size() ? ticks[i + 1]->scheduled_at : schedule.next_at;
     if (next == expected) continue;
     complaints.push_back(name_of_tick(schedule.name, *ticks[i]) + " is followed by " + std::to_string(next) +

@@ -69,7 +69,7 @@ struct TickRow {
   std::string reason = {};  ///< empty for null
   TimeUs decided_at = 0;
   TaskId task_id = 0;  ///< 0 for null
-  std::optional<TimeUs> missed_until = {};
+  std::optional<TimeUs> skipped_until = {};
 };
 
 struct StepRow {

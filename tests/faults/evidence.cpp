@@ -82,7 +82,7 @@ std::vector<ScheduleRow> read_schedules(Database& database) {
 std::vector<TickRow> read_ticks(Database& database) {
   std::vector<TickRow> ticks;
   for (const db::Row& row : database.run("select schedule_id, outcome::text, reason, task_id, " + us("scheduled_at") +
-                                         ", " + us("decided_at") + ", " + us("missed_until") +
+                                         ", " + us("decided_at") + ", " + us("skipped_until") +
                                          " from dogged.schedule_ticks t order by t.schedule_id, t.scheduled_at")) {
     ticks.push_back({.schedule_id = row.number("schedule_id"),
                      .scheduled_at = row.number("scheduled_at"),
@@ -90,7 +90,7 @@ std::vector<TickRow> read_ticks(Database& database) {
                      .reason = row.maybe_text("reason").value_or(""),
                      .decided_at = row.number("decided_at"),
                      .task_id = row.maybe_number("task_id").value_or(0),
-                     .missed_until = row.maybe_number("missed_until")});
+                     .skipped_until = row.maybe_number("skipped_until")});
   }
   return ticks;
 }

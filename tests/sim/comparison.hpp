@@ -112,6 +112,11 @@ class Comparison {
 
   void begin_transaction();
   void shift_ticks();
+  [[nodiscard]] bool is_no_moment_for_ticks() const;
+  [[nodiscard]] ScheduleSettings some_settings();
+  [[nodiscard]] std::int64_t next_tick_of_postgres();
+  void note_next_tick();
+  [[nodiscard]] Duration jitter_in_postgres(TimePoint tick, milliseconds most);
   void write_unique(const Database::NewTask& task, const Database::Unique& model);
 
   /// The seed chooses how often each kind is tried, and leaves some out. The rest then meet each other more often
@@ -134,10 +139,14 @@ class Comparison {
   void complete();
   void complete_in();
   void set_schedule();
+  void pause_schedule();
+  void backfill_schedule();
   void fire_due_ticks();
   void enqueue_unique();
   void ask_for_record();
   void record_step();
+  void ask_for_checkpoint();
+  void save_checkpoint();
   void step_in();
   void wait_durably();
   void emit();
@@ -180,6 +189,7 @@ class Comparison {
   void add_claims(Lines& lines) const;
   void add_keys(Lines& lines) const;
   void add_steps(Lines& lines) const;
+  void add_checkpoints(Lines& lines) const;
   void add_waits(Lines& lines) const;
   void add_ticks(Lines& lines) const;
   static const char* const query_of_attempts;
@@ -187,6 +197,7 @@ class Comparison {
   static const char* const query_of_claims;
   static const char* const query_of_keys;
   static const char* const query_of_steps;
+  static const char* const query_of_checkpoints;
   static const char* const query_of_waits;
   static const char* const query_of_ticks;
 
@@ -216,7 +227,10 @@ class Comparison {
   };
   Tokens settled_before_;
   Tokens seen_before_;
-  std::int64_t last_position_before_ = 0;  // of this step
+  std::int64_t last_position_before_ = 0;   // of this step
+  std::string time_zone_;                   // of the schedule
+  TimePoint next_tick_;                     // before this step
+  std::int64_t next_tick_in_postgres_ = 0;  // the same in µs since 1970
   bool model_notified_ = false;
   std::set<std::string> model_told_to_cancel_;  // leases of workers
   bool compares_notifications_ = true;

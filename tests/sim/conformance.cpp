@@ -57,6 +57,7 @@ Comparison::Comparison(const std::string& url, std::uint64_t seed, Mutant mutant
       listener_({.url = url}) {
   model_.on_notify = [this](std::int64_t, const std::string&) { model_notified_ = true; };
   model_.on_cancel = [this](std::int64_t worker) { model_told_to_cancel_.insert(std::to_string(worker)); };
+  model_.jitter_of = [this](TimePoint tick, milliseconds most) { return jitter_in_postgres(tick, most); };
   for (const char* channel : {"wake", "cancel"}) listener_.listen(channel);
   sql::PublishDefinitions work{};
   work.version = "0";
@@ -116,11 +117,15 @@ void Comparison::choose_kinds() {
                                                              {4, &Comparison::complete_in},
                                                              {5, &Comparison::ask_for_record},
                                                              {6, &Comparison::record_step},
+                                                             {2, &Comparison::ask_for_checkpoint},
+                                                             {3, &Comparison::save_checkpoint},
                                                              {3, &Comparison::step_in},
                                                              {10, &Comparison::wait_durably},
                                                              {8, &Comparison::emit},
                                                              {16, &Comparison::enqueue_unique},
                                                              {6, &Comparison::set_schedule},
+                                                             {2, &Comparison::pause_schedule},
+                                                             {2, &Comparison::backfill_schedule},
                                                              {4, &Comparison::fire_due_ticks}};
   for (const auto& [often, kind] : others) kinds_.emplace_back(often * scheduler_.pick(0, 2), kind);
 }
@@ -762,7 +767,7 @@ void Comparison::unlock() {
 std::string Comparison::lines_of_postgres() {
   std::string all;
   for (const char* query : {query_of_attempts, query_of_workers, query_of_claims, query_of_keys, query_of_steps,
-                            query_of_waits, query_of_ticks}) {
+                            query_of_checkpoints, query_of_waits, query_of_ticks}) {
     all += (all.empty() ? "" : " union all ") + std::string{query};
   }
   return "select line from (" + all + ") as lines(line)";
@@ -777,6 +782,7 @@ void Comparison::compare_lines() {
   add_claims(model);
   add_keys(model);
   add_steps(model);
+  add_checkpoints(model);
   add_waits(model);
   add_ticks(model);
   for (const db::Row& row : postgres_.run({"lines", query})) postgres.insert(std::string{row.text("line")});

@@ -82,6 +82,39 @@ void Comparison::record_step() {
   require_alike("recorded", model, !postgres.empty());
 }
 
+void Comparison::ask_for_checkpoint() {
+  const auto running = any_running();
+  if (!running) return;
+  const auto& [worker, attempt] = *running;
+  const std::string& name = any_of(step_names);
+  note("worker " + std::to_string(worker) + " asks for the place of the loop " + name + " of " +
+       std::to_string(attempt.id) + "/" + std::to_string(attempt.number));
+  const Database::LastCheckpoint model = model_.last_checkpoint(worker, attempt, name);
+  const auto postgres = postgres_.run(
+      sql::LastCheckpoint{.name = name, .task_id = attempt.id, .attempt = attempt.number, .worker_id = worker});
+  require_alike("is held", model.is_held, !postgres.empty());
+  if (!model.is_held) return;
+  require_alike("place", model.row ? std::optional{std::to_string(model.row->place)} : std::nullopt,
+                postgres.front().value);
+}
+
+void Comparison::save_checkpoint() {
+  const auto running = any_running();
+  if (!running) return;
+  const auto& [worker, attempt] = *running;
+  const std::string& name = any_of(step_names);
+  const std::int64_t place = scheduler_.pick(1, 9);
+  note("worker " + std::to_string(worker) + " saves the place " + std::to_string(place) + " of the loop " + name +
+       " of " + std::to_string(attempt.id) + "/" + std::to_string(attempt.number));
+  const bool model = model_.save_checkpoint(worker, attempt, name, place);
+  const auto postgres = postgres_.run(sql::SaveCheckpoint{.name = name,
+                                                          .value = std::to_string(place),
+                                                          .task_id = attempt.id,
+                                                          .attempt = attempt.number,
+                                                          .worker_id = worker});
+  require_alike("saved", model, !postgres.empty());
+}
+
 /// In a transaction of its own. Elsewhere than here it would wait for a locked row.
 void Comparison::step_in() {
   const auto running = any_running();
@@ -182,6 +215,16 @@ void Comparison::add_steps(Lines& lines) const {
     for (const int attempt : attempts) {
       lines.insert("step " + std::to_string(id) + "/" + std::to_string(attempt) + " again");
     }
+  }
+}
+
+const char* const Comparison::query_of_checkpoints =
+    "select 'place ' || task_id || '/' || attempt || ' ' || name || ': ' || value from dogged.task_checkpoints";
+
+void Comparison::add_checkpoints(Lines& lines) const {
+  for (const auto& [loop, row] : model_.durable().checkpoints) {
+    lines.insert("place " + std::to_string(loop.first) + "/" + std::to_string(row.attempt) + " " + loop.second + ": " +
+                 std::to_string(row.place));
   }
 }
 

@@ -1,7 +1,8 @@
 // The statements of a schedule, on the model and on PostgreSQL. See comparison.hpp.
 //
-// A schedule of PostgreSQL fires at multiples of its distance since 1970. So the distance is the one by which time
-// passes here, and no tick comes near the present: two minutes would be enough for a run.
+// A schedule of PostgreSQL fires at multiples of its distance since 1970. So the distances here divide the one by which
+// time passes, and no tick comes near the present: two minutes would be enough for a run.
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <string>
@@ -13,54 +14,169 @@
 namespace dogged::sim {
 namespace {
 
+using std::chrono::microseconds;
 using std::chrono::seconds;
 
 static_assert(step_of_time == minutes{20});  // query_of_ticks has it too
+constexpr minutes shortest_distance{10};
 constexpr seconds far_from_a_tick{120};
 // In the order of the enums.
-constexpr std::array<const char*, 4> overlap_texts{"skip", "buffer_one", "buffer_all", "allow_all"};
-constexpr std::array<const char*, 3> outcome_texts{"fired", "waiting", "skipped"};
+constexpr std::array<const char*, 5> overlap_texts{"skip", "buffer_one", "buffer_all", "cancel_other", "allow_all"};
+constexpr std::array<const char*, 6> outcome_texts{
+    "fired", "waiting", "skipped overlap", "skipped superseded", "skipped missed", "skipped paused"};
 
 std::int64_t in_steps(Duration time) { return time / Duration{step_of_time}; }
 
+/// Also of a range that ends between two ticks.
+std::int64_t steps_begun(Duration time) {
+  const minutes rounded = std::chrono::round<minutes>(time);
+  return (rounded + shortest_distance - minutes{1}) / shortest_distance;
+}
+
 }  // namespace
+
+ScheduleSettings Comparison::some_settings() {
+  ScheduleSettings settings{.every = scheduler_.pick(1, 2) * shortest_distance,
+                            .overlap = static_cast<Overlap>(scheduler_.pick(0, 4))};
+  if (scheduler_.chance(50)) settings.catch_up = scheduler_.pick(1, 2) * step_of_time;
+  if (scheduler_.chance(60)) settings.catch_up_limit = static_cast<std::size_t>(scheduler_.pick(0, 2));
+  // So that ticks are as far from being missed as from being due.
+  if (scheduler_.chance(30)) settings.jitter = scheduler_.pick(1, 2) * step_of_time;
+  return settings;
+}
+
+/// The model and PostgreSQL might decide otherwise: a tick is due now, or waits and is looked after now. Or PostgreSQL
+/// would wait for a row.
+bool Comparison::is_no_moment_for_ticks() const {
+  const ScheduleRow& schedule = model_.durable().schedule;
+  const auto due_in = model_.tick_due_in();
+  if (due_in && due_in->count() > 0 && *due_in < far_from_a_tick) return true;
+  if (schedule.settings.jitter > milliseconds{0} && model_.is_near_a_tick(far_from_a_tick)) return true;
+  return schedule.settings.overlap == Overlap::cancel_other &&
+         std::any_of(schedule.live_tasks.begin(), schedule.live_tasks.end(),
+                     [this](TaskId id) { return model_.live().contains(id) && would_wait(id); });
+}
+
+std::int64_t Comparison::next_tick_of_postgres() {
+  return postgres_
+      .run({"next_tick", "select (extract(epoch from next_at) * 1000000)::bigint as us from dogged.schedules"})
+      .one()
+      .number("us");
+}
+
+void Comparison::note_next_tick() {
+  next_tick_ = model_.durable().schedule.next_at;
+  next_tick_in_postgres_ = next_tick_of_postgres();
+}
+
+/// PostgreSQL derives the jitter from the time of the tick. All ticks are minutes apart.
+Duration Comparison::jitter_in_postgres(TimePoint tick, milliseconds most) {
+  if (most == milliseconds{0}) return Duration{0};
+  const microseconds ahead = std::chrono::round<minutes>(tick - next_tick_);
+  return milliseconds{
+      postgres_
+          .run({"jitter",
+                "select (extract(epoch from dogged.fires_at_of(tick) - tick.next_at) * 1000)::bigint as ms "
+                "from dogged.schedules s, lateral jsonb_populate_record(s, jsonb_build_object("
+                "'next_at', to_timestamp(0) + $1::bigint * interval '1 microsecond', 'jitter_ms', $2::bigint)) tick"},
+               db::Params{}.add(next_tick_in_postgres_ + ahead.count()).add(std::int64_t{most.count()}))
+          .one()
+          .number("ms")};
+}
 
 /// The time zone decides when a distance begins: in Monrovia 44.5 minutes after UTC.
 void Comparison::set_schedule() {
-  if (model_.durable().schedule.fires_at) return;
-  ScheduleSettings settings{.every = step_of_time, .overlap = static_cast<Overlap>(scheduler_.pick(0, 3))};
-  if (scheduler_.chance(50)) settings.catch_up = scheduler_.pick(1, 2) * step_of_time;
-  if (scheduler_.chance(60)) settings.catch_up_limit = static_cast<std::size_t>(scheduler_.pick(0, 2));
+  const bool is_new = time_zone_.empty();
+  if (is_new) {
+    const auto since =
+        std::chrono::floor<seconds>(std::chrono::system_clock::now()).time_since_epoch() % shortest_distance;
+    const bool is_near = since < far_from_a_tick || since > shortest_distance - far_from_a_tick;
+    time_zone_ = is_near ? "Africa/Monrovia" : "UTC";
+  } else {
+    note_next_tick();
+    if (is_no_moment_for_ticks()) return;
+  }
+  const ScheduleSettings settings = some_settings();
   const std::string overlap = overlap_texts[static_cast<std::size_t>(settings.overlap)];
   const auto catch_up = settings.catch_up ? std::optional{in_minutes(*settings.catch_up)} : std::nullopt;
   const auto limit =
       settings.catch_up_limit ? std::optional{static_cast<std::int64_t>(*settings.catch_up_limit)} : std::nullopt;
-  note("a schedule with the overlap " + overlap + ", catch up " + shown(catch_up) + " min, at most " + shown(limit));
-  const auto since = std::chrono::floor<seconds>(std::chrono::system_clock::now()).time_since_epoch() % step_of_time;
-  const bool is_near = since < far_from_a_tick || since > step_of_time - far_from_a_tick;
+  note("a schedule every " + std::to_string(in_minutes(settings.every)) + " min with the overlap " + overlap +
+       ", catch up " + shown(catch_up) + " min, at most " + shown(limit) + ", jitter " +
+       std::to_string(in_minutes(settings.jitter)) + " min");
   (void)postgres_.run({"schedule",
                        "select dogged.schedule('ticks', 'work', $1::text, time_zone => $2::text, overlap => $3::text, "
-                       "catch_up => $4::bigint * interval '1 minute', catch_up_limit => $5::int)"},
+                       "catch_up => $4::bigint * interval '1 minute', catch_up_limit => $5::int, "
+                       "jitter => $6::bigint * interval '1 minute')"},
                       db::Params{}
-                          .add("every " + std::to_string(step_of_time.count()) + "m")
-                          .add(std::string{is_near ? "Africa/Monrovia" : "UTC"})
+                          .add("every " + std::to_string(in_minutes(settings.every)) + "m")
+                          .add(time_zone_)
                           .add(overlap)
                           .add(catch_up)
-                          .add(limit));
-  const std::int64_t first_in =
+                          .add(limit)
+                          .add(in_minutes(settings.jitter)));
+  if (!is_new) {  // the same times of the old and the new distance are the same to the microsecond
+    const microseconds moved{next_tick_of_postgres() - next_tick_in_postgres_};
+    return model_.change_schedule(settings, std::chrono::round<milliseconds>(next_tick_ + moved - scheduler_.now()));
+  }
+  const milliseconds first_in{
       postgres_
-          .run({"first_tick",
+          .run({"first_tick_in",
                 "select (extract(epoch from next_at - clock_timestamp()) * 1000)::bigint as first_in "
                 "from dogged.schedules"})
           .one()
-          .number("first_in");
-  model_.set_schedule(settings, milliseconds{first_in});
+          .number("first_in")};
+  next_tick_ = scheduler_.now() + first_in;
+  next_tick_in_postgres_ = next_tick_of_postgres();
+  model_.set_schedule(settings, first_in);
 }
 
-/// Not while a tick that waits is looked after in less than a second: time passes in PostgreSQL.
+void Comparison::pause_schedule() {
+  if (time_zone_.empty()) return;
+  note_next_tick();
+  const bool pauses = !model_.durable().schedule.is_paused;
+  note(pauses ? "pause the schedule" : "resume the schedule");
+  if (pauses) {
+    model_.pause_schedule();
+    postgres_.run({"pause_schedule", "select dogged.pause_schedule('ticks')"});
+  } else {
+    model_.resume_schedule();
+    postgres_.run({"resume_schedule", "select dogged.resume_schedule('ticks')"});
+  }
+}
+
+/// The first tick of a skipped range alone, or a range of times.
+void Comparison::backfill_schedule() {
+  if (time_zone_.empty()) return;
+  note_next_tick();
+  minutes from = scheduler_.pick(1, 12) * shortest_distance;
+  minutes until = from - scheduler_.pick(1, from / shortest_distance) * shortest_distance;
+  for (const auto& [time, tick] : model_.durable().schedule.ticks) {
+    if (!tick.skipped_until || !scheduler_.chance(40)) continue;
+    from = std::chrono::ceil<minutes>(scheduler_.now() - time);
+    until = std::max(minutes{0}, from - shortest_distance);
+    break;
+  }
+  const Overlap overlap = scheduler_.chance(60) ? Overlap::buffer_all : Overlap::allow_all;
+  const std::string overlap_text = overlap_texts[static_cast<std::size_t>(overlap)];
+  note("backfill from " + std::to_string(from.count()) + " to " + std::to_string(until.count()) + " minutes ago, " +
+       overlap_text);
+  const int model = model_.backfill_schedule(from, until, overlap);
+  const auto postgres =
+      postgres_
+          .run({"backfill_schedule",
+                "select dogged.backfill_schedule('ticks', now() - $1::bigint * interval '1 minute', "
+                "now() - $2::bigint * interval '1 minute', $3::text) as started"},
+               db::Params{}.add(std::int64_t{from.count()}).add(std::int64_t{until.count()}).add(overlap_text))
+          .one()
+          .number("started");
+  require_alike("ticks that run or wait", std::int64_t{model}, postgres);
+}
+
 void Comparison::fire_due_ticks() {
-  const auto due_in = model_.tick_due_in();
-  if (!due_in || (due_in->count() > 0 && *due_in < far_from_a_tick)) return;
+  if (!model_.tick_due_in()) return;
+  note_next_tick();
+  if (is_no_moment_for_ticks()) return;
   note("fire");
   const Database::Fired model = model_.fire_due_ticks();
   const auto postgres = db::one(postgres_.run(sql::FireDueTicks{.most = 100}));
@@ -77,19 +193,25 @@ void Comparison::shift_ticks() {
                  "fires_at = fires_at - $1::bigint * interval '1 minute', "
                  "last_tick_at = last_tick_at - $1::bigint * interval '1 minute'"},
                 by);
-  postgres_.run({"shift_ticks",
-                 "update dogged.schedule_ticks set scheduled_at = scheduled_at - interval '1000 days' "
-                 "- $1::bigint * interval '1 minute', missed_until = missed_until - $1::bigint * interval '1 minute'"},
-                by);
+  postgres_.run(
+      {"shift_ticks",
+       "update dogged.schedule_ticks set scheduled_at = scheduled_at - interval '1000 days' "
+       "- $1::bigint * interval '1 minute', skipped_until = skipped_until - $1::bigint * interval '1 minute'"},
+      by);
   postgres_.run(
       {"shift_ticks_back", "update dogged.schedule_ticks set scheduled_at = scheduled_at + interval '1000 days'"});
 }
 
+// When a schedule is due is compared as its distance from the next tick, since time passes in PostgreSQL.
 const char* const Comparison::query_of_ticks =
-    "select 'tick ' || row_number() over (order by scheduled_at) || ' ' || outcome || coalesce(' ' || task_id, '') || "
-    "coalesce(' for ' || round(extract(epoch from missed_until - scheduled_at) / 60 / 20), '') "
+    "select 'tick ' || row_number() over (order by scheduled_at) || ' ' || outcome || coalesce(' ' || reason, '') || "
+    "coalesce(' ' || task_id, '') || "
+    "coalesce(' for ' || ceil(extract(epoch from skipped_until - scheduled_at) / 60 / 10), '') "
     "from dogged.schedule_ticks union all "
-    "select 'next tick ' || floor(extract(epoch from next_at - now()) / 60 / 20) from dogged.schedules";
+    "select 'next tick ' || floor(extract(epoch from next_at - now()) / 60 / 20) || case "
+    "when exists (select from dogged.schedule_ticks where outcome = 'waiting') then '' "
+    "when fires_at is null then ', paused' "
+    "else ', put off by ' || round(extract(epoch from fires_at - next_at) / 60) end from dogged.schedules";
 
 void Comparison::add_ticks(Lines& lines) const {
   const ScheduleRow& schedule = model_.durable().schedule;
@@ -97,12 +219,22 @@ void Comparison::add_ticks(Lines& lines) const {
   for (const auto& [time, tick] : schedule.ticks) {
     std::string line = "tick " + std::to_string(++number) + " " + outcome_texts[static_cast<std::size_t>(tick.outcome)];
     for (const TaskId id : tick.tasks) line += " " + std::to_string(id);
-    if (tick.missed_until) line += " for " + std::to_string(in_steps(*tick.missed_until - time));
+    if (tick.skipped_until) line += " for " + std::to_string(steps_begun(*tick.skipped_until - time));
     lines.insert(line);
   }
-  if (!schedule.fires_at) return;
+  if (time_zone_.empty()) return;
   const auto left = schedule.next_at - scheduler_.now();
-  lines.insert("next tick " + std::to_string(left < Duration{0} ? in_steps(left) - 1 : in_steps(left)));
+  std::string line = "next tick " + std::to_string(left < Duration{0} ? in_steps(left) - 1 : in_steps(left));
+  const bool waits = std::any_of(schedule.ticks.begin(), schedule.ticks.end(),
+                                 [](const auto& tick) { return tick.second.outcome == ScheduleRow::Outcome::waiting; });
+  if (!waits) {
+    line +=
+        schedule.fires_at
+            ? ", put off by " +
+                  std::to_string(in_minutes(std::chrono::round<milliseconds>(*schedule.fires_at - schedule.next_at)))
+            : ", paused";
+  }
+  lines.insert(line);
 }
 
 }  // namespace dogged::sim

@@ -201,6 +201,10 @@ std::set<TaskId> Database::fail_over(Durable replica) {
     const auto before = replica.steps.find(step);
     if (before == replica.steps.end() || before->second.size() != rows.size()) changed.insert(step.first);
   }
+  for (const auto& [loop, row] : now_.checkpoints) {
+    const auto before = replica.checkpoints.find(loop);
+    if (before == replica.checkpoints.end() || before->second.place != row.place) changed.insert(loop.first);
+  }
   now_ = std::move(replica);
   ++history_;
   open_.clear();

@@ -107,6 +107,12 @@ struct StepRow {
   std::optional<std::int64_t> value = {};  // nothing: a wait that is over without an event
 };
 
+/// Where a loop goes on: a row of dogged.task_checkpoints.
+struct CheckpointRow {
+  int attempt = 0;
+  std::int64_t place = 0;
+};
+
 /// A wait that no handler has taken note of yet: a row of dogged.task_waits.
 struct WaitRow {
   int attempt = 0;
@@ -122,7 +128,7 @@ struct KeyRow {
 };
 
 /// What becomes of a tick while the task of an earlier one is alive (docs/schedules.md).
-enum class Overlap { skip, buffer_one, buffer_all, allow_all };
+enum class Overlap { skip, buffer_one, buffer_all, cancel_other, allow_all };
 
 /// A schedule that fires at equal distances.
 struct ScheduleSettings {
@@ -130,20 +136,36 @@ struct ScheduleSettings {
   Overlap overlap = Overlap::allow_all;
   std::optional<milliseconds> catch_up = {};       // nothing: however late a tick is
   std::optional<std::size_t> catch_up_limit = {};  // nothing: all that were missed
+  milliseconds jitter{0};
+
+  friend bool operator==(const ScheduleSettings&, const ScheduleSettings&) = default;
 };
 struct ScheduleRow {
-  enum class Outcome { fired, waiting, skipped };
+  enum class Outcome { fired, waiting, overlap, superseded, missed, paused };
   struct Tick {
     Outcome outcome = Outcome::fired;
     std::vector<TaskId> tasks = {};
     TimePoint fired_at{};
-    std::optional<TimePoint> missed_until = {};  // it stands for all ticks before that
+    std::optional<TimePoint> skipped_until = {};  // it stands for all ticks before that
+    bool is_forgotten = false;                    // later ticks do not ask after its task
+    // Of the schedule when the tick was decided.
+    Duration every{0};
+    std::size_t changes = 0;
   };
   ScheduleSettings settings = {};
+  TimePoint first_at{};
   TimePoint next_at{};
   std::optional<TimePoint> fires_at = {};  // nothing: it is paused, or there is none
+  bool is_paused = false;
+  std::optional<TimePoint> last_tick_at = {};
   std::vector<TaskId> live_tasks = {};
   std::map<TimePoint, Tick> ticks = {};
+  /// Of its distances.
+  struct Change {
+    TimePoint at{};
+    TimePoint next_at{};  // the first of the new times
+  };
+  std::vector<Change> changes = {};
 };
 
 using TaskRows = std::map<TaskId, Task>;
@@ -239,9 +261,19 @@ class Database {
   void pause(const std::string& queue, bool paused);
   [[nodiscard]] bool is_paused(const std::string& queue) const { return paused_.contains(queue); }
 
-  /// It fires next in `first_in`. Its ticks so far are forgotten.
+  // Schedules: database_ticks.cpp.
+  /// A new one, which fires next in `first_in`. The ticks so far are forgotten.
   void set_schedule(const ScheduleSettings& settings, milliseconds first_in);
-  void pause_schedule() { now_.schedule.fires_at.reset(); }
+  /// `a_time_in`: when one of its times by these settings is, which may be over.
+  void change_schedule(const ScheduleSettings& settings, milliseconds a_time_in);
+  void pause_schedule();
+  void resume_schedule();
+  /// The times from `from` ago until before `until` ago. Gives how many ticks will run or wait.
+  int backfill_schedule(milliseconds from, milliseconds until, Overlap overlap);
+  /// By how much a tick is put off, up to `most`. The database derives it from the tick.
+  std::function<Duration(TimePoint tick, milliseconds most)> jitter_of = [](TimePoint tick, milliseconds most) {
+    return Random{static_cast<std::uint64_t>(tick.time_since_epoch().count())}.between(Duration{0}, most);
+  };
 
   /// The state of a replica. A failover to it loses later commits.
   struct Durable {
@@ -254,6 +286,7 @@ class Database {
     ScheduleRow schedule = {};
     StepRows steps = {};
     std::map<TaskId, std::set<int>> steps_again = {};  // attempts up to which steps do not count
+    std::map<StepOfTask, CheckpointRow> checkpoints = {};
     std::map<StepOfTask, WaitRow> waits = {};
     std::map<std::string, std::int64_t> events = {};  // the latest of each name
     std::map<std::string, KeyRow> keys = {};
@@ -319,6 +352,15 @@ class Database {
   /// False if the worker does not hold the attempt: then nothing is recorded.
   [[nodiscard]] bool record_step(std::int64_t worker, const runtime::Attempt& attempt, const std::string& name,
                                  std::int64_t value);
+  struct LastCheckpoint {
+    bool is_held = false;
+    std::optional<CheckpointRow> row = {};
+  };
+  [[nodiscard]] LastCheckpoint last_checkpoint(std::int64_t worker, const runtime::Attempt& attempt,
+                                               const std::string& name);
+  /// False if the worker does not hold the attempt: then nothing is saved.
+  [[nodiscard]] bool save_checkpoint(std::int64_t worker, const runtime::Attempt& attempt, const std::string& name,
+                                     std::int64_t place);
   enum class StepIn {
     recorded,
     lost,    ///< the worker does not hold the attempt: nothing is committed
@@ -369,7 +411,6 @@ class Database {
                                              const std::vector<std::string>& names = {"default"});
   void stop_worker(std::int64_t worker);
   [[nodiscard]] runtime::Outlook upkeep_due(std::int64_t worker, std::optional<milliseconds> back = std::nullopt) const;
-  // Ticks: database_ticks.cpp.
   /// When the next tick of the schedule is due, below 0 if it is overdue.
   [[nodiscard]] std::optional<milliseconds> tick_due_in() const;
   struct Fired {
@@ -377,6 +418,10 @@ class Database {
     std::optional<milliseconds> due_in = {};
   };
   Fired fire_due_ticks();
+  /// The next tick would wait for the row of a task that it cancels.
+  [[nodiscard]] bool ticks_wait_for_a_row() const;
+  /// A tick falls due within less than `distance`, or did so.
+  [[nodiscard]] bool is_near_a_tick(Duration distance) const;
   /// Gives how many.
   std::size_t end_lapsed_leases(std::int64_t worker);
   /// Pending tasks that have expired, up to `back` ago. Gives how many were ended.
@@ -428,12 +473,20 @@ class Database {
   void suspend(TaskId id, Task& task, const std::string& name, WaitRow wait);
   [[nodiscard]] std::vector<TaskId> waiting_for(const std::string& name) const;
   void release_locks(const Emission& emission);
+  [[nodiscard]] TimePoint fires_at_of(TimePoint tick) const;
+  [[nodiscard]] TimePoint looked_after_at() const;
   [[nodiscard]] TimePoint first_to_fire() const;
   [[nodiscard]] std::size_t waiting_ticks() const;
   void forget_ended_tasks();
+  void fire_schedule();
+  void settle_times_before_change();
+  /// Gives the tick that stands for the range; nothing if a backfill has decided all of it.
+  std::optional<TimePoint> skip_until(TimePoint time, ScheduleRow::Outcome reason);
+  void note_last_tick(std::optional<TimePoint> tick);
   void start_waiting_tick();
-  void start_tick(TimePoint time);
-  void decide_tick(TimePoint time);
+  void start_tick(TimePoint time, bool fires_beside_others);
+  void decide_tick(TimePoint time, Overlap overlap);
+  void cancel_earlier_ticks();
   [[nodiscard]] bool is_held(const KeyRow& row, const KeyRule& rule) const;
   void lock_row(Transaction& transaction, TaskId id);
   [[nodiscard]] Unique take_key(Transaction& transaction, const NewTask& task);

@@ -41,6 +41,27 @@ bool Database::record_step(std::int64_t worker, const runtime::Attempt& attempt,
   return true;
 }
 
+Database::LastCheckpoint Database::last_checkpoint(std::int64_t worker, const runtime::Attempt& attempt,
+                                                   const std::string& name) {
+  if (held(worker, attempt) == nullptr) return {};
+  const auto found = now_.checkpoints.find({attempt.id, name});
+  const bool counts = found != now_.checkpoints.end() && found->second.attempt > steps_since(attempt.id) &&
+                      mutant_ != Mutant::checkpoint_that_is_not_found;
+  return {true, counts ? std::optional{found->second} : std::nullopt};
+}
+
+bool Database::save_checkpoint(std::int64_t worker, const runtime::Attempt& attempt, const std::string& name,
+                               std::int64_t place) {
+  if (held(worker, attempt) == nullptr && mutant_ != Mutant::checkpoint_without_a_fence) return false;
+  const auto task = now_.tasks.find(attempt.id);
+  if (task == now_.tasks.end()) return false;
+  promises::a_step_is_of_the_holder(attempt.id, name, task->second, worker, attempt.number);
+  CheckpointRow& row = now_.checkpoints[{attempt.id, name}];
+  if (row.attempt > attempt.number) return false;
+  row = {attempt.number, place};
+  return true;
+}
+
 Database::StepIn Database::step_in(std::int64_t worker, const runtime::Attempt& attempt, const std::string& name,
                                    std::int64_t value) {
   const auto charge = [&] { now_.ledger.charges[{attempt.id, name}].push_back(attempt.number); };

@@ -1,4 +1,4 @@
-// The statements of a schedule (schema/fire.sql). See database.hpp.
+// The statements of a schedule (schema/fire.sql, schema/schedules.sql). See database.hpp.
 #include <algorithm>
 #include <utility>
 
@@ -18,27 +18,124 @@ constexpr int most_at_once = 20;
 /// The first tick after `time`.
 TimePoint next_tick(const ScheduleRow& schedule, TimePoint time) {
   const Duration every = schedule.settings.every;
-  const auto ahead = time - schedule.next_at;
-  return ahead < Duration{0} ? schedule.next_at : schedule.next_at + (ahead / every + 1) * every;
+  const Duration since = time - schedule.next_at;
+  const std::int64_t whole = since / every - (since % every < Duration{0} ? 1 : 0);
+  return schedule.next_at + (whole + 1) * every;
+}
+
+bool runs_or_waits(const ScheduleRow& schedule, TimePoint tick) {
+  const auto found = schedule.ticks.find(tick);
+  return found != schedule.ticks.end() &&
+         (found->second.outcome == Outcome::fired || found->second.outcome == Outcome::waiting);
+}
+
+ScheduleRow::Tick tick_of(const ScheduleRow& schedule, Outcome outcome) {
+  return {.outcome = outcome, .every = schedule.settings.every, .changes = schedule.changes.size()};
+}
+
+bool is_superseded_by(Overlap overlap, const ScheduleRow::Tick& tick) {
+  return overlap == Overlap::cancel_other && tick.outcome == Outcome::waiting;
 }
 
 }  // namespace
 
 void Database::set_schedule(const ScheduleSettings& settings, milliseconds first_in) {
-  now_.schedule = {.settings = settings, .next_at = now() + first_in, .fires_at = now() + first_in};
+  now_.schedule = {.settings = settings, .first_at = now() + first_in, .next_at = now() + first_in};
+  now_.schedule.fires_at = fires_at_of(now_.schedule.next_at);
+}
+
+void Database::change_schedule(const ScheduleSettings& settings, milliseconds a_time_in) {
+  ScheduleRow& schedule = now_.schedule;
+  if (settings == schedule.settings) return;
+  const TimePoint a_time = now() + a_time_in;
+  const bool has_other_times = settings.every != schedule.settings.every;
+  if (has_other_times) settle_times_before_change();
+  schedule.settings = settings;
+  if (has_other_times) {
+    schedule.next_at = a_time;
+    const TimePoint decided_until = std::max(now(), schedule.last_tick_at.value_or(now()));
+    schedule.next_at = next_tick(schedule, decided_until);
+    if (decided_until < schedule.first_at) schedule.first_at = schedule.next_at;
+    schedule.changes.push_back({decided_until, schedule.next_at});
+  }
+  if (!schedule.is_paused) schedule.fires_at = looked_after_at();
+}
+
+void Database::pause_schedule() {
+  now_.schedule.is_paused = true;
+  now_.schedule.fires_at.reset();
+}
+
+void Database::resume_schedule() {
+  ScheduleRow& schedule = now_.schedule;
+  if (!std::exchange(schedule.is_paused, false)) return;
+  if (schedule.next_at <= now() && mutant_ != Mutant::pause_that_leaves_no_row) {
+    note_last_tick(skip_until(now() + 1us, Outcome::paused));
+  }
+  schedule.next_at = next_tick(schedule, std::max(now(), schedule.last_tick_at.value_or(now())));
+  schedule.fires_at = looked_after_at();
+}
+
+int Database::backfill_schedule(milliseconds from, milliseconds until, Overlap overlap) {
+  ScheduleRow& schedule = now_.schedule;
+  const std::vector<TaskId> live_before = schedule.live_tasks;
+  int started = 0;
+  std::optional<TimePoint> last;
+  forget_ended_tasks();
+  for (TimePoint tick = next_tick(schedule, now() - from - Duration{1}); tick < now() - until;
+       tick += schedule.settings.every) {
+    last = tick;
+    if (runs_or_waits(schedule, tick)) continue;
+    if (const auto range = schedule.ticks.find(tick); range != schedule.ticks.end() && range->second.skipped_until) {
+      const ScheduleRow::Tick skipped = range->second;
+      const TimePoint next = std::exchange(schedule.next_at, tick + schedule.settings.every);
+      if (mutant_ != Mutant::range_that_loses_its_rest) (void)skip_until(*skipped.skipped_until, skipped.outcome);
+      schedule.next_at = next;
+    }
+    decide_tick(tick, overlap);
+    if (runs_or_waits(schedule, tick)) ++started;
+  }
+  if (overlap == Overlap::allow_all) schedule.live_tasks = live_before;
+  note_last_tick(last);
+  if (!schedule.is_paused) schedule.fires_at = looked_after_at();
+  return started;
 }
 
 std::optional<milliseconds> Database::tick_due_in() const {
   const std::optional<TimePoint>& fires_at = now_.schedule.fires_at;
   if (!fires_at) return std::nullopt;
+  if (*fires_at <= now() && ticks_wait_for_a_row()) return 5ms;
   return std::chrono::ceil<milliseconds>(*fires_at - now());
+}
+
+bool Database::ticks_wait_for_a_row() const {
+  const ScheduleRow& schedule = now_.schedule;
+  return schedule.settings.overlap == Overlap::cancel_other &&
+         std::any_of(schedule.live_tasks.begin(), schedule.live_tasks.end(),
+                     [this](TaskId id) { return now_.live.contains(id) && is_locked(now_.tasks.at(id)); });
+}
+
+bool Database::is_near_a_tick(Duration distance) const {
+  const ScheduleRow& schedule = now_.schedule;
+  const TimePoint end = now() + distance;
+  for (TimePoint tick = schedule.next_at; tick < end; tick += schedule.settings.every) {
+    if (std::chrono::abs(fires_at_of(tick) - now()) < distance) return true;
+  }
+  return false;
+}
+
+TimePoint Database::fires_at_of(TimePoint tick) const { return tick + jitter_of(tick, now_.schedule.settings.jitter); }
+
+TimePoint Database::looked_after_at() const {
+  const TimePoint due = fires_at_of(now_.schedule.next_at);
+  return waiting_ticks() > 0 ? std::min(due, now() + until_waiting_is_looked_after) : due;
 }
 
 /// The first tick that is to be made up for, or that is not missed.
 TimePoint Database::first_to_fire() const {
   const ScheduleRow& schedule = now_.schedule;
-  const auto& [every, overlap, catch_up, limit] = schedule.settings;
-  const TimePoint on_time = now() - late_for_missed;
+  const auto& [every, overlap, catch_up, limit, jitter] = schedule.settings;
+  const TimePoint on_time = now() - late_for_missed - jitter;
   const TimePoint first_on_time = next_tick(schedule, on_time);
   if (schedule.next_at > on_time) return schedule.next_at;
   const TimePoint oldest =
@@ -58,53 +155,106 @@ void Database::forget_ended_tasks() {
   std::erase_if(now_.schedule.live_tasks, [this](TaskId id) { return !now_.live.contains(id); });
 }
 
-void Database::start_tick(TimePoint time) {
+void Database::start_tick(TimePoint time, bool fires_beside_others) {
   ScheduleRow& schedule = now_.schedule;
   Transaction transaction = begin();
   enqueue(transaction, 1, {});
   commit(transaction);
   const TaskId id = transaction.ids.front();
-  promises::ticks_overlap_as_they_may(schedule, id, *this);
-  ScheduleRow::Tick& tick = schedule.ticks[time];
+  if (!fires_beside_others) promises::ticks_overlap_as_they_may(schedule, id, *this);
+  // A tick that waited may be of other distances.
+  ScheduleRow::Tick& tick = schedule.ticks.try_emplace(time, tick_of(schedule, Outcome::fired)).first->second;
   tick.outcome = Outcome::fired;
   tick.tasks.push_back(id);
   tick.fired_at = now();
+  tick.skipped_until.reset();
+  tick.is_forgotten = fires_beside_others;
   schedule.live_tasks.push_back(id);
 }
 
 void Database::start_waiting_tick() {
   for (const auto& [time, tick] : now_.schedule.ticks) {
-    if (tick.outcome == Outcome::waiting) return start_tick(time);
+    if (tick.outcome == Outcome::waiting) return start_tick(time, false);
   }
 }
 
-void Database::decide_tick(TimePoint time) {
+void Database::cancel_earlier_ticks() {
   ScheduleRow& schedule = now_.schedule;
-  const Overlap overlap = schedule.settings.overlap;
-  const bool overlaps = !schedule.live_tasks.empty() && overlap != Overlap::allow_all;
-  if (!overlaps || mutant_ == Mutant::overlap_that_is_overlooked) return start_tick(time);
-  const bool waits = overlap == Overlap::buffer_all || (overlap == Overlap::buffer_one && waiting_ticks() == 0);
-  schedule.ticks[time].outcome = waits ? Outcome::waiting : Outcome::skipped;
+  for (const TaskId id : schedule.live_tasks) {
+    if (mutant_ != Mutant::tick_that_cancels_nothing) cancel(id);
+  }
+  for (auto& [time, tick] : schedule.ticks) {
+    if (tick.outcome == Outcome::waiting) tick.outcome = Outcome::superseded;
+  }
+  forget_ended_tasks();
 }
 
-Database::Fired Database::fire_due_ticks() {
+void Database::decide_tick(TimePoint time, Overlap overlap) {
   ScheduleRow& schedule = now_.schedule;
-  if (!schedule.fires_at || *schedule.fires_at > now()) return {0, tick_due_in()};
+  if (runs_or_waits(schedule, time) && !is_superseded_by(overlap, schedule.ticks.at(time)) &&
+      mutant_ != Mutant::tick_that_fires_again) {
+    return;
+  }
+  if (overlap == Overlap::cancel_other) cancel_earlier_ticks();
+  const bool overlaps = !schedule.live_tasks.empty() && overlap != Overlap::allow_all;
+  if (!overlaps || mutant_ == Mutant::overlap_that_is_overlooked) {
+    return start_tick(time, overlap == Overlap::allow_all);
+  }
+  if (overlap == Overlap::cancel_other) promises::earlier_ticks_are_cancelled(schedule, *this);
+  const bool is_skipped = overlap == Overlap::skip || (overlap == Overlap::buffer_one && waiting_ticks() > 0);
+  schedule.ticks[time] = tick_of(schedule, is_skipped ? Outcome::overlap : Outcome::waiting);
+}
+
+std::optional<TimePoint> Database::skip_until(TimePoint time, Outcome reason) {
+  ScheduleRow& schedule = now_.schedule;
+  TimePoint tick = schedule.next_at;
+  while (runs_or_waits(schedule, tick)) tick += schedule.settings.every;
+  if (tick >= time) return std::nullopt;
+  schedule.ticks[tick] = tick_of(schedule, reason);
+  schedule.ticks[tick].skipped_until = time;
+  return tick;
+}
+
+void Database::note_last_tick(std::optional<TimePoint> tick) {
+  std::optional<TimePoint>& last = now_.schedule.last_tick_at;
+  last = std::max(last, tick);
+}
+
+void Database::fire_schedule() {
+  ScheduleRow& schedule = now_.schedule;
   const TimePoint first = first_to_fire();
   forget_ended_tasks();
   if (schedule.live_tasks.empty()) start_waiting_tick();
   if (first > schedule.next_at) {
-    schedule.ticks[schedule.next_at] = {.outcome = Outcome::skipped, .missed_until = first};
+    note_last_tick(skip_until(first, Outcome::missed));
     schedule.next_at = first;
   }
-  for (int i = 0; i < most_at_once && schedule.next_at <= now(); ++i) {
-    decide_tick(schedule.next_at);
+  for (int i = 0; i < most_at_once && fires_at_of(schedule.next_at) <= now(); ++i) {
+    decide_tick(schedule.next_at, schedule.settings.overlap);
     if (mutant_ == Mutant::tick_that_fires_again && scheduler_.chance(20)) break;
+    schedule.last_tick_at = schedule.next_at;
     schedule.next_at += schedule.settings.every;
   }
-  if (schedule.settings.overlap == Overlap::allow_all) schedule.live_tasks.clear();
-  schedule.fires_at = schedule.next_at;
-  if (waiting_ticks() > 0) schedule.fires_at = std::min(schedule.next_at, now() + until_waiting_is_looked_after);
+  if (schedule.settings.overlap == Overlap::allow_all && waiting_ticks() == 0) {
+    schedule.live_tasks.clear();
+    for (auto& [time, tick] : schedule.ticks) tick.is_forgotten = true;
+  }
+  schedule.fires_at = looked_after_at();
+}
+
+void Database::settle_times_before_change() {
+  ScheduleRow& schedule = now_.schedule;
+  if (schedule.next_at > now()) return;
+  if (schedule.fires_at && *schedule.fires_at <= now()) fire_schedule();
+  if (mutant_ == Mutant::change_that_forgets_due_ticks) return;
+  if (schedule.next_at <= now()) {
+    note_last_tick(skip_until(now() + 1us, schedule.is_paused ? Outcome::paused : Outcome::missed));
+  }
+}
+
+Database::Fired Database::fire_due_ticks() {
+  if (!now_.schedule.fires_at || *now_.schedule.fires_at > now() || ticks_wait_for_a_row()) return {0, tick_due_in()};
+  fire_schedule();
   return {1, tick_due_in()};
 }
 

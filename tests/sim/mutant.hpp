@@ -42,9 +42,15 @@ enum class Mutant {
   call_that_takes_effect_again,       ///< a repeated call is not recognised
   tick_that_fires_again,              ///< the next time of a schedule is not stored with its tick
   overlap_that_is_overlooked,         ///< a tick fires although the task of an earlier one is alive
+  tick_that_cancels_nothing,          ///< a tick of cancel_other leaves the task of an earlier one alone
+  pause_that_leaves_no_row,           ///< the ticks of a pause are not on record
+  change_that_forgets_due_ticks,      ///< ticks that are due when the distances change are not on record
+  range_that_loses_its_rest,          ///< a backfill of the first tick of a skipped range forgets the others
   step_without_a_fence,               ///< a step is recorded for a worker that has lost its task
   step_of_any_attempt,                ///< a write of a step that arrives late counts in a later attempt
   record_that_is_not_found,           ///< a later attempt does not get what was recorded
+  checkpoint_without_a_fence,         ///< the place of a loop is saved for a worker that has lost its task
+  checkpoint_that_is_not_found,       ///< a later attempt begins a loop anew
   charge_outside_the_transaction,     ///< what a step writes is committed even if step_in is refused
   wait_that_begins_anew,              ///< the time of a wait counts from the latest attempt
   wait_that_overlooks_an_event,       ///< a wait finds no event that came before it
@@ -117,10 +123,16 @@ inline constexpr std::array all_mutants{
     MutantRow{DOGGED_MUTANT(call_that_takes_effect_again), "G15"},
     MutantRow{DOGGED_MUTANT(tick_that_fires_again), "G18", true},
     MutantRow{DOGGED_MUTANT(overlap_that_is_overlooked), "G18"},
+    MutantRow{DOGGED_MUTANT(tick_that_cancels_nothing), "G18", true},
+    MutantRow{DOGGED_MUTANT(pause_that_leaves_no_row), "G18", true},
+    MutantRow{DOGGED_MUTANT(change_that_forgets_due_ticks), "G18", true},
+    MutantRow{DOGGED_MUTANT(range_that_loses_its_rest), "G18", true},
     MutantRow{DOGGED_MUTANT(looks_late_for_ticks), "G18"},
     MutantRow{DOGGED_MUTANT(step_without_a_fence), "G19", true},
     MutantRow{DOGGED_MUTANT(step_of_any_attempt), "G19", true},
     MutantRow{DOGGED_MUTANT(record_that_is_not_found), "G19", true},
+    MutantRow{DOGGED_MUTANT(checkpoint_without_a_fence), "G19", true},
+    MutantRow{DOGGED_MUTANT(checkpoint_that_is_not_found), "G19", true},
     MutantRow{DOGGED_MUTANT(charge_outside_the_transaction), "G19"},
     MutantRow{DOGGED_MUTANT(wait_that_begins_anew), "G19"},
     MutantRow{DOGGED_MUTANT(wait_that_overlooks_an_event), "G19", true},

@@ -47,15 +47,15 @@
 //   G17, after the faults: snoozes_are_counted, no_task_snoozes_too_often (of a_history_follows_the_rules).
 //     Mutants: snooze_that_does_not_count.
 //   G18, at each tick; after the faults; in the calm (promises_ticks.cpp): ticks_overlap_as_they_may,
-//   a_tick_fires_once,
-//     a_tick_fires_in_time.
-//     Mutants: tick_that_fires_again, overlap_that_is_overlooked, looks_late_for_ticks.
+//     earlier_ticks_are_cancelled, a_tick_fires_once, a_tick_fires_in_time.
+//     Mutants: tick_that_fires_again, overlap_that_is_overlooked, looks_late_for_ticks, tick_that_cancels_nothing,
+//     pause_that_leaves_no_row, change_that_forgets_due_ticks, range_that_loses_its_rest.
 //   G19, at each step, wait and event; after the faults; in the calm (promises_steps.cpp): a_step_is_of_the_holder,
-//     a_recorded_step_does_not_run_again, a_step_has_one_value, a_charge_happens_once, a_wait_keeps_its_time,
-//     no_event_is_missed, an_event_resumes_its_task.
-//     Mutants: step_without_a_fence, step_of_any_attempt, record_that_is_not_found, charge_outside_the_transaction,
-//     wait_that_begins_anew, wait_that_overlooks_an_event, wait_beside_an_emit, event_that_wakes_nobody,
-//     event_that_keeps_the_place, event_without_a_notification.
+//     a_recorded_step_does_not_run_again, a_loop_goes_on, a_step_has_one_value, a_charge_happens_once,
+//     a_wait_keeps_its_time, no_event_is_missed, an_event_resumes_its_task. Mutants: step_without_a_fence,
+//     step_of_any_attempt, record_that_is_not_found, checkpoint_without_a_fence, checkpoint_that_is_not_found,
+//     charge_outside_the_transaction, wait_that_begins_anew, wait_that_overlooks_an_event, wait_beside_an_emit,
+//     event_that_wakes_nobody, event_that_keeps_the_place, event_without_a_notification.
 //   G20, at each call with a key, its commit, and each replay (promises_keys.cpp): an_answer_names_the_holder,
 //     a_key_is_taken_when_it_is_free, a_key_has_one_holder, a_holder_begins_after_the_call,
 //     no_debounce_goes_on_for_ever. Where a retry or a rescue would meet a key, every_task_ends.
@@ -98,6 +98,8 @@ struct StepOnce {
 };
 /// What handlers have got of steps and waits.
 using StepValues = std::map<StepOnce, std::optional<std::int64_t>>;
+/// The first place of a loop that each attempt has saved.
+using SavedPlaces = std::map<StepOnce, std::map<int, std::int64_t>>;
 
 // ---- as it happens -------------------------------------------------------------------------------------------------
 
@@ -113,6 +115,13 @@ void no_retry_comes_after_expiry(TaskId id, const Task& task, const lifecycle::T
 void a_loss_follows_the_end_of_its_lease(TaskId id, int attempt, const WorkerRow& worker);
 
 void a_step_is_of_the_holder(TaskId id, const std::string& name, const Task& task, std::int64_t worker, int attempt);
+/// A handler knows that the place is saved.
+void note_place(TaskId id, int attempt, const std::string& name, std::int64_t place, const Database& database,
+                SavedPlaces& places);
+/// An attempt begins a loop, and finds `row`. A statement that arrives late may set the place back, but not to before
+/// what the attempt had saved first.
+void a_loop_goes_on(TaskId id, int attempt, const std::string& name, const std::optional<CheckpointRow>& row,
+                    const Database& database, const SavedPlaces& places);
 /// The attempt is about to run the step.
 void a_recorded_step_does_not_run_again(TaskId id, int attempt, const std::string& name, const Database& database);
 /// The handler of the attempt goes on behind the step with `value`.
@@ -154,6 +163,8 @@ void every_attempt_is_a_row(const Database& database);
 /// with the counts of the lost claim (seed 63557).
 void a_history_follows_the_rules(const Database& database, const std::set<TaskId>& half_lost);
 void effects_happen_once(const Database& database);
+/// A tick that cancels others waits until their tasks have ended.
+void earlier_ticks_are_cancelled(const ScheduleRow& schedule, const Database& database);
 /// Each time of the schedule has one tick, with one task if it has fired.
 void a_tick_fires_once(const Database& database);
 /// What a step writes by step_in.

@@ -40,6 +40,21 @@ void a_recorded_step_does_not_run_again(TaskId id, int attempt, const std::strin
   }
 }
 
+void note_place(TaskId id, int attempt, const std::string& name, std::int64_t place, const Database& database,
+                SavedPlaces& places) {
+  places[{id, name, replays_before(id, attempt, database)}].try_emplace(attempt, place);
+}
+
+void a_loop_goes_on(TaskId id, int attempt, const std::string& name, const std::optional<CheckpointRow>& row,
+                    const Database& database, const SavedPlaces& places) {
+  const auto saved = places.find({id, name, replays_before(id, attempt, database)});
+  if (saved == places.end()) return;
+  const auto& [latest, first_place] = *saved->second.rbegin();
+  const bool goes_on = row && (row->attempt > latest || (row->attempt == latest && row->place >= first_place));
+  require(goes_on, "G19", "a loop goes on where it was saved",
+          step_named(id, name) + " in attempt " + std::to_string(attempt));
+}
+
 void a_step_has_one_value(TaskId id, int attempt, const std::string& name, std::optional<std::int64_t> value,
                           const Database& database, StepValues& values) {
   const auto known = values.try_emplace(StepOnce{id, name, replays_before(id, attempt, database)}, value).first;

@@ -92,9 +92,10 @@ class Run {
       workers_.push_back(std::make_unique<Worker>(world_, i, serves_all ? queues_ : std::vector{any_queue()}));
     }
     if (scheduler_.chance(50)) {
-      database_.set_schedule(
-          {.every = milliseconds{scheduler_.pick(200, 3000)}, .overlap = static_cast<Overlap>(scheduler_.pick(0, 3))},
-          1s);
+      database_.set_schedule({.every = milliseconds{scheduler_.pick(200, 3000)},
+                              .overlap = static_cast<Overlap>(scheduler_.pick(0, 4)),
+                              .jitter = milliseconds{scheduler_.chance(30) ? scheduler_.pick(1, 1000) : 0}},
+                             1s);
     }
     produce();
     emit_events();
@@ -280,7 +281,7 @@ class Run {
   void disturb(Random& random) {
     Worker& worker =
         *workers_[static_cast<std::size_t>(random.pick(0, static_cast<std::int64_t>(workers_.size()) - 1))];
-    switch (random.pick(0, 11)) {
+    switch (random.pick(0, 12)) {
       case 0:
         worker.crash(random.between(1ms, 2s));
         break;
@@ -314,6 +315,9 @@ class Run {
         break;
       case 8:
         replay_unique_task(random);
+        break;
+      case 9:
+        disturb_schedule(random);
         break;
       default:
         disturb_task(random);
@@ -358,6 +362,43 @@ class Run {
     const TaskId id = letter->first;
     const bool is_replayed = database_.replay(id, milliseconds{random.chance(50) ? random.pick(1, 1500) : 0});
     world_.trace("task " + std::to_string(id) + " with a key is " + (is_replayed ? "" : "not ") + "replayed");
+  }
+
+  void disturb_schedule(Random& random) {
+    const ScheduleRow& schedule = database_.durable().schedule;
+    if (schedule.settings.every == 0ms) return;
+    switch (random.pick(0, 3)) {
+      case 0:
+      case 1:
+        world_.trace(schedule.is_paused ? "the schedule goes on" : "the schedule is paused");
+        if (schedule.is_paused) {
+          database_.resume_schedule();
+        } else {
+          database_.pause_schedule();
+        }
+        break;
+      case 2:
+        change_schedule(random);
+        break;
+      default: {
+        const milliseconds from{random.pick(1, 4000)};
+        const milliseconds until{random.pick(0, from.count() - 1)};
+        world_.trace("ticks are backfilled from " + std::to_string(from.count()) + " until " +
+                     std::to_string(until.count()) + " ms ago");
+        (void)database_.backfill_schedule(from, until, random.chance(50) ? Overlap::buffer_all : Overlap::allow_all);
+      }
+    }
+  }
+
+  /// A change waits where the due ticks wait for a row.
+  void change_schedule(Random& random) {
+    if (database_.ticks_wait_for_a_row()) return;
+    ScheduleSettings settings = database_.durable().schedule.settings;
+    if (random.chance(70)) settings.every = milliseconds{random.pick(200, 3000)};
+    if (random.chance(50)) settings.overlap = static_cast<Overlap>(random.pick(0, 4));
+    if (random.chance(30)) settings.jitter = milliseconds{random.pick(0, 1000)};
+    world_.trace("the schedule fires every " + std::to_string(settings.every.count()) + " ms");
+    database_.change_schedule(settings, milliseconds{random.pick(-3000, 3000)});
   }
 
   void disturb_task(Random& random) {

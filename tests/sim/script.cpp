@@ -12,7 +12,7 @@ using Item = ScriptItem::Kind;
 /// `waits_for_event`: an item so far does.
 ScriptItem any_item(Random& random, TaskId id, std::int64_t number, bool waits_for_event) {
   const std::string name = "step:" + std::to_string(number);
-  switch (random.pick(0, 5)) {
+  switch (random.pick(0, 6)) {
     case 0:
       return {Item::charge, name};
     case 1:
@@ -21,6 +21,8 @@ ScriptItem any_item(Random& random, TaskId id, std::int64_t number, bool waits_f
     case 3:
       if (!waits_for_event) return {Item::event, event_for(id), milliseconds{random.pick(100, 2'500)}};
       break;
+    case 4:
+      return {.kind = Item::loop, .name = name, .rows = random.pick(2, 10)};
     default:
       break;
   }

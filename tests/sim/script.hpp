@@ -13,6 +13,7 @@ namespace dogged::sim {
 struct ScriptItem {
   enum class Kind {
     step,    ///< Context::step
+    loop,    ///< Context::checkpoint
     charge,  ///< Context::step_in
     sleep,   ///< Context::sleep
     event,   ///< Context::wait_event
@@ -20,7 +21,8 @@ struct ScriptItem {
 
   Kind kind = Kind::step;
   std::string name;
-  milliseconds time{0};  ///< of a sleep, or until an event is not waited for any more
+  milliseconds time{0};   ///< of a sleep, or until an event is not waited for any more
+  std::int64_t rows = 0;  ///< of a loop
 };
 using Script = std::vector<ScriptItem>;
 

@@ -80,6 +80,7 @@ struct World {
   TimePoint server_is_back_at = {};
   promises::Begun begun = {};
   promises::StepValues step_values = {};
+  promises::SavedPlaces saved_places = {};
   std::int64_t last_value = 0;                                    // of a step: each run of a step gives another one
   bool retries_are_timely = false;                                // from here on
   std::map<std::pair<TaskId, int>, TimePoint> begins_until = {};  // such retries
@@ -215,6 +216,9 @@ class Worker {
   void ask_for_record(Executor& executor, const std::shared_ptr<Runner>& runner);
   void run_step(Executor& executor, const std::shared_ptr<Runner>& runner);
   void record_step(Executor& executor, const std::shared_ptr<Runner>& runner, std::int64_t value);
+  void begin_loop(Executor& executor, const std::shared_ptr<Runner>& runner);
+  void next_row(Executor& executor, const std::shared_ptr<Runner>& runner, std::int64_t place);
+  void save_place(Executor& executor, const std::shared_ptr<Runner>& runner, std::int64_t place);
   void charge(Executor& executor, const std::shared_ptr<Runner>& runner, std::int64_t value);
   void wait(Executor& executor, const std::shared_ptr<Runner>& runner);
   void ask_about_wait(Executor& executor, const std::shared_ptr<Runner>& runner);

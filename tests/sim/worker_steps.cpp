@@ -66,6 +66,8 @@ void Worker::next_item(Executor& executor, const std::shared_ptr<Runner>& runner
     case Item::step:
     case Item::charge:
       return ask_for_record(executor, runner);
+    case Item::loop:
+      return begin_loop(executor, runner);
     case Item::sleep:
     case Item::event:
       runner->wait = {};
@@ -130,6 +132,49 @@ void Worker::record_step(Executor& executor, const std::shared_ptr<Runner>& runn
           pass_item(executor, runner, value);
         };
       });
+}
+
+/// As the constructor of Checkpoint.
+void Worker::begin_loop(Executor& executor, const std::shared_ptr<Runner>& runner) {
+  ask_for_handler(executor, runner,
+                  [this, &executor, runner, attempt = attempt_of(*runner), lease = lease_id(),
+                   name = runner->script[runner->item].name]() -> std::function<void()> {
+                    const Database::LastCheckpoint last = world_.database.last_checkpoint(lease, attempt, name);
+                    if (last.is_held && !world_.half_lost.contains(attempt.id)) {
+                      promises::a_loop_goes_on(attempt.id, attempt.number, name, last.row, world_.database,
+                                               world_.saved_places);
+                    }
+                    return [this, &executor, runner, last] {
+                      if (!last.is_held) return fail(executor, *runner, "LEASE_LOST");
+                      next_row(executor, runner, last.row ? last.row->place : 0);
+                    };
+                  });
+}
+
+void Worker::next_row(Executor& executor, const std::shared_ptr<Runner>& runner, std::int64_t place) {
+  if (place == runner->script[runner->item].rows) return pass_item(executor, runner, std::nullopt);
+  later_in_handler(world_.scheduler.between(100us, 50ms), runner, [this, &executor, runner, place] {
+    if (runner->reason != StopReason::none || world_.scheduler.chance(40)) {
+      return save_place(executor, runner, place + 1);
+    }
+    next_row(executor, runner, place + 1);
+  });
+}
+
+/// As Checkpoint::advance, which stops after the place is saved.
+void Worker::save_place(Executor& executor, const std::shared_ptr<Runner>& runner, std::int64_t place) {
+  ask_for_handler(executor, runner,
+                  [this, &executor, runner, place, attempt = attempt_of(*runner), lease = lease_id(),
+                   name = runner->script[runner->item].name]() -> std::function<void()> {
+                    const bool is_held = world_.database.save_checkpoint(lease, attempt, name, place);
+                    return [this, &executor, runner, place, is_held, attempt, name] {
+                      if (!is_held) return fail(executor, *runner, "LEASE_LOST");
+                      promises::note_place(attempt.id, attempt.number, name, place, world_.database,
+                                           world_.saved_places);
+                      if (runner->reason != StopReason::none) return fail(executor, *runner, "STOPPED");
+                      next_row(executor, runner, place);
+                    };
+                  });
 }
 
 /// In a transaction of the handler's own. After a lost answer the attempt fails, and the next one knows.

@@ -8,8 +8,8 @@ with live as materialized (
   select task_names from dogged.workers where stopped_at is null and lease_ended_at is null and lease_until > clock_timestamp()
 ), ticks as materialized (
   select t.schedule_id, count(*) filter (where t.reason = 'missed') as missed,
-         count(*) filter (where t.reason not in ('missed', 'overlap', 'superseded')) as refused,
-         (array_agg(t.reason order by t.decided_at desc) filter (where t.reason not in ('missed', 'overlap', 'superseded')))[1] as refusal,
+         count(*) filter (where t.reason not in ('missed', 'paused', 'overlap', 'superseded')) as refused,
+         (array_agg(t.reason order by t.decided_at desc) filter (where t.reason not in ('missed', 'paused', 'overlap', 'superseded')))[1] as refusal,
          max(t.late_ms) filter (where t.outcome = 'fired') as latest_ms
     from dogged.schedule_ticks t
    where t.decided_at > now() - interval '1 day'

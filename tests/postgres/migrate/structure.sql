@@ -194,6 +194,7 @@ CREATE FUNCTION dogged.backfill_schedule(name text, from_time timestamp with tim
 declare
   schedule dogged.schedules := dogged.lock_schedule(backfill_schedule.name);
   tick timestamptz;
+  before dogged.schedule_ticks;
   started integer := 0;
   -- Partitions of ticks hold days of UTC.
   kept_since constant timestamptz := date_trunc('day', clock_timestamp(), 'UTC') - (select make_interval(hours => 24 * s.keep_ticks_days) from dogged.settings s);
@@ -214,7 +215,9 @@ begin
   end if;
   schedule.live_tasks := dogged.alive_of(schedule.live_tasks);
   foreach tick in array dogged.ticks_to_backfill(schedule, from_time, until_time) loop
-    continue when exists (select from dogged.schedule_ticks t where t.schedule_id = schedule.id and t.scheduled_at = tick and t.outcome <> 'skipped');
+    select t.* into before from dogged.schedule_ticks t where t.schedule_id = schedule.id and t.scheduled_at = tick;
+    continue when before.outcome <> 'skipped';
+    if before.skipped_until is not null then perform dogged.hand_range_on(schedule, before); end if;
     schedule.live_tasks := dogged.decide_tick(schedule, tick, backfill_schedule.overlap::dogged.schedule_overlap, 'backfill');
     started := started + (select count(*) from dogged.schedule_ticks t
                            where t.schedule_id = schedule.id and t.scheduled_at = tick and t.outcome <> 'skipped');
@@ -1564,7 +1567,7 @@ begin
   schedule.live_tasks := dogged.alive_of(schedule.live_tasks);
   if cardinality(schedule.live_tasks) = 0 then schedule.live_tasks := dogged.start_waiting_tick(schedule); end if;
   if first > schedule.next_at then
-    schedule.last_tick_at := dogged.note_missed(schedule, first);
+    schedule.last_tick_at := greatest(schedule.last_tick_at, dogged.skip_until(schedule, first, 'missed'));
     schedule.next_at := first;
   end if;
   -- A long catch-up goes on in the next call, after the others that are due.
@@ -1854,6 +1857,51 @@ begin
 end $$;
 
 COMMENT ON FUNCTION dogged.grant_rights() IS 'Grants the rights of dogged.rights to the roles that dogged.make_roles() has made, and revokes all other rights of these roles in this schema. Apart from them, only the owner may call functions of this schema. `dogged migrate` calls this function each time.';
+
+CREATE TABLE dogged.schedule_ticks (
+    schedule_id bigint NOT NULL,
+    scheduled_at timestamp with time zone NOT NULL,
+    outcome dogged.tick_outcome NOT NULL,
+    reason text,
+    origin text NOT NULL,
+    decided_at timestamp with time zone NOT NULL,
+    late_ms bigint,
+    task_id bigint,
+    skipped_until timestamp with time zone
+)
+PARTITION BY RANGE (scheduled_at);
+
+COMMENT ON TABLE dogged.schedule_ticks IS 'One row for each tick of a schedule: what was enqueued, or why nothing was.';
+
+COMMENT ON COLUMN dogged.schedule_ticks.schedule_id IS 'The schedule: schedules.id. It may be gone.';
+
+COMMENT ON COLUMN dogged.schedule_ticks.scheduled_at IS 'The tick''s time by the spec, without jitter.';
+
+COMMENT ON COLUMN dogged.schedule_ticks.outcome IS 'Whether its task was enqueued.';
+
+COMMENT ON COLUMN dogged.schedule_ticks.reason IS 'Why it was skipped: overlap (the task before it had not ended), missed (nobody could fire it in time), paused, superseded (a later tick took the place in which it waited), full (1000 ticks wait), or the error of the enqueue. Null where it was not skipped.';
+
+COMMENT ON COLUMN dogged.schedule_ticks.origin IS 'clock, backfill or hand: who asked for it.';
+
+COMMENT ON COLUMN dogged.schedule_ticks.decided_at IS 'When the outcome was decided.';
+
+COMMENT ON COLUMN dogged.schedule_ticks.late_ms IS 'How long after its time, with its jitter, that was; null for a backfill.';
+
+COMMENT ON COLUMN dogged.schedule_ticks.task_id IS 'The task that was enqueued: tasks.id. It may have been dropped since.';
+
+COMMENT ON COLUMN dogged.schedule_ticks.skipped_until IS 'For ticks that were missed or fell into a pause: this row stands for all ticks from scheduled_at until before this time.';
+
+CREATE FUNCTION dogged.hand_range_on(schedule dogged.schedules, skipped dogged.schedule_ticks) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  schedule.next_at := dogged.next_tick(schedule.compiled, schedule.time_zone, skipped.scheduled_at);
+  schedule.fires_at := schedule.next_at;
+  perform dogged.skip_until(schedule, skipped.skipped_until, skipped.reason);
+end $$;
+
+COMMENT ON FUNCTION dogged.hand_range_on(schedule dogged.schedules, skipped dogged.schedule_ticks) IS 'Internal: the row of a range of skipped ticks is about to be decided anew; the next tick of the range gets a row for the rest.';
 
 CREATE FUNCTION dogged.has_room(queue text, max_depth integer, more integer, own_id bigint DEFAULT NULL::bigint) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2983,43 +3031,23 @@ end $$;
 
 COMMENT ON FUNCTION dogged.note_call(producer uuid, call bigint, task_ids bigint[], answer text) IS 'Internal: records the tasks that a producer''s call enqueued, or its answer, in the transaction of that call, and returns the ids. Raises an error if that call, or a later one, is on record, so that a repeated call does not take effect twice. Without a producer nothing is recorded. task_ids: in the order in which the ids were given out.';
 
-CREATE FUNCTION dogged.note_missed(schedule dogged.schedules, missed_until timestamp with time zone) RETURNS timestamp with time zone
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-declare
-  tick timestamptz := schedule.next_at;
-begin
-  -- A backfill may have taken the first of them.
-  while exists (select from dogged.schedule_ticks t
-                 where t.schedule_id = schedule.id and t.scheduled_at = tick and t.outcome <> 'skipped') loop
-    tick := dogged.next_tick(schedule.compiled, schedule.time_zone, tick);
-  end loop;
-  if tick < missed_until then
-    perform dogged.note_tick(schedule, tick, 'skipped', 'missed', 'clock', missed_until => note_missed.missed_until);
-  end if;
-  return least(tick, missed_until);
-end $$;
-
-COMMENT ON FUNCTION dogged.note_missed(schedule dogged.schedules, missed_until timestamp with time zone) IS 'Internal: one row for the ticks of a schedule from its next one until before missed_until, which nobody makes up for. Returns the time of the row.';
-
-CREATE FUNCTION dogged.note_tick(schedule dogged.schedules, tick timestamp with time zone, outcome text, reason text, origin text, task_id bigint DEFAULT NULL::bigint, missed_until timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS void
+CREATE FUNCTION dogged.note_tick(schedule dogged.schedules, tick timestamp with time zone, outcome text, reason text, origin text, task_id bigint DEFAULT NULL::bigint, skipped_until timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
-  insert into dogged.schedule_ticks as noted (schedule_id, scheduled_at, outcome, reason, origin, decided_at, late_ms, task_id, missed_until)
+  insert into dogged.schedule_ticks as noted (schedule_id, scheduled_at, outcome, reason, origin, decided_at, late_ms, task_id, skipped_until)
   values (schedule.id, tick, outcome::dogged.tick_outcome, left(reason, 1000), origin, clock_timestamp(),
           case when origin = 'clock'
                then greatest(0, extract(epoch from clock_timestamp() - greatest(tick, case when tick = schedule.next_at then schedule.fires_at end)) * 1000) end,
-          task_id, missed_until)
+          task_id, skipped_until)
       on conflict on constraint schedule_ticks_pkey do update
      set outcome = excluded.outcome, reason = excluded.reason, decided_at = excluded.decided_at, task_id = excluded.task_id,
-         missed_until = excluded.missed_until, origin = excluded.origin, late_ms = excluded.late_ms
+         skipped_until = excluded.skipped_until, origin = excluded.origin, late_ms = excluded.late_ms
    where noted.outcome <> 'fired';
 end $$;
 
-COMMENT ON FUNCTION dogged.note_tick(schedule dogged.schedules, tick timestamp with time zone, outcome text, reason text, origin text, task_id bigint, missed_until timestamp with time zone) IS 'Internal: writes what became of a tick. A tick that was fired stays as it is.';
+COMMENT ON FUNCTION dogged.note_tick(schedule dogged.schedules, tick timestamp with time zone, outcome text, reason text, origin text, task_id bigint, skipped_until timestamp with time zone) IS 'Internal: writes what became of a tick. A tick that was fired stays as it is.';
 
 CREATE FUNCTION dogged.offset_at(moment timestamp with time zone, time_zone text) RETURNS interval
     LANGUAGE sql STABLE
@@ -3116,7 +3144,7 @@ begin
   return true;
 end $$;
 
-COMMENT ON FUNCTION dogged.pause_schedule(name text) IS 'Pauses a schedule: no tick fires until it is resumed, and its ticks of that time are not made up for. Returns false if it was paused.';
+COMMENT ON FUNCTION dogged.pause_schedule(name text) IS 'Pauses a schedule: no tick fires until it is resumed. The ticks of that time are skipped as paused, and are not made up for. Returns false if it was paused.';
 
 CREATE FUNCTION dogged.place(priority smallint, ready_position bigint, id bigint) RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -4484,11 +4512,14 @@ CREATE FUNCTION dogged.resume_schedule(name text) RETURNS boolean
     AS $$
 declare
   schedule dogged.schedules := dogged.lock_schedule(resume_schedule.name);
+  now_at constant timestamptz := clock_timestamp();
 begin
   if schedule.paused_at is null then return false; end if;
-  schedule.next_at := dogged.next_tick(schedule.compiled, schedule.time_zone, greatest(clock_timestamp(), schedule.last_tick_at));
+  schedule := dogged.settle_times_before_change(schedule, now_at);
+  schedule.next_at := dogged.next_tick(schedule.compiled, schedule.time_zone, greatest(now_at, schedule.last_tick_at));
   update dogged.schedules s
-     set paused_at = null, next_at = schedule.next_at, fires_at = dogged.looked_after_at(schedule, clock_timestamp())
+     set paused_at = null, next_at = schedule.next_at, last_tick_at = schedule.last_tick_at,
+         fires_at = dogged.looked_after_at(schedule, now_at)
    where s.id = schedule.id;
   perform dogged.record_audit('resume_schedule', null, jsonb_build_object('schedule', name, 'paused_at', schedule.paused_at));
   return true;
@@ -4640,16 +4671,18 @@ CREATE FUNCTION dogged.settle_times_before_change(schedule dogged.schedules, now
 declare
   settled dogged.schedules;
 begin
-  if (schedule.paused_at is null and schedule.next_at <= now_at) is not true then return schedule; end if;
+  if (schedule.next_at <= now_at) is not true then return schedule; end if;
   if schedule.fires_at <= now_at then perform dogged.fire_or_put_off(schedule, now_at); end if;
   select s.* into settled from dogged.schedules s where s.id = schedule.id;
   if settled.next_at <= now_at then
-    settled.last_tick_at := dogged.note_missed(settled, now_at);
+    settled.last_tick_at := greatest(settled.last_tick_at,
+                                     dogged.skip_until(settled, now_at + interval '1 microsecond',
+                                                       case when settled.paused_at is null then 'missed' else 'paused' end));
   end if;
   return settled;
 end $$;
 
-COMMENT ON FUNCTION dogged.settle_times_before_change(schedule dogged.schedules, now_at timestamp with time zone) IS 'Internal: fires the due ticks of a locked schedule before its spec or time zone changes. Notes ticks as missed that jitter, or the limit of a call, has put off. Returns the changed row.';
+COMMENT ON FUNCTION dogged.settle_times_before_change(schedule dogged.schedules, now_at timestamp with time zone) IS 'Internal: fires the due ticks of a locked schedule before its spec or time zone changes, or its pause ends. Notes ticks as missed that jitter, or the limit of a call, has put off, and those of a pause as paused. Returns the changed row.';
 
 CREATE FUNCTION dogged.shortest_gap(compiled dogged.compiled_spec) RETURNS bigint
     LANGUAGE plpgsql IMMUTABLE
@@ -4663,6 +4696,25 @@ begin
 end $$;
 
 COMMENT ON FUNCTION dogged.shortest_gap(compiled dogged.compiled_spec) IS 'Internal: the fewest seconds between two times of a spec.';
+
+CREATE FUNCTION dogged.skip_until(schedule dogged.schedules, until_time timestamp with time zone, reason text) RETURNS timestamp with time zone
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  tick timestamptz := schedule.next_at;
+begin
+  -- A backfill may have taken the first of them.
+  while exists (select from dogged.schedule_ticks t
+                 where t.schedule_id = schedule.id and t.scheduled_at = tick and t.outcome <> 'skipped') loop
+    tick := dogged.next_tick(schedule.compiled, schedule.time_zone, tick);
+  end loop;
+  if (tick < until_time) is not true then return null; end if;
+  perform dogged.note_tick(schedule, tick, 'skipped', reason, 'clock', skipped_until => until_time);
+  return tick;
+end $$;
+
+COMMENT ON FUNCTION dogged.skip_until(schedule dogged.schedules, until_time timestamp with time zone, reason text) IS 'Internal: one row for the ticks of a schedule from its next one until before until_time, which do not fire for this reason. Returns the time of the row; null if a backfill has decided all of these ticks.';
 
 CREATE FUNCTION dogged.start_tick(schedule dogged.schedules, tick timestamp with time zone, origin text) RETURNS bigint
     LANGUAGE plpgsql
@@ -5468,39 +5520,6 @@ COMMENT ON TABLE dogged.locks IS 'One row for each kind of work that only one se
 
 COMMENT ON COLUMN dogged.locks.name IS 'partitions: creating and dropping partitions, retention. import: importing dead letters. schedules: declaring schedules.';
 
-CREATE TABLE dogged.schedule_ticks (
-    schedule_id bigint NOT NULL,
-    scheduled_at timestamp with time zone NOT NULL,
-    outcome dogged.tick_outcome NOT NULL,
-    reason text,
-    origin text NOT NULL,
-    decided_at timestamp with time zone NOT NULL,
-    late_ms bigint,
-    task_id bigint,
-    missed_until timestamp with time zone
-)
-PARTITION BY RANGE (scheduled_at);
-
-COMMENT ON TABLE dogged.schedule_ticks IS 'One row for each tick of a schedule: what was enqueued, or why nothing was.';
-
-COMMENT ON COLUMN dogged.schedule_ticks.schedule_id IS 'The schedule: schedules.id. It may be gone.';
-
-COMMENT ON COLUMN dogged.schedule_ticks.scheduled_at IS 'The tick''s time by the spec, without jitter.';
-
-COMMENT ON COLUMN dogged.schedule_ticks.outcome IS 'Whether its task was enqueued.';
-
-COMMENT ON COLUMN dogged.schedule_ticks.reason IS 'Why it was skipped: overlap (the task before it had not ended), missed (nobody could fire it in time), superseded (a later tick took the place in which it waited), full (1000 ticks wait), or the error of the enqueue. Null where it was not skipped.';
-
-COMMENT ON COLUMN dogged.schedule_ticks.origin IS 'clock, backfill or hand: who asked for it.';
-
-COMMENT ON COLUMN dogged.schedule_ticks.decided_at IS 'When the outcome was decided.';
-
-COMMENT ON COLUMN dogged.schedule_ticks.late_ms IS 'How long after its time, with its jitter, that was; null for a backfill.';
-
-COMMENT ON COLUMN dogged.schedule_ticks.task_id IS 'The task that was enqueued: tasks.id. It may have been dropped since.';
-
-COMMENT ON COLUMN dogged.schedule_ticks.missed_until IS 'For a missed tick: this row stands for all ticks from scheduled_at until before this time.';
-
 CREATE TABLE dogged.settings (
     only_row boolean DEFAULT true NOT NULL,
     max_args_bytes integer DEFAULT 1048576 NOT NULL,
@@ -5927,7 +5946,7 @@ CREATE VIEW dogged.rights AS
     r.privileges,
     r.roles,
     r.except_columns
-   FROM ( VALUES ('schema_migrations'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('schema_files'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('rights'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'update'::text,'{operator}'::text[],'{only_row,role_prefix,installation}'::text[]), ('locks'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('queues'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('queue_depths'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('workers'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('workers'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('claims'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('claims'::text,'insert, delete'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('circuits'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'update'::text,'{worker,operator}'::text[],'{}'::text[]), ('producer_calls'::text,'select'::text,'{}'::text[],'{}'::text[]), ('unique_keys'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('schedules'::text,'select'::text,'{worker,operator}'::text[],'{}'::text[]), ('schedules'::text,'select'::text,'{viewer}'::text[],'{args,declared}'::text[]), ('schedule_ticks'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('schedule_ticks_default'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('schedule_declarations'::text,'select'::text,'{worker,operator}'::text[],'{}'::text[]), ('schedule_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{worker}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_live'::text,'select, delete'::text,'{worker}'::text[],'{}'::text[]), ('tasks_live'::text,'update'::text,'{worker}'::text[],'{id,queue,name,priority,args,enqueued_at,run_at,finished_at,result,trace_context,expires_at,tags,parent_id,args_version,unique_key,cancel_requested_at}'::text[]), ('tasks_failed'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('tasks_done'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('task_attempts_default'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('tasks_id_seq'::text,'select, usage'::text,'{worker}'::text[],'{}'::text[]), ('task_attempts'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_attempts'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('task_steps'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('task_steps'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('task_steps'::text,'select'::text,'{viewer}'::text[],'{result}'::text[]), ('task_steps_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('task_steps_default'::text,'select'::text,'{viewer}'::text[],'{result}'::text[]), ('task_checkpoints'::text,'select, insert, update'::text,'{worker}'::text[],'{}'::text[]), ('task_checkpoints'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('task_checkpoints'::text,'select'::text,'{viewer}'::text[],'{value}'::text[]), ('task_progress'::text,'select, insert, update'::text,'{worker}'::text[],'{}'::text[]), ('task_progress'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_waits'::text,'select, insert, update, delete'::text,'{worker}'::text[],'{}'::text[]), ('task_waits'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('task_waits'::text,'select'::text,'{viewer}'::text[],'{payload}'::text[]), ('events'::text,'select'::text,'{worker}'::text[],'{}'::text[]), ('events'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('events'::text,'select'::text,'{viewer}'::text[],'{payload}'::text[]), ('events_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('events_default'::text,'select'::text,'{viewer}'::text[],'{payload}'::text[]), ('audit'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('audit'::text,'select'::text,'{viewer}'::text[],'{details}'::text[]), ('redacted_tasks'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_timeline'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_steps_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('waiting'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letters'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('queue_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('recent_figures'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('worker_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('partitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('enqueue'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_many'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_unique'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_many_unique'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('prepare_task'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('parent_here'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('refuse_call'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('note_call'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('reserve_producer'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('call_made'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('answer_made'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('emit'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('event_lock'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('create_queue'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('complete_in'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('step_in'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('steps_since'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('wait_durably'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('record_wait'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('suspend'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('knows_task'::text,'execute'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('refuse_completion'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('moment_ago'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('place'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('place_in_front'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('make_partitions'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('drop_oldest_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('kept_days_to_thin'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('thin_kept_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_workers'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_steps'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_calls'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_keys'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('fire_due_ticks'::text,'execute as owner'::text,'{worker}'::text[],'{}'::text[]), ('declare_schedules'::text,'execute as owner'::text,'{worker}'::text[],'{}'::text[]), ('redacted'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_fingerprint'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('are_sound_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('mistake_in_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tags_of_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('dead_letter_matches'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letter_standing'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('export_dead_letters'::text,'execute'::text,'{operator}'::text[],'{}'::text[]), ('import_dead_letters'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('cancel'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('reschedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('pause_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('resume_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('set_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('delete_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('rename_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('move_tasks'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('move_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('record_audit'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('create_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('set_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('pause_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('resume_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('run_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('backfill_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('rename_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('delete_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('next_ticks'::text,'execute as owner'::text,'{viewer,operator}'::text[],'{}'::text[]), ('time_in'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('is_sound_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('json_bytes'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('numbers_exceed'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('is_one_line'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('refuse_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('queues_to_tell_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_arrays'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('insert_many'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_unique_times'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('value_at'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('value_at_each'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('hashed_key'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_key'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('take_key'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('other_holder'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('merge_dead_letters'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('merged_args'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('change_holder'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('meet_holder'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('those'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('for_each'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('has_room'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('held_of_queue'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('require_room'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_for_depth'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('prepare_to_count'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tell_of_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_name'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('nearest_queues'::text,'execute'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('lock_queue'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('lock_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_not_served'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_longer_than_all'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_actor'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_read_committed'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_dead_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_spec'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('compile_spec'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_number'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_element'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_field'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_days'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_weekdays'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('compile_every'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fits_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_time_of_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_local_time'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('offset_at'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('change_of_offset'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_instant_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_fixed_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_elapsed_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_schedule_name'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('lock_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_time_zone'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('shortest_gap'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_sound_spec'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_schedule_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fires_at_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('looked_after_at'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('settle_times_before_change'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('note_missed'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fire_or_put_off'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('put_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_enqueueable'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('store_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_waiting_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('note_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('start_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('alive_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cancel_tasks_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('start_waiting_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('decide_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_to_fire'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fire_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('ticks_to_backfill'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tell_of_schedules'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('moment_of_partitions'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_undeclared'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('declared_now'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('adopt_declaration'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('renamed_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_partition'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('days_to_make'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_history'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_tasks'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('queues_keeping'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('keep_rows_of_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('replace_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_bad_retention'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_history'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_audit'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_to_forget_worker'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('role_names'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_roles'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('revoke_rights'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('grant_rights'::text,'execute'::text,'{}'::text[],'{}'::text[])) r(object, privileges, roles, except_columns);
+   FROM ( VALUES ('schema_migrations'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('schema_files'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('rights'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'update'::text,'{operator}'::text[],'{only_row,role_prefix,installation}'::text[]), ('locks'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('queues'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('queue_depths'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('workers'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('workers'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('claims'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('claims'::text,'insert, delete'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('circuits'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'update'::text,'{worker,operator}'::text[],'{}'::text[]), ('producer_calls'::text,'select'::text,'{}'::text[],'{}'::text[]), ('unique_keys'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('schedules'::text,'select'::text,'{worker,operator}'::text[],'{}'::text[]), ('schedules'::text,'select'::text,'{viewer}'::text[],'{args,declared}'::text[]), ('schedule_ticks'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('schedule_ticks_default'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('schedule_declarations'::text,'select'::text,'{worker,operator}'::text[],'{}'::text[]), ('schedule_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{worker}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_live'::text,'select, delete'::text,'{worker}'::text[],'{}'::text[]), ('tasks_live'::text,'update'::text,'{worker}'::text[],'{id,queue,name,priority,args,enqueued_at,run_at,finished_at,result,trace_context,expires_at,tags,parent_id,args_version,unique_key,cancel_requested_at}'::text[]), ('tasks_failed'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('tasks_done'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('task_attempts_default'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('tasks_id_seq'::text,'select, usage'::text,'{worker}'::text[],'{}'::text[]), ('task_attempts'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_attempts'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('task_steps'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('task_steps'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('task_steps'::text,'select'::text,'{viewer}'::text[],'{result}'::text[]), ('task_steps_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('task_steps_default'::text,'select'::text,'{viewer}'::text[],'{result}'::text[]), ('task_checkpoints'::text,'select, insert, update'::text,'{worker}'::text[],'{}'::text[]), ('task_checkpoints'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('task_checkpoints'::text,'select'::text,'{viewer}'::text[],'{value}'::text[]), ('task_progress'::text,'select, insert, update'::text,'{worker}'::text[],'{}'::text[]), ('task_progress'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_waits'::text,'select, insert, update, delete'::text,'{worker}'::text[],'{}'::text[]), ('task_waits'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('task_waits'::text,'select'::text,'{viewer}'::text[],'{payload}'::text[]), ('events'::text,'select'::text,'{worker}'::text[],'{}'::text[]), ('events'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('events'::text,'select'::text,'{viewer}'::text[],'{payload}'::text[]), ('events_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('events_default'::text,'select'::text,'{viewer}'::text[],'{payload}'::text[]), ('audit'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('audit'::text,'select'::text,'{viewer}'::text[],'{details}'::text[]), ('redacted_tasks'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_timeline'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_steps_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('waiting'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letters'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('queue_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('recent_figures'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('worker_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('partitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('enqueue'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_many'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_unique'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_many_unique'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('prepare_task'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('parent_here'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('refuse_call'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('note_call'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('reserve_producer'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('call_made'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('answer_made'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('emit'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('event_lock'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('create_queue'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('complete_in'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('step_in'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('steps_since'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('wait_durably'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('record_wait'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('suspend'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('knows_task'::text,'execute'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('refuse_completion'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('moment_ago'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('place'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('place_in_front'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('make_partitions'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('drop_oldest_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('kept_days_to_thin'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('thin_kept_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_workers'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_steps'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_calls'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_keys'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('fire_due_ticks'::text,'execute as owner'::text,'{worker}'::text[],'{}'::text[]), ('declare_schedules'::text,'execute as owner'::text,'{worker}'::text[],'{}'::text[]), ('redacted'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_fingerprint'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('are_sound_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('mistake_in_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tags_of_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('dead_letter_matches'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letter_standing'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('export_dead_letters'::text,'execute'::text,'{operator}'::text[],'{}'::text[]), ('import_dead_letters'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('cancel'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('reschedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('pause_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('resume_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('set_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('delete_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('rename_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('move_tasks'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('move_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('record_audit'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('create_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('set_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('pause_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('resume_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('run_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('backfill_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('rename_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('delete_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('next_ticks'::text,'execute as owner'::text,'{viewer,operator}'::text[],'{}'::text[]), ('time_in'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('is_sound_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('json_bytes'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('numbers_exceed'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('is_one_line'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('refuse_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('queues_to_tell_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_arrays'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('insert_many'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_unique_times'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('value_at'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('value_at_each'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('hashed_key'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_key'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('take_key'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('other_holder'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('merge_dead_letters'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('merged_args'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('change_holder'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('meet_holder'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('those'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('for_each'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('has_room'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('held_of_queue'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('require_room'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_for_depth'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('prepare_to_count'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tell_of_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_name'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('nearest_queues'::text,'execute'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('lock_queue'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('lock_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_not_served'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_longer_than_all'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_actor'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_read_committed'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_dead_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_spec'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('compile_spec'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_number'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_element'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_field'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_days'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_weekdays'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('compile_every'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fits_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_time_of_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_local_time'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('offset_at'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('change_of_offset'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_instant_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_fixed_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_elapsed_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_schedule_name'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('lock_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_time_zone'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('shortest_gap'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_sound_spec'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_schedule_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fires_at_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('looked_after_at'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('settle_times_before_change'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('skip_until'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fire_or_put_off'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('put_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_enqueueable'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('store_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_waiting_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('note_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('start_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('alive_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cancel_tasks_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('start_waiting_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('decide_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_to_fire'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fire_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('ticks_to_backfill'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('hand_range_on'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tell_of_schedules'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('moment_of_partitions'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_undeclared'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('declared_now'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('adopt_declaration'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('renamed_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_partition'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('days_to_make'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_history'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_tasks'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('queues_keeping'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('keep_rows_of_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('replace_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_bad_retention'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_history'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_audit'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_to_forget_worker'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('role_names'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_roles'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('revoke_rights'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('grant_rights'::text,'execute'::text,'{}'::text[],'{}'::text[])) r(object, privileges, roles, except_columns);
 
 COMMENT ON VIEW dogged.rights IS 'The roles that may use each table, view, sequence or function. `dogged migrate` grants these rights if `dogged migrate --roles` has made the roles.';
 
@@ -6004,7 +6023,7 @@ CREATE VIEW dogged.schedule_overview AS
             t.decided_at,
             t.late_ms,
             t.task_id,
-            t.missed_until
+            t.skipped_until
            FROM dogged.schedule_ticks t
           WHERE ((t.schedule_id = s.id) AND (t.scheduled_at <= s.last_tick_at) AND (t.scheduled_at > (s.last_tick_at - '31 days'::interval)))
           ORDER BY t.scheduled_at DESC
@@ -6069,7 +6088,7 @@ CREATE TABLE dogged.schedule_ticks_default (
     decided_at timestamp with time zone NOT NULL,
     late_ms bigint,
     task_id bigint,
-    missed_until timestamp with time zone
+    skipped_until timestamp with time zone
 );
 
 COMMENT ON TABLE dogged.schedule_ticks_default IS 'For days that have no partition yet; dogged.make_partitions moves its rows.';
@@ -6080,7 +6099,7 @@ COMMENT ON COLUMN dogged.schedule_ticks_default.scheduled_at IS 'The tick''s tim
 
 COMMENT ON COLUMN dogged.schedule_ticks_default.outcome IS 'Whether its task was enqueued.';
 
-COMMENT ON COLUMN dogged.schedule_ticks_default.reason IS 'Why it was skipped: overlap (the task before it had not ended), missed (nobody could fire it in time), superseded (a later tick took the place in which it waited), full (1000 ticks wait), or the error of the enqueue. Null where it was not skipped.';
+COMMENT ON COLUMN dogged.schedule_ticks_default.reason IS 'Why it was skipped: overlap (the task before it had not ended), missed (nobody could fire it in time), paused, superseded (a later tick took the place in which it waited), full (1000 ticks wait), or the error of the enqueue. Null where it was not skipped.';
 
 COMMENT ON COLUMN dogged.schedule_ticks_default.origin IS 'clock, backfill or hand: who asked for it.';
 
@@ -6090,7 +6109,7 @@ COMMENT ON COLUMN dogged.schedule_ticks_default.late_ms IS 'How long after its t
 
 COMMENT ON COLUMN dogged.schedule_ticks_default.task_id IS 'The task that was enqueued: tasks.id. It may have been dropped since.';
 
-COMMENT ON COLUMN dogged.schedule_ticks_default.missed_until IS 'For a missed tick: this row stands for all ticks from scheduled_at until before this time.';
+COMMENT ON COLUMN dogged.schedule_ticks_default.skipped_until IS 'For ticks that were missed or fell into a pause: this row stands for all ticks from scheduled_at until before this time.';
 
 ALTER TABLE dogged.schedules ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME dogged.schedules_id_seq

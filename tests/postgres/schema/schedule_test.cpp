@@ -208,8 +208,9 @@ TEST_CASE(
   make_due(database, 600);
   fire(database);
   CHECK(ticks(database) == "fired 2, skipped missed 1");  // and the last tick is on time
-  CHECK(database.value("select (missed_until > now() - interval '3 minutes' and missed_until <= now())::text as value "
-                       "from dogged.schedule_ticks where reason = 'missed'") == "true");
+  CHECK(
+      database.value("select (skipped_until > now() - interval '3 minutes' and skipped_until <= now())::text as value "
+                     "from dogged.schedule_ticks where reason = 'missed'") == "true");
 }
 
 TEST_CASE("a tick that is older than the window is not made up for") {
@@ -252,7 +253,7 @@ TEST_CASE("a limit of catch-up takes the latest ticks of its window") {
   CHECK(database.value(
             "select (count(*) between 50 and 51)::text as value from dogged.schedule_ticks where outcome = 'fired'") ==
         "true");
-  CHECK(database.value("select (min(scheduled_at) filter (where outcome = 'fired') >= max(missed_until))::text as "
+  CHECK(database.value("select (min(scheduled_at) filter (where outcome = 'fired') >= max(skipped_until))::text as "
                        "value from dogged.schedule_ticks") == "true");
 }
 
@@ -288,6 +289,18 @@ TEST_CASE("a paused schedule fires nothing, and does not make up for it when it 
   CHECK(database.value("select dogged.resume_schedule('nightly') as value") == "f");
   CHECK(database.value("select (next_at > now())::text as value from dogged.schedules") == "true");
   CHECK(database.count_tasks() == 0);
+  CHECK(ticks(database) == "skipped paused 1");
+  CHECK(database.value("select (scheduled_at < now() - interval '4 minutes' and skipped_until <= clock_timestamp() and "
+                       "skipped_until > scheduled_at + interval '4 minutes')::text as value "
+                       "from dogged.schedule_ticks") == "true");
+}
+
+TEST_CASE("a pause in which no tick falls leaves no row") {
+  TestDatabase database;
+  add_schedule(database);
+  database.run("select dogged.pause_schedule('nightly')");
+  database.run("select dogged.resume_schedule('nightly')");
+  CHECK(ticks(database).empty());
 }
 
 TEST_CASE("a run by hand enqueues whatever the overlap says, and later ticks find its task") {
@@ -391,6 +404,38 @@ TEST_CASE("a backfill counts no tick that it has skipped") {
   CHECK(ticks(database) == "fired 2, skipped the queue \"small\" is full 3");
 }
 
+TEST_CASE("a backfill of a part of a skipped range leaves the rest of the range on record") {
+  TestDatabase database;
+  add_schedule(database, ", catch_up_limit => 0");
+  make_due(database, 60);
+  fire(database);
+  const auto backfill = [&](const std::string& from, const std::string& until) {
+    database.run("select dogged.backfill_schedule('nightly', at + interval '" + from + "', at + interval '" + until +
+                 "', 'allow_all') from (select min(scheduled_at) as at from dogged.schedule_ticks) as first");
+  };
+  backfill("1 minute", "2 minutes");  // in the middle
+  backfill("0", "1 minute");          // its first tick: the next has been taken already
+  CHECK(
+      database.value("select string_agg(concat_ws(' ', extract(epoch from scheduled_at - at)::int / 60, outcome, "
+                     "reason, extract(epoch from skipped_until - scheduled_at)::int / 60), ', ' order by scheduled_at) "
+                     "as value from (select *, min(scheduled_at) over () as at from dogged.schedule_ticks) t "
+                     "where scheduled_at < at + interval '30 minutes'") == "0 fired, 1 fired, 2 skipped missed 57");
+}
+
+TEST_CASE("a schedule of which a backfill has taken all missed ticks loses no tick to a pause") {
+  TestDatabase database;
+  add_schedule(database, ", catch_up_limit => 0");
+  database.run(
+      "update dogged.schedules set compiled = dogged.compile_spec(extract(second from last.at)::int || ' * * * * *'), "
+      "next_at = last.at, fires_at = now() "
+      "from (select date_trunc('second', now()) - interval '40 seconds' as at) last");  // the next is in 20 s
+  database.run("select dogged.backfill_schedule('nightly', now() - interval '1 minute', now(), 'allow_all')");
+  fire(database);
+  const std::string next = database.value("select next_at::text as value from dogged.schedules");
+  database.script("select dogged.pause_schedule('nightly'); select dogged.resume_schedule('nightly')");
+  CHECK(database.value("select next_at::text as value from dogged.schedules") == next);
+}
+
 TEST_CASE("ticks that wait are looked after within a second, whatever is changed of their schedule") {
   TestDatabase database;
   add_schedule(database, ", overlap => 'buffer_all'");
@@ -418,12 +463,12 @@ TEST_CASE("a tick that is due when its schedule gets other times is not lost") {
     database.run("select dogged.set_schedule('nightly', '{\"time_zone\": \"Europe/Berlin\"}')");
     CHECK(ticks(database) == "skipped missed 1");
   }
-  SECTION("its schedule is paused: it is not made up for") {
+  SECTION("its schedule is paused: it is noted as paused") {
     add_schedule(database);
     make_due(database, 1);
     database.run("select dogged.pause_schedule('nightly')");
     database.run("select dogged.set_schedule('nightly', '{\"spec\": \"0 0 1 2 *\"}')");
-    CHECK(ticks(database).empty());
+    CHECK(ticks(database) == "skipped paused 1");
   }
 }
 
