@@ -105,7 +105,7 @@ comment on column dogged.schedule_ticks.scheduled_at is 'The tick''s time by the
 comment on column dogged.schedule_ticks.outcome is 'Whether its task was enqueued.';
 comment on column dogged.schedule_ticks.reason is
   'Why it was skipped: overlap (the task before it had not ended), missed (nobody could fire it in time), paused, superseded (a later tick took '
-  'the place in which it waited), full (1000 ticks wait), or the error of the enqueue. Null where it was not skipped.';
+  'the place in which it waited), deleted (its schedule was), full (1000 ticks wait), or the error of the enqueue. Null where it was not skipped.';
 comment on column dogged.schedule_ticks.origin is 'clock, backfill or hand: who asked for it.';
 comment on column dogged.schedule_ticks.decided_at is 'When the outcome was decided.';
 comment on column dogged.schedule_ticks.late_ms is 'How long after its time, with its jitter, that was; null for a backfill.';

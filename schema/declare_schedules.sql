@@ -17,18 +17,41 @@ end $$;
 comment on function dogged.declared_now(text) is
   'Internal: the declaration of a schedule that is in force: of those that live workers make, the one that was first seen last.';
 
+create or replace function dogged.is_declared(first_name text, second_name text default null) returns boolean
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+  return exists (select from dogged.workers w
+                  where w.schedules ?& array_remove(array[first_name, second_name], null) and w.stopped_at is null and w.lease_ended_at is null);
+end $$;
+comment on function dogged.is_declared(text, text) is 'Internal: whether the program of a live worker declares the schedule, or both of two.';
+
+-- After a rollback to a program from before the rename, the schedule gets its former name back. It keeps its ticks.
+create or replace function dogged.schedule_to_rename(name text, formerly text) returns bigint
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+  if exists (select from dogged.schedules s where s.name = schedule_to_rename.name) then return null; end if;
+  return coalesce((select s.id from dogged.schedules s
+                    where s.name = schedule_to_rename.formerly
+                      and not dogged.is_declared(s.name, schedule_to_rename.name)),
+                  (select s.id from dogged.schedules s
+                    where s.declared ->> 'formerly' = schedule_to_rename.name and not dogged.is_declared(s.name)
+                    order by s.declared_at desc limit 1));
+end $$;
+comment on function dogged.schedule_to_rename(text, text) is
+  'Internal: the schedule that gets a name which a program declares; null: the name exists, or is new.';
+
 create or replace function dogged.adopt_declaration(name text, settings jsonb, first_seen_at timestamptz) returns text
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   before dogged.schedules;
   outcome text;
+  to_rename constant bigint := dogged.schedule_to_rename(adopt_declaration.name, adopt_declaration.settings ->> 'formerly');
 begin
-  if not exists (select from dogged.schedules s where s.name = adopt_declaration.name) then
-    update dogged.schedules s set name = adopt_declaration.name where s.name = adopt_declaration.settings ->> 'formerly';
-  end if;
+  update dogged.schedules s set name = adopt_declaration.name, changed_at = clock_timestamp() where s.id = to_rename;
   select s.* into before from dogged.schedules s where s.name = adopt_declaration.name for update;
   if before.declared = settings then return 'unchanged'; end if;
   outcome := dogged.put_schedule(name, settings - 'formerly');
+  if outcome = 'unchanged' and to_rename is not null then outcome := 'changed'; end if;
   update dogged.schedules s set declared = settings, declared_at = adopt_declaration.first_seen_at where s.name = adopt_declaration.name;
   if outcome <> 'unchanged' then
     perform dogged.record_audit(
@@ -48,6 +71,7 @@ begin
   return (select s.declared || jsonb_build_object('name', s.name)
             from dogged.schedules s
            where s.declared ->> 'formerly' = renamed_schedule.formerly and s.declared_at > renamed_schedule.first_seen_at
+             and dogged.is_declared(s.name)
              and not exists (select from dogged.schedules other where other.name = renamed_schedule.formerly)
            order by s.declared_at desc limit 1);
 end $$;
@@ -70,6 +94,7 @@ begin
    where not exists (select from dogged.schedule_declarations known where known.name = d.key and known.settings = d.value);
   for declaration in select d.key, d.value from jsonb_each(declarations) d order by d.key loop
     newest := dogged.declared_now(declaration.key);
+    continue when newest.settings is null;  -- another worker has ended the lease of this one
     renamed := dogged.renamed_schedule(declaration.key, newest.first_seen_at);
     outcome := case when renamed is null then dogged.adopt_declaration(declaration.key, newest.settings, newest.first_seen_at) end;
     name := declaration.key;

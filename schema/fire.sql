@@ -54,20 +54,45 @@ begin
 end $$;
 comment on function dogged.alive_of(bigint[]) is 'Internal: those of the tasks that have not ended.';
 
+-- A task that another transaction has locked is passed over: its handler may keep a transaction open for long, and the ticks of
+-- other schedules must not wait for that. While a tick waits, the next call tries again.
 create or replace function dogged.cancel_tasks_of(schedule dogged.schedules) returns bigint[]
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   actor constant text := current_setting('dogged.actor', true);
+  task_id bigint;
 begin
   perform set_config('dogged.actor', 'schedule ' || schedule.name, true);
-  perform dogged.cancel(task_id) from unnest(schedule.live_tasks) task_id;
+  for task_id in
+    select l.id from dogged.tasks_live l
+     where l.id = any (schedule.live_tasks) and l.cancel_requested_at is null
+     order by l.id for update skip locked
+  loop
+    perform dogged.cancel(task_id);
+  end loop;
   perform set_config('dogged.actor', coalesce(actor, ''), true);
-  update dogged.schedule_ticks t set outcome = 'skipped', reason = 'superseded', decided_at = clock_timestamp()
-   where t.schedule_id = schedule.id and t.outcome = 'waiting';
   return dogged.alive_of(schedule.live_tasks);
 end $$;
 comment on function dogged.cancel_tasks_of(dogged.schedules) is
-  'Internal: cancels the tasks of earlier ticks, and those that wait; returns the tasks that run until their handler has stopped.';
+  'Internal: cancels the tasks of earlier ticks; returns the tasks that are alive until their handler has stopped.';
+
+-- Of several ticks that wait, none was let wait by cancel_other: those are of a backfill, or of the overlap of before.
+create or replace function dogged.is_to_cancel_others(schedule_id bigint) returns boolean
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+  return (select count(*) = 1 and bool_and(t.origin = 'clock') from dogged.schedule_ticks t
+           where t.schedule_id = is_to_cancel_others.schedule_id and t.outcome = 'waiting');
+end $$;
+comment on function dogged.is_to_cancel_others(bigint) is
+  'Internal: whether a tick of a schedule with the overlap cancel_other waits for the tasks that it cancels.';
+
+create or replace function dogged.supersede_waiting(schedule dogged.schedules, reason text) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  update dogged.schedule_ticks t set outcome = 'skipped', reason = supersede_waiting.reason, decided_at = clock_timestamp()
+   where t.schedule_id = schedule.id and t.outcome = 'waiting';
+end $$;
+comment on function dogged.supersede_waiting(dogged.schedules, text) is 'Internal: the ticks of a schedule that wait are skipped for this reason.';
 
 create or replace function dogged.start_waiting_tick(schedule dogged.schedules) returns bigint[]
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -96,7 +121,10 @@ begin
                 and (t.outcome = 'fired' or t.outcome = 'waiting' and decide_tick.overlap <> 'cancel_other')) then
     return schedule.live_tasks;
   end if;
-  if overlap = 'cancel_other' then schedule.live_tasks := dogged.cancel_tasks_of(schedule); end if;
+  if overlap = 'cancel_other' then
+    perform dogged.supersede_waiting(schedule, 'superseded');
+    schedule.live_tasks := dogged.cancel_tasks_of(schedule);
+  end if;
   if cardinality(schedule.live_tasks) = 0 or overlap = 'allow_all' then
     return array_remove(schedule.live_tasks || dogged.start_tick(schedule, tick, origin), null);
   end if;
@@ -146,7 +174,7 @@ end $$;
 comment on function dogged.first_to_fire(dogged.schedules, timestamptz) is
   'Internal: the first tick that is to be made up for, or that is not missed. Those before it are skipped.';
 
-create or replace function dogged.skip_until(schedule dogged.schedules, until_time timestamptz, reason text) returns timestamptz
+create or replace function dogged.skip_until(schedule dogged.schedules, until_time timestamptz, reason text) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   tick timestamptz := schedule.next_at;
@@ -156,36 +184,42 @@ begin
                  where t.schedule_id = schedule.id and t.scheduled_at = tick and t.outcome <> 'skipped') loop
     tick := dogged.next_tick(schedule.compiled, schedule.time_zone, tick);
   end loop;
-  if (tick < until_time) is not true then return null; end if;
-  perform dogged.note_tick(schedule, tick, 'skipped', reason, 'clock', skipped_until => until_time);
-  return tick;
+  if tick < until_time then
+    perform dogged.note_tick(schedule, tick, 'skipped', reason, 'clock', skipped_until => until_time);
+  end if;
 end $$;
 comment on function dogged.skip_until(dogged.schedules, timestamptz, text) is
-  'Internal: one row for the ticks of a schedule from its next one until before until_time, which do not fire for this reason. Returns the '
-  'time of the row; null if a backfill has decided all of these ticks.';
+  'Internal: one row for the ticks of a schedule from its next one until before until_time, which do not fire for this reason.';
 
 create or replace function dogged.fire_schedule(schedule dogged.schedules, now_at timestamptz) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   first constant timestamptz := dogged.first_to_fire(schedule, now_at);
+  live bigint[];
 begin
   schedule.live_tasks := dogged.alive_of(schedule.live_tasks);
+  if schedule.overlap = 'cancel_other' and dogged.is_to_cancel_others(schedule.id) then
+    schedule.live_tasks := dogged.cancel_tasks_of(schedule);
+  end if;
   if cardinality(schedule.live_tasks) = 0 then schedule.live_tasks := dogged.start_waiting_tick(schedule); end if;
   if first > schedule.next_at then
-    schedule.last_tick_at := greatest(schedule.last_tick_at, dogged.skip_until(schedule, first, 'missed'));
+    perform dogged.skip_until(schedule, first, 'missed');
+    schedule.last_tick_at := greatest(schedule.last_tick_at, first - interval '1 microsecond');
     schedule.next_at := first;
   end if;
   -- A long catch-up goes on in the next call, after the others that are due.
   for i in 1 .. 20 loop
     schedule.fires_at := dogged.fires_at_of(schedule);
     exit when schedule.fires_at > now_at or schedule.next_at is null;
-    schedule.live_tasks := dogged.decide_tick(schedule, schedule.next_at, schedule.overlap, 'clock');
+    live := dogged.decide_tick(schedule, schedule.next_at, schedule.overlap, 'clock');
+    -- With allow_all, the ticks of a backfill wait for its tasks alone.
+    if schedule.overlap <> 'allow_all' then schedule.live_tasks := live; end if;
     schedule.last_tick_at := schedule.next_at;
     schedule.next_at := dogged.next_tick(schedule.compiled, schedule.time_zone, schedule.next_at);
   end loop;
   update dogged.schedules s
      set next_at = schedule.next_at, last_tick_at = schedule.last_tick_at,
-         -- allow_all asks after no task, but for the ticks of a backfill that wait.
+         -- allow_all asks after no task but those of a backfill whose ticks wait.
          live_tasks = case when schedule.overlap = 'allow_all' and dogged.first_waiting_tick(schedule.id) is null then '{}' else schedule.live_tasks end,
          fires_at = dogged.looked_after_at(schedule, now_at)
    where s.id = schedule.id;
@@ -262,16 +296,18 @@ end $$;
 comment on function dogged.ticks_to_backfill(dogged.schedules, timestamptz, timestamptz) is
   'Internal: the times of a schedule in a range. Raises an error for more than 1000.';
 
--- Without this, the ticks of a range but its first would be on record nowhere once a backfill has decided the first.
+-- Without this, the ticks of a range but its first would be on record nowhere once a backfill has decided the first. If the
+-- schedule was changed since, the rest of the range need not begin at one of its present times.
 create or replace function dogged.hand_range_on(schedule dogged.schedules, skipped dogged.schedule_ticks) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
-  schedule.next_at := dogged.next_tick(schedule.compiled, schedule.time_zone, skipped.scheduled_at);
+  schedule.next_at := case when schedule.changed_at > skipped.decided_at then skipped.scheduled_at + interval '1 microsecond'
+                           else dogged.next_tick(schedule.compiled, schedule.time_zone, skipped.scheduled_at) end;
   schedule.fires_at := schedule.next_at;
   perform dogged.skip_until(schedule, skipped.skipped_until, skipped.reason);
 end $$;
 comment on function dogged.hand_range_on(dogged.schedules, dogged.schedule_ticks) is
-  'Internal: the row of a range of skipped ticks is about to be decided anew; the next tick of the range gets a row for the rest.';
+  'Internal: writes a row for the rest of a range of skipped ticks, the first of which was decided anew.';
 
 create or replace function dogged.backfill_schedule(name text, from_time timestamptz, until_time timestamptz, overlap text default 'buffer_all')
 returns integer
@@ -302,8 +338,8 @@ begin
   foreach tick in array dogged.ticks_to_backfill(schedule, from_time, until_time) loop
     select t.* into before from dogged.schedule_ticks t where t.schedule_id = schedule.id and t.scheduled_at = tick;
     continue when before.outcome <> 'skipped';
-    if before.skipped_until is not null then perform dogged.hand_range_on(schedule, before); end if;
     schedule.live_tasks := dogged.decide_tick(schedule, tick, backfill_schedule.overlap::dogged.schedule_overlap, 'backfill');
+    if before.skipped_until is not null then perform dogged.hand_range_on(schedule, before); end if;
     started := started + (select count(*) from dogged.schedule_ticks t
                            where t.schedule_id = schedule.id and t.scheduled_at = tick and t.outcome <> 'skipped');
   end loop;

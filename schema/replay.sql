@@ -79,23 +79,27 @@ begin
      where a.id is not null
      order by a.id, a.position
   ), taken as materialized (
-    select f.id, f.finished_at, a.args as new_args, f.name, f.unique_key,
-           (select k.task_id from dogged.unique_keys k where k.name = f.name and k.unique_key = f.unique_key) as last_holder
+    select f.id, f.finished_at, a.args as new_args, f.name, f.unique_key, last.task_id as last_holder, last.taken_at as last_taken_at
       from dogged.tasks_failed f join asked a on a.id = f.id
+      left join dogged.unique_keys last on last.name = f.name and last.unique_key = f.unique_key
      where f.id = any (ids) and f.attempt = coalesce(a.attempt, f.attempt)
        and (a.args is null or dogged.json_bytes(a.args, max_args_bytes) <= max_args_bytes)
        and (f.unique_key is null or dogged.other_holder(f.name, f.unique_key, f.id) is null)
      order by f.id
        for update of f skip locked
   ), keyed as (
-    -- Another transaction may have given the key to a task meanwhile. Then this dead letter stays.
+    -- Another transaction may have given the key to a task meanwhile. Then this dead letter stays. A replay may have given the key to
+    -- the task that held it last; taken_at tells. Keys without a row come first, and each part in the order of "C", as in
+    -- enqueue_many_unique: in another order the two would wait for each other.
     insert into dogged.unique_keys as k (name, unique_key, task_id, held_while)
-    select distinct on (t.name, t.unique_key) t.name, t.unique_key, t.id, 'live'
-      from taken t where t.unique_key is not null
-     order by t.name, t.unique_key, t.id
+    select o.name, o.unique_key, o.id, 'live'
+      from (select distinct on (t.name collate "C", t.unique_key collate "C") t.name, t.unique_key, t.id, t.last_holder
+              from taken t where t.unique_key is not null
+             order by t.name collate "C", t.unique_key collate "C", t.id) o
+     order by o.last_holder is not null, o.name collate "C", o.unique_key collate "C"
         on conflict on constraint unique_keys_pkey do update
        set task_id = excluded.task_id, taken_at = now(), held_until = now() + (k.held_until - k.taken_at)
-     where k.task_id = any (array(select t.last_holder from taken t))
+     where (k.task_id, k.taken_at) in (select t.last_holder, t.last_taken_at from taken t)
     returning k.task_id
   ), removed as (
     delete from dogged.tasks_failed f
@@ -131,6 +135,7 @@ begin
   )
   select array_agg(d.id), array_agg(d.due_at), array_agg(distinct d.queue) into replayed, dues, queues_used from due d;
 
+  if merge then merged := merged || dogged.merge_dead_letters(ids, attempts); end if;  -- twins among the ids
   -- Has its own snapshot, as in enqueue_many.
   if replayed is not null
      and (current_setting('transaction_isolation') <> 'read committed'

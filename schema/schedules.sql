@@ -164,9 +164,8 @@ begin
   if schedule.fires_at <= now_at then perform dogged.fire_or_put_off(schedule, now_at); end if;
   select s.* into settled from dogged.schedules s where s.id = schedule.id;
   if settled.next_at <= now_at then
-    settled.last_tick_at := greatest(settled.last_tick_at,
-                                     dogged.skip_until(settled, now_at + interval '1 microsecond',
-                                                       case when settled.paused_at is null then 'missed' else 'paused' end));
+    perform dogged.skip_until(settled, now_at + interval '1 microsecond', case when settled.paused_at is null then 'missed' else 'paused' end);
+    settled.last_tick_at := greatest(settled.last_tick_at, now_at);
   end if;
   return settled;
 end $$;
@@ -211,7 +210,6 @@ begin
   end if;
   perform dogged.require_enqueueable(put);
   if put is not distinct from before then return 'unchanged'; end if;
-  put.changed_at := clock_timestamp();
   put.id := coalesce(before.id, nextval(pg_get_serial_sequence('dogged.schedules', 'id')));
   if before.id is null or put.spec <> before.spec or put.time_zone <> before.time_zone then
     before := dogged.settle_times_before_change(before, now_at);
@@ -219,6 +217,7 @@ begin
     put.last_tick_at := before.last_tick_at;
     put.next_at := dogged.next_tick(put.compiled, put.time_zone, greatest(now_at, put.last_tick_at));
   end if;
+  put.changed_at := clock_timestamp();  -- after the ticks of before were decided
   if put.paused_at is null then put.fires_at := dogged.looked_after_at(put, now_at); end if;
   return dogged.store_schedule(put);
 end $$;
@@ -374,6 +373,7 @@ declare
   schedule constant dogged.schedules := dogged.lock_schedule(delete_schedule.name);
 begin
   perform dogged.require_undeclared(name, 'Take its TASK_SCHEDULE out of the program first, or pause the schedule.');
+  perform dogged.supersede_waiting(schedule, 'deleted');
   delete from dogged.schedules s where s.id = schedule.id;
   perform dogged.record_audit('delete_schedule', null, jsonb_build_object('schedule', name, 'before', to_jsonb(schedule) - 'compiled'));
 end $$;

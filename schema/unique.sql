@@ -156,22 +156,27 @@ language plpgsql set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
   changes constant boolean := meet_holder.on_conflict not in ('keep', 'refuse');
+  locks constant boolean := changes or meet_holder.unique_while = 'pending';
   task dogged.tasks_live;
   holds boolean;
 begin
   if now() >= meet_holder.taken_at + meet_holder.unique_period then return null; end if;
-  -- Only a pending task is locked: the report of a running one would wait for the lock.
-  if changes then
-    select t.* into task from dogged.tasks_live t where t.id = meet_holder.holder and t.status = 'pending' for update;
-  elsif meet_holder.unique_while = 'pending' then
-    select t.* into task from dogged.tasks_live t where t.id = meet_holder.holder and t.status = 'pending' for share;
-  end if;
-  if not changes and meet_holder.unique_while <> 'pending' or not found then
+  loop
+    -- Only a pending task is locked: the report of a running one would wait for the lock.
+    if changes then
+      select t.* into task from dogged.tasks_live t where t.id = meet_holder.holder and t.status = 'pending' for update;
+    elsif locks then
+      select t.* into task from dogged.tasks_live t where t.id = meet_holder.holder and t.status = 'pending' for share;
+    end if;
+    if locks and found then
+      -- A worker that looks meanwhile passes over the locked task, and may fall asleep until its next poll.
+      if not task.deferred then perform pg_notify('dogged.wake', task.queue); end if;
+      exit;
+    end if;
     select t.* into task from dogged.tasks_live t where t.id = meet_holder.holder;
-  elsif not task.deferred then
-    -- A worker that looks meanwhile passes over the locked task, and may fall asleep until its next poll.
-    perform pg_notify('dogged.wake', task.queue);
-  end if;
+    -- An attempt that ends between the two looks may make the task pending again, and a worker may claim it at once.
+    exit when not (locks and coalesce(task.status = 'pending', false));
+  end loop;
   holds := case meet_holder.unique_while
              when 'pending' then task.status = 'pending'
              when 'live' then task.id is not null

@@ -45,16 +45,12 @@ ScheduleSettings Comparison::some_settings() {
   return settings;
 }
 
-/// The model and PostgreSQL might decide otherwise: a tick is due now, or waits and is looked after now. Or PostgreSQL
-/// would wait for a row.
+/// The model and PostgreSQL might decide otherwise: a tick is due now, or waits and is looked after now.
 bool Comparison::is_no_moment_for_ticks() const {
   const ScheduleRow& schedule = model_.durable().schedule;
   const auto due_in = model_.tick_due_in();
   if (due_in && due_in->count() > 0 && *due_in < far_from_a_tick) return true;
-  if (schedule.settings.jitter > milliseconds{0} && model_.is_near_a_tick(far_from_a_tick)) return true;
-  return schedule.settings.overlap == Overlap::cancel_other &&
-         std::any_of(schedule.live_tasks.begin(), schedule.live_tasks.end(),
-                     [this](TaskId id) { return model_.live().contains(id) && would_wait(id); });
+  return schedule.settings.jitter > milliseconds{0} && model_.is_near_a_tick(far_from_a_tick);
 }
 
 std::int64_t Comparison::next_tick_of_postgres() {

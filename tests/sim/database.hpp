@@ -148,11 +148,14 @@ struct ScheduleRow {
     TimePoint fired_at{};
     std::optional<TimePoint> skipped_until = {};  // it stands for all ticks before that
     bool is_forgotten = false;                    // later ticks do not ask after its task
+    bool is_backfilled = false;
     // Of the schedule when the tick was decided.
     Duration every{0};
     std::size_t changes = 0;
+    int settings_number = 0;
   };
   ScheduleSettings settings = {};
+  int settings_number = 1;  // how many it has had
   TimePoint first_at{};
   TimePoint next_at{};
   std::optional<TimePoint> fires_at = {};  // nothing: it is paused, or there is none
@@ -418,8 +421,6 @@ class Database {
     std::optional<milliseconds> due_in = {};
   };
   Fired fire_due_ticks();
-  /// The next tick would wait for the row of a task that it cancels.
-  [[nodiscard]] bool ticks_wait_for_a_row() const;
   /// A tick falls due within less than `distance`, or did so.
   [[nodiscard]] bool is_near_a_tick(Duration distance) const;
   /// Gives how many.
@@ -480,13 +481,15 @@ class Database {
   void forget_ended_tasks();
   void fire_schedule();
   void settle_times_before_change();
-  /// Gives the tick that stands for the range; nothing if a backfill has decided all of it.
-  std::optional<TimePoint> skip_until(TimePoint time, ScheduleRow::Outcome reason);
-  void note_last_tick(std::optional<TimePoint> tick);
+  void skip_until(TimePoint time, ScheduleRow::Outcome reason);
+  void note_last_tick(std::optional<TimePoint> time);
+  void hand_range_on(TimePoint tick, const ScheduleRow::Tick& skipped);
   void start_waiting_tick();
   void start_tick(TimePoint time, bool fires_beside_others);
-  void decide_tick(TimePoint time, Overlap overlap);
+  void decide_tick(TimePoint time, Overlap overlap, bool is_backfilled);
+  [[nodiscard]] bool is_to_cancel_others() const;
   void cancel_earlier_ticks();
+  void supersede_waiting();
   [[nodiscard]] bool is_held(const KeyRow& row, const KeyRule& rule) const;
   void lock_row(Transaction& transaction, TaskId id);
   [[nodiscard]] Unique take_key(Transaction& transaction, const NewTask& task);

@@ -30,7 +30,10 @@ bool runs_or_waits(const ScheduleRow& schedule, TimePoint tick) {
 }
 
 ScheduleRow::Tick tick_of(const ScheduleRow& schedule, Outcome outcome) {
-  return {.outcome = outcome, .every = schedule.settings.every, .changes = schedule.changes.size()};
+  return {.outcome = outcome,
+          .every = schedule.settings.every,
+          .changes = schedule.changes.size(),
+          .settings_number = schedule.settings_number};
 }
 
 bool is_superseded_by(Overlap overlap, const ScheduleRow::Tick& tick) {
@@ -51,6 +54,7 @@ void Database::change_schedule(const ScheduleSettings& settings, milliseconds a_
   const bool has_other_times = settings.every != schedule.settings.every;
   if (has_other_times) settle_times_before_change();
   schedule.settings = settings;
+  ++schedule.settings_number;
   if (has_other_times) {
     schedule.next_at = a_time;
     const TimePoint decided_until = std::max(now(), schedule.last_tick_at.value_or(now()));
@@ -70,7 +74,8 @@ void Database::resume_schedule() {
   ScheduleRow& schedule = now_.schedule;
   if (!std::exchange(schedule.is_paused, false)) return;
   if (schedule.next_at <= now() && mutant_ != Mutant::pause_that_leaves_no_row) {
-    note_last_tick(skip_until(now() + 1us, Outcome::paused));
+    skip_until(now() + 1us, Outcome::paused);
+    note_last_tick(now());
   }
   schedule.next_at = next_tick(schedule, std::max(now(), schedule.last_tick_at.value_or(now())));
   schedule.fires_at = looked_after_at();
@@ -86,13 +91,10 @@ int Database::backfill_schedule(milliseconds from, milliseconds until, Overlap o
        tick += schedule.settings.every) {
     last = tick;
     if (runs_or_waits(schedule, tick)) continue;
-    if (const auto range = schedule.ticks.find(tick); range != schedule.ticks.end() && range->second.skipped_until) {
-      const ScheduleRow::Tick skipped = range->second;
-      const TimePoint next = std::exchange(schedule.next_at, tick + schedule.settings.every);
-      if (mutant_ != Mutant::range_that_loses_its_rest) (void)skip_until(*skipped.skipped_until, skipped.outcome);
-      schedule.next_at = next;
-    }
-    decide_tick(tick, overlap);
+    const auto range = schedule.ticks.find(tick);
+    const auto before = range == schedule.ticks.end() ? std::nullopt : std::optional{range->second};
+    decide_tick(tick, overlap, true);
+    if (before && before->skipped_until && mutant_ != Mutant::range_that_loses_its_rest) hand_range_on(tick, *before);
     if (runs_or_waits(schedule, tick)) ++started;
   }
   if (overlap == Overlap::allow_all) schedule.live_tasks = live_before;
@@ -101,18 +103,28 @@ int Database::backfill_schedule(milliseconds from, milliseconds until, Overlap o
   return started;
 }
 
+void Database::hand_range_on(TimePoint tick, const ScheduleRow::Tick& skipped) {
+  ScheduleRow& schedule = now_.schedule;
+  if (skipped.settings_number < schedule.settings_number) {
+    schedule.ticks[tick + 1us] = skipped;
+    return;
+  }
+  const TimePoint next = std::exchange(schedule.next_at, tick + schedule.settings.every);
+  skip_until(*skipped.skipped_until, skipped.outcome);
+  schedule.next_at = next;
+}
+
 std::optional<milliseconds> Database::tick_due_in() const {
   const std::optional<TimePoint>& fires_at = now_.schedule.fires_at;
   if (!fires_at) return std::nullopt;
-  if (*fires_at <= now() && ticks_wait_for_a_row()) return 5ms;
   return std::chrono::ceil<milliseconds>(*fires_at - now());
 }
 
-bool Database::ticks_wait_for_a_row() const {
-  const ScheduleRow& schedule = now_.schedule;
-  return schedule.settings.overlap == Overlap::cancel_other &&
-         std::any_of(schedule.live_tasks.begin(), schedule.live_tasks.end(),
-                     [this](TaskId id) { return now_.live.contains(id) && is_locked(now_.tasks.at(id)); });
+bool Database::is_to_cancel_others() const {
+  const auto& ticks = now_.schedule.ticks;
+  return waiting_ticks() == 1 && std::any_of(ticks.begin(), ticks.end(), [](const auto& tick) {
+           return tick.second.outcome == Outcome::waiting && !tick.second.is_backfilled;
+         });
 }
 
 bool Database::is_near_a_tick(Duration distance) const {
@@ -178,59 +190,71 @@ void Database::start_waiting_tick() {
   }
 }
 
+/// Passes over rows that are locked.
 void Database::cancel_earlier_ticks() {
   ScheduleRow& schedule = now_.schedule;
   for (const TaskId id : schedule.live_tasks) {
-    if (mutant_ != Mutant::tick_that_cancels_nothing) cancel(id);
-  }
-  for (auto& [time, tick] : schedule.ticks) {
-    if (tick.outcome == Outcome::waiting) tick.outcome = Outcome::superseded;
+    if (!now_.live.contains(id) || is_locked(now_.tasks.at(id))) continue;
+    if (!now_.tasks.at(id).cancel_requested && mutant_ != Mutant::tick_that_cancels_nothing) cancel(id);
+    promises::an_earlier_tick_is_cancelled(id, *this);
   }
   forget_ended_tasks();
 }
 
-void Database::decide_tick(TimePoint time, Overlap overlap) {
+void Database::supersede_waiting() {
+  for (auto& [time, tick] : now_.schedule.ticks) {
+    if (tick.outcome == Outcome::waiting) tick.outcome = Outcome::superseded;
+  }
+}
+
+void Database::decide_tick(TimePoint time, Overlap overlap, bool is_backfilled) {
   ScheduleRow& schedule = now_.schedule;
   if (runs_or_waits(schedule, time) && !is_superseded_by(overlap, schedule.ticks.at(time)) &&
       mutant_ != Mutant::tick_that_fires_again) {
     return;
   }
-  if (overlap == Overlap::cancel_other) cancel_earlier_ticks();
+  if (overlap == Overlap::cancel_other) {
+    supersede_waiting();
+    cancel_earlier_ticks();
+  }
   const bool overlaps = !schedule.live_tasks.empty() && overlap != Overlap::allow_all;
   if (!overlaps || mutant_ == Mutant::overlap_that_is_overlooked) {
     return start_tick(time, overlap == Overlap::allow_all);
   }
-  if (overlap == Overlap::cancel_other) promises::earlier_ticks_are_cancelled(schedule, *this);
   const bool is_skipped = overlap == Overlap::skip || (overlap == Overlap::buffer_one && waiting_ticks() > 0);
   schedule.ticks[time] = tick_of(schedule, is_skipped ? Outcome::overlap : Outcome::waiting);
+  schedule.ticks[time].is_backfilled = is_backfilled;
 }
 
-std::optional<TimePoint> Database::skip_until(TimePoint time, Outcome reason) {
+void Database::skip_until(TimePoint time, Outcome reason) {
   ScheduleRow& schedule = now_.schedule;
   TimePoint tick = schedule.next_at;
   while (runs_or_waits(schedule, tick)) tick += schedule.settings.every;
-  if (tick >= time) return std::nullopt;
+  if (tick >= time) return;
   schedule.ticks[tick] = tick_of(schedule, reason);
   schedule.ticks[tick].skipped_until = time;
-  return tick;
 }
 
-void Database::note_last_tick(std::optional<TimePoint> tick) {
+void Database::note_last_tick(std::optional<TimePoint> time) {
   std::optional<TimePoint>& last = now_.schedule.last_tick_at;
-  last = std::max(last, tick);
+  last = std::max(last, time);
 }
 
 void Database::fire_schedule() {
   ScheduleRow& schedule = now_.schedule;
   const TimePoint first = first_to_fire();
   forget_ended_tasks();
+  if (schedule.settings.overlap == Overlap::cancel_other && is_to_cancel_others()) cancel_earlier_ticks();
   if (schedule.live_tasks.empty()) start_waiting_tick();
   if (first > schedule.next_at) {
-    note_last_tick(skip_until(first, Outcome::missed));
+    skip_until(first, Outcome::missed);
+    note_last_tick(first - 1us);
     schedule.next_at = first;
   }
   for (int i = 0; i < most_at_once && fires_at_of(schedule.next_at) <= now(); ++i) {
-    decide_tick(schedule.next_at, schedule.settings.overlap);
+    const std::vector<TaskId> live_before = schedule.live_tasks;
+    decide_tick(schedule.next_at, schedule.settings.overlap, false);
+    if (schedule.settings.overlap == Overlap::allow_all) schedule.live_tasks = live_before;
     if (mutant_ == Mutant::tick_that_fires_again && scheduler_.chance(20)) break;
     schedule.last_tick_at = schedule.next_at;
     schedule.next_at += schedule.settings.every;
@@ -248,12 +272,13 @@ void Database::settle_times_before_change() {
   if (schedule.fires_at && *schedule.fires_at <= now()) fire_schedule();
   if (mutant_ == Mutant::change_that_forgets_due_ticks) return;
   if (schedule.next_at <= now()) {
-    note_last_tick(skip_until(now() + 1us, schedule.is_paused ? Outcome::paused : Outcome::missed));
+    skip_until(now() + 1us, schedule.is_paused ? Outcome::paused : Outcome::missed);
+    note_last_tick(now());
   }
 }
 
 Database::Fired Database::fire_due_ticks() {
-  if (!now_.schedule.fires_at || *now_.schedule.fires_at > now() || ticks_wait_for_a_row()) return {0, tick_due_in()};
+  if (!now_.schedule.fires_at || *now_.schedule.fires_at > now()) return {0, tick_due_in()};
   fire_schedule();
   return {1, tick_due_in()};
 }

@@ -47,7 +47,7 @@
 //   G17, after the faults: snoozes_are_counted, no_task_snoozes_too_often (of a_history_follows_the_rules).
 //     Mutants: snooze_that_does_not_count.
 //   G18, at each tick; after the faults; in the calm (promises_ticks.cpp): ticks_overlap_as_they_may,
-//     earlier_ticks_are_cancelled, a_tick_fires_once, a_tick_fires_in_time.
+//     an_earlier_tick_is_cancelled, a_tick_fires_once, a_tick_fires_in_time.
 //     Mutants: tick_that_fires_again, overlap_that_is_overlooked, looks_late_for_ticks, tick_that_cancels_nothing,
 //     pause_that_leaves_no_row, change_that_forgets_due_ticks, range_that_loses_its_rest.
 //   G19, at each step, wait and event; after the faults; in the calm (promises_steps.cpp): a_step_is_of_the_holder,
@@ -163,8 +163,8 @@ void every_attempt_is_a_row(const Database& database);
 /// with the counts of the lost claim (seed 63557).
 void a_history_follows_the_rules(const Database& database, const std::set<TaskId>& half_lost);
 void effects_happen_once(const Database& database);
-/// A tick that cancels others waits until their tasks have ended.
-void earlier_ticks_are_cancelled(const ScheduleRow& schedule, const Database& database);
+/// A tick that cancels the task waits until the task has ended.
+void an_earlier_tick_is_cancelled(TaskId id, const Database& database);
 /// Each time of the schedule has one tick, with one task if it has fired.
 void a_tick_fires_once(const Database& database);
 /// What a step writes by step_in.

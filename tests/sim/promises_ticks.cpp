@@ -42,10 +42,10 @@ void ticks_overlap_as_they_may(const ScheduleRow& schedule, TaskId id, const Dat
   }
 }
 
-void earlier_ticks_are_cancelled(const ScheduleRow& schedule, const Database& database) {
-  for (const TaskId id : schedule.live_tasks) {
-    require(database.tasks().at(id).cancel_requested, "G18", "a tick cancels the tasks of earlier ones", named(id));
-  }
+void an_earlier_tick_is_cancelled(TaskId id, const Database& database) {
+  const Task& task = database.tasks().at(id);
+  require(task.cancel_requested || task.state == Task::State::ended, "G18", "a tick cancels the tasks of earlier ones",
+          named(id));
 }
 
 void a_tick_fires_once(const Database& database) {

@@ -390,9 +390,7 @@ class Run {
     }
   }
 
-  /// A change waits where the due ticks wait for a row.
   void change_schedule(Random& random) {
-    if (database_.ticks_wait_for_a_row()) return;
     ScheduleSettings settings = database_.durable().schedule.settings;
     if (random.chance(70)) settings.every = milliseconds{random.pick(200, 3000)};
     if (random.chance(50)) settings.overlap = static_cast<Overlap>(random.pick(0, 4));

@@ -6,7 +6,7 @@ select n.schedule, n.outcome, width_bucket(n.late_us - 1, @bounds_us::bigint[]) 
        coalesce(sum(n.late_us), 0)::bigint as late_us
   from (select coalesce(s.name, 'deleted') as schedule,
                case when t.outcome = 'fired' then 'fired'
-                    when t.reason in ('overlap', 'missed', 'paused', 'superseded', 'full') then t.reason
+                    when t.reason in ('overlap', 'missed', 'paused', 'superseded', 'deleted', 'full') then t.reason
                     else 'refused' end as outcome,
                case when t.outcome = 'fired' then t.late_ms * 1000 end as late_us
           from dogged.schedule_ticks t

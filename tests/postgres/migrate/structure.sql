@@ -93,13 +93,13 @@ CREATE FUNCTION dogged.adopt_declaration(name text, settings jsonb, first_seen_a
 declare
   before dogged.schedules;
   outcome text;
+  to_rename constant bigint := dogged.schedule_to_rename(adopt_declaration.name, adopt_declaration.settings ->> 'formerly');
 begin
-  if not exists (select from dogged.schedules s where s.name = adopt_declaration.name) then
-    update dogged.schedules s set name = adopt_declaration.name where s.name = adopt_declaration.settings ->> 'formerly';
-  end if;
+  update dogged.schedules s set name = adopt_declaration.name, changed_at = clock_timestamp() where s.id = to_rename;
   select s.* into before from dogged.schedules s where s.name = adopt_declaration.name for update;
   if before.declared = settings then return 'unchanged'; end if;
   outcome := dogged.put_schedule(name, settings - 'formerly');
+  if outcome = 'unchanged' and to_rename is not null then outcome := 'changed'; end if;
   update dogged.schedules s set declared = settings, declared_at = adopt_declaration.first_seen_at where s.name = adopt_declaration.name;
   if outcome <> 'unchanged' then
     perform dogged.record_audit(
@@ -217,8 +217,8 @@ begin
   foreach tick in array dogged.ticks_to_backfill(schedule, from_time, until_time) loop
     select t.* into before from dogged.schedule_ticks t where t.schedule_id = schedule.id and t.scheduled_at = tick;
     continue when before.outcome <> 'skipped';
-    if before.skipped_until is not null then perform dogged.hand_range_on(schedule, before); end if;
     schedule.live_tasks := dogged.decide_tick(schedule, tick, backfill_schedule.overlap::dogged.schedule_overlap, 'backfill');
+    if before.skipped_until is not null then perform dogged.hand_range_on(schedule, before); end if;
     started := started + (select count(*) from dogged.schedule_ticks t
                            where t.schedule_id = schedule.id and t.scheduled_at = tick and t.outcome <> 'skipped');
   end loop;
@@ -387,16 +387,21 @@ CREATE FUNCTION dogged.cancel_tasks_of(schedule dogged.schedules) RETURNS bigint
     AS $$
 declare
   actor constant text := current_setting('dogged.actor', true);
+  task_id bigint;
 begin
   perform set_config('dogged.actor', 'schedule ' || schedule.name, true);
-  perform dogged.cancel(task_id) from unnest(schedule.live_tasks) task_id;
+  for task_id in
+    select l.id from dogged.tasks_live l
+     where l.id = any (schedule.live_tasks) and l.cancel_requested_at is null
+     order by l.id for update skip locked
+  loop
+    perform dogged.cancel(task_id);
+  end loop;
   perform set_config('dogged.actor', coalesce(actor, ''), true);
-  update dogged.schedule_ticks t set outcome = 'skipped', reason = 'superseded', decided_at = clock_timestamp()
-   where t.schedule_id = schedule.id and t.outcome = 'waiting';
   return dogged.alive_of(schedule.live_tasks);
 end $$;
 
-COMMENT ON FUNCTION dogged.cancel_tasks_of(schedule dogged.schedules) IS 'Internal: cancels the tasks of earlier ticks, and those that wait; returns the tasks that run until their handler has stopped.';
+COMMENT ON FUNCTION dogged.cancel_tasks_of(schedule dogged.schedules) IS 'Internal: cancels the tasks of earlier ticks; returns the tasks that are alive until their handler has stopped.';
 
 CREATE TABLE dogged.tasks (
     id bigint NOT NULL,
@@ -974,7 +979,10 @@ begin
                 and (t.outcome = 'fired' or t.outcome = 'waiting' and decide_tick.overlap <> 'cancel_other')) then
     return schedule.live_tasks;
   end if;
-  if overlap = 'cancel_other' then schedule.live_tasks := dogged.cancel_tasks_of(schedule); end if;
+  if overlap = 'cancel_other' then
+    perform dogged.supersede_waiting(schedule, 'superseded');
+    schedule.live_tasks := dogged.cancel_tasks_of(schedule);
+  end if;
   if cardinality(schedule.live_tasks) = 0 or overlap = 'allow_all' then
     return array_remove(schedule.live_tasks || dogged.start_tick(schedule, tick, origin), null);
   end if;
@@ -1008,6 +1016,7 @@ begin
    where not exists (select from dogged.schedule_declarations known where known.name = d.key and known.settings = d.value);
   for declaration in select d.key, d.value from jsonb_each(declarations) d order by d.key loop
     newest := dogged.declared_now(declaration.key);
+    continue when newest.settings is null;  -- another worker has ended the lease of this one
     renamed := dogged.renamed_schedule(declaration.key, newest.first_seen_at);
     outcome := case when renamed is null then dogged.adopt_declaration(declaration.key, newest.settings, newest.first_seen_at) end;
     name := declaration.key;
@@ -1076,6 +1085,7 @@ declare
   schedule constant dogged.schedules := dogged.lock_schedule(delete_schedule.name);
 begin
   perform dogged.require_undeclared(name, 'Take its TASK_SCHEDULE out of the program first, or pause the schedule.');
+  perform dogged.supersede_waiting(schedule, 'deleted');
   delete from dogged.schedules s where s.id = schedule.id;
   perform dogged.record_audit('delete_schedule', null, jsonb_build_object('schedule', name, 'before', to_jsonb(schedule) - 'compiled'));
 end $$;
@@ -1563,24 +1573,31 @@ CREATE FUNCTION dogged.fire_schedule(schedule dogged.schedules, now_at timestamp
     AS $$
 declare
   first constant timestamptz := dogged.first_to_fire(schedule, now_at);
+  live bigint[];
 begin
   schedule.live_tasks := dogged.alive_of(schedule.live_tasks);
+  if schedule.overlap = 'cancel_other' and dogged.is_to_cancel_others(schedule.id) then
+    schedule.live_tasks := dogged.cancel_tasks_of(schedule);
+  end if;
   if cardinality(schedule.live_tasks) = 0 then schedule.live_tasks := dogged.start_waiting_tick(schedule); end if;
   if first > schedule.next_at then
-    schedule.last_tick_at := greatest(schedule.last_tick_at, dogged.skip_until(schedule, first, 'missed'));
+    perform dogged.skip_until(schedule, first, 'missed');
+    schedule.last_tick_at := greatest(schedule.last_tick_at, first - interval '1 microsecond');
     schedule.next_at := first;
   end if;
   -- A long catch-up goes on in the next call, after the others that are due.
   for i in 1 .. 20 loop
     schedule.fires_at := dogged.fires_at_of(schedule);
     exit when schedule.fires_at > now_at or schedule.next_at is null;
-    schedule.live_tasks := dogged.decide_tick(schedule, schedule.next_at, schedule.overlap, 'clock');
+    live := dogged.decide_tick(schedule, schedule.next_at, schedule.overlap, 'clock');
+    -- With allow_all, the ticks of a backfill wait for its tasks alone.
+    if schedule.overlap <> 'allow_all' then schedule.live_tasks := live; end if;
     schedule.last_tick_at := schedule.next_at;
     schedule.next_at := dogged.next_tick(schedule.compiled, schedule.time_zone, schedule.next_at);
   end loop;
   update dogged.schedules s
      set next_at = schedule.next_at, last_tick_at = schedule.last_tick_at,
-         -- allow_all asks after no task, but for the ticks of a backfill that wait.
+         -- allow_all asks after no task but those of a backfill whose ticks wait.
          live_tasks = case when schedule.overlap = 'allow_all' and dogged.first_waiting_tick(schedule.id) is null then '{}' else schedule.live_tasks end,
          fires_at = dogged.looked_after_at(schedule, now_at)
    where s.id = schedule.id;
@@ -1879,7 +1896,7 @@ COMMENT ON COLUMN dogged.schedule_ticks.scheduled_at IS 'The tick''s time by the
 
 COMMENT ON COLUMN dogged.schedule_ticks.outcome IS 'Whether its task was enqueued.';
 
-COMMENT ON COLUMN dogged.schedule_ticks.reason IS 'Why it was skipped: overlap (the task before it had not ended), missed (nobody could fire it in time), paused, superseded (a later tick took the place in which it waited), full (1000 ticks wait), or the error of the enqueue. Null where it was not skipped.';
+COMMENT ON COLUMN dogged.schedule_ticks.reason IS 'Why it was skipped: overlap (the task before it had not ended), missed (nobody could fire it in time), paused, superseded (a later tick took the place in which it waited), deleted (its schedule was), full (1000 ticks wait), or the error of the enqueue. Null where it was not skipped.';
 
 COMMENT ON COLUMN dogged.schedule_ticks.origin IS 'clock, backfill or hand: who asked for it.';
 
@@ -1896,12 +1913,13 @@ CREATE FUNCTION dogged.hand_range_on(schedule dogged.schedules, skipped dogged.s
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
-  schedule.next_at := dogged.next_tick(schedule.compiled, schedule.time_zone, skipped.scheduled_at);
+  schedule.next_at := case when schedule.changed_at > skipped.decided_at then skipped.scheduled_at + interval '1 microsecond'
+                           else dogged.next_tick(schedule.compiled, schedule.time_zone, skipped.scheduled_at) end;
   schedule.fires_at := schedule.next_at;
   perform dogged.skip_until(schedule, skipped.skipped_until, skipped.reason);
 end $$;
 
-COMMENT ON FUNCTION dogged.hand_range_on(schedule dogged.schedules, skipped dogged.schedule_ticks) IS 'Internal: the row of a range of skipped ticks is about to be decided anew; the next tick of the range gets a row for the rest.';
+COMMENT ON FUNCTION dogged.hand_range_on(schedule dogged.schedules, skipped dogged.schedule_ticks) IS 'Internal: writes a row for the rest of a range of skipped ticks, the first of which was decided anew.';
 
 CREATE FUNCTION dogged.has_room(queue text, max_depth integer, more integer, own_id bigint DEFAULT NULL::bigint) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2248,6 +2266,17 @@ end $$;
 
 COMMENT ON FUNCTION dogged.insert_many(names text[], args jsonb[], queues text[], run_ats timestamp with time zone[], priorities integer[], trace_contexts text[], expires_ats timestamp with time zone[], tags text[], parent_ids bigint[], args_versions integer[], ids bigint[], unique_keys text[]) IS 'Internal: inserts the tasks of enqueue_many and of enqueue_many_unique, all or none, and returns their ids in order. ids, unique_keys: null, or an element for each task; ids are in the order in which they were drawn.';
 
+CREATE FUNCTION dogged.is_declared(first_name text, second_name text DEFAULT NULL::text) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  return exists (select from dogged.workers w
+                  where w.schedules ?& array_remove(array[first_name, second_name], null) and w.stopped_at is null and w.lease_ended_at is null);
+end $$;
+
+COMMENT ON FUNCTION dogged.is_declared(first_name text, second_name text) IS 'Internal: whether the program of a live worker declares the schedule, or both of two.';
+
 CREATE FUNCTION dogged.is_one_line(value text) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN (value !~ '[\u0001-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]'::text);
@@ -2259,6 +2288,17 @@ CREATE FUNCTION dogged.is_sound_task(name text, run_at timestamp with time zone,
     RETURN ((octet_length(name) <= 128) AND (name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$'::text) AND ((run_at IS NULL) OR ((run_at >= (now() - '00:05:00'::interval)) AND (run_at <= (now() + '10 years'::interval)))) AND ((priority IS NULL) OR ((priority >= '-32768'::integer) AND (priority <= 32767))) AND ((trace_context IS NULL) OR (octet_length(trace_context) <= 512)) AND ((expires_at IS NULL) OR ((expires_at > GREATEST(now(), run_at)) AND (expires_at <= (now() + '10 years'::interval)))) AND ((parent_id IS NULL) OR (parent_id > 0)) AND ((args_version IS NULL) OR ((args_version >= 1) AND (args_version <= 32767))) AND dogged.are_sound_tags(tags));
 
 COMMENT ON FUNCTION dogged.is_sound_task(name text, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[], parent_id bigint, args_version integer) IS 'Internal: whether enqueue takes a task, if its queue exists and its args are not too long.';
+
+CREATE FUNCTION dogged.is_to_cancel_others(schedule_id bigint) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  return (select count(*) = 1 and bool_and(t.origin = 'clock') from dogged.schedule_ticks t
+           where t.schedule_id = is_to_cancel_others.schedule_id and t.outcome = 'waiting');
+end $$;
+
+COMMENT ON FUNCTION dogged.is_to_cancel_others(schedule_id bigint) IS 'Internal: whether a tick of a schedule with the overlap cancel_other waits for the tasks that it cancels.';
 
 CREATE FUNCTION dogged.numbers_exceed(value jsonb, most integer) RETURNS boolean
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
@@ -2628,22 +2668,27 @@ CREATE FUNCTION dogged.meet_holder(holder bigint, taken_at timestamp with time z
 #variable_conflict use_column
 declare
   changes constant boolean := meet_holder.on_conflict not in ('keep', 'refuse');
+  locks constant boolean := changes or meet_holder.unique_while = 'pending';
   task dogged.tasks_live;
   holds boolean;
 begin
   if now() >= meet_holder.taken_at + meet_holder.unique_period then return null; end if;
-  -- Only a pending task is locked: the report of a running one would wait for the lock.
-  if changes then
-    select t.* into task from dogged.tasks_live t where t.id = meet_holder.holder and t.status = 'pending' for update;
-  elsif meet_holder.unique_while = 'pending' then
-    select t.* into task from dogged.tasks_live t where t.id = meet_holder.holder and t.status = 'pending' for share;
-  end if;
-  if not changes and meet_holder.unique_while <> 'pending' or not found then
+  loop
+    -- Only a pending task is locked: the report of a running one would wait for the lock.
+    if changes then
+      select t.* into task from dogged.tasks_live t where t.id = meet_holder.holder and t.status = 'pending' for update;
+    elsif locks then
+      select t.* into task from dogged.tasks_live t where t.id = meet_holder.holder and t.status = 'pending' for share;
+    end if;
+    if locks and found then
+      -- A worker that looks meanwhile passes over the locked task, and may fall asleep until its next poll.
+      if not task.deferred then perform pg_notify('dogged.wake', task.queue); end if;
+      exit;
+    end if;
     select t.* into task from dogged.tasks_live t where t.id = meet_holder.holder;
-  elsif not task.deferred then
-    -- A worker that looks meanwhile passes over the locked task, and may fall asleep until its next poll.
-    perform pg_notify('dogged.wake', task.queue);
-  end if;
+    -- An attempt that ends between the two looks may make the task pending again, and a worker may claim it at once.
+    exit when not (locks and coalesce(task.status = 'pending', false));
+  end loop;
   holds := case meet_holder.unique_while
              when 'pending' then task.status = 'pending'
              when 'live' then task.id is not null
@@ -3285,7 +3330,6 @@ begin
   end if;
   perform dogged.require_enqueueable(put);
   if put is not distinct from before then return 'unchanged'; end if;
-  put.changed_at := clock_timestamp();
   put.id := coalesce(before.id, nextval(pg_get_serial_sequence('dogged.schedules', 'id')));
   if before.id is null or put.spec <> before.spec or put.time_zone <> before.time_zone then
     before := dogged.settle_times_before_change(before, now_at);
@@ -3293,6 +3337,7 @@ begin
     put.last_tick_at := before.last_tick_at;
     put.next_at := dogged.next_tick(put.compiled, put.time_zone, greatest(now_at, put.last_tick_at));
   end if;
+  put.changed_at := clock_timestamp();  -- after the ticks of before were decided
   if put.paused_at is null then put.fires_at := dogged.looked_after_at(put, now_at); end if;
   return dogged.store_schedule(put);
 end $$;
@@ -3924,6 +3969,7 @@ begin
   return (select s.declared || jsonb_build_object('name', s.name)
             from dogged.schedules s
            where s.declared ->> 'formerly' = renamed_schedule.formerly and s.declared_at > renamed_schedule.first_seen_at
+             and dogged.is_declared(s.name)
              and not exists (select from dogged.schedules other where other.name = renamed_schedule.formerly)
            order by s.declared_at desc limit 1);
 end $$;
@@ -4028,23 +4074,27 @@ begin
      where a.id is not null
      order by a.id, a.position
   ), taken as materialized (
-    select f.id, f.finished_at, a.args as new_args, f.name, f.unique_key,
-           (select k.task_id from dogged.unique_keys k where k.name = f.name and k.unique_key = f.unique_key) as last_holder
+    select f.id, f.finished_at, a.args as new_args, f.name, f.unique_key, last.task_id as last_holder, last.taken_at as last_taken_at
       from dogged.tasks_failed f join asked a on a.id = f.id
+      left join dogged.unique_keys last on last.name = f.name and last.unique_key = f.unique_key
      where f.id = any (ids) and f.attempt = coalesce(a.attempt, f.attempt)
        and (a.args is null or dogged.json_bytes(a.args, max_args_bytes) <= max_args_bytes)
        and (f.unique_key is null or dogged.other_holder(f.name, f.unique_key, f.id) is null)
      order by f.id
        for update of f skip locked
   ), keyed as (
-    -- Another transaction may have given the key to a task meanwhile. Then this dead letter stays.
+    -- Another transaction may have given the key to a task meanwhile. Then this dead letter stays. A replay may have given the key to
+    -- the task that held it last; taken_at tells. Keys without a row come first, and each part in the order of "C", as in
+    -- enqueue_many_unique: in another order the two would wait for each other.
     insert into dogged.unique_keys as k (name, unique_key, task_id, held_while)
-    select distinct on (t.name, t.unique_key) t.name, t.unique_key, t.id, 'live'
-      from taken t where t.unique_key is not null
-     order by t.name, t.unique_key, t.id
+    select o.name, o.unique_key, o.id, 'live'
+      from (select distinct on (t.name collate "C", t.unique_key collate "C") t.name, t.unique_key, t.id, t.last_holder
+              from taken t where t.unique_key is not null
+             order by t.name collate "C", t.unique_key collate "C", t.id) o
+     order by o.last_holder is not null, o.name collate "C", o.unique_key collate "C"
         on conflict on constraint unique_keys_pkey do update
        set task_id = excluded.task_id, taken_at = now(), held_until = now() + (k.held_until - k.taken_at)
-     where k.task_id = any (array(select t.last_holder from taken t))
+     where (k.task_id, k.taken_at) in (select t.last_holder, t.last_taken_at from taken t)
     returning k.task_id
   ), removed as (
     delete from dogged.tasks_failed f
@@ -4080,6 +4130,7 @@ begin
   )
   select array_agg(d.id), array_agg(d.due_at), array_agg(distinct d.queue) into replayed, dues, queues_used from due d;
 
+  if merge then merged := merged || dogged.merge_dead_letters(ids, attempts); end if;  -- twins among the ids
   -- Has its own snapshot, as in enqueue_many.
   if replayed is not null
      and (current_setting('transaction_isolation') <> 'read committed'
@@ -4606,6 +4657,22 @@ end $$;
 
 COMMENT ON FUNCTION dogged.schedule(name text, task text, spec text, time_zone text, args jsonb, queue text, priority integer, jitter interval, overlap text, catch_up interval, catch_up_limit integer, allow_frequent boolean, args_version integer) IS 'Creates a schedule, or gives one of this name all these settings. Returns created, changed or unchanged. spec: 0 3 * * *, @daily, every 90s. jitter: each tick is put off by up to this long. overlap: what becomes of a tick while the task of an earlier one has not ended: skip, buffer_one, buffer_all, cancel_other, allow_all. catch_up, catch_up_limit: ticks that nobody could fire in time are made up for while they are no older, the latest ones, no more than this many; null: all.';
 
+CREATE FUNCTION dogged.schedule_to_rename(name text, formerly text) RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  if exists (select from dogged.schedules s where s.name = schedule_to_rename.name) then return null; end if;
+  return coalesce((select s.id from dogged.schedules s
+                    where s.name = schedule_to_rename.formerly
+                      and not dogged.is_declared(s.name, schedule_to_rename.name)),
+                  (select s.id from dogged.schedules s
+                    where s.declared ->> 'formerly' = schedule_to_rename.name and not dogged.is_declared(s.name)
+                    order by s.declared_at desc limit 1));
+end $$;
+
+COMMENT ON FUNCTION dogged.schedule_to_rename(name text, formerly text) IS 'Internal: the schedule that gets a name which a program declares; null: the name exists, or is new.';
+
 CREATE FUNCTION dogged.set_queue(name text, settings jsonb) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4675,9 +4742,8 @@ begin
   if schedule.fires_at <= now_at then perform dogged.fire_or_put_off(schedule, now_at); end if;
   select s.* into settled from dogged.schedules s where s.id = schedule.id;
   if settled.next_at <= now_at then
-    settled.last_tick_at := greatest(settled.last_tick_at,
-                                     dogged.skip_until(settled, now_at + interval '1 microsecond',
-                                                       case when settled.paused_at is null then 'missed' else 'paused' end));
+    perform dogged.skip_until(settled, now_at + interval '1 microsecond', case when settled.paused_at is null then 'missed' else 'paused' end);
+    settled.last_tick_at := greatest(settled.last_tick_at, now_at);
   end if;
   return settled;
 end $$;
@@ -4697,7 +4763,7 @@ end $$;
 
 COMMENT ON FUNCTION dogged.shortest_gap(compiled dogged.compiled_spec) IS 'Internal: the fewest seconds between two times of a spec.';
 
-CREATE FUNCTION dogged.skip_until(schedule dogged.schedules, until_time timestamp with time zone, reason text) RETURNS timestamp with time zone
+CREATE FUNCTION dogged.skip_until(schedule dogged.schedules, until_time timestamp with time zone, reason text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -4709,12 +4775,12 @@ begin
                  where t.schedule_id = schedule.id and t.scheduled_at = tick and t.outcome <> 'skipped') loop
     tick := dogged.next_tick(schedule.compiled, schedule.time_zone, tick);
   end loop;
-  if (tick < until_time) is not true then return null; end if;
-  perform dogged.note_tick(schedule, tick, 'skipped', reason, 'clock', skipped_until => until_time);
-  return tick;
+  if tick < until_time then
+    perform dogged.note_tick(schedule, tick, 'skipped', reason, 'clock', skipped_until => until_time);
+  end if;
 end $$;
 
-COMMENT ON FUNCTION dogged.skip_until(schedule dogged.schedules, until_time timestamp with time zone, reason text) IS 'Internal: one row for the ticks of a schedule from its next one until before until_time, which do not fire for this reason. Returns the time of the row; null if a backfill has decided all of these ticks.';
+COMMENT ON FUNCTION dogged.skip_until(schedule dogged.schedules, until_time timestamp with time zone, reason text) IS 'Internal: one row for the ticks of a schedule from its next one until before until_time, which do not fire for this reason.';
 
 CREATE FUNCTION dogged.start_tick(schedule dogged.schedules, tick timestamp with time zone, origin text) RETURNS bigint
     LANGUAGE plpgsql
@@ -4812,6 +4878,17 @@ begin
 end $$;
 
 COMMENT ON FUNCTION dogged.store_schedule(schedule dogged.schedules) IS 'Internal: writes the row of a schedule.';
+
+CREATE FUNCTION dogged.supersede_waiting(schedule dogged.schedules, reason text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  update dogged.schedule_ticks t set outcome = 'skipped', reason = supersede_waiting.reason, decided_at = clock_timestamp()
+   where t.schedule_id = schedule.id and t.outcome = 'waiting';
+end $$;
+
+COMMENT ON FUNCTION dogged.supersede_waiting(schedule dogged.schedules, reason text) IS 'Internal: the ticks of a schedule that wait are skipped for this reason.';
 
 CREATE FUNCTION dogged.suspend(task dogged.tasks_live, wait dogged.task_waits, ran_us bigint) RETURNS void
     LANGUAGE plpgsql
@@ -5946,7 +6023,7 @@ CREATE VIEW dogged.rights AS
     r.privileges,
     r.roles,
     r.except_columns
-   FROM ( VALUES ('schema_migrations'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('schema_files'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('rights'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'update'::text,'{operator}'::text[],'{only_row,role_prefix,installation}'::text[]), ('locks'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('queues'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('queue_depths'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('workers'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('workers'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('claims'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('claims'::text,'insert, delete'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('circuits'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'update'::text,'{worker,operator}'::text[],'{}'::text[]), ('producer_calls'::text,'select'::text,'{}'::text[],'{}'::text[]), ('unique_keys'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('schedules'::text,'select'::text,'{worker,operator}'::text[],'{}'::text[]), ('schedules'::text,'select'::text,'{viewer}'::text[],'{args,declared}'::text[]), ('schedule_ticks'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('schedule_ticks_default'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('schedule_declarations'::text,'select'::text,'{worker,operator}'::text[],'{}'::text[]), ('schedule_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{worker}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_live'::text,'select, delete'::text,'{worker}'::text[],'{}'::text[]), ('tasks_live'::text,'update'::text,'{worker}'::text[],'{id,queue,name,priority,args,enqueued_at,run_at,finished_at,result,trace_context,expires_at,tags,parent_id,args_version,unique_key,cancel_requested_at}'::text[]), ('tasks_failed'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('tasks_done'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('task_attempts_default'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('tasks_id_seq'::text,'select, usage'::text,'{worker}'::text[],'{}'::text[]), ('task_attempts'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_attempts'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('task_steps'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('task_steps'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('task_steps'::text,'select'::text,'{viewer}'::text[],'{result}'::text[]), ('task_steps_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('task_steps_default'::text,'select'::text,'{viewer}'::text[],'{result}'::text[]), ('task_checkpoints'::text,'select, insert, update'::text,'{worker}'::text[],'{}'::text[]), ('task_checkpoints'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('task_checkpoints'::text,'select'::text,'{viewer}'::text[],'{value}'::text[]), ('task_progress'::text,'select, insert, update'::text,'{worker}'::text[],'{}'::text[]), ('task_progress'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_waits'::text,'select, insert, update, delete'::text,'{worker}'::text[],'{}'::text[]), ('task_waits'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('task_waits'::text,'select'::text,'{viewer}'::text[],'{payload}'::text[]), ('events'::text,'select'::text,'{worker}'::text[],'{}'::text[]), ('events'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('events'::text,'select'::text,'{viewer}'::text[],'{payload}'::text[]), ('events_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('events_default'::text,'select'::text,'{viewer}'::text[],'{payload}'::text[]), ('audit'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('audit'::text,'select'::text,'{viewer}'::text[],'{details}'::text[]), ('redacted_tasks'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_timeline'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_steps_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('waiting'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letters'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('queue_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('recent_figures'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('worker_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('partitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('enqueue'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_many'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_unique'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_many_unique'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('prepare_task'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('parent_here'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('refuse_call'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('note_call'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('reserve_producer'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('call_made'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('answer_made'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('emit'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('event_lock'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('create_queue'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('complete_in'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('step_in'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('steps_since'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('wait_durably'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('record_wait'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('suspend'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('knows_task'::text,'execute'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('refuse_completion'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('moment_ago'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('place'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('place_in_front'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('make_partitions'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('drop_oldest_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('kept_days_to_thin'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('thin_kept_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_workers'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_steps'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_calls'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_keys'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('fire_due_ticks'::text,'execute as owner'::text,'{worker}'::text[],'{}'::text[]), ('declare_schedules'::text,'execute as owner'::text,'{worker}'::text[],'{}'::text[]), ('redacted'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_fingerprint'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('are_sound_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('mistake_in_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tags_of_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('dead_letter_matches'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letter_standing'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('export_dead_letters'::text,'execute'::text,'{operator}'::text[],'{}'::text[]), ('import_dead_letters'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('cancel'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('reschedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('pause_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('resume_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('set_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('delete_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('rename_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('move_tasks'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('move_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('record_audit'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('create_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('set_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('pause_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('resume_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('run_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('backfill_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('rename_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('delete_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('next_ticks'::text,'execute as owner'::text,'{viewer,operator}'::text[],'{}'::text[]), ('time_in'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('is_sound_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('json_bytes'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('numbers_exceed'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('is_one_line'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('refuse_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('queues_to_tell_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_arrays'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('insert_many'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_unique_times'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('value_at'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('value_at_each'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('hashed_key'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_key'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('take_key'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('other_holder'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('merge_dead_letters'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('merged_args'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('change_holder'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('meet_holder'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('those'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('for_each'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('has_room'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('held_of_queue'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('require_room'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_for_depth'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('prepare_to_count'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tell_of_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_name'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('nearest_queues'::text,'execute'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('lock_queue'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('lock_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_not_served'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_longer_than_all'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_actor'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_read_committed'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_dead_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_spec'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('compile_spec'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_number'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_element'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_field'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_days'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_weekdays'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('compile_every'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fits_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_time_of_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_local_time'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('offset_at'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('change_of_offset'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_instant_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_fixed_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_elapsed_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_schedule_name'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('lock_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_time_zone'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('shortest_gap'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_sound_spec'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_schedule_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fires_at_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('looked_after_at'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('settle_times_before_change'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('skip_until'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fire_or_put_off'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('put_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_enqueueable'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('store_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_waiting_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('note_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('start_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('alive_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cancel_tasks_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('start_waiting_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('decide_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_to_fire'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fire_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('ticks_to_backfill'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('hand_range_on'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tell_of_schedules'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('moment_of_partitions'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_undeclared'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('declared_now'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('adopt_declaration'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('renamed_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_partition'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('days_to_make'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_history'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_tasks'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('queues_keeping'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('keep_rows_of_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('replace_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_bad_retention'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_history'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_audit'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_to_forget_worker'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('role_names'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_roles'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('revoke_rights'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('grant_rights'::text,'execute'::text,'{}'::text[],'{}'::text[])) r(object, privileges, roles, except_columns);
+   FROM ( VALUES ('schema_migrations'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('schema_files'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('rights'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'update'::text,'{operator}'::text[],'{only_row,role_prefix,installation}'::text[]), ('locks'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('queues'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('queue_depths'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('workers'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('workers'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('claims'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('claims'::text,'insert, delete'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('circuits'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'update'::text,'{worker,operator}'::text[],'{}'::text[]), ('producer_calls'::text,'select'::text,'{}'::text[],'{}'::text[]), ('unique_keys'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('schedules'::text,'select'::text,'{worker,operator}'::text[],'{}'::text[]), ('schedules'::text,'select'::text,'{viewer}'::text[],'{args,declared}'::text[]), ('schedule_ticks'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('schedule_ticks_default'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('schedule_declarations'::text,'select'::text,'{worker,operator}'::text[],'{}'::text[]), ('schedule_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{worker}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_live'::text,'select, delete'::text,'{worker}'::text[],'{}'::text[]), ('tasks_live'::text,'update'::text,'{worker}'::text[],'{id,queue,name,priority,args,enqueued_at,run_at,finished_at,result,trace_context,expires_at,tags,parent_id,args_version,unique_key,cancel_requested_at}'::text[]), ('tasks_failed'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('tasks_done'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('task_attempts_default'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('tasks_id_seq'::text,'select, usage'::text,'{worker}'::text[],'{}'::text[]), ('task_attempts'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_attempts'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('task_steps'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('task_steps'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('task_steps'::text,'select'::text,'{viewer}'::text[],'{result}'::text[]), ('task_steps_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('task_steps_default'::text,'select'::text,'{viewer}'::text[],'{result}'::text[]), ('task_checkpoints'::text,'select, insert, update'::text,'{worker}'::text[],'{}'::text[]), ('task_checkpoints'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('task_checkpoints'::text,'select'::text,'{viewer}'::text[],'{value}'::text[]), ('task_progress'::text,'select, insert, update'::text,'{worker}'::text[],'{}'::text[]), ('task_progress'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_waits'::text,'select, insert, update, delete'::text,'{worker}'::text[],'{}'::text[]), ('task_waits'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('task_waits'::text,'select'::text,'{viewer}'::text[],'{payload}'::text[]), ('events'::text,'select'::text,'{worker}'::text[],'{}'::text[]), ('events'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('events'::text,'select'::text,'{viewer}'::text[],'{payload}'::text[]), ('events_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('events_default'::text,'select'::text,'{viewer}'::text[],'{payload}'::text[]), ('audit'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('audit'::text,'select'::text,'{viewer}'::text[],'{details}'::text[]), ('redacted_tasks'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_timeline'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_steps_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('waiting'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letters'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('queue_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('recent_figures'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('worker_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('partitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('enqueue'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_many'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_unique'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_many_unique'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('prepare_task'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('parent_here'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('refuse_call'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('note_call'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('reserve_producer'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('call_made'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('answer_made'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('emit'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('event_lock'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('create_queue'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('complete_in'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('step_in'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('steps_since'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('wait_durably'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('record_wait'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('suspend'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('knows_task'::text,'execute'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('refuse_completion'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('moment_ago'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('place'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('place_in_front'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('make_partitions'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('drop_oldest_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('kept_days_to_thin'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('thin_kept_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_workers'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_steps'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_calls'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_keys'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('fire_due_ticks'::text,'execute as owner'::text,'{worker}'::text[],'{}'::text[]), ('declare_schedules'::text,'execute as owner'::text,'{worker}'::text[],'{}'::text[]), ('redacted'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_fingerprint'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('are_sound_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('mistake_in_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tags_of_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('dead_letter_matches'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letter_standing'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('export_dead_letters'::text,'execute'::text,'{operator}'::text[],'{}'::text[]), ('import_dead_letters'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('cancel'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('reschedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('pause_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('resume_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('set_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('delete_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('rename_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('move_tasks'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('move_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('record_audit'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('create_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('set_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('pause_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('resume_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('run_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('backfill_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('rename_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('delete_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('next_ticks'::text,'execute as owner'::text,'{viewer,operator}'::text[],'{}'::text[]), ('time_in'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('is_sound_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('json_bytes'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('numbers_exceed'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('is_one_line'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('refuse_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('queues_to_tell_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_arrays'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('insert_many'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_unique_times'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('value_at'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('value_at_each'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('hashed_key'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_key'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('take_key'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('other_holder'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('merge_dead_letters'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('merged_args'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('change_holder'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('meet_holder'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('those'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('for_each'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('has_room'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('held_of_queue'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('require_room'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_for_depth'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('prepare_to_count'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tell_of_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_name'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('nearest_queues'::text,'execute'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('lock_queue'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('lock_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_not_served'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_longer_than_all'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_actor'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_read_committed'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_dead_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_spec'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('compile_spec'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_number'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_element'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_field'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_days'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_weekdays'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('compile_every'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fits_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_time_of_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_local_time'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('offset_at'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('change_of_offset'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_instant_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_fixed_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_elapsed_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_schedule_name'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('lock_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_time_zone'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('shortest_gap'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_sound_spec'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_schedule_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fires_at_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('looked_after_at'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('settle_times_before_change'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('skip_until'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fire_or_put_off'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('put_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_enqueueable'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('store_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_waiting_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('note_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('start_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('alive_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cancel_tasks_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('supersede_waiting'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('is_to_cancel_others'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('start_waiting_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('decide_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_to_fire'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fire_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('ticks_to_backfill'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('hand_range_on'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tell_of_schedules'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('moment_of_partitions'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_undeclared'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('declared_now'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('adopt_declaration'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('is_declared'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('schedule_to_rename'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('renamed_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_partition'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('days_to_make'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_history'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_tasks'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('queues_keeping'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('keep_rows_of_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('replace_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_bad_retention'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_history'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_audit'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_to_forget_worker'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('role_names'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_roles'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('revoke_rights'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('grant_rights'::text,'execute'::text,'{}'::text[],'{}'::text[])) r(object, privileges, roles, except_columns);
 
 COMMENT ON VIEW dogged.rights IS 'The roles that may use each table, view, sequence or function. `dogged migrate` grants these rights if `dogged migrate --roles` has made the roles.';
 
@@ -6099,7 +6176,7 @@ COMMENT ON COLUMN dogged.schedule_ticks_default.scheduled_at IS 'The tick''s tim
 
 COMMENT ON COLUMN dogged.schedule_ticks_default.outcome IS 'Whether its task was enqueued.';
 
-COMMENT ON COLUMN dogged.schedule_ticks_default.reason IS 'Why it was skipped: overlap (the task before it had not ended), missed (nobody could fire it in time), paused, superseded (a later tick took the place in which it waited), full (1000 ticks wait), or the error of the enqueue. Null where it was not skipped.';
+COMMENT ON COLUMN dogged.schedule_ticks_default.reason IS 'Why it was skipped: overlap (the task before it had not ended), missed (nobody could fire it in time), paused, superseded (a later tick took the place in which it waited), deleted (its schedule was), full (1000 ticks wait), or the error of the enqueue. Null where it was not skipped.';
 
 COMMENT ON COLUMN dogged.schedule_ticks_default.origin IS 'clock, backfill or hand: who asked for it.';
 

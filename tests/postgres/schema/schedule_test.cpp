@@ -192,6 +192,26 @@ TEST_CASE("cancel other: a task that runs is asked to stop, and the latest tick 
   CHECK(database.count_tasks() == 1);
 }
 
+TEST_CASE("cancel other: a task that another transaction has locked holds up no tick, and is asked to stop later") {
+  TestDatabase database;
+  add_schedule(database, ", overlap => 'cancel_other'");
+  make_due(database, 1);
+  fire(database);
+  const TaskId first = last_task(database);
+  db::Connection handler{database.settings()};
+  handler.run({"begin", "begin"});
+  handler.run({"lock", "select from dogged.tasks_live where id = $1 for no key update"}, db::Params{}.add(first));
+  add_schedule(database, "", "other");
+  make_due(database, 1);
+  database.run("update dogged.schedules set next_at = next_at + interval '1 second' where name = 'nightly'");
+  fire(database);
+  CHECK(ticks(database) == "fired 2, waiting 1");  // the other schedule's as well
+  handler.run({"rollback", "rollback"});
+  look_after_waiting(database);
+  CHECK(database.status_of(first) == "cancelled");
+  CHECK(ticks(database) == "fired 3");
+}
+
 TEST_CASE("allow all: every tick enqueues its task at once") {
   TestDatabase database;
   add_schedule(database, ", overlap => 'allow_all', catch_up_limit => null");
@@ -394,6 +414,31 @@ TEST_CASE("the ticks of a backfill run one after the other although the schedule
   CHECK(ticks(database) == "fired 2, waiting 2");
 }
 
+TEST_CASE("the ticks of a backfill do not wait for those of the clock where the schedule allows all at once") {
+  TestDatabase database;
+  add_schedule(database, ", overlap => 'allow_all', catch_up_limit => 0");
+  make_due(database, 3);
+  database.run("update dogged.schedules set next_at = next_at + interval '2 minutes'");  // the last alone
+  database.run(
+      "select dogged.backfill_schedule('nightly', now() - interval '150 seconds', now() - interval '30 seconds')");
+  fire(database);
+  CHECK(ticks(database) == "fired 2, waiting 1");
+  database.run(
+      "select dogged.cancel(task_id) from dogged.schedule_ticks where origin = 'backfill' and task_id is not null");
+  look_after_waiting(database);
+  CHECK(ticks(database) == "fired 3");
+}
+
+TEST_CASE("the ticks that wait are skipped when their schedule is deleted") {
+  TestDatabase database;
+  add_schedule(database, ", overlap => 'buffer_all', catch_up_limit => null");
+  make_due(database, 3);
+  fire(database);
+  CHECK(ticks(database) == "fired 1, waiting 2");
+  database.run("select dogged.delete_schedule('nightly')");
+  CHECK(ticks(database) == "fired 1, skipped deleted 2");
+}
+
 TEST_CASE("a backfill counts no tick that it has skipped") {
   TestDatabase database;
   database.run("select dogged.create_queue('small'), dogged.set_queue('small', '{\"max_depth\": 2}')");
@@ -420,6 +465,23 @@ TEST_CASE("a backfill of a part of a skipped range leaves the rest of the range 
                      "reason, extract(epoch from skipped_until - scheduled_at)::int / 60), ', ' order by scheduled_at) "
                      "as value from (select *, min(scheduled_at) over () as at from dogged.schedule_ticks) t "
                      "where scheduled_at < at + interval '30 minutes'") == "0 fired, 1 fired, 2 skipped missed 57");
+}
+
+TEST_CASE("a backfill by other times than those of a skipped range leaves the rest of the range on record") {
+  TestDatabase database;
+  add_schedule(database);
+  make_due(database, 60);
+  database.run("select dogged.pause_schedule('nightly')");
+  const std::string first = database.value("select next_at::text as value from dogged.schedules");
+  database.run(
+      "select dogged.set_schedule('nightly', jsonb_build_object('spec', to_char($1::timestamptz at time zone "
+      "'UTC', 'FMSS FMMI FMHH24') || ' * * *'))",
+      db::Params{}.add(first));
+  database.run("select dogged.backfill_schedule('nightly', $1::timestamptz, now())", db::Params{}.add(first));
+  CHECK(database.value("select string_agg(concat_ws(' ', outcome, reason), ', ' order by scheduled_at) as value "
+                       "from dogged.schedule_ticks") == "fired, skipped paused");
+  CHECK(database.value("select (skipped_until > now() - interval '1 minute')::text as value from dogged.schedule_ticks "
+                       "where reason = 'paused'") == "true");
 }
 
 TEST_CASE("a schedule of which a backfill has taken all missed ticks loses no tick to a pause") {

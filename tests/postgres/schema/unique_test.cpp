@@ -463,9 +463,39 @@ TEST_CASE("a replay takes the key again, says if another task holds it, and can 
   SECTION("of two dead letters with the same key one is replayed") {
     const TaskId other = client.enqueue_unique(plain, 2, unique).id;
     fail(other);
-    CHECK(database.value("select string_agg(result, ' ' order by id) as value from dogged.replay_many(array[" +
-                         std::to_string(dead) + ", " + std::to_string(other) + "])") == "replayed key_held");
+    const std::string ids = "array[" + std::to_string(dead) + ", " + std::to_string(other) + "]";
+    const auto [options, results] =
+        GENERATE(table<std::string, std::string>({{"", "replayed key_held"}, {", merge => true", "replayed merged"}}));
+    CHECK(database.value("select string_agg(result, ' ' order by id) as value from dogged.replay_many(" + ids +
+                         options + ")") == results);
   }
+}
+
+TEST_CASE("of two replays of one key that are open at the same time one takes the key") {
+  TestDatabase database;
+  Client client = database.client();
+  const auto dead_letter = [&] {
+    const TaskId id = client.enqueue_unique(plain, 1, {.unique_key = "k"}).id;
+    database.run("update dogged.tasks set status = 'failed', attempt = 1, finished_at = now() where id = " +
+                 std::to_string(id));
+    return id;
+  };
+  const TaskId first = dead_letter();
+  const TaskId last = dead_letter();
+  pqxx::connection other{database.settings().url};
+  pqxx::work transaction{other};
+  transaction.exec("select " + database.schema() + ".replay(" + std::to_string(last) + ")");
+  ReplayResult result{};
+  std::thread replays{[&] { result = database.client().replay(first); }};
+  REQUIRE(eventually([&] {
+    return database.value(
+               "select count(*) as value from pg_stat_activity where wait_event_type = 'Lock' and datname = "
+               "current_database()") != "0";
+  }));
+  transaction.commit();
+  replays.join();
+  CHECK(result == ReplayResult::key_held);
+  CHECK(database.status_of(first) == "failed");
 }
 
 TEST_CASE("an enqueue that sees a dead letter lose its key meets it all the same once a replay that was open commits") {

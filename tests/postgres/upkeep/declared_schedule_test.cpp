@@ -153,6 +153,33 @@ TEST_CASE("a worker of an older program does not create a schedule again that a 
   CHECK(database.value("select string_agg(name, ' ' order by name) as value from dogged.schedules") == "daily nightly");
 }
 
+TEST_CASE("a rollback to a program from before a rename gives the schedule its former name back") {
+  TestDatabase database;
+  const std::string schedule = "select id || ' ' || name as value from dogged.schedules";
+  Declaring old_one{database, "nightly", "0 3 * * *"};
+  (void)old_one.declare();
+  const std::string before = database.value(schedule);
+  Declaring new_one{database, "daily", "0 3 * * *", {.formerly = "nightly"}};
+  (void)new_one.declare();
+  database.run("update dogged.workers set stopped_at = now() where schedules ? 'daily'");
+  CHECK(contains(old_one.declare(), "schedule nightly: changed"));
+  CHECK(database.value(schedule) == before);
+  CHECK(database.value("select string_agg(details ->> 'outcome', ' ' order by id) as value from dogged.audit") ==
+        "created changed changed");
+}
+
+TEST_CASE("a program that declares a schedule and another one that was formerly called so has two schedules") {
+  TestDatabase database;
+  const auto definitions =
+      runtime::make_definitions({test::registered(report, [](Context&, const nlohmann::json&) {})});
+  RunningWorker worker{database,
+                       reports(),
+                       {.schedules = runtime::declarations_of({{"a", "0 3 * * *", {.task = "report"}},
+                                                               {"b", "0 4 * * *", {.task = "report", .formerly = "a"}}},
+                                                              definitions)}};
+  CHECK(database.value("select string_agg(name, ' ' order by name) as value from dogged.schedules") == "a b");
+}
+
 TEST_CASE("a schedule that the program of a live worker declares is neither deleted nor renamed, and can be paused") {
   TestDatabase database;
   const auto refused = [&](const std::string& sql) {
