@@ -99,14 +99,14 @@ create index schedule_ticks_waiting on dogged.schedule_ticks (schedule_id, sched
 create index schedule_ticks_decided on dogged.schedule_ticks (decided_at);
 create index schedule_ticks_task on dogged.schedule_ticks (task_id) where task_id is not null;
 create table dogged.schedule_ticks_default partition of dogged.schedule_ticks default;
-comment on table dogged.schedule_ticks is 'One row for each tick of a schedule: what was enqueued, or why nothing was.';
+comment on table dogged.schedule_ticks is 'One row for each tick of a schedule: its task, or the reason why it has none.';
 comment on column dogged.schedule_ticks.schedule_id is 'The schedule: schedules.id. It may be gone.';
 comment on column dogged.schedule_ticks.scheduled_at is 'The tick''s time by the spec, without jitter.';
 comment on column dogged.schedule_ticks.outcome is 'Whether its task was enqueued.';
 comment on column dogged.schedule_ticks.reason is
   'Why it was skipped: overlap (the task before it had not ended), missed (nobody could fire it in time), paused, superseded (a later tick took '
   'the place in which it waited), deleted (its schedule was), full (1000 ticks wait), or the error of the enqueue. Null where it was not skipped.';
-comment on column dogged.schedule_ticks.origin is 'clock, backfill or hand: who asked for it.';
+comment on column dogged.schedule_ticks.origin is 'Where the tick comes from: the clock, a backfill, or a run by hand (hand).';
 comment on column dogged.schedule_ticks.decided_at is 'When the outcome was decided.';
 comment on column dogged.schedule_ticks.late_ms is 'How long after its time, with its jitter, that was; null for a backfill.';
 comment on column dogged.schedule_ticks.task_id is 'The task that was enqueued: tasks.id. It may have been dropped since.';

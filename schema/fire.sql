@@ -76,7 +76,8 @@ end $$;
 comment on function dogged.cancel_tasks_of(dogged.schedules) is
   'Internal: cancels the tasks of earlier ticks; returns the tasks that are alive until their handler has stopped.';
 
--- Of several ticks that wait, none was let wait by cancel_other: those are of a backfill, or of the overlap of before.
+-- With cancel_other one tick of the clock waits at a time. Several ticks come from a backfill, or from the overlap of before, and
+-- cancel nothing.
 create or replace function dogged.is_to_cancel_others(schedule_id bigint) returns boolean
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
@@ -86,13 +87,13 @@ end $$;
 comment on function dogged.is_to_cancel_others(bigint) is
   'Internal: whether a tick of a schedule with the overlap cancel_other waits for the tasks that it cancels.';
 
-create or replace function dogged.supersede_waiting(schedule dogged.schedules, reason text) returns void
+create or replace function dogged.skip_waiting(schedule dogged.schedules, reason text) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
-  update dogged.schedule_ticks t set outcome = 'skipped', reason = supersede_waiting.reason, decided_at = clock_timestamp()
+  update dogged.schedule_ticks t set outcome = 'skipped', reason = skip_waiting.reason, decided_at = clock_timestamp()
    where t.schedule_id = schedule.id and t.outcome = 'waiting';
 end $$;
-comment on function dogged.supersede_waiting(dogged.schedules, text) is 'Internal: the ticks of a schedule that wait are skipped for this reason.';
+comment on function dogged.skip_waiting(dogged.schedules, text) is 'Internal: skips the ticks of a schedule that wait, for this reason.';
 
 create or replace function dogged.start_waiting_tick(schedule dogged.schedules) returns bigint[]
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -122,7 +123,7 @@ begin
     return schedule.live_tasks;
   end if;
   if overlap = 'cancel_other' then
-    perform dogged.supersede_waiting(schedule, 'superseded');
+    perform dogged.skip_waiting(schedule, 'superseded');
     schedule.live_tasks := dogged.cancel_tasks_of(schedule);
   end if;
   if cardinality(schedule.live_tasks) = 0 or overlap = 'allow_all' then
@@ -189,7 +190,7 @@ begin
   end if;
 end $$;
 comment on function dogged.skip_until(dogged.schedules, timestamptz, text) is
-  'Internal: one row for the ticks of a schedule from its next one until before until_time, which do not fire for this reason.';
+  'Internal: writes one row for the ticks of a schedule from its next one until before until_time, which do not fire for this reason.';
 
 create or replace function dogged.fire_schedule(schedule dogged.schedules, now_at timestamptz) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -219,7 +220,7 @@ begin
   end loop;
   update dogged.schedules s
      set next_at = schedule.next_at, last_tick_at = schedule.last_tick_at,
-         -- allow_all asks after no task but those of a backfill whose ticks wait.
+         -- With allow_all, only the ticks of a backfill wait for earlier tasks.
          live_tasks = case when schedule.overlap = 'allow_all' and dogged.first_waiting_tick(schedule.id) is null then '{}' else schedule.live_tasks end,
          fires_at = dogged.looked_after_at(schedule, now_at)
    where s.id = schedule.id;

@@ -248,7 +248,7 @@ select r.object, r.privileges, r.roles, r.except_columns
     ('start_tick', 'execute', '{}', '{}'),
     ('alive_of', 'execute', '{}', '{}'),
     ('cancel_tasks_of', 'execute', '{}', '{}'),
-    ('supersede_waiting', 'execute', '{}', '{}'),
+    ('skip_waiting', 'execute', '{}', '{}'),
     ('is_to_cancel_others', 'execute', '{}', '{}'),
     ('start_waiting_tick', 'execute', '{}', '{}'),
     ('decide_tick', 'execute', '{}', '{}'),

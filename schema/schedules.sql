@@ -373,7 +373,7 @@ declare
   schedule constant dogged.schedules := dogged.lock_schedule(delete_schedule.name);
 begin
   perform dogged.require_undeclared(name, 'Take its TASK_SCHEDULE out of the program first, or pause the schedule.');
-  perform dogged.supersede_waiting(schedule, 'deleted');
+  perform dogged.skip_waiting(schedule, 'deleted');
   delete from dogged.schedules s where s.id = schedule.id;
   perform dogged.record_audit('delete_schedule', null, jsonb_build_object('schedule', name, 'before', to_jsonb(schedule) - 'compiled'));
 end $$;

@@ -313,6 +313,9 @@ TEST_CASE("a paused schedule fires nothing, and does not make up for it when it 
   CHECK(database.value("select (scheduled_at < now() - interval '4 minutes' and skipped_until <= clock_timestamp() and "
                        "skipped_until > scheduled_at + interval '4 minutes')::text as value "
                        "from dogged.schedule_ticks") == "true");
+  // A clock that is set back makes none of them again.
+  CHECK(database.value("select (last_tick_at >= skipped_until - interval '1 microsecond')::text as value "
+                       "from dogged.schedules, dogged.schedule_ticks") == "true");
 }
 
 TEST_CASE("a pause in which no tick falls leaves no row") {

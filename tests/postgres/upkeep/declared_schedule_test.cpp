@@ -168,6 +168,14 @@ TEST_CASE("a rollback to a program from before a rename gives the schedule its f
         "created changed changed");
 }
 
+TEST_CASE("a worker whose lease was ended declares nothing, and no error comes of it") {
+  TestDatabase database;
+  Declaring worker{database, "nightly", "0 3 * * *"};
+  database.run("update dogged.workers set lease_ended_at = now()");
+  CHECK(worker.declare().empty());
+  CHECK(database.value("select count(*) as value from dogged.schedules") == "0");
+}
+
 TEST_CASE("a program that declares a schedule and another one that was formerly called so has two schedules") {
   TestDatabase database;
   const auto definitions =
