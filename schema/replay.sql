@@ -70,6 +70,14 @@ begin
   end if;
 
   perform pg_current_xact_id();  -- before a position is taken: see src/sql/claim/settle_watermarks.sql
+  perform dogged.end_expired(array(
+    select t.id
+      from dogged.tasks_failed f
+      join dogged.unique_keys k on k.name = f.name and k.unique_key = f.unique_key
+      join dogged.tasks_live t on t.id = k.task_id and t.status = 'pending' and t.expires_at <= now()
+     where f.id = any (replay_many.ids)
+     order by t.id
+       for update of t skip locked));
   if merge then merged := dogged.merge_dead_letters(ids, attempts); end if;
   -- Locks rows in the order of ids. Rows that another transaction is changing are skipped without waiting. A dead letter
   -- with a unique key waits for an enqueue of that key that is under way.

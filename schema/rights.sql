@@ -190,6 +190,7 @@ select r.object, r.privileges, r.roles, r.except_columns
     ('merged_args', 'execute', '{}', '{}'),
     ('change_holder', 'execute', '{}', '{}'),
     ('meet_holder', 'execute', '{}', '{}'),
+    ('end_expired', 'execute', '{worker}', '{}'),
     ('those', 'execute', '{}', '{}'),
     ('for_each', 'execute', '{}', '{}'),
     ('has_room', 'execute as owner', '{}', '{}'),

@@ -96,17 +96,19 @@ language sql immutable parallel safe return
 comment on function dogged.merged_args(jsonb, jsonb) is
   'Internal: two objects as one, of whose common members the new ones count; two arrays one after the other; else the new value.';
 
--- A task that waits for a retry, or for its circuit, keeps the time of that: a call must not shorten the wait.
+-- A task that waits for a retry, or for its circuit, keeps the time of that, and its expires_at: a call must not shorten the
+-- wait, nor fail because of it.
 create or replace function dogged.change_holder(
   task dogged.tasks_live, args jsonb, on_conflict dogged.unique_conflict, latest interval, run_at timestamptz,
   expires_at timestamptz, args_version integer) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
-  moves constant boolean := on_conflict in ('reschedule', 'debounce', 'debounce_merge') and task.attempt = 0
-                            and task.next_retry_at is null;
-  expiry constant timestamptz := coalesce(change_holder.expires_at, task.expires_at);
-  due constant timestamptz := greatest(least(coalesce(change_holder.run_at, now()), task.enqueued_at + latest), now());
+  awaits_first_run constant boolean := task.attempt = 0 and task.next_retry_at is null;
+  moves constant boolean := awaits_first_run and on_conflict in ('reschedule', 'debounce', 'debounce_merge');
+  expiry constant timestamptz := case when awaits_first_run then coalesce(change_holder.expires_at, task.expires_at) else task.expires_at end;
+  due constant timestamptz :=
+    case when moves then greatest(least(coalesce(change_holder.run_at, now()), task.enqueued_at + latest), now()) else task.run_at end;
   waits constant boolean := due > now();
   changed constant jsonb := case when on_conflict in ('replace_args', 'debounce') then change_holder.args
                                  when on_conflict in ('merge_args', 'debounce_merge') then dogged.merged_args(task.args, change_holder.args)
@@ -123,15 +125,16 @@ begin
       using hint = 'Nothing was changed. Enqueue it under another unique key, or raise dogged.settings.max_args_bytes.',
             errcode = 'invalid_parameter_value';
   end if;
-  if moves and due >= expiry then
-    raise exception 'task "%": its run_at % is not before the expires_at % of task %, which holds its key', task.name, due, expiry, task.id
+  if awaits_first_run and due >= expiry then
+    raise exception 'task "%": the run_at % of task %, which holds its key, would not be before its expires_at %', task.name, due,
+      task.id, expiry
       using hint = 'Give a later expires_at. Nothing was changed.', errcode = 'invalid_parameter_value';
   end if;
   update dogged.tasks_live t
      set args = changed,
          args_version = case when on_conflict = 'reschedule' then t.args_version else nullif(change_holder.args_version, 1) end,
-         run_at = case when moves then due else t.run_at end,
-         expires_at = case when moves then expiry else t.expires_at end,
+         run_at = due,
+         expires_at = expiry,
          deferred = case when moves then waits else t.deferred end,
          -- A task that becomes ready takes a new place, as in dogged.reschedule.
          ready_position = case when moves and t.deferred and not waits then nextval('dogged.tasks_id_seq') else t.ready_position end
@@ -144,7 +147,28 @@ begin
   end if;
 end $$;
 comment on function dogged.change_holder(dogged.tasks_live, jsonb, dogged.unique_conflict, interval, timestamptz, timestamptz, integer) is
-  'Internal: changes the args or the first run of a pending task that holds a unique key, as on_conflict says.';
+  'Internal: changes the args, the first run and the expiry of a pending task that holds a unique key, as on_conflict says.';
+
+-- A holder that has expired never begins: an enqueue that found it would not be done. The next upkeep would end it, up to a
+-- heartbeat later. Waits for a claim that is under way; the claimed task then stays.
+create or replace function dogged.end_expired(ids bigint[]) returns table (id bigint, name text, queue text)
+language sql volatile set search_path = pg_catalog, pg_temp as $$
+  with removed as (
+    delete from dogged.tasks_live t
+     where t.id = any (end_expired.ids) and t.status = 'pending' and t.expires_at <= clock_timestamp()
+    returning t.*
+  )
+  insert into dogged.tasks_done (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
+                                 worker_id, claimed_at, finished_at, error_code, error_message, trace_context,
+                                 cancel_requested_at, expires_at, tags, parent_id, args_version, snoozes, unique_key)
+  select r.id, 'expired', r.queue, r.name, r.priority, r.args, r.enqueued_at, r.run_at, r.attempt, r.retry_count, r.losses,
+         r.worker_id, r.claimed_at, clock_timestamp(), r.error_code, r.error_message, r.trace_context,
+         r.cancel_requested_at, r.expires_at, r.tags, r.parent_id, r.args_version, r.snoozes, r.unique_key
+    from removed r
+  returning id, name, queue
+$$;
+comment on function dogged.end_expired(bigint[]) is
+  'Internal: ends those of these tasks as expired that are pending after their expires_at, and returns them.';
 
 -- Locks the holder if its state must not change before the caller's transaction ends. With pending, its attempt then
 -- begins after this transaction, and sees what the transaction has written.
@@ -162,20 +186,27 @@ declare
 begin
   if now() >= meet_holder.taken_at + meet_holder.unique_period then return null; end if;
   loop
+    select t.* into task from dogged.tasks_live t where t.id = meet_holder.holder;
+    exit when task.status is distinct from 'pending';
+    if task.expires_at <= clock_timestamp() then
+      perform dogged.end_expired(array[meet_holder.holder]);
+      continue;
+    end if;
+    exit when not locks;
     -- Only a pending task is locked: the report of a running one would wait for the lock.
     if changes then
-      select t.* into task from dogged.tasks_live t where t.id = meet_holder.holder and t.status = 'pending' for update;
-    elsif locks then
-      select t.* into task from dogged.tasks_live t where t.id = meet_holder.holder and t.status = 'pending' for share;
+      select t.* into task from dogged.tasks_live t
+       where t.id = meet_holder.holder and t.status = 'pending' and (t.expires_at <= clock_timestamp()) is not true for update;
+    else
+      select t.* into task from dogged.tasks_live t
+       where t.id = meet_holder.holder and t.status = 'pending' and (t.expires_at <= clock_timestamp()) is not true for share;
     end if;
-    if locks and found then
+    if found then
       -- A worker that looks meanwhile passes over the locked task, and may fall asleep until its next poll.
       if not task.deferred then perform pg_notify('dogged.wake', task.queue); end if;
       exit;
     end if;
-    select t.* into task from dogged.tasks_live t where t.id = meet_holder.holder;
-    -- An attempt that ends between the two looks may make the task pending again, and a worker may claim it at once.
-    exit when not (locks and coalesce(task.status = 'pending', false));
+    -- Its state has changed while this transaction waited for the lock.
   end loop;
   holds := case meet_holder.unique_while
              when 'pending' then task.status = 'pending'
@@ -366,6 +397,7 @@ declare
   firsts integer[];  -- positions: of undecided tasks with the same key the first
   drawn bigint[];    -- an id for each of them
   took bigint[];
+  holders bigint[];
   fresh integer[];   -- those of firsts that are to be inserted, as places in firsts
   one record;
   met record;
@@ -426,6 +458,17 @@ begin
       returning task_id
     )
     select array_agg(t.task_id) into took from taken t;
+    -- Locks the holders that take_key will lock, in the order of ids, as move_tasks and emit do: a deadlock else.
+    holders := array(
+      select (select k.task_id from dogged.unique_keys k
+               where k.name = name_of[f.position] and k.unique_key = key_of[f.position] and k.task_id <> f.id)
+        from unnest(firsts, drawn) as f (position, id)
+       where unique_whiles[f.position] = 'pending' or on_conflicts[f.position] not in ('keep', 'refuse'));
+    if exists (select from unnest(on_conflicts) as c (on_conflict) where c.on_conflict not in ('keep', 'refuse')) then
+      perform from dogged.tasks_live t where t.id = any (holders) and t.status = 'pending' order by t.id for update;
+    else
+      perform from dogged.tasks_live t where t.id = any (holders) and t.status = 'pending' order by t.id for share;
+    end if;
     for one in
       select f.position, f.place, f.id
         from unnest(firsts, drawn) with ordinality as f (position, id, place)

@@ -20,7 +20,7 @@ const std::array keys{Key{"pending", While::pending}, Key{"live", While::live}, 
 // In the order of the enums.
 constexpr std::array<const char*, 3> while_texts{"pending", "live", "kept"};
 constexpr std::array<const char*, 5> conflict_texts{"keep", "refuse", "replace_args", "reschedule", "debounce"};
-constexpr std::array<const char*, 4> outcome_texts{"enqueued", "existed", "updated", "refused"};
+constexpr std::array<const char*, 5> outcome_texts{"enqueued", "existed", "updated", "refused", "would never run"};
 
 template <class Enum, class Texts>
 std::string text_of(Enum value, const Texts& texts) {
@@ -39,13 +39,14 @@ void Comparison::enqueue_unique() {
   task.rule = {.while_ = key.while_,
                .conflict = static_cast<Conflict>(scheduler_.pick(0, conflict_texts.size() - 1)),
                .period = key.period};
-  if (scheduler_.chance(50)) task.rule.latest = until_expiry;
+  if (scheduler_.chance(50)) task.rule.latest = until_latest;
+  if (scheduler_.chance(30)) task.expires_in = task.delay + until_expiry;
   task.args = ++last_value_;
   begin_transaction();
   const std::optional<Database::Unique> model = model_.enqueue_unique(*open_, task);
   if (!model) return;
   note("enqueue to " + task.queue + " with the key " + task.key + ", " + text_of(task.rule.conflict, conflict_texts) +
-       (task.delay.count() > 0 ? ", for later" : ""));
+       (task.delay.count() > 0 ? ", for later" : "") + (task.expires_in ? ", which expires" : ""));
   write_unique(task, *model);
 }
 
@@ -62,7 +63,8 @@ void Comparison::write_unique(const Database::NewTask& task, const Database::Uni
          "select id, outcome from dogged.enqueue_unique('work', jsonb_build_object('n', $1::bigint), $2::text, "
          "unique_while => $3::text::dogged.unique_while, on_conflict => $4::text::dogged.unique_conflict, "
          "unique_period => $5::bigint * interval '1 minute', latest => $6::bigint * interval '1 minute', "
-         "queue => $7::text, run_at => now() + $8::bigint * interval '1 minute')"},
+         "queue => $7::text, run_at => now() + $8::bigint * interval '1 minute', "
+         "expires_at => now() + $9::bigint * interval '1 minute')"},
         db::Params{}
             .add(task.args)
             .add(task.key)
@@ -71,11 +73,16 @@ void Comparison::write_unique(const Database::NewTask& task, const Database::Uni
             .add(minutes_of(task.rule.period))
             .add(minutes_of(task.rule.latest))
             .add(task.queue)
-            .add(in_minutes(task.delay)));
+            .add(in_minutes(task.delay))
+            .add(minutes_of(task.expires_in)));
     postgres = answer(std::string{rows.one().text("outcome")}, rows.one().number("id"));
   } catch (const DatabaseError& error) {
     if (error.sqlstate() != "UN001") throw;
     postgres = answer("refused", model.id);
+    producer_.run({"undo", "rollback to savepoint before_call"});
+  } catch (const InvalidInput& error) {
+    if (std::string{error.what()}.find("would not be before its expires_at") == std::string::npos) throw;
+    postgres = answer("would never run", model.id);
     producer_.run({"undo", "rollback to savepoint before_call"});
   }
   require_alike("the answer to a call with a key", answer(text_of(model.outcome, outcome_texts), model.id), postgres);
@@ -84,7 +91,8 @@ void Comparison::write_unique(const Database::NewTask& task, const Database::Uni
 const char* const Comparison::query_of_keys =
     "select 'key ' || unique_key || ': task ' || task_id from dogged.unique_keys union all "
     "select 'key ' || unique_key || ' of task ' || id || ', args ' || (args ->> 'n') || case when deferred then "
-    "' for ' || round(extract(epoch from coalesce(next_retry_at, run_at) - now()) / 60) else '' end "
+    "' for ' || round(extract(epoch from coalesce(next_retry_at, run_at) - now()) / 60) else '' end || "
+    "coalesce(' until ' || round(extract(epoch from expires_at - now()) / 60), '') "
     "from dogged.tasks_live where unique_key is not null";
 
 void Comparison::add_keys(Lines& lines) const {
@@ -94,9 +102,12 @@ void Comparison::add_keys(Lines& lines) const {
   for (const TaskId id : model_.live()) {
     const Task& task = model_.tasks().at(id);
     if (task.key.empty()) continue;
-    const auto left = std::chrono::duration_cast<milliseconds>(task.due_at - scheduler_.now());
+    const auto left = [this](TimePoint time) {
+      return std::to_string(in_minutes(std::chrono::duration_cast<milliseconds>(time - scheduler_.now())));
+    };
     lines.insert("key " + task.key + " of task " + std::to_string(id) + ", args " + std::to_string(task.args) +
-                 (task.deferred ? " for " + std::to_string(in_minutes(left)) : ""));
+                 (task.deferred ? " for " + left(task.due_at) : "") +
+                 (task.expires_at ? " until " + left(*task.expires_at) : ""));
   }
 }
 

@@ -144,6 +144,7 @@ bool Database::replay(TaskId id, milliseconds delay, ReplaySteps steps) {
   if (task.state != Task::State::ended || task.ended_as != "failed") return false;
   if (!task.key.empty()) {
     if (taking_.contains(task.key)) return false;  // it waits
+    end_expired_holder(task.key);
     if (has_other_holder(id, task) && mutant_ != Mutant::replay_beside_its_twin) return false;
     now_.keys[task.key] = {id, now()};
   }

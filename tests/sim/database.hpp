@@ -225,6 +225,7 @@ class Database {
     std::optional<TimePoint> due = {};  // nothing: the time of its first run stays
     bool defers = false;
     std::optional<std::int64_t> position = {};  // where it becomes ready
+    std::optional<TimePoint> expires_at = {};   // nothing: as it was
   };
   struct Transaction {
     std::int64_t id = 0;
@@ -237,6 +238,7 @@ class Database {
     std::map<TaskId, HolderChange> changes = {};
     std::set<TaskId> stay_pending = {};  // until the transaction ends
     std::vector<TaskId> locked = {};
+    std::set<TaskId> expired = {};    // holders that it ends
     std::set<std::string> told = {};  // queues, of which all workers are notified
   };
   [[nodiscard]] Transaction begin();
@@ -245,7 +247,7 @@ class Database {
   void roll_back(const Transaction& transaction);
   // Unique keys: database_keys.cpp.
   struct Unique {
-    enum class Outcome { enqueued, existed, updated, refused };
+    enum class Outcome { enqueued, existed, updated, refused, would_never_run };
     Outcome outcome = Outcome::enqueued;
     TaskId id = 0;
   };
@@ -449,6 +451,8 @@ class Database {
   /// The last number of the sequence that gives ids and positions.
   [[nodiscard]] std::int64_t last_position() const noexcept { return last_position_; }
 
+  /// A pending task whose time is over, up to `back` ago.
+  [[nodiscard]] bool has_expired(const Task& task, std::optional<milliseconds> back = {}) const;
   [[nodiscard]] const TaskRows& tasks() const noexcept { return now_.tasks; }
   [[nodiscard]] const std::set<TaskId>& live() const noexcept { return now_.live; }
   [[nodiscard]] const AttemptRows& attempts() const noexcept { return now_.attempts; }
@@ -463,7 +467,6 @@ class Database {
   [[nodiscard]] bool is_locked(const Task& task) const {
     return task.row_locks > 0 || scheduler_.now() < task.locked_until;
   }
-  [[nodiscard]] bool has_expired(const Task& task, std::optional<milliseconds> back) const;
   /// Nothing if it has ended, or another session has locked it.
   [[nodiscard]] Task* unlocked(TaskId id);
   /// Nothing unless the worker runs the attempt.
@@ -490,10 +493,13 @@ class Database {
   [[nodiscard]] bool is_to_cancel_others() const;
   void cancel_earlier_ticks();
   void supersede_waiting();
-  [[nodiscard]] bool is_held(const KeyRow& row, const KeyRule& rule) const;
+  /// Whether a call finds the task, which may be its own transaction that has ended it.
+  [[nodiscard]] bool is_held(const KeyRow& row, const KeyRule& rule, bool has_ended) const;
   void lock_row(Transaction& transaction, TaskId id);
+  void hold_row(Transaction& transaction, TaskId id);
   [[nodiscard]] Unique take_key(Transaction& transaction, const NewTask& task);
-  void change_holder(Transaction& transaction, const NewTask& task, TaskId id);
+  [[nodiscard]] Unique::Outcome change_holder(Transaction& transaction, const NewTask& task, TaskId id);
+  void end_expired_holder(const std::string& key);
   void commit_keys(const Transaction& transaction);
   void release_keys(const Transaction& transaction);
   /// Another task that has not ended took the key last.

@@ -9,10 +9,10 @@
 
 namespace dogged::sim {
 
-bool Database::is_held(const KeyRow& row, const KeyRule& rule) const {
+bool Database::is_held(const KeyRow& row, const KeyRule& rule, bool has_ended) const {
   if (rule.period && now() >= row.taken_at + *rule.period) return false;
   if (rule.while_ == While::kept) return true;
-  const bool is_live = now_.live.contains(row.task);
+  const bool is_live = now_.live.contains(row.task) && !has_ended;
   const bool is_pending = is_live && now_.tasks.at(row.task).state == Task::State::pending;
   if (mutant_ == Mutant::key_that_is_free_while_its_task_runs) return is_pending;
   return rule.while_ == While::pending ? is_pending : is_live;
@@ -23,6 +23,13 @@ bool Database::has_other_holder(TaskId id, const Task& task) const {
   return row != now_.keys.end() && row->second.task != id && now_.live.contains(row->second.task);
 }
 
+void Database::end_expired_holder(const std::string& key) {
+  const auto row = now_.keys.find(key);
+  if (row == now_.keys.end() || mutant_ == Mutant::key_of_an_expired_task) return;
+  Task* const holder = unlocked(row->second.task);
+  if (holder != nullptr && has_expired(*holder)) end(row->second.task, *holder, "expired");
+}
+
 std::optional<Database::Unique> Database::enqueue_unique(Transaction& transaction, const NewTask& task) {
   const KeyRule& rule = task.rule;
   if (taking_.contains(task.key) && mutant_ != Mutant::key_that_two_transactions_take) return std::nullopt;
@@ -30,27 +37,42 @@ std::optional<Database::Unique> Database::enqueue_unique(Transaction& transactio
   if (row == now_.keys.end()) return take_key(transaction, task);
   const TaskId holder = row->second.task;
   const bool is_in_time = !rule.period || now() < row->second.taken_at + *rule.period;
-  const bool is_pending = now_.live.contains(holder) && now_.tasks.at(holder).state == Task::State::pending;
+  const bool was_ended = transaction.expired.contains(holder);
+  const bool was_pending =
+      now_.live.contains(holder) && !was_ended && now_.tasks.at(holder).state == Task::State::pending;
+  const bool ends =
+      is_in_time && was_pending && has_expired(now_.tasks.at(holder)) && mutant_ != Mutant::key_of_an_expired_task;
+  const bool is_pending = was_pending && !ends;
   const bool changes = rule.conflict != Conflict::keep && rule.conflict != Conflict::refuse;
   const bool locks = is_in_time && is_pending && (changes || rule.while_ == While::pending);
-  if (locks && is_locked(now_.tasks.at(holder))) return std::nullopt;
-  if (!is_held(row->second, rule)) return take_key(transaction, task);
+  if ((locks || ends) && is_locked(now_.tasks.at(holder))) return std::nullopt;
+  const bool is_held_by_it = is_held(row->second, rule, was_ended || ends);
+  const bool is_refused = is_held_by_it && rule.conflict == Conflict::refuse;
+  if (ends && !is_refused) {
+    hold_row(transaction, holder);
+    transaction.expired.insert(holder);
+  }
+  if (!is_held_by_it) return take_key(transaction, task);
   ++last_position_;  // the id that it would have had
   promises::an_answer_names_the_holder(holder, task.key, rule, *this);
-  if (rule.conflict == Conflict::refuse) return Unique{Unique::Outcome::refused, holder};
-  if (locks) lock_row(transaction, holder);
-  if (!changes || !is_pending) return Unique{Unique::Outcome::existed, holder};
-  change_holder(transaction, task, holder);
-  return Unique{Unique::Outcome::updated, holder};
+  if (is_refused) return Unique{Unique::Outcome::refused, holder};
+  const auto outcome = changes && is_pending ? change_holder(transaction, task, holder) : Unique::Outcome::existed;
+  // An error undoes the call, its lock included.
+  if (locks && outcome != Unique::Outcome::would_never_run) lock_row(transaction, holder);
+  return Unique{outcome, holder};
+}
+
+void Database::hold_row(Transaction& transaction, TaskId id) {
+  ++now_.tasks.at(id).row_locks;
+  transaction.locked.push_back(id);
 }
 
 /// A worker that looks meanwhile passes over the locked task.
 void Database::lock_row(Transaction& transaction, TaskId id) {
-  Task& task = now_.tasks.at(id);
+  const Task& task = now_.tasks.at(id);
   transaction.stay_pending.insert(id);
   if (mutant_ == Mutant::holder_that_is_not_locked) return;
-  ++task.row_locks;
-  transaction.locked.push_back(id);
+  hold_row(transaction, id);
   if (!task.deferred && mutant_ != Mutant::holder_that_is_passed_over) transaction.told.insert(task.queue);
 }
 
@@ -67,32 +89,42 @@ Database::Unique Database::take_key(Transaction& transaction, const NewTask& tas
   return {Unique::Outcome::enqueued, id};
 }
 
-/// A task that waits for a retry keeps the time of that.
-void Database::change_holder(Transaction& transaction, const NewTask& task, TaskId id) {
+/// A task that waits for a retry keeps the time of that, and its expiry.
+Database::Unique::Outcome Database::change_holder(Transaction& transaction, const NewTask& task, TaskId id) {
   const Task& holder = now_.tasks.at(id);
   const KeyRule& rule = task.rule;
-  HolderChange& change = transaction.changes[id];
-  change.args = rule.conflict == Conflict::reschedule ? holder.args : task.args;
-  if (rule.conflict == Conflict::replace || holder.attempt > 0) return;
-  TimePoint due = now() + task.delay;
-  const bool has_latest = rule.latest && mutant_ != Mutant::debounce_without_end;
-  if (has_latest) due = std::min(due, holder.enqueued_at + *rule.latest);
-  due = std::max(due, now());
-  promises::no_debounce_goes_on_for_ever(id, due, holder.enqueued_at, now(), rule);
-  change.due = due;
-  change.defers = due > now();
-  if (holder.deferred && !change.defers) change.position = ++last_position_;
+  HolderChange change{.args = rule.conflict == Conflict::reschedule ? holder.args : task.args};
+  const bool moves = rule.conflict != Conflict::replace && holder.attempt == 0;
+  TimePoint due = holder.due_at;
+  if (moves) {
+    due = now() + task.delay;
+    const bool has_latest = rule.latest && mutant_ != Mutant::debounce_without_end;
+    if (has_latest) due = std::min(due, holder.enqueued_at + *rule.latest);
+    due = std::max(due, now());
+    promises::no_debounce_goes_on_for_ever(id, due, holder.enqueued_at, now(), rule);
+    change.due = due;
+    change.defers = due > now();
+  }
+  if (holder.attempt == 0) {
+    change.expires_at = task.expires_in ? std::optional{now() + *task.expires_in} : holder.expires_at;
+    if (change.expires_at && due >= *change.expires_at) return Unique::Outcome::would_never_run;
+  }
+  if (moves && holder.deferred && !change.defers) change.position = ++last_position_;
+  transaction.changes[id] = change;
   for (const auto& [worker, row] : now_.workers) {
-    const bool is_told = due < holder.due_at && row.asleep && row.queues.contains(holder.queue);
+    const bool is_told = moves && due < holder.due_at && row.asleep && row.queues.contains(holder.queue);
     if (is_told) transaction.sleepers.emplace(worker, holder.queue);
   }
+  return Unique::Outcome::updated;
 }
 
 void Database::commit_keys(const Transaction& transaction) {
   for (const TaskId id : transaction.stay_pending) promises::a_holder_begins_after_the_call(id, *this);
+  for (const TaskId id : transaction.expired) end(id, now_.tasks.at(id), "expired");
   for (const auto& [id, change] : transaction.changes) {
     Task& task = now_.tasks.at(id);
     task.args = change.args;
+    if (change.expires_at) task.expires_at = change.expires_at;
     if (!change.due) continue;
     task.due_at = *change.due;
     task.deferred = change.defers;

@@ -32,6 +32,7 @@ Database::NewTask any_keyed_task(Random& random, std::int64_t number) {
   Database::NewTask task{.delay = milliseconds{random.chance(50) ? random.pick(1, 600) : 0}, .key = key.name};
   if (key.rule.while_ == While::kept) task.key += " " + std::to_string(number / 16);
   task.rule = key.rule;
+  if (random.chance(30)) task.expires_in = task.delay + milliseconds{random.pick(1, 1'500)};
   task.args = number;
   return task;
 }

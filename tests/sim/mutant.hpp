@@ -61,6 +61,7 @@ enum class Mutant {
   key_that_is_free_while_its_task_runs,  ///< a task holds its key only until its attempt begins
   key_that_two_transactions_take,        ///< a call does not wait for another one that takes the key
   replay_beside_its_twin,                ///< a dead letter is replayed although another task holds its key
+  key_of_an_expired_task,                ///< a pending task that has expired holds its key until upkeep ends it
   holder_that_is_not_locked,             ///< a holder may begin before the call that met it has committed
   holder_that_is_passed_over,            ///< nobody is told to look again for a holder that was locked
   debounce_without_end,                  ///< a debounce moves a task beyond its latest time
@@ -143,6 +144,7 @@ inline constexpr std::array all_mutants{
     MutantRow{DOGGED_MUTANT(key_that_is_free_while_its_task_runs), "G20", true},
     MutantRow{DOGGED_MUTANT(key_that_two_transactions_take), "G20"},
     MutantRow{DOGGED_MUTANT(replay_beside_its_twin), "G20"},
+    MutantRow{DOGGED_MUTANT(key_of_an_expired_task), "G20", true},
     MutantRow{DOGGED_MUTANT(holder_that_is_not_locked), "G20", true},
     MutantRow{DOGGED_MUTANT(holder_that_is_passed_over), "G14", true},
     MutantRow{DOGGED_MUTANT(debounce_without_end), "G20", true},

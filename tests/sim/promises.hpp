@@ -60,7 +60,7 @@
 //     a_key_is_taken_when_it_is_free, a_key_has_one_holder, a_holder_begins_after_the_call,
 //     no_debounce_goes_on_for_ever. Where a retry or a rescue would meet a key, every_task_ends.
 //     Mutants: key_that_is_free_while_its_task_runs, key_that_two_transactions_take, replay_beside_its_twin,
-//     holder_that_is_not_locked, holder_that_is_passed_over, debounce_without_end.
+//     key_of_an_expired_task, holder_that_is_not_locked, holder_that_is_passed_over, debounce_without_end.
 //
 // The model cannot express: that commits are durable (G1), SQL rights, poolers and prepared statements (G14), that C++
 // handlers receive their stop tokens (G11, G12), and other effects of a handler than one row (G13). The tests that

@@ -13,7 +13,8 @@ std::vector<TaskId> holders(const std::string& key, const KeyRule& rule, const D
   std::vector<TaskId> ids;
   if (rule.while_ == While::pending || rule.period) return ids;
   for (const auto& [id, task] : database.tasks()) {
-    if (task.key == key && (rule.while_ == While::kept || task.state != Task::State::ended)) ids.push_back(id);
+    const bool is_live = task.state != Task::State::ended && !database.has_expired(task);
+    if (task.key == key && (rule.while_ == While::kept || is_live)) ids.push_back(id);
   }
   return ids;
 }
@@ -22,6 +23,8 @@ std::vector<TaskId> holders(const std::string& key, const KeyRule& rule, const D
 
 void an_answer_names_the_holder(TaskId id, const std::string& key, const KeyRule& rule, const Database& database) {
   const Task& task = database.tasks().at(id);
+  const bool is_late = rule.while_ != While::kept && database.has_expired(task);
+  require(!is_late, "G20", "no answer names a task that has expired and never begins", named(id) + " for " + key);
   const bool holds = rule.while_ == While::kept || (rule.while_ == While::live && task.state != Task::State::ended) ||
                      task.state == Task::State::pending;
   require(task.key == key && holds, "G20", "an answer names the task that holds the key", named(id) + " for " + key);

@@ -190,7 +190,9 @@ class Run {
     const std::optional<Database::Unique> answer = database_.enqueue_unique(*transaction, task);
     if (!answer) return scheduler_.after(2ms, [=, this] { meet_key(transaction, task, open, rolls_back); });
     world_.trace("task " + std::to_string(answer->id) + " is the answer to a call with the key " + task.key);
-    const bool is_undone = rolls_back || answer->outcome == Database::Unique::Outcome::refused;
+    const bool is_error = answer->outcome == Database::Unique::Outcome::refused ||
+                          answer->outcome == Database::Unique::Outcome::would_never_run;
+    const bool is_undone = rolls_back || is_error;
     scheduler_.after(open, [this, transaction, is_undone] {
       if (is_undone) return database_.roll_back(*transaction);
       database_.commit(*transaction);
@@ -644,6 +646,7 @@ class Run {
     Database::NewTask task = any_keyed_task(random, ++calls_in_calm_);
     task.key += ", in the calm " + std::to_string(calls_in_calm_);
     if (task.rule.conflict == Conflict::refuse) task.rule.conflict = Conflict::keep;
+    task.expires_in.reset();
     task.queue = any_queue();
     const auto holder = std::make_shared<Database::Transaction>(database_.begin());
     const TaskId id = database_.enqueue_unique(*holder, task)->id;

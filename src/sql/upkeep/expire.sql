@@ -13,14 +13,5 @@ with due as materialized (
    order by t.expires_at
    limit 1000
      for update skip locked
-), removed as (
-  delete from dogged.tasks_live t where t.id = any (array(select id from due)) returning t.*
 )
-insert into dogged.tasks_done (id, status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses,
-                          worker_id, claimed_at, finished_at, error_code, error_message, trace_context,
-                          cancel_requested_at, expires_at, tags, parent_id, args_version, snoozes, unique_key)
-select id, 'expired', queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses, worker_id,
-       claimed_at, clock_timestamp(), error_code, error_message, trace_context, cancel_requested_at, expires_at, tags,
-       parent_id, args_version, snoozes, unique_key
-  from removed
-returning id, name, queue
+select e.id, e.name, e.queue from dogged.end_expired(array(select id from due)) e

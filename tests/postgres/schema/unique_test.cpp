@@ -205,6 +205,36 @@ TEST_CASE("calls of many with the same keys in opposite order end without a dead
   CHECK(database.value("select count(*) as value from dogged.tasks") == "300");
 }
 
+TEST_CASE("a call of many locks holders in the order of ids, as other statements on several tasks do") {
+  TestDatabase database;
+  const Unique rule = GENERATE(Unique{.while_ = UniqueWhile::pending}, Unique{.on_conflict = OnConflict::debounce});
+  const TaskId first = database.client().enqueue_unique(plain, 1, {.unique = rule, .unique_key = "z"}).id;
+  const TaskId second = database.client().enqueue_unique(plain, 2, {.unique = rule, .unique_key = "a"}).id;
+  pqxx::connection other{database.settings().url};
+  pqxx::work transaction{other};
+  const auto lock = [&](TaskId id) {
+    transaction.exec("select from " + database.schema() + ".tasks_live where id = " + std::to_string(id) +
+                     " for update");
+  };
+  lock(first);
+  std::vector<Enqueued> all;
+  std::thread calls{[&] {
+    all = database.client().enqueue_many_unique(
+        {{"plain", "3", {.unique = rule, .unique_key = "a"}}, {"plain", "4", {.unique = rule, .unique_key = "z"}}});
+  }};
+  REQUIRE(eventually([&] {
+    return database.value(
+               "select count(*) as value from pg_stat_activity where wait_event_type = 'Lock' and datname = "
+               "current_database()") != "0";
+  }));
+  lock(second);
+  transaction.commit();
+  calls.join();
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].id == second);
+  CHECK(all[1].id == first);
+}
+
 TEST_CASE("in a call of many the first of equal keys is enqueued, and the others meet it") {
   TestDatabase database;
   const std::vector<NewTask> tasks{
@@ -383,23 +413,93 @@ TEST_CASE("reschedule keeps the time at which the holder expires, and runs no la
   const TaskId id = call(1min, 1h).id;
   CHECK(call(2min, {}) == updated(id));
   CHECK(database.value("select (expires_at - enqueued_at)::text as value from dogged.tasks") == "01:00:00");
-  CHECK(contains(error_of<InvalidInput>([&] { (void)call(2h, {}); }).message(), "is not before the expires_at"));
+  CHECK(contains(error_of<InvalidInput>([&] { (void)call(2h, {}); }).message(), "not be before its expires_at"));
+}
+
+TEST_CASE(
+    "a call that changes a holder before its first run gives it the call's expires_at, which must be after that run") {
+  TestDatabase database;
+  Client client = database.client();
+  const OnConflict on_conflict = GENERATE(OnConflict::replace_args, OnConflict::merge_args, OnConflict::reschedule,
+                                          OnConflict::debounce, OnConflict::debounce_merge);
+  const auto call = [&](milliseconds delay, milliseconds expires_in) {
+    return client.enqueue_unique(
+        plain, 1,
+        {.delay = delay, .expires_in = expires_in, .unique = Unique{.on_conflict = on_conflict}, .unique_key = "k"});
+  };
+  const TaskId id = call(10min, 1h).id;
+  CHECK(call(10min, 3h) == updated(id));
+  CHECK(database.value("select (expires_at > now() + interval '2 h')::text as value from dogged.tasks") == "true");
+  const bool keeps_run_at = on_conflict == OnConflict::replace_args || on_conflict == OnConflict::merge_args;
+  if (!keeps_run_at) return;
+  CHECK(contains(error_of<InvalidInput>([&] { (void)call(0min, 5min); }).message(), "not be before its expires_at"));
+}
+
+TEST_CASE("a pending holder that has expired never begins, so the call ends it and takes the key") {
+  TestDatabase database;
+  Client client = database.client();
+  const auto expire = [&](TaskId id) {
+    database.run(
+        "update dogged.tasks_live set run_at = now() - interval '2 s', expires_at = now() - interval '1 s' where id = "
+        "$1::bigint",
+        db::Params{}.add(id));
+  };
+  const auto rule = GENERATE(Unique{.while_ = UniqueWhile::live}, Unique{.while_ = UniqueWhile::pending},
+                             Unique{.on_conflict = OnConflict::refuse}, Unique{.on_conflict = OnConflict::debounce},
+                             Unique{.while_ = UniqueWhile::kept});
+  const auto holder = client.enqueue_unique(plain, 1, {.expires_in = 1h, .unique = rule, .unique_key = "k"});
+  expire(holder.id);
+  SECTION("one call") {
+    const Enqueued next = client.enqueue_unique(plain, 2, {.unique = rule, .unique_key = "k"});
+    CHECK(next.is_new() == (rule.while_ != UniqueWhile::kept));
+  }
+  SECTION("a call of many") {
+    const auto next = client.enqueue_many_unique(
+        {{"plain", "2", {.unique = rule, .unique_key = "k"}}, {"plain", "3", {.unique = rule, .unique_key = "other"}}});
+    CHECK(next.front().is_new() == (rule.while_ != UniqueWhile::kept));
+    CHECK(next.back().is_new());
+  }
+  CHECK(database.status_of(holder.id) == "expired");
+}
+
+TEST_CASE("a call ends no expired holder that a worker claims meanwhile") {
+  TestDatabase database;
+  Client client = database.client();
+  const TaskId id = client.enqueue_unique(plain, 1, {.expires_in = 1h, .unique_key = "k"}).id;
+  database.run("update dogged.tasks_live set run_at = now() - interval '2 s', expires_at = now() - interval '1 s'");
+  pqxx::connection other{database.settings().url};
+  pqxx::work claims{other};
+  claims.exec("update " + database.schema() +
+              ".tasks_live set status = 'running', attempt = 1, worker_id = 1, claimed_at = now()");
+  std::optional<Enqueued> second;
+  std::thread calls{[&] { second = database.client().enqueue_unique(plain, 2, {.unique_key = "k"}); }};
+  REQUIRE(eventually([&] {
+    return database.value(
+               "select count(*) as value from pg_stat_activity where wait_event_type = 'Lock' and datname = "
+               "current_database()") != "0";
+  }));
+  claims.commit();
+  calls.join();
+  CHECK(*second == existed(id));
 }
 
 TEST_CASE("a call shortens no wait of a holder for its retry or its circuit") {
   TestDatabase database;
   Client client = database.client();
   const EnqueueOptions debounced{.unique = Unique{.on_conflict = OnConflict::debounce}, .unique_key = "k"};
-  const TaskId id = client.enqueue_unique(plain, 1, debounced).id;
+  EnqueueOptions expires = debounced;
+  expires.expires_in = 2h;
+  const TaskId id = client.enqueue_unique(plain, 1, expires).id;
   const int attempts = GENERATE(0, 1);
   database.run(
       "update dogged.tasks_live set attempt = $1::int, deferred = true, next_retry_at = now() + interval '1 hour'",
       db::Params{}.add(attempts));
-  CHECK(client.enqueue_unique(plain, 2, debounced) == updated(id));
+  expires.expires_in = 1min;
+  CHECK(client.enqueue_unique(plain, 2, expires) == updated(id));
   CHECK(args_of(database, id) == 2);
-  CHECK(database.value(
-            "select (deferred and next_retry_at > now() + interval '59 min')::text as value from dogged.tasks") ==
-        "true");
+  CHECK(database.value("select (deferred and next_retry_at > now() + interval '59 min' and expires_at > "
+                       "next_retry_at)::text as value "
+                       "from dogged.tasks") == "true");
 }
 
 TEST_CASE("a unique task runs, retries and ends like any other, and its end frees the key") {
@@ -459,6 +559,12 @@ TEST_CASE("a replay takes the key again, says if another task holds it, and can 
     CHECK(database.status_of(dead) == "discarded");
     CHECK(database.value("select details ->> 'into' as value from dogged.audit where action = 'merge'") ==
           std::to_string(holder));
+  }
+  SECTION("another task held it and has expired") {
+    const TaskId holder = client.enqueue_unique(plain, 2, {.expires_in = 1h, .unique_key = "k"}).id;
+    database.run("update dogged.tasks_live set run_at = now() - interval '2 s', expires_at = now() - interval '1 s'");
+    CHECK(client.replay(dead) == ReplayResult::replayed);
+    CHECK(database.status_of(holder) == "expired");
   }
   SECTION("of two dead letters with the same key one is replayed") {
     const TaskId other = client.enqueue_unique(plain, 2, unique).id;
