@@ -116,8 +116,11 @@ comment on table dogged.schedule_ticks_default is 'For days that have no partiti
 
 alter table dogged.settings
   add column keep_ticks_days integer not null default 30,
+  add column ticks_since date not null default '-infinity',
   add constraint keep_ticks_days check (keep_ticks_days between 1 and 3650);
 comment on column dogged.settings.keep_ticks_days is 'For how many days the ticks of schedules are kept, counted from the end of their day (UTC).';
+comment on column dogged.settings.ticks_since is
+  'No ticks of days (UTC) before this one are on record any more, whatever keep_ticks_days is now. Set by dogged.drop_oldest_day.';
 
 create function dogged.tell_of_schedules() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin

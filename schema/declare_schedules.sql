@@ -25,6 +25,16 @@ begin
 end $$;
 comment on function dogged.is_declared(text, text) is 'Internal: whether the program of a live worker declares the schedule, or both of two.';
 
+-- A later declaration need not say any more how the schedule was called formerly.
+create or replace function dogged.renamed_at(formerly text, name text) returns timestamptz
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+  return (select max(d.first_seen_at) from dogged.schedule_declarations d
+           where d.name = renamed_at.name and d.settings ->> 'formerly' = renamed_at.formerly);
+end $$;
+comment on function dogged.renamed_at(text, text) is
+  'Internal: when a program was first seen that declares the schedule `name` and says that it was formerly called otherwise; null: none was.';
+
 -- After a rollback to a program from before the rename, the schedule gets its former name back. It keeps its ticks.
 create or replace function dogged.schedule_to_rename(name text, formerly text) returns bigint
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
@@ -34,7 +44,7 @@ begin
                     where s.name = schedule_to_rename.formerly
                       and not dogged.is_declared(s.name, schedule_to_rename.name)),
                   (select s.id from dogged.schedules s
-                    where s.declared ->> 'formerly' = schedule_to_rename.name and not dogged.is_declared(s.name)
+                    where dogged.renamed_at(schedule_to_rename.name, s.name) is not null and not dogged.is_declared(s.name)
                     order by s.declared_at desc limit 1));
 end $$;
 comment on function dogged.schedule_to_rename(text, text) is
@@ -70,8 +80,8 @@ language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
   return (select s.declared || jsonb_build_object('name', s.name)
             from dogged.schedules s
-           where s.declared ->> 'formerly' = renamed_schedule.formerly and s.declared_at > renamed_schedule.first_seen_at
-             and dogged.is_declared(s.name)
+           where dogged.renamed_at(renamed_schedule.formerly, s.name) > renamed_schedule.first_seen_at
+             and dogged.is_declared(s.name) and not dogged.is_declared(s.name, renamed_schedule.formerly)
              and not exists (select from dogged.schedules other where other.name = renamed_schedule.formerly)
            order by s.declared_at desc limit 1);
 end $$;

@@ -319,7 +319,8 @@ declare
   before dogged.schedule_ticks;
   started integer := 0;
   -- Partitions of ticks hold days of UTC.
-  kept_since constant timestamptz := date_trunc('day', clock_timestamp(), 'UTC') - (select make_interval(hours => 24 * s.keep_ticks_days) from dogged.settings s);
+  kept_since constant timestamptz :=
+    (select greatest(s.ticks_since, (clock_timestamp() at time zone 'UTC')::date - s.keep_ticks_days)::timestamp at time zone 'UTC' from dogged.settings s);
 begin
   if (backfill_schedule.overlap in ('buffer_all', 'allow_all')) is not true then
     perform dogged.refuse_schedule(name, format('the overlap of its backfill is %s', coalesce('"' || left(backfill_schedule.overlap, 60) || '"', 'null')),
@@ -332,8 +333,8 @@ begin
                                    'Workers fire the ticks to come. End the range now at the latest.');
   elsif from_time < kept_since then
     perform dogged.refuse_schedule(name, format('its backfill begins at %s, and ticks of before %s are not on record any more', from_time, kept_since),
-                                   format('Begin at %s or later: what fired before would fire again. dogged.settings.keep_ticks_days says how long ticks '
-                                          'are kept.', kept_since));
+                                   format('Begin at %s or later: what fired before would fire again. dogged.settings.keep_ticks_days says for how long ticks '
+                                          'to come are kept.', kept_since));
   end if;
   schedule.live_tasks := dogged.alive_of(schedule.live_tasks);
   foreach tick in array dogged.ticks_to_backfill(schedule, from_time, until_time) loop

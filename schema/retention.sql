@@ -171,6 +171,9 @@ begin
       execute format('lock table only dogged.%I in access exclusive mode', parent);
       execute format('drop table dogged.%I', due.partition);
     end if;
+    if parent = 'schedule_ticks' then
+      update dogged.settings set ticks_since = greatest(ticks_since, due.day + 1);
+    end if;
     outcome := 'dropped';
   exception when lock_not_available then
     rows_kept := null;

@@ -12,7 +12,7 @@ select r.object, r.privileges, r.roles, r.except_columns
     ('schema_files', 'select', '{producer,worker,viewer,operator}', '{}'),
     ('rights', 'select', '{producer,worker,viewer,operator}', '{}'),
     ('settings', 'select', '{producer,worker,viewer,operator}', '{}'),
-    ('settings', 'update', '{operator}', '{only_row,role_prefix,installation}'),
+    ('settings', 'update', '{operator}', '{only_row,role_prefix,installation,ticks_since}'),
     ('locks', 'select', '{viewer,operator}', '{}'),  -- to see which session holds a lock; taking one needs more rights
     ('queues', 'select', '{worker,viewer,operator}', '{}'),
     ('queue_depths', 'select', '{viewer,operator}', '{}'),
@@ -190,6 +190,8 @@ select r.object, r.privileges, r.roles, r.except_columns
     ('merged_args', 'execute', '{}', '{}'),
     ('change_holder', 'execute', '{}', '{}'),
     ('meet_holder', 'execute', '{}', '{}'),
+    ('days_of_open_ticks', 'execute as owner', '{viewer,operator}', '{}'),
+    ('renamed_at', 'execute', '{}', '{}'),
     ('end_expired', 'execute', '{worker}', '{}'),
     ('those', 'execute', '{}', '{}'),
     ('for_each', 'execute', '{}', '{}'),

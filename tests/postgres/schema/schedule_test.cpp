@@ -651,6 +651,40 @@ TEST_CASE("ticks go with the days that retention drops, and the schedule stays")
   CHECK(database.value("select outcome as value from dogged.drop_oldest_day('schedule_ticks')") == "nothing");
 }
 
+TEST_CASE(
+    "no tick fires again in a backfill of a day that retention has dropped, however long ticks are kept since then") {
+  TestDatabase database;
+  add_schedule(database);
+  database.script(
+      "insert into dogged.schedule_ticks (schedule_id, scheduled_at, outcome, origin, decided_at) "
+      "select id, now() - interval '40 days', 'fired', 'clock', now() from dogged.schedules; "
+      "select dogged.make_partitions()");
+  CHECK(database.value("select outcome as value from dogged.drop_oldest_day('schedule_ticks')") == "dropped");
+  database.run("update dogged.settings set keep_ticks_days = 100");
+  const auto backfill = [](const std::string& from) {
+    return "select dogged.backfill_schedule('nightly', " + from + ", now())";
+  };
+  CHECK(contains(refusal_of(database, backfill("now() - interval '41 days'")).message(), "are not on record any more"));
+  database.run(backfill("(select ticks_since from dogged.settings)::timestamp at time zone 'UTC'"));
+}
+
+TEST_CASE(
+    "retention keeps a day of ticks while one of them waits, and as long as the last tick that a row stands for") {
+  TestDatabase database;
+  add_schedule(database);
+  const auto [row, ends] = GENERATE(table<std::string, std::string>(
+      {{"'waiting', null", "outcome = 'fired'"},
+       {"'skipped', now() - interval '20 days'", "skipped_until = now() - interval '32 days'"}}));
+  database.script(
+      "insert into dogged.schedule_ticks (schedule_id, scheduled_at, outcome, skipped_until, origin, decided_at) "
+      "select id, now() - interval '40 days', " +
+      row + ", 'clock', now() from dogged.schedules; select dogged.make_partitions()");
+  const std::string drop = "select outcome as value from dogged.drop_oldest_day('schedule_ticks')";
+  CHECK(database.value(drop) == "nothing");
+  database.run("update dogged.schedule_ticks set " + ends);
+  CHECK(database.value(drop) == "dropped");
+}
+
 TEST_CASE("a worker ends, and does not ask for ever, if the schema has no function that fires ticks") {
   TestDatabase database;
   add_schedule(database);

@@ -168,6 +168,22 @@ TEST_CASE("a rollback to a program from before a rename gives the schedule its f
         "created changed changed");
 }
 
+TEST_CASE("a schedule's former name is known also where later programs do not name it any more") {
+  TestDatabase database;
+  const std::string schedule = "select string_agg(id || ' ' || name, ', ') as value from dogged.schedules";
+  Declaring old_one{database, "nightly", "0 3 * * *"};
+  (void)old_one.declare();
+  const std::string before = database.value(schedule);
+  Declaring new_one{database, "daily", "0 3 * * *", {.formerly = "nightly"}};
+  (void)new_one.declare();
+  Declaring newest{database, "daily", "0 4 * * *"};
+  (void)newest.declare();
+  CHECK(contains(old_one.declare(), R"("name": "daily")"));
+  database.run("update dogged.workers set stopped_at = now() where schedules ? 'daily'");
+  CHECK(contains(old_one.declare(), "schedule nightly: changed"));
+  CHECK(database.value(schedule) == before);
+}
+
 TEST_CASE("a worker whose lease was ended declares nothing, and no error comes of it") {
   TestDatabase database;
   Declaring worker{database, "nightly", "0 3 * * *"};
