@@ -234,6 +234,7 @@ language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   perform dogged.fire_schedule(schedule, now_at);
 exception when invalid_parameter_value then
+  if dogged.time_in(now_at, schedule.time_zone) is not null then raise; end if;  -- a mistake of dogged's own
   perform dogged.note_tick(schedule, schedule.next_at, 'skipped', sqlerrm, 'clock');
   update dogged.schedules s set last_tick_at = schedule.next_at, fires_at = now_at + interval '1 minute' where s.id = schedule.id;
 end $$;

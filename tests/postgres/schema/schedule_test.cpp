@@ -562,6 +562,17 @@ TEST_CASE("an unknown time zone skips a tick with that reason, and holds up no o
   CHECK(fire(database) == 0);
 }
 
+TEST_CASE("an error of dogged's own while a tick is decided is raised, and passes for no unknown time zone") {
+  TestDatabase database;
+  add_schedule(database);
+  make_due(database, 1);
+  database.run(
+      "create or replace function dogged.looked_after_at(schedule dogged.schedules, now_at timestamptz) returns "
+      "timestamptz language plpgsql as $$ begin raise invalid_parameter_value; end $$");
+  CHECK_THROWS_AS(fire(database), InvalidInput);
+  CHECK(ticks(database).empty());
+}
+
 TEST_CASE("a window of catch-up that is set after none makes up for one tick") {
   TestDatabase database;
   add_schedule(database, ", catch_up_limit => 0");
