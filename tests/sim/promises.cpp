@@ -47,23 +47,23 @@ void put_under_expiry(Tally& tally, const AttemptRow& row) {
 }
 
 void only_failures_spend_retries(TaskId id, const Task& task, const Tally& tally) {
-  require(task.retry_count == tally.retry_count, "G9", "only failures spend retries",
-          named(id) + " has spent " + std::to_string(task.retry_count) + " for " + std::to_string(tally.retry_count));
+  require(task.retry_count == tally.retry_count, "G9", "only failures spend retries", Named{id}, " has spent ",
+          task.retry_count, " for ", tally.retry_count);
 }
 
 void losses_are_counted(TaskId id, const Task& task, const Tally& tally) {
-  require(task.losses == tally.losses, "G6", "losses are counted, and end a task",
-          named(id) + " has " + std::to_string(task.losses) + " for " + std::to_string(tally.losses));
+  require(task.losses == tally.losses, "G6", "losses are counted, and end a task", Named{id}, " has ", task.losses,
+          " for ", tally.losses);
 }
 
 void snoozes_are_counted(TaskId id, const Task& task, const Tally& tally) {
-  require(task.snoozes == tally.snoozes, "G17", "snoozes are counted",
-          named(id) + " has " + std::to_string(task.snoozes) + " for " + std::to_string(tally.snoozes));
+  require(task.snoozes == tally.snoozes, "G17", "snoozes are counted", Named{id}, " has ", task.snoozes, " for ",
+          tally.snoozes);
 }
 
 void no_task_snoozes_too_often(TaskId id, const Tally& tally, const lifecycle::Rules& rules) {
-  require(tally.snoozes <= rules.max_snoozes, "G17", "no task snoozes more often than it may",
-          named(id) + " has, " + std::to_string(tally.snoozes) + " times");
+  require(tally.snoozes <= rules.max_snoozes, "G17", "no task snoozes more often than it may", Named{id}, " has, ",
+          tally.snoozes, " times");
 }
 
 void check_history(TaskId id, const Task& task, const Database& database) {
@@ -71,17 +71,17 @@ void check_history(TaskId id, const Task& task, const Database& database) {
   Tally tally;
   for (int attempt = 1; attempt <= task.attempt; ++attempt) {
     const AttemptRow& row = database.attempts().at({id, attempt});
-    require(tally.status == "pending", "G3", "no attempt follows the end of its task", named(id, attempt));
+    require(tally.status == "pending", "G3", "no attempt follows the end of its task", Named{id, attempt});
     add(tally, row, rules_of(task.kind));
     no_task_snoozes_too_often(id, tally, rules_of(task.kind));
     if (tally.status == "pending" && !row.will_retry && task.expires_at) put_under_expiry(tally, row);
     require(row.will_retry == (tally.status == "pending"), "G3", "an attempt says whether its task runs again",
-            named(id, attempt) + " (" + row.outcome + "), and by its rules the task is " + tally.status);
+            Named{id, attempt}, " (", row.outcome, "), and by its rules the task is ", tally.status);
     if (replays != database.ledger().replayed.end() && replays->second.contains(attempt)) tally = {};
   }
   const bool ends_between_attempts = task.ended_as == "cancelled" || task.ended_as == "expired";
   require(task.ended_as == tally.status || (tally.status == "pending" && ends_between_attempts), "G3",
-          "a task ends as its attempts say", named(id) + " is " + task.ended_as + ", and not " + tally.status);
+          "a task ends as its attempts say", Named{id}, " is ", task.ended_as, ", and not ", tally.status);
   only_failures_spend_retries(id, task, tally);
   losses_are_counted(id, task, tally);
   snoozes_are_counted(id, task, tally);
@@ -90,67 +90,66 @@ void check_history(TaskId id, const Task& task, const Database& database) {
 }  // namespace
 
 void a_claim_takes_what_is_free(TaskId id, const Task& task, bool is_locked, const WorkerRow& by) {
-  require(!is_locked, "G4", "a claim changes no row that somebody has locked", named(id));
-  require(task.state == Task::State::pending && !task.deferred, "G4", "a claim takes what is ready", named(id));
-  require(!by.lease_ended, "G7", "nothing is claimed under a lease that was ended", named(id));
+  require(!is_locked, "G4", "a claim changes no row that somebody has locked", Named{id});
+  require(task.state == Task::State::pending && !task.deferred, "G4", "a claim takes what is ready", Named{id});
+  require(!by.lease_ended, "G7", "nothing is claimed under a lease that was ended", Named{id});
 }
 
 void no_retry_is_early(TaskId id, const Ledger& ledger, TimePoint now, bool clock_was_set) {
   const auto due = ledger.not_before.find(id);
   if (due == ledger.not_before.end() || clock_was_set) return;
-  require(now >= due->second, "G8", "no retry is early", named(id) + " is, by " + in_ms(due->second - now));
+  require(now >= due->second, "G8", "no retry is early", Named{id}, " is, by ", InMs{due->second - now});
 }
 
 void a_cancelled_task_does_not_run_again(TaskId id, const Ledger& ledger) {
-  require(!ledger.cancelled.contains(id), "G12", "a cancelled task does not run again", named(id));
+  require(!ledger.cancelled.contains(id), "G12", "a cancelled task does not run again", Named{id});
 }
 
 void an_attempt_is_recorded_once(TaskId id, int attempt, bool is_new) {
-  require(is_new, "G3", "every attempt is one row", named(id, attempt));
+  require(is_new, "G3", "every attempt is one row", Named{id, attempt});
 }
 
 void a_report_counts_before_the_end(TaskId id, const Task& task) {
-  require(task.state != Task::State::ended, "G3", "a task that has ended stays ended", named(id));
+  require(task.state != Task::State::ended, "G3", "a task that has ended stays ended", Named{id});
 }
 
 void a_report_is_of_the_holder(TaskId id, const Task& task, std::int64_t worker, int attempt) {
-  require(task.attempt == attempt, "G4", "a report counts for its own attempt alone", named(id, attempt));
+  require(task.attempt == attempt, "G4", "a report counts for its own attempt alone", Named{id, attempt});
   require(task.state == Task::State::running && task.worker == worker, "G4",
-          "a report counts while its worker holds the task",
-          named(id, attempt) + " of worker " + std::to_string(worker));
+          "a report counts while its worker holds the task", Named{id, attempt}, " of worker ", worker);
 }
 
 void no_retry_comes_after_expiry(TaskId id, const Task& task, const lifecycle::Transition& to, TimePoint finished_at) {
   if (!to.next_run || !task.expires_at) return;
   require(finished_at + to.next_run->delay <= *task.expires_at, "G16", "no retry is scheduled after expires_at",
-          named(id, task.attempt));
+          Named{id, task.attempt});
 }
 
 void a_loss_follows_the_end_of_its_lease(TaskId id, int attempt, const WorkerRow& worker) {
-  require(worker.lease_ended, "G7", "only attempts under a lease that was ended are lost", named(id, attempt));
+  require(worker.lease_ended, "G7", "only attempts under a lease that was ended are lost", Named{id, attempt});
 }
 
 void an_attempt_begins_once(TaskId id, int attempt, bool is_first) {
-  require(is_first, "G3", "the handler of an attempt begins once", named(id, attempt));
+  require(is_first, "G3", "the handler of an attempt begins once", Named{id, attempt});
 }
 
 void no_attempt_begins_that_was_rescued(TaskId id, int attempt, const AttemptRows& attempts) {
-  require(!attempts.contains({id, attempt}), "G7", "no attempt begins that was rescued", named(id, attempt));
+  require(!attempts.contains({id, attempt}), "G7", "no attempt begins that was rescued", Named{id, attempt});
 }
 
 void nothing_begins_after_it_expired(TaskId id, int attempt, const Task& task, TimePoint database_now) {
   require(!task.expires_at || database_now < *task.expires_at, "G16", "no attempt begins after expires_at",
-          named(id, attempt));
+          Named{id, attempt});
 }
 
 void every_handler_ends_in_time(TaskId id, int attempt, Duration ran, Duration longest) {
-  require(ran <= longest, "G11", "a timeout ends the attempt in any case",
-          named(id, attempt) + " ran for " + in_ms(ran) + ", and may for " + in_ms(longest));
+  require(ran <= longest, "G11", "a timeout ends the attempt in any case", Named{id, attempt}, " ran for ", InMs{ran},
+          ", and may for ", InMs{longest});
 }
 
 void a_worker_knows_first(int worker, TimePoint held_until, TimePoint now) {
-  require(now >= held_until, "G7", "a worker knows of its lapse before another worker acts on it",
-          "worker " + std::to_string(worker) + " would know " + in_ms(held_until - now) + " later");
+  require(now >= held_until, "G7", "a worker knows of its lapse before another worker acts on it", "worker ", worker,
+          " would know ", InMs{held_until - now}, " later");
 }
 
 void every_task_ends(const Database& database) {
@@ -167,25 +166,25 @@ void every_task_ends(const Database& database) {
 void no_enqueued_task_is_lost(const Database& database) {
   const std::set<TaskId>& enqueued = database.ledger().enqueued;
   for (const TaskId id : enqueued) {
-    require(database.tasks().contains(id), "G1", "no enqueued task is lost", named(id));
+    require(database.tasks().contains(id), "G1", "no enqueued task is lost", Named{id});
   }
   for (const auto& [id, task] : database.tasks()) {
-    require(enqueued.contains(id), "G1", "no task is there that nobody enqueued", named(id));
+    require(enqueued.contains(id), "G1", "no task is there that nobody enqueued", Named{id});
   }
   for (const auto& [attempt, row] : database.attempts()) {
-    require(enqueued.contains(attempt.first), "G1", "each attempt has a task", named(attempt.first, attempt.second));
+    require(enqueued.contains(attempt.first), "G1", "each attempt has a task", Named{attempt.first, attempt.second});
   }
 }
 
 void no_attempt_ends_that_has_not_begun(const Database& database, const Begun& begun) {
   for (const auto& [attempt, row] : database.attempts()) {
     if (row.outcome == "lost" || row.outcome == "cancelled") continue;
-    require(begun.contains(attempt), "G2", "no attempt ends that has not begun",
-            named(attempt.first, attempt.second) + " (" + row.outcome + ")");
+    require(begun.contains(attempt), "G2", "no attempt ends that has not begun", Named{attempt.first, attempt.second},
+            " (", row.outcome, ")");
   }
   for (const auto& [id, task] : database.tasks()) {
     require(task.attempt > 0 || task.ended_as == "cancelled" || task.ended_as == "expired", "G2",
-            "every task is attempted", named(id) + " is " + task.ended_as);
+            "every task is attempted", Named{id}, " is ", task.ended_as);
   }
 }
 
@@ -194,10 +193,9 @@ void every_execution_is_on_record(const Database& database, const Begun& begun, 
     if (half_lost.contains(attempt.first)) continue;
     const auto row = database.attempts().find(attempt);
     require(row != database.attempts().end(), "G3", "every execution is on record",
-            named(attempt.first, attempt.second) + " ran, and has no row");
+            Named{attempt.first, attempt.second}, " ran, and has no row");
     require(row->second.worker == begin.lease, "G4", "an attempt is on record for the worker that ran it",
-            named(attempt.first, attempt.second) + " ran under lease " + std::to_string(begin.lease) + ", not " +
-                std::to_string(row->second.worker));
+            Named{attempt.first, attempt.second}, " ran under lease ", begin.lease, ", not ", row->second.worker);
   }
 }
 
@@ -207,11 +205,11 @@ void every_attempt_is_a_row(const Database& database) {
     rows += static_cast<std::size_t>(task.attempt);
     for (int attempt = 1; attempt <= task.attempt; ++attempt) {
       require(database.attempts().contains({id, attempt}), "G3", "attempts are numbered without a gap",
-              named(id, attempt) + " has no row");
+              Named{id, attempt}, " has no row");
     }
   }
   require(rows == database.attempts().size(), "G3", "no attempt is on record that was never made",
-          std::to_string(database.attempts().size()) + " rows for " + std::to_string(rows));
+          database.attempts().size(), " rows for ", rows);
 }
 
 void a_history_follows_the_rules(const Database& database, const std::set<TaskId>& half_lost) {
@@ -226,7 +224,7 @@ void effects_happen_once(const Database& database) {
     const auto found = database.ledger().effects.find(id);
     const int effects = found == database.ledger().effects.end() ? 0 : found->second;
     require(effects == (task.ended_as == "succeeded" ? 1 : 0), "G13", "effects in the database happen exactly once",
-            named(id) + " is " + task.ended_as + ", and had " + std::to_string(effects));
+            Named{id}, " is ", task.ended_as, ", and had ", effects);
   }
 }
 
@@ -234,9 +232,8 @@ void a_call_takes_effect_once(const Database& database, const std::map<std::int6
   for (const auto& [call, tasks] : answers) {
     const auto made = database.ledger().calls.find(call);
     if (made == database.ledger().calls.end()) continue;  // a failover has lost it
-    require(made->second == tasks, "G15", "a call takes effect once",
-            "call " + std::to_string(call) + " enqueued " + std::to_string(made->second.size()) + " tasks for " +
-                std::to_string(tasks.size()));
+    require(made->second == tasks, "G15", "a call takes effect once", "call ", call, " enqueued ", made->second.size(),
+            " tasks for ", tasks.size());
   }
 }
 
@@ -275,22 +272,22 @@ void a_lost_task_begins_again_in_time(std::pair<TaskId, int> lost, const Databas
 
 void a_cancelled_handler_ends(std::pair<TaskId, int> attempt, const Database& database) {
   require(database.attempts().contains(attempt), "G12", "a running handler is asked to stop when it is cancelled",
-          named(attempt.first, attempt.second) + " still runs");
+          Named{attempt.first, attempt.second}, " still runs");
 }
 
 void a_shutdown_loses_nothing(std::size_t lost_before, const Database& database) {
   const std::size_t lost = count_lost(database) - lost_before;
-  require(lost == 0, "G9", "a shutdown in order loses nothing", std::to_string(lost) + " attempts were lost");
+  require(lost == 0, "G9", "a shutdown in order loses nothing", lost, " attempts were lost");
 }
 
 void what_has_finished_counts(TaskId id, const Database& database) {
   const Task& task = database.tasks().at(id);
   require(task.ended_as == "succeeded" && task.attempt == 1, "G10", "what finishes while the server is away counts",
-          named(id, task.attempt));
+          Named{id, task.attempt});
 }
 
 void no_live_lease_is_ended(std::size_t before, std::size_t now) {
-  require(now == before, "G10", "no lease of a live worker is ended after an outage", std::to_string(now - before));
+  require(now == before, "G10", "no lease of a live worker is ended after an outage", now - before);
 }
 
 std::size_t count_lost(const Database& database) {

@@ -8,8 +8,6 @@
 namespace dogged::sim::promises {
 namespace {
 
-std::string step_named(TaskId id, const std::string& step) { return named(id) + " step " + step; }
-
 std::string shown(const std::optional<std::int64_t>& value) { return value ? std::to_string(*value) : "nothing"; }
 
 /// How often a replay has run the steps of the task again, before the attempt.
@@ -23,8 +21,8 @@ std::ptrdiff_t replays_before(TaskId id, int attempt, const Database& database) 
 
 void a_step_is_of_the_holder(TaskId id, const std::string& name, const Task& task, std::int64_t worker, int attempt) {
   require(task.state == Task::State::running && task.worker == worker && task.attempt == attempt, "G19",
-          "a step is recorded while its worker holds the task",
-          step_named(id, name) + " of worker " + std::to_string(worker) + " attempt " + std::to_string(attempt));
+          "a step is recorded while its worker holds the task", Named{id}, " step ", name, " of worker ", worker,
+          " attempt ", attempt);
 }
 
 void a_recorded_step_does_not_run_again(TaskId id, int attempt, const std::string& name, const Database& database) {
@@ -34,9 +32,8 @@ void a_recorded_step_does_not_run_again(TaskId id, int attempt, const std::strin
   for (const auto& [earlier, row] : rows->second) {
     // An attempt that a failover has given back begins again under its number.
     const bool counts = earlier <= attempt && replays_before(id, earlier, database) == replays;
-    require(
-        !counts, "G19", "no attempt repeats a recorded step",
-        step_named(id, name) + " of attempt " + std::to_string(earlier) + ", in attempt " + std::to_string(attempt));
+    require(!counts, "G19", "no attempt repeats a recorded step", Named{id}, " step ", name, " of attempt ", earlier,
+            ", in attempt ", attempt);
   }
 }
 
@@ -51,24 +48,24 @@ void a_loop_goes_on(TaskId id, int attempt, const std::string& name, const std::
   if (saved == places.end()) return;
   const auto& [latest, first_place] = *saved->second.rbegin();
   const bool goes_on = row && (row->attempt > latest || (row->attempt == latest && row->place >= first_place));
-  require(goes_on, "G19", "a loop goes on where it was saved",
-          step_named(id, name) + " in attempt " + std::to_string(attempt));
+  require(goes_on, "G19", "a loop goes on where it was saved", Named{id}, " step ", name, " in attempt ", attempt);
 }
 
 void a_step_has_one_value(TaskId id, int attempt, const std::string& name, std::optional<std::int64_t> value,
                           const Database& database, StepValues& values) {
   const auto known = values.try_emplace(StepOnce{id, name, replays_before(id, attempt, database)}, value).first;
-  require(known->second == value, "G19", "all attempts get the same value of a step",
-          step_named(id, name) + " gives " + shown(value) + " after " + shown(known->second));
+  require(known->second == value, "G19", "all attempts get the same value of a step", Named{id}, " step ", name,
+          " gives ", shown(value), " after ", shown(known->second));
 }
 
 void a_wait_keeps_its_time(TaskId id, const std::string& name, TimePoint until, TimePoint first_until) {
-  require(until == first_until, "G19", "the time of a wait counts from its first attempt",
-          step_named(id, name) + " ends " + in_ms(until - first_until) + " later");
+  require(until == first_until, "G19", "the time of a wait counts from its first attempt", Named{id}, " step ", name,
+          " ends ", InMs{until - first_until}, " later");
 }
 
 void no_event_is_missed(TaskId id, const std::string& name, bool has_come) {
-  require(!has_come, "G19", "an event reaches each task that waits for it, whichever came first", step_named(id, name));
+  require(!has_come, "G19", "an event reaches each task that waits for it, whichever came first", Named{id}, " step ",
+          name);
 }
 
 void a_charge_happens_once(const Database& database) {
@@ -77,15 +74,15 @@ void a_charge_happens_once(const Database& database) {
     std::map<std::ptrdiff_t, int> charges;
     for (const int attempt : attempts) {
       const int so_far = ++charges[replays_before(id, attempt, database)];
-      require(so_far == 1, "G19", "what step_in writes happens once", step_named(id, name));
+      require(so_far == 1, "G19", "what step_in writes happens once", Named{id}, " step ", name);
     }
   }
 }
 
 void an_event_resumes_its_task(TaskId id, const Database& database) {
   const Task& task = database.tasks().at(id);
-  require(task.ended_as == "succeeded", "G19", "an event resumes the task that waits for it",
-          named(id) + " still waits after attempt " + std::to_string(task.attempt));
+  require(task.ended_as == "succeeded", "G19", "an event resumes the task that waits for it", Named{id},
+          " still waits after attempt ", task.attempt);
 }
 
 }  // namespace dogged::sim::promises

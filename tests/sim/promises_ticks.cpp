@@ -36,8 +36,8 @@ void ticks_overlap_as_they_may(const ScheduleRow& schedule, TaskId id, const Dat
     if (tick.is_forgotten) continue;
     for (const TaskId earlier : tick.tasks) {
       const bool is_alive = database.live().contains(earlier) && !database.ledger().replayed.contains(earlier);
-      require(!is_alive, "G18", "no tick fires while the task of an earlier one is alive",
-              named(id) + " beside " + named(earlier));
+      require(!is_alive, "G18", "no tick fires while the task of an earlier one is alive", Named{id}, " beside ",
+              Named{earlier});
     }
   }
 }
@@ -45,7 +45,7 @@ void ticks_overlap_as_they_may(const ScheduleRow& schedule, TaskId id, const Dat
 void an_earlier_tick_is_cancelled(TaskId id, const Database& database) {
   const Task& task = database.tasks().at(id);
   require(task.cancel_requested || task.state == Task::State::ended, "G18", "a tick cancels the tasks of earlier ones",
-          named(id));
+          Named{id});
 }
 
 void a_tick_fires_once(const Database& database) {
@@ -53,24 +53,24 @@ void a_tick_fires_once(const Database& database) {
   std::optional<TimePoint> on_record_until;
   for (const auto& [time, tick] : schedule.ticks) {
     const bool is_fired = tick.outcome == Outcome::fired;
-    require(tick.tasks.size() == (is_fired ? 1 : 0), "G18", "a tick fires once",
-            "it has " + std::to_string(tick.tasks.size()) + " tasks");
+    require(tick.tasks.size() == (is_fired ? 1 : 0), "G18", "a tick fires once", "it has ", tick.tasks.size(),
+            " tasks");
     require(!is_fired || database.tasks().contains(tick.tasks.front()), "G18", "a tick that fired has a task",
             is_fired ? named(tick.tasks.front()) : std::string{});
     // Times from the next one on are to be decided, and a backfill may have taken some of them.
     const bool is_next = !on_record_until || time <= *on_record_until || schedule.next_at <= *on_record_until;
-    require(is_next, "G18", "no tick is lost", "there is none for " + in_ms(time - on_record_until.value_or(time)));
+    require(is_next, "G18", "no tick is lost", "there is none for ", InMs{time - on_record_until.value_or(time)});
     on_record_until =
         std::max(on_record_until.value_or(time), next_after_changes(schedule, tick, end_of(time, tick, schedule)));
   }
-  require(!on_record_until || schedule.next_at <= *on_record_until, "G18", "no tick is lost",
-          "the next one is " + in_ms(schedule.next_at - on_record_until.value_or(schedule.next_at)) + " later");
+  require(!on_record_until || schedule.next_at <= *on_record_until, "G18", "no tick is lost", "the next one is ",
+          InMs{schedule.next_at - on_record_until.value_or(schedule.next_at)}, " later");
 }
 
 void a_tick_fires_in_time(const Database& database) {
   for (const auto& [time, tick] : database.durable().schedule.ticks) {
     require(tick.fired_at - time < std::chrono::milliseconds{400}, "G18", "a tick fires when it is due",
-            in_ms(tick.fired_at - time) + " late");
+            InMs{tick.fired_at - time}, " late");
   }
 }
 

@@ -2,21 +2,47 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
+#include <ostream>
+#include <sstream>
 #include <string>
 
 #include "database.hpp"
 
 namespace dogged::sim::promises {
 
-inline std::string named(TaskId id) { return "task " + std::to_string(id); }
-inline std::string named(TaskId id, int attempt) { return named(id) + " attempt " + std::to_string(attempt); }
-inline std::string in_ms(Duration time) {
-  return std::to_string(std::chrono::duration_cast<milliseconds>(time).count()) + " ms";
+/// A task, or one of its attempts.
+struct Named {
+  TaskId id = 0;
+  std::optional<int> attempt = {};
+};
+inline std::ostream& operator<<(std::ostream& out, const Named& named) {
+  out << "task " << named.id;
+  return named.attempt ? out << " attempt " << *named.attempt : out;
 }
 
-/// Names the guarantee, what it promises, and what was seen instead.
-inline void require(bool holds, const char* guarantee, const char* promise, const std::string& seen) {
-  if (!holds) throw Broken{std::string{guarantee} + ": " + promise + ": " + seen};
+struct InMs {
+  Duration time;
+};
+inline std::ostream& operator<<(std::ostream& out, const InMs& in_ms) {
+  return out << std::chrono::duration_cast<milliseconds>(in_ms.time).count() << " ms";
+}
+
+template <class... Parts>
+std::string worded(const Parts&... parts) {
+  std::ostringstream text;
+  (text << ... << parts);
+  return text.str();
+}
+inline std::string named(TaskId id) { return worded(Named{id}); }
+inline std::string named(TaskId id, int attempt) { return worded(Named{id, attempt}); }
+inline std::string in_ms(Duration time) { return worded(InMs{time}); }
+
+/// Names the guarantee, what it promises, and what was seen instead. That is put into words only where the promise is
+/// broken: there are some thousand checks in a run.
+template <class... Parts>
+void require(bool holds, const char* guarantee, const char* promise, const Parts&... seen) {
+  if (!holds) throw Broken{worded(guarantee, ": ", promise, ": ", seen...)};
 }
 
 }  // namespace dogged::sim::promises
