@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <utility>
 #include <vector>
 
+#include "callback.hpp"
 #include "runtime/time.hpp"
 
 namespace dogged::sim {
@@ -51,16 +51,16 @@ class Scheduler {
 
   [[nodiscard]] TimePoint now() const noexcept { return now_; }
 
-  void at(TimePoint time, std::function<void()> what) {
+  void at(TimePoint time, Callback what) {
     events_.push_back({std::max(time, now_), ++count_, std::move(what)});
-    std::push_heap(events_.begin(), events_.end(), comes_later);
+    std::push_heap(events_.begin(), events_.end(), ComesLater{});
   }
-  void after(Duration delay, std::function<void()> what) { at(now_ + delay, std::move(what)); }
+  void after(Duration delay, Callback what) { at(now_ + delay, std::move(what)); }
 
   /// Lets everything happen that does until `end`.
   void run_until(TimePoint end) {
     while (!events_.empty() && events_.front().time <= end) {
-      std::pop_heap(events_.begin(), events_.end(), comes_later);
+      std::pop_heap(events_.begin(), events_.end(), ComesLater{});
       const Event event = std::move(events_.back());
       events_.pop_back();
       now_ = event.time;
@@ -77,11 +77,13 @@ class Scheduler {
   struct Event {
     TimePoint time;
     std::uint64_t number;
-    std::function<void()> what;
+    Callback what;
   };
-  static bool comes_later(const Event& a, const Event& b) {
-    return a.time != b.time ? a.time > b.time : a.number > b.number;
-  }
+  struct ComesLater {
+    bool operator()(const Event& a, const Event& b) const {
+      return a.time != b.time ? a.time > b.time : a.number > b.number;
+    }
+  };
 
   const std::uint64_t seed_;
   Random random_;

@@ -166,22 +166,10 @@ void Worker::lose_server() {
   if (std::exchange(keeper_waits_, false)) keeper_failed();
 }
 
-void Worker::later(Duration delay, std::function<void()> what) {
-  world_.scheduler.after(delay, [this, lives = lives_, what = std::move(what)]() mutable {
-    if (lives != lives_) return;
-    if (world_.scheduler.now() < frozen_until_) {
-      later(frozen_until_ - world_.scheduler.now(), std::move(what));
-      return;
-    }
-    what();
-  });
-}
-
-void Worker::ask(std::function<std::function<void()>()> statement, std::function<void()> fails) {
+void Worker::ask(Statement statement, Callback fails) {
   Scheduler& scheduler = world_.scheduler;
-  const auto execute = [statement = std::move(statement), &database = world_.database,
-                        history = world_.database.history()] {
-    return database.history() == history ? statement() : std::function<void()>{};
+  auto execute = [statement = std::move(statement), &database = world_.database, history = world_.database.history()] {
+    return database.history() == history ? statement() : Callback{};
   };
   const Incident incident{Incident::Kind::statement, number_, ++statements_};
   Random random = world_.stream_of(incident);
@@ -199,16 +187,17 @@ void Worker::ask(std::function<std::function<void()>()> statement, std::function
     world_.trace("worker " + std::to_string(number_) + ": a request " + (fate < lost ? "is lost" : "arrives late"));
     later(random.between(1ms, until_given_up), std::move(fails));
     // A late one arrives also when the worker has crashed meanwhile.
-    if (fate >= lost) scheduler.after(random.between(1ms, 3s), [execute] { (void)execute(); });
+    if (fate >= lost) scheduler.after(random.between(1ms, 3s), std::move(execute));
   } else if (goes_wrong) {
     world_.trace("worker " + std::to_string(number_) + ": an answer is lost");
-    scheduler.after(there, [execute] { (void)execute(); });
+    scheduler.after(there, std::move(execute));
     later(there + random.between(1ms, until_given_up), std::move(fails));
   } else {
-    scheduler.after(there, [this, lives = lives_, connection = connections_, back, execute, fails = std::move(fails)] {
-      std::function<void()> answer = execute();
+    scheduler.after(there, [this, lives = lives_, connection = connections_, back, execute = std::move(execute),
+                            fails = std::move(fails)]() mutable {
+      Callback answer = execute();
       if (lives != lives_) return;
-      later(back, [this, connection, answer = std::move(answer), fails] {
+      later(back, [this, connection, answer = std::move(answer), fails = std::move(fails)] {
         if (connection == connections_) return answer();
         fails();
       });
@@ -253,15 +242,14 @@ std::vector<runtime::Attempt> Worker::held() const {
   return attempts;
 }
 
-void Worker::ask_claimer(std::function<std::function<void()>()> execute) {
+void Worker::ask_claimer(Statement statement) {
   if (!claimer_has_connection_) {
     claimer_failed();
     return claimer_continue();
   }
   ask(
-      [execute = std::move(execute), this]() -> std::function<void()> {
-        std::function<void()> answer = execute();
-        return [this, answer = std::move(answer)] {
+      [this, statement = std::move(statement)]() -> Callback {
+        return [this, answer = statement()] {
           answer();
           claimer_continue();
         };
@@ -273,7 +261,7 @@ void Worker::ask_claimer(std::function<std::function<void()>()> execute) {
 }
 
 /// The claimer's connection breaks after it has sent a statement.
-void Worker::arrives_late(std::function<void()> statement) {
+void Worker::arrives_late(Callback statement) {
   Database& database = world_.database;
   world_.scheduler.after(world_.scheduler.between(300ms, 2s),
                          [&database, statement = std::move(statement), history = database.history()] {
@@ -293,7 +281,7 @@ void Worker::carry_out(const ClaimPlan::Action& action) {
   }
   switch (action.step) {
     case Step::begin_session:
-      return ask_claimer([this, lease, &database, now, session = plan_->next_session()]() -> std::function<void()> {
+      return ask_claimer([this, lease, &database, now, session = plan_->next_session()]() -> Callback {
         database.begin_claim_session(lease, session);
         return [this, now] { plan_->on_session_begun(now()); };
       });
@@ -303,16 +291,16 @@ void Worker::carry_out(const ClaimPlan::Action& action) {
         plan_->on_listening(now());
         return claimer_continue();
       }
-      return ask_claimer([this, lease, &database, now]() -> std::function<void()> {
+      return ask_claimer([this, lease, &database, now]() -> Callback {
         database.listen(lease);
         return [this, now] { plan_->on_listening(now()); };
       });
     case Step::give_back_unknown:
-      return ask_claimer([this, lease, &database, now, known = held(),
-                          session = plan_->certainty().session()]() -> std::function<void()> {
-        auto unknown = database.release_unknown(lease, known, session);
-        return [this, now, unknown] { plan_->on_given_back(unknown.released, unknown.locked, now()); };
-      });
+      return ask_claimer(
+          [this, lease, &database, now, known = held(), session = plan_->certainty().session()]() -> Callback {
+            auto unknown = database.release_unknown(lease, known, session);
+            return [this, now, unknown] { plan_->on_given_back(unknown.released, unknown.locked, now()); };
+          });
     case Step::give_back_stale:
       return give_back_stale();
     case Step::end_expired:
@@ -320,7 +308,7 @@ void Worker::carry_out(const ClaimPlan::Action& action) {
     case Step::refresh_circuits:
       return claimer_continue();
     case Step::look_for_missed:
-      return ask_claimer([this, &database, now, queues = action.queues]() -> std::function<void()> {
+      return ask_claimer([this, &database, now, queues = action.queues]() -> Callback {
         const bool has_ready = database.has_ready(queues);
         const auto due_in = world_.mutant == Mutant::forgets_a_deferral ? std::nullopt : database.due_in(queue_set());
         return [this, now, has_ready, due_in] { plan_->on_missed(has_ready, due_in, now()); };
@@ -328,17 +316,17 @@ void Worker::carry_out(const ClaimPlan::Action& action) {
     case Step::follow_queues:
       return follow_queues();
     case Step::promote:
-      return ask_claimer([this, &database, now]() -> std::function<void()> {
+      return ask_claimer([this, &database, now]() -> Callback {
         const std::size_t promoted = database.promote(queue_set());
         return [this, now, promoted] { plan_->on_promoted(promoted, now()); };
       });
     case Step::ask_due_time:
-      return ask_claimer([this, &database, now]() -> std::function<void()> {
+      return ask_claimer([this, &database, now]() -> Callback {
         const auto due_in = world_.mutant == Mutant::forgets_a_deferral ? std::nullopt : database.due_in(queue_set());
         return [this, now, due_in] { plan_->on_due_time(due_in, now()); };
       });
     case Step::wake_others:
-      return ask_claimer([this, lease, &database]() -> std::function<void()> {
+      return ask_claimer([this, lease, &database]() -> Callback {
         database.wake_others(lease, queue_set());
         return [this] { plan_->on_others_woken(); };
       });
@@ -350,7 +338,7 @@ void Worker::carry_out(const ClaimPlan::Action& action) {
       std::vector<TaskId> ids = plan_->certainty().unreleased();
       for (const runtime::Attempt& attempt : held()) ids.push_back(attempt.id);
       return ask_claimer([this, lease, &database, now, ids, last = plan_->sum().last_entry(),
-                          session = plan_->certainty().session()]() -> std::function<void()> {
+                          session = plan_->certainty().session()]() -> Callback {
         const std::int64_t entry = database.sum_up_claims(lease, ids, last, session);
         return [this, now, entry] { plan_->on_summed_up(entry, now()); };
       });
@@ -360,7 +348,7 @@ void Worker::carry_out(const ClaimPlan::Action& action) {
         return arrives_late(
             [lease, &database, session = plan_->certainty().session()] { database.wake_up(lease, session); });
       }
-      return ask_claimer([this, lease, &database, session = plan_->certainty().session()]() -> std::function<void()> {
+      return ask_claimer([this, lease, &database, session = plan_->certainty().session()]() -> Callback {
         database.wake_up(lease, session);
         return [this] { plan_->on_awake(); };
       });
@@ -370,10 +358,10 @@ void Worker::carry_out(const ClaimPlan::Action& action) {
         return claimer_continue();
       }
       return ask(
-          [this, lease, &database]() -> std::function<void()> {
+          [this, lease, &database]() -> Callback {
             database.fall_asleep(lease);
             return [this, &database] {
-              ask_claimer([this, &database]() -> std::function<void()> {
+              ask_claimer([this, &database]() -> Callback {
                 const auto open = database.transaction_bounds();
                 return [this, open] { plan_->on_asleep(open, world_.scheduler.now()); };
               });
@@ -384,7 +372,7 @@ void Worker::carry_out(const ClaimPlan::Action& action) {
             claimer_continue();
           });
     case Step::ask_oldest_transaction:
-      return ask_claimer([this, &database, now]() -> std::function<void()> {
+      return ask_claimer([this, &database, now]() -> Callback {
         const std::int64_t oldest = database.oldest_transaction();
         return [this, now, oldest] { plan_->on_oldest_transaction(oldest, now()); };
       });
@@ -450,49 +438,48 @@ void Worker::tell_queues_changed() {
 }
 
 void Worker::claim(const std::vector<runtime::QueueClaim>& claims) {
-  ask_claimer([this, lease = lease_id(), claims, asked_at = now(),
-               session = plan_->certainty().session()]() -> std::function<void()> {
-    auto claimed = world_.database.claim(lease, claims, session);
-    return [this, claims, asked_at, claimed = std::move(claimed)] {
-      for (std::size_t i = 0; i < claims.size(); ++i) {
-        const auto queue = std::find(queues_.begin(), queues_.end(), claims[i].queue) - queues_.begin();
-        std::vector<runtime::Place> places;
-        std::vector<ClaimedTask> tasks;
-        for (const auto& one : claimed[i]) {
-          places.push_back(one.place);
-          ClaimedTask& task = tasks.emplace_back();
-          task.id = one.id;
-          task.attempt = one.attempt;
-          task.retry_count = one.retry_count;
-          task.losses = one.losses;
-          task.snoozes = one.snoozes;
-          task.definition = &definitions().at(static_cast<std::size_t>(one.kind));
-          task.claimed_at = now();
-          if (one.expires_in && world_.mutant != Mutant::begins_after_its_expiry) {
-            task.expires_at = asked_at + std::max(*one.expires_in, milliseconds{0});
+  ask_claimer(
+      [this, lease = lease_id(), claims, asked_at = now(), session = plan_->certainty().session()]() -> Callback {
+        auto claimed = world_.database.claim(lease, claims, session);
+        return [this, claims, asked_at, claimed = std::move(claimed)] {
+          for (std::size_t i = 0; i < claims.size(); ++i) {
+            const auto queue = std::find(queues_.begin(), queues_.end(), claims[i].queue) - queues_.begin();
+            std::vector<runtime::Place> places;
+            std::vector<ClaimedTask> tasks;
+            for (const auto& one : claimed[i]) {
+              places.push_back(one.place);
+              ClaimedTask& task = tasks.emplace_back();
+              task.id = one.id;
+              task.attempt = one.attempt;
+              task.retry_count = one.retry_count;
+              task.losses = one.losses;
+              task.snoozes = one.snoozes;
+              task.definition = &definitions().at(static_cast<std::size_t>(one.kind));
+              task.claimed_at = now();
+              if (one.expires_in && world_.mutant != Mutant::begins_after_its_expiry) {
+                task.expires_at = asked_at + std::max(*one.expires_in, milliseconds{0});
+              }
+            }
+            life_->executors[static_cast<std::size_t>(queue)].pool.submit(std::move(tasks));
+            plan_->on_claimed(claims[i], places, now());
           }
-        }
-        life_->executors[static_cast<std::size_t>(queue)].pool.submit(std::move(tasks));
-        plan_->on_claimed(claims[i], places, now());
-      }
-      begin_tasks();
-    };
-  });
+          begin_tasks();
+        };
+      });
 }
 
 void Worker::settle(const runtime::Settling::Question& question) {
-  ask_claimer(
-      [this, question, asked_at = world_.scheduler.now(),
-       parts = plan_->queues().unsettled(question.positions.last, question.from_beginning)]() -> std::function<void()> {
-        auto settlement = world_.database.settle_watermarks(parts, question.positions.next_transaction, queues_);
-        return [this, question, asked_at, parts, settlement = std::move(settlement)] {
-          std::vector<runtime::ServedQueues::Settled> settled;
-          for (std::size_t i = 0; i < parts.size(); ++i) {
-            if (settlement.settled[i]) settled.push_back({parts[i].queue, *settlement.settled[i]});
-          }
-          plan_->on_settled(question, settlement.answer, settled, asked_at, world_.scheduler.now());
-        };
-      });
+  ask_claimer([this, question, asked_at = world_.scheduler.now(),
+               parts = plan_->queues().unsettled(question.positions.last, question.from_beginning)]() -> Callback {
+    auto settlement = world_.database.settle_watermarks(parts, question.positions.next_transaction, queues_);
+    return [this, question, asked_at, parts, settlement = std::move(settlement)] {
+      std::vector<runtime::ServedQueues::Settled> settled;
+      for (std::size_t i = 0; i < parts.size(); ++i) {
+        if (settlement.settled[i]) settled.push_back({parts[i].queue, *settlement.settled[i]});
+      }
+      plan_->on_settled(question, settlement.answer, settled, asked_at, world_.scheduler.now());
+    };
+  });
 }
 
 /// Gives what could not be released, since its row is locked.
@@ -512,7 +499,7 @@ void Worker::follow_queues() {
     return claimer_continue();
   }
   ask(
-      [this]() -> std::function<void()> {
+      [this]() -> Callback {
         std::vector<bool> paused;
         for (const std::string& queue : queues_) paused.push_back(world_.database.is_paused(queue));
         return [this, paused] {
@@ -547,7 +534,7 @@ void Worker::give_back(const std::vector<ClaimedTask>& tasks) {
   if (world_.scheduler.chance(world_.faults.late_releases)) {
     return arrives_late([this, lease, attempts, session] { (void)release(lease, attempts, session); });
   }
-  ask_claimer([this, lease, attempts, session]() -> std::function<void()> {
+  ask_claimer([this, lease, attempts, session]() -> Callback {
     const std::vector<TaskId> mine = release(lease, attempts, session);
     return [this, mine] {
       for (const TaskId id : mine) plan_->on_locked(id, world_.scheduler.now());
@@ -560,7 +547,7 @@ void Worker::end_expired() {
   const std::vector<runtime::Attempt> expired =
       attempts_of(joined(life_->executors, [](Pool& pool) { return pool.take_expired(); }));
   if (expired.empty()) return claimer_continue();
-  ask_claimer([this, lease = lease_id(), expired, session = plan_->certainty().session()]() -> std::function<void()> {
+  ask_claimer([this, lease = lease_id(), expired, session = plan_->certainty().session()]() -> Callback {
     const std::set<TaskId> ended = world_.database.expire_claimed(lease, expired, session);
     std::vector<runtime::Attempt> left;
     for (const runtime::Attempt& attempt : expired) {
@@ -689,7 +676,7 @@ void Worker::end_in_transaction(Executor& executor, const std::shared_ptr<Runner
   };
   const ClaimedTask& task = runner->slot.run().task;
   ask(
-      [this, ends, lease = lease_id(), attempt = runtime::Attempt{task.id, task.attempt}]() -> std::function<void()> {
+      [this, ends, lease = lease_id(), attempt = runtime::Attempt{task.id, task.attempt}]() -> Callback {
         (void)world_.database.complete_in(lease, attempt);
         return ends;
       },
@@ -829,8 +816,7 @@ void Worker::send() {
   const bool is_refused = std::any_of(part.begin(), part.end(),
                                       [](const runtime::Report& report) { return report.result_json == refused_json; });
   ask(
-      [this, part = std::move(part), is_refused, lease = lease_id(),
-       sent_at = world_.scheduler.now()]() -> std::function<void()> {
+      [this, part = std::move(part), is_refused, lease = lease_id(), sent_at = world_.scheduler.now()]() -> Callback {
         if (is_refused) {
           return [this] {
             (void)batch_->on_refused("refused");
@@ -857,8 +843,7 @@ void Worker::explain() {
   std::vector<runtime::Report> not_taken;
   for (const runtime::Report* report : batch_->not_taken()) not_taken.push_back(*report);
   ask(
-      [this, not_taken = std::move(not_taken), lease = lease_id(),
-       asked_at = world_.scheduler.now()]() -> std::function<void()> {
+      [this, not_taken = std::move(not_taken), lease = lease_id(), asked_at = world_.scheduler.now()]() -> Callback {
         std::vector<runtime::Holder> holders;
         for (const runtime::Report& report : not_taken) {
           holders.push_back(world_.database.who_holds(lease, {report.id, report.attempt}));
@@ -887,7 +872,7 @@ void Worker::keeper_step() {
     case KeeperPlan::Step::beat:
       return beat();
     case KeeperPlan::Step::listen:
-      return ask_keeper([this, connection = keeper_connections_]() -> std::function<void()> {
+      return ask_keeper([this, connection = keeper_connections_]() -> Callback {
         if (connection == keeper_connections_) keeper_listens_on_ = connection;
         return [this] {
           life_->keeper.on_listening();
@@ -898,8 +883,7 @@ void Worker::keeper_step() {
     case KeeperPlan::Step::look:
       return look_for_cancellations();
     case KeeperPlan::Step::write:
-      return ask_keeper(
-          [this]() -> std::function<void()> { return [this] { life_->keeper.on_progress_written(now()); }; });
+      return ask_keeper([this]() -> Callback { return [this] { life_->keeper.on_progress_written(now()); }; });
     case KeeperPlan::Step::wait:
       keeper_waits_ = true;
       return later(action.until - now(), [this, wait = ++keeper_waits_so_far_] {
@@ -914,10 +898,10 @@ void Worker::wake_keeper() {
   if (std::exchange(keeper_waits_, false)) keeper_step();
 }
 
-void Worker::ask_keeper(std::function<std::function<void()>()> execute) {
+void Worker::ask_keeper(Statement statement) {
   ask(
-      [this, execute = std::move(execute)]() -> std::function<void()> {
-        return [this, answer = execute()] {
+      [this, statement = std::move(statement)]() -> Callback {
+        return [this, answer = statement()] {
           answer();
           keeper_step();
         };
@@ -932,7 +916,7 @@ void Worker::keeper_failed() {
 }
 
 void Worker::beat() {
-  ask_keeper([this, lease = lease_id(), sent_at = now()]() -> std::function<void()> {
+  ask_keeper([this, lease = lease_id(), sent_at = now()]() -> Callback {
     return [this, sent_at, is_renewed = world_.database.heartbeat(lease, lease_length)] {
       const TimePoint asked_at = world_.mutant == Mutant::renewal_counts_from_its_answer ? now() : sent_at;
       Lease& own = life_->lease;
@@ -950,7 +934,7 @@ void Worker::beat() {
 }
 
 void Worker::look_for_cancellations() {
-  ask_keeper([this, lease = lease_id()]() -> std::function<void()> {
+  ask_keeper([this, lease = lease_id()]() -> Callback {
     return [this, to_cancel = world_.database.cancelling(lease)] {
       for (const auto& [id, attempt] : to_cancel) {
         for (Executor& executor : life_->executors) {
@@ -1054,17 +1038,17 @@ void Worker::shutdown_step_ended(bool success) {
   carry_out_shutdown();
 }
 
-void Worker::wait_for(TimePoint until, std::function<bool()> is_over) {
+void Worker::wait_for(TimePoint until, Callable<bool> is_over) {
   if (is_over()) return shutdown_step_ended(true);
   if (now() >= until) return shutdown_step_ended(false);
   later(std::min<Duration>(10ms, until - now()),
         [this, until, is_over = std::move(is_over)]() mutable { wait_for(until, std::move(is_over)); });
 }
 
-void Worker::ask_for_shutdown(std::function<void()> execute) {
+void Worker::ask_for_shutdown(Callback statement) {
   ask(
-      [this, execute = std::move(execute)]() -> std::function<void()> {
-        execute();
+      [this, statement = std::move(statement)]() -> Callback {
+        statement();
         return [this] { shutdown_step_ended(true); };
       },
       [this] { shutdown_step_ended(false); });
@@ -1084,10 +1068,10 @@ void Worker::take_back() {
 }
 
 void Worker::last_release_step() {
-  const auto ask_again = [this](std::function<std::function<void()>()> execute) {
+  const auto ask_again = [this](Statement statement) {
     ask(
-        [this, execute = std::move(execute)]() -> std::function<void()> {
-          return [this, answer = execute()] {
+        [this, statement = std::move(statement)]() -> Callback {
+          return [this, answer = statement()] {
             answer();
             last_release_step();
           };
@@ -1100,19 +1084,19 @@ void Worker::last_release_step() {
   const LastRelease::Action action = life_->last_release->next(plan_->certainty(), now());
   switch (action.step) {
     case LastRelease::Step::begin_session:
-      return ask_again([this, lease, &database, next = plan_->next_session()]() -> std::function<void()> {
+      return ask_again([this, lease, &database, next = plan_->next_session()]() -> Callback {
         database.begin_claim_session(lease, next);
         return [this] { plan_->on_session_begun(now()); };
       });
     case LastRelease::Step::release:
-      return ask_again([this, lease, unstarted = life_->unstarted, session]() -> std::function<void()> {
+      return ask_again([this, lease, unstarted = life_->unstarted, session]() -> Callback {
         return [this, mine = release(lease, unstarted, session)] {
           life_->last_release->on_released();
           for (const TaskId id : mine) plan_->on_locked(id, now());
         };
       });
     case LastRelease::Step::give_back_unknown:
-      return ask_again([this, lease, &database, known = held(), session]() -> std::function<void()> {
+      return ask_again([this, lease, &database, known = held(), session]() -> Callback {
         return [this, unknown = database.release_unknown(lease, known, session)] {
           plan_->on_given_back(unknown.released, unknown.locked, now());
         };
@@ -1161,7 +1145,7 @@ void Worker::upkeep_step() {
     return ask_upkeep([this] { return [this] { upkeep_waits(); }; });
   }
   const Look look{now(), life_->agenda.look_back(now()), {}};
-  ask_upkeep([this, lease = lease_id(), look]() -> std::function<void()> {
+  ask_upkeep([this, lease = lease_id(), look]() -> Callback {
     return [this, lease, look, found = world_.database.upkeep_due(lease, look.looked_back),
             tick_due_in = world_.database.tick_due_in()] {
       life_->ticks.note_due(tick_due_in, found.comes_first, now());
@@ -1169,7 +1153,7 @@ void Worker::upkeep_step() {
       Rescue rescue = life_->agenda.decide(found, life_->lease, now());
       if (world_.mutant == Mutant::ends_leases_once_the_server_is_back) rescue = Rescue::after_ending_lapsed;
       if (rescue == Rescue::none) return upkeep_goes_on({look.asked_at, look.looked_back, found}, false);
-      ask_upkeep([this, lease, look, rescue]() -> std::function<void()> {
+      ask_upkeep([this, lease, look, rescue]() -> Callback {
         if (rescue == Rescue::after_ending_lapsed) (void)world_.database.end_lapsed_leases(lease);
         const Database::Rescued rescued = world_.database.rescue(lease);
         return [this, rescued, look, found = world_.database.upkeep_due(lease, look.looked_back),
@@ -1196,7 +1180,7 @@ void Worker::upkeep_goes_on(const Look& look, bool left_tasks) {
     upkeep_waits();
   };
   if (!look.found.has_expired) return goes_on();
-  ask_upkeep([this, look, goes_on]() -> std::function<void()> {
+  ask_upkeep([this, look, goes_on]() -> Callback {
     (void)world_.database.expire(look.looked_back);
     return goes_on;
   });
@@ -1212,7 +1196,7 @@ void Worker::upkeep_waits() {
 /// Ticks come first. A look that is due as well follows.
 void Worker::upkeep_turn() {
   if (now() < life_->ticks.asks_at()) return upkeep_step();
-  ask_upkeep([this]() -> std::function<void()> {
+  ask_upkeep([this]() -> Callback {
     return [this, fired = world_.database.fire_due_ticks()] {
       if (fired.schedules > 0) world_.trace("worker " + std::to_string(number_) + " has fired ticks");
       life_->ticks.note_fired(fired.schedules, fired.due_in, now());
@@ -1222,8 +1206,8 @@ void Worker::upkeep_turn() {
   });
 }
 
-void Worker::ask_upkeep(std::function<std::function<void()>()> execute) {
-  ask(std::move(execute), [this] {
+void Worker::ask_upkeep(Statement statement) {
+  ask(std::move(statement), [this] {
     life_->agenda.note_failed(now());
     later(100ms, [this] { upkeep_waits(); });
   });

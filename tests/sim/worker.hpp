@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "callback.hpp"
 #include "claim/last_release.hpp"
 #include "claim/plan.hpp"
 #include "database.hpp"
@@ -170,10 +171,17 @@ class Worker {
 
   void start(std::optional<std::int64_t> previous = std::nullopt);
   void end_life();
-  void later(Duration delay, std::function<void()> what);
-  /// Asks the database: `execute` runs there, and gives what the worker does with the answer. `fails` runs in the
-  /// worker where no answer comes.
-  void ask(std::function<std::function<void()>()> execute, std::function<void()> fails);
+  /// Nothing happens if this life has ended, and nothing while the worker stands still.
+  template <class What>
+  void later(Duration delay, What what) {
+    world_.scheduler.after(delay, [this, lives = lives_, what = std::move(what)]() mutable {
+      if (lives != lives_) return;
+      if (now() < frozen_until_) return later(frozen_until_ - now(), std::move(what));
+      what();
+    });
+  }
+  /// Asks the database. `fails` runs in the worker where no answer comes.
+  void ask(Statement statement, Callback fails);
   [[nodiscard]] std::int64_t lease_id() const { return life_->lease.id(); }
   [[nodiscard]] TimePoint now() const { return world_.scheduler.now(); }
 
@@ -181,9 +189,9 @@ class Worker {
   void claimer_continue() {
     later(std::chrono::microseconds{world_.scheduler.pick(1, 50)}, [this] { claimer_step(); });
   }
-  void ask_claimer(std::function<std::function<void()>()> execute);
+  void ask_claimer(Statement statement);
   void claimer_failed();
-  void arrives_late(std::function<void()> statement);
+  void arrives_late(Callback statement);
   void carry_out(const runtime::ClaimPlan::Action& action);
   void hear(const runtime::ClaimPlan::Action& action);
   void claim(const std::vector<runtime::QueueClaim>& claims);
@@ -223,9 +231,14 @@ class Worker {
   void wait(Executor& executor, const std::shared_ptr<Runner>& runner);
   void ask_about_wait(Executor& executor, const std::shared_ptr<Runner>& runner);
   void fail(Executor& executor, Runner& runner, std::string_view code);
-  void ask_for_handler(Executor& executor, const std::shared_ptr<Runner>& runner,
-                       std::function<std::function<void()>()> execute);
-  void later_in_handler(Duration delay, const std::shared_ptr<Runner>& runner, std::function<void()> what);
+  void ask_for_handler(Executor& executor, const std::shared_ptr<Runner>& runner, std::function<Callback()> execute);
+  /// Nothing happens if the handler has ended before.
+  template <class What>
+  void later_in_handler(Duration delay, const std::shared_ptr<Runner>& runner, What what) {
+    later(delay, [runner, handler = runner->handlers, what = std::move(what)]() mutable {
+      if (runner->handlers == handler) what();
+    });
+  }
   [[nodiscard]] runtime::Attempt attempt_of(const Runner& runner) const;
 
   void hand_on(Executor& executor, Runner& runner, runtime::Report report);
@@ -245,7 +258,7 @@ class Worker {
   void batch_goes_on();
 
   void keeper_step();
-  void ask_keeper(std::function<std::function<void()>()> execute);
+  void ask_keeper(Statement statement);
   void beat();
   void look_for_cancellations();
   void wake_keeper();
@@ -258,10 +271,10 @@ class Worker {
 
   void carry_out_shutdown();
   void shutdown_step_ended(bool success);
-  void wait_for(TimePoint until, std::function<bool()> is_over);
+  void wait_for(TimePoint until, Callable<bool> is_over);
   void take_back();
   void last_release_step();
-  void ask_for_shutdown(std::function<void()> execute);
+  void ask_for_shutdown(Callback statement);
   void give_up_handlers();
   void record_interrupted();
   void begin_again();
@@ -275,7 +288,7 @@ class Worker {
   void upkeep_step();
   void upkeep_goes_on(const Look& look, bool left_tasks);
   void upkeep_waits();
-  void ask_upkeep(std::function<std::function<void()>()> execute);
+  void ask_upkeep(Statement statement);
 
   [[nodiscard]] Queues queue_set() const { return {queues_.begin(), queues_.end()}; }
 
