@@ -37,7 +37,5 @@ class Callable {
 };
 
 using Callback = Callable<void>;
-/// Runs in the database, and gives what the worker does with the answer.
-using Statement = Callable<Callback>;
 
 }  // namespace dogged::sim

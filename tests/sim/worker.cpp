@@ -25,9 +25,8 @@ using runtime::Shutdown;
 using runtime::Verdict;
 using Step = ClaimPlan::Step;
 
-constexpr milliseconds until_given_up = 400ms;  // a statement that is not answered
-constexpr milliseconds grace = 1s;              // for what runs when a worker stops in order
-constexpr milliseconds timeout = 400ms;         // of stuck tasks
+constexpr milliseconds grace = 1s;       // for what runs when a worker stops in order
+constexpr milliseconds timeout = 400ms;  // of stuck tasks
 constexpr milliseconds longest_attempt = 4s;
 constexpr int heeding = 70;  // percent of handlers end soon after their stop token is set
 constexpr int quick = 80;    // percent of attempts that are not long are so quick that tasks are claimed ahead of them
@@ -89,7 +88,7 @@ void Worker::start(std::optional<std::int64_t> previous) {
     });
   }
   ++lives_;
-  life_.emplace(world_.database.register_worker(lease_length, previous, queue_set()), previous.has_value(),
+  life_.emplace(world_.database.register_worker(lease_length, previous, queue_set_), previous.has_value(),
                 !world_.only_polls, now());
   for (std::size_t queue = 0; queue < queues_.size(); ++queue) {
     Executor& executor = life_->executors.emplace_back(Executor{Pool{concurrency, stop_grace}});
@@ -166,45 +165,6 @@ void Worker::lose_server() {
   if (std::exchange(keeper_waits_, false)) keeper_failed();
 }
 
-void Worker::ask(Statement statement, Callback fails) {
-  Scheduler& scheduler = world_.scheduler;
-  auto execute = [statement = std::move(statement), &database = world_.database, history = world_.database.history()] {
-    return database.history() == history ? statement() : Callback{};
-  };
-  const Incident incident{Incident::Kind::statement, number_, ++statements_};
-  Random random = world_.stream_of(incident);
-  const Faults& faults = world_.faults;
-  const int lost = 10 * faults.lost_request;
-  const int late = lost + 10 * faults.late_statement;
-  const int unanswered = late + 10 * faults.lost_answer;
-  const Duration there = random.between(20us, 2ms);
-  const Duration back = random.between(20us, 2ms);
-  const int fate = static_cast<int>(random.pick(0, 999));
-  const bool goes_wrong = fate < unanswered && now() + there >= world_.server_is_back_at && world_.happens(incident);
-  if (now() + there < world_.server_is_back_at) {
-    later(random.between(1ms, 100ms), std::move(fails));
-  } else if (goes_wrong && fate < late) {
-    world_.trace("worker " + std::to_string(number_) + ": a request " + (fate < lost ? "is lost" : "arrives late"));
-    later(random.between(1ms, until_given_up), std::move(fails));
-    // A late one arrives also when the worker has crashed meanwhile.
-    if (fate >= lost) scheduler.after(random.between(1ms, 3s), std::move(execute));
-  } else if (goes_wrong) {
-    world_.trace("worker " + std::to_string(number_) + ": an answer is lost");
-    scheduler.after(there, std::move(execute));
-    later(there + random.between(1ms, until_given_up), std::move(fails));
-  } else {
-    scheduler.after(there, [this, lives = lives_, connection = connections_, back, execute = std::move(execute),
-                            fails = std::move(fails)]() mutable {
-      Callback answer = execute();
-      if (lives != lives_) return;
-      later(back, [this, connection, answer = std::move(answer), fails = std::move(fails)] {
-        if (connection == connections_) return answer();
-        fails();
-      });
-    });
-  }
-}
-
 // The claimer.
 
 void Worker::claimer_step() {
@@ -219,6 +179,7 @@ void Worker::claimer_step() {
 
 ClaimPlan::Capacity Worker::capacity() const {
   ClaimPlan::Capacity capacity{.can_report = true, .demand = {}, .holds_waiting = false};
+  capacity.demand.reserve(life_->executors.size());
   for (const Executor& executor : life_->executors) {
     capacity.demand.push_back(executor.pool.demand());
     capacity.holds_waiting = capacity.holds_waiting || executor.pool.has_waiting();
@@ -242,13 +203,14 @@ std::vector<runtime::Attempt> Worker::held() const {
   return attempts;
 }
 
+template <class Statement>
 void Worker::ask_claimer(Statement statement) {
   if (!claimer_has_connection_) {
     claimer_failed();
     return claimer_continue();
   }
   ask(
-      [this, statement = std::move(statement)]() -> Callback {
+      [this, statement = std::move(statement)]() mutable {
         return [this, answer = statement()] {
           answer();
           claimer_continue();
@@ -271,7 +233,7 @@ void Worker::arrives_late(Callback statement) {
   claimer_continue();
 }
 
-void Worker::carry_out(const ClaimPlan::Action& action) {
+void Worker::carry_out(ClaimPlan::Action action) {
   Database& database = world_.database;
   const std::int64_t lease = lease_id();
   const auto now = [this] { return world_.scheduler.now(); };
@@ -281,7 +243,7 @@ void Worker::carry_out(const ClaimPlan::Action& action) {
   }
   switch (action.step) {
     case Step::begin_session:
-      return ask_claimer([this, lease, &database, now, session = plan_->next_session()]() -> Callback {
+      return ask_claimer([this, lease, &database, now, session = plan_->next_session()] {
         database.begin_claim_session(lease, session);
         return [this, now] { plan_->on_session_begun(now()); };
       });
@@ -291,16 +253,15 @@ void Worker::carry_out(const ClaimPlan::Action& action) {
         plan_->on_listening(now());
         return claimer_continue();
       }
-      return ask_claimer([this, lease, &database, now]() -> Callback {
+      return ask_claimer([this, lease, &database, now] {
         database.listen(lease);
         return [this, now] { plan_->on_listening(now()); };
       });
     case Step::give_back_unknown:
-      return ask_claimer(
-          [this, lease, &database, now, known = held(), session = plan_->certainty().session()]() -> Callback {
-            auto unknown = database.release_unknown(lease, known, session);
-            return [this, now, unknown] { plan_->on_given_back(unknown.released, unknown.locked, now()); };
-          });
+      return ask_claimer([this, lease, &database, now, known = held(), session = plan_->certainty().session()] {
+        auto unknown = database.release_unknown(lease, known, session);
+        return [this, now, unknown] { plan_->on_given_back(unknown.released, unknown.locked, now()); };
+      });
     case Step::give_back_stale:
       return give_back_stale();
     case Step::end_expired:
@@ -308,47 +269,47 @@ void Worker::carry_out(const ClaimPlan::Action& action) {
     case Step::refresh_circuits:
       return claimer_continue();
     case Step::look_for_missed:
-      return ask_claimer([this, &database, now, queues = action.queues]() -> Callback {
+      return ask_claimer([this, &database, now, queues = std::move(action.queues)] {
         const bool has_ready = database.has_ready(queues);
-        const auto due_in = world_.mutant == Mutant::forgets_a_deferral ? std::nullopt : database.due_in(queue_set());
+        const auto due_in = world_.mutant == Mutant::forgets_a_deferral ? std::nullopt : database.due_in(queue_set_);
         return [this, now, has_ready, due_in] { plan_->on_missed(has_ready, due_in, now()); };
       });
     case Step::follow_queues:
       return follow_queues();
     case Step::promote:
-      return ask_claimer([this, &database, now]() -> Callback {
-        const std::size_t promoted = database.promote(queue_set());
+      return ask_claimer([this, &database, now] {
+        const std::size_t promoted = database.promote(queue_set_);
         return [this, now, promoted] { plan_->on_promoted(promoted, now()); };
       });
     case Step::ask_due_time:
-      return ask_claimer([this, &database, now]() -> Callback {
-        const auto due_in = world_.mutant == Mutant::forgets_a_deferral ? std::nullopt : database.due_in(queue_set());
+      return ask_claimer([this, &database, now] {
+        const auto due_in = world_.mutant == Mutant::forgets_a_deferral ? std::nullopt : database.due_in(queue_set_);
         return [this, now, due_in] { plan_->on_due_time(due_in, now()); };
       });
     case Step::wake_others:
-      return ask_claimer([this, lease, &database]() -> Callback {
-        database.wake_others(lease, queue_set());
+      return ask_claimer([this, lease, &database] {
+        database.wake_others(lease, queue_set_);
         return [this] { plan_->on_others_woken(); };
       });
     case Step::claim:
-      return claim(action.queues);
+      return claim(std::move(action.queues));
     case Step::settle:
       return settle(action.question);
     case Step::sum_up: {
       std::vector<TaskId> ids = plan_->certainty().unreleased();
       for (const runtime::Attempt& attempt : held()) ids.push_back(attempt.id);
-      return ask_claimer([this, lease, &database, now, ids, last = plan_->sum().last_entry(),
-                          session = plan_->certainty().session()]() -> Callback {
-        const std::int64_t entry = database.sum_up_claims(lease, ids, last, session);
-        return [this, now, entry] { plan_->on_summed_up(entry, now()); };
-      });
+      return ask_claimer(
+          [this, lease, &database, now, ids, last = plan_->sum().last_entry(), session = plan_->certainty().session()] {
+            const std::int64_t entry = database.sum_up_claims(lease, ids, last, session);
+            return [this, now, entry] { plan_->on_summed_up(entry, now()); };
+          });
     }
     case Step::wake_up:
       if (world_.scheduler.chance(world_.faults.late_wake_ups)) {
         return arrives_late(
             [lease, &database, session = plan_->certainty().session()] { database.wake_up(lease, session); });
       }
-      return ask_claimer([this, lease, &database, session = plan_->certainty().session()]() -> Callback {
+      return ask_claimer([this, lease, &database, session = plan_->certainty().session()] {
         database.wake_up(lease, session);
         return [this] { plan_->on_awake(); };
       });
@@ -358,10 +319,10 @@ void Worker::carry_out(const ClaimPlan::Action& action) {
         return claimer_continue();
       }
       return ask(
-          [this, lease, &database]() -> Callback {
+          [this, lease, &database] {
             database.fall_asleep(lease);
             return [this, &database] {
-              ask_claimer([this, &database]() -> Callback {
+              ask_claimer([this, &database] {
                 const auto open = database.transaction_bounds();
                 return [this, open] { plan_->on_asleep(open, world_.scheduler.now()); };
               });
@@ -372,7 +333,7 @@ void Worker::carry_out(const ClaimPlan::Action& action) {
             claimer_continue();
           });
     case Step::ask_oldest_transaction:
-      return ask_claimer([this, &database, now]() -> Callback {
+      return ask_claimer([this, &database, now] {
         const std::int64_t oldest = database.oldest_transaction();
         return [this, now, oldest] { plan_->on_oldest_transaction(oldest, now()); };
       });
@@ -437,40 +398,40 @@ void Worker::tell_queues_changed() {
   });
 }
 
-void Worker::claim(const std::vector<runtime::QueueClaim>& claims) {
-  ask_claimer(
-      [this, lease = lease_id(), claims, asked_at = now(), session = plan_->certainty().session()]() -> Callback {
-        auto claimed = world_.database.claim(lease, claims, session);
-        return [this, claims, asked_at, claimed = std::move(claimed)] {
-          for (std::size_t i = 0; i < claims.size(); ++i) {
-            const auto queue = std::find(queues_.begin(), queues_.end(), claims[i].queue) - queues_.begin();
-            std::vector<runtime::Place> places;
-            std::vector<ClaimedTask> tasks;
-            for (const auto& one : claimed[i]) {
-              places.push_back(one.place);
-              ClaimedTask& task = tasks.emplace_back();
-              task.id = one.id;
-              task.attempt = one.attempt;
-              task.retry_count = one.retry_count;
-              task.losses = one.losses;
-              task.snoozes = one.snoozes;
-              task.definition = &definitions().at(static_cast<std::size_t>(one.kind));
-              task.claimed_at = now();
-              if (one.expires_in && world_.mutant != Mutant::begins_after_its_expiry) {
-                task.expires_at = asked_at + std::max(*one.expires_in, milliseconds{0});
-              }
-            }
-            life_->executors[static_cast<std::size_t>(queue)].pool.submit(std::move(tasks));
-            plan_->on_claimed(claims[i], places, now());
+void Worker::claim(std::vector<runtime::QueueClaim> claims) {
+  ask_claimer([this, lease = lease_id(), claims = std::move(claims), asked_at = now(),
+               session = plan_->certainty().session()]() mutable {
+    auto claimed = world_.database.claim(lease, claims, session);
+    return [this, claims = std::move(claims), asked_at, claimed = std::move(claimed)] {
+      for (std::size_t i = 0; i < claims.size(); ++i) {
+        const auto queue = std::find(queues_.begin(), queues_.end(), claims[i].queue) - queues_.begin();
+        std::vector<runtime::Place> places;
+        std::vector<ClaimedTask> tasks;
+        for (const auto& one : claimed[i]) {
+          places.push_back(one.place);
+          ClaimedTask& task = tasks.emplace_back();
+          task.id = one.id;
+          task.attempt = one.attempt;
+          task.retry_count = one.retry_count;
+          task.losses = one.losses;
+          task.snoozes = one.snoozes;
+          task.definition = &definitions().at(static_cast<std::size_t>(one.kind));
+          task.claimed_at = now();
+          if (one.expires_in && world_.mutant != Mutant::begins_after_its_expiry) {
+            task.expires_at = asked_at + std::max(*one.expires_in, milliseconds{0});
           }
-          begin_tasks();
-        };
-      });
+        }
+        life_->executors[static_cast<std::size_t>(queue)].pool.submit(std::move(tasks));
+        plan_->on_claimed(claims[i], places, now());
+      }
+      begin_tasks();
+    };
+  });
 }
 
 void Worker::settle(const runtime::Settling::Question& question) {
   ask_claimer([this, question, asked_at = world_.scheduler.now(),
-               parts = plan_->queues().unsettled(question.positions.last, question.from_beginning)]() -> Callback {
+               parts = plan_->queues().unsettled(question.positions.last, question.from_beginning)] {
     auto settlement = world_.database.settle_watermarks(parts, question.positions.next_transaction, queues_);
     return [this, question, asked_at, parts, settlement = std::move(settlement)] {
       std::vector<runtime::ServedQueues::Settled> settled;
@@ -499,7 +460,7 @@ void Worker::follow_queues() {
     return claimer_continue();
   }
   ask(
-      [this]() -> Callback {
+      [this] {
         std::vector<bool> paused;
         for (const std::string& queue : queues_) paused.push_back(world_.database.is_paused(queue));
         return [this, paused] {
@@ -534,7 +495,7 @@ void Worker::give_back(const std::vector<ClaimedTask>& tasks) {
   if (world_.scheduler.chance(world_.faults.late_releases)) {
     return arrives_late([this, lease, attempts, session] { (void)release(lease, attempts, session); });
   }
-  ask_claimer([this, lease, attempts, session]() -> Callback {
+  ask_claimer([this, lease, attempts, session] {
     const std::vector<TaskId> mine = release(lease, attempts, session);
     return [this, mine] {
       for (const TaskId id : mine) plan_->on_locked(id, world_.scheduler.now());
@@ -547,7 +508,7 @@ void Worker::end_expired() {
   const std::vector<runtime::Attempt> expired =
       attempts_of(joined(life_->executors, [](Pool& pool) { return pool.take_expired(); }));
   if (expired.empty()) return claimer_continue();
-  ask_claimer([this, lease = lease_id(), expired, session = plan_->certainty().session()]() -> Callback {
+  ask_claimer([this, lease = lease_id(), expired, session = plan_->certainty().session()] {
     const std::set<TaskId> ended = world_.database.expire_claimed(lease, expired, session);
     std::vector<runtime::Attempt> left;
     for (const runtime::Attempt& attempt : expired) {
@@ -676,7 +637,7 @@ void Worker::end_in_transaction(Executor& executor, const std::shared_ptr<Runner
   };
   const ClaimedTask& task = runner->slot.run().task;
   ask(
-      [this, ends, lease = lease_id(), attempt = runtime::Attempt{task.id, task.attempt}]() -> Callback {
+      [this, ends, lease = lease_id(), attempt = runtime::Attempt{task.id, task.attempt}] {
         (void)world_.database.complete_in(lease, attempt);
         return ends;
       },
@@ -843,7 +804,7 @@ void Worker::explain() {
   std::vector<runtime::Report> not_taken;
   for (const runtime::Report* report : batch_->not_taken()) not_taken.push_back(*report);
   ask(
-      [this, not_taken = std::move(not_taken), lease = lease_id(), asked_at = world_.scheduler.now()]() -> Callback {
+      [this, not_taken = std::move(not_taken), lease = lease_id(), asked_at = world_.scheduler.now()] {
         std::vector<runtime::Holder> holders;
         for (const runtime::Report& report : not_taken) {
           holders.push_back(world_.database.who_holds(lease, {report.id, report.attempt}));
@@ -872,7 +833,7 @@ void Worker::keeper_step() {
     case KeeperPlan::Step::beat:
       return beat();
     case KeeperPlan::Step::listen:
-      return ask_keeper([this, connection = keeper_connections_]() -> Callback {
+      return ask_keeper([this, connection = keeper_connections_] {
         if (connection == keeper_connections_) keeper_listens_on_ = connection;
         return [this] {
           life_->keeper.on_listening();
@@ -883,7 +844,7 @@ void Worker::keeper_step() {
     case KeeperPlan::Step::look:
       return look_for_cancellations();
     case KeeperPlan::Step::write:
-      return ask_keeper([this]() -> Callback { return [this] { life_->keeper.on_progress_written(now()); }; });
+      return ask_keeper([this]() { return [this] { life_->keeper.on_progress_written(now()); }; });
     case KeeperPlan::Step::wait:
       keeper_waits_ = true;
       return later(action.until - now(), [this, wait = ++keeper_waits_so_far_] {
@@ -898,9 +859,10 @@ void Worker::wake_keeper() {
   if (std::exchange(keeper_waits_, false)) keeper_step();
 }
 
+template <class Statement>
 void Worker::ask_keeper(Statement statement) {
   ask(
-      [this, statement = std::move(statement)]() -> Callback {
+      [this, statement = std::move(statement)] {
         return [this, answer = statement()] {
           answer();
           keeper_step();
@@ -916,7 +878,7 @@ void Worker::keeper_failed() {
 }
 
 void Worker::beat() {
-  ask_keeper([this, lease = lease_id(), sent_at = now()]() -> Callback {
+  ask_keeper([this, lease = lease_id(), sent_at = now()] {
     return [this, sent_at, is_renewed = world_.database.heartbeat(lease, lease_length)] {
       const TimePoint asked_at = world_.mutant == Mutant::renewal_counts_from_its_answer ? now() : sent_at;
       Lease& own = life_->lease;
@@ -934,7 +896,7 @@ void Worker::beat() {
 }
 
 void Worker::look_for_cancellations() {
-  ask_keeper([this, lease = lease_id()]() -> Callback {
+  ask_keeper([this, lease = lease_id()] {
     return [this, to_cancel = world_.database.cancelling(lease)] {
       for (const auto& [id, attempt] : to_cancel) {
         for (Executor& executor : life_->executors) {
@@ -1027,7 +989,7 @@ void Worker::carry_out_shutdown() {
       record_interrupted();
       return shutdown_step_ended(true);
     case Shutdown::Step::wake_others:
-      return ask_for_shutdown([this, lease = lease_id()] { world_.database.wake_others(lease, queue_set()); });
+      return ask_for_shutdown([this, lease = lease_id()] { world_.database.wake_others(lease, queue_set_); });
     case Shutdown::Step::ended:
       return begin_again();
   }
@@ -1045,9 +1007,10 @@ void Worker::wait_for(TimePoint until, Callable<bool> is_over) {
         [this, until, is_over = std::move(is_over)]() mutable { wait_for(until, std::move(is_over)); });
 }
 
-void Worker::ask_for_shutdown(Callback statement) {
+template <class Statement>
+void Worker::ask_for_shutdown(Statement statement) {
   ask(
-      [this, statement = std::move(statement)]() -> Callback {
+      [this, statement = std::move(statement)] {
         statement();
         return [this] { shutdown_step_ended(true); };
       },
@@ -1068,9 +1031,9 @@ void Worker::take_back() {
 }
 
 void Worker::last_release_step() {
-  const auto ask_again = [this](Statement statement) {
+  const auto ask_again = [this](auto statement) {
     ask(
-        [this, statement = std::move(statement)]() -> Callback {
+        [this, statement = std::move(statement)] {
           return [this, answer = statement()] {
             answer();
             last_release_step();
@@ -1084,19 +1047,19 @@ void Worker::last_release_step() {
   const LastRelease::Action action = life_->last_release->next(plan_->certainty(), now());
   switch (action.step) {
     case LastRelease::Step::begin_session:
-      return ask_again([this, lease, &database, next = plan_->next_session()]() -> Callback {
+      return ask_again([this, lease, &database, next = plan_->next_session()] {
         database.begin_claim_session(lease, next);
         return [this] { plan_->on_session_begun(now()); };
       });
     case LastRelease::Step::release:
-      return ask_again([this, lease, unstarted = life_->unstarted, session]() -> Callback {
+      return ask_again([this, lease, unstarted = life_->unstarted, session] {
         return [this, mine = release(lease, unstarted, session)] {
           life_->last_release->on_released();
           for (const TaskId id : mine) plan_->on_locked(id, now());
         };
       });
     case LastRelease::Step::give_back_unknown:
-      return ask_again([this, lease, &database, known = held(), session]() -> Callback {
+      return ask_again([this, lease, &database, known = held(), session] {
         return [this, unknown = database.release_unknown(lease, known, session)] {
           plan_->on_given_back(unknown.released, unknown.locked, now());
         };
@@ -1145,7 +1108,7 @@ void Worker::upkeep_step() {
     return ask_upkeep([this] { return [this] { upkeep_waits(); }; });
   }
   const Look look{now(), life_->agenda.look_back(now()), {}};
-  ask_upkeep([this, lease = lease_id(), look]() -> Callback {
+  ask_upkeep([this, lease = lease_id(), look] {
     return [this, lease, look, found = world_.database.upkeep_due(lease, look.looked_back),
             tick_due_in = world_.database.tick_due_in()] {
       life_->ticks.note_due(tick_due_in, found.comes_first, now());
@@ -1153,7 +1116,7 @@ void Worker::upkeep_step() {
       Rescue rescue = life_->agenda.decide(found, life_->lease, now());
       if (world_.mutant == Mutant::ends_leases_once_the_server_is_back) rescue = Rescue::after_ending_lapsed;
       if (rescue == Rescue::none) return upkeep_goes_on({look.asked_at, look.looked_back, found}, false);
-      ask_upkeep([this, lease, look, rescue]() -> Callback {
+      ask_upkeep([this, lease, look, rescue] {
         if (rescue == Rescue::after_ending_lapsed) (void)world_.database.end_lapsed_leases(lease);
         const Database::Rescued rescued = world_.database.rescue(lease);
         return [this, rescued, look, found = world_.database.upkeep_due(lease, look.looked_back),
@@ -1180,7 +1143,7 @@ void Worker::upkeep_goes_on(const Look& look, bool left_tasks) {
     upkeep_waits();
   };
   if (!look.found.has_expired) return goes_on();
-  ask_upkeep([this, look, goes_on]() -> Callback {
+  ask_upkeep([this, look, goes_on] {
     (void)world_.database.expire(look.looked_back);
     return goes_on;
   });
@@ -1196,7 +1159,7 @@ void Worker::upkeep_waits() {
 /// Ticks come first. A look that is due as well follows.
 void Worker::upkeep_turn() {
   if (now() < life_->ticks.asks_at()) return upkeep_step();
-  ask_upkeep([this]() -> Callback {
+  ask_upkeep([this] {
     return [this, fired = world_.database.fire_due_ticks()] {
       if (fired.schedules > 0) world_.trace("worker " + std::to_string(number_) + " has fired ticks");
       life_->ticks.note_fired(fired.schedules, fired.due_in, now());
@@ -1206,6 +1169,7 @@ void Worker::upkeep_turn() {
   });
 }
 
+template <class Statement>
 void Worker::ask_upkeep(Statement statement) {
   ask(std::move(statement), [this] {
     life_->agenda.note_failed(now());

@@ -39,8 +39,9 @@ namespace dogged::sim {
 inline constexpr milliseconds heartbeat{500};
 inline constexpr milliseconds lease_length{3'000};
 inline constexpr milliseconds poll_interval{2'000};
-inline constexpr std::size_t concurrency = 3;   // of each queue
-inline constexpr milliseconds stop_grace{200};  // for handlers whose stop token is set
+inline constexpr std::size_t concurrency = 3;       // of each queue
+inline constexpr milliseconds stop_grace{200};      // for handlers whose stop token is set
+inline constexpr milliseconds until_given_up{400};  // a statement that is not answered
 
 /// How much goes wrong. All zero once faults have stopped.
 struct Faults {
@@ -180,8 +181,10 @@ class Worker {
       what();
     });
   }
-  /// Asks the database. `fails` runs in the worker where no answer comes.
-  void ask(Statement statement, Callback fails);
+  /// Asks the database: `statement` runs there, and gives what the worker does with the answer. `fails` runs in the
+  /// worker where no answer comes.
+  template <class Statement, class Fails>
+  void ask(Statement statement, Fails fails);
   [[nodiscard]] std::int64_t lease_id() const { return life_->lease.id(); }
   [[nodiscard]] TimePoint now() const { return world_.scheduler.now(); }
 
@@ -189,12 +192,13 @@ class Worker {
   void claimer_continue() {
     later(std::chrono::microseconds{world_.scheduler.pick(1, 50)}, [this] { claimer_step(); });
   }
+  template <class Statement>
   void ask_claimer(Statement statement);
   void claimer_failed();
   void arrives_late(Callback statement);
-  void carry_out(const runtime::ClaimPlan::Action& action);
+  void carry_out(runtime::ClaimPlan::Action action);
   void hear(const runtime::ClaimPlan::Action& action);
-  void claim(const std::vector<runtime::QueueClaim>& claims);
+  void claim(std::vector<runtime::QueueClaim> claims);
   void settle(const runtime::Settling::Question& question);
   void follow_queues();
   void give_back_stale();
@@ -231,7 +235,8 @@ class Worker {
   void wait(Executor& executor, const std::shared_ptr<Runner>& runner);
   void ask_about_wait(Executor& executor, const std::shared_ptr<Runner>& runner);
   void fail(Executor& executor, Runner& runner, std::string_view code);
-  void ask_for_handler(Executor& executor, const std::shared_ptr<Runner>& runner, std::function<Callback()> execute);
+  template <class Statement>
+  void ask_for_handler(Executor& executor, const std::shared_ptr<Runner>& runner, Statement statement);
   /// Nothing happens if the handler has ended before.
   template <class What>
   void later_in_handler(Duration delay, const std::shared_ptr<Runner>& runner, What what) {
@@ -258,6 +263,7 @@ class Worker {
   void batch_goes_on();
 
   void keeper_step();
+  template <class Statement>
   void ask_keeper(Statement statement);
   void beat();
   void look_for_cancellations();
@@ -274,7 +280,8 @@ class Worker {
   void wait_for(TimePoint until, Callable<bool> is_over);
   void take_back();
   void last_release_step();
-  void ask_for_shutdown(Callback statement);
+  template <class Statement>
+  void ask_for_shutdown(Statement statement);
   void give_up_handlers();
   void record_interrupted();
   void begin_again();
@@ -288,13 +295,13 @@ class Worker {
   void upkeep_step();
   void upkeep_goes_on(const Look& look, bool left_tasks);
   void upkeep_waits();
+  template <class Statement>
   void ask_upkeep(Statement statement);
-
-  [[nodiscard]] Queues queue_set() const { return {queues_.begin(), queues_.end()}; }
 
   World& world_;
   const int number_;
   const std::vector<std::string> queues_;
+  const Queues queue_set_{queues_.begin(), queues_.end()};
   TimePoint frozen_until_{};
   std::int64_t lives_ = 0;
   std::int64_t statements_ = 0;
@@ -321,5 +328,47 @@ class Worker {
   std::vector<runtime::Report> reports_;  // that wait
   std::optional<runtime::ReportBatch> batch_;
 };
+
+template <class Statement, class Fails>
+void Worker::ask(Statement statement, Fails fails) {
+  using namespace std::chrono_literals;
+  Scheduler& scheduler = world_.scheduler;
+  auto execute = [statement = std::move(statement), &database = world_.database,
+                  history = world_.database.history()]() mutable {
+    return database.history() == history ? std::optional{statement()} : std::nullopt;
+  };
+  const Incident incident{Incident::Kind::statement, number_, ++statements_};
+  Random random = world_.stream_of(incident);
+  const Faults& faults = world_.faults;
+  const int lost = 10 * faults.lost_request;
+  const int late = lost + 10 * faults.late_statement;
+  const int unanswered = late + 10 * faults.lost_answer;
+  const Duration there = random.between(20us, 2ms);
+  const Duration back = random.between(20us, 2ms);
+  const int fate = static_cast<int>(random.pick(0, 999));
+  const bool goes_wrong = fate < unanswered && now() + there >= world_.server_is_back_at && world_.happens(incident);
+  if (now() + there < world_.server_is_back_at) {
+    later(random.between(1ms, 100ms), std::move(fails));
+  } else if (goes_wrong && fate < late) {
+    world_.trace("worker " + std::to_string(number_) + ": a request " + (fate < lost ? "is lost" : "arrives late"));
+    later(random.between(1ms, until_given_up), std::move(fails));
+    // A late one arrives also when the worker has crashed meanwhile.
+    if (fate >= lost) scheduler.after(random.between(1ms, 3s), std::move(execute));
+  } else if (goes_wrong) {
+    world_.trace("worker " + std::to_string(number_) + ": an answer is lost");
+    scheduler.after(there, std::move(execute));
+    later(there + random.between(1ms, until_given_up), std::move(fails));
+  } else {
+    scheduler.after(there, [this, lives = lives_, connection = connections_, back, execute = std::move(execute),
+                            fails = std::move(fails)]() mutable {
+      auto answer = execute();
+      if (lives != lives_) return;
+      later(back, [this, connection, answer = std::move(answer), fails = std::move(fails)]() mutable {
+        if (connection == connections_) return answer.value()();
+        fails();
+      });
+    });
+  }
+}
 
 }  // namespace dogged::sim

@@ -23,20 +23,20 @@ Attempt Worker::attempt_of(const Runner& runner) const {
 }
 
 /// As HandlerSession::ask: again and again, until the handler is asked to stop.
-void Worker::ask_for_handler(Executor& executor, const std::shared_ptr<Runner>& runner,
-                             std::function<Callback()> execute) {
+template <class Statement>
+void Worker::ask_for_handler(Executor& executor, const std::shared_ptr<Runner>& runner, Statement statement) {
   const int handler = runner->handlers;
   ask(
-      [runner, handler, execute]() -> Callback {
-        return [runner, handler, answer = execute()] {
+      [runner, handler, statement] {
+        return [runner, handler, answer = statement()] {
           if (runner->handlers == handler) answer();
         };
       },
-      [this, &executor, runner, handler, execute] {
+      [this, &executor, runner, handler, statement] {
         if (runner->handlers != handler) return;
         if (runner->reason != StopReason::none) return fail(executor, *runner, "AGAIN");
         later_in_handler(world_.scheduler.between(1ms, 100ms), runner,
-                         [this, &executor, runner, execute] { ask_for_handler(executor, runner, execute); });
+                         [this, &executor, runner, statement] { ask_for_handler(executor, runner, statement); });
       });
 }
 
@@ -83,7 +83,7 @@ void Worker::pass_item(Executor& executor, const std::shared_ptr<Runner>& runner
 void Worker::ask_for_record(Executor& executor, const std::shared_ptr<Runner>& runner) {
   ask_for_handler(executor, runner,
                   [this, &executor, runner, attempt = attempt_of(*runner), lease = lease_id(),
-                   name = runner->script[runner->item].name]() -> Callback {
+                   name = runner->script[runner->item].name]() {
                     const Database::Recorded recorded = world_.database.recorded_step(lease, attempt, name);
                     const std::optional<StepRow> step = recorded.step ? std::optional{*recorded.step} : std::nullopt;
                     return [this, &executor, runner, is_held = recorded.is_held, step] {
@@ -115,7 +115,7 @@ void Worker::record_step(Executor& executor, const std::shared_ptr<Runner>& runn
   // After a lost answer the worker asks first, as Steps::record does.
   ask_for_handler(executor, runner,
                   [this, &executor, runner, value, attempt = attempt_of(*runner), lease = lease_id(),
-                   name = runner->script[runner->item].name, was_sent = std::make_shared<bool>(false)]() -> Callback {
+                   name = runner->script[runner->item].name, was_sent = std::make_shared<bool>(false)]() {
                     const bool is_on_record = std::exchange(*was_sent, true) &&
                                               world_.database.recorded_step(lease, attempt, name).step != nullptr;
                     const bool is_held = is_on_record || world_.database.record_step(lease, attempt, name, value);
@@ -130,7 +130,7 @@ void Worker::record_step(Executor& executor, const std::shared_ptr<Runner>& runn
 void Worker::begin_loop(Executor& executor, const std::shared_ptr<Runner>& runner) {
   ask_for_handler(executor, runner,
                   [this, &executor, runner, attempt = attempt_of(*runner), lease = lease_id(),
-                   name = runner->script[runner->item].name]() -> Callback {
+                   name = runner->script[runner->item].name]() {
                     const Database::LastCheckpoint last = world_.database.last_checkpoint(lease, attempt, name);
                     if (last.is_held && !world_.half_lost.contains(attempt.id)) {
                       promises::a_loop_goes_on(attempt.id, attempt.number, name, last.row, world_.database,
@@ -157,7 +157,7 @@ void Worker::next_row(Executor& executor, const std::shared_ptr<Runner>& runner,
 void Worker::save_place(Executor& executor, const std::shared_ptr<Runner>& runner, std::int64_t place) {
   ask_for_handler(executor, runner,
                   [this, &executor, runner, place, attempt = attempt_of(*runner), lease = lease_id(),
-                   name = runner->script[runner->item].name]() -> Callback {
+                   name = runner->script[runner->item].name]() {
                     const bool is_held = world_.database.save_checkpoint(lease, attempt, name, place);
                     return [this, &executor, runner, place, is_held, attempt, name] {
                       if (!is_held) return fail(executor, *runner, "LEASE_LOST");
@@ -174,7 +174,7 @@ void Worker::charge(Executor& executor, const std::shared_ptr<Runner>& runner, s
   const int handler = runner->handlers;
   ask(
       [this, &executor, runner, handler, value, attempt = attempt_of(*runner), lease = lease_id(),
-       name = runner->script[runner->item].name]() -> Callback {
+       name = runner->script[runner->item].name]() {
         const Database::StepIn result = world_.database.step_in(lease, attempt, name, value);
         return [this, &executor, runner, handler, value, result] {
           if (runner->handlers != handler) return;
@@ -224,7 +224,7 @@ void Worker::wait(Executor& executor, const std::shared_ptr<Runner>& runner) {
 void Worker::ask_about_wait(Executor& executor, const std::shared_ptr<Runner>& runner) {
   ask_for_handler(executor, runner,
                   [this, &executor, runner, attempt = attempt_of(*runner), lease = lease_id(),
-                   item = runner->script[runner->item]]() -> Callback {
+                   item = runner->script[runner->item]]() {
                     const Database::Wait answer =
                         world_.database.wait_durably(lease, attempt, item.name, item.kind == Item::event, item.time);
                     return [this, &executor, runner, answer] {
