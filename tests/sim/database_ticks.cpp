@@ -98,7 +98,7 @@ int Database::backfill_schedule(milliseconds from, milliseconds until, Overlap o
     if (runs_or_waits(schedule, tick)) ++started;
   }
   if (overlap == Overlap::allow_all) schedule.live_tasks = live_before;
-  note_last_tick(last);
+  if (last < schedule.next_at) note_last_tick(last);
   if (!schedule.is_paused) schedule.fires_at = looked_after_at();
   return started;
 }

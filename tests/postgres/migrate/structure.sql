@@ -225,7 +225,8 @@ begin
   end loop;
   update dogged.schedules s
      set live_tasks = case when backfill_schedule.overlap = 'allow_all' then s.live_tasks else schedule.live_tasks end,
-         last_tick_at = greatest(s.last_tick_at, tick),
+         -- Not beyond next_at, in a pause: the ticks between are undecided, and a clock that is set back would pass over them.
+         last_tick_at = greatest(s.last_tick_at, case when (tick >= s.next_at) is not true then tick end),
          fires_at = case when s.paused_at is null then dogged.looked_after_at(s, clock_timestamp()) end
    where s.id = schedule.id;
   perform pg_notify('dogged.schedules', '');
@@ -1617,6 +1618,7 @@ CREATE FUNCTION dogged.fire_or_put_off(schedule dogged.schedules, now_at timesta
 begin
   perform dogged.fire_schedule(schedule, now_at);
 exception when invalid_parameter_value then
+  if dogged.time_in(now_at, schedule.time_zone) is not null then raise; end if;  -- a mistake of dogged's own
   perform dogged.note_tick(schedule, schedule.next_at, 'skipped', sqlerrm, 'clock');
   update dogged.schedules s set last_tick_at = schedule.next_at, fires_at = now_at + interval '1 minute' where s.id = schedule.id;
 end $$;

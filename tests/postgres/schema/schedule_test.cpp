@@ -501,6 +501,22 @@ TEST_CASE("a schedule of which a backfill has taken all missed ticks loses no ti
   CHECK(database.value("select next_at::text as value from dogged.schedules") == next);
 }
 
+TEST_CASE("a clock that is set back after a backfill in a pause loses no tick") {
+  TestDatabase database;
+  add_schedule(database);
+  make_due(database, 10);
+  database.run("select dogged.pause_schedule('nightly')");
+  database.run("select dogged.backfill_schedule('nightly', now() - interval '2 minutes', now(), 'allow_all')");
+  // What was five minutes ago is now: the backfilled ticks lie ahead.
+  database.script(
+      "update dogged.schedules set next_at = next_at + interval '5 minutes', last_tick_at = last_tick_at + interval '5 "
+      "minutes'; "
+      "update dogged.schedule_ticks set scheduled_at = scheduled_at + interval '5 minutes'");
+  database.run("select dogged.resume_schedule('nightly')");
+  CHECK(database.value("select (next_at <= now() + interval '1 minute')::text as value from dogged.schedules") ==
+        "true");
+}
+
 TEST_CASE("ticks that wait are looked after within a second, whatever is changed of their schedule") {
   TestDatabase database;
   add_schedule(database, ", overlap => 'buffer_all'");
