@@ -47,18 +47,23 @@ detail::RegisteredTask with_handler(const std::function<void(Context&)>& handle,
       work, [handle](Context& context, const nlohmann::json&) { handle(context); }, options);
 }
 
+/// A handler that waits for its stop token is asked to stop when its test ends, and not after 20 s.
+const runtime::WorkerSettings asks_at_once{.grace = 1ms};
+
 }  // namespace
 
 TEST_CASE("what a handler says of its progress is shown while it runs, and the latest wins") {
   TestDatabase database;
   Gate next;
   const TaskId id = database.client().enqueue(work, no_args);
-  RunningWorker worker{database, {with_handler([&](Context& context) {
+  RunningWorker worker{database,
+                       {with_handler([&](Context& context) {
                          context.progress(0.25, "12,000 of 48,000 rows");
                          next.wait();
                          for (int i = 0; i < 10'000; ++i) context.progress("row " + std::to_string(i));
                          (void)wait_for_stop_token(context);
-                       })}};
+                       })},
+                       asks_at_once};
   REQUIRE(eventually([&] { return progress_of(database, id) == "1 0.25 12,000 of 48,000 rows"; }));
   next.open();
   REQUIRE(eventually([&] { return progress_of(database, id) == "1 row 9999"; }));
@@ -91,7 +96,7 @@ TEST_CASE("a worker that stops writes what its handlers have said last") {
                          context.progress(0.9, "asked to stop");
                          throw TaskError{"STOPPED", ""};
                        })},
-                       {.grace = 1ms}};
+                       asks_at_once};
   REQUIRE(eventually([&] { return progress_of(database, id) == "1 0.1 "; }));
   (void)worker.stop();
   CHECK(progress_of(database, id) == "1 0.9 asked to stop");
@@ -137,10 +142,12 @@ TEST_CASE("an attempt that another one has followed changes the progress no more
 TEST_CASE("a message of any text is written, cut to 1,000 bytes") {
   TestDatabase database;
   const TaskId id = database.client().enqueue(work, no_args);
-  RunningWorker worker{database, {with_handler([&](Context& context) {
+  RunningWorker worker{database,
+                       {with_handler([&](Context& context) {
                          context.progress(1, std::string{"a\0b\xff", 4} + std::string(5000, 'x'));
                          (void)wait_for_stop_token(context);
-                       })}};
+                       })},
+                       asks_at_once};
   REQUIRE(eventually([&] { return progress_of(database, id) != ""; }));
   const std::string said = progress_of(database, id);
   CHECK(contains(said,
@@ -182,10 +189,12 @@ TEST_CASE("an exception of the callback ends the wait with it") {
   TestDatabase database;
   Client client = database.client();
   const TaskId id = client.enqueue(work, no_args);
-  RunningWorker worker{database, {with_handler([](Context& context) {
+  RunningWorker worker{database,
+                       {with_handler([](Context& context) {
                          context.progress("begun");
                          (void)wait_for_stop_token(context);
-                       })}};
+                       })},
+                       asks_at_once};
   const auto error = error_of<std::runtime_error>(
       [&] { (void)client.wait(id, 20s, [](const TaskProgress&) { throw std::runtime_error{"enough"}; }); });
   CHECK(std::string{error.what()} == "enough");
@@ -233,7 +242,7 @@ TEST_CASE("a lock on the progress holds up no heartbeat") {
                          context.progress(0.5, "half");
                          (void)wait_for_stop_token(context);
                        })},
-                       {.heartbeat = 200ms, .lease = 10s}};
+                       {.heartbeat = 200ms, .lease = 10s, .grace = 1ms}};
   const auto last_beat = [&] {
     return database.value("select heartbeat_at as value from dogged.workers where id = $1::bigint",
                           db::Params{}.add(worker.id()));
