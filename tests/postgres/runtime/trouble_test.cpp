@@ -169,7 +169,7 @@ TEST_CASE("a worker whose completer meets a mistake of dogged leaves its tasks t
   });
   const TaskId runs = database.client().enqueue(work, no_args);
   {
-    RunningWorker worker{database, {handler}, {.queues = {{"default", 2}}}};
+    RunningWorker worker{database, {handler}, {.queues = {{"default", 2}}, .heartbeat = 1s, .lease = 5s}};
     REQUIRE(eventually([&] { return begun == 1; }));
     database.script("alter table dogged.task_attempts rename column backoff_ms to gone");
     may_end = true;
@@ -317,7 +317,7 @@ TEST_CASE("while the server's disk is full a worker keeps its reports, and write
 
 TEST_CASE("a full disk's error names the remedy to the producer, and nothing is enqueued") {
   TestDatabase database;
-  Client client = database.client();
+  Client client{database.settings().url, {.schema = database.schema(), .retry_for = 100ms}};
   database.script(
       "create function dogged.full() returns trigger language plpgsql as $$ begin raise exception 'could not "
       "extend file' "
