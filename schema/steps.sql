@@ -64,10 +64,11 @@ declare
   moment constant timestamptz := clock_timestamp();
   held record;
 begin
-  -- Locked until the transaction ends: no other worker gets the task before, and so none misses this record.
-  select t.name, t.claimed_at into held from dogged.tasks_live t
+  -- Locks the row until the transaction ends: no other worker gets the task before, and so none misses this record. An update
+  -- and not a mere lock: a transaction with an older snapshot, which does not see a record that was committed since, then gets 40001.
+  update dogged.tasks_live t set worker_id = t.worker_id
    where t.id = step_in.task_id and t.attempt = step_in.attempt and t.worker_id = step_in.worker_id and t.status = 'running'
-     for no key update;
+  returning t.name, t.claimed_at into held;
   if not found then
     perform dogged.refuse_completion(task_id, attempt, worker_id);
   elsif exists (select from dogged.task_steps s

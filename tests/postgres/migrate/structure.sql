@@ -1589,7 +1589,7 @@ CREATE FUNCTION dogged.export_dead_letters(ids bigint[], attempts integer[] DEFA
    order by f.id
 $$;
 
-COMMENT ON FUNCTION dogged.export_dead_letters(ids bigint[], attempts integer[]) IS 'Each of the dead letters as a JSON text with all that is known of it, and its attempts. The args are not redacted. dogged.import_dead_letters takes these texts. attempts: only dead letters that failed in that attempt.';
+COMMENT ON FUNCTION dogged.export_dead_letters(ids bigint[], attempts integer[]) IS 'Each of the dead letters as a JSON text with its attempts, and without its steps and checkpoints. The args are not redacted. dogged.import_dead_letters takes these texts. attempts: only dead letters that failed in that attempt.';
 
 CREATE FUNCTION dogged.fire_due_ticks(most integer DEFAULT 100, OUT schedules integer, OUT due_in_ms bigint) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
@@ -4920,10 +4920,11 @@ declare
   moment constant timestamptz := clock_timestamp();
   held record;
 begin
-  -- Locked until the transaction ends: no other worker gets the task before, and so none misses this record.
-  select t.name, t.claimed_at into held from dogged.tasks_live t
+  -- Locks the row until the transaction ends: no other worker gets the task before, and so none misses this record. An update
+  -- and not a mere lock: a transaction with an older snapshot, which does not see a record that was committed since, then gets 40001.
+  update dogged.tasks_live t set worker_id = t.worker_id
    where t.id = step_in.task_id and t.attempt = step_in.attempt and t.worker_id = step_in.worker_id and t.status = 'running'
-     for no key update;
+  returning t.name, t.claimed_at into held;
   if not found then
     perform dogged.refuse_completion(task_id, attempt, worker_id);
   elsif exists (select from dogged.task_steps s
@@ -5220,6 +5221,11 @@ begin
                                case when payload is null then '{}' else jsonb_build_object('payload', payload) end);
     return;
   end if;
+  -- Each wait begins another attempt, so this bounds them all.
+  if task.attempt >= 10000 then
+    state := 'at_limit';
+    return;
+  end if;
   -- Locked here alone: the report of an attempt that goes on would be sent twice (docs/decisions/0001). Another session
   -- that has locked the row may be about to cancel the task.
   perform from dogged.tasks_live t
@@ -5235,7 +5241,7 @@ begin
   perform dogged.suspend(task, wait, ran_us);
 end $$;
 
-COMMENT ON FUNCTION dogged.wait_durably(task_id bigint, attempt integer, worker_id bigint, name text, for_event boolean, wait_ms bigint, ran_us bigint, OUT state text, OUT payload jsonb, OUT left_ms bigint) IS 'Internal: begins or continues a wait of a running attempt. state: over, with the payload if an event came; suspended: the attempt has ended as snoozed, left_ms before the time is over; cancelled: the task is to be cancelled; busy: an emit of this event or a change of the task is under way, ask again; lost: the worker does not hold the attempt any more.';
+COMMENT ON FUNCTION dogged.wait_durably(task_id bigint, attempt integer, worker_id bigint, name text, for_event boolean, wait_ms bigint, ran_us bigint, OUT state text, OUT payload jsonb, OUT left_ms bigint) IS 'Internal: begins or continues a wait of a running attempt. state: over, with the payload if an event came; suspended: the attempt has ended as snoozed, left_ms before the time is over; cancelled: the task is to be cancelled; busy: an emit of this event or a change of the task is under way, ask again; at_limit: the task has begun 10,000 attempts, and waits no more; lost: the worker does not hold the attempt any more.';
 
 ALTER TABLE dogged.audit ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME dogged.audit_id_seq

@@ -243,7 +243,7 @@ namespace {
 /// A handler's connection, on which it writes to the table `ledger`.
 struct Ledger {
   explicit Ledger(TestDatabase& of_database) : database(of_database), connection(database.settings().url) {
-    database.run("create table dogged.ledger (entry text)");
+    database.run("create table if not exists dogged.ledger (entry text)");
   }
   void write(pqxx::transaction_base& transaction, const std::string& entry) const {
     transaction.exec("insert into " + database.schema() + ".ledger values ('" + entry + "')");
@@ -303,6 +303,27 @@ TEST_CASE("a step_in that this attempt has committed gives its record, and write
   REQUIRE(eventually([&] { return database.status_of(id) == "succeeded"; }));
   CHECK(ledger.entries() == "charged");
   CHECK(steps_of(database, id) == "charge 1 true");
+}
+
+TEST_CASE("a step_in whose first commit was not visible yet takes effect once, at any isolation") {
+  TestDatabase database;
+  Ledger first{database};
+  Ledger second{database};
+  const std::string id = std::to_string(database.client().enqueue(work, no_args));
+  database.run("update dogged.tasks_live set status = 'running', attempt = 1, worker_id = 1, claimed_at = now()");
+  const std::string step_in = "select " + database.schema() + ".step_in(" + id + ", 1, 1, 'charge', '1', 1000)";
+  const std::string isolation = GENERATE("read committed", "repeatable read", "serializable");
+  pqxx::nontransaction{second.connection}.exec("set default_transaction_isolation = '" + isolation + "'");
+  pqxx::work before{first.connection};
+  first.write(before, "charged");
+  before.exec(step_in);
+  pqxx::work again{second.connection};
+  second.write(again, "charged");  // with a snapshot in which the first one is still open
+  before.commit();
+  CHECK_THROWS_AS(again.exec(step_in), pqxx::failure);
+  again.abort();
+  CHECK(first.entries() == "charged");
+  CHECK(database.value("select count(*) as value from dogged.task_steps") == "1");
 }
 
 TEST_CASE("step_in of a worker that has lost its task commits nothing, and keeps the task until its transaction ends") {
