@@ -214,6 +214,7 @@ void Worker::wait(Executor& executor, const std::shared_ptr<Runner>& runner) {
       return end_handler(executor, *runner, runner->handlers, std::move(end));
     }
     case WaitPlan::Step::cancelled:
+    case WaitPlan::Step::at_limit:
     case WaitPlan::Step::stopped:
       return fail(executor, *runner, "STOPPED");
     case WaitPlan::Step::lost:

@@ -9,6 +9,7 @@ namespace dogged::runtime {
 namespace {
 
 constexpr std::size_t max_message_bytes = 1000;  // the check of task_progress
+constexpr std::size_t most_kept = 1000;
 
 }  // namespace
 
@@ -43,6 +44,7 @@ std::vector<ReportedProgress> ProgressInbox::take() {
 void ProgressInbox::put_back(std::vector<ReportedProgress> taken) {
   const detail::Lock lock{mutex_};
   for (ReportedProgress& report : taken) {
+    if (unwritten_.size() >= most_kept) return;
     unwritten_.try_emplace({report.attempt.id, report.attempt.number}, std::move(report));
   }
 }

@@ -2,12 +2,14 @@
 // opens: a worker whose handlers ask nothing has none.
 #pragma once
 
+#include <atomic>
 #include <exception>
 #include <memory>
 #include <stop_token>
 #include <utility>
 
 #include <dogged/detail/mutex.hpp>
+#include <dogged/error.hpp>
 
 #include "client/passing_error.hpp"
 #include "db/connection.hpp"
@@ -15,13 +17,16 @@
 
 namespace dogged::runtime {
 
-/// Thread-safe: one question at a time is asked.
+/// Thread-safe: one question at a time is asked. A handler that is asked to stop while others ask, or while the
+/// database is away, must get out: one that stays for longer than the stop grace would be given up, and its thread with
+/// it.
 class HandlerSession {
  public:
   explicit HandlerSession(std::shared_ptr<Session> session) : session_(std::move(session)) {}
 
   /// Runs the statement that `make` gives, made anew for each try: a statement may say how long ago something began.
-  /// While the database is away it waits, until `stop` is requested; then it throws the database's error.
+  /// While the database is away it waits, until `stop` is requested; then it throws the database's error, or
+  /// ConnectionError.
   template <class MakeStatement>
   auto ask(MakeStatement make, const std::stop_token& stop) {
     return converse([&](db::Connection& connection) { return connection.run(make()); }, stop);
@@ -30,13 +35,15 @@ class HandlerSession {
   /// The same for `talk`, which may run several statements. A try whose answer was lost may have taken effect.
   template <class Talk>
   auto converse(Talk talk, const std::stop_token& stop) {
-    const detail::Lock lock{mutex_};
+    const Turn turn{*this, stop};
     while (true) {
       try {
         auto answer = talk(session_->connection());
         session_->succeeded();
+        is_away_ = false;
         return answer;
       } catch (const std::exception& error) {
+        is_away_ = dynamic_cast<const ConnectionError*>(&error) != nullptr;
         if (stop.stop_requested() || !is_passing(error)) throw;
         session_->recover_from(error, stop);
       }
@@ -49,8 +56,45 @@ class HandlerSession {
   }
 
  private:
+  /// Holds the session. Throws ConnectionError if a stop is requested while the turn does not come, or while the
+  /// database is away.
+  class Turn {
+   public:
+    Turn(HandlerSession& of, const std::stop_token& stop) : of_(of) {
+      const std::stop_callback wakes{stop, [&of] {
+                                       const detail::Lock lock{of.mutex_};
+                                       of.changed_.notify_all();
+                                     }};
+      detail::Lock lock{of_.mutex_};
+      while (of_.is_taken_) {
+        if (stop.stop_requested()) throw_stopped();
+        of_.changed_.wait(lock);
+      }
+      if (of_.is_away_ && stop.stop_requested()) throw_stopped();
+      of_.is_taken_ = true;
+    }
+    ~Turn() {
+      const detail::Lock lock{of_.mutex_};
+      of_.is_taken_ = false;
+      of_.changed_.notify_all();
+    }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    [[noreturn]] static void throw_stopped() {
+      throw ConnectionError("the handler was asked to stop while it waited for the queue's database",
+                            "let the handler end", "");
+    }
+
+    HandlerSession& of_;
+  };
+
   const std::shared_ptr<Session> session_;
-  detail::Mutex mutex_;  // of the session
+  std::atomic<bool> is_away_ = false;  // the last try found no connection
+  detail::Mutex mutex_;
+  detail::Condition changed_;
+  bool is_taken_ DOGGED_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace dogged::runtime

@@ -4,6 +4,7 @@
 #include <exception>
 #include <utility>
 
+#include <dogged/detail/names.hpp>
 #include <dogged/error.hpp>
 #include <dogged/retry_options.hpp>
 #include <dogged/steps.hpp>
@@ -90,6 +91,10 @@ Wait Steps::wait(const Attempt& attempt, const std::string& name, detail::WaitFo
         return {Wait::State::suspended, std::nullopt, milliseconds{answer.left_ms.value_or(0)}};
       case WaitPlan::Step::cancelled:
         return {Wait::State::cancelled};
+      case WaitPlan::Step::at_limit:
+        throw TaskError{codes::invalid_step, "the task has begun " + std::to_string(attempt.number) +
+                                                 " attempts, and must not wait for \"" + name +
+                                                 "\": a task waits no more after 10000"};
       case WaitPlan::Step::stopped:
         throw Stopped("the handler was asked to stop, and does not wait for \"" + name + "\"");
       case WaitPlan::Step::lost:

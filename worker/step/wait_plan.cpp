@@ -12,7 +12,7 @@ namespace dogged::runtime {
 namespace {
 
 /// In the order of the enum.
-constexpr std::array<std::string_view, 5> answer_texts{"over", "suspended", "cancelled", "busy", "lost"};
+constexpr std::array<std::string_view, 6> answer_texts{"over", "suspended", "cancelled", "at_limit", "busy", "lost"};
 
 }  // namespace
 
@@ -33,6 +33,9 @@ void WaitPlan::on_answer(Answer answer, TimePoint now) noexcept {
       return;
     case Answer::cancelled:
       step_ = Step::cancelled;
+      return;
+    case Answer::at_limit:
+      step_ = Step::at_limit;
       return;
     case Answer::lost:
       step_ = Step::lost;
@@ -64,6 +67,8 @@ std::string_view to_text(WaitPlan::Step step) noexcept {
       return "suspended";
     case WaitPlan::Step::cancelled:
       return "cancelled";
+    case WaitPlan::Step::at_limit:
+      return "at_limit";
     case WaitPlan::Step::stopped:
       return "stopped";
     case WaitPlan::Step::lost:

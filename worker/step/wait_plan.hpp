@@ -2,7 +2,7 @@
 //
 //   asking --the database is busy--> pausing --the pause is over--> asking
 //   pausing --the handler is asked to stop--> stopped
-//   asking --any other answer--> over, suspended, cancelled or lost, for good
+//   asking --any other answer--> over, suspended, cancelled, at_limit or lost, for good
 #pragma once
 
 #include <iosfwd>
@@ -19,6 +19,7 @@ class WaitPlan {
     over,       ///< the time is over, or the event came
     suspended,  ///< the attempt has ended, and is on record as snoozed
     cancelled,  ///< the task is to be cancelled: nothing has changed
+    at_limit,   ///< the task has begun too many attempts to wait again
     busy,       ///< an emit of the event, or a change of the task, is not committed yet
     lost,       ///< the worker does not hold the attempt any more
   };
@@ -28,6 +29,7 @@ class WaitPlan {
     over,       ///< the handler goes on
     suspended,  ///< the handler ends, and its task goes on later
     cancelled,  ///< the handler ends
+    at_limit,   ///< the handler fails for good
     stopped,    ///< the handler ends, as it was asked to
     lost,       ///< the handler ends, and nothing of it counts
   };

@@ -75,6 +75,16 @@ TEST_CASE("a task that sleeps gives its worker back, and goes on there when the 
   CHECK(database.value("select count(*) as value from dogged.task_waits") == "0");
 }
 
+TEST_CASE("a task that has begun 10,000 attempts waits no more, so none sleeps for ever") {
+  TestDatabase database;
+  const auto handler = registered(work, [](Context& context, const nlohmann::json&) { context.sleep(1h); });
+  const TaskId id = database.client().enqueue(work, no_args);
+  database.run("update dogged.tasks_live set attempt = 9999");
+  RunningWorker worker{database, {handler}};
+  REQUIRE(eventually([&] { return database.status_of(id) == "failed"; }));
+  CHECK(database.value("select error_code as value from dogged.tasks") == "INVALID_STEP");
+}
+
 TEST_CASE("a sleeping task that is rescheduled to run at once sleeps on until its time is over") {
   TestDatabase database;
   std::atomic<int> runs{0};

@@ -53,6 +53,15 @@ TEST_CASE("what could not be written comes again, unless something newer was sai
   CHECK(text_of(inbox.take()) == "1/1 50 new, 2/1 75 kept");
 }
 
+TEST_CASE("of what could not be written a thousand attempts come again at most, and everything that was said since") {
+  ProgressInbox inbox;
+  for (int id = 1; id <= 3000; ++id) inbox.note({.id = id, .number = 1}, 0.25, "", start);
+  inbox.put_back(inbox.take());
+  CHECK(inbox.take().size() == 1000);
+  for (int id = 1; id <= 3000; ++id) inbox.note({.id = id, .number = 1}, 0.25, "", start);
+  CHECK(inbox.take().size() == 3000);
+}
+
 TEST_CASE("an attempt that was given up does not replace what its successor has said") {
   ProgressInbox inbox;
   inbox.note({.id = 1, .number = 2}, 0.5, "successor", start);

@@ -30,7 +30,8 @@ void walk(WaitPlan plan, TimePoint now, int questions, const std::string& trace)
   switch (step) {
     case Step::ask:
       if (questions == 0) return;
-      for (const Answer answer : {Answer::over, Answer::suspended, Answer::cancelled, Answer::busy, Answer::lost}) {
+      for (const Answer answer :
+           {Answer::over, Answer::suspended, Answer::cancelled, Answer::at_limit, Answer::busy, Answer::lost}) {
         WaitPlan next = plan;
         next.on_answer(answer, now);
         walk(next, now, questions - 1, trace + " ask");
@@ -46,6 +47,7 @@ void walk(WaitPlan plan, TimePoint now, int questions, const std::string& trace)
     case Step::over:
     case Step::suspended:
     case Step::cancelled:
+    case Step::at_limit:
     case Step::lost:
       for (const TimePoint later : {now, now + 1h}) {
         REQUIRE(plan.next(later, false).step == step);
