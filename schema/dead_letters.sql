@@ -80,7 +80,7 @@ language sql stable set search_path = pg_catalog, pg_temp set timezone = 'UTC' a
    order by f.id
 $$;
 comment on function dogged.export_dead_letters(bigint[], integer[]) is
-  'Each of the dead letters as a JSON text with all that is known of it, and its attempts. The args are not redacted. '
+  'Each of the dead letters as a JSON text with its attempts, and without its steps and checkpoints. The args are not redacted. '
   'dogged.import_dead_letters takes these texts. attempts: only dead letters that failed in that attempt.';
 
 create or replace function dogged.tags_of_letter(letter jsonb) returns text[]
