@@ -33,6 +33,7 @@ void drop_oldest(CircuitLedger::Events& events) {
 std::optional<milliseconds> closed_to_all_for(const circuit::SharedCircuit& circuit, TimePoint asked_at,
                                               TimePoint now) {
   if (circuit.circuit.is_forced) return circuit.settings.recovery_timeout;
+  if (circuit.now_ms < circuit.circuit.since_ms) return std::nullopt;  // the clock was set back: detail::step mends it
   const auto since_asked = std::chrono::duration_cast<milliseconds>(now - asked_at);
   const milliseconds open_for = milliseconds{circuit.now_ms - circuit.circuit.since_ms} + since_asked;
   const milliseconds left = circuit.settings.recovery_timeout - open_for;

@@ -7,7 +7,9 @@
 with circuit as materialized (
   select recovery_timeout_ms,
          case when is_forced then recovery_timeout_ms
-              else greatest(recovery_timeout_ms - (extract(epoch from clock_timestamp() - since) * 1000)::bigint, 0) end as wait_ms
+              -- The clock may have been set back.
+              else least(greatest(recovery_timeout_ms - (extract(epoch from clock_timestamp() - since) * 1000)::bigint, 0),
+                         recovery_timeout_ms) end as wait_ms
     from dogged.circuits
    where name = @circuit::text and state = 'open'
 ), bound as materialized (  -- bounds the scan over tasks of other names, which are not locked

@@ -59,6 +59,15 @@ TEST_CASE("an open circuit lets nothing through until its recovery timeout is ov
   CHECK_FALSE(ledger.admit("psp", 5, start + 9s));
 }
 
+TEST_CASE(
+    "an open circuit is asked under its lock after the database's clock was set back, so that its wait begins again") {
+  SharedCircuit circuit = psp(CircuitState::open);
+  circuit.now_ms = circuit.circuit.since_ms - 3'600'000;
+  const CircuitLedger ledger = knowing(circuit);
+  CHECK_FALSE(ledger.admit("psp", 5, start));
+  CHECK(CircuitLedger::ask(circuit, 5).second.since_ms == circuit.now_ms);
+}
+
 TEST_CASE("a circuit that was forced open stays open however long that was ago") {
   SharedCircuit forced = psp(CircuitState::open);
   forced.circuit.is_forced = true;
