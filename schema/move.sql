@@ -32,10 +32,11 @@ begin
      where t.id = any (ids) and t.status = 'pending' and t.queue <> move_tasks.queue
      order by t.id
   ), live as (
-    -- Takes a new place, because workers of that queue may have passed over the old one (worker/claim/watermarks.hpp).
+    -- Takes a new place, because workers of that queue may have passed over the old one (worker/claim/watermarks.hpp). So does a
+    -- task that waits: has_room takes it that a queue grows by no more than the numbers that were drawn.
     update dogged.tasks_live t
        set queue = move_tasks.queue,
-           ready_position = case when t.deferred then t.ready_position else nextval('dogged.tasks_id_seq') end
+           ready_position = nextval('dogged.tasks_id_seq')
       from old_live o where t.id = o.id
     returning t.id, o.queue as from_queue, o.name
   ), old_dead as (

@@ -235,14 +235,17 @@ declare
   queue constant dogged.queues := dogged.lock_queues(delete_queue.name);
   held integer;
   dead integer;
+  schedules text;
 begin
   if queue.name = 'default' then
     raise exception 'the queue "default" cannot be deleted: tasks go there that name no queue'
       using errcode = 'invalid_parameter_value', hint = 'dogged.pause_queue(name) stops workers from claiming its tasks.';
   end if;
   perform dogged.require_not_served(queue.name);
-  held := dogged.held_of_queue(queue.name, 1000001);
-  dead := (select count(*) from (select from dogged.tasks_failed f where f.queue = delete_queue.name limit 1000001) d);
+  -- With one snapshot: a replay that commits meanwhile makes a live task of a dead letter, and must not escape both counts.
+  select dogged.held_of_queue(queue.name, 1000001),
+         (select count(*) from (select from dogged.tasks_failed f where f.queue = delete_queue.name limit 1000001) d)
+    into held, dead;
   if held > 0 or dead > 0 then
     raise exception 'the queue "%" is not empty: %', queue.name,
       concat_ws(' and ', case when held > 0 then format('%s task%s that %s not ended', held, case when held <> 1 then 's' end,
@@ -252,21 +255,32 @@ begin
             hint = 'Nothing has changed. dogged.move_queue(from_queue, to_queue) moves them to another queue; '
                    'dogged.cancel(id) and dogged.purge(id) end them.';
   end if;
+  select string_agg(format('"%s"', s.name), ', ' order by s.name) into schedules
+    from (select s.name from dogged.schedules s where s.queue = delete_queue.name order by s.name limit 10) s;
+  if schedules is not null then
+    raise exception 'schedules enqueue to the queue "%": %', queue.name, schedules
+      using errcode = 'object_in_use',
+            hint = 'Nothing has changed. Give them another queue (dogged schedules set NAME --queue QUEUE), or delete them.';
+  end if;
   delete from dogged.queues q where q.name = queue.name;
   perform dogged.record_audit('delete_queue', null, jsonb_build_object('queue', queue.name, 'before', to_jsonb(queue)));
 end $$;
 comment on function dogged.delete_queue(text) is
-  'Deletes an empty queue that no worker serves, with its settings. Otherwise raises an error with the reason. Tasks that have '
+  'Deletes an empty queue that no worker serves and no schedule names, with its settings. Otherwise raises an error with the reason. Tasks that have '
   'ended keep the queue''s name.';
 
 create or replace function dogged.rename_queue(name text, new_name text) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   most constant integer := 100000;
-  before constant dogged.queues := dogged.lock_queues(rename_queue.name);
-  renamed dogged.queues := before;
+  before dogged.queues;
+  renamed dogged.queues;
   moved bigint;
 begin
+  -- Schedules first: fire_due_ticks locks a schedule, and reads its queue then.
+  perform from dogged.schedules s where s.queue = rename_queue.name order by s.id for update;
+  before := dogged.lock_queues(rename_queue.name);
+  renamed := before;
   perform dogged.require_queue_name(rename_queue.new_name);
   if exists (select from dogged.queues q where q.name = rename_queue.new_name) then
     raise exception 'the queue "%" exists already', rename_queue.new_name
@@ -290,12 +304,18 @@ begin
   renamed.name := rename_queue.new_name;
   insert into dogged.queues select (renamed).*;
   update dogged.task_definitions d set queue = renamed.name where d.queue = before.name;
+  update dogged.schedules s set queue = renamed.name, changed_at = clock_timestamp() where s.queue = before.name;
   moved := dogged.move_queue(before.name, renamed.name);
+  -- move_queue skips locked rows: an emit, a replay or a unique key's call may hold some, and reads no queue.
+  if exists (select from dogged.tasks_live t where t.queue = before.name union all select from dogged.tasks_failed f where f.queue = before.name) then
+    raise exception 'the queue "%" is in use: other transactions are changing tasks of it', before.name
+      using errcode = 'object_in_use', hint = 'Nothing has changed. Do it again once they have ended.';
+  end if;
   delete from dogged.queues q where q.name = before.name;
   perform dogged.record_audit('rename_queue', null, jsonb_build_object('queue', before.name, 'new_name', renamed.name, 'moved', moved));
   return moved;
 end $$;
 comment on function dogged.rename_queue(text, text) is
-  'Renames a queue that no worker serves, with its settings and the definitions that name the queue. Its tasks and dead letters '
+  'Renames a queue that no worker serves, with its settings, and the definitions and schedules that name the queue. Its tasks and dead letters '
   'move along (at most 100,000 tasks that have not ended). Returns the number of moved tasks. Change programs that name the old '
   'queue first: a worker that declares the old name creates the queue again.';

@@ -4,6 +4,8 @@
 #include <string>
 #include <thread>
 
+#include <dogged/transaction.hpp>
+
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
 
@@ -178,6 +180,51 @@ TEST_CASE("a renamed queue keeps its settings, its tasks, its dead letters and t
   CHECK(database.value("select count(*) as value from dogged.queues where name = 'old'") == "0");
   CHECK(queue_of(database, database.client().enqueue(work, no_args)) == "mail");
   CHECK(contains(refusal(database, "select dogged.rename_queue('default', 'other')"), "cannot be renamed"));
+}
+
+TEST_CASE("a queue is neither renamed nor deleted while a transaction that has read no queue changes a task of it") {
+  TestDatabase database;
+  make_queues(database);
+  const TaskId waiting = database.client().enqueue(work, no_args, {.queue = "old"});
+  const TaskId dead = enqueue_dead(database, "old");
+  pqxx::connection other{database.settings().url};
+  pqxx::work transaction{other};
+  SECTION("a live task, as emit and a call with its unique key lock it") {
+    transaction.exec("select from " + database.schema() + ".tasks_live where id = " + std::to_string(waiting) +
+                     " for update");
+  }
+  SECTION("a dead letter that is replayed") {
+    database.run("select dogged.move_tasks(array[$1::bigint], 'new')", db::Params{}.add(waiting));
+    transaction.exec("select " + database.schema() + ".replay(" + std::to_string(dead) + ")");
+  }
+  CHECK(contains(refusal(database, "select dogged.rename_queue('old', 'mail')"),
+                 "other transactions are changing tasks"));
+  CHECK(contains(refusal(database, "select dogged.delete_queue('old')"), "is not empty"));
+  transaction.commit();
+  CHECK(database.value("select dogged.rename_queue('old', 'mail') as value") != "0");
+  CHECK(database.value("select count(*) as value from dogged.tasks where queue = 'old'") == "0");
+}
+
+TEST_CASE("schedules follow their queue to its new name, and keep it from being deleted") {
+  TestDatabase database;
+  make_queues(database);
+  database.run("select dogged.schedule('nightly', 'work', '0 3 * * *', queue => 'old')");
+  CHECK(contains(refusal(database, "select dogged.delete_queue('old')"),
+                 "schedules enqueue to the queue \"old\": \"nightly\""));
+  database.run("select dogged.rename_queue('old', 'mail')");
+  CHECK(database.value("select queue as value from dogged.schedules") == "mail");
+}
+
+TEST_CASE("waiting tasks that are moved into a queue count against its limit at the next enqueue") {
+  TestDatabase database;
+  make_queues(database);
+  Client client = database.client();
+  database.run("select dogged.set_queue('new', '{\"max_depth\": 10}')");
+  client.enqueue(work, no_args, {.queue = "new"});  // counts
+  for (int i = 0; i < 9; ++i) client.enqueue(work, no_args, {.queue = "old", .delay = 1h});
+  database.run("select dogged.has_room('new', 10, 1)");  // counts what is there so far
+  database.run("select dogged.move_queue('old', 'new')");
+  CHECK_THROWS_AS(client.enqueue(work, no_args, {.queue = "new"}), QueueFull);
 }
 
 TEST_CASE("a queue is not renamed while a worker serves it or one of its tasks runs") {
