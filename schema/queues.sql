@@ -295,8 +295,9 @@ begin
     raise exception 'tasks of the queue "%" run', before.name
       using errcode = 'object_in_use',
             hint = 'Nothing has changed. Workers rescue what a dead one has left; then do it again.';
-  elsif dogged.held_of_queue(before.name, most + 1) > most then
-    raise exception 'the queue "%" holds more than % tasks, and renaming would keep every enqueue waiting', before.name, most
+  elsif dogged.held_of_queue(before.name, most + 1)
+        + (select count(*) from (select from dogged.tasks_failed f where f.queue = before.name limit most + 1) dead) > most then
+    raise exception 'the queue "%" holds more than % tasks and dead letters, and renaming would keep every enqueue waiting', before.name, most
       using errcode = 'object_in_use',
             hint = 'Nothing has changed. Create the new queue, move tasks by dogged.move_queue(from_queue, to_queue, most => 10000) '
                    'until nothing is left, and delete the old one.';
@@ -317,5 +318,5 @@ begin
 end $$;
 comment on function dogged.rename_queue(text, text) is
   'Renames a queue that no worker serves, with its settings, and the definitions and schedules that name the queue. Its tasks and dead letters '
-  'move along (at most 100,000 tasks that have not ended). Returns the number of moved tasks. Change programs that name the old '
+  'move along (at most 100,000). Returns the number of moved tasks. Change programs that name the old '
   'queue first: a worker that declares the old name creates the queue again.';

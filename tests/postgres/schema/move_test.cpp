@@ -205,6 +205,16 @@ TEST_CASE("a queue is neither renamed nor deleted while a transaction that has r
   CHECK(database.value("select count(*) as value from dogged.tasks where queue = 'old'") == "0");
 }
 
+TEST_CASE("a queue with very many dead letters is not renamed, because every enqueue would wait for that") {
+  TestDatabase database;
+  make_queues(database);
+  database.run(
+      "insert into dogged.tasks_failed (id, status, queue, name, args, enqueued_at, run_at, attempt, finished_at) "
+      "select n, 'failed', 'old', 'work', '{}', now(), now(), 1, now() from generate_series(1, 100001) n");
+  CHECK(contains(refusal(database, "select dogged.rename_queue('old', 'mail')"),
+                 "more than 100000 tasks and dead letters"));
+}
+
 TEST_CASE("schedules follow their queue to its new name, and keep it from being deleted") {
   TestDatabase database;
   make_queues(database);
