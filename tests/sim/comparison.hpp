@@ -34,8 +34,9 @@ using std::chrono::minutes;
 // that a run takes.
 inline constexpr minutes delay{30};
 inline constexpr minutes lease{30};
-inline constexpr minutes until_expiry{25};  // after a task is due
-inline constexpr minutes until_latest{33};  // of a debounce, after the holder was enqueued
+inline constexpr minutes until_expiry{25};         // after a task is due
+inline constexpr minutes until_holder_expires{5};  // after it is due: the next step of time ends it
+inline constexpr minutes until_latest{33};         // of a debounce, after the holder was enqueued
 inline constexpr minutes step_of_time{20};
 inline constexpr std::size_t promoted_by_postgres = 1000;
 inline const std::vector<std::string> queue_names{"default", "mail", "bulk"};

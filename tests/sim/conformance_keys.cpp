@@ -40,7 +40,7 @@ void Comparison::enqueue_unique() {
                .conflict = static_cast<Conflict>(scheduler_.pick(0, conflict_texts.size() - 1)),
                .period = key.period};
   if (scheduler_.chance(50)) task.rule.latest = until_latest;
-  if (scheduler_.chance(60)) task.expires_in = task.delay + until_expiry;
+  if (scheduler_.chance(60)) task.expires_in = task.delay + until_holder_expires;
   task.args = ++last_value_;
   begin_transaction();
   const std::optional<Database::Unique> model = model_.enqueue_unique(*open_, task);
