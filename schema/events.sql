@@ -177,7 +177,8 @@ end $$;
 comment on function dogged.wait_durably(bigint, integer, bigint, text, boolean, bigint, bigint) is
   'Internal: begins or continues a wait of a running attempt. state: over, with the payload if an event came; suspended: the '
   'attempt has ended as snoozed, left_ms before the time is over; cancelled: the task is to be cancelled; busy: an emit of this '
-  'event or a change of the task is under way, ask again; at_limit: the task has begun 10,000 attempts, and waits no more; lost: the worker does not hold the attempt any more.';
+  'event or a change of the task is under way, ask again; at_limit: the task has begun 10,000 attempts, and waits no more; '
+  'lost: the worker does not hold the attempt any more.';
 
 create or replace function dogged.forget_steps() returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = auto as $$

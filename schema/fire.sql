@@ -348,7 +348,8 @@ begin
   end loop;
   update dogged.schedules s
      set live_tasks = case when backfill_schedule.overlap = 'allow_all' then s.live_tasks else schedule.live_tasks end,
-         -- Not beyond next_at, in a pause: the ticks between are undecided, and a clock that is set back would pass over them.
+         -- A backfill in a pause may decide a tick after next_at. The ticks between are undecided, and after a clock that was
+         -- set back, resume_schedule would pass over them.
          last_tick_at = greatest(s.last_tick_at, case when (tick >= s.next_at) is not true then tick end),
          fires_at = case when s.paused_at is null then dogged.looked_after_at(s, clock_timestamp()) end
    where s.id = schedule.id;

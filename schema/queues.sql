@@ -307,7 +307,8 @@ begin
   update dogged.task_definitions d set queue = renamed.name where d.queue = before.name;
   update dogged.schedules s set queue = renamed.name, changed_at = clock_timestamp() where s.queue = before.name;
   moved := dogged.move_queue(before.name, renamed.name);
-  -- move_queue skips locked rows: an emit, a replay or a unique key's call may hold some, and reads no queue.
+  -- move_queue skips rows that an emit, a replay or a call with a unique key has locked. These read no queue, so the lock on
+  -- dogged.queues does not keep them out.
   if exists (select from dogged.tasks_live t where t.queue = before.name union all select from dogged.tasks_failed f where f.queue = before.name) then
     raise exception 'the queue "%" is in use: other transactions are changing tasks of it', before.name
       using errcode = 'object_in_use', hint = 'Nothing has changed. Do it again once they have ended.';

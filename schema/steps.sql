@@ -64,8 +64,8 @@ declare
   moment constant timestamptz := clock_timestamp();
   held record;
 begin
-  -- Locks the row until the transaction ends: no other worker gets the task before, and so none misses this record. An update
-  -- and not a mere lock: a transaction with an older snapshot, which does not see a record that was committed since, then gets 40001.
+  -- Locks the row until the transaction ends: no other worker gets the task before, and so none misses this record. A mere
+  -- lock would not do: under REPEATABLE READ a transaction whose snapshot lacks a committed record gets 40001 from an update alone.
   update dogged.tasks_live t set worker_id = t.worker_id
    where t.id = step_in.task_id and t.attempt = step_in.attempt and t.worker_id = step_in.worker_id and t.status = 'running'
   returning t.name, t.claimed_at into held;

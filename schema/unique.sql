@@ -149,8 +149,8 @@ end $$;
 comment on function dogged.change_holder(dogged.tasks_live, jsonb, dogged.unique_conflict, interval, timestamptz, timestamptz, integer) is
   'Internal: changes the args, the first run and the expiry of a pending task that holds a unique key, as on_conflict says.';
 
--- A holder that has expired never begins: an enqueue that found it would not be done. The next upkeep would end it, up to a
--- heartbeat later. Waits for a claim that is under way; the claimed task then stays.
+-- Called where a task would stand for work that it never does: an expired holder of a unique key never begins, and upkeep ends
+-- it up to a heartbeat later. The delete waits for a claim that is under way, and leaves the claimed task.
 create or replace function dogged.end_expired(ids bigint[]) returns table (id bigint, name text, queue text)
 language sql volatile set search_path = pg_catalog, pg_temp as $$
   with removed as (
@@ -458,7 +458,7 @@ begin
       returning task_id
     )
     select array_agg(t.task_id) into took from taken t;
-    -- Locks the holders that take_key will lock, in the order of ids, as move_tasks and emit do: a deadlock else.
+    -- take_key would lock the holders in the order of keys. move_tasks and emit lock in the order of ids, so that could deadlock.
     holders := array(
       select (select k.task_id from dogged.unique_keys k
                where k.name = name_of[f.position] and k.unique_key = key_of[f.position] and k.task_id <> f.id)

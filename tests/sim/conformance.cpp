@@ -59,7 +59,7 @@ Comparison::Comparison(const std::string& url, std::uint64_t seed, Mutant mutant
   model_.on_cancel = [this](std::int64_t worker) { model_told_to_cancel_.insert(std::to_string(worker)); };
   model_.jitter_of = [this](TimePoint tick, milliseconds most) { return jitter_in_postgres(tick, most); };
   for (const char* channel : {"wake", "cancel"}) listener_.listen(channel);
-  // Only another connection of this comparison can hold a lock: who waits for it would wait for ever.
+  // Only an idle connection of this comparison can hold the lock, so a statement that waits for it would never end.
   for (db::Connection* connection : {&postgres_, &producer_, &locker_, &emitter_}) {
     connection->run({"limit_waits", "set lock_timeout = '2s'"});
   }

@@ -451,7 +451,7 @@ class Database {
   /// The last number of the sequence that gives ids and positions.
   [[nodiscard]] std::int64_t last_position() const noexcept { return last_position_; }
 
-  /// A pending task whose time is over, up to `back` ago.
+  /// Whether the task is pending after its expires_at; with `back`, no longer after it than that.
   [[nodiscard]] bool has_expired(const Task& task, std::optional<milliseconds> back = {}) const;
   [[nodiscard]] const TaskRows& tasks() const noexcept { return now_.tasks; }
   [[nodiscard]] const std::set<TaskId>& live() const noexcept { return now_.live; }

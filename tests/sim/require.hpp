@@ -38,8 +38,8 @@ inline std::string named(TaskId id) { return worded(Named{id}); }
 inline std::string named(TaskId id, int attempt) { return worded(Named{id, attempt}); }
 inline std::string in_ms(Duration time) { return worded(InMs{time}); }
 
-/// Names the guarantee, what it promises, and what was seen instead. That is put into words only where the promise is
-/// broken: there are some thousand checks in a run.
+/// Throws Broken with the guarantee, its promise and what was seen instead. A run makes thousands of checks, so the
+/// text is made only where the promise is broken.
 template <class... Parts>
 void require(bool holds, const char* guarantee, const char* promise, const Parts&... seen) {
   if (!holds) throw Broken{worded(guarantee, ": ", promise, ": ", seen...)};

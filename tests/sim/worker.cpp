@@ -25,7 +25,7 @@ using runtime::Shutdown;
 using runtime::Verdict;
 using Step = ClaimPlan::Step;
 
-constexpr milliseconds grace = 1s;       // for what runs when a worker stops in order
+constexpr milliseconds grace = 1s;       // how long attempts may run on after an orderly stop
 constexpr milliseconds timeout = 400ms;  // of stuck tasks
 constexpr milliseconds longest_attempt = 4s;
 constexpr int heeding = 70;  // percent of handlers end soon after their stop token is set

@@ -40,7 +40,7 @@ inline constexpr milliseconds heartbeat{500};
 inline constexpr milliseconds lease_length{3'000};
 inline constexpr milliseconds poll_interval{2'000};
 inline constexpr std::size_t concurrency = 3;       // of each queue
-inline constexpr milliseconds stop_grace{200};      // for handlers whose stop token is set
+inline constexpr milliseconds stop_grace{200};      // how long a handler may run on after its stop token is set
 inline constexpr milliseconds until_given_up{400};  // a statement that is not answered
 
 /// How much goes wrong. All zero once faults have stopped.

@@ -37,8 +37,8 @@ class ProgressInbox {
 
   [[nodiscard]] bool has_unwritten() const;
   [[nodiscard]] std::vector<ReportedProgress> take();
-  /// What was taken could not be written. What was said since then stays. No more than `most_kept` come back: a
-  /// database that refuses them for hours would else be sent those of millions of attempts each second.
+  /// What was taken could not be written. What was said since then stays. Values of at most 1,000
+  /// attempts are kept: a database may refuse progress for hours, and each second the keeper sends all that is kept.
   void put_back(std::vector<ReportedProgress> taken);
   [[nodiscard]] int wake_fd() const noexcept { return wake_.fd(); }
   void end_wait() const noexcept { wake_.reset(); }

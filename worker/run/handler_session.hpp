@@ -17,9 +17,9 @@
 
 namespace dogged::runtime {
 
-/// Thread-safe: one question at a time is asked. A handler that is asked to stop while others ask, or while the
-/// database is away, must get out: one that stays for longer than the stop grace would be given up, and its thread with
-/// it.
+/// Thread-safe: one question at a time is asked. A handler that is asked to stop leaves the session, whether
+/// other handlers ask or the database is away. A handler that stays longer than the stop grace is given up with its
+/// thread.
 class HandlerSession {
  public:
   explicit HandlerSession(std::shared_ptr<Session> session) : session_(std::move(session)) {}
@@ -56,8 +56,8 @@ class HandlerSession {
   }
 
  private:
-  /// Holds the session. Throws ConnectionError if a stop is requested while the turn does not come, or while the
-  /// database is away.
+  /// Holds the session. The constructor throws ConnectionError if a stop is requested while it waits for another turn
+  /// to end, or while the database is away.
   class Turn {
    public:
     Turn(HandlerSession& of, const std::stop_token& stop) : of_(of) {

@@ -225,7 +225,8 @@ begin
   end loop;
   update dogged.schedules s
      set live_tasks = case when backfill_schedule.overlap = 'allow_all' then s.live_tasks else schedule.live_tasks end,
-         -- Not beyond next_at, in a pause: the ticks between are undecided, and a clock that is set back would pass over them.
+         -- A backfill in a pause may decide a tick after next_at. The ticks between are undecided, and after a clock that was
+         -- set back, resume_schedule would pass over them.
          last_tick_at = greatest(s.last_tick_at, case when (tick >= s.next_at) is not true then tick end),
          fires_at = case when s.paused_at is null then dogged.looked_after_at(s, clock_timestamp()) end
    where s.id = schedule.id;
@@ -1403,7 +1404,7 @@ begin
       returning task_id
     )
     select array_agg(t.task_id) into took from taken t;
-    -- Locks the holders that take_key will lock, in the order of ids, as move_tasks and emit do: a deadlock else.
+    -- take_key would lock the holders in the order of keys. move_tasks and emit lock in the order of ids, so that could deadlock.
     holders := array(
       select (select k.task_id from dogged.unique_keys k
                where k.name = name_of[f.position] and k.unique_key = key_of[f.position] and k.task_id <> f.id)
@@ -4018,7 +4019,8 @@ begin
   update dogged.task_definitions d set queue = renamed.name where d.queue = before.name;
   update dogged.schedules s set queue = renamed.name, changed_at = clock_timestamp() where s.queue = before.name;
   moved := dogged.move_queue(before.name, renamed.name);
-  -- move_queue skips locked rows: an emit, a replay or a unique key's call may hold some, and reads no queue.
+  -- move_queue skips rows that an emit, a replay or a call with a unique key has locked. These read no queue, so the lock on
+  -- dogged.queues does not keep them out.
   if exists (select from dogged.tasks_live t where t.queue = before.name union all select from dogged.tasks_failed f where f.queue = before.name) then
     raise exception 'the queue "%" is in use: other transactions are changing tasks of it', before.name
       using errcode = 'object_in_use', hint = 'Nothing has changed. Do it again once they have ended.';
@@ -4942,8 +4944,8 @@ declare
   moment constant timestamptz := clock_timestamp();
   held record;
 begin
-  -- Locks the row until the transaction ends: no other worker gets the task before, and so none misses this record. An update
-  -- and not a mere lock: a transaction with an older snapshot, which does not see a record that was committed since, then gets 40001.
+  -- Locks the row until the transaction ends: no other worker gets the task before, and so none misses this record. A mere
+  -- lock would not do: under REPEATABLE READ a transaction whose snapshot lacks a committed record gets 40001 from an update alone.
   update dogged.tasks_live t set worker_id = t.worker_id
    where t.id = step_in.task_id and t.attempt = step_in.attempt and t.worker_id = step_in.worker_id and t.status = 'running'
   returning t.name, t.claimed_at into held;

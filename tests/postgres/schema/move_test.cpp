@@ -230,9 +230,9 @@ TEST_CASE("waiting tasks that are moved into a queue count against its limit at 
   make_queues(database);
   Client client = database.client();
   database.run("select dogged.set_queue('new', '{\"max_depth\": 10}')");
-  client.enqueue(work, no_args, {.queue = "new"});  // counts
+  client.enqueue(work, no_args, {.queue = "new"});
   for (int i = 0; i < 9; ++i) client.enqueue(work, no_args, {.queue = "old", .delay = 1h});
-  database.run("select dogged.has_room('new', 10, 1)");  // counts what is there so far
+  database.run("select dogged.has_room('new', 10, 1)");  // notes that the queue holds one task
   database.run("select dogged.move_queue('old', 'new')");
   CHECK_THROWS_AS(client.enqueue(work, no_args, {.queue = "new"}), QueueFull);
 }

@@ -305,7 +305,7 @@ TEST_CASE("a step_in that this attempt has committed gives its record, and write
   CHECK(steps_of(database, id) == "charge 1 true");
 }
 
-TEST_CASE("a step_in whose first commit was not visible yet takes effect once, at any isolation") {
+TEST_CASE("step_in takes effect once at any isolation, although its first commit is newer than the second snapshot") {
   TestDatabase database;
   Ledger first{database};
   Ledger second{database};
