@@ -1,13 +1,10 @@
 // See page_server.hpp.
 #include "http/page_server.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <csignal>
 #include <cstring>
-#include <ctime>
 #include <deque>
 #include <functional>
 #include <string>
@@ -17,22 +14,25 @@
 
 #include <httplib.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <dogged/detail/mutex.hpp>
 #include <dogged/error.hpp>
 
 #include "http/block_sigpipe.hpp"
+#include "http/bounded_connection.hpp"
 
 namespace dogged::http {
 namespace {
 
-constexpr std::size_t threads_of_server = 2;
+constexpr std::size_t threads_of_server = 3;  // /metrics and /readyz wait for the database, and /livez does not
 constexpr std::size_t most_waiting = 4;
-constexpr std::time_t seconds_without_progress = 2;  // of a request, and of an answer
-constexpr std::chrono::seconds longest_answer{10};   // as long as Prometheus waits
-constexpr std::size_t piece = 16'384;                // of an answer: after each there is a look at the clock
 constexpr std::size_t requests_of_a_connection = 100;
 constexpr std::size_t longest_request = 8192;
+
+/// void in cpp-httplib 0.11, and bool in 0.18.
+using Accepted = decltype(std::declval<httplib::TaskQueue&>().enqueue({}));
 
 /// httplib's own pool lets any number of connections wait. Here the thread that accepts them waits instead.
 class BoundedPool final : public httplib::TaskQueue {
@@ -41,11 +41,12 @@ class BoundedPool final : public httplib::TaskQueue {
     for (std::size_t i = 0; i < threads_of_server; ++i) threads_.emplace_back([this] { work(); });
   }
 
-  void enqueue(std::function<void()> serve) override {
+  Accepted enqueue(std::function<void()> serve) override {
     detail::Lock lock{mutex_};
     while (waiting_.size() >= most_waiting && !ended_) changed_.wait(lock);
     waiting_.push_back(std::move(serve));
     changed_.notify_all();
+    return Accepted(true);
   }
 
   void shutdown() override {
@@ -79,12 +80,43 @@ class BoundedPool final : public httplib::TaskQueue {
   std::vector<std::thread> threads_;
 };
 
+/// httplib serves its own connections for as long as each byte comes in time.
+class BoundedServer final : public httplib::Server {
+ public:
+  explicit BoundedServer(const PageServer::Limits& limits) : limits_(limits) {}
+
+ private:
+  bool process_and_close_socket(socket_t socket) override {
+    BoundedConnection connection{socket, limits_};
+    bool is_answered = true;
+    bool is_closed = false;
+    for (std::size_t left = requests_of_a_connection; is_answered && !is_closed && left > 0; --left) {
+      if (svr_sock_ == INVALID_SOCKET || !connection.request_begins()) break;
+      is_answered = answer(*this, connection, left == 1, is_closed);
+    }
+    ::shutdown(socket, SHUT_RDWR);
+    ::close(socket);
+    return is_answered;
+  }
+
+  template <class Self>
+  static bool answer(Self& self, BoundedConnection& connection, bool is_last, bool& is_closed) {
+    if constexpr (requires { self.process_request(connection, is_last, is_closed, nullptr); }) {
+      return self.process_request(connection, is_last, is_closed, nullptr);
+    } else {  // cpp-httplib 0.18 takes the addresses of both ends as well
+      return self.process_request(connection, {}, 0, {}, 0, is_last, is_closed, nullptr);
+    }
+  }
+
+  const PageServer::Limits limits_;
+};
+
 }  // namespace
 
 class PageServer::Impl {
  public:
-  Impl(const std::string& name, const ListenAddress& address, Respond respond)
-      : address_(address), respond_(std::move(respond)) {
+  Impl(const std::string& name, const ListenAddress& address, Respond respond, const Limits& limits)
+      : address_(address), respond_(std::move(respond)), server_(limits) {
     ::sigaction(SIGPIPE, &pipe_action_, nullptr);
     set_up();
     bind(name);
@@ -116,27 +148,12 @@ class PageServer::Impl {
       const int yes = 1;
       ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     });
-    server_.set_read_timeout(seconds_without_progress);
-    server_.set_write_timeout(seconds_without_progress);
-    server_.set_keep_alive_timeout(seconds_without_progress);
-    server_.set_keep_alive_max_count(requests_of_a_connection);
     server_.set_payload_max_length(longest_request);
     server_.Get(".*", [this](const httplib::Request& request, httplib::Response& response) {
-      send(respond_(request.path, request.get_header_value("Accept")), response);
+      const Page page = respond_(request.path, request.get_header_value("Accept"));
+      response.status = page.status;
+      response.set_content(page.body, page.content_type);
     });
-  }
-
-  /// A scraper that reads a little now and then would hold a thread for as long as it likes.
-  static void send(Page page, httplib::Response& response) {
-    response.status = page.status;
-    const auto until = std::chrono::steady_clock::now() + longest_answer;
-    response.set_chunked_content_provider(
-        page.content_type.c_str(), [body = std::move(page.body), until](std::size_t offset, httplib::DataSink& sink) {
-          if (std::chrono::steady_clock::now() >= until) return false;
-          if (offset < body.size()) return sink.write(body.data() + offset, std::min(piece, body.size() - offset));
-          sink.done();
-          return true;
-        });
   }
 
   void bind(const std::string& name) {
@@ -155,13 +172,13 @@ class PageServer::Impl {
   const Respond respond_;
   // httplib's constructor ignores SIGPIPE for the whole process, which may be a program that embeds the worker.
   const struct sigaction pipe_action_ = action_of_sigpipe();
-  httplib::Server server_;
+  BoundedServer server_;
   std::atomic<bool> has_ended_{false};
   std::thread thread_;
 };
 
-PageServer::PageServer(const std::string& name, const ListenAddress& address, Respond respond)
-    : impl_(std::make_unique<Impl>(name, address, std::move(respond))) {}
+PageServer::PageServer(const std::string& name, const ListenAddress& address, Respond respond, const Limits& limits)
+    : impl_(std::make_unique<Impl>(name, address, std::move(respond), limits)) {}
 PageServer::~PageServer() = default;
 
 const ListenAddress& PageServer::address() const noexcept { return impl_->address(); }

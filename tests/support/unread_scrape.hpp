@@ -30,14 +30,18 @@ class UnreadScrape {
       throw std::runtime_error("cannot connect to port " + std::to_string(port));
     }
     if (path.empty()) return;
-    const std::string request = "GET " + std::string{path} + " HTTP/1.1\r\nHost: scraper\r\n\r\n";
-    if (::send(socket_, request.data(), request.size(), MSG_NOSIGNAL) < 0) {
+    if (!send("GET " + std::string{path} + " HTTP/1.1\r\nHost: scraper\r\n\r\n")) {
       throw std::runtime_error("cannot ask for " + std::string{path});
     }
   }
   UnreadScrape(UnreadScrape&& other) noexcept : socket_(std::exchange(other.socket_, -1)) {}
   ~UnreadScrape() {
     if (socket_ >= 0) ::close(socket_);
+  }
+
+  /// False if the server has closed the connection.
+  [[nodiscard]] bool send(std::string_view bytes) const {
+    return ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL) >= 0;
   }
 
   /// Waits until the server has closed the connection, up to a minute. An answer that is not read hides the end behind

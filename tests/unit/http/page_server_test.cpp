@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "support/unread_scrape.hpp"
 
 using namespace dogged;
+using namespace std::chrono_literals;
 using http::Page;
 using http::PageServer;
 using test::UnreadScrape;
@@ -32,10 +34,13 @@ struct ServerOfPages {
   // and took a second request beside the first for a race.
   ServerOfPages() { REQUIRE(small_page_of(server) == "small"); }
 
-  PageServer server{"the test", {.host = "127.0.0.1", .port = 0}, [](std::string_view path, std::string_view) {
+  PageServer server{"the test",
+                    {.host = "127.0.0.1", .port = 0},
+                    [](std::string_view path, std::string_view) {
                       constexpr std::size_t large = 64 << 20;
                       return Page{.body = path == "/large" ? std::string(large, 'x') : "small"};
-                    }};
+                    },
+                    {.without_progress = 500ms, .request = 2s}};
 };
 
 }  // namespace
@@ -63,11 +68,31 @@ TEST_CASE("a scraper that reads a little now and then is cut off before it has r
   std::size_t bytes = 0;
   const auto answer = client.Get("/large", [&](const char*, std::size_t length) {
     bytes += length;
-    std::this_thread::sleep_for(std::chrono::milliseconds{5});
+    std::this_thread::sleep_for(5ms);
     return true;
   });
   CHECK_FALSE(answer);
   CHECK(bytes > 0);
+}
+
+TEST_CASE("a client that asks a byte at a time is cut off, however steadily it sends") {
+  const ServerOfPages pages;
+  const UnreadScrape slow{pages.server.address().port, ""};
+  const std::string_view request =
+      "GET /small HTTP/1.1\r\nHost: a name that never ends, because it goes on and on and on and on";
+  std::size_t sent = 0;
+  while (slow.send(request.substr(sent % request.size(), 1))) {
+    ++sent;
+    std::this_thread::sleep_for(100ms);
+  }
+  CHECK(sent > 1);
+}
+
+TEST_CASE("many requests of one connection are answered, each with its own time") {
+  const ServerOfPages pages;
+  httplib::Client client{"127.0.0.1", pages.server.address().port};
+  client.set_keep_alive(true);
+  for (int i = 0; i < 250; ++i) REQUIRE(client.Get("/small"));
 }
 
 TEST_CASE("a connection that never asks is closed, and holds up no scrape") {
