@@ -281,6 +281,18 @@ comment on function dogged.refuse_arrays(jsonb, integer) is
   'Internal: raises the error that says which array of enqueue_many does not fit its args. lengths: the length of each array, by '
   'its name.';
 
+-- A statement of a transaction with an older snapshot sees a queue that has been deleted or renamed since, and takes a
+-- worker that has fallen asleep since for awake.
+create or replace function dogged.end_enqueue_of_old_snapshot(queues text[]) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  perform from dogged.queues q where q.name = any (end_enqueue_of_old_snapshot.queues) order by q.name for key share;
+  perform pg_notify('dogged.wake', q.name) from (select distinct u.name from unnest(end_enqueue_of_old_snapshot.queues) as u (name)) q;
+end $$;
+comment on function dogged.end_enqueue_of_old_snapshot(text[]) is
+  'Internal: for an enqueue whose transaction is not READ COMMITTED. Raises 40001 if one of the queues is gone by now, keeps all of '
+  'them until the transaction ends, and wakes their workers.';
+
 create or replace function dogged.insert_many(
   names text[], args jsonb[], queues text[] default null, run_ats timestamptz[] default null,
   priorities integer[] default null, trace_contexts text[] default null, expires_ats timestamptz[] default null,
@@ -319,6 +331,7 @@ declare
 
   inserted bigint;
   bad record;
+  has_old_snapshot constant boolean := current_setting('transaction_isolation') <> 'read committed';
   has_limits boolean;
   some_may_sleep boolean;
   queues_used text[];
@@ -453,10 +466,8 @@ begin
 
   has_limits := exists (select from dogged.queues q where q.max_depth is not null);
   -- The query for sleeping workers follows the insert and has its own snapshot. A worker that falls asleep meanwhile
-  -- either sees the rows or waits for this transaction to end (fall_asleep.sql). With an older snapshot the query
-  -- cannot tell, so then this transaction always wakes workers.
-  some_may_sleep := current_setting('transaction_isolation') <> 'read committed'
-                    or exists (select from dogged.workers w where w.asleep);
+  -- either sees the rows or waits for this transaction to end (fall_asleep.sql).
+  some_may_sleep := has_old_snapshot or exists (select from dogged.workers w where w.asleep);
   if not has_limits and not some_may_sleep then return ids; end if;
 
   queues_used := case when are_alike then array[queue_of_all] else array(
@@ -467,10 +478,11 @@ begin
   if has_limits then
     perform dogged.require_room(case when are_alike then array_fill(queue_of_all, array[tasks]) else queues_used end, ids[1]);
   end if;
-  if some_may_sleep then
+  if has_old_snapshot then
+    perform dogged.end_enqueue_of_old_snapshot(queues_used);
+  elsif some_may_sleep then
     queues_used := array(select distinct u.queue from unnest(queues_used) as u (queue));
-    if current_setting('transaction_isolation') <> 'read committed'
-       or exists (select from dogged.workers w where w.asleep and w.queues ?| queues_used) then
+    if exists (select from dogged.workers w where w.asleep and w.queues ?| queues_used) then
       perform pg_notify('dogged.wake', case when cardinality(queues_used) = 1 then queues_used[1] else '' end);
     end if;
   end if;
@@ -537,8 +549,9 @@ begin
       enqueue.args_version);
   end if;
 
-  if pg_catalog.current_setting('transaction_isolation') operator(pg_catalog.<>) 'read committed'
-     or exists (select from dogged.workers w where w.asleep and w.queues operator(pg_catalog.?) queue_used) then
+  if pg_catalog.current_setting('transaction_isolation') operator(pg_catalog.<>) 'read committed' then
+    perform dogged.end_enqueue_of_old_snapshot(array[queue_used]);
+  elsif exists (select from dogged.workers w where w.asleep and w.queues operator(pg_catalog.?) queue_used) then
     perform pg_catalog.pg_notify('dogged.wake', queue_used);  -- as in insert_many
   end if;
 

@@ -178,6 +178,7 @@ select r.object, r.privileges, r.roles, r.except_columns
     ('refuse_task', 'execute', '{}', '{}'),
     ('queues_to_tell_of', 'execute', '{}', '{}'),
     ('refuse_arrays', 'execute', '{}', '{}'),
+    ('end_enqueue_of_old_snapshot', 'execute', '{}', '{}'),
     ('insert_many', 'execute', '{}', '{}'),
     ('require_unique_times', 'execute', '{}', '{}'),
     ('value_at', 'execute', '{}', '{}'),

@@ -361,8 +361,9 @@ begin
       enqueue_unique.run_at, coalesce(enqueue_unique.priority, 0), enqueue_unique.trace_context, enqueue_unique.expires_at,
       enqueue_unique.tags, enqueue_unique.parent_id, enqueue_unique.args_version);
   end if;
-  if pg_catalog.current_setting('transaction_isolation') operator(pg_catalog.<>) 'read committed'
-     or exists (select from dogged.workers w where w.asleep and w.queues operator(pg_catalog.?) queue_used) then
+  if pg_catalog.current_setting('transaction_isolation') operator(pg_catalog.<>) 'read committed' then
+    perform dogged.end_enqueue_of_old_snapshot(array[queue_used]);
+  elsif exists (select from dogged.workers w where w.asleep and w.queues operator(pg_catalog.?) queue_used) then
     perform pg_catalog.pg_notify('dogged.wake', queue_used);  -- as in insert_many
   end if;
 end $$;

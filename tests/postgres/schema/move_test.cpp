@@ -164,6 +164,42 @@ TEST_CASE("a queue is not deleted under an enqueue that has not been committed")
   CHECK(contains(refusal(database, "select dogged.delete_queue('old')"), "1 task that has not ended"));
 }
 
+TEST_CASE("a transaction with an older snapshot enqueues into no queue that was deleted or renamed meanwhile") {
+  TestDatabase database;
+  const std::string level = GENERATE("repeatable read", "serializable");
+  const std::string enqueues =
+      GENERATE("enqueue('work', queue => 'old')", "enqueue_many('{work}', '{1}', queues => '{old}')",
+               "enqueue_unique('work', queue => 'old')", "enqueue_many_unique('{work}', '{1}', queues => '{old}')");
+  const std::string ends = GENERATE("delete_queue('old')", "rename_queue('old', 'newer')");
+  INFO(level << ", " << enqueues << " after " << ends);
+  make_queues(database);
+  db::Connection producer{database.settings()};
+  const auto error = error_of<Error>([&] {
+    producer.transaction([&] {
+      producer.run({"isolation", "set transaction isolation level " + level});
+      producer.run({"snapshot", "select 1"});
+      database.run("select dogged." + ends);
+      producer.run({"enqueue", "select " + database.schema() + "." + enqueues});
+    });
+  });
+  CHECK(contains(error.message(), "could not serialize access"));
+  CHECK(database.value("select count(*) as value from dogged.tasks_live") == "0");
+}
+
+TEST_CASE(
+    "a producer with an older snapshot keeps its queue from being deleted, and holds up no change of its settings") {
+  TestDatabase database;
+  make_queues(database);
+  db::Connection producer{database.settings()};
+  producer.transaction([&] {
+    producer.run({"isolation", "set transaction isolation level repeatable read"});
+    producer.run({"enqueue", "select " + database.schema() + ".enqueue('work', queue => 'old')"});
+    CHECK(database.value("select dogged.pause_queue('old') as value") == "t");
+    CHECK(contains(refusal(database, "select dogged.delete_queue('old')"), "other transactions have used the queues"));
+  });
+  CHECK(contains(refusal(database, "select dogged.delete_queue('old')"), "1 task that has not ended"));
+}
+
 TEST_CASE("a renamed queue keeps its settings, its tasks, its dead letters and the definitions that name it") {
   TestDatabase database;
   make_queues(database);
