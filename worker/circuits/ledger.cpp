@@ -14,6 +14,10 @@ constexpr std::chrono::seconds longest_wait_while_locked{1};
 constexpr std::chrono::seconds locked_for_long{5};
 constexpr std::size_t most_noted = 10'000;  // of one circuit: no threshold is nearly as high
 
+CircuitLedger::Admission for_nothing(const CircuitBreakerSettings& settings, milliseconds wait) {
+  return {.wait = wait, .come_back_first = settings.success_threshold, .spread = settings.recovery_timeout};
+}
+
 /// Whether the events leave a circuit as it is.
 bool change_nothing(const detail::Circuit& circuit, const CircuitLedger::Events& events) {
   using Kind = CircuitEvent::Kind;
@@ -49,6 +53,11 @@ std::vector<CircuitLedger::Kept> CircuitLedger::on_read(const std::vector<circui
   std::vector<Kept> kept;
   for (const circuit::SharedCircuit& circuit : circuits) {
     const auto last = before.find(circuit.name);
+    if (last != before.end() && last->second.circuit.circuit.generation > circuit.circuit.generation) {
+      known_.insert(*last);
+      kept.push_back(Kept::stale);
+      continue;
+    }
     const CircuitState state = last == before.end() ? CircuitState::closed : last->second.circuit.circuit.state;
     known_[circuit.name] = {circuit, asked_at};
     kept.push_back(circuit.circuit.state == state ? Kept::as_before : Kept::new_state);
@@ -84,7 +93,7 @@ std::optional<CircuitLedger::Admission> CircuitLedger::admit(std::string_view na
       return Admission{.let_through = count, .generation = last.circuit.circuit.generation};
     case CircuitState::open:
       if (const auto wait = closed_to_all_for(last.circuit, last.asked_at, now)) {
-        return Admission{.wait = *wait, .settings = last.circuit.settings};
+        return for_nothing(last.circuit.settings, *wait);
       }
       break;
     case CircuitState::half_open:
@@ -95,7 +104,7 @@ std::optional<CircuitLedger::Admission> CircuitLedger::admit(std::string_view na
 
 std::pair<CircuitLedger::Admission, detail::Circuit> CircuitLedger::ask(const circuit::SharedCircuit& now,
                                                                         std::size_t count) {
-  Admission admission{.wait = now.settings.recovery_timeout, .settings = now.settings};
+  Admission admission = for_nothing(now.settings, now.settings.recovery_timeout);
   detail::Circuit circuit = now.circuit;
   while (admission.let_through < count) {
     const detail::CircuitStep asked = detail::step(circuit, now.settings, {CircuitEvent::Kind::ask}, now.now_ms);
@@ -111,17 +120,21 @@ std::pair<CircuitLedger::Admission, detail::Circuit> CircuitLedger::ask(const ci
 }
 
 CircuitLedger::Admission CircuitLedger::admit_while_locked(std::string_view name) const {
-  const CircuitBreakerSettings settings = known(name).circuit.settings;
-  return {.wait = std::min<milliseconds>(settings.recovery_timeout, longest_wait_while_locked), .settings = settings};
+  const milliseconds wait =
+      std::min<milliseconds>(known(name).circuit.settings.recovery_timeout, longest_wait_while_locked);
+  return {.wait = wait, .spread = wait};
 }
 
 milliseconds CircuitLedger::wait_of_next(std::string_view name, const Admission& admission, double draw) {
   const std::int64_t generation = known(name).circuit.circuit.generation;
   FirstBack& first = first_back_[std::string{name}];
   if (first.generation != generation) first = {.generation = generation};
-  const bool comes_back_first = first.count++ < admission.settings.success_threshold;
-  if (comes_back_first) return admission.wait;
-  const auto spread = std::chrono::duration<double, std::milli>(admission.settings.recovery_timeout) * draw;
+  const bool comes_back_first = first.count < admission.come_back_first;
+  if (comes_back_first) {
+    ++first.count;
+    return admission.wait;
+  }
+  const auto spread = std::chrono::duration<double, std::milli>(admission.spread) * draw;
   return admission.wait + std::chrono::duration_cast<milliseconds>(spread);
 }
 

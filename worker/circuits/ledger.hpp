@@ -27,7 +27,8 @@ class CircuitLedger {
     std::size_t let_through = 0;
     std::int64_t generation = 0;
     milliseconds wait{0};
-    CircuitBreakerSettings settings = {};
+    int come_back_first = 0;  ///< so many of the others wait no longer than `wait`
+    milliseconds spread{0};   ///< the rest of them waits for up to this longer
 
     friend bool operator==(const Admission&, const Admission&) = default;
   };
@@ -57,10 +58,12 @@ class CircuitLedger {
   [[nodiscard]] std::optional<Admission> admit(std::string_view name, std::size_t count, TimePoint now) const;
   /// For `count` tasks, by the circuit as it is under its lock; and the circuit afterwards.
   [[nodiscard]] static std::pair<Admission, detail::Circuit> ask(const circuit::SharedCircuit& now, std::size_t count);
-  /// While another session has locked the circuit's row: nothing begins, and the circuit is asked again within 1 s.
+  /// While another session has locked the circuit's row: nothing begins, and all tasks are back within 2 s. The tasks
+  /// that were first back from the open circuit are among them, so none of them may wait for a part of
+  /// recovery_timeout.
   [[nodiscard]] Admission admit_while_locked(std::string_view name) const;
   /// How long a task waits that was not let through. The first tasks come back when the circuit may be half-open, as
-  /// many as probes are let through. The others wait for a part of recovery_timeout longer, by `draw` in [0, 1), so
+  /// many as probes are let through. The others wait for a part of Admission::spread longer, by `draw` in [0, 1), so
   /// that they do not all come back at once.
   [[nodiscard]] milliseconds wait_of_next(std::string_view name, const Admission& admission, double draw);
 

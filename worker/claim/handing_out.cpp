@@ -124,6 +124,7 @@ void HandingOut::defer_retries(Outlet& outlet, std::vector<ClaimedTask>& tasks) 
   }
   const std::size_t throttled = over_budget.size();
   giving_back_.defer(std::move(over_budget));
+  (void)circuits_.tell(session_.connection());
   for (std::size_t i = 0; i < throttled; ++i) retry_metrics().retry_throttled(queue);
 }
 

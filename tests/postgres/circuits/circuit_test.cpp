@@ -336,6 +336,23 @@ TEST_CASE("a probe that is given back before it began makes room for another at 
   CHECK(stopped.get().given_back == 2);
 }
 
+TEST_CASE("a probe that its queue's retry budget puts off makes room for another at once") {
+  TestDatabase database;
+  make_circuit(database, "half_open");
+  database.run(R"(select dogged.set_queue('default', '{"retry_budget": 0.001, "min_retries_per_second": 0.1}'))");
+  Client client = database.client();
+  client.enqueue_many(charge, std::vector<nlohmann::json>(3, no_args));
+  database.run("update dogged.tasks_live set attempt = 1, retry_count = 1");
+  Gate gate;
+  RunningWorker worker{database,
+                       {registered(
+                           charge, [&](Context&, const nlohmann::json&) { gate.wait(); },
+                           of_circuit({.recovery_timeout = 1h, .success_threshold = 3}))}};
+  CHECK(eventually([&] { return gate.arrived() == 1; }));  // the one retry in 10 s that the budget allows
+  CHECK(eventually([&] { return database.value("select probes as value from dogged.circuits") == "1"; }));
+  gate.open();
+}
+
 TEST_CASE("an end that is found on record, since its first answer was lost, is told to the circuit") {
   TestDatabase database;
   const auto recorded_before_its_report = [&](Context& context, const nlohmann::json&) {
@@ -438,6 +455,15 @@ TEST_CASE("a circuit that was opened by hand stays open until it is closed by ha
   CHECK(circuit::reset(database.connection(), "payments-api").circuit.state == CircuitState::closed);
   CHECK(eventually([&] { return database.status_of(id) == "succeeded"; }));
   CHECK(database.history_of(id) == "1 succeeded false");
+}
+
+TEST_CASE("a failure counts that follows the closing by hand of a circuit that was closed") {
+  TestDatabase database;
+  RunningWorker worker{database, {failing({.failure_threshold = 1, .recovery_timeout = 1h})}, {.poll_interval = 10min}};
+  REQUIRE(test::worker_is_asleep(database, worker.id()));  // it has read the circuit
+  circuit::reset(database.connection(), "payments-api");
+  database.client().enqueue(charge, no_args);
+  CHECK(eventually([&] { return state_of_circuit(database) == "open"; }));
 }
 
 TEST_CASE("the settings of a circuit are those of the worker that started last, and its state stays") {

@@ -49,6 +49,16 @@ TEST_CASE("a circuit that is closed, or not known, lets all tasks through withou
   CHECK(CircuitLedger{}.admit("psp", 5, start)->let_through == 5);
 }
 
+TEST_CASE("a reading that began before a circuit opened does not close it again") {
+  CircuitLedger ledger = knowing(psp(CircuitState::closed, 1));
+  CHECK(ledger.on_changed(psp(CircuitState::open, 2), start) == CircuitLedger::Kept::new_state);
+  CHECK(ledger.on_read({psp(CircuitState::closed, 1)}, start) == std::vector{CircuitLedger::Kept::stale});
+  CHECK(ledger.state("psp") == CircuitState::open);
+  ledger.forget();  // another server counts otherwise
+  ledger.on_read({psp(CircuitState::closed, 1)}, start);
+  CHECK(ledger.state("psp") == CircuitState::closed);
+}
+
 TEST_CASE("an open circuit lets nothing through until its recovery timeout is over by the database's clock") {
   const CircuitLedger ledger = knowing(psp(CircuitState::open));
   const auto admission = ledger.admit("psp", 5, start + 2s);
@@ -98,7 +108,15 @@ TEST_CASE("tasks that wait come back apart, except as many as there are probes, 
   CHECK(ledger.wait_of_next("psp", admission, 0.5) == 9s);
 }
 
-TEST_CASE("while another session has locked a circuit its tasks wait for a second at most, and that is told once") {
+TEST_CASE("tasks whose turn to probe meets a locked circuit are back within two seconds, not after recovery_timeout") {
+  CircuitLedger ledger = knowing(psp(CircuitState::open));
+  const CircuitLedger::Admission closed_to_all = *ledger.admit("psp", 4, start);
+  for (int i = 0; i < 2; ++i) REQUIRE(ledger.wait_of_next("psp", closed_to_all, 0.9) == 9s);
+  for (int i = 0; i < 2; ++i) CHECK(ledger.wait_of_next("psp", ledger.admit_while_locked("psp"), 0.9) == 1900ms);
+}
+
+TEST_CASE(
+    "while another session has locked a circuit its tasks wait for a second and a part of one, and that is told once") {
   CircuitLedger ledger = knowing(psp(CircuitState::half_open));
   CHECK(ledger.admit_while_locked("psp").let_through == 0);
   CHECK(ledger.admit_while_locked("psp").wait == 1s);
