@@ -180,6 +180,8 @@ comment on function dogged.wait_durably(bigint, integer, bigint, text, boolean, 
   'event or a change of the task is under way, ask again; at_limit: the task has begun 10,000 attempts, and waits no more; '
   'lost: the worker does not hold the attempt any more.';
 
+-- Skips locked rows: an emit keeps those of its event locked until its transaction ends, and upkeep, which rescues tasks too,
+-- must not wait for that.
 create or replace function dogged.forget_steps() returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = auto as $$
 declare
@@ -188,16 +190,25 @@ declare
   progress bigint;
 begin
   delete from dogged.task_waits w
-   where not exists (select from dogged.tasks_live t where t.id = w.task_id)
-     and not exists (select from dogged.tasks_failed t where t.id = w.task_id);
+   using (select o.task_id, o.name from dogged.task_waits o
+           where not exists (select from dogged.tasks_live t where t.id = o.task_id)
+             and not exists (select from dogged.tasks_failed t where t.id = o.task_id)
+             for update skip locked) old
+   where w.task_id = old.task_id and w.name = old.name;
   get diagnostics waits = row_count;
   delete from dogged.task_checkpoints c
-   where not exists (select from dogged.tasks_live t where t.id = c.task_id)
-     and not exists (select from dogged.tasks_failed t where t.id = c.task_id);
+   using (select o.task_id, o.name from dogged.task_checkpoints o
+           where not exists (select from dogged.tasks_live t where t.id = o.task_id)
+             and not exists (select from dogged.tasks_failed t where t.id = o.task_id)
+             for update skip locked) old
+   where c.task_id = old.task_id and c.name = old.name;
   get diagnostics checkpoints = row_count;
   delete from dogged.task_progress p
-   where not exists (select from dogged.tasks_live t where t.id = p.task_id)
-     and not exists (select from dogged.tasks_failed t where t.id = p.task_id);
+   using (select o.task_id from dogged.task_progress o
+           where not exists (select from dogged.tasks_live t where t.id = o.task_id)
+             and not exists (select from dogged.tasks_failed t where t.id = o.task_id)
+             for update skip locked) old
+   where p.task_id = old.task_id;
   get diagnostics progress = row_count;
   return waits + checkpoints + progress;
 end $$;

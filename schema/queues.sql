@@ -277,8 +277,8 @@ declare
   renamed dogged.queues;
   moved bigint;
 begin
-  -- Schedules first: fire_due_ticks locks a schedule, and reads its queue then.
-  perform from dogged.schedules s where s.queue = rename_queue.name order by s.id for update;
+  -- Schedules first: fire_due_ticks locks a schedule, and reads its queue then. declare_schedules locks them by name, too.
+  perform from dogged.schedules s where s.queue = rename_queue.name order by s.name for update;
   before := dogged.lock_queues(rename_queue.name);
   renamed := before;
   perform dogged.require_queue_name(rename_queue.new_name);

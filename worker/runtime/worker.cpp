@@ -151,7 +151,7 @@ void Worker::begin(db::Connection& connection, std::optional<std::int64_t>& prev
       previous_lease = registered->worker_id;
       publish_definitions(connection, *definitions_, row(), *log_);
       tell_of_unserved(connection, settings_.queues, *definitions_, *log_);
-      schedules_->declare(connection, registered->worker_id);
+      (void)schedules_->declare(connection, registered->worker_id);  // upkeep does it again
     }
     const Registration registration = registered.value_or(Registration{});
     clock_offset_ = registration.clock;

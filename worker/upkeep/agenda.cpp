@@ -76,6 +76,7 @@ void Agenda::note_expired(TimePoint asked_at, std::optional<milliseconds> looked
 
 /// A worker registers a moment before it declares its tasks, so one that has just begun is compared with twice.
 bool Agenda::must_compare(const Outlook& found, TimePoint now) const noexcept {
+  if (now < compares_again_at_) return false;
   const auto since_compared = now - compared_at_;
   return must_compare_ || since_compared >= longest_between_comparisons ||
          found.newest_began_ago < since_compared + 2 * heartbeats_between_looks * settings_.heartbeat;

@@ -25,8 +25,9 @@ class Agenda {
     milliseconds heartbeat{5'000};
     /// Others may have lost the server as well: they get a heartbeat's time to renew before any lease is ended.
     bool lets_others_renew = false;
-    milliseconds first_chores{60'000};  ///< after the start
-    milliseconds chores_again{60'000};  ///< after they failed, or left something to do
+    milliseconds first_chores{60'000};         ///< after the start
+    milliseconds chores_again{60'000};         ///< after they failed, or left something to do
+    milliseconds again_after_failure{60'000};  ///< of a comparison of declarations
   };
   enum class Rescue {
     none,
@@ -68,6 +69,8 @@ class Agenda {
   void note_worker_began() noexcept { must_compare_ = true; }
   [[nodiscard]] bool must_compare(const Outlook& found, TimePoint now) const noexcept;
   void note_compared(TimePoint asked_at) noexcept;
+  /// PostgreSQL has refused it.
+  void note_comparison_failed(TimePoint now) noexcept { compares_again_at_ = now + settings_.again_after_failure; }
 
   // Chores: partitions and retention
 
@@ -86,6 +89,7 @@ class Agenda {
   TimePoint expire_all_at_;  // from then on a look goes back for ever
   bool must_compare_ = true;
   TimePoint compared_at_;
+  TimePoint compares_again_at_;
   TimePoint chores_at_;
 };
 

@@ -1,20 +1,38 @@
 // See declared_schedules.hpp.
 #include "upkeep/declared_schedules.hpp"
 
+#include <string_view>
 #include <utility>
+#include <vector>
+
+#include <dogged/error.hpp>
 
 #include "client/log_event.hpp"
 #include "db/connection.hpp"
 
 namespace dogged::runtime {
+namespace {
+
+constexpr std::string_view lock_not_available = "55P03";
+
+}  // namespace
 
 DeclaredSchedules::DeclaredSchedules(std::string declarations, std::shared_ptr<spdlog::logger> log)
     : declarations_(std::move(declarations)), log_(std::move(log)) {}
 
-void DeclaredSchedules::declare(db::Connection& connection, std::int64_t worker_id) {
-  if (declarations_.empty()) return;
-  for (const auto& schedule :
-       connection.run(sql::DeclareSchedules{.worker_id = worker_id, .declarations = declarations_})) {
+bool DeclaredSchedules::declare(db::Connection& connection, std::int64_t worker_id) {
+  if (declarations_.empty()) return true;
+  std::vector<sql::DeclareSchedules::Row> declared;
+  try {
+    declared = connection.run(sql::DeclareSchedules{.worker_id = worker_id, .declarations = declarations_});
+  } catch (const DatabaseError& error) {
+    if (error.sqlstate() != lock_not_available) throw;
+    log_->log(
+        event("schedules_locked"), spdlog::level::warn,
+        "the schedules of this worker's program are not declared yet: another transaction has locked one of them");
+    return false;
+  }
+  for (const auto& schedule : declared) {
     if (schedule.outcome == "created" || schedule.outcome == "changed") {
       log_->log(event("schedule_declared"), spdlog::level::info,
                 "schedule {}: {}, as this worker's program declares it: {}", schedule.name, schedule.outcome,
@@ -22,6 +40,7 @@ void DeclaredSchedules::declare(db::Connection& connection, std::int64_t worker_
     }
     tell_of_others(schedule);
   }
+  return true;
 }
 
 void DeclaredSchedules::tell_of_others(const sql::DeclareSchedules::Row& schedule) {

@@ -23,8 +23,9 @@ class DeclaredSchedules {
   DeclaredSchedules(std::string declarations, std::shared_ptr<spdlog::logger> log);
 
   /// Declares them for a worker. Logs which schedules that has changed, and which other workers declare otherwise.
-  /// Throws InvalidInput for a schedule that the database refuses; then none is declared.
-  void declare(db::Connection& connection, std::int64_t worker_id);
+  /// False, and none is declared, while another transaction has locked one of the schedules. Throws InvalidInput for a
+  /// schedule that the database refuses; then none is declared either.
+  bool declare(db::Connection& connection, std::int64_t worker_id);
 
  private:
   void tell_of_others(const sql::DeclareSchedules::Row& schedule);

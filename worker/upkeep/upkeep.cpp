@@ -91,27 +91,42 @@ bool Upkeep::step() {
 void Upkeep::look_after_all() {
   const Look look = look_and_rescue();
   expire(look);
-  if (agenda_.are_chores_due(SteadyClock::now())) do_chores();
+  if (agenda_.are_chores_due(SteadyClock::now())) {
+    (void)try_to(event("chores_failed"), "partitions and retention", [this] { do_chores(); });
+  }
   if (agenda_.must_compare(look.found, SteadyClock::now())) {
-    declarations_.compare(connection());
-    schedules_->declare(connection(), lease_->id());
-    agenda_.note_compared(look.asked_at);
+    const auto compare_all = [&] { compare(look.asked_at); };
+    if (!try_to(event("comparison_failed"), "declarations of tasks and schedules", compare_all)) {
+      agenda_.note_comparison_failed(SteadyClock::now());
+    }
   }
 }
 
-/// A schedule that cannot be fired must not keep dead workers' tasks from being rescued.
-void Upkeep::fire_ticks() {
+template <class Work>
+bool Upkeep::try_to(spdlog::source_loc failed, std::string_view what, Work work) {
   try {
-    const auto [schedules, due_in_ms] = db::one(connection().run(sql::FireDueTicks{.most = schedules_at_once}));
-    ticks_.note_fired(schedules, time_of(due_in_ms), SteadyClock::now());
+    work();
+    return true;
   } catch (const ConnectionError&) {
     throw;
-  } catch (const DatabaseError& error) {
+  } catch (const Error& error) {  // InvalidInput too: a trigger or constraint of an operator may refuse a row
     if (db::is_defect(error)) throw;
-    ticks_.note_failed(SteadyClock::now());
-    log_->log(event("schedules_failed"), spdlog::level::err,
-              "ticks of schedules could not be fired: {}; trying again in 1 s", error.message());
+    log_->log(failed, spdlog::level::err, "{}: {}; trying again until it works", what, error.message());
+    return false;
   }
+}
+
+void Upkeep::compare(TimePoint asked_at) {
+  declarations_.compare(connection());
+  if (schedules_->declare(connection(), lease_->id())) agenda_.note_compared(asked_at);
+}
+
+void Upkeep::fire_ticks() {
+  const auto fire_due = [this] {
+    const auto [schedules, due_in_ms] = db::one(connection().run(sql::FireDueTicks{.most = schedules_at_once}));
+    ticks_.note_fired(schedules, time_of(due_in_ms), SteadyClock::now());
+  };
+  if (!try_to(event("schedules_failed"), "ticks of schedules", fire_due)) ticks_.note_failed(SteadyClock::now());
 }
 
 Upkeep::Look Upkeep::look_and_rescue() {

@@ -51,6 +51,9 @@ class Upkeep {
   /// False if it has not asked the server.
   bool step();
   void look_after_all();
+  /// Runs `work`, a failure of which must not keep dead workers' tasks from being rescued. False if it has failed.
+  template <class Work>
+  [[nodiscard]] bool try_to(spdlog::source_loc failed, std::string_view what, Work work);
   [[nodiscard]] Look look_and_rescue();
   void fire_ticks();
   /// During long work: looks if a look is due. False if the work must end.
@@ -58,6 +61,7 @@ class Upkeep {
   [[nodiscard]] Look ask();
   void expire(const Look& look);
   void do_chores();
+  void compare(TimePoint asked_at);
   /// False if a table was in use, or another worker was at it: something is left to do.
   void tidy_left_rows();
   bool apply_retention();

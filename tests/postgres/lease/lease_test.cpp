@@ -183,6 +183,21 @@ TEST_CASE("tasks that this worker does not know are rescued as well") {
   CHECK(database.value("select outcome || ' ' || will_retry as value from dogged.task_attempts") == "lost true");
 }
 
+TEST_CASE("a schedule whose ticks the database refuses keeps no task of a dead worker from being rescued") {
+  TestDatabase database;
+  database.script(R"(
+    create function dogged.refuse() returns trigger language plpgsql as $$
+      begin raise exception 'refused' using errcode = 'check_violation'; end $$;
+    create trigger refuse before insert on dogged.schedule_ticks for each row execute function dogged.refuse();
+    select dogged.schedule('nightly', 'work', 'every 1h');
+    update dogged.schedules set next_at = now() - interval '1 minute', fires_at = now() - interval '1 minute';)");
+  const TaskId id = database.client().enqueue(work, no_args);
+  (void)make_dead_worker(database);
+  RunningWorker worker{database, {does_nothing()}, quick()};
+  CHECK(eventually([&] { return database.status_of(id) == "succeeded"; }));
+  CHECK(database.history_of(id) == "1 lost true, 2 succeeded false");
+}
+
 TEST_CASE("thousands of lost tasks are rescued by several workers, each once") {
   TestDatabase database;
   Client client = database.client();

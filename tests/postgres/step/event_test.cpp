@@ -147,6 +147,20 @@ TEST_CASE("an event resumes each task that waits for it, once, with its payload"
   CHECK(client.emit("payment:42") == 0);
 }
 
+TEST_CASE("what is left of ended tasks is forgotten without waiting for a transaction that has locked a part of it") {
+  TestDatabase database;
+  database.script(
+      "insert into dogged.task_waits (task_id, name, attempt, for_event, began_at, until) "
+      "select n, 'payment:' || n, 1, true, now(), now() from generate_series(1001, 1002) n");
+  db::Connection emitter{database.settings()};
+  emitter.transaction([&] {
+    emitter.run({"lock", "select from dogged.task_waits where task_id = 1001 for update"});
+    database.run("set statement_timeout = '5s'");
+    CHECK(database.value("select dogged.forget_steps() as value") == "1");
+  });
+  CHECK(database.value("select dogged.forget_steps() as value") == "1");
+}
+
 TEST_CASE("an event that came before the wait is found, the latest of its name, without giving the worker back") {
   TestDatabase database;
   Client client = database.client();

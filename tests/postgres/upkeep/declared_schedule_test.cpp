@@ -184,6 +184,22 @@ TEST_CASE("a schedule's former name is known also where later programs do not na
   CHECK(database.value(schedule) == before);
 }
 
+TEST_CASE("a schedule that another transaction has locked is declared later, and the worker waits hardly for it") {
+  TestDatabase database;
+  Declaring program{database, "nightly", "0 3 * * *"};
+  (void)program.declare();
+  Declaring newer{database, "nightly", "0 4 * * *"};
+  db::Connection operator_session{database.settings()};
+  operator_session.transaction([&] {
+    operator_session.run({"pause", "select " + database.schema() + ".pause_schedule('nightly')"});
+    database.run("set statement_timeout = '5s'");
+    CHECK(contains(newer.declare(), "another transaction has locked one of them"));
+    CHECK(spec_in_force(database) == "0 3 * * *");
+  });
+  CHECK(contains(newer.declare(), "schedule nightly: changed"));
+  CHECK(spec_in_force(database) == "0 4 * * *");
+}
+
 TEST_CASE("a worker whose lease was ended declares nothing, and no error comes of it") {
   TestDatabase database;
   Declaring worker{database, "nightly", "0 3 * * *"};
