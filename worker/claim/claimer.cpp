@@ -312,6 +312,7 @@ bool Claimer::give_back(const std::vector<ClaimedTask>& tasks, TimePoint until) 
                   "claimer: {}; the tasks that it holds are left to be rescued", error.what());
         return false;
       }
+      plan_.on_failure(dynamic_cast<const ConnectionError*>(&error) != nullptr, SteadyClock::now());
       session().recover_from(error, {});
     }
     action = last.next(plan_.certainty(), SteadyClock::now());

@@ -1,8 +1,8 @@
 // See completer.hpp.
 #include "report/completer.hpp"
 
+#include <map>
 #include <string>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -169,13 +169,13 @@ void Completer::explain(ReportBatch& batch) {
   clear_locks(ids);
   const TimePoint now = SteadyClock::now();
   std::vector<Verdict> verdicts;
-  std::unordered_map<TaskId, sql::WhoHolds::Row> by_id;
+  std::map<std::pair<TaskId, int>, sql::WhoHolds::Row> by_attempt;
   for (sql::WhoHolds::Row& task : session().connection().run(
            sql::WhoHolds{.worker_id = lease_->id(), .ids = std::move(ids), .attempts = std::move(attempts)})) {
-    by_id.emplace(task.id, std::move(task));
+    by_attempt.emplace(std::pair{task.id, task.attempt}, std::move(task));
   }
   for (const Report* report : not_taken) {
-    const sql::WhoHolds::Row& task = by_id.at(report->id);
+    const sql::WhoHolds::Row& task = by_attempt.at({report->id, report->attempt});
     verdicts.push_back(verdict_of(*report, holder_of(task), lease_->id(), batch.sent_at()));
     if (verdicts.back() != Verdict::fenced) continue;
     ++tally_->fenced;

@@ -47,6 +47,7 @@ class ReportQueue {
   detail::Condition changed_;
   // A report is half a kilobyte: moving those that stay with each batch took a fiftieth of a worker's CPU in a drain.
   std::deque<Report> waiting_ DOGGED_GUARDED_BY(mutex_);
+  std::size_t resent_ DOGGED_GUARDED_BY(mutex_) = 0;  // of waiting_, the first ones: an earlier batch has sent them
   std::vector<Attempt> in_flight_ DOGGED_GUARDED_BY(mutex_);
   bool is_finished_ DOGGED_GUARDED_BY(mutex_) = false;
 };

@@ -134,7 +134,9 @@ void Executor::end_threads() {
 void Executor::State::run_thread(Runner& runner) {
   detail::Lock lock{mutex};
   while (!ended) {
-    const Pool::Next next = pool.next(runner.slot, SteadyClock::now(), around.lease->held_until());
+    // Before the lease is read: a renewal between the two must not make a lease look lapsed that never was.
+    const TimePoint now = SteadyClock::now();
+    const Pool::Next next = pool.next(runner.slot, now, around.lease->held_until());
     if (next == Pool::Next::wait) {
       work_or_end.wait(lock);
       continue;

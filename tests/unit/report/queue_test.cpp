@@ -92,6 +92,21 @@ TEST_CASE("a batch has at most a thousand reports, and no more of what handlers 
   CHECK(too_large.take_batch(never, always).size() == 1);
 }
 
+TEST_CASE(
+    "a batch has one report of each task, also where a task was claimed again before an earlier report is sent again") {
+  ReportQueue queue;
+  queue.add(report(1));
+  queue.add(report(2));
+  CHECK(ids_of(queue.take_batch(never, always)) == std::vector<TaskId>{1, 2});
+  queue.add(report(3));
+  queue.add(report(2));
+  queue.add(report(4));
+  queue.batch_written({report(1), report(2)});
+  CHECK(ids_of(queue.take_batch(never, always)) == std::vector<TaskId>{1, 2, 3});
+  queue.batch_written({});
+  CHECK(ids_of(queue.take_batch(never, always)) == std::vector<TaskId>{2, 4});
+}
+
 TEST_CASE("nothing is sent while it may not be, nor once the queue is finished") {
   ReportQueue queue;
   queue.add(report(1));
