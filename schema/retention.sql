@@ -55,8 +55,8 @@ comment on function dogged.make_kept_tasks(text, text, date) is
 -- 4, PostgreSQL would read a day of millions completely for a few thousand of its rows. jit: with a month of days,
 -- compilation takes seconds.
 create or replace function dogged.make_kept_history(parent text, source text, day date) returns bigint
-language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = on set plan_cache_mode = auto
-set random_page_cost = 1.1 set jit = off as $$
+language plpgsql set search_path = pg_catalog, pg_temp set datestyle = 'ISO' set timezone = 'UTC' set enable_seqscan = on
+set plan_cache_mode = auto set random_page_cost = 1.1 set jit = off as $$
 declare
   from_time constant timestamptz := day::timestamp at time zone 'UTC';
   to_time constant timestamptz := (day + 1)::timestamp at time zone 'UTC';
@@ -73,13 +73,21 @@ begin
                            union all
                           select t.id from dogged.tasks_live t where t.attempt > 0
                            union all
-                          select d.id from dogged.tasks_done d
-                           where d.enqueued_at < %3$L and d.finished_at >= %3$L
-                             and d.attempt > 0 and (d.attempt > 1 or d.status <> ''succeeded'')
-                             and (d.finished_at at time zone ''UTC'')::date > (d.enqueued_at at time zone ''UTC'')::date
+                          %5$s
                            union all
                           select d.id from dogged.tasks_done d where d.finished_at >= %2$L and d.finished_at < %3$L)',
-    source, from_time - interval '1 day', to_time, parent || '_next');
+    source, from_time - interval '1 day', to_time, parent || '_next',
+    case parent
+      when 'task_attempts' then  -- a task that succeeded at once has no attempt of another day than its end
+        format('select d.id from dogged.tasks_done d
+                 where d.enqueued_at < %1$L and d.finished_at >= %1$L
+                   and d.attempt > 0 and (d.attempt > 1 or d.status <> ''succeeded'')
+                   and (d.finished_at at time zone ''UTC'')::date > (d.enqueued_at at time zone ''UTC'')::date', to_time)
+      else  -- it may have steps of another day. Few tasks have steps, so each of those is looked up.
+        format('select s.task_id from (select distinct task_id from dogged.%I) s
+                 where (select d.id from dogged.tasks_done d where d.id = s.task_id and d.finished_at >= %L limit 1) is not null',
+               source, to_time)
+    end);
   get diagnostics copied = row_count;
   execute format('create index on dogged.%I (task_id, %I)', parent || '_next',
                  case parent when 'task_attempts' then 'attempt' else 'name' end);
@@ -90,7 +98,7 @@ comment on function dogged.make_kept_history(text, text, date) is
   'failed, pending or running, ended otherwise on a later day, or is kept longer.';
 
 create or replace function dogged.replace_day(parent text, source text, day date, has_rows boolean) returns void
-language plpgsql set search_path = pg_catalog, pg_temp as $$
+language plpgsql set search_path = pg_catalog, pg_temp set datestyle = 'ISO' set timezone = 'UTC' as $$
 declare
   next constant text := parent || '_next';
   kept constant text := format('%s_kept_%s', parent, to_char(day, 'YYYYMMDD'));

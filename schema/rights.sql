@@ -191,7 +191,7 @@ select r.object, r.privileges, r.roles, r.except_columns
     ('merged_args', 'execute', '{}', '{}'),
     ('change_holder', 'execute', '{}', '{}'),
     ('meet_holder', 'execute', '{}', '{}'),
-    ('days_of_open_ticks', 'execute as owner', '{viewer,operator}', '{}'),
+    ('days_of_open_ticks', 'execute as owner', '{worker,viewer,operator}', '{}'),
     ('renamed_at', 'execute', '{}', '{}'),
     ('end_expired', 'execute', '{worker}', '{}'),
     ('those', 'execute', '{}', '{}'),

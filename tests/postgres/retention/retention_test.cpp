@@ -218,6 +218,46 @@ TEST_CASE("a task that ends days after its first attempts has all of them for as
   CHECK(history(cancelled) == "2");
 }
 
+TEST_CASE(
+    "a task that succeeded at once, after midnight, keeps the steps of the day before for as long as it is there") {
+  TestDatabase database;
+  database.run("select dogged.set_queue('default', '{\"keep_done_days\": 365}')");
+  for (const int days_ago : {long_ago, long_ago - 1}) {
+    make_day(database, days_ago);
+    database.run("select dogged.make_partition('task_steps', (now() at time zone 'UTC')::date - $1::int)",
+                 db::Params{}.add(days_ago));
+  }
+  const TaskId id = add_task(database, "succeeded", long_ago - 1);
+  const auto add_step = [&](TaskId task, const std::string& name, int days_ago) {
+    database.run(
+        "insert into dogged.task_steps (task_id, name, attempt, task_name, worker_id, started_at, finished_at, result) "
+        "select $1::bigint, $2, 1, 'old', 1, noon, noon, '1' "
+        "from (select ((now() at time zone 'UTC')::date - $3::int + time '12:00') at time zone 'UTC' as noon) as x",
+        db::Params{}.add(task).add(name).add(days_ago));
+  };
+  add_step(id, "charge", long_ago);
+  add_step(id, "ship", long_ago - 1);
+  add_step(id + 1, "of a task that is gone", long_ago);
+  database.run("update dogged.tasks_done set enqueued_at = finished_at - interval '1 day'");
+  (void)apply(database);
+  CHECK(database.value("select string_agg(name, ', ' order by name) as value from dogged.task_steps") ==
+        "charge, ship");
+}
+
+TEST_CASE("partitions made by a session with another style of dates and another time zone are days of UTC") {
+  TestDatabase database;
+  database.script(
+      "set datestyle = 'SQL, DMY'; set timezone = 'Asia/Kolkata'; "
+      "update dogged.settings set partition_days_ahead = partition_days_ahead + 1; select dogged.make_partitions(); "
+      "reset datestyle; reset timezone");
+  database.run("update dogged.settings set partition_days_ahead = partition_days_ahead + 1");
+  CHECK(database.value("select dogged.make_partitions() > 0 as value") == "t");
+  database.run("set timezone = 'UTC'");
+  CHECK(database.value("select count(*) as value from pg_class c where relispartition and relkind = 'r' "
+                       "and pg_get_expr(relpartbound, oid) like 'FOR VALUES FROM%' "
+                       "and pg_get_expr(relpartbound, oid) not like '%00:00:00+00%00:00:00+00%'") == "0");
+}
+
 TEST_CASE("dead letters that are older than they are kept take their attempts along") {
   TestDatabase database;
   make_day(database, long_ago);
