@@ -151,7 +151,8 @@ comment on function dogged.refuse_dead_letter(jsonb) is
 
 create or replace function dogged.import_dead_letters(letters jsonb[])
 returns table (place bigint, id bigint, result text)
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+-- jit: to compile the statement took a second for 200 dead letters, and to run it a tenth of a second.
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $$
 #variable_conflict use_column
 declare
   highest_id bigint;

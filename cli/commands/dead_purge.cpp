@@ -73,10 +73,11 @@ DeadLetters exported(const Invocation& invocation, db::Connection& connection, c
   LetterFile file{path};
   DeadLetters written =
       export_dead_letters(invocation, connection, letters, [&](const std::string& lines) { file.write(lines); });
-  file.finish();
   if (was_interrupted()) {
-    throw Failure(ExitCode::interrupted, "interrupted while " + path + " was written; nothing was purged");
+    throw Failure(ExitCode::interrupted,
+                  "interrupted while " + path + " was written; nothing was purged, and the file is removed");
   }
+  file.finish();
   return written;
 }
 

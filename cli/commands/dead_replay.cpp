@@ -203,7 +203,7 @@ ExitCode replay(const Invocation& invocation, const DeadFilterOptions& filter_op
         invocation, letters, work.size_of_batches(), "replayed",
         [&](const DeadLetters& batch, DeadResults& done) { return work.replay(connection, batch, done); }, results);
   } catch (const Error& error) {
-    if (migrate::is_missing_right(error)) throw;
+    if (migrate::is_missing_right(error) || results.count("replayed") == 0) throw;
     print_results(invocation, results, work);
     throw Failure(exit_code_for(error),
                   error.message() + " (" + dead_letters_text(results.count("replayed")) + " replayed before)",
@@ -225,7 +225,8 @@ void add_dead_replay(CLI::App& dead, Invocation& invocation) {
       "  dogged dead replay --error-code HTTP_503 --failed-after 2h --rate 50/s --in 10m\n"
       "  dogged dead replay --name report.build --edit-args '[{\"op\": \"replace\", \"path\": \"/region\", \"value\": "
       "\"eu\"}]'\n"
-      "  dogged dead list --message 'no customer' -o ndjson | jq .id | dogged dead replay -\n"
+      "  dogged dead list --message 'no customer' --limit 100000 -o ndjson |\n"
+      "    jq .id | dogged dead replay -\n"
       "\nA task keeps its id, its args and its attempts, whose numbers go on; its retries are counted from 0 again.\n"
       "In batches of 1,000, each a transaction. Ctrl-C ends it between two of them, and it says how to go on. A dead\n"
       "letter is replayed once, also where two run the same command. Each is noted in dogged.audit.\n"

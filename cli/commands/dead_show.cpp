@@ -147,7 +147,7 @@ ExitCode show(const Invocation& invocation, const std::vector<std::string>& word
       print_text(task, invocation.style(), invocation.table_style().width);
     }
   }
-  if (ids.size() > 1 && invocation.format != Format::table) invocation.print({}, records, "");
+  if (ids.size() != 1 && invocation.format != Format::table) invocation.print({}, records, "");
   if (ids.size() == 1 && !records.empty()) invocation.print("", records.front().json);
   if (missing.empty()) return ExitCode::ok;
   throw Failure(ExitCode::not_done, "not among the dead letters: " + listed(missing),

@@ -14,6 +14,10 @@
 namespace dogged::cli {
 
 LetterFile::LetterFile(std::string path) : path_(std::move(path)) {
+  if (path_ == "-") {
+    throw InvalidInput("- is no file to export to",
+                       "dogged dead export writes to stdout unless --file is given; ./- is a file of that name");
+  }
   descriptor_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (descriptor_ >= 0) return;
   const int error = errno;
@@ -24,7 +28,7 @@ LetterFile::LetterFile(std::string path) : path_(std::move(path)) {
 LetterFile::~LetterFile() {
   if (descriptor_ < 0) return;
   close(descriptor_);
-  if (is_empty_) unlink(path_.c_str());
+  if (is_empty_ || !is_finished_) unlink(path_.c_str());
 }
 
 void LetterFile::fail(const std::string& doing) const {
@@ -52,6 +56,7 @@ void LetterFile::finish() {
     static_cast<void>(fsync(parent));  // some file systems have no such thing
     close(parent);
   }
+  is_finished_ = true;
 }
 
 }  // namespace dogged::cli

@@ -1,5 +1,5 @@
 // The file that dead letters are exported to: new, readable by its owner alone, and on the disk before anything is
-// deleted. A file to which nothing was written is removed again.
+// deleted. A file that was not finished, or to which nothing was written, is removed again.
 #pragma once
 
 #include <string>
@@ -25,6 +25,7 @@ class LetterFile {
   std::string path_;
   int descriptor_ = -1;
   bool is_empty_ = true;
+  bool is_finished_ = false;
 };
 
 }  // namespace dogged::cli

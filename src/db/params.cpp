@@ -60,8 +60,6 @@ Params& Params::add(std::optional<std::string> text) {
   return *this;
 }
 
-Params& Params::add(std::optional<std::int64_t> number) { return number ? add(*number) : add_null(); }
-
 Params& Params::add(const std::vector<std::string>& texts) {
   values_.emplace_back(array_literal(texts, append_quoted));
   return *this;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace dogged::db {
@@ -22,7 +23,10 @@ class Params {
   Params& add(double number);
   Params& add_null();
   Params& add(std::optional<std::string> text);
-  Params& add(std::optional<std::int64_t> number);
+  template <class Number>
+  requires std::is_arithmetic_v<Number> Params& add(const std::optional<Number>& number) {
+    return number ? add(*number) : add_null();
+  }
   /// Arrays, as PostgreSQL's array literals.
   Params& add(const std::vector<std::string>& texts);
   Params& add(const std::vector<std::optional<std::string>>& texts);
