@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include <fcntl.h>
+
 #include "cli/bench/worker_program.hpp"
 #include "cli/commands/command_tree.hpp"
 #include "cli/commands/commands.hpp"
@@ -17,6 +19,7 @@
 #include "cli/hint.hpp"
 #include "cli/input/choices.hpp"
 #include "cli/render/json_object.hpp"
+#include "client/standard_descriptors.hpp"
 #include "db/conninfo.hpp"
 #include "retry/escaped.hpp"
 #include "retry/message.hpp"
@@ -140,7 +143,10 @@ std::string unexpected_argument(const CLI::App& command, const std::string& path
   for (const CLI::App* subcommand : command.get_subcommands([](const CLI::App*) { return true; })) {
     names.push_back(subcommand->get_name());
   }
-  if (names.empty()) return path + " takes no further argument: " + in_quotes(word);
+  if (names.empty()) {
+    return path + " takes no further argument: " + in_quotes(word) +
+           "; quote a value with blanks, as '0 3 * * *', and give an optional one with =, as --watch=5s";
+  }
   return in_quotes(word) + " is not a subcommand of " + path + suggestion(word, names);
 }
 
@@ -258,6 +264,7 @@ int run_main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace dogged::cli;
+  dogged::open_standard_descriptors(O_RDONLY);  // output that nobody gets is an error
   if (argc > 1 && std::string_view{argv[1]} == bench::worker_program)
     return bench::run_worker_program(argc - 1, argv + 1);
   return run_main(argc, argv);

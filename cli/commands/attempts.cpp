@@ -1,9 +1,9 @@
 // `dogged attempts`: the history of attempts, the latest first.
-#include <iostream>
 #include <memory>
 
 #include "cli/commands/commands.hpp"
 #include "cli/input/choices.hpp"
+#include "cli/io/more.hpp"
 #include "cli/io/standing.hpp"
 #include "cli/io/task_rows.hpp"
 #include "cli/options/existing.hpp"
@@ -95,9 +95,8 @@ ExitCode list(const Invocation& invocation, const AttemptOptions& options) {
   std::vector<Record> records;
   for (auto& attempt : attempts) records.push_back(record_of(attempt_of(std::move(attempt)), now, zone));
   invocation.print(attempt_columns, records, nothing_found(ended, zone));
-  if (invocation.format == Format::table && std::ssize(records) == options.limit) {
-    std::cout.flush();
-    std::cerr << "there may be more: --limit shows more than " << options.limit << "\n";
+  if (std::ssize(records) == options.limit) {
+    say_there_may_be_more(invocation, "there may be more: --limit shows more than " + std::to_string(options.limit));
   }
   return ExitCode::ok;
 }

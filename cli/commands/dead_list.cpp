@@ -1,5 +1,4 @@
 // `dogged dead list` and `dogged dead top`: which dead letters there are, and of what kinds.
-#include <iostream>
 #include <memory>
 
 #include <nlohmann/json.hpp>
@@ -7,6 +6,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/dead_letters.hpp"
 #include "cli/input/choices.hpp"
+#include "cli/io/more.hpp"
 #include "cli/io/task_rows.hpp"
 #include "cli/render/json_object.hpp"
 #include "cli/render/text.hpp"
@@ -92,9 +92,8 @@ ExitCode list(const Invocation& invocation, const DeadFilterOptions& filter_opti
     last = to_iso8601(time_from_microseconds(letter.failed_at_us)) + "/" + std::to_string(letter.id);
   }
   invocation.print(letter_columns, records, "no such dead letters");
-  if (invocation.format == Format::table && std::ssize(records) == options.limit) {
-    std::cout.flush();
-    std::cerr << "there may be more: --after " << last << " continues\n";
+  if (std::ssize(records) == options.limit) {
+    say_there_may_be_more(invocation, "there may be more: --after " + last + " continues", json_string(last));
   }
   require_dead_letters(connection, filter, "listed");
   return ExitCode::ok;
@@ -153,7 +152,8 @@ void add_dead_list(CLI::App& dead, Invocation& invocation) {
   CLI::App* command = add_command(
       dead, invocation, "list", "List dead letters, the latest first",
       "  dogged dead list --error-code HTTP_503 --failed-after 2h\n"
-      "  dogged dead list --message 'no customer' -o ndjson | jq .id | dogged dead replay -\n"
+      "  dogged dead list --message 'no customer' --limit 100000 -o ndjson |\n"
+      "    jq .id | dogged dead replay -\n"
       "  dogged dead list --after 2026-11-21T13:02:11.250000Z/42     the next page: failed_at/id of its last",
       [&invocation, filter, options] { return list(invocation, *filter, *options); });
   add_dead_filters(*command, filter);

@@ -189,7 +189,8 @@ void add_tasks_cancel(CLI::App& tasks, Invocation& invocation) {
       tasks, invocation, "cancel", "Cancel tasks that are pending or running",
       "  dogged tasks cancel 42 43\n"
       "  dogged tasks cancel 42 --wait=30s\n"
-      "  dogged tasks list --status pending --name report.build -o ndjson | jq .id | dogged tasks cancel -\n"
+      "  dogged tasks list --status pending --name report.build --limit 100000 -o ndjson |\n"
+      "    jq .id | dogged tasks cancel -\n"
       "\nResults:\n"
       "  cancelled  it was pending, also for a retry: it ends at once, and never runs\n"
       "  requested  it runs: its worker sets the handler's stop token (ctx.stop_token()). If the handler returns all\n"

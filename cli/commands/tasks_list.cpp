@@ -1,12 +1,11 @@
 // `dogged tasks list`: tasks, the newest first.
-#include <iostream>
 #include <memory>
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/task_table.hpp"
 #include "cli/input/choices.hpp"
+#include "cli/io/more.hpp"
 #include "cli/options/task_filter.hpp"
-#include "cli/render/json_object.hpp"
 #include "db/connection.hpp"
 
 namespace dogged::cli {
@@ -18,25 +17,16 @@ struct TaskListOptions {
   std::int64_t after = 0;
 };
 
-/// On stderr with every format, because an incomplete list looks like a complete one.
-void say_how_far_it_looked(const Invocation& invocation, std::int64_t looked_down_to) {
-  const std::string message = "only the newest " + std::to_string(most_looked_through) +
-                              " tasks were looked through: --after " + std::to_string(looked_down_to) +
-                              " continues; --enqueued-after or --finished-after sets another bound, and --all none";
-  if (invocation.format == Format::table) {
-    std::cerr << message << "\n";
-  } else {
-    const std::string note = JsonObject{}.add("message", message).add("after", looked_down_to).text();
-    std::cerr << JsonObject{}.add_json("note", note).text() << "\n";
-  }
-}
-
 void say_what_was_left_out(const Invocation& invocation, const TaskPage& page, std::int64_t limit) {
-  std::cout.flush();
   if (page.looked_down_to) {
-    say_how_far_it_looked(invocation, *page.looked_down_to);
-  } else if (invocation.format == Format::table && std::ssize(page.tasks) == limit) {
-    std::cerr << "there may be more: --after " << page.tasks.back().id << " continues\n";
+    say_there_may_be_more(invocation,
+                          "only the newest " + std::to_string(most_looked_through) +
+                              " tasks were looked through: --after " + std::to_string(*page.looked_down_to) +
+                              " continues; --enqueued-after or --finished-after sets another bound, and --all none",
+                          std::to_string(*page.looked_down_to));
+  } else if (std::ssize(page.tasks) == limit) {
+    const std::string after = std::to_string(page.tasks.back().id);
+    say_there_may_be_more(invocation, "there may be more: --after " + after + " continues", after);
   }
 }
 

@@ -1,9 +1,9 @@
 // `dogged tasks waiting`: tasks that sleep or wait for an event.
-#include <iostream>
 #include <memory>
 
 #include "cli/commands/commands.hpp"
 #include "cli/input/choices.hpp"
+#include "cli/io/more.hpp"
 #include "cli/io/task_rows.hpp"
 #include "cli/options/existing.hpp"
 #include "cli/render/json_object.hpp"
@@ -59,9 +59,8 @@ ExitCode list(const Invocation& invocation, const WaitingOptions& options) {
   std::vector<Record> records;
   for (const auto& row : rows) records.push_back(record_of(row, invocation.style().zone));
   invocation.print(waiting_columns, records, "no such task sleeps or waits for an event");
-  if (invocation.format == Format::table && std::ssize(records) == options.limit) {
-    std::cout.flush();
-    std::cerr << "there may be more: --limit shows more than " << options.limit << "\n";
+  if (std::ssize(records) == options.limit) {
+    say_there_may_be_more(invocation, "there may be more: --limit shows more than " + std::to_string(options.limit));
   }
   return ExitCode::ok;
 }

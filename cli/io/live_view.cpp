@@ -3,6 +3,7 @@
 
 #include <iostream>
 
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -29,6 +30,12 @@ std::string cut(const std::string& text, std::size_t lines) {
   return text.substr(0, end);
 }
 
+/// Waits, until nobody reads stdout any more: `| grep -m1` must not have to wait for the next change.
+bool has_reader_after(std::chrono::milliseconds interval) {
+  pollfd output{STDOUT_FILENO, 0, 0};
+  return poll(&output, 1, static_cast<int>(interval.count())) <= 0;
+}
+
 }  // namespace
 
 std::chrono::milliseconds interval_from_text(const std::string& text) {
@@ -50,8 +57,7 @@ void repeat_until_interrupted(std::chrono::milliseconds interval, const std::fun
   stop_on_interrupt();
   while (!was_interrupted()) {
     step();
-    if (!std::cout.flush()) return;
-    pause(interval);
+    if (!std::cout.flush() || !has_reader_after(interval)) return;
   }
 }
 

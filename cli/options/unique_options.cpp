@@ -53,7 +53,7 @@ std::vector<CLI::Option*> add_unique_options(CLI::App& command, UniqueOptions& o
   CLI::Option* on_conflict =
       command
           .add_option("--on-conflict", options.on_conflict,
-                      "What happens to a pending task that holds the key: keep, refuse, replace_args, merge_args,\n"
+                      "What happens to a pending task that holds the key: keep, refuse, replace_args, merge_args, "
                       "reschedule, debounce or debounce_merge; keep unless said")
           ->type_name("WORD")
           ->check(is_one_of(on_conflicts, "a word of --on-conflict"));

@@ -22,6 +22,7 @@
 #include "client/escaping_log.hpp"
 #include "client/exit_codes.hpp"
 #include "client/log_event.hpp"
+#include "client/standard_descriptors.hpp"
 #include "db/conninfo.hpp"
 #include "main/worker_options.hpp"
 #include "main/worker_settings.hpp"
@@ -171,6 +172,7 @@ int run(int argc, char** argv, WorkerOptions options) {
 }  // namespace
 
 int worker_main(int argc, char** argv, WorkerOptions options) {
+  open_standard_descriptors(O_WRONLY);
   try {
     return run(argc, argv, std::move(options));
   } catch (...) {
