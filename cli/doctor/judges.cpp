@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace dogged::cli::doctor {
 namespace {
@@ -453,8 +454,8 @@ constexpr ScheduleTrouble schedule_troubles[] = {
      "dogged schedules show %NAME% tells when; keep two workers running"},
     {Level::warning,
      [](const ScheduleFacts& s) { return s.state != "paused" && s.state != "ended" && !s.is_task_known; }, nullptr,
-     "no live worker knows the task %TASK%", "what is enqueued waits, and no error tells of it",
-     "start a worker that registers %TASK%; of a name that was misspelt, dogged schedules set %NAME% --task TASK"},
+     "no live worker knows %TASKS%", "what is enqueued waits, and no error tells of it",
+     "start a worker that registers %TASKS%; of a name that was misspelt, dogged schedules set %NAME% --task TASK"},
     {Level::warning, [](const ScheduleFacts& s) { return s.state == "orphaned"; }, nullptr,
      "orphaned: a program declared it, and no live worker does any more", "it fires on, wanted or not",
      "start a worker of the program; or dogged schedules delete %NAME%"},
@@ -479,12 +480,17 @@ Finding finding_of(const ScheduleTrouble& trouble, const std::vector<ScheduleFac
     names += " and " + std::to_string(troubled.size() - most_named_schedules) + " more";
   }
   microseconds longest{0};
+  std::set<std::string> tasks;
   for (const ScheduleFacts& schedule : troubled) {
+    tasks.insert(schedule.task);
     if (trouble.time != nullptr) longest = std::max(longest, schedule.*trouble.time);
   }
+  std::string tasks_text = tasks.size() == 1 ? "the task" : "the tasks";
+  for (const std::string& task : tasks) tasks_text += (task == *tasks.begin() ? " " : ", ") + task;
   const auto fill = [&](const char* text) {
-    return filled(filled(filled(filled(text, "%TIME%", readable(longest)), "%TASK%", first.task), "%NAME%", first.name),
-                  "%WHY%", first.refusal);
+    return filled(
+        filled(filled(filled(text, "%TIME%", readable(longest)), "%TASKS%", tasks_text), "%NAME%", first.name), "%WHY%",
+        first.refusal);
   };
   return {"schedules",
           trouble.level,

@@ -21,6 +21,8 @@
 namespace dogged::cli::exporter {
 namespace {
 
+constexpr std::string_view statement_timeout = "57014";  // query_canceled
+
 using std::chrono::microseconds;
 using std::chrono::minutes;
 using std::chrono::steady_clock;
@@ -166,10 +168,27 @@ void Reader::connect() {
 
 void Reader::abort() noexcept {
   const detail::Lock lock{mutex_};
+  is_aborted_ = true;
   if (connection_) connection_->abort();
 }
 
 Reading Reader::read() {
+  bool is_kept = false;
+  {
+    const detail::Lock lock{mutex_};
+    is_aborted_ = false;
+    is_kept = connection_ != nullptr;
+  }
+  try {
+    return read_once();
+  } catch (const ConnectionError&) {
+    const detail::Lock lock{mutex_};
+    if (!is_kept || is_aborted_) throw;
+  }
+  return read_once();  // the server was restarted since the last reading, and may be back
+}
+
+Reading Reader::read_once() {
   connect();
   try {
     return ask_all(*connection());
@@ -220,7 +239,7 @@ auto Reader::read_new(db::Connection& connection, Query query, Make make) {
   std::vector<typename Statement::Row> rows;
   Horizon now;
   const auto seen = horizons_.find(query);
-  connection.transaction([&] {
+  const auto look = [&] {
     connection.run(sql::OneSnapshot{});
     connection.run(sql::ExporterPlans{});
     const auto [snapshot, at_us] = db::one(connection.run(sql::ExporterHorizon{}));
@@ -228,7 +247,16 @@ auto Reader::read_new(db::Connection& connection, Query query, Make make) {
     if (seen == horizons_.end()) return;
     const std::int64_t after_us = std::max(seen->second.at_us - latest_report.count(), now.at_us - longest_gap.count());
     rows = connection.run(make(seen->second.snapshot, after_us));
-  });
+  };
+  try {
+    connection.transaction(look);
+  } catch (const DatabaseError& error) {
+    if (error.sqlstate() != statement_timeout || now.snapshot.empty()) throw;
+    // The next reading would ask for even more, and so would each after it.
+    horizons_[query] = std::move(now);
+    throw DatabaseError(error.message() + "; what ended since the reading before is not counted", error.hint(),
+                        error.sqlstate());
+  }
   horizons_[query] = std::move(now);
   return rows;
 }

@@ -48,6 +48,7 @@ class Reader {
   };
 
   [[nodiscard]] std::shared_ptr<db::Connection> connection();
+  Reading read_once();
   Reading ask_all(db::Connection& connection);
   template <class Answer, class Ask>
   void ask(Reading& reading, Query query, std::optional<Answer>& answer, Ask ask);
@@ -59,6 +60,7 @@ class Reader {
   const Connect connect_;
   detail::Mutex mutex_;
   std::shared_ptr<db::Connection> connection_ DOGGED_GUARDED_BY(mutex_);
+  bool is_aborted_ DOGGED_GUARDED_BY(mutex_) = false;
   std::chrono::steady_clock::time_point began_;  // of this reading
   std::map<Query, Horizon> horizons_;
   std::optional<std::chrono::steady_clock::time_point> counted_at_;

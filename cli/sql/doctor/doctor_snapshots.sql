@@ -23,5 +23,5 @@ select 'slot', s.slot_name::text, null, null, case when s.active then 'active' e
 union all
 select 'hidden', count(*)::text, null, null, null, null, null, null, null
   from pg_stat_activity a
- where a.query = '<insufficient privilege>'
+ where a.query = '<insufficient privilege>' and a.usesysid is not null  -- PostgreSQL's own processes have no user
 having count(*) > 0
