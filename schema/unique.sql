@@ -136,8 +136,11 @@ begin
          run_at = due,
          expires_at = expiry,
          deferred = case when moves then waits else t.deferred end,
-         -- A task that becomes ready takes a new place, as in dogged.reschedule.
-         ready_position = case when moves and t.deferred and not waits then nextval('dogged.tasks_id_seq') else t.ready_position end
+         -- A task that becomes ready takes a new place, as in dogged.reschedule. So does one whose args have another version:
+         -- workers that know only that version have passed its place.
+         ready_position = case when (moves and t.deferred and not waits)
+                                    or (on_conflict <> 'reschedule' and t.args_version is distinct from nullif(change_holder.args_version, 1))
+                               then nextval('dogged.tasks_id_seq') else t.ready_position end
    where t.id = task.id;
   -- A sleeping worker knows only the earliest due time as of when it fell asleep.
   if moves and due < task.run_at

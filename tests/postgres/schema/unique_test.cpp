@@ -375,6 +375,33 @@ TEST_CASE("refuse throws UniqueConflict, which names the holder, and enqueues no
   CHECK(database.value("select count(*) as value from dogged.tasks") == "1");
 }
 
+TEST_CASE("debounce_merge merges the args of the task that waits") {
+  TestDatabase database;
+  const auto call = [&](const std::string& args) {
+    return database.value(
+        "select outcome as value from dogged.enqueue_unique('merged', $1::jsonb, 'k', run_at => now() + interval '10 "
+        "s', "
+        "on_conflict => 'debounce_merge')",
+        db::Params{}.add(args));
+  };
+  CHECK(call(R"({"a": 1, "b": 1})") == "enqueued");
+  CHECK(call(R"({"b": 2, "c": 2})") == "updated");
+  CHECK(database.value("select args as value from dogged.tasks") == R"({"a": 1, "b": 2, "c": 2})");
+}
+
+TEST_CASE("args of another version put a ready task in a new place, which workers that know only that version find") {
+  TestDatabase database;
+  const auto call = [&](int version) {
+    database.run(
+        "select dogged.enqueue_unique('work', '{}', 'k', on_conflict => 'replace_args', args_version => $1::int)",
+        db::Params{}.add(version));
+    return database.value("select coalesce(ready_position, id) as value from dogged.tasks_live");
+  };
+  const std::string first = call(2);
+  CHECK(call(2) == first);
+  CHECK(call(1) != first);
+}
+
 TEST_CASE("debounce moves the first run with each call, up to its latest time, and wakes no earlier") {
   TestDatabase database;
   Client client = database.client();
