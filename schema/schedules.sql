@@ -285,7 +285,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   perform dogged.require_schedule_name(create_schedule.name);
   if exists (select from dogged.schedules s where s.name = create_schedule.name) then
-    perform dogged.refuse_schedule(name, 'it exists already', 'Nothing was changed. dogged.set_schedule(name, settings) changes it.');
+    perform dogged.refuse_schedule(name, 'it exists already', 'Nothing was changed. dogged.set_schedule(name, settings), or dogged schedules set NAME, changes it.');
   end if;
   perform dogged.put_schedule(name, settings);
   perform dogged.record_audit('create_schedule', null, jsonb_build_object('schedule', name, 'settings', settings));

@@ -108,8 +108,8 @@ class Context {
   /// database exactly once. docs/steps.md says more.
   ///
   /// `name` is 1 to 128 of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit, and no other step of the attempt
-  /// has it. A task may have 10,000 steps. What `work` returns must convert to JSON and back, or be void; as JSON it
-  /// has at most settings.max_result_bytes (1 MiB).
+  /// has it. An attempt may have 10,000 steps. What `work` returns must convert to JSON and back, or be void; as JSON
+  /// it has at most settings.max_result_bytes (1 MiB).
   ///
   /// Throws what `work` throws; and, as failures of the attempt,
   /// - TaskError with INVALID_STEP, which is never retried: a name that is no name or is used twice, a result that
@@ -126,10 +126,11 @@ class Context {
   ///   const Receipt receipt = ctx.step_in(transaction, "charge", [&] { return charge(transaction, args); });
   ///   transaction.commit();
   ///
-  /// Commit soon: until then the task's row is locked, as with complete_in. A transaction that was rolled back may be
-  /// tried again in the same attempt. After a commit whose answer was lost (pqxx::in_doubt_error), let the attempt
-  /// fail: the next one knows what became of the step. Where the step is on record, `work` does not run, and the
-  /// transaction stays as it is. Throws as step and complete_in do. Include <dogged/transaction.hpp> to use it.
+  /// Commit soon: until then the task's row is locked. A transaction that was rolled back may be tried again in the
+  /// same attempt, and so may one whose commit lost its answer (pqxx::in_doubt_error). Where the step is on record,
+  /// `work` does not run. Where the lost commit takes effect while the call runs, the call throws Snooze, and the next
+  /// attempt finds the record. Otherwise it throws as step and complete_in do. Include <dogged/transaction.hpp> to use
+  /// it.
   template <class Transaction, class Work>
   std::invoke_result_t<Work&> step_in(Transaction& transaction, std::string_view name, Work&& work);
   /// Gives the worker back, and goes on `time` later: 1 ms to 365 days. The attempt ends as snoozed by an exception

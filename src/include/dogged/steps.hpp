@@ -105,7 +105,8 @@ std::optional<Payload> Context::wait_event(std::string_view name, milliseconds t
   return result_of_step<Payload>(name, *payload);
 }
 
-/// Thrown by Checkpoint::advance when the handler is asked to stop. The reason of the stop decides the outcome.
+/// Thrown by Checkpoint::advance when the handler is asked to stop, after the place was saved. Let it leave the
+/// handler: the reason of the stop decides the outcome. A handler that catches it and returns has succeeded.
 class Stopped : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
