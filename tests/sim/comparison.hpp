@@ -146,6 +146,7 @@ class Comparison {
   void fire_due_ticks();
   void enqueue_unique();
   void ask_for_record();
+  void ask_for_names();
   void record_step();
   void ask_for_checkpoint();
   void save_checkpoint();

@@ -120,6 +120,7 @@ void Comparison::choose_kinds() {
                                                              {1, &Comparison::stop_worker},
                                                              {4, &Comparison::complete_in},
                                                              {5, &Comparison::ask_for_record},
+                                                             {2, &Comparison::ask_for_names},
                                                              {6, &Comparison::record_step},
                                                              {2, &Comparison::ask_for_checkpoint},
                                                              {3, &Comparison::save_checkpoint},

@@ -62,6 +62,24 @@ void Comparison::ask_for_record() {
                 postgres.front().result);
 }
 
+void Comparison::ask_for_names() {
+  const auto running = any_running();
+  if (!running) return;
+  const auto& [worker, attempt] = *running;
+  note("worker " + std::to_string(worker) + " asks for the names of the steps of " + std::to_string(attempt.id) + "/" +
+       std::to_string(attempt.number));
+  const std::optional<std::set<std::string>> model = model_.names_of_steps(worker, attempt);
+  const auto postgres = postgres_.run(
+      sql::NamesOfSteps{.most = 1000, .task_id = attempt.id, .attempt = attempt.number, .worker_id = worker});
+  require_alike("is held", model.has_value(), !postgres.empty());
+  if (!model) return;
+  std::set<std::string> names;
+  for (const auto& row : postgres) {
+    if (row.name) names.insert(*row.name);
+  }
+  require_alike("names", *model, names);
+}
+
 void Comparison::record_step() {
   const auto running = any_running();
   if (!running) return;

@@ -354,6 +354,9 @@ class Database {
     const StepRow* step = nullptr;  // that an earlier attempt has recorded
   };
   [[nodiscard]] Recorded recorded_step(std::int64_t worker, const runtime::Attempt& attempt, const std::string& name);
+  /// Nothing if the worker does not hold the attempt.
+  [[nodiscard]] std::optional<std::set<std::string>> names_of_steps(std::int64_t worker,
+                                                                    const runtime::Attempt& attempt);
   /// False if the worker does not hold the attempt: then nothing is recorded.
   [[nodiscard]] bool record_step(std::int64_t worker, const runtime::Attempt& attempt, const std::string& name,
                                  std::int64_t value);

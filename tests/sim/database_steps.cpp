@@ -28,6 +28,18 @@ Database::Recorded Database::recorded_step(std::int64_t worker, const runtime::A
   return {.is_held = true, .step = counting_step(attempt.id, name)};
 }
 
+std::optional<std::set<std::string>> Database::names_of_steps(std::int64_t worker, const runtime::Attempt& attempt) {
+  if (held(worker, attempt) == nullptr) return std::nullopt;
+  std::set<std::string> names;
+  if (mutant_ == Mutant::record_that_is_not_found) return names;
+  for (auto step = now_.steps.lower_bound({attempt.id, ""});
+       step != now_.steps.end() && step->first.first == attempt.id; ++step) {
+    const std::string& name = step->first.second;
+    if (counting_step(attempt.id, name) != nullptr) names.insert(name);
+  }
+  return names;
+}
+
 bool Database::record_step(std::int64_t worker, const runtime::Attempt& attempt, const std::string& name,
                            std::int64_t value) {
   const auto found = now_.tasks.find(attempt.id);

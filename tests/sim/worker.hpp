@@ -30,6 +30,7 @@
 #include "runtime/shutdown.hpp"
 #include "scheduler.hpp"
 #include "script.hpp"
+#include "step/known_steps.hpp"
 #include "step/wait_plan.hpp"
 #include "upkeep/agenda.hpp"
 #include "upkeep/tick_agenda.hpp"
@@ -146,6 +147,7 @@ class Worker {
     // Of a handler with steps.
     Script script = {};
     std::size_t item = 0;  // of the script
+    runtime::KnownSteps known = {};
     runtime::WaitPlan wait = {};
     Database::Wait waited = {};  // the latest answer
   };
@@ -225,6 +227,8 @@ class Worker {
   void begin_script(Executor& executor, const std::shared_ptr<Runner>& runner, Kind kind);
   void next_item(Executor& executor, const std::shared_ptr<Runner>& runner);
   void pass_item(Executor& executor, const std::shared_ptr<Runner>& runner, std::optional<std::int64_t> value);
+  void begin_step(Executor& executor, const std::shared_ptr<Runner>& runner);
+  void ask_for_names(Executor& executor, const std::shared_ptr<Runner>& runner);
   void ask_for_record(Executor& executor, const std::shared_ptr<Runner>& runner);
   void run_step(Executor& executor, const std::shared_ptr<Runner>& runner);
   void record_step(Executor& executor, const std::shared_ptr<Runner>& runner, std::int64_t value);

@@ -47,6 +47,7 @@ void Worker::fail(Executor& executor, Runner& runner, std::string_view code) {
 void Worker::begin_script(Executor& executor, const std::shared_ptr<Runner>& runner, Kind kind) {
   runner->script = script_of(world_.scheduler, kind, runner->slot.run().task.id);
   runner->item = 0;
+  runner->known = {};
   next_item(executor, runner);
 }
 
@@ -58,7 +59,7 @@ void Worker::next_item(Executor& executor, const std::shared_ptr<Runner>& runner
   switch (runner->script[runner->item].kind) {
     case Item::step:
     case Item::charge:
-      return ask_for_record(executor, runner);
+      return begin_step(executor, runner);
     case Item::loop:
       return begin_loop(executor, runner);
     case Item::sleep:
@@ -78,6 +79,30 @@ void Worker::pass_item(Executor& executor, const std::shared_ptr<Runner>& runner
   ++runner->item;
   later_in_handler(world_.scheduler.between(1us, 2ms), runner,
                    [this, &executor, runner] { next_item(executor, runner); });
+}
+
+/// As Steps::recorded.
+void Worker::begin_step(Executor& executor, const std::shared_ptr<Runner>& runner) {
+  const std::string& name = runner->script[runner->item].name;
+  switch (runner->known.next(name)) {
+    case runtime::KnownSteps::Ask::names:
+      return ask_for_names(executor, runner);
+    case runtime::KnownSteps::Ask::result:
+      return ask_for_record(executor, runner);
+    case runtime::KnownSteps::Ask::nothing:
+      runner->known.note_begun(name);
+      return run_step(executor, runner);
+  }
+}
+
+void Worker::ask_for_names(Executor& executor, const std::shared_ptr<Runner>& runner) {
+  ask_for_handler(executor, runner, [this, &executor, runner, attempt = attempt_of(*runner), lease = lease_id()]() {
+    return [this, &executor, runner, names = world_.database.names_of_steps(lease, attempt)] {
+      if (!names) return fail(executor, *runner, "LEASE_LOST");
+      runner->known.on_names(*names);
+      begin_step(executor, runner);
+    };
+  });
 }
 
 void Worker::ask_for_record(Executor& executor, const std::shared_ptr<Runner>& runner) {

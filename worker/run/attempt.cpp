@@ -88,7 +88,7 @@ class AttemptContext final : public Context {
     settings_.progress->note({task_.id, task_.attempt}, fraction, message, SteadyClock::now());
   }
   [[nodiscard]] std::optional<std::string> recorded_step(std::string_view name) override {
-    return settings_.steps->recorded({task_.id, task_.attempt}, std::string{name}, stop_.token());
+    return settings_.steps->recorded({task_.id, task_.attempt}, std::string{name}, known_steps_, stop_.token());
   }
   void record_step(std::string_view name, const std::string& result_json, Clock::time_point began_at) override {
     require_short_enough("the result of the step", name, result_json);
@@ -149,6 +149,7 @@ class AttemptContext final : public Context {
   spdlog::logger& worker_log_;
   std::atomic<bool> completion_begun_{false};
   std::string returned_json_;
+  KnownSteps known_steps_;
   mutable std::once_flag log_made_;
   mutable std::shared_ptr<spdlog::logger> log_;
 };

@@ -34,8 +34,40 @@ void Steps::throw_lost(const Attempt& attempt, const std::string& name) const {
                   "let the handler end: the worker that holds the task now runs the step");
 }
 
-std::optional<std::string> Steps::recorded(const Attempt& attempt, const std::string& name,
+std::optional<std::string> Steps::recorded(const Attempt& attempt, const std::string& name, KnownSteps& known,
                                            const std::stop_token& stop) {
+  while (true) {
+    switch (known.next(name)) {
+      case KnownSteps::Ask::names:
+        known.on_names(names_on_record(attempt, name, stop));
+        break;
+      case KnownSteps::Ask::result:
+        return result_on_record(attempt, name, stop);
+      case KnownSteps::Ask::nothing:
+        known.note_begun(name);
+        return std::nullopt;
+    }
+  }
+}
+
+std::set<std::string> Steps::names_on_record(const Attempt& attempt, const std::string& name,
+                                             const std::stop_token& stop) {
+  auto rows = session_->ask(
+      [&] {
+        return sql::NamesOfSteps{
+            .most = KnownSteps::most_names, .task_id = attempt.id, .attempt = attempt.number, .worker_id = worker_id_};
+      },
+      stop);
+  if (rows.empty()) throw_lost(attempt, name);
+  std::set<std::string> names;
+  for (auto& row : rows) {
+    if (row.name) names.insert(std::move(*row.name));
+  }
+  return names;
+}
+
+std::optional<std::string> Steps::result_on_record(const Attempt& attempt, const std::string& name,
+                                                   const std::stop_token& stop) {
   auto rows = session_->ask([&] { return recorded_step(attempt, name, worker_id_); }, stop);
   if (rows.empty()) throw_lost(attempt, name);
   return std::move(rows.front().result);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 
@@ -12,6 +13,7 @@
 
 #include "run/handler_session.hpp"
 #include "runtime/claimed_task.hpp"
+#include "step/known_steps.hpp"
 
 namespace dogged::runtime {
 
@@ -35,9 +37,9 @@ class Steps {
   Steps(std::shared_ptr<HandlerSession> session, std::int64_t worker_id)
       : session_(std::move(session)), worker_id_(worker_id) {}
 
-  /// The result that is on record, as JSON text. Also a first attempt asks: a failover that loses the end of an attempt
-  /// lets the task begin again under the same number.
-  [[nodiscard]] std::optional<std::string> recorded(const Attempt& attempt, const std::string& name,
+  /// The result that is on record, as JSON text. `known` is of this attempt. Also a first attempt asks: a failover that
+  /// loses the end of an attempt lets the task begin again under the same number.
+  [[nodiscard]] std::optional<std::string> recorded(const Attempt& attempt, const std::string& name, KnownSteps& known,
                                                     const std::stop_token& stop);
   /// The step began at `began_at`, and has ended now with `result_json`.
   void record(const Attempt& attempt, const std::string& name, const std::string& result_json, TimePoint began_at,
@@ -52,6 +54,10 @@ class Steps {
                        const std::stop_token& stop);
 
  private:
+  [[nodiscard]] std::set<std::string> names_on_record(const Attempt& attempt, const std::string& name,
+                                                      const std::stop_token& stop);
+  [[nodiscard]] std::optional<std::string> result_on_record(const Attempt& attempt, const std::string& name,
+                                                            const std::stop_token& stop);
   [[noreturn]] void throw_lost(const Attempt& attempt, const std::string& name) const;
 
   const std::shared_ptr<HandlerSession> session_;

@@ -1,0 +1,39 @@
+// Which steps of a task are on record, as one attempt of it knows. Pure: steps.cpp asks.
+//
+// A question for each step doubled the statements of a handler with many steps. Most tasks have nothing on record, so
+// an attempt asks once for the names, and later only for the results of those. No earlier attempt records a step once
+// this one has begun (record_step.sql).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
+
+namespace dogged::runtime {
+
+class KnownSteps {
+ public:
+  enum class Ask {
+    names,    ///< of all steps on record: names_of_steps.sql
+    result,   ///< of this step: recorded_step.sql
+    nothing,  ///< the step is not on record
+  };
+  /// So many names are read. With more, each step asks for itself.
+  static constexpr std::int64_t most_names = 10'000;
+
+  /// What the attempt asks before it runs the step `name`.
+  [[nodiscard]] Ask next(const std::string& name) const;
+  /// The names on record, and not more than most_names of them.
+  void on_names(std::set<std::string> names);
+  /// The attempt runs the step. If it comes to the step again, it asks: an answer may have been lost, and with it that
+  /// the step is on record.
+  void note_begun(const std::string& name) { unsure_.insert(name); }
+
+ private:
+  bool has_asked_ = false;
+  bool are_all_ = false;
+  std::set<std::string> unsure_;  // on record, or begun
+};
+
+}  // namespace dogged::runtime
