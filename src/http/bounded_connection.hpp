@@ -18,7 +18,7 @@ class BoundedConnection final : public httplib::Stream {
   /// The socket is the caller's.
   BoundedConnection(socket_t socket, const PageServer::Limits& limits) : socket_(socket), limits_(limits) {}
 
-  /// Whether a request begins in time. It must end in time from now on, together with its answer.
+  /// Whether a request begins in time. The request and its answer must end in time from then on.
   [[nodiscard]] bool request_begins();
 
   bool is_readable() const override;

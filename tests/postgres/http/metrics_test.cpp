@@ -146,7 +146,7 @@ TEST_CASE("scrapers that ask for metrics and never read them hold up no task and
   worker->start();
   REQUIRE(worker.get("/readyz"));  // alone, as in page_server_test
   std::vector<test::UnreadScrape> unread;
-  for (int i = 0; i < 3; ++i) unread.emplace_back(worker.port(), "/metrics");
+  for (int i = 0; i < 4; ++i) unread.emplace_back(worker.port(), "/metrics");
   Client client = database.client();
   CHECK(client.wait(client.enqueue(work, no_args), 20s).has_succeeded());
   CHECK(worker.get("/readyz")->body == "ready\n");

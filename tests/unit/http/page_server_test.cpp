@@ -56,7 +56,7 @@ TEST_CASE("scrapers that never read are cut off: more of them than there are thr
   const ServerOfPages pages;
   const PageServer& server = pages.server;
   std::vector<UnreadScrape> unread;
-  for (int i = 0; i < 3; ++i) unread.emplace_back(server.address().port, "/large");
+  for (int i = 0; i < 4; ++i) unread.emplace_back(server.address().port, "/large");
   CHECK(small_page_of(server) == "small");
 }
 
@@ -92,14 +92,27 @@ TEST_CASE("many requests of one connection are answered, each with its own time"
   const ServerOfPages pages;
   httplib::Client client{"127.0.0.1", pages.server.address().port};
   client.set_keep_alive(true);
+  for (int i = 0; i < 6; ++i) {
+    REQUIRE(client.Get("/small"));
+    std::this_thread::sleep_for(400ms);  // all together longer than one request may take
+  }
   for (int i = 0; i < 250; ++i) REQUIRE(client.Get("/small"));
+}
+
+TEST_CASE("a request for many ranges of a page gets the page, once") {
+  const ServerOfPages pages;
+  httplib::Client client{"127.0.0.1", pages.server.address().port};
+  const auto answer = client.Get("/small", httplib::Headers{{"Range", "bytes=0-,0-,0-,0-"}});
+  REQUIRE(answer);
+  CHECK(answer->status == 200);
+  CHECK(answer->body == "small");
 }
 
 TEST_CASE("a connection that never asks is closed, and holds up no scrape") {
   const ServerOfPages pages;
   const PageServer& server = pages.server;
   std::vector<UnreadScrape> idle;
-  for (int i = 0; i < 3; ++i) idle.emplace_back(server.address().port, "");
+  for (int i = 0; i < 4; ++i) idle.emplace_back(server.address().port, "");
   CHECK(small_page_of(server) == "small");
   for (const UnreadScrape& connection : idle) CHECK(connection.is_closed());
 }
