@@ -90,7 +90,7 @@ comment on function dogged.renamed_schedule(text, timestamptz) is
 
 create or replace function dogged.declare_schedules(worker_id bigint, declarations jsonb)
 returns table (name text, outcome text, in_force jsonb, others bigint)
--- While this waits, the worker's own row is locked, so that the worker cannot renew its lease, and its upkeep rescues nothing.
+-- A long wait would cost the worker its lease, because the worker's own row is locked. Its upkeep would rescue nothing meanwhile.
 language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '500ms' as $$
 #variable_conflict use_column
 declare
@@ -121,4 +121,4 @@ comment on function dogged.declare_schedules(bigint, jsonb) is
   'Says for a worker which schedules its program declares, as {"nightly": {"spec": "0 3 * * *", …}}, with settings as dogged.set_schedule takes '
   'them, and puts the newest declaration of each in force. outcome: created, changed or unchanged; outvoted: a newer declaration is in force. '
   'in_force: the declaration that counts, with redacted args. others: how many live workers declare the schedule otherwise. Error 55P03: '
-  'another transaction has locked a schedule for half a second; nothing was declared.';
+  'another transaction has locked a schedule, or other workers are declaring theirs; nothing was declared.';

@@ -27,7 +27,7 @@ class Agenda {
     bool lets_others_renew = false;
     milliseconds first_chores{60'000};         ///< after the start
     milliseconds chores_again{60'000};         ///< after they failed, or left something to do
-    milliseconds again_after_failure{60'000};  ///< of a comparison of declarations
+    milliseconds again_after_failure{10'000};  ///< of a comparison of declarations
   };
   enum class Rescue {
     none,
@@ -69,7 +69,7 @@ class Agenda {
   void note_worker_began() noexcept { must_compare_ = true; }
   [[nodiscard]] bool must_compare(const Outlook& found, TimePoint now) const noexcept;
   void note_compared(TimePoint asked_at) noexcept;
-  /// PostgreSQL has refused it.
+  /// PostgreSQL has refused it, or others keep the schedules locked.
   void note_comparison_failed(TimePoint now) noexcept { compares_again_at_ = now + settings_.again_after_failure; }
 
   // Chores: partitions and retention

@@ -27,11 +27,13 @@ bool DeclaredSchedules::declare(db::Connection& connection, std::int64_t worker_
     declared = connection.run(sql::DeclareSchedules{.worker_id = worker_id, .declarations = declarations_});
   } catch (const DatabaseError& error) {
     if (error.sqlstate() != lock_not_available) throw;
-    log_->log(
-        event("schedules_locked"), spdlog::level::warn,
-        "the schedules of this worker's program are not declared yet: another transaction has locked one of them");
+    if (std::exchange(is_told_of_lock_, true)) return false;
+    log_->log(event("schedules_locked"), spdlog::level::warn,
+              "the schedules of this worker's program are not declared yet: another transaction has locked a schedule, "
+              "or other workers are declaring theirs");
     return false;
   }
+  is_told_of_lock_ = false;
   for (const auto& schedule : declared) {
     if (schedule.outcome == "created" || schedule.outcome == "changed") {
       log_->log(event("schedule_declared"), spdlog::level::info,

@@ -23,8 +23,8 @@ class DeclaredSchedules {
   DeclaredSchedules(std::string declarations, std::shared_ptr<spdlog::logger> log);
 
   /// Declares them for a worker. Logs which schedules that has changed, and which other workers declare otherwise.
-  /// False, and none is declared, while another transaction has locked one of the schedules. Throws InvalidInput for a
-  /// schedule that the database refuses; then none is declared either.
+  /// False, and none is declared, while another transaction has locked a schedule, or other workers declare theirs.
+  /// Throws InvalidInput for a schedule that the database refuses; then none is declared either.
   bool declare(db::Connection& connection, std::int64_t worker_id);
 
  private:
@@ -32,6 +32,7 @@ class DeclaredSchedules {
 
   const std::string declarations_;
   const std::shared_ptr<spdlog::logger> log_;
+  bool is_told_of_lock_ = false;
   std::map<std::string, std::string> told_;  // of the schedules that others declare otherwise: the last message
 };
 

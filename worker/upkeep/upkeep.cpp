@@ -95,8 +95,11 @@ void Upkeep::look_after_all() {
     (void)try_to(event("chores_failed"), "partitions and retention", [this] { do_chores(); });
   }
   if (agenda_.must_compare(look.found, SteadyClock::now())) {
-    const auto compare_all = [&] { compare(look.asked_at); };
-    if (!try_to(event("comparison_failed"), "declarations of tasks and schedules", compare_all)) {
+    bool is_compared = false;
+    (void)try_to(event("comparison_failed"), "declarations of tasks and schedules", [&] { is_compared = compare(); });
+    if (is_compared) {
+      agenda_.note_compared(look.asked_at);
+    } else {
       agenda_.note_comparison_failed(SteadyClock::now());
     }
   }
@@ -106,19 +109,21 @@ template <class Work>
 bool Upkeep::try_to(spdlog::source_loc failed, std::string_view what, Work work) {
   try {
     work();
+    told_.erase(failed.funcname);
     return true;
   } catch (const ConnectionError&) {
     throw;
   } catch (const Error& error) {  // InvalidInput too: a trigger or constraint of an operator may refuse a row
     if (db::is_defect(error)) throw;
-    log_->log(failed, spdlog::level::err, "{}: {}; trying again until it works", what, error.message());
+    const bool is_new = std::exchange(told_[failed.funcname], error.message()) != error.message();
+    if (is_new) log_->log(failed, spdlog::level::err, "{}: {}; trying again until it works", what, error.message());
     return false;
   }
 }
 
-void Upkeep::compare(TimePoint asked_at) {
+bool Upkeep::compare() {
   declarations_.compare(connection());
-  if (schedules_->declare(connection(), lease_->id())) agenda_.note_compared(asked_at);
+  return schedules_->declare(connection(), lease_->id());
 }
 
 void Upkeep::fire_ticks() {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -51,7 +52,8 @@ class Upkeep {
   /// False if it has not asked the server.
   bool step();
   void look_after_all();
-  /// Runs `work`, a failure of which must not keep dead workers' tasks from being rescued. False if it has failed.
+  /// Runs `work`, a failure of which must not keep dead workers' tasks from being rescued. False if it has failed. Each
+  /// reason is logged once, as the event `failed`, until `work` succeeds.
   template <class Work>
   [[nodiscard]] bool try_to(spdlog::source_loc failed, std::string_view what, Work work);
   [[nodiscard]] Look look_and_rescue();
@@ -61,7 +63,8 @@ class Upkeep {
   [[nodiscard]] Look ask();
   void expire(const Look& look);
   void do_chores();
-  void compare(TimePoint asked_at);
+  /// False while other transactions keep the schedules locked.
+  [[nodiscard]] bool compare();
   /// False if a table was in use, or another worker was at it: something is left to do.
   void tidy_left_rows();
   bool apply_retention();
@@ -72,6 +75,7 @@ class Upkeep {
   const AttemptLog attempt_log_;
   Agenda agenda_;
   TickAgenda ticks_{{}};
+  std::map<std::string, std::string> told_;  // of works that fail, by their event: the last reason
   std::atomic<bool> must_look_{false};
   std::atomic<bool> schedules_changed_{false};
   AdoptedDeclarations declarations_;
