@@ -53,7 +53,9 @@ std::vector<CircuitLedger::Kept> CircuitLedger::on_read(const std::vector<circui
   std::vector<Kept> kept;
   for (const circuit::SharedCircuit& circuit : circuits) {
     const auto last = before.find(circuit.name);
-    if (last != before.end() && last->second.circuit.circuit.generation > circuit.circuit.generation) {
+    const bool is_older = last != before.end() && asked_at <= last->second.asked_at &&
+                          circuit.circuit.generation < last->second.circuit.circuit.generation;
+    if (is_older) {
       known_.insert(*last);
       kept.push_back(Kept::stale);
       continue;

@@ -59,8 +59,7 @@ class CircuitLedger {
   /// For `count` tasks, by the circuit as it is under its lock; and the circuit afterwards.
   [[nodiscard]] static std::pair<Admission, detail::Circuit> ask(const circuit::SharedCircuit& now, std::size_t count);
   /// While another session has locked the circuit's row: nothing begins, and all tasks are back within 2 s. The tasks
-  /// that were first back from the open circuit are among them, so none of them may wait for a part of
-  /// recovery_timeout.
+  /// whose turn to probe it was are among them, and must not wait for a part of recovery_timeout.
   [[nodiscard]] Admission admit_while_locked(std::string_view name) const;
   /// How long a task waits that was not let through. The first tasks come back when the circuit may be half-open, as
   /// many as probes are let through. The others wait for a part of Admission::spread longer, by `draw` in [0, 1), so
