@@ -144,8 +144,12 @@ std::string unexpected_argument(const CLI::App& command, const std::string& path
     names.push_back(subcommand->get_name());
   }
   if (names.empty()) {
+    const bool has_spec = path.ends_with(" schedules create");
+    const bool has_interval = path.ends_with(" stats");
     return path + " takes no further argument: " + in_quotes(word) +
-           "; quote a value with blanks, as '0 3 * * *', and give an optional one with =, as --watch=5s";
+           (has_spec       ? "; quote the spec, as '0 3 * * *'"
+            : has_interval ? "; write --watch=5s for an interval"
+                           : "");
   }
   return in_quotes(word) + " is not a subcommand of " + path + suggestion(word, names);
 }

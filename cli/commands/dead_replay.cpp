@@ -203,7 +203,7 @@ ExitCode replay(const Invocation& invocation, const DeadFilterOptions& filter_op
         invocation, letters, work.size_of_batches(), "replayed",
         [&](const DeadLetters& batch, DeadResults& done) { return work.replay(connection, batch, done); }, results);
   } catch (const Error& error) {
-    if (migrate::is_missing_right(error) || results.count("replayed") == 0) throw;
+    if (migrate::is_missing_right(error) || results.count("replayed") + results.count("merged") == 0) throw;
     print_results(invocation, results, work);
     throw Failure(exit_code_for(error),
                   error.message() + " (" + dead_letters_text(results.count("replayed")) + " replayed before)",

@@ -486,7 +486,14 @@ Finding finding_of(const ScheduleTrouble& trouble, const std::vector<ScheduleFac
     if (trouble.time != nullptr) longest = std::max(longest, schedule.*trouble.time);
   }
   std::string tasks_text = tasks.size() == 1 ? "the task" : "the tasks";
-  for (const std::string& task : tasks) tasks_text += (task == *tasks.begin() ? " " : ", ") + task;
+  std::size_t named = 0;
+  for (const std::string& task : tasks) {
+    if (named++ == most_named_schedules) {
+      tasks_text += " and " + std::to_string(tasks.size() - most_named_schedules) + " more";
+      break;
+    }
+    tasks_text += (named == 1 ? " " : ", ") + task;
+  }
   const auto fill = [&](const char* text) {
     return filled(
         filled(filled(filled(text, "%TIME%", readable(longest)), "%TASKS%", tasks_text), "%NAME%", first.name), "%WHY%",

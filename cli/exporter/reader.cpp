@@ -21,7 +21,7 @@
 namespace dogged::cli::exporter {
 namespace {
 
-constexpr std::string_view statement_timeout = "57014";  // query_canceled
+constexpr std::string_view query_canceled = "57014";  // for example by statement_timeout
 
 using std::chrono::microseconds;
 using std::chrono::minutes;
@@ -251,7 +251,7 @@ auto Reader::read_new(db::Connection& connection, Query query, Make make) {
   try {
     connection.transaction(look);
   } catch (const DatabaseError& error) {
-    if (error.sqlstate() != statement_timeout || now.snapshot.empty()) throw;
+    if (error.sqlstate() != query_canceled || now.snapshot.empty()) throw;
     // The next reading would ask for even more, and so would each after it.
     horizons_[query] = std::move(now);
     throw DatabaseError(error.message() + "; what ended since the reading before is not counted", error.hint(),

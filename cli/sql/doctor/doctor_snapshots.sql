@@ -23,5 +23,6 @@ select 'slot', s.slot_name::text, null, null, case when s.active then 'active' e
 union all
 select 'hidden', count(*)::text, null, null, null, null, null, null, null
   from pg_stat_activity a
- where a.query = '<insufficient privilege>' and a.usesysid is not null  -- PostgreSQL's own processes have no user
+ where a.query = '<insufficient privilege>'
+   and (a.datid is not null or a.pid in (select r.pid from pg_stat_replication r))  -- not PostgreSQL's own processes
 having count(*) > 0
