@@ -281,8 +281,8 @@ comment on function dogged.refuse_arrays(jsonb, integer) is
   'Internal: raises the error that says which array of enqueue_many does not fit its args. lengths: the length of each array, by '
   'its name.';
 
--- A statement of a transaction with an older snapshot sees a queue that has been deleted or renamed since, and takes a
--- worker that has fallen asleep since for awake.
+-- A transaction with an older snapshot still sees a queue that was deleted or renamed since. It does not see that a worker
+-- has fallen asleep since.
 create or replace function dogged.end_enqueue_of_old_snapshot(queues text[]) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -290,8 +290,8 @@ begin
   perform pg_notify('dogged.wake', q.name) from (select distinct u.name from unnest(end_enqueue_of_old_snapshot.queues) as u (name)) q;
 end $$;
 comment on function dogged.end_enqueue_of_old_snapshot(text[]) is
-  'Internal: for an enqueue whose transaction is not READ COMMITTED. Raises 40001 if one of the queues is gone by now, keeps all of '
-  'them until the transaction ends, and wakes their workers.';
+  'Internal: for an enqueue or a move whose transaction is not READ COMMITTED. The function raises 40001 if one of the queues is gone. '
+  'Otherwise none of them can be deleted until the transaction ends. The function wakes their workers.';
 
 create or replace function dogged.insert_many(
   names text[], args jsonb[], queues text[] default null, run_ats timestamptz[] default null,

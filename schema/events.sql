@@ -180,8 +180,8 @@ comment on function dogged.wait_durably(bigint, integer, bigint, text, boolean, 
   'event or a change of the task is under way, ask again; at_limit: the task has begun 10,000 attempts, and waits no more; '
   'lost: the worker does not hold the attempt any more.';
 
--- Skips locked rows: an emit keeps those of its event locked until its transaction ends, and upkeep, which rescues tasks too,
--- must not wait for that.
+-- Skips locked rows: an emit keeps the rows of its event locked until its transaction ends. Upkeep must not wait for such a
+-- transaction, because upkeep rescues tasks too.
 create or replace function dogged.forget_steps() returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = auto as $$
 declare

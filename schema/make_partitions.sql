@@ -12,8 +12,8 @@ language sql immutable return case parent when 'schedule_ticks' then 'scheduled_
                                                  when 'events' then 'emitted_at' else 'finished_at' end;
 comment on function dogged.moment_of_partitions(text) is 'Internal: the column by whose day a table of the history is partitioned.';
 
--- The bounds of a partition are written as text. With another style of dates, or an ambiguous name such as IST for the time
--- zone, they would be read as other times, and the next day would overlap.
+-- The function writes the bounds of a partition as text. With another style of dates, PostgreSQL would read other times. The
+-- same holds for an ambiguous name of a time zone, such as IST. The next day would overlap then.
 create or replace function dogged.make_partition(parent text, day date) returns boolean
 language plpgsql set search_path = pg_catalog, pg_temp set datestyle = 'ISO' set timezone = 'UTC' set lock_timeout = '500ms' as $$
 declare

@@ -56,9 +56,9 @@ begin
   select array_agg(g.id) into moved from gone g;
 
   -- Has its own snapshot, as in enqueue_many.
-  if moved is not null
-     and (current_setting('transaction_isolation') <> 'read committed'
-          or exists (select from dogged.workers w where w.asleep and w.queues ? move_tasks.queue)) then
+  if moved is not null and current_setting('transaction_isolation') <> 'read committed' then
+    perform dogged.end_enqueue_of_old_snapshot(array[move_tasks.queue]);
+  elsif moved is not null and exists (select from dogged.workers w where w.asleep and w.queues ? move_tasks.queue) then
     perform pg_notify('dogged.wake', move_tasks.queue);
   end if;
 

@@ -78,15 +78,15 @@ begin
                           select d.id from dogged.tasks_done d where d.finished_at >= %2$L and d.finished_at < %3$L)',
     source, from_time - interval '1 day', to_time, parent || '_next',
     case parent
-      when 'task_attempts' then  -- a task that succeeded at once has no attempt of another day than its end
+      when 'task_attempts' then  -- all attempts of a task that succeeded at once are of the day of its end
         format('select d.id from dogged.tasks_done d
                  where d.enqueued_at < %1$L and d.finished_at >= %1$L
                    and d.attempt > 0 and (d.attempt > 1 or d.status <> ''succeeded'')
                    and (d.finished_at at time zone ''UTC'')::date > (d.enqueued_at at time zone ''UTC'')::date', to_time)
-      else  -- it may have steps of another day. Few tasks have steps, so each of those is looked up.
-        format('select s.task_id from (select distinct task_id from dogged.%I) s
-                 where (select d.id from dogged.tasks_done d where d.id = s.task_id and d.finished_at >= %L limit 1) is not null',
-               source, to_time)
+      else  -- a task that succeeded at once may have steps of another day than its end
+        format('select s.task_id from (select distinct task_id from dogged.%1$I) s
+                 where exists (select from dogged.tasks_done d
+                                where d.id = s.task_id and d.enqueued_at < %2$L and d.finished_at >= %2$L)', source, to_time)
     end);
   get diagnostics copied = row_count;
   execute format('create index on dogged.%I (task_id, %I)', parent || '_next',

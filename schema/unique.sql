@@ -136,8 +136,8 @@ begin
          run_at = due,
          expires_at = expiry,
          deferred = case when moves then waits else t.deferred end,
-         -- A task that becomes ready takes a new place, as in dogged.reschedule. So does one whose args have another version:
-         -- workers that know only that version have passed its place.
+         -- A task that becomes ready takes a new place, as in dogged.reschedule. A task whose args get another version takes one
+         -- too: workers that know only the new version have passed the old place.
          ready_position = case when (moves and t.deferred and not waits)
                                     or (on_conflict <> 'reschedule' and t.args_version is distinct from nullif(change_holder.args_version, 1))
                                then nextval('dogged.tasks_id_seq') else t.ready_position end

@@ -637,8 +637,8 @@ begin
          run_at = due,
          expires_at = expiry,
          deferred = case when moves then waits else t.deferred end,
-         -- A task that becomes ready takes a new place, as in dogged.reschedule. So does one whose args have another version:
-         -- workers that know only that version have passed its place.
+         -- A task that becomes ready takes a new place, as in dogged.reschedule. A task whose args get another version takes one
+         -- too: workers that know only the new version have passed the old place.
          ready_position = case when (moves and t.deferred and not waits)
                                     or (on_conflict <> 'reschedule' and t.args_version is distinct from nullif(change_holder.args_version, 1))
                                then nextval('dogged.tasks_id_seq') else t.ready_position end
@@ -1055,7 +1055,7 @@ begin
   end loop;
 end $$;
 
-COMMENT ON FUNCTION dogged.declare_schedules(worker_id bigint, declarations jsonb) IS 'Says for a worker which schedules its program declares, as {"nightly": {"spec": "0 3 * * *", …}}, with settings as dogged.set_schedule takes them, and puts the newest declaration of each in force. outcome: created, changed or unchanged; outvoted: a newer declaration is in force. in_force: the declaration that counts, with redacted args. others: how many live workers declare the schedule otherwise. Error 55P03: another transaction has locked a schedule for half a second; nothing was declared.';
+COMMENT ON FUNCTION dogged.declare_schedules(worker_id bigint, declarations jsonb) IS 'Says for a worker which schedules its program declares, as {"nightly": {"spec": "0 3 * * *", …}}, with settings as dogged.set_schedule takes them, and puts the newest declaration of each in force. outcome: created, changed or unchanged; outvoted: a newer declaration is in force. in_force: the declaration that counts, with redacted args. others: how many live workers declare the schedule otherwise. Error 55P03: another transaction has locked a schedule, or other workers are declaring theirs; nothing was declared.';
 
 CREATE FUNCTION dogged.declared_now(name text, OUT settings jsonb, OUT first_seen_at timestamp with time zone) RETURNS record
     LANGUAGE plpgsql STABLE
@@ -1250,7 +1250,7 @@ begin
   perform pg_notify('dogged.wake', q.name) from (select distinct u.name from unnest(end_enqueue_of_old_snapshot.queues) as u (name)) q;
 end $$;
 
-COMMENT ON FUNCTION dogged.end_enqueue_of_old_snapshot(queues text[]) IS 'Internal: for an enqueue whose transaction is not READ COMMITTED. Raises 40001 if one of the queues is gone by now, keeps all of them until the transaction ends, and wakes their workers.';
+COMMENT ON FUNCTION dogged.end_enqueue_of_old_snapshot(queues text[]) IS 'Internal: for an enqueue or a move whose transaction is not READ COMMITTED. The function raises 40001 if one of the queues is gone. Otherwise none of them can be deleted until the transaction ends. The function wakes their workers.';
 
 CREATE FUNCTION dogged.end_expired(ids bigint[]) RETURNS TABLE(id bigint, name text, queue text)
     LANGUAGE sql
@@ -2624,15 +2624,15 @@ begin
                           select d.id from dogged.tasks_done d where d.finished_at >= %2$L and d.finished_at < %3$L)',
     source, from_time - interval '1 day', to_time, parent || '_next',
     case parent
-      when 'task_attempts' then  -- a task that succeeded at once has no attempt of another day than its end
+      when 'task_attempts' then  -- all attempts of a task that succeeded at once are of the day of its end
         format('select d.id from dogged.tasks_done d
                  where d.enqueued_at < %1$L and d.finished_at >= %1$L
                    and d.attempt > 0 and (d.attempt > 1 or d.status <> ''succeeded'')
                    and (d.finished_at at time zone ''UTC'')::date > (d.enqueued_at at time zone ''UTC'')::date', to_time)
-      else  -- it may have steps of another day. Few tasks have steps, so each of those is looked up.
-        format('select s.task_id from (select distinct task_id from dogged.%I) s
-                 where (select d.id from dogged.tasks_done d where d.id = s.task_id and d.finished_at >= %L limit 1) is not null',
-               source, to_time)
+      else  -- a task that succeeded at once may have steps of another day than its end
+        format('select s.task_id from (select distinct task_id from dogged.%1$I) s
+                 where exists (select from dogged.tasks_done d
+                                where d.id = s.task_id and d.enqueued_at < %2$L and d.finished_at >= %2$L)', source, to_time)
     end);
   get diagnostics copied = row_count;
   execute format('create index on dogged.%I (task_id, %I)', parent || '_next',
@@ -2975,9 +2975,9 @@ begin
   select array_agg(g.id) into moved from gone g;
 
   -- Has its own snapshot, as in enqueue_many.
-  if moved is not null
-     and (current_setting('transaction_isolation') <> 'read committed'
-          or exists (select from dogged.workers w where w.asleep and w.queues ? move_tasks.queue)) then
+  if moved is not null and current_setting('transaction_isolation') <> 'read committed' then
+    perform dogged.end_enqueue_of_old_snapshot(array[move_tasks.queue]);
+  elsif moved is not null and exists (select from dogged.workers w where w.asleep and w.queues ? move_tasks.queue) then
     perform pg_notify('dogged.wake', move_tasks.queue);
   end if;
 

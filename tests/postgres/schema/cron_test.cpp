@@ -1,5 +1,6 @@
 // When specs of schedules fire: against another implementation's answers, across changes of the clock in ten time
 // zones, and what bad specs get.
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 
@@ -60,7 +61,7 @@ TEST_CASE("10,000 specs fire when another implementation says that they do") {
 TEST_CASE("in a whole year, specs fire at the minutes that another implementation gives, and at no others") {
   TestDatabase database;
   const std::string golden = file_text("/tests/postgres/schema/cron/year.txt");
-  REQUIRE(golden.size() > 10'000);
+  REQUIRE(std::count(golden.begin(), golden.end(), '\n') == 300);
   CHECK(database.value(R"(
     select string_agg(format('%s: %s times, not %s, or other ones', spec, found.times, expected), E'\n') as value
       from (select parts[1] as spec, parts[2]::int as expected, parts[3] as expected_sum
