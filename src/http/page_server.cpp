@@ -1,6 +1,7 @@
 // See page_server.hpp.
 #include "http/page_server.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -30,6 +31,7 @@ constexpr std::size_t threads_of_server = 3;  // one for /livez, while a scraper
 constexpr std::size_t most_waiting = 4;
 constexpr std::size_t requests_of_a_connection = 100;
 constexpr std::size_t longest_request = 8192;
+constexpr std::size_t piece = 16'384;  // of an answer: a client gets each when it has come as a whole
 
 /// void in cpp-httplib 0.11, and bool in 0.18.
 using Accepted = decltype(std::declval<httplib::TaskQueue&>().enqueue({}));
@@ -157,13 +159,12 @@ class PageServer::Impl {
   /// In chunks, for which httplib ignores a header Range: one such header of 8 kB asked for 2,700 copies of a page.
   static void send(Page page, httplib::Response& response) {
     response.status = page.status;
-    response.set_chunked_content_provider(page.content_type.c_str(),
-                                          [body = std::move(page.body)](std::size_t offset, httplib::DataSink& sink) {
-                                            if (offset < body.size())
-                                              return sink.write(body.data() + offset, body.size() - offset);
-                                            sink.done();
-                                            return true;
-                                          });
+    response.set_chunked_content_provider(
+        page.content_type.c_str(), [body = std::move(page.body)](std::size_t offset, httplib::DataSink& sink) {
+          if (offset < body.size()) return sink.write(body.data() + offset, std::min(piece, body.size() - offset));
+          sink.done();
+          return true;
+        });
   }
 
   void bind(const std::string& name) {
