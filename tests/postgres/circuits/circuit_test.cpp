@@ -96,6 +96,7 @@ TEST_CASE("failures in a row open a circuit, and then its tasks are deferred wit
   Client client = database.client();
   const std::vector<TaskId> failed = client.enqueue_many(charge, std::vector<nlohmann::json>(3, no_args));
   REQUIRE(eventually([&] { return state_of_circuit(database) == "open"; }));
+  REQUIRE(eventually([] { return is_known_as(CircuitState::open); }));  // the worker learns it a moment later
   const TaskId of_same = client.enqueue(charge, no_args);
   const TaskId of_other_task = client.enqueue(refund, no_args);
   const TaskId outside = client.enqueue(other, no_args);
