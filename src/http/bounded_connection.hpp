@@ -27,7 +27,7 @@ class BoundedConnection final : public httplib::Stream {
   ssize_t read(char* to, std::size_t size) override;
   ssize_t write(const char* from, std::size_t size) override;
   socket_t socket() const override { return socket_; }
-  // No page depends on who asks.
+  // The pages are the same for every client.
   void get_remote_ip_and_port(std::string&, int&) const override {}
   void get_local_ip_and_port(std::string&, int&) const override {}
 

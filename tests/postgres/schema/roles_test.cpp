@@ -279,7 +279,7 @@ TEST_CASE("a worker makes partitions, which then belong to the schema's owner") 
                        "(select relnamespace from pg_class where oid = 'dogged.tasks'::regclass)") == "1");
 }
 
-TEST_CASE("who may read a view may read each of its columns") {
+TEST_CASE("a role that may read a view may read each of its columns") {
   TestDatabase database;
   const std::string role = GENERATE("worker", "viewer", "operator");
   const std::string views = database.value(

@@ -28,6 +28,14 @@ std::string small_page_of(const PageServer& server) {
   return answer->body;
 }
 
+/// The client's end of its connection.
+int port_of(const httplib::Client& client) {
+  sockaddr_in address{};
+  socklen_t size = sizeof address;
+  REQUIRE(::getsockname(client.socket(), reinterpret_cast<sockaddr*>(&address), &size) == 0);
+  return ntohs(address.sin_port);
+}
+
 /// Serves a page of its own size at each path: /small, and /large, which fits into no socket's buffers.
 struct ServerOfPages {
   // The first request of a process sets up statics of libcpp-httplib. ThreadSanitizer does not see what guards them,
@@ -94,10 +102,14 @@ TEST_CASE("many requests of one connection are answered, each with its own time"
   const ServerOfPages pages{{.request = 3s}};
   httplib::Client client{"127.0.0.1", pages.server.address().port};
   client.set_keep_alive(true);
+  REQUIRE(client.Get("/small"));
+  const int first_port = port_of(client);
   for (int i = 0; i < 4; ++i) {
     REQUIRE(client.Get("/small"));
     std::this_thread::sleep_for(1s);  // all together longer than one request may take
   }
+  REQUIRE(client.Get("/small"));
+  CHECK(port_of(client) == first_port);  // the client would connect anew without a word
   for (int i = 0; i < 250; ++i) REQUIRE(client.Get("/small"));
 }
 
