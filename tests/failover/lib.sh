@@ -79,12 +79,13 @@ set_clock() {
   echo "$(date --date "$1" +%s) $(date +%s.%N)" | awk '{ printf "%+.3f\n", $1 - $2 }' >clock.new && mv clock.new clock
 }
 
-# make_queue_of_faked_time SERVER: as make_queue, with the clock that set_clock sets.
+# make_queue_of_faked_time SERVER: as make_queue, with the clock that set_clock sets. PostgreSQL's programs alone load
+# libfaketime: it keeps a semaphore for its first process and that process's children, and what root makes is closed to postgres.
 make_queue_of_faked_time() {
   local preload
   preload=$(faketime -f +0 printenv LD_PRELOAD) || { echo "there is no faketime: scripts/setup installs it" >&2; exit 1; }
-  LD_PRELOAD=$preload FAKETIME_TIMESTAMP_FILE=$work/clock FAKETIME_NO_CACHE=1 FAKETIME_DONT_FAKE_MONOTONIC=1 \
-    FAKETIME_DISABLE_SHM=1 NO_FAKE_STAT=1 make_queue "$1"
+  local clock="LD_PRELOAD=$preload FAKETIME_TIMESTAMP_FILE=$work/clock FAKETIME_NO_CACHE=1 FAKETIME_DONT_FAKE_MONOTONIC=1"
+  DOGGED_PG_ENV="$clock NO_FAKE_STAT=1" make_queue "$1"
 }
 
 kill_server() { kill -9 "$(head -n 1 "$work/$1/data/postmaster.pid")"; }
