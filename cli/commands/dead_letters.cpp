@@ -7,8 +7,11 @@
 #include <unordered_set>
 #include <utility>
 
+#include <unistd.h>
+
 #include "cli/input/choices.hpp"
 #include "cli/io/interrupt.hpp"
+#include "cli/io/line_reader.hpp"
 #include "cli/io/task_rows.hpp"
 #include "cli/options/existing.hpp"
 #include "cli/options/time_option.hpp"
@@ -227,6 +230,20 @@ std::vector<int> attempts_of(const DeadLetters& letters) {
 }
 
 std::string dead_letters_text(std::int64_t count) { return counted(count, "dead letter"); }
+
+bool can_ask(const Invocation& invocation, const DeadFilterOptions& options) {
+  const bool reads_stdin = std::find(options.ids.begin(), options.ids.end(), "-") != options.ids.end();
+  return isatty(STDIN_FILENO) == 1 && !reads_stdin && invocation.format == Format::table;
+}
+
+std::string ask(const std::string& question) {
+  std::cerr << question << std::flush;
+  stop_on_interrupt();
+  LineReader lines{STDIN_FILENO};
+  std::string answer;
+  if (!lines.next(answer)) answer.clear();
+  return answer;
+}
 
 std::int64_t print_counts(const Invocation& invocation, db::Connection& connection, const DeadFilter& filter) {
   static const std::vector<Column> columns{

@@ -129,6 +129,11 @@ DeadLetters export_dead_letters(const Invocation& invocation, db::Connection& co
 /// `1 dead letter`, `1000 dead letters`.
 [[nodiscard]] std::string dead_letters_text(std::int64_t count);
 
+/// Whether somebody can answer: stdin is a terminal and does not give the ids, and the output is for people.
+[[nodiscard]] bool can_ask(const Invocation& invocation, const DeadFilterOptions& options);
+/// Asks on stderr, and reads a line of stdin: empty at its end, and after Ctrl-C.
+[[nodiscard]] std::string ask(const std::string& question);
+
 /// Prints how many there are by error code; how many in all. Nothing on stdout where there are none.
 std::int64_t print_counts(const Invocation& invocation, db::Connection& connection, const DeadFilter& filter);
 

@@ -1,9 +1,6 @@
 // `dogged dead purge`: dead letters are deleted.
-#include <algorithm>
 #include <iostream>
 #include <memory>
-
-#include <unistd.h>
 
 #include "cli/commands/audited_change.hpp"
 #include "cli/commands/commands.hpp"
@@ -11,7 +8,6 @@
 #include "cli/input/choices.hpp"
 #include "cli/io/interrupt.hpp"
 #include "cli/io/letter_file.hpp"
-#include "cli/io/line_reader.hpp"
 #include "db/connection.hpp"
 #include "migrate/missing_role.hpp"
 #include "sql/dead.hpp"
@@ -27,23 +23,15 @@ struct PurgeOptions {
   std::string export_to;
 };
 
-bool reads_stdin(const DeadFilterOptions& options) {
-  return std::find(options.ids.begin(), options.ids.end(), "-") != options.ids.end();
-}
-
 /// Throws unless it is to be done.
 void require_yes(const Invocation& invocation, const DeadFilterOptions& filter_options, std::size_t count) {
-  if (isatty(STDIN_FILENO) != 1 || reads_stdin(filter_options) || invocation.format != Format::table) {
+  if (!can_ask(invocation, filter_options)) {
     throw Failure(ExitCode::wrong_input,
                   "purging deletes " + dead_letters_text(static_cast<std::int64_t>(count)) +
                       " for good, and nobody is there to ask; nothing was purged",
                   "--yes purges without asking; --export FILE writes them to a file before");
   }
-  std::cerr << "Delete " << dead_letters_text(static_cast<std::int64_t>(count)) << " for good? [y/N] " << std::flush;
-  stop_on_interrupt();
-  LineReader lines{STDIN_FILENO};
-  std::string answer;
-  if (!lines.next(answer)) answer.clear();
+  const std::string answer = ask("Delete " + dead_letters_text(static_cast<std::int64_t>(count)) + " for good? [y/N] ");
   if (answer == "y" || answer == "Y" || answer == "yes") return;
   throw Failure(was_interrupted() ? ExitCode::interrupted : ExitCode::not_done, "nothing was purged");
 }

@@ -32,7 +32,7 @@ struct ReplayOptions {
   bool dry_run = false;
   bool merge = false;
   std::string rate, edit_args;
-  std::string steps = "keep";
+  std::string steps;  ///< keep, again, or empty: not said
   DueTime due;
 };
 
@@ -75,6 +75,27 @@ class Replay {
     throw InvalidInput("--at " + date_and_clock_text(time_from_microseconds(*next_due_us_), zone) +
                            " is in the past (it is " + date_and_clock_text(now, zone) + "); nothing was replayed",
                        "leave --at out to run them at once");
+  }
+
+  /// Asks whether steps on record are kept, unless the options say so, none is on record, or nobody is there to ask:
+  /// then they are kept. Throws Failure where the answer is none.
+  void choose_steps(const Invocation& invocation, const DeadFilterOptions& filter, db::Connection& connection,
+                    const DeadLetters& letters) {
+    if (!steps_.empty()) return;
+    steps_ = "keep";
+    if (letters.empty() || !can_ask(invocation, filter)) return;
+    const auto count =
+        connection.run(sql::DeadWithSteps{.ids = ids_of(letters), .attempts = attempts_of(letters)}).front().count;
+    if (count == 0) return;
+    const std::string answer =
+        ask(std::to_string(count) + " of " + dead_letters_text(static_cast<std::int64_t>(letters.size())) + " " +
+            (count == 1 ? "has" : "have") + " steps on record. Keep them, or run all steps again? [keep/again] ");
+    if (answer == "keep" || answer == "again") {
+      steps_ = answer;
+      return;
+    }
+    throw Failure(was_interrupted() ? ExitCode::interrupted : ExitCode::not_done, "nothing was replayed",
+                  "answer keep or again, or say it by --steps");
   }
 
   [[nodiscard]] std::size_t size_of_batches() const { return patch_ ? replay_batch_with_args : replay_batch; }
@@ -198,6 +219,7 @@ ExitCode replay(const Invocation& invocation, const DeadFilterOptions& filter_op
     work.try_patch(connection, letters, results);
     return count_only(invocation, connection, filter, results, "replayed");
   }
+  work.choose_steps(invocation, filter_options, connection, letters);
   try {
     work_through(
         invocation, letters, work.size_of_batches(), "replayed",
@@ -245,7 +267,8 @@ void add_dead_replay(CLI::App& dead, Invocation& invocation) {
   add_due_options(*command, options->due, "The first falls due at");
   command
       ->add_option("--steps", options->steps,
-                   "keep (the default): steps that are on record run no more; again: all steps run again, also waits")
+                   "keep: steps that are on record run no more; again: all steps run again, also waits. Unless said, "
+                   "a person at a terminal is asked where there are such steps; a script keeps them")
       ->type_name("KEEP|AGAIN")
       ->check(is_one_of({"keep", "again"}, "what becomes of steps"));
   command

@@ -35,10 +35,10 @@ ExitCode export_metrics(const Invocation& invocation, const std::string& listen)
                                               .pooled = true});
                  },
                  log};
-  const http::PageServer server{
-      "--listen " + listen, address,
-      [&fleet](std::string_view path, std::string_view accept) { return fleet.page(path, accept); }};
-  log->info("metrics on {}/metrics, with /livez and /readyz", url_of(server.address()));
+  const http::PageServer server{"--listen", address, [&fleet](std::string_view path, std::string_view accept) {
+                                  return fleet.page(path, accept);
+                                }};
+  log->info("metrics on http://{}/metrics, with /livez and /readyz", to_text(server.address()));
   while (!was_interrupted()) pause(std::chrono::seconds{1});
   fleet.stop();  // or the server would wait for scrapes that wait for the database
   log->info("stopped");

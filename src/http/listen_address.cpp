@@ -41,9 +41,9 @@ ListenAddress listen_address_from_text(const std::string& name, const std::strin
   return address;
 }
 
-std::string url_of(const ListenAddress& address) {
+std::string to_text(const ListenAddress& address) {
   const bool is_ipv6 = address.host.find(':') != std::string::npos;
-  return "http://" + (is_ipv6 ? "[" + address.host + "]" : address.host) + ":" + std::to_string(address.port);
+  return (is_ipv6 ? "[" + address.host + "]" : address.host) + ":" + std::to_string(address.port);
 }
 
 }  // namespace dogged::http

@@ -16,7 +16,7 @@ struct ListenAddress {
 /// `name`.
 [[nodiscard]] ListenAddress listen_address_from_text(const std::string& name, const std::string& text);
 
-/// `http://127.0.0.1:9464`.
-[[nodiscard]] std::string url_of(const ListenAddress& address);
+/// `127.0.0.1:9464`.
+[[nodiscard]] std::string to_text(const ListenAddress& address);
 
 }  // namespace dogged::http

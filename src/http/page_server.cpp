@@ -170,12 +170,16 @@ class PageServer::Impl {
   void bind(const std::string& name) {
     errno = 0;
     if (address_.port == 0) {
-      address_.port = server_.bind_to_any_port(address_.host.c_str());
-    } else if (!server_.bind_to_port(address_.host.c_str(), address_.port)) {
-      address_.port = -1;
+      const int port = server_.bind_to_any_port(address_.host.c_str());
+      if (port > 0) {
+        address_.port = port;
+        return;
+      }
+    } else if (server_.bind_to_port(address_.host.c_str(), address_.port)) {
+      return;
     }
-    if (address_.port > 0) return;
-    throw InvalidInput(name + ": cannot listen there: " + (errno != 0 ? std::strerror(errno) : "no such address"),
+    throw InvalidInput(name + " " + to_text(address_) +
+                           ": cannot listen there: " + (errno != 0 ? std::strerror(errno) : "no such address"),
                        "another program may listen there, or the address may not be one of this machine");
   }
 

@@ -25,8 +25,8 @@ class PageServer {
   };
   using Respond = std::function<Page(std::string_view path, std::string_view accept)>;
 
-  /// Listens from now on. `respond` is called on the threads of this. Throws InvalidInput, which calls the address
-  /// `name`, if the port is in use or the address is not one of this machine.
+  /// Listens from now on. `respond` is called on the threads of this. Throws InvalidInput, with `name`
+  /// and the address, if the port is in use or the address is not one of this machine.
   PageServer(const std::string& name, const ListenAddress& address, Respond respond, const Limits& limits);
   PageServer(const std::string& name, const ListenAddress& address, Respond respond)
       : PageServer(name, address, std::move(respond), Limits{}) {}

@@ -118,8 +118,8 @@ class Telemetry {
                           path, accept,
                           {status, tally.attempts, tally.traces, operation_counts(), retry_metrics(), names});
                     });
-    log_->log(event("metrics_served"), spdlog::level::info, "metrics on {}/metrics, with /livez, /readyz and /status",
-              url_of(server_->address()));
+    log_->log(event("metrics_served"), spdlog::level::info,
+              "metrics on http://{}/metrics, with /livez, /readyz and /status", to_text(server_->address()));
   }
 
   /// Null: the environment names no collector.

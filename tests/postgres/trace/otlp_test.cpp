@@ -128,6 +128,10 @@ TEST_CASE("a collector gets a span for each attempt: the first is the producer's
   CHECK(OtlpReceiver::attributes_of(retry).at("dogged.attempt") == "2");
   CHECK(OtlpReceiver::attributes_of(retry).at("dogged.outcome") == "succeeded");
   CHECK_FALSE(OtlpReceiver::attributes_of(retry).contains("error.type"));
+
+  const std::string page = worker.get("/metrics", {{"Accept", "application/openmetrics-text"}})->body;
+  CHECK(contains(page, "# {trace_id=\"" + trace_id + "\",span_id=\"" + hex(first.span_id()) + "\"} "));
+  CHECK(contains(page, "# {trace_id=\"" + hex(retry.trace_id()) + "\""));
 }
 
 TEST_CASE(

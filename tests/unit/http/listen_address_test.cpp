@@ -8,15 +8,15 @@
 using namespace dogged;
 using http::listen_address_from_text;
 using http::ListenAddress;
-using http::url_of;
+using http::to_text;
 
-TEST_CASE("an address to listen on has a host and a port, and is shown as a URL") {
+TEST_CASE("an address to listen on has a host and a port, and is shown as it was written") {
   const auto read = [](const std::string& text) { return listen_address_from_text("--metrics-listen", text); };
   CHECK(read("127.0.0.1:9464") == ListenAddress{"127.0.0.1", 9464});
   CHECK(read(":0") == ListenAddress{"0.0.0.0", 0});
   CHECK(read("[::1]:65535") == ListenAddress{"::1", 65535});
-  CHECK(url_of(read("[::1]:9464")) == "http://[::1]:9464");
-  CHECK(url_of(read("localhost:80")) == "http://localhost:80");
+  CHECK(to_text(read("[::1]:9464")) == "[::1]:9464");
+  CHECK(to_text(read("localhost:80")) == "localhost:80");
 }
 
 TEST_CASE("a text that is no address to listen on is refused by its option, with the reason") {
