@@ -1,6 +1,7 @@
 // See noted_retries.hpp.
 #include "client/noted_retries.hpp"
 
+#include <dogged/exception_mapper.hpp>
 #include <dogged/retry_metrics.hpp>
 
 #include "retry/event_line.hpp"
@@ -18,6 +19,7 @@ void note_end(const std::string& call, int most, const RetrySummary& summary, sp
               .with("call", call)
               .with("error", failure_code(summary.error).view())
               .with("retries", summary.attempts - 1)
+              .with_message(ExceptionMapper{}.map(summary.error).message)
               .text());
 }
 
@@ -37,6 +39,7 @@ RetryOptions noted_retries(const std::string& call, const RetryPolicy& policy,
                    .with("retry", summary.attempts)
                    .with("max_retries", most)
                    .with("delay_ms", delay.count())
+                   .with_message(ExceptionMapper{}.map(summary.error).message)
                    .text());
   };
   options.on_failure = [call, most, log](const RetrySummary& summary) { note_end(call, most, summary, *log); };

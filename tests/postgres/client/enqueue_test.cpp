@@ -584,13 +584,17 @@ TEST_CASE("each retry of a client's call, giving up and each error that is not r
   CHECK(database.count_tasks() == 2);
 
   const std::string retry = "debug event=retry call=enqueue error=PG_40001 ";
-  CHECK(logged.log() == std::vector<std::string>{
-                            retry + "retry=1 max_retries=2 delay_ms=1\n",
-                            retry + "retry=1 max_retries=2 delay_ms=1\n",
-                            retry + "retry=2 max_retries=2 delay_ms=2\n",
-                            "warning event=gave_up call=enqueue error=PG_40001 retries=2\n",
-                            "debug event=not_retried call=enqueue error=PG_42501 retries=0\n",
-                        });
+  const std::string refused = " message=\"enqueue: refused (SQLSTATE 40001)\"\n";
+  std::vector<std::string> lines = logged.log();
+  CHECK(lines.back().starts_with(
+      "debug event=not_retried call=enqueue error=PG_42501 retries=0 message=\"enqueue: refused (SQLSTATE 42501)"));
+  lines.pop_back();
+  CHECK(lines == std::vector<std::string>{
+                     retry + "retry=1 max_retries=2 delay_ms=1" + refused,
+                     retry + "retry=1 max_retries=2 delay_ms=1" + refused,
+                     retry + "retry=2 max_retries=2 delay_ms=2" + refused,
+                     "warning event=gave_up call=enqueue error=PG_40001 retries=2" + refused,
+                 });
   CHECK(errors_counted("PG_40001") - serialization_failures == 4);
   CHECK(errors_counted("PG_42501") - denials == 1);
   CHECK(retries_counted("linear", "1") - first == 2);
@@ -618,10 +622,13 @@ TEST_CASE("a client's log names the call that failed, and says of a client that 
   });
   const bool retries = max_retries(policy) > 0;
   CHECK(all_timeouts() - timeouts == (retries ? 10 : 5));
-  const std::string gave_up = "warning event=gave_up call=", error = " error=PG_55P03 retries=1\n";
-  const std::vector<std::string> lines{gave_up + "enqueue" + error, gave_up + "cancel" + error,
-                                       gave_up + "replay" + error, gave_up + "reschedule" + error,
-                                       gave_up + "wait" + error};
+  const auto line = [](const std::string& call, const std::string& statement) {
+    return "warning event=gave_up call=" + call + " error=PG_55P03 retries=1 message=\"" + statement +
+           ": canceling statement due to lock timeout (SQLSTATE 55P03)\"\n";
+  };
+  const std::vector<std::string> lines{line("enqueue", "enqueue"), line("cancel", "cancel_once"),
+                                       line("replay", "replay_once"), line("reschedule", "reschedule_once"),
+                                       line("wait", "task_outcome")};
   CHECK(logged.log() == (retries ? lines : std::vector<std::string>{}));
 }
 

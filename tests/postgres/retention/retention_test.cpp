@@ -125,6 +125,26 @@ TEST_CASE("the settings say how long, and take effect at the next round") {
   CHECK(database.status_of(id) == "none");
 }
 
+TEST_CASE("events are kept for days of their own, which the settings say") {
+  TestDatabase database;
+  for (const int days_ago : {3, 8}) {
+    database.run("select dogged.make_partition('events', (now() at time zone 'UTC')::date - $1::int)",
+                 db::Params{}.add(days_ago));
+    database.run(
+        "insert into dogged.events (name, payload, resumed, emitted_at) select 'days' || $1::int, 'null', 0, "
+        "((now() at time zone 'UTC')::date - $1::int + time '12:00') at time zone 'UTC'",
+        db::Params{}.add(days_ago));
+  }
+  const auto events = [&] {
+    return database.value("select string_agg(name, ' ' order by name) as value from dogged.events");
+  };
+  CHECK(outcomes(apply(database)) == "dropped 1");
+  CHECK(events() == "days3");
+  database.run("update dogged.settings set keep_events_days = 2");
+  CHECK(outcomes(apply(database)) == "dropped 1");
+  CHECK(events() == "null");
+}
+
 TEST_CASE("the attempts of dead letters and of tasks that have not ended stay when their day goes") {
   TestDatabase database;
   make_day(database, long_ago);

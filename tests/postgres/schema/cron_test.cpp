@@ -136,6 +136,15 @@ TEST_CASE("a spec of every hour runs by elapsed time across changes of the clock
         "25 02:30 +02:00, 25 02:30 +01:00, 25 03:30 +01:00");
 }
 
+TEST_CASE("a spec of each second hour fires at the hours that the clock shows, across its changes") {
+  TestDatabase database;
+  // 02:00 is left out in spring and no tick makes up for it; in autumn the clock shows 02:00 twice, and both fire.
+  CHECK(next_on_the_clock(database, "0 */2 * * *", "Europe/Berlin", "2026-03-28T23:30Z", 2) ==
+        "29 04:00 +02:00, 29 06:00 +02:00");
+  CHECK(next_on_the_clock(database, "0 */2 * * *", "Europe/Berlin", "2026-10-24T22:30Z", 3) ==
+        "25 02:00 +02:00, 25 02:00 +01:00, 25 04:00 +01:00");
+}
+
 TEST_CASE("an interval is counted from midnight of 1 January 1970 in its zone, whoever asks and when") {
   TestDatabase database;
   CHECK(next_on_the_clock(database, "every 90s", "UTC", "2026-11-26T12:00:01Z", 2) ==
