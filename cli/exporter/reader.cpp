@@ -46,25 +46,24 @@ std::vector<std::int64_t> in_us(const std::array<milliseconds, Size>& bounds) {
   return us;
 }
 
-/// Runs `work` in a transaction. PostgreSQL plans each of its statements for the values that it is given.
-template <class Work>
-void planned_by_values(db::Connection& connection, Work work) {
-  connection.transaction([&] {
-    connection.run(sql::ExporterPlans{});
-    work();
-  });
+/// The statements of the transaction after this one are planned for their values, and have the time of `asking`.
+void set_up_transaction(const Asking& asking) {
+  asking.connection.run(sql::ExporterPlans{.timeout_ms = std::to_string(asking.longest.count())});
 }
 
 template <class Statement>
-auto rows_of(db::Connection& connection, Statement statement) {
+auto rows_of(const Asking& asking, Statement statement) {
   std::vector<typename Statement::Row> rows;
-  planned_by_values(connection, [&] { rows = connection.run(std::move(statement)); });
+  asking.connection.transaction([&] {
+    set_up_transaction(asking);
+    rows = asking.connection.run(std::move(statement));
+  });
   return rows;
 }
 
-std::vector<Queue> read_queues(db::Connection& connection) {
+std::vector<Queue> read_queues(const Asking& asking) {
   std::vector<Queue> queues;
-  for (const auto& row : rows_of(connection, sql::ExporterQueues{})) {
+  for (const auto& row : rows_of(asking, sql::ExporterQueues{})) {
     queues.push_back({.name = row.name,
                       .ready = row.ready,
                       .waiting = row.waiting,
@@ -80,9 +79,9 @@ std::vector<Queue> read_queues(db::Connection& connection) {
   return queues;
 }
 
-std::vector<Circuit> read_circuits(db::Connection& connection) {
+std::vector<Circuit> read_circuits(const Asking& asking) {
   std::vector<Circuit> circuits;
-  for (const auto& row : rows_of(connection, sql::Circuits{})) {
+  for (const auto& row : rows_of(asking, sql::Circuits{})) {
     const circuit::SharedCircuit shared = circuit::shared_circuit_of(row);
     circuits.push_back({.name = shared.name,
                         .state = shared.circuit.state,
@@ -92,9 +91,9 @@ std::vector<Circuit> read_circuits(db::Connection& connection) {
   return circuits;
 }
 
-std::vector<FleetWorker> read_workers(db::Connection& connection) {
+std::vector<FleetWorker> read_workers(const Asking& asking) {
   std::vector<FleetWorker> workers;
-  for (const auto& row : rows_of(connection, sql::ExporterWorkers{})) {
+  for (const auto& row : rows_of(asking, sql::ExporterWorkers{})) {
     workers.push_back({row.name, row.state, seconds_of_us(row.age_us), seconds_of_us(row.left_us), {}});
     const auto by_queue = nlohmann::json::parse(row.queues);
     for (const auto& [queue, concurrency] : by_queue.items()) workers.back().queues.push_back(queue);
@@ -102,18 +101,18 @@ std::vector<FleetWorker> read_workers(db::Connection& connection) {
   return workers;
 }
 
-std::vector<Table> read_tables(db::Connection& connection) {
+std::vector<Table> read_tables(const Asking& asking) {
   std::vector<Table> tables;
-  for (const auto& row : rows_of(connection, sql::DoctorTables{})) {
+  for (const auto& row : rows_of(asking, sql::DoctorTables{})) {
     tables.push_back({row.name, row.live_rows, row.dead_rows, row.bytes});
   }
   return tables;
 }
 
 /// PostgreSQL shows a login without pg_read_all_stats no snapshot of other roles' sessions, and no error either.
-Snapshots read_snapshots(db::Connection& connection) {
+Snapshots read_snapshots(const Asking& asking) {
   Snapshots snapshots;
-  for (const auto& row : rows_of(connection, sql::DoctorSnapshots{})) {
+  for (const auto& row : rows_of(asking, sql::DoctorSnapshots{})) {
     if (row.kind == "hidden") {
       throw DatabaseError(row.name + " sessions of other roles are hidden from this login",
                           "an administrator runs: grant pg_read_all_stats to LOGIN",
@@ -125,27 +124,27 @@ Snapshots read_snapshots(db::Connection& connection) {
   return snapshots;
 }
 
-std::vector<Partitions> read_partitions(db::Connection& connection) {
+std::vector<Partitions> read_partitions(const Asking& asking) {
   std::vector<Partitions> tables;
-  for (const auto& row : rows_of(connection, sql::ExporterPartitions{})) {
+  for (const auto& row : rows_of(asking, sql::ExporterPartitions{})) {
     tables.push_back({.table = row.parent, .days_ahead = row.days_ahead, .next_drop_at = std::nullopt});
     if (row.next_drop_us) tables.back().next_drop_at = seconds_of_us(*row.next_drop_us);
   }
   return tables;
 }
 
-std::vector<Schedule> read_schedules(db::Connection& connection) {
+std::vector<Schedule> read_schedules(const Asking& asking) {
   std::vector<Schedule> schedules;
-  for (const auto& row : rows_of(connection, sql::ExporterSchedules{})) {
+  for (const auto& row : rows_of(asking, sql::ExporterSchedules{})) {
     schedules.push_back({row.name, row.state, seconds_of_us(row.overdue_us)});
   }
   return schedules;
 }
 
-std::vector<DeadLetters> read_dead_letters(db::Connection& connection) {
+std::vector<DeadLetters> read_dead_letters(const Asking& asking) {
   std::vector<DeadLetters> letters;
   const sql::ExporterDeadLetters all{.most = static_cast<std::int64_t>(limits::metric_series)};
-  for (const auto& row : rows_of(connection, all)) {
+  for (const auto& row : rows_of(asking, all)) {
     letters.push_back({row.name, row.error_code.value_or(""), static_cast<std::uint64_t>(row.letters)});
   }
   return letters;
@@ -191,7 +190,7 @@ Reading Reader::read() {
 Reading Reader::read_once() {
   connect();
   try {
-    return ask_all(*connection());
+    return ask_all();
   } catch (...) {  // the next reading makes a new connection
     const detail::Lock lock{mutex_};
     connection_.reset();
@@ -199,49 +198,72 @@ Reading Reader::read_once() {
   }
 }
 
-Reading Reader::ask_all(db::Connection& connection) {
+Reading Reader::ask_all() {
   began_ = steady_clock::now();
   Reading reading;
-  ask(reading, Query::queues, reading.queues, [&] { return read_queues(connection); });
-  ask(reading, Query::circuits, reading.circuits, [&] { return read_circuits(connection); });
-  ask(reading, Query::workers, reading.workers, [&] { return read_workers(connection); });
-  ask(reading, Query::tables, reading.tables, [&] { return read_tables(connection); });
-  ask(reading, Query::snapshots, reading.snapshots, [&] { return read_snapshots(connection); });
-  ask(reading, Query::partitions, reading.partitions, [&] { return read_partitions(connection); });
-  ask(reading, Query::schedules, reading.schedules, [&] { return read_schedules(connection); });
-  ask_for_what_is_new(connection, reading);
-  count_dead_letters(connection, reading);
+  ask(reading, Query::circuits, reading.circuits, read_circuits);
+  ask(reading, Query::workers, reading.workers, read_workers);
+  ask(reading, Query::tables, reading.tables, read_tables);
+  ask(reading, Query::snapshots, reading.snapshots, read_snapshots);
+  ask(reading, Query::partitions, reading.partitions, read_partitions);
+  ask(reading, Query::schedules, reading.schedules, read_schedules);
+  ask_for_what_is_new(reading);
+  // Last, because a backlog of millions takes seconds.
+  ask_seldom(reading, Query::queues, milliseconds{0}, queues_, reading.queues, read_queues);
+  ask_seldom(reading, Query::dead_letters, between_counts_of_dead_letters, dead_letters_, reading.dead_letters,
+             read_dead_letters);
   return reading;
 }
 
 template <class Answer, class Ask>
-void Reader::ask(Reading& reading, Query query, std::optional<Answer>& answer, Ask ask) {
+Asked Reader::ask(Query query, milliseconds longest, std::optional<Answer>& answer, Ask ask) {
   const auto begin = steady_clock::now();
+  const auto left = std::chrono::duration_cast<milliseconds>(began_ + longest_reading - begin);
   Asked asked{.query = query, .seconds = 0, .why_not = {}};
-  if (begin - began_ > longest_reading) {
+  if (left <= milliseconds{0}) {
     asked.why_not = "the queries before took all the time";
-  } else {
-    try {
-      answer = ask();
-    } catch (const ConnectionError&) {
-      throw;
-    } catch (const Error& error) {
-      asked.why_not = error.message() + (error.hint().empty() ? "" : "; " + error.hint());
-    }
-    asked.seconds = seconds_since(begin);
+    return asked;
   }
-  reading.asked.push_back(std::move(asked));
+  try {
+    answer = ask(Asking{*connection(), std::min(longest, left)});
+  } catch (const ConnectionError&) {
+    throw;
+  } catch (const Error& error) {
+    asked.why_not = error.message() + (error.hint().empty() ? "" : "; " + error.hint());
+  }
+  asked.seconds = seconds_since(begin);
+  return asked;
+}
+
+template <class Answer, class Ask>
+void Reader::ask(Reading& reading, Query query, std::optional<Answer>& answer, Ask ask) {
+  reading.asked.push_back(this->ask(query, longest_statement, answer, ask));
+}
+
+/// Its answers are at least `apart` apart, and take at most a twentieth of PostgreSQL's time.
+template <class Answer, class Ask>
+void Reader::ask_seldom(Reading& reading, Query query, milliseconds apart, Kept<Answer>& kept,
+                        std::optional<Answer>& answer, Ask ask) {
+  const auto begin = steady_clock::now();
+  if (begin >= kept.again_at) {
+    kept.answer.reset();
+    kept.asked = this->ask(query, longest_scan, kept.answer, ask);
+    kept.again_at = begin + std::max<steady_clock::duration>(apart, scans_apart * (steady_clock::now() - begin));
+  }
+  reading.asked.push_back(kept.asked);
+  answer = kept.answer;
 }
 
 /// The rows of the statement that `make` makes of the horizon so far: a snapshot, and from when on attempts may be new.
 template <class Statement, class Make>
-auto Reader::read_new(db::Connection& connection, Query query, Make make) {
+auto Reader::read_new(const Asking& asking, Query query, Make make) {
+  db::Connection& connection = asking.connection;
   std::vector<typename Statement::Row> rows;
   Horizon now;
   const auto seen = horizons_.find(query);
   const auto look = [&] {
     connection.run(sql::OneSnapshot{});
-    connection.run(sql::ExporterPlans{});
+    set_up_transaction(asking);
     const auto [snapshot, at_us] = db::one(connection.run(sql::ExporterHorizon{}));
     now = {snapshot, at_us};
     if (seen == horizons_.end()) return;
@@ -261,64 +283,52 @@ auto Reader::read_new(db::Connection& connection, Query query, Make make) {
   return rows;
 }
 
-void Reader::ask_for_what_is_new(db::Connection& connection, Reading& reading) {
-  ask(reading, Query::attempts, reading.new_attempts, [&] {
+void Reader::ask_for_what_is_new(Reading& reading) {
+  ask(reading, Query::attempts, reading.new_attempts, [&](const Asking& asking) {
     std::vector<Attempts> attempts;
     const auto make = [](const std::string& since, std::int64_t after_us) {
       return sql::ExporterAttempts{.bounds_us = in_us(retry_duration_buckets), .after_us = after_us, .since = since};
     };
-    for (const auto& row : read_new<sql::ExporterAttempts>(connection, Query::attempts, make)) {
+    for (const auto& row : read_new<sql::ExporterAttempts>(asking, Query::attempts, make)) {
       attempts.push_back({row.queue, row.name, row.outcome, row.will_retry, static_cast<std::size_t>(row.bucket),
                           static_cast<std::uint64_t>(row.attempts), seconds_of_us(row.ran_us)});
     }
     return attempts;
   });
-  ask(reading, Query::waits, reading.new_waits, [&] {
+  ask(reading, Query::waits, reading.new_waits, [&](const Asking& asking) {
     std::vector<Waits> waits;
     const auto make = [](const std::string& since, std::int64_t after_us) {
       return sql::ExporterWaits{
           .after_us = after_us, .since = since, .most = most_waits, .bounds_us = in_us(retry_delay_buckets)};
     };
-    for (const auto& row : read_new<sql::ExporterWaits>(connection, Query::waits, make)) {
+    for (const auto& row : read_new<sql::ExporterWaits>(asking, Query::waits, make)) {
       waits.push_back({row.queue, static_cast<std::size_t>(row.bucket), static_cast<std::uint64_t>(row.attempts),
                        seconds_of_us(row.waited_us)});
     }
     return waits;
   });
-  ask(reading, Query::new_dead_letters, reading.new_dead_letters, [&] {
+  ask(reading, Query::new_dead_letters, reading.new_dead_letters, [&](const Asking& asking) {
     std::vector<DeadLetters> letters;
     const auto make = [](const std::string& since, std::int64_t after_us) {
       return sql::ExporterNewDeadLetters{.after_us = after_us, .since = since};
     };
-    for (const auto& row : read_new<sql::ExporterNewDeadLetters>(connection, Query::new_dead_letters, make)) {
+    for (const auto& row : read_new<sql::ExporterNewDeadLetters>(asking, Query::new_dead_letters, make)) {
       letters.push_back({row.name, row.error_code.value_or(""), static_cast<std::uint64_t>(row.letters)});
     }
     return letters;
   });
-  ask(reading, Query::ticks, reading.new_ticks, [&] {
+  ask(reading, Query::ticks, reading.new_ticks, [&](const Asking& asking) {
     std::vector<Ticks> ticks;
     const auto make = [](const std::string& since, std::int64_t after_us) {
       return sql::ExporterTicks{.bounds_us = in_us(retry_delay_buckets), .after_us = after_us, .since = since};
     };
-    for (const auto& row : read_new<sql::ExporterTicks>(connection, Query::ticks, make)) {
+    for (const auto& row : read_new<sql::ExporterTicks>(asking, Query::ticks, make)) {
       ticks.push_back(
           {row.schedule, row.outcome, std::nullopt, static_cast<std::uint64_t>(row.ticks), seconds_of_us(row.late_us)});
       if (row.bucket) ticks.back().bucket = static_cast<std::size_t>(*row.bucket);
     }
     return ticks;
   });
-}
-
-void Reader::count_dead_letters(db::Connection& connection, Reading& reading) {
-  if (!counted_at_ || began_ - *counted_at_ >= between_counts_of_dead_letters) {
-    Reading counted;
-    ask(counted, Query::dead_letters, counted.dead_letters, [&] { return read_dead_letters(connection); });
-    counted_at_ = began_;
-    counted_ = std::move(counted.asked.front());
-    dead_letters_ = std::move(counted.dead_letters);
-  }
-  reading.asked.push_back(counted_);
-  reading.dead_letters = dead_letters_;
 }
 
 }  // namespace dogged::cli::exporter

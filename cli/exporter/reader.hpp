@@ -17,12 +17,21 @@
 
 namespace dogged::cli::exporter {
 
-/// How long PostgreSQL may take for one statement.
+/// How long PostgreSQL may take for one statement, and for one that reads a whole table.
 inline constexpr std::chrono::milliseconds longest_statement{2'000};
-/// After so long a reading asks no further question.
-inline constexpr std::chrono::milliseconds longest_reading{4'000};
+inline constexpr std::chrono::milliseconds longest_scan{5'000};
+/// How long a reading may take: a scrape waits for 8 s. Its last question has what is left of it.
+inline constexpr std::chrono::milliseconds longest_reading{7'000};
+/// A question that reads a whole table is asked again after so many times as long as its answer took.
+inline constexpr int scans_apart = 20;
 /// All dead letters are counted at most so often: a million take some tenths of a second.
 inline constexpr std::chrono::minutes between_counts_of_dead_letters{5};
+
+/// Where a question is asked, and how long PostgreSQL may take for its statement.
+struct Asking {
+  db::Connection& connection;
+  std::chrono::milliseconds longest;
+};
 
 /// Belongs to one thread, but for abort().
 class Reader {
@@ -47,15 +56,27 @@ class Reader {
     std::int64_t at_us = 0;
   };
 
+  /// The last answer of a question that reads a whole table.
+  template <class Answer>
+  struct Kept {
+    std::optional<Answer> answer;
+    Asked asked{};
+    std::chrono::steady_clock::time_point again_at{};  ///< when the question is asked again
+  };
+
   [[nodiscard]] std::shared_ptr<db::Connection> connection();
   Reading read_once();
-  Reading ask_all(db::Connection& connection);
+  Reading ask_all();
+  template <class Answer, class Ask>
+  Asked ask(Query query, std::chrono::milliseconds longest, std::optional<Answer>& answer, Ask ask);
   template <class Answer, class Ask>
   void ask(Reading& reading, Query query, std::optional<Answer>& answer, Ask ask);
+  template <class Answer, class Ask>
+  void ask_seldom(Reading& reading, Query query, std::chrono::milliseconds apart, Kept<Answer>& kept,
+                  std::optional<Answer>& answer, Ask ask);
   template <class Statement, class Make>
-  auto read_new(db::Connection& connection, Query query, Make make);
-  void ask_for_what_is_new(db::Connection& connection, Reading& reading);
-  void count_dead_letters(db::Connection& connection, Reading& reading);
+  auto read_new(const Asking& asking, Query query, Make make);
+  void ask_for_what_is_new(Reading& reading);
 
   const Connect connect_;
   detail::Mutex mutex_;
@@ -63,9 +84,8 @@ class Reader {
   bool is_aborted_ DOGGED_GUARDED_BY(mutex_) = false;
   std::chrono::steady_clock::time_point began_;  // of this reading
   std::map<Query, Horizon> horizons_;
-  std::optional<std::chrono::steady_clock::time_point> counted_at_;
-  Asked counted_{.query = Query::dead_letters, .seconds = 0, .why_not = {}};
-  std::optional<std::vector<DeadLetters>> dead_letters_;
+  Kept<std::vector<Queue>> queues_;
+  Kept<std::vector<DeadLetters>> dead_letters_;
 };
 
 }  // namespace dogged::cli::exporter

@@ -16,7 +16,9 @@ select tables.name as parent,
          when 'tasks_done' then (select count(*) from (select from dogged.tasks_done_default limit 1000000) as counted)
          when 'tasks_failed' then (select count(*) from (select from dogged.tasks_failed_default limit 1000000) as counted)
          when 'task_steps' then (select count(*) from (select from dogged.task_steps_default limit 1000000) as counted)
+         when 'schedule_ticks' then (select count(*) from (select from dogged.schedule_ticks_default limit 1000000) as counted)
+         when 'events' then (select count(*) from (select from dogged.events_default limit 1000000) as counted)
          else (select count(*) from (select from dogged.task_attempts_default limit 1000000) as counted)
        end as default_rows
-  from (select unnest(array['tasks_done', 'tasks_failed', 'task_attempts', 'task_steps']) as name,
+  from (select unnest(array['tasks_done', 'tasks_failed', 'task_attempts', 'task_steps', 'schedule_ticks', 'events']) as name,
                (clock_timestamp() at time zone 'UTC')::date as today) as tables

@@ -9,5 +9,6 @@ select t.parent,
          where not exists (select from days d where d.parent = t.parent and d.day = t.today + ahead))::bigint as days_ahead,
        (select (extract(epoch from min(d.kept_until)) * 1000000)::bigint from days d
          where d.parent = t.parent and not d.goes_with_tasks) as next_drop_us
-  from (select unnest(array['tasks_done', 'tasks_failed', 'task_attempts', 'task_steps']) as parent, (now() at time zone 'UTC')::date as today) as t
+  from (select unnest(array['tasks_done', 'tasks_failed', 'task_attempts', 'task_steps', 'schedule_ticks', 'events']) as parent,
+               (now() at time zone 'UTC')::date as today) as t
  order by t.parent

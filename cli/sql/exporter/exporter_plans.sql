@@ -1,4 +1,5 @@
 -- The first statement of a transaction in which the exporter reads. Workers' statements are planned by indexes, once. Those
--- of the exporter read whole small tables, and only the days that their values name.
--- gives: seqscan text, plans text
-select set_config('enable_seqscan', 'on', true) as seqscan, set_config('plan_cache_mode', 'force_custom_plan', true) as plans
+-- of the exporter read whole small tables, and only the days that their values name. Each of them has @timeout_ms.
+-- gives: seqscan text, plans text, timeout text
+select set_config('enable_seqscan', 'on', true) as seqscan, set_config('plan_cache_mode', 'force_custom_plan', true) as plans,
+       set_config('statement_timeout', @timeout_ms::text, true) as timeout
