@@ -163,6 +163,14 @@ TEST_CASE("buffer all: every tick runs, one after the other, in their order") {
           "row_number() over (order by scheduled_at) as place from dogged.schedule_ticks) t") == "true");
 }
 
+TEST_CASE("buffer all: up to 1,000 ticks wait, and further ones are skipped because the schedule is full") {
+  TestDatabase database;
+  add_schedule(database, ", overlap => 'buffer_all', catch_up => null, catch_up_limit => null");
+  make_due(database, 1003);
+  fire(database);
+  CHECK(ticks(database) == "fired 1, waiting 1000, skipped full 2");
+}
+
 TEST_CASE("cancel other: a tick cancels the waiting task of an earlier one, and its own runs") {
   TestDatabase database;
   add_schedule(database, ", overlap => 'cancel_other', catch_up_limit => null");

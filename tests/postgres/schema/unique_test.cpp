@@ -12,12 +12,14 @@
 #include <dogged/transaction.hpp>
 #include <dogged/unique.hpp>
 
+#include "claim/statements.hpp"
 #include "sql/retention.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
 
 using namespace dogged;
 using namespace std::chrono_literals;
+using test::add_worker;
 using test::contains;
 using test::error_of;
 using test::eventually;
@@ -543,6 +545,24 @@ TEST_CASE("a unique task runs, retries and ends like any other, and its end free
   CHECK(runs == 3);
   CHECK(database.client().enqueue_unique(plain, 1).is_new());
   CHECK(database.value("select count(distinct unique_key) as value from dogged.tasks") == "1");
+}
+
+TEST_CASE("a claim of unique tasks is a HOT update") {
+  TestDatabase database;
+  const std::int64_t worker = add_worker(database);
+  Client client = database.client();
+  for (int i = 0; i < 10; ++i) {
+    (void)client.enqueue_unique(NewTask{"work", "{}", {.queue = "default", .unique_key = "key" + std::to_string(i)}});
+  }
+  database.connection().transaction([&] {
+    const auto claim = runtime::claim_of(worker, {{.queue = "default", .how_many = 10, .of_all = true}}, {"work"}, 0);
+    CHECK(database.connection().run(claim).size() == 10);
+    const auto updates = database.connection().run(
+        {"updates",
+         "select n_tup_upd, n_tup_hot_upd from pg_stat_xact_user_tables where relid = 'dogged.tasks_live'::regclass"});
+    CHECK(updates.one().number("n_tup_upd") == 10);
+    CHECK(updates.one().number("n_tup_hot_upd") == 10);
+  });
 }
 
 TEST_CASE("a repeated call of a client whose answer was lost tells the outcome of its first try") {

@@ -73,6 +73,29 @@ TEST_CASE("a step runs once for its task, and later attempts get what it gave") 
   CHECK(database.value("select result #>> '{}' as value from dogged.task_steps where name = 'text'") == "run 1");
 }
 
+TEST_CASE("a version of the program that renames, removes and reorders steps finds by name what is on record") {
+  TestDatabase database;
+  std::vector<std::string> ran;
+  const auto step = [&](Context& context, const std::string& name) {
+    context.step(name, [&] { ran.push_back(name + " " + std::to_string(context.attempt())); });
+  };
+  const auto handler = registered(
+      work,
+      [&](Context& context, const nlohmann::json&) {
+        if (context.attempt() == 1) {
+          for (const char* name : {"reserve", "charge", "ship"}) step(context, name);
+          throw TaskError{"AGAIN", "and now another version of the program"};
+        }
+        for (const char* name : {"ship", "reserve-seat", "charge"}) step(context, name);
+      },
+      retried);
+  const TaskId id = database.client().enqueue(work, no_args);
+  RunningWorker worker{database, {handler}};
+  REQUIRE(eventually([&] { return database.status_of(id) == "succeeded"; }));
+  CHECK(ran == std::vector<std::string>{"reserve 1", "charge 1", "ship 1", "reserve-seat 2"});
+  CHECK(steps_of(database, id) == "reserve 1 true, charge 1 true, ship 1 true, reserve-seat 2 true");
+}
+
 TEST_CASE("a first attempt that begins again after a failover does not repeat its recorded steps") {
   TestDatabase database;
   int runs = 0;
