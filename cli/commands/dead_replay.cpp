@@ -84,12 +84,11 @@ class Replay {
     if (!steps_.empty()) return;
     steps_ = "keep";
     if (letters.empty() || !can_ask(invocation, filter)) return;
-    const auto count =
-        connection.run(sql::DeadWithSteps{.ids = ids_of(letters), .attempts = attempts_of(letters)}).front().count;
-    if (count == 0) return;
+    if (!have_steps(connection, letters)) return;
     const std::string answer =
-        ask(std::to_string(count) + " of " + dead_letters_text(static_cast<std::int64_t>(letters.size())) + " " +
-            (count == 1 ? "has" : "have") + " steps on record. Keep them, or run all steps again? [keep/again] ");
+        ask((letters.size() == 1 ? "The dead letter has"
+                                 : "Some of the " + dead_letters_text(std::ssize(letters)) + " have") +
+            std::string{" steps on record. Keep them, or run all steps again? [keep/again] "});
     if (answer == "keep" || answer == "again") {
       steps_ = answer;
       return;
@@ -139,6 +138,19 @@ class Replay {
   }
 
  private:
+  /// Whether one of them has steps on record. False after Ctrl-C, which work_through hears as well.
+  static bool have_steps(db::Connection& connection, const DeadLetters& letters) {
+    stop_on_interrupt();
+    for (std::size_t begin = 0; begin < letters.size() && !was_interrupted(); begin += replay_batch) {
+      const auto first = letters.begin() + static_cast<std::ptrdiff_t>(begin);
+      const DeadLetters batch{first,
+                              first + static_cast<std::ptrdiff_t>(std::min(replay_batch, letters.size() - begin))};
+      const sql::DeadWithSteps question{.ids = ids_of(batch), .attempts = attempts_of(batch)};
+      if (db::one(connection.run(question)).has_steps) return true;
+    }
+    return false;
+  }
+
   DeadLetters with_new_args(db::Connection& connection, const DeadLetters& batch, std::vector<std::string>& args,
                             DeadResults& results) const {
     std::map<std::int64_t, int> attempts;

@@ -172,6 +172,7 @@ void Reader::abort() noexcept {
 }
 
 Reading Reader::read() {
+  began_ = steady_clock::now();
   bool is_kept = false;
   {
     const detail::Lock lock{mutex_};
@@ -248,7 +249,9 @@ void Reader::ask_seldom(Reading& reading, Query query, milliseconds apart, Kept<
   if (begin >= kept.again_at) {
     kept.answer.reset();
     kept.asked = this->ask(query, longest_scan, kept.answer, ask);
-    kept.again_at = begin + std::max<steady_clock::duration>(apart, scans_apart * (steady_clock::now() - begin));
+    const auto took = steady_clock::now() - begin;
+    kept.again_at =
+        begin + (kept.answer ? std::max<steady_clock::duration>(apart, answers_apart * took) : refusals_apart * took);
   }
   reading.asked.push_back(kept.asked);
   answer = kept.answer;

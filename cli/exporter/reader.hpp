@@ -22,8 +22,10 @@ inline constexpr std::chrono::milliseconds longest_statement{2'000};
 inline constexpr std::chrono::milliseconds longest_scan{5'000};
 /// How long a reading may take: a scrape waits for 8 s. Its last question has what is left of it.
 inline constexpr std::chrono::milliseconds longest_reading{7'000};
-/// A question that reads a whole table is asked again after so many times as long as its answer took.
-inline constexpr int scans_apart = 20;
+/// A question that reads a whole table is asked again after so many times as long as its answer took, and as its
+/// refusal.
+inline constexpr int answers_apart = 20;
+inline constexpr int refusals_apart = 3;
 /// All dead letters are counted at most so often: a million take some tenths of a second.
 inline constexpr std::chrono::minutes between_counts_of_dead_letters{5};
 
