@@ -216,8 +216,8 @@ Reading Reader::ask_all() {
   return reading;
 }
 
-template <class Answer, class Ask>
-Asked Reader::ask(Query query, milliseconds longest, std::optional<Answer>& answer, Ask ask) {
+template <class Answer, class Look>
+Asked Reader::ask(Query query, milliseconds longest, std::optional<Answer>& answer, Look look) {
   const auto begin = steady_clock::now();
   const auto left = std::chrono::duration_cast<milliseconds>(began_ + longest_reading - begin);
   Asked asked{.query = query, .seconds = 0, .why_not = {}};
@@ -226,7 +226,7 @@ Asked Reader::ask(Query query, milliseconds longest, std::optional<Answer>& answ
     return asked;
   }
   try {
-    answer = ask(Asking{*connection(), std::min(longest, left)});
+    answer = look(Asking{*connection(), std::min(longest, left)});
   } catch (const ConnectionError&) {
     throw;
   } catch (const Error& error) {
@@ -236,19 +236,19 @@ Asked Reader::ask(Query query, milliseconds longest, std::optional<Answer>& answ
   return asked;
 }
 
-template <class Answer, class Ask>
-void Reader::ask(Reading& reading, Query query, std::optional<Answer>& answer, Ask ask) {
-  reading.asked.push_back(this->ask(query, longest_statement, answer, ask));
+template <class Answer, class Look>
+void Reader::ask(Reading& reading, Query query, std::optional<Answer>& answer, Look look) {
+  reading.asked.push_back(ask(query, longest_statement, answer, look));
 }
 
 /// Its answers are at least `apart` apart, and take at most a twentieth of PostgreSQL's time.
-template <class Answer, class Ask>
+template <class Answer, class Look>
 void Reader::ask_seldom(Reading& reading, Query query, milliseconds apart, Kept<Answer>& kept,
-                        std::optional<Answer>& answer, Ask ask) {
+                        std::optional<Answer>& answer, Look look) {
   const auto begin = steady_clock::now();
   if (begin >= kept.again_at) {
     kept.answer.reset();
-    kept.asked = this->ask(query, longest_scan, kept.answer, ask);
+    kept.asked = ask(query, longest_scan, kept.answer, look);
     const auto took = steady_clock::now() - begin;
     kept.again_at =
         begin + (kept.answer ? std::max<steady_clock::duration>(apart, answers_apart * took) : refusals_apart * took);

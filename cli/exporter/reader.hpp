@@ -69,13 +69,13 @@ class Reader {
   [[nodiscard]] std::shared_ptr<db::Connection> connection();
   Reading read_once();
   Reading ask_all();
-  template <class Answer, class Ask>
-  Asked ask(Query query, std::chrono::milliseconds longest, std::optional<Answer>& answer, Ask ask);
-  template <class Answer, class Ask>
-  void ask(Reading& reading, Query query, std::optional<Answer>& answer, Ask ask);
-  template <class Answer, class Ask>
+  template <class Answer, class Look>
+  Asked ask(Query query, std::chrono::milliseconds longest, std::optional<Answer>& answer, Look look);
+  template <class Answer, class Look>
+  void ask(Reading& reading, Query query, std::optional<Answer>& answer, Look look);
+  template <class Answer, class Look>
   void ask_seldom(Reading& reading, Query query, std::chrono::milliseconds apart, Kept<Answer>& kept,
-                  std::optional<Answer>& answer, Ask ask);
+                  std::optional<Answer>& answer, Look look);
   template <class Statement, class Make>
   auto read_new(const Asking& asking, Query query, Make make);
   void ask_for_what_is_new(Reading& reading);
