@@ -76,7 +76,8 @@ namespace {
 
 /// A keeper, a database in which cancellations are requested, and a connection that fails.
 struct World {
-  explicit World(bool listens) : plan({.poll_interval = poll_interval, .listens = listens}, start), listens(listens) {}
+  explicit World(bool can_listen)
+      : plan({.poll_interval = poll_interval, .listens = can_listen}, start), listens(can_listen) {}
 
   KeeperPlan plan;
   bool listens;
