@@ -20,7 +20,7 @@ namespace dogged::cli::exporter {
 /// How long PostgreSQL may take for one statement, and for one that reads a whole table.
 inline constexpr std::chrono::milliseconds longest_statement{2'000};
 inline constexpr std::chrono::milliseconds longest_scan{5'000};
-/// How long a reading may take: a scrape waits for 8 s. Its last question has what is left of it.
+/// How long a reading may take, because a scrape waits for 8 s. No question takes longer than the rest of this time.
 inline constexpr std::chrono::milliseconds longest_reading{7'000};
 /// A question that reads a whole table is asked again after so many times as long as its answer took, and as its
 /// refusal.

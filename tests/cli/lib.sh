@@ -40,6 +40,16 @@ check() {
   fi
 }
 
+# until_true COMMAND…: waits for it, up to half a minute.
+until_true() {
+  local tries
+  for tries in $(seq 300); do
+    "$@" && return
+    sleep 0.1
+  done
+  return 1
+}
+
 # said FILE TEXT…: each text stands in the file.
 said() {
   local file=$1 text

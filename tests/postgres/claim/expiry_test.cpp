@@ -49,8 +49,8 @@ bool is_over(TestDatabase& database, TaskId id) {
   });
 }
 
-/// A task whose time is soon over, and whose attempt has begun before that. On a busy machine the time may be over
-/// first: then another task gets four times as long.
+/// A task that expires soon, with an attempt that has begun before. On a busy machine the task may expire first. Then
+/// another task gets four times as long.
 TaskId begun_before_expiry(TestDatabase& database, const std::function<bool()>& has_begun) {
   Client client = database.client();
   TaskId id = 0;

@@ -73,7 +73,7 @@ TEST_CASE("a step runs once for its task, and later attempts get what it gave") 
   CHECK(database.value("select result #>> '{}' as value from dogged.task_steps where name = 'text'") == "run 1");
 }
 
-TEST_CASE("a version of the program that renames, removes and reorders steps finds by name what is on record") {
+TEST_CASE("a step on record is found by its name, also where a new version renames, removes or reorders steps") {
   TestDatabase database;
   std::vector<std::string> ran;
   const auto step = [&](Context& context, const std::string& name) {

@@ -10,7 +10,7 @@ using http::listen_address_from_text;
 using http::ListenAddress;
 using http::to_text;
 
-TEST_CASE("an address to listen on has a host and a port, and is shown as it was written") {
+TEST_CASE("an address to listen on has a host and a port, and is shown with both") {
   const auto read = [](const std::string& text) { return listen_address_from_text("--metrics-listen", text); };
   CHECK(read("127.0.0.1:9464") == ListenAddress{"127.0.0.1", 9464});
   CHECK(read(":0") == ListenAddress{"0.0.0.0", 0});
