@@ -1,4 +1,4 @@
-// The thread of one part of the worker: claimer, completer, lease keeper, upkeep and watchdog are services.
+// The thread of one part of the worker: claimer, completer, lease keeper, upkeep, chores and watchdog are services.
 #pragma once
 
 #include <atomic>

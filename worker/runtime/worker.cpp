@@ -36,6 +36,7 @@
 #include "step/steps.hpp"
 #include "tasks/definition.hpp"
 #include "tasks/served_queues.hpp"
+#include "upkeep/chores.hpp"
 #include "upkeep/declared_schedules.hpp"
 #include "upkeep/upkeep.hpp"
 
@@ -48,7 +49,8 @@ constexpr milliseconds shortest_heartbeat_answer{200};
 constexpr milliseconds shortest_statement_timeout{5'000};
 constexpr milliseconds longest_statement_timeout{30'000};
 constexpr milliseconds server_gives_up_within{5'000};
-constexpr milliseconds upkeep_statement_timeout{120'000};  // retention may have to fill partitions
+constexpr milliseconds chores_statement_timeout{120'000};  // retention may have to fill partitions
+constexpr milliseconds chores_backoff{60'000};             // the longest: chores have time
 
 std::map<std::string, int> queues_of(const Definitions& definitions, int concurrency) {
   std::map<std::string, int> queues;
@@ -57,7 +59,7 @@ std::map<std::string, int> queues_of(const Definitions& definitions, int concurr
 }
 
 milliseconds statement_timeout(const WorkerSettings& settings, const std::string& service) {
-  if (service == "upkeep" || service == "start") return upkeep_statement_timeout;
+  if (service == "chores" || service == "start") return chores_statement_timeout;
   return std::clamp(settings.lease, shortest_statement_timeout, longest_statement_timeout);
 }
 
@@ -193,9 +195,10 @@ struct Worker::Services final : Executor::Listener, LeaseKeeper::Listener {
         claimer(service("claimer", for_tasks()),
                 {.poll_interval = worker.settings_.poll_interval, .sleeps = !worker.settings_.poll_only},
                 {lease, worker.definitions_, circuits, inbox, completer, executors}, worker.tally(), worker.log_),
-        upkeep(service("upkeep", upkeep_statement_timeout + server_gives_up_within),
+        upkeep(service("upkeep", for_tasks()),
                {.heartbeat = worker.settings_.heartbeat, .lets_others_renew = worker.is_again_}, lease,
                worker.definitions_, inbox, worker.schedules_, attempt_log()),
+        chores(service("chores", chores_statement_timeout + server_gives_up_within, chores_backoff), {}, worker.log_),
         keeper(service("lease", for_heartbeat(),
                        std::min<milliseconds>(worker.settings_.heartbeat, std::chrono::seconds{5})),
                {.heartbeat = worker.settings_.heartbeat,
@@ -250,7 +253,8 @@ struct Worker::Services final : Executor::Listener, LeaseKeeper::Listener {
   /// For the watchdog: does what is due at `now`, and gives when something is due next.
   TimePoint watch(TimePoint now) {
     TimePoint next = executors->enforce_deadlines(now);
-    for (Service* service : {&keeper.service(), &claimer.service(), &completer->service(), &upkeep.service()}) {
+    for (Service* service :
+         {&keeper.service(), &claimer.service(), &completer->service(), &upkeep.service(), &chores.service()}) {
       next = std::min(next, service->break_if_stuck(now));
     }
     next = std::min(next, handlers->break_if_stuck(for_tasks(), now));
@@ -326,6 +330,7 @@ struct Worker::Services final : Executor::Listener, LeaseKeeper::Listener {
   const std::shared_ptr<Executors> executors;
   Claimer claimer;
   Upkeep upkeep;
+  Chores chores;
   LeaseKeeper keeper;
 };
 

@@ -2,10 +2,11 @@
 //
 //   claimer     -> executors (a pool of threads for each queue) -> completer
 //   lease keeper   renews the lease; hears of cancellations, of new workers and of clients that wait for a result
-//   upkeep         ends lapsed leases, rescues the tasks held under them, makes partitions
+//   upkeep         ends lapsed leases, rescues the tasks held under them, fires the ticks of schedules
+//   chores         makes partitions and drops those that are no longer kept, with a connection for that time only
 //   watchdog       deadlines, the lapse of the lease, connections that do not answer; without a connection of its own
 //
-// Claimer, completer, lease keeper and upkeep have a connection and a thread each, however many tasks run at once.
+// Each of them has a thread, and all but the watchdog have a connection, however many tasks run at once.
 //
 // A run of the services under one lease is an incarnation. A worker that could not renew its lease in time stops its
 // handlers. The worker writes nothing until the database has said whether the lease was ended. Then the worker goes on

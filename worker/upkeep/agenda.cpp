@@ -7,7 +7,6 @@
 namespace dogged::runtime {
 namespace {
 
-constexpr std::chrono::hours chores_interval{1};
 constexpr milliseconds rescue_while_locked{250};  // tasks to be rescued are locked by another session
 constexpr milliseconds shortest_until_lapse{50};
 // Expired tasks whose transaction took longer to commit are found by the looks back for ever.
@@ -21,8 +20,7 @@ constexpr int heartbeats_between_looks = 6;  // of a worker that began after two
 Agenda::Agenda(const Settings& settings, TimePoint now) noexcept
     : settings_(settings),
       looks_at_(now),
-      may_look_at_(now + (settings.lets_others_renew ? settings.heartbeat : milliseconds{0})),
-      chores_at_(now + settings.first_chores) {}
+      may_look_at_(now + (settings.lets_others_renew ? settings.heartbeat : milliseconds{0})) {}
 
 bool Agenda::may_look(TimePoint now) noexcept {
   if (now >= may_look_at_) return true;
@@ -86,7 +84,5 @@ void Agenda::note_compared(TimePoint asked_at) noexcept {
   compared_at_ = asked_at;
   must_compare_ = false;
 }
-
-void Agenda::note_chores_done(TimePoint now) noexcept { chores_at_ = now + chores_interval; }
 
 }  // namespace dogged::runtime

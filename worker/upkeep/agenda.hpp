@@ -25,8 +25,6 @@ class Agenda {
     milliseconds heartbeat{5'000};
     /// Others may have lost the server as well: they get a heartbeat's time to renew before any lease is ended.
     bool lets_others_renew = false;
-    milliseconds first_chores{60'000};         ///< after the start
-    milliseconds chores_again{60'000};         ///< after they failed, or left something to do
     milliseconds again_after_failure{10'000};  ///< of a comparison of declarations
   };
   enum class Rescue {
@@ -72,13 +70,6 @@ class Agenda {
   /// PostgreSQL has refused it, or others keep the schedules locked.
   void note_comparison_failed(TimePoint now) noexcept { compares_again_at_ = now + settings_.again_after_failure; }
 
-  // Chores: partitions and retention
-
-  [[nodiscard]] bool are_chores_due(TimePoint now) const noexcept { return now >= chores_at_; }
-  /// The chores come again soon unless note_chores_done() follows. A chore that fails holds up nothing else.
-  void note_chores_begin(TimePoint now) noexcept { chores_at_ = now + settings_.chores_again; }
-  void note_chores_done(TimePoint now) noexcept;
-
  private:
   const Settings settings_;
   TimePoint looks_at_;
@@ -90,7 +81,6 @@ class Agenda {
   bool must_compare_ = true;
   TimePoint compared_at_;
   TimePoint compares_again_at_;
-  TimePoint chores_at_;
 };
 
 }  // namespace dogged::runtime

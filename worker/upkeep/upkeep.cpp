@@ -14,7 +14,6 @@
 #include "retry/duration.hpp"
 #include "retry/event_line.hpp"
 #include "runtime/session.hpp"
-#include "sql/retention.hpp"
 #include "sql/upkeep.hpp"
 #include "tasks/definition.hpp"
 #include "upkeep/rescue.hpp"
@@ -91,9 +90,6 @@ bool Upkeep::step() {
 void Upkeep::look_after_all() {
   const Look look = look_and_rescue();
   expire(look);
-  if (agenda_.are_chores_due(SteadyClock::now())) {
-    (void)try_to(event("chores_failed"), "partitions and retention", [this] { do_chores(); });
-  }
   if (agenda_.must_compare(look.found, SteadyClock::now())) {
     bool is_compared = false;
     (void)try_to(event("comparison_failed"), "declarations of tasks and schedules", [&] { is_compared = compare(); });
@@ -191,48 +187,6 @@ void Upkeep::expire(const Look& look) {
     const auto tasks = static_cast<std::int64_t>(count);
     log_->info(event_line("expired").with("name", task.first).with("queue", task.second).with("tasks", tasks).text());
   }
-}
-
-void Upkeep::do_chores() {
-  agenda_.note_chores_begin(SteadyClock::now());
-  const auto [made] = db::one(connection().run(sql::MakePartitions{}));
-  if (made > 0)
-    log_->log(event("partitions_made"), spdlog::level::debug, "made {} partitions for the coming days", made);
-  const bool is_complete = apply_retention();
-  tidy_left_rows();
-  if (is_complete) agenda_.note_chores_done(SteadyClock::now());
-}
-
-void Upkeep::tidy_left_rows() {
-  while (goes_on()) {
-    const auto [calls, keys] = db::one(connection().run(sql::TidyLeftRows{}));
-    if (calls == 0 && keys == 0) return;
-  }
-}
-
-bool Upkeep::apply_retention() {
-  // Until a round comes to its end: thinning that was postponed or broke off need not wait for the next day that is
-  // dropped.
-  const retention::Extent extent = std::exchange(retention_extent_, retention::Extent::everything);
-  bool is_complete = true;
-  bool is_thinned = true;
-  for (const retention::Step& step : retention::apply(connection(), extent, [this] { return goes_on(); })) {
-    is_complete = is_complete && step.is_done();
-    is_thinned = is_thinned && (step.is_done() || !step.is_thinning);
-    if (step.what == "workers") {
-      log_->log(event("retention"), spdlog::level::info, "retention: forgot {} workers that ended long ago",
-                *step.rows);
-    } else if (!step.is_done()) {
-      log_->log(event("retention"), spdlog::level::debug, "retention: {} is {}", step.what, step.outcome);
-    } else if (step.rows.value_or(0) > 0) {
-      log_->log(event("retention"), spdlog::level::info, "retention: {} {}; {} rows that are kept longer stay",
-                step.outcome, step.what, *step.rows);
-    } else {
-      log_->log(event("retention"), spdlog::level::info, "retention: {} {}", step.outcome, step.what);
-    }
-  }
-  if (is_thinned && !service_.is_stopping()) retention_extent_ = retention::Extent::days;
-  return is_complete;
 }
 
 }  // namespace dogged::runtime

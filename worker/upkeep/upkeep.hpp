@@ -1,7 +1,6 @@
-// The work that every worker does now and then for all workers. Upkeep ends lapsed leases and rescues the tasks held
-// under them. Upkeep fires the ticks of schedules, ends expired tasks, makes the partitions of the coming days, and
-// drops partitions that are no longer kept. Upkeep logs when another worker declares a task or a schedule
-// differently. agenda.hpp decides when.
+// The urgent work that every worker does for all workers. Upkeep ends lapsed leases and rescues the tasks held under
+// them. Upkeep fires the ticks of schedules, and ends expired tasks. Upkeep logs when another worker declares a task or
+// a schedule differently. agenda.hpp decides when. chores.hpp has the work that may take long.
 #pragma once
 
 #include <atomic>
@@ -14,7 +13,6 @@
 #include "claim/inbox.hpp"
 #include "lease/lease.hpp"
 #include "report/recorded.hpp"
-#include "retention/retention.hpp"
 #include "runtime/service.hpp"
 #include "runtime/session.hpp"
 #include "tasks/definition_fwd.hpp"
@@ -62,12 +60,8 @@ class Upkeep {
   bool goes_on();
   [[nodiscard]] Look ask();
   void expire(const Look& look);
-  void do_chores();
   /// False while other transactions keep the schedules locked.
   [[nodiscard]] bool compare();
-  /// False if a table was in use, or another worker was at it: something is left to do.
-  void tidy_left_rows();
-  bool apply_retention();
 
   const std::shared_ptr<const Lease> lease_;
   const std::shared_ptr<ClaimInbox> claimer_;
@@ -80,8 +74,7 @@ class Upkeep {
   std::atomic<bool> schedules_changed_{false};
   AdoptedDeclarations declarations_;
   const std::shared_ptr<DeclaredSchedules> schedules_;
-  retention::Extent retention_extent_ = retention::Extent::days;  // of the next round
-  Service service_;                                               // last: its thread uses the members above
+  Service service_;  // last: its thread uses the members above
 };
 
 }  // namespace dogged::runtime

@@ -13,9 +13,10 @@
 #include <spdlog/sinks/null_sink.h>
 #include <spdlog/sinks/ringbuffer_sink.h>
 
+#include "runtime/session.hpp"
 #include "support/catch.hpp"
-#include "support/start_upkeep.hpp"
 #include "support/test_database.hpp"
+#include "upkeep/chores.hpp"
 
 using namespace dogged;
 using namespace std::chrono_literals;
@@ -64,6 +65,16 @@ TaskId add_task(TestDatabase& database, const std::string& status, int days_ago,
 
 std::vector<Step> apply(TestDatabase& database, Extent extent = Extent::everything) {
   return retention::apply(database.connection(), extent, [] { return true; });
+}
+
+runtime::Service::Settings chores_service(const TestDatabase& database, const std::shared_ptr<spdlog::logger>& log) {
+  return {.session = std::make_shared<runtime::Session>(database.settings(), "chores", log, 100ms)};
+}
+
+std::string connections_of_chores(TestDatabase& database) {
+  return database.value(
+      "select count(*) as value from pg_stat_activity "
+      "where datname = current_database() and application_name like '% chores'");
 }
 
 /// `dropped 3, postponed 1`: how many steps had which outcome.
@@ -471,21 +482,20 @@ TEST_CASE("rows that came late into the default partition are kept or dropped as
   CHECK(has_attempt(database, dead));
 }
 
-TEST_CASE("a worker's upkeep drops old days by itself") {
+TEST_CASE("a worker's chores drop old days by themselves, and have a connection for that time only") {
   TestDatabase database;
   make_day(database, long_ago);
   const TaskId succeeded = add_task(database, "succeeded", long_ago);
   const TaskId dead = add_task(database, "failed", long_ago);
   const auto log = std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::null_sink_mt>());
-  const std::int64_t id = add_worker(database);
-  const auto lease = std::make_shared<runtime::Lease>(id, 10s, std::chrono::steady_clock::now());
-  const auto upkeep = test::start_upkeep(database, {.heartbeat = 50ms, .first_chores = 0ms}, lease, log);
+  runtime::Chores chores{chores_service(database, log), {.first = 0ms}, log};
   CHECK(eventually([&] { return old_days(database, "task_attempts") == "0"; }));
+  CHECK(eventually([&] { return connections_of_chores(database) == "0"; }));
   CHECK(database.status_of(succeeded) == "none");
   CHECK(has_attempt(database, dead));
 }
 
-TEST_CASE("a worker's upkeep tries again soon to thin what it found in use, without another day to drop") {
+TEST_CASE("a worker's chores try again soon to thin what they found in use, without another day to drop") {
   TestDatabase database;
   make_day(database, long_ago);
   const TaskId purged = add_task(database, "failed", long_ago);
@@ -497,14 +507,12 @@ TEST_CASE("a worker's upkeep tries again soon to thin what it found in use, with
   const auto lines = std::make_shared<spdlog::sinks::ringbuffer_sink_mt>(100);
   const auto log = std::make_shared<spdlog::logger>("test", lines);
   log->set_level(spdlog::level::debug);
-  const std::int64_t id = add_worker(database);
-  const auto lease = std::make_shared<runtime::Lease>(id, 10s, std::chrono::steady_clock::now());
-  std::unique_ptr<runtime::Upkeep> upkeep;
+  std::optional<runtime::Chores> chores;
   db::Connection reader{database.settings()};
   reader.transaction([&] {
     const std::string text = "select count(*) from dogged." + kept;
     reader.run({"read", text.c_str()});
-    upkeep = test::start_upkeep(database, {.heartbeat = 50ms, .first_chores = 0ms, .chores_again = 50ms}, lease, log);
+    chores.emplace(chores_service(database, log), runtime::Chores::Settings{.first = 0ms, .again_if_left = 50ms}, log);
     REQUIRE(eventually([&] {
       const auto logged = lines->last_formatted();
       return std::any_of(logged.begin(), logged.end(),
@@ -513,6 +521,27 @@ TEST_CASE("a worker's upkeep tries again soon to thin what it found in use, with
     CHECK(old_days(database, "task_attempts") == "0");  // there is no other day to drop
   });
   CHECK(eventually([&] { return !has_attempt(database, purged); }));
+}
+
+TEST_CASE("a worker's chores that the database refuses are tried until it accepts them, and logged once") {
+  TestDatabase database;
+  make_day(database, long_ago);
+  database.run(
+      "create function public.refuse() returns event_trigger language plpgsql as "
+      "$$ begin raise exception 'an operator refuses'; end $$");
+  database.run("create event trigger refuse on sql_drop execute function public.refuse()");
+  const auto lines = std::make_shared<spdlog::sinks::ringbuffer_sink_mt>(100);
+  const auto log = std::make_shared<spdlog::logger>("test", lines);
+  const auto refusals = [&] {
+    const auto logged = lines->last_formatted();
+    return std::count_if(logged.begin(), logged.end(),
+                         [](const std::string& line) { return contains(line, "an operator refuses"); });
+  };
+  runtime::Chores chores{chores_service(database, log), {.first = 0ms}, log};
+  CHECK(eventually([&] { return refusals() > 0; }));
+  database.run("drop event trigger refuse");
+  CHECK(eventually([&] { return old_days(database, "task_attempts") == "0"; }));
+  CHECK(refusals() == 1);
 }
 
 TEST_CASE("a worker that finds a table in use lets tasks end, and drops its days later") {

@@ -165,16 +165,3 @@ TEST_CASE(
   CHECK_FALSE(agenda.must_compare(worker_began, start + 10s - 1ms));
   CHECK(agenda.must_compare(worker_began, start + 10s));
 }
-
-TEST_CASE("chores come an hour after they were done, and soon after they were not") {
-  Agenda agenda{{.heartbeat = 1s, .first_chores = 60s, .chores_again = 30s}, start};
-  CHECK_FALSE(agenda.are_chores_due(start + 59s));
-  CHECK(agenda.are_chores_due(start + 60s));
-  agenda.note_chores_begin(start + 60s);
-  CHECK_FALSE(agenda.are_chores_due(start + 89s));
-  CHECK(agenda.are_chores_due(start + 90s));
-  agenda.note_chores_begin(start + 90s);
-  agenda.note_chores_done(start + 100s);
-  CHECK_FALSE(agenda.are_chores_due(start + 99s + 1h));
-  CHECK(agenda.are_chores_due(start + 100s + 1h));
-}

@@ -1,0 +1,42 @@
+// The work for all workers that has time, and may take long: the partitions of the coming days are made, days that are
+// no longer kept are dropped, and rows of no further use are deleted.
+#pragma once
+
+#include <memory>
+
+#include <spdlog/logger.h>
+
+#include "retention/retention.hpp"
+#include "runtime/service.hpp"
+#include "runtime/time.hpp"
+
+namespace dogged::runtime {
+
+/// Has a thread of its own, because a statement of retention may take two minutes, and rescues and ticks cannot wait
+/// for that. Has a connection only while it works. Any worker does chores; two at once share them. Thread-safe.
+class Chores {
+ public:
+  struct Settings {
+    milliseconds first{60'000};          ///< after the start
+    milliseconds interval{3'600'000};    ///< after a round that left nothing to do
+    milliseconds again_if_left{60'000};  ///< after a round that left something to do
+  };
+
+  Chores(Service::Settings service, const Settings& settings, std::shared_ptr<spdlog::logger> log);
+
+  [[nodiscard]] Service& service() noexcept { return service_; }
+
+ private:
+  void run();
+  void make_partitions();
+  /// False if a table was in use, or another worker was at it: something is left to do.
+  [[nodiscard]] bool apply_retention();
+  void tidy_left_rows();
+
+  const Settings settings_;
+  const std::shared_ptr<spdlog::logger> log_;
+  retention::Extent extent_ = retention::Extent::days;  // of the next round
+  Service service_;                                     // last: its thread uses the members above
+};
+
+}  // namespace dogged::runtime
