@@ -1502,7 +1502,10 @@ begin
   if enqueue_unique.name is null or enqueue_unique.args is null or pg_catalog.octet_length(enqueue_unique.name) operator(pg_catalog.>) 128 then
     perform dogged.refuse_task(enqueue_unique.name, enqueue_unique.args, 'default', null, 0, null, null, null, null, null);
   end if;
-  if key is null or enqueue_unique.unique_key is not null or pg_catalog.cardinality(enqueue_unique.unique_by) operator(pg_catalog.>) 16 then
+  if key is null or pg_catalog.cardinality(enqueue_unique.unique_by) operator(pg_catalog.>) 16
+     or pg_catalog.octet_length(enqueue_unique.unique_key) operator(pg_catalog.=) 0
+     or pg_catalog.octet_length(enqueue_unique.unique_key) operator(pg_catalog.>) 512
+     or (enqueue_unique.unique_key is not null and enqueue_unique.unique_by is not null) then
     perform dogged.refuse_key(enqueue_unique.name, enqueue_unique.args, enqueue_unique.unique_key, enqueue_unique.unique_by);
   end if;
   if enqueue_unique.unique_period is not null or enqueue_unique.latest is not null then
