@@ -88,7 +88,19 @@ make_queue_of_faked_time() {
   DOGGED_PG_ENV="$clock NO_FAKE_STAT=1" make_queue "$1"
 }
 
-kill_server() { kill -9 "$(head -n 1 "$work/$1/data/postmaster.pid")"; }
+postmaster_of() { head -n 1 "$work/$1/data/postmaster.pid"; }
+kill_server() { kill -9 "$(postmaster_of "$1")"; }
+
+# As if the machine lost its power: no process of the server notices that another one has ended. A backend that sees its
+# postmaster die stops waiting for the synchronous replica, and its transaction is visible to others for a moment.
+power_off_server() {
+  local postmaster backends
+  postmaster=$(postmaster_of "$1")
+  kill -STOP "$postmaster" # before its children are listed: now it makes no more
+  read -ra backends <"/proc/$postmaster/task/$postmaster/children"
+  kill -STOP "${backends[@]}"
+  kill -9 "${backends[@]}" "$postmaster"
+}
 
 # After kill -9: as long as a backend of the dead server lives, a new one refuses to start.
 start_server() { eventually "$1 starts" "$cluster" ctl "$work/$1" start; }
