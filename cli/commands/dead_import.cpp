@@ -141,7 +141,7 @@ ExitCode run_import(const Invocation& invocation, const std::string& path) {
   db::Connection connection = invocation.connect();
   stop_on_interrupt();
   Import work{invocation, connection};
-  work.run(LineReader{input.descriptor()});
+  work.run(input.lines());
   return work.conclude();
 }
 

@@ -2,9 +2,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <memory>
 
 #include "cli/commands/audited_change.hpp"
@@ -13,6 +11,7 @@
 #include "cli/input/args_patch.hpp"
 #include "cli/input/choices.hpp"
 #include "cli/io/interrupt.hpp"
+#include "cli/io/line_reader.hpp"
 #include "cli/io/task_rows.hpp"
 #include "cli/options/time_option.hpp"
 #include "db/connection.hpp"
@@ -53,9 +52,7 @@ double rate_from_text(const std::string& text) {
 
 std::string patch_text(const std::string& text) {
   if (!text.starts_with("@")) return text;
-  std::ifstream file{text.substr(1)};
-  if (!file) throw InvalidInput("the file " + text.substr(1) + " of --edit-args cannot be read");
-  return {std::istreambuf_iterator<char>{file}, std::istreambuf_iterator<char>{}};
+  return InputFile{text.substr(1)}.text();
 }
 
 class Replay {
@@ -284,7 +281,8 @@ void add_dead_replay(CLI::App& dead, Invocation& invocation) {
       ->type_name("KEEP|AGAIN")
       ->check(is_one_of({"keep", "again"}, "what becomes of steps"));
   command
-      ->add_option("--edit-args", options->edit_args, "Change the args by a JSON Patch (RFC 6902), or @FILE with one")
+      ->add_option("--edit-args", options->edit_args,
+                   "Change the args by a JSON Patch (RFC 6902), or @FILE with one (@-: stdin)")
       ->type_name("PATCH")
       ->check(is_not_empty());
 }

@@ -1,10 +1,9 @@
 // `dogged emit`: an event for tasks that wait for it.
-#include <iostream>
-#include <iterator>
 #include <memory>
 
 #include "cli/commands/commands.hpp"
 #include "cli/input/new_tasks.hpp"
+#include "cli/io/line_reader.hpp"
 #include "cli/render/json_object.hpp"
 #include "db/connection.hpp"
 #include "retry/counted.hpp"
@@ -19,8 +18,7 @@ struct EmitOptions {
 };
 
 ExitCode emit(const Invocation& invocation, const EmitOptions& options) {
-  const std::string payload =
-      options.payload == "-" ? std::string{std::istreambuf_iterator<char>{std::cin}, {}} : options.payload;
+  const std::string payload = options.payload == "-" ? InputFile{options.payload}.text() : options.payload;
   require_json("PAYLOAD", payload);
   db::Connection connection = invocation.connect();
   const auto [resumed] = db::one(connection.run(sql::Emit{.name = options.name, .payload = payload}));

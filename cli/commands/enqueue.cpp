@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <chrono>
 #include <iostream>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <set>
@@ -59,10 +58,6 @@ struct EnqueueArguments {
 // --- one
 // --------------------------------------------------------------------------------------------------------------
 
-std::string read_all(std::istream& stream) {
-  return {std::istreambuf_iterator<char>{stream}, std::istreambuf_iterator<char>{}};
-}
-
 milliseconds wait_of(const EnqueueArguments& arguments) {
   return arguments.wait_for_room.empty() ? milliseconds{0}
                                          : duration_from_text(arguments.wait_for_room, std::chrono::hours{24});
@@ -71,7 +66,7 @@ milliseconds wait_of(const EnqueueArguments& arguments) {
 NewTask task_from(const EnqueueArguments& arguments, Zone zone) {
   NewTask task;
   task.name = arguments.name;
-  task.args_json = arguments.args == "-" ? read_all(std::cin) : arguments.args;
+  task.args_json = arguments.args == "-" ? InputFile{arguments.args}.text() : arguments.args;
   require_json("ARGS", task.args_json);
   task.options.queue = arguments.queue;
   if (!arguments.due.at.empty()) task.options.run_at = time_point_from_text(arguments.due.at, zone);
@@ -349,7 +344,7 @@ ExitCode enqueue_many(const Invocation& invocation, const EnqueueArguments& argu
   Progress progress;
   {
     const ArrayEnd array_end{invocation, progress};
-    enqueue_lines(invocation, LineReader{input.descriptor()}, wait_for_room, client, progress);
+    enqueue_lines(invocation, input.lines(), wait_for_room, client, progress);
   }
   if (invocation.format == Format::table) {
     std::cout << counted(progress.enqueued, "task") << " enqueued";
