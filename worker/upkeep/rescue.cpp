@@ -12,6 +12,7 @@
 
 #include "client/log_event.hpp"
 #include "db/connection.hpp"
+#include "db/errors.hpp"
 #include "lifecycle/lifecycle.hpp"
 #include "report/completion.hpp"
 #include "report/recorded.hpp"
@@ -145,8 +146,9 @@ Rescued rescue_lost_tasks(db::Connection& connection, std::int64_t rescuer, cons
     } catch (const ConnectionError&) {
       throw;
     } catch (const Error& error) {  // the tasks of other workers do not wait for it
-      log.log->log(event("rescue_failed"), spdlog::level::err,
-                   "rescue of the tasks of worker {} ({}): {}; it is tried again", worker_id, name, error.message());
+      if (db::is_defect(error)) throw;
+      rescued.refusals.push_back("the tasks of worker " + std::to_string(worker_id) + " (" + name +
+                                 ") cannot be rescued: " + error.message());
     }
     if (tasks == 0) continue;
     log.log->log(event("tasks_rescued"), spdlog::level::warn, "rescued {} of worker {} ({})", counted(tasks, "task"),

@@ -6,7 +6,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <string>
+#include <vector>
 
 #include <spdlog/logger.h>
 
@@ -21,11 +22,14 @@ std::size_t end_lapsed_leases(db::Connection& connection, std::int64_t rescuer, 
 
 struct Rescued {
   std::size_t tasks = 0;
-  bool all = true;  ///< false: another session has locked some tasks, or another worker is at it; look again
+  bool all = true;  ///< false: another session has locked some tasks, another worker is at it, or some were refused
+  std::vector<std::string> refusals = {};  ///< why the tasks of a worker could not be rescued: a line for each worker
 };
 
 /// Gives an attempt `lost` to every task that is held under an ended lease. Each batch is a transaction. The lifecycle
-/// decides by the stored task definitions. Wakes workers other than `rescuer` that serve the queues of the tasks.
+/// decides by the stored task definitions. Wakes workers other than `rescuer` that serve the queues of the tasks. If
+/// the database refuses the rescue of one worker's tasks, those of the others are rescued all the same. Throws
+/// ConnectionError, and a defect (db::is_defect).
 Rescued rescue_lost_tasks(db::Connection& connection, std::int64_t rescuer, const AttemptLog& log);
 
 }  // namespace dogged::runtime

@@ -146,11 +146,20 @@ Upkeep::Look Upkeep::look_and_rescue() {
   if (due != Agenda::Rescue::none) {
     const Rescued rescued = rescue_lost_tasks(connection(), lease_->id(), attempt_log_);
     if (rescued.tasks > 0) claimer_->note_rescued();
+    tell_of_refusals(rescued.refusals);
     left_tasks = !rescued.all;
     look = ask();
   }
   agenda_.note_looked(look.found, left_tasks, SteadyClock::now());
   return look;
+}
+
+void Upkeep::tell_of_refusals(const std::vector<std::string>& refusals) {
+  for (const std::string& refusal : refusals) {
+    if (!told_refusals_.contains(refusal))
+      log_->log(event("rescue_failed"), spdlog::level::err, "{}; trying again until it works", refusal);
+  }
+  told_refusals_ = {refusals.begin(), refusals.end()};
 }
 
 bool Upkeep::goes_on() {

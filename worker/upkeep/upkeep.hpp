@@ -7,6 +7,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
+#include <vector>
 
 #include <spdlog/logger.h>
 
@@ -55,6 +58,8 @@ class Upkeep {
   template <class Work>
   [[nodiscard]] bool try_to(spdlog::source_loc failed, std::string_view what, Work work);
   [[nodiscard]] Look look_and_rescue();
+  /// Logs those that the last rescue did not meet: upkeep tries again four times a second.
+  void tell_of_refusals(const std::vector<std::string>& refusals);
   void fire_ticks();
   /// During long work: looks if a look is due. False if the work must end.
   bool goes_on();
@@ -70,6 +75,7 @@ class Upkeep {
   Agenda agenda_;
   TickAgenda ticks_{{}};
   std::map<std::string, std::string> told_;  // of works that fail, by their event: the last reason
+  std::set<std::string> told_refusals_;      // of the last rescue
   std::atomic<bool> must_look_{false};
   std::atomic<bool> schedules_changed_{false};
   AdoptedDeclarations declarations_;

@@ -198,6 +198,36 @@ TEST_CASE("a schedule whose ticks the database refuses keeps no task of a dead w
   CHECK(database.history_of(id) == "1 lost true, 2 succeeded false");
 }
 
+TEST_CASE("a rescue that the database refuses is told of once, is tried until it works, and holds up no other rescue") {
+  TestDatabase database;
+  database.script(R"(
+    create function dogged.refuse() returns trigger language plpgsql as $$
+      begin raise exception 'an operator refuses'; end $$;
+    create trigger refuse before insert on dogged.task_attempts for each row when (new.name = 'refused')
+      execute function dogged.refuse();
+    select dogged.enqueue('refused', queue => 'default');)");
+  (void)make_dead_worker(database);
+  const TaskId id = database.client().enqueue(work, no_args);
+  (void)make_dead_worker(database);
+
+  const auto lines = std::make_shared<spdlog::sinks::ringbuffer_sink_mt>(1000);
+  const auto log = std::make_shared<spdlog::logger>("test", lines);
+  const std::int64_t rescuer = add_worker(database);
+  const auto upkeep =
+      test::start_upkeep(database, {.heartbeat = 50ms},
+                         std::make_shared<runtime::Lease>(rescuer, 10s, std::chrono::steady_clock::now()), log);
+  CHECK(eventually([&] { return database.history_of(id) == "1 lost true"; }));
+  CHECK(upkeep_looks_again(database));
+  CHECK(upkeep_looks_again(database));
+  database.run("drop trigger refuse on dogged.task_attempts");
+  CHECK(eventually([&] {
+    return database.value("select count(*) as value from dogged.task_attempts where name = 'refused'") == "1";
+  }));
+  const auto logged = lines->last_formatted();
+  CHECK(std::count_if(logged.begin(), logged.end(),
+                      [](const std::string& line) { return contains(line, "cannot be rescued: "); }) == 1);
+}
+
 TEST_CASE("thousands of lost tasks are rescued by several workers, each once") {
   TestDatabase database;
   Client client = database.client();
