@@ -37,7 +37,14 @@ class Import {
     std::size_t bytes = 0;
     std::string text;
     std::int64_t number = 0;
-    while (!was_interrupted() && lines.next(text)) {
+    const auto read_line = [&] {
+      try {
+        return lines.next(text);
+      } catch (const InvalidInput& error) {
+        fail({number + 1, ""}, error);
+      }
+    };
+    while (!was_interrupted() && read_line()) {
       ++number;
       if (text.find_first_not_of(" \t\r") == std::string::npos) continue;
       batch.push_back({number, text});

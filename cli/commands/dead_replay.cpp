@@ -216,6 +216,11 @@ ExitCode conclude(const DeadResults& results, const DeadFilter& filter, const Re
 
 ExitCode replay(const Invocation& invocation, const DeadFilterOptions& filter_options, const ReplayOptions& options) {
   const Zone zone = invocation.style().zone;
+  const std::vector<std::string>& ids = filter_options.ids;
+  if (options.edit_args == "@-" && std::find(ids.begin(), ids.end(), "-") != ids.end()) {
+    throw InvalidInput("stdin gives either the ids or the patch of --edit-args",
+                       "put the patch into a file: --edit-args @FILE");
+  }
   Replay work{options, zone};
   DeadFilter filter{filter_options, "dead replay", "replayed"};
   filter.require_choice("dead replay");

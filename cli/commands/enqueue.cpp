@@ -237,7 +237,14 @@ std::vector<NewTask> read_batch(LineReader& lines, Zone zone, PointerTexts& poin
   std::vector<NewTask> batch;
   std::size_t bytes = 0;
   std::string line;
-  while (batch.size() < enqueue_batch_lines && bytes < enqueue_batch_bytes && !was_interrupted() && lines.next(line)) {
+  const auto read_line = [&] {
+    try {
+      return lines.next(line);
+    } catch (const InvalidInput& error) {
+      fail(progress, "line " + std::to_string(progress.lines_read + 1), error, error.hint());
+    }
+  };
+  while (batch.size() < enqueue_batch_lines && bytes < enqueue_batch_bytes && !was_interrupted() && read_line()) {
     ++progress.lines_read;
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     try {

@@ -18,7 +18,8 @@ namespace {
   throw InvalidInput(name + " cannot be read: " + std::generic_category().message(error));
 }
 
-/// Appends what comes next. False at the end, and if a signal handler ran meanwhile: then errno is EINTR, else 0.
+/// Appends the next bytes of the descriptor. False at the end, and if a signal handler ran meanwhile: then errno is
+/// EINTR, else 0.
 bool append(std::string& text, int descriptor, const std::string& name) {
   std::array<char, 65536> chunk{};
   errno = 0;

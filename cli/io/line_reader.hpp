@@ -1,4 +1,4 @@
-// What a command reads from a file or from stdin. A stream of the standard library reads a directory as an empty file,
+// Input of a command, from a file or from stdin. A stream of the standard library reads a directory as an empty file,
 // and goes on reading after a signal; here Ctrl-C ends the wait for a line.
 #pragma once
 

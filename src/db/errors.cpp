@@ -23,7 +23,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 7> connect_h
     {"password authentication failed", "check the user and the password in the database URL"},
     {"no password supplied", "put the password into the database URL, PGPASSWORD or ~/.pgpass"},
     {"no pg_hba.conf entry", "the server's pg_hba.conf does not let this host, user or database in"},
-    {"too many clients", "the server's max_connections is used up: a worker needs four, a client one"},
+    {"too many clients", "the server's max_connections is used up: a worker needs four to six, a client one"},
     {"database \"", "create the database (createdb NAME) or name another one in the database URL"},
     {"role \"", "create the role (createuser NAME) or name another one in the database URL"},
     {"could not translate host name", "check the host in the database URL"},

@@ -8,7 +8,7 @@
 namespace dogged::db {
 namespace {
 
-constexpr int most_doublings = 7;  // 100 ms · 2^6 is over every maximum already
+constexpr int most_doublings = 11;  // 100 ms · 2^10 is more than the longest wait of any service, a minute
 
 }  // namespace
 

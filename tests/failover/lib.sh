@@ -91,7 +91,7 @@ make_queue_of_faked_time() {
 postmaster_of() { head -n 1 "$work/$1/data/postmaster.pid"; }
 kill_server() { kill -9 "$(postmaster_of "$1")"; }
 
-# As if the machine lost its power: no process of the server notices that another one has ended. A backend that sees its
+# Ends the server as a loss of power does: no process of it notices that another one has ended. A backend that sees its
 # postmaster die stops waiting for the synchronous replica, and its transaction is visible to others for a moment.
 power_off_server() {
   local postmaster backends

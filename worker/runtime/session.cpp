@@ -16,13 +16,12 @@ namespace {
 constexpr milliseconds between_aborts{1'000};  // of a connection that has not noticed
 constexpr std::size_t most_reasons = 1000;     // logged in one outage: each reason once, but no endless list
 
-/// Processes, transactions and blocks differ each time an error names them.
+}  // namespace
+
 std::string without_digits(std::string text) {
   std::erase_if(text, [](char c) { return c >= '0' && c <= '9'; });
   return text;
 }
-
-}  // namespace
 
 Session::Session(db::Settings settings, std::string service, std::shared_ptr<spdlog::logger> log,
                  milliseconds longest_backoff)

@@ -19,6 +19,9 @@
 
 namespace dogged::runtime {
 
+/// Processes, transactions and blocks differ each time an error names them.
+[[nodiscard]] std::string without_digits(std::string text);
+
 /// For the thread of one service, except abort() and abort_if_busy_for(), which are thread-safe.
 class Session {
  public:

@@ -60,6 +60,8 @@ std::map<std::string, int> queues_of(const Definitions& definitions, int concurr
 
 milliseconds statement_timeout(const WorkerSettings& settings, const std::string& service) {
   if (service == "chores" || service == "start") return chores_statement_timeout;
+  if (service == "upkeep")
+    return longest_statement_timeout;  // a statement that looks at all tasks comes again as it is
   return std::clamp(settings.lease, shortest_statement_timeout, longest_statement_timeout);
 }
 
@@ -195,7 +197,7 @@ struct Worker::Services final : Executor::Listener, LeaseKeeper::Listener {
         claimer(service("claimer", for_tasks()),
                 {.poll_interval = worker.settings_.poll_interval, .sleeps = !worker.settings_.poll_only},
                 {lease, worker.definitions_, circuits, inbox, completer, executors}, worker.tally(), worker.log_),
-        upkeep(service("upkeep", for_tasks()),
+        upkeep(service("upkeep", longest_statement_timeout + server_gives_up_within),
                {.heartbeat = worker.settings_.heartbeat, .lets_others_renew = worker.is_again_}, lease,
                worker.definitions_, inbox, worker.schedules_, attempt_log()),
         chores(service("chores", chores_statement_timeout + server_gives_up_within, chores_backoff), {}, worker.log_),

@@ -27,6 +27,7 @@ void Chores::run() {
       service_.session().succeeded();
       service_.session().close();
     } catch (const std::exception& error) {
+      service_.session().close();
       service_.recover_from(error);
     }
   }

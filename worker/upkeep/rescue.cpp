@@ -147,8 +147,7 @@ Rescued rescue_lost_tasks(db::Connection& connection, std::int64_t rescuer, cons
       throw;
     } catch (const Error& error) {  // the tasks of other workers do not wait for it
       if (db::is_defect(error)) throw;
-      rescued.refusals.push_back("the tasks of worker " + std::to_string(worker_id) + " (" + name +
-                                 ") cannot be rescued: " + error.message());
+      rescued.refusals.push_back({worker_id, name, error.message()});
     }
     if (tasks == 0) continue;
     log.log->log(event("tasks_rescued"), spdlog::level::warn, "rescued {} of worker {} ({})", counted(tasks, "task"),

@@ -20,10 +20,17 @@ namespace dogged::runtime {
 /// neither renew them nor claim.
 std::size_t end_lapsed_leases(db::Connection& connection, std::int64_t rescuer, spdlog::logger& log);
 
+/// The database has refused the rescue of a worker's tasks.
+struct Refusal {
+  std::int64_t worker_id = 0;
+  std::string worker_name = {};
+  std::string reason = {};
+};
+
 struct Rescued {
   std::size_t tasks = 0;
   bool all = true;  ///< false: another session has locked some tasks, another worker is at it, or some were refused
-  std::vector<std::string> refusals = {};  ///< why the tasks of a worker could not be rescued: a line for each worker
+  std::vector<Refusal> refusals = {};
 };
 
 /// Gives an attempt `lost` to every task that is held under an ended lease. Each batch is a transaction. The lifecycle

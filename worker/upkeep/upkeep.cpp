@@ -16,7 +16,6 @@
 #include "runtime/session.hpp"
 #include "sql/upkeep.hpp"
 #include "tasks/definition.hpp"
-#include "upkeep/rescue.hpp"
 
 namespace dogged::runtime {
 namespace {
@@ -146,7 +145,7 @@ Upkeep::Look Upkeep::look_and_rescue() {
   if (due != Agenda::Rescue::none) {
     const Rescued rescued = rescue_lost_tasks(connection(), lease_->id(), attempt_log_);
     if (rescued.tasks > 0) claimer_->note_rescued();
-    tell_of_refusals(rescued.refusals);
+    tell_of_refusals(rescued);
     left_tasks = !rescued.all;
     look = ask();
   }
@@ -154,12 +153,14 @@ Upkeep::Look Upkeep::look_and_rescue() {
   return look;
 }
 
-void Upkeep::tell_of_refusals(const std::vector<std::string>& refusals) {
-  for (const std::string& refusal : refusals) {
-    if (!told_refusals_.contains(refusal))
-      log_->log(event("rescue_failed"), spdlog::level::err, "{}; trying again until it works", refusal);
+void Upkeep::tell_of_refusals(const Rescued& rescued) {
+  for (const Refusal& refusal : rescued.refusals) {
+    if (!told_refusals_.emplace(refusal.worker_id, without_digits(refusal.reason)).second) continue;
+    log_->log(event("rescue_failed"), spdlog::level::err,
+              "the tasks of worker {} ({}) cannot be rescued: {}; trying again until it works", refusal.worker_id,
+              refusal.worker_name, refusal.reason);
   }
-  told_refusals_ = {refusals.begin(), refusals.end()};
+  if (rescued.all) told_refusals_.clear();
 }
 
 bool Upkeep::goes_on() {

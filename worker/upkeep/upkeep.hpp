@@ -4,12 +4,13 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include <spdlog/logger.h>
 
@@ -22,6 +23,7 @@
 #include "upkeep/adopted_declarations.hpp"
 #include "upkeep/agenda.hpp"
 #include "upkeep/declared_schedules.hpp"
+#include "upkeep/rescue.hpp"
 #include "upkeep/tick_agenda.hpp"
 
 namespace dogged::runtime {
@@ -58,8 +60,8 @@ class Upkeep {
   template <class Work>
   [[nodiscard]] bool try_to(spdlog::source_loc failed, std::string_view what, Work work);
   [[nodiscard]] Look look_and_rescue();
-  /// Logs those that the last rescue did not meet: upkeep tries again four times a second.
-  void tell_of_refusals(const std::vector<std::string>& refusals);
+  /// Logs each reason once for each worker, until all are rescued: every worker tries again four times a second.
+  void tell_of_refusals(const Rescued& rescued);
   void fire_ticks();
   /// During long work: looks if a look is due. False if the work must end.
   bool goes_on();
@@ -74,8 +76,8 @@ class Upkeep {
   const AttemptLog attempt_log_;
   Agenda agenda_;
   TickAgenda ticks_{{}};
-  std::map<std::string, std::string> told_;  // of works that fail, by their event: the last reason
-  std::set<std::string> told_refusals_;      // of the last rescue
+  std::map<std::string, std::string> told_;                       // of works that fail, by their event: the last reason
+  std::set<std::pair<std::int64_t, std::string>> told_refusals_;  // worker and reason without digits
   std::atomic<bool> must_look_{false};
   std::atomic<bool> schedules_changed_{false};
   AdoptedDeclarations declarations_;

@@ -25,6 +25,7 @@ using namespace std::chrono_literals;
 using test::add_worker;
 using test::contains;
 using test::does_nothing;
+using test::error_of;
 using test::eventually;
 using test::Gate;
 using test::no_args;
@@ -201,8 +202,9 @@ TEST_CASE("a schedule whose ticks the database refuses keeps no task of a dead w
 TEST_CASE("a rescue that the database refuses is told of once, is tried until it works, and holds up no other rescue") {
   TestDatabase database;
   database.script(R"(
+    create sequence dogged.refusals;
     create function dogged.refuse() returns trigger language plpgsql as $$
-      begin raise exception 'an operator refuses'; end $$;
+      begin raise exception 'an operator refuses %', nextval('dogged.refusals'); end $$;
     create trigger refuse before insert on dogged.task_attempts for each row when (new.name = 'refused')
       execute function dogged.refuse();
     select dogged.enqueue('refused', queue => 'default');)");
@@ -214,11 +216,10 @@ TEST_CASE("a rescue that the database refuses is told of once, is tried until it
   const auto log = std::make_shared<spdlog::logger>("test", lines);
   const std::int64_t rescuer = add_worker(database);
   const auto upkeep =
-      test::start_upkeep(database, {.heartbeat = 50ms},
+      test::start_upkeep(database, {.heartbeat = 1s},
                          std::make_shared<runtime::Lease>(rescuer, 10s, std::chrono::steady_clock::now()), log);
   CHECK(eventually([&] { return database.history_of(id) == "1 lost true"; }));
-  CHECK(upkeep_looks_again(database));
-  CHECK(upkeep_looks_again(database));
+  CHECK(eventually([&] { return database.value("select last_value >= 3 as value from dogged.refusals") == "t"; }));
   database.run("drop trigger refuse on dogged.task_attempts");
   CHECK(eventually([&] {
     return database.value("select count(*) as value from dogged.task_attempts where name = 'refused'") == "1";
@@ -226,6 +227,21 @@ TEST_CASE("a rescue that the database refuses is told of once, is tried until it
   const auto logged = lines->last_formatted();
   CHECK(std::count_if(logged.begin(), logged.end(),
                       [](const std::string& line) { return contains(line, "cannot be rescued: "); }) == 1);
+}
+
+TEST_CASE("a mistake of dogged in a rescue ends the worker, and is not tried for ever") {
+  TestDatabase database;
+  database.script(R"(
+    create function dogged.mistake() returns trigger language plpgsql as $$
+      begin raise exception 'column "gone" does not exist' using errcode = 'undefined_column'; end $$;
+    create trigger mistake before insert on dogged.task_attempts for each row when (new.outcome = 'lost')
+      execute function dogged.mistake();)");
+  (void)database.client().enqueue(work, no_args);
+  (void)make_dead_worker(database);
+  RunningWorker worker{database, {does_nothing()}, quick()};
+  const auto error = error_of<Defect>([&] { (void)worker.wait(); });
+  CHECK(contains(error.message(), "upkeep"));
+  CHECK(contains(error.message(), "gone"));
 }
 
 TEST_CASE("thousands of lost tasks are rescued by several workers, each once") {
