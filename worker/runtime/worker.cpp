@@ -61,7 +61,7 @@ std::map<std::string, int> queues_of(const Definitions& definitions, int concurr
 milliseconds statement_timeout(const WorkerSettings& settings, const std::string& service) {
   if (service == "chores" || service == "start") return chores_statement_timeout;
   if (service == "upkeep")
-    return longest_statement_timeout;  // a statement that looks at all tasks comes again as it is
+    return longest_statement_timeout;  // a look at all tasks that times out is repeated unchanged
   return std::clamp(settings.lease, shortest_statement_timeout, longest_statement_timeout);
 }
 

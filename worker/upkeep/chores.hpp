@@ -1,5 +1,5 @@
-// The work for all workers that has time, and may take long: the partitions of the coming days are made, days that are
-// no longer kept are dropped, and rows of no further use are deleted.
+// Work for all workers that is not urgent and may take long. Chores make the partitions of the coming days, drop days
+// that are no longer kept, and delete rows of no further use.
 #pragma once
 
 #include <memory>
@@ -12,8 +12,9 @@
 
 namespace dogged::runtime {
 
-/// Has a thread of its own, because a statement of retention may take two minutes, and rescues and ticks cannot wait
-/// for that. Has a connection only while it works. Any worker does chores; two at once share them. Thread-safe.
+/// Chores have a thread of their own: a statement of retention may take two minutes, and rescues and ticks cannot wait
+/// for it. The thread has a connection only during a round. Any worker does chores; two workers share them.
+/// Thread-safe.
 class Chores {
  public:
   struct Settings {

@@ -199,7 +199,7 @@ TEST_CASE("a schedule whose ticks the database refuses keeps no task of a dead w
   CHECK(database.history_of(id) == "1 lost true, 2 succeeded false");
 }
 
-TEST_CASE("a rescue that the database refuses is told of once, is tried until it works, and holds up no other rescue") {
+TEST_CASE("a refused rescue is logged once, is tried until it works, and holds up no other rescue") {
   TestDatabase database;
   database.script(R"(
     create sequence dogged.refusals;
