@@ -37,7 +37,9 @@ class Rows::Impl {
     // `*row` and `*field` would be copies, which count the owners of the result: a fifth of a worker's CPU in a drain.
     for (auto row = result.begin(), last_row = result.end(); row != last_row; ++row) {
       for (auto field = row->begin(), last_field = row->end(); field != last_field; ++field) {
-        cells_.push_back(field->is_null() ? std::string_view{} : std::string_view{field->c_str(), field->size()});
+        // Only an empty text may be a null.
+        const std::size_t bytes = field->size();
+        cells_.push_back(bytes == 0 && field->is_null() ? std::string_view{} : std::string_view{field->c_str(), bytes});
       }
     }
   }

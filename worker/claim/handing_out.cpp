@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
@@ -33,12 +34,12 @@ HandingOut::HandingOut(Session& session, ClaimPlan& plan, GivingBack& giving_bac
       outlets_(outlets),
       log_(std::move(log)) {}
 
-void HandingOut::hand_out(const std::vector<QueueClaim>& claims, std::vector<sql::Claim::Row> tasks,
+void HandingOut::hand_out(const std::vector<QueueClaim>& claims, std::vector<sql::Claim::Row> rows,
                           TimePoint asked_at) {
   const TimePoint claimed_at = SteadyClock::now();
-  std::size_t not_taken = tasks.size();
-  std::map<std::string, std::vector<sql::Claim::Row>> by_queue;
-  for (sql::Claim::Row& task : tasks) by_queue[task.queue].push_back(std::move(task));
+  std::size_t not_taken = rows.size();
+  std::map<std::string, std::vector<sql::Claim::Row*>> by_queue;
+  for (sql::Claim::Row& row : rows) by_queue[row.queue].push_back(&row);
   std::vector<OfQueue> claimed;
   for (const QueueClaim& claim : claims) {
     claimed.push_back(take(std::move(by_queue[claim.queue]), asked_at, claimed_at));
@@ -55,13 +56,16 @@ void HandingOut::hand_out(const std::vector<QueueClaim>& claims, std::vector<sql
   }
 }
 
-/// RETURNING has no order, so the tasks are sorted by place.
-HandingOut::OfQueue HandingOut::take(std::vector<sql::Claim::Row> tasks, TimePoint asked_at,
+/// RETURNING has no order, so the rows are sorted by place. Takes the texts out of them.
+HandingOut::OfQueue HandingOut::take(std::vector<sql::Claim::Row*> rows, TimePoint asked_at,
                                      TimePoint claimed_at) const {
-  std::sort(tasks.begin(), tasks.end(), [](const auto& a, const auto& b) { return a.place < b.place; });
+  std::sort(rows.begin(), rows.end(), [](const auto* a, const auto* b) { return a->place < b->place; });
   OfQueue claimed;
-  for (sql::Claim::Row& row : tasks) {
-    ClaimedTask task;
+  claimed.places.reserve(rows.size());
+  claimed.tasks.reserve(rows.size());
+  for (sql::Claim::Row* from : rows) {
+    sql::Claim::Row& row = *from;
+    ClaimedTask& task = claimed.tasks.emplace_back();
     task.id = row.id;
     task.attempt = row.attempt;
     task.retry_count = row.retry_count;
@@ -79,15 +83,16 @@ HandingOut::OfQueue HandingOut::take(std::vector<sql::Claim::Row> tasks, TimePoi
       task.expires_at = asked_at + std::clamp(milliseconds{*row.expires_in_ms}, milliseconds{0}, longest_ahead);
     }
     claimed.places.push_back(row.place);
-    claimed.tasks.push_back(std::move(task));
   }
   return claimed;
 }
 
 void HandingOut::hand_out(Outlet& outlet, const QueueClaim& claim, OfQueue claimed, TimePoint claimed_at) {
-  std::vector<ClaimedTask> tasks, expired;
-  for (ClaimedTask& task : claimed.tasks) (task.expires_at <= claimed_at ? expired : tasks).push_back(std::move(task));
-  giving_back_.expire(expired);
+  std::vector<ClaimedTask> tasks = std::move(claimed.tasks);
+  const auto first_expired = std::stable_partition(
+      tasks.begin(), tasks.end(), [&](const ClaimedTask& task) { return task.expires_at > claimed_at; });
+  giving_back_.expire({std::make_move_iterator(first_expired), std::make_move_iterator(tasks.end())});
+  tasks.erase(first_expired, tasks.end());
   std::set<std::string_view> open_circuits;
   if (circuits_.any()) open_circuits = defer_open(tasks);
   if (outlet.retries) {

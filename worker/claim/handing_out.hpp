@@ -34,7 +34,7 @@ class HandingOut {
              Circuits& circuits, std::vector<Outlet>& outlets, std::shared_ptr<spdlog::logger> log);
 
   /// `rows` answer `claims`, which were sent at `asked_at`.
-  void hand_out(const std::vector<QueueClaim>& claims, std::vector<sql::Claim::Row> tasks, TimePoint asked_at);
+  void hand_out(const std::vector<QueueClaim>& claims, std::vector<sql::Claim::Row> rows, TimePoint asked_at);
 
  private:
   /// The tasks that a claim took from one queue, in order.
@@ -43,7 +43,7 @@ class HandingOut {
     std::vector<ClaimedTask> tasks;
   };
 
-  [[nodiscard]] OfQueue take(std::vector<sql::Claim::Row> tasks, TimePoint asked_at, TimePoint claimed_at) const;
+  [[nodiscard]] OfQueue take(std::vector<sql::Claim::Row*> rows, TimePoint asked_at, TimePoint claimed_at) const;
   void hand_out(Outlet& outlet, const QueueClaim& claim, OfQueue claimed, TimePoint claimed_at);
   void defer_retries(Outlet& outlet, std::vector<ClaimedTask>& tasks);
   [[nodiscard]] std::set<std::string_view> defer_open(std::vector<ClaimedTask>& tasks);

@@ -2,8 +2,7 @@
 #include "report/queue.hpp"
 
 #include <algorithm>
-#include <deque>
-#include <iterator>
+#include <numeric>
 #include <unordered_set>
 #include <utility>
 
@@ -14,55 +13,56 @@ std::size_t bytes_of(const Report& report) {
   return report.result_json.size() + report.error_message.size() + report.error_details_json.size();
 }
 
-/// How many of the first `count` reports come before the second one of a task. A second one can only follow one of the
-/// first `resent` reports: an earlier sending of that has taken effect, and the worker has claimed the task again.
-std::size_t one_of_each_task(const std::deque<Report>& waiting, std::size_t resent, std::size_t count) {
-  std::unordered_set<TaskId> sent_before;
-  for (std::size_t i = 0; resent > 0 && i < count; ++i) {
-    if (sent_before.contains(waiting[i].id)) return i;
-    if (i < resent) sent_before.insert(waiting[i].id);
-  }
-  return count;
+std::size_t bytes_of_all(const std::vector<Report>& reports) {
+  return std::accumulate(reports.begin(), reports.end(), std::size_t{0},
+                         [](std::size_t bytes, const Report& report) { return bytes + bytes_of(report); });
 }
 
-/// How many of `waiting` go into the next batch: at least one.
-std::size_t batch_size(const std::deque<Report>& waiting, std::size_t resent) {
-  std::size_t bytes = 0;
-  std::size_t count = 0;
-  while (count < std::min(waiting.size(), ReportQueue::max_batch)) {
-    bytes += bytes_of(waiting[count]);
-    if (count > 0 && bytes > ReportQueue::max_batch_bytes) break;
-    ++count;
-  }
-  return one_of_each_task(waiting, resent, count);
-}
-
-template <class Reports>
-void add_held(const Reports& reports, std::vector<Attempt>& attempts) {
-  for (const Report& report : reports) {
-    if (!report.is_on_record) attempts.push_back({report.id, report.attempt});
-  }
+/// Whether some task has a report in both.
+bool share_a_task(const std::vector<Report>& reports, const std::vector<Report>& others) {
+  std::unordered_set<TaskId> ids;
+  for (const Report& report : reports) ids.insert(report.id);
+  return std::any_of(others.begin(), others.end(), [&](const Report& other) { return ids.contains(other.id); });
 }
 
 }  // namespace
 
+void ReportQueue::Batch::add(Report&& report) {
+  if (!report.is_on_record) held.push_back({report.id, report.attempt});
+  bytes += bytes_of(report);
+  reports.push_back(std::move(report));
+}
+
+bool ReportQueue::Batch::has_room_for(std::size_t more_reports, std::size_t more_bytes) const {
+  return reports.size() + more_reports <= max_batch && bytes + more_bytes <= max_batch_bytes;
+}
+
+ReportQueue::Batch& ReportQueue::open_batch(std::size_t bytes) {
+  if (waiting_.empty() || !waiting_.back().is_open || !waiting_.back().has_room_for(1, bytes)) {
+    waiting_.emplace_back().reports.reserve(last_size_);
+  }
+  return waiting_.back();
+}
+
 void ReportQueue::add(Report&& report) {
   {
     const detail::Lock lock{mutex_};
-    waiting_.push_back(std::move(report));
+    open_batch(bytes_of(report)).add(std::move(report));
   }
   changed_.notify_all();
 }
 
 std::size_t ReportQueue::size() const {
   const detail::Lock lock{mutex_};
-  return waiting_.size() + in_flight_.size();
+  std::size_t reports = in_flight_.size();
+  for (const Batch& batch : waiting_) reports += batch.reports.size();
+  return reports;
 }
 
 std::vector<Attempt> ReportQueue::held() const {
   const detail::Lock lock{mutex_};
   std::vector<Attempt> attempts = in_flight_;
-  add_held(waiting_, attempts);
+  for (const Batch& batch : waiting_) attempts.insert(attempts.end(), batch.held.begin(), batch.held.end());
   return attempts;
 }
 
@@ -72,12 +72,11 @@ std::vector<Report> ReportQueue::take_batch(TimePoint until, const std::function
     if (!changed_.wait_until(lock, until)) return {};
   }
   if (is_finished_) return {};
-  const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(batch_size(waiting_, resent_));
-  std::vector<Report> batch{std::make_move_iterator(waiting_.begin()), std::make_move_iterator(end)};
-  waiting_.erase(waiting_.begin(), end);
-  resent_ -= std::min(resent_, batch.size());
-  add_held(batch, in_flight_);
-  return batch;
+  Batch batch = std::move(waiting_.front());
+  waiting_.pop_front();
+  last_size_ = batch.reports.size();
+  in_flight_ = std::move(batch.held);
+  return std::move(batch.reports);
 }
 
 void ReportQueue::note_unsettled(std::vector<Attempt> attempts) {
@@ -89,10 +88,21 @@ void ReportQueue::batch_written(std::vector<Report> again) {
   {
     const detail::Lock lock{mutex_};
     in_flight_.clear();
-    resent_ += again.size();
-    waiting_.insert(waiting_.begin(), std::make_move_iterator(again.begin()), std::make_move_iterator(again.end()));
+    if (!again.empty()) resend(std::move(again));
   }
   changed_.notify_all();
+}
+
+/// A task of `again` may be claimed and reported anew: an earlier sending has taken effect, and its answer was lost. A
+/// batch has one report of each task, so nothing is added to a batch once it has reports of `again`.
+/// A row may stay locked for long. So `again` never goes in front of a batch that has no room for it.
+void ReportQueue::resend(std::vector<Report> again) {
+  const bool joins_next = !waiting_.empty() && waiting_.front().has_room_for(again.size(), bytes_of_all(again)) &&
+                          !share_a_task(again, waiting_.front().reports);
+  const auto after_next = waiting_.begin() + (waiting_.empty() ? 0 : 1);
+  Batch& batch = joins_next ? waiting_.front() : *waiting_.emplace(after_next);
+  for (Report& report : again) batch.add(std::move(report));
+  batch.is_open = false;
 }
 
 void ReportQueue::look_again() {

@@ -255,13 +255,14 @@ Report run_attempt(const ClaimedTask& task, const StopSignal& stop, SteadyClock:
   Hooks hooks{task.definition->middleware, log};
   HandlerEnd end = run_handler(task, context, settings.limits, hooks);
   const auto finished_at = SteadyClock::now();
-  end = end_that_counts(std::move(end), *task.definition, context.completion_begun(), stop.reason());
-  Report report = report_of(task, started_at, finished_at, std::move(end), draw);
+  Report report =
+      report_of(task, started_at, finished_at,
+                end_that_counts(std::move(end), *task.definition, context.completion_begun(), stop.reason()), draw);
   if (!report.error_message.empty()) {
     report.error_message = storable_text(report.error_message, settings.limits.max_error_message_bytes);
   }
   report.may_be_committed = context.completion_begun();
-  hooks.end(context, end_of(report));
+  if (hooks.has_begun_any()) hooks.end(context, end_of(report));
   return report;
 }
 

@@ -21,6 +21,8 @@ namespace dogged::runtime {
 struct Executor::Runner {
   Pool::Slot slot;
   std::optional<AttemptTrace> trace;  // of the slot's run, and begun with it
+  const Definition* counted = nullptr;
+  AttemptCounts::ByOutcome* counts = nullptr;  // of `counted`, which ran last
 };
 
 struct Executor::State : std::enable_shared_from_this<State> {
@@ -188,12 +190,17 @@ Report Executor::State::run_handler(Runner& runner) const {
 
 void Executor::State::note_end(Runner& runner, Report& report) const {
   runner.trace->end(report);
+  const Definition* definition = runner.slot.run().task.definition;
+  if (std::exchange(runner.counted, definition) != definition) {
+    runner.counts = &around.tally->attempts.of_task(settings.queue, definition->name);
+  }
   around.tally->attempts.ended({.queue = settings.queue,
-                                .task = runner.slot.run().task.definition->name,
+                                .task = definition->name,
                                 .outcome = report.transition.outcome,
                                 .error_code = report.transition.code(),
                                 .ran = report.finished_at - report.started_at,
-                                .trace = report.trace ? &*report.trace : nullptr});
+                                .trace = report.trace ? &*report.trace : nullptr},
+                               *runner.counts);
 }
 
 void Executor::submit(std::vector<ClaimedTask> tasks) {

@@ -25,9 +25,8 @@ constexpr auto success = static_cast<std::size_t>(AttemptOutcome::succeeded);
 
 }  // namespace
 
-void AttemptCounts::ended(const CountedAttempt& attempt) noexcept {
-  ByOutcome& by_outcome = by_task_.at({attempt.queue, attempt.task});
-  by_outcome[static_cast<std::size_t>(attempt.outcome)].add(attempt.ran, attempt.trace);
+void AttemptCounts::ended(const CountedAttempt& attempt, ByOutcome& of_task) noexcept {
+  of_task[static_cast<std::size_t>(attempt.outcome)].add(attempt.ran, attempt.trace);
   if (attempt.outcome == AttemptOutcome::succeeded) return;
   const std::string_view error = attempt.error_code.empty() ? to_text(attempt.outcome) : attempt.error_code;
   failed_.at({attempt.queue, attempt.task, error}).add(attempt.ran, attempt.trace);

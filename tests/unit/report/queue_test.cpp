@@ -36,6 +36,8 @@ std::vector<TaskId> held_ids(const ReportQueue& queue) {
 
 bool always() { return true; }
 
+std::vector<Report> take(ReportQueue& queue) { return queue.take_batch(SteadyClock::now(), always); }
+
 }  // namespace
 
 TEST_CASE("a report is held from when it is added until its batch is written, in flight as well") {
@@ -43,14 +45,13 @@ TEST_CASE("a report is held from when it is added until its batch is written, in
   queue.add(report(1));
   queue.add(report(2));
   CHECK(queue.size() == 2);
-  CHECK(ids_of(queue.take_batch(never, always)) == std::vector<TaskId>{1, 2});
+  CHECK(ids_of(take(queue)) == std::vector<TaskId>{1, 2});
   queue.add(report(3));
   CHECK(queue.size() == 3);
   CHECK(queue.held().size() == 3);
   queue.batch_written({report(2)});
   CHECK(queue.size() == 2);
-  CHECK(ids_of(queue.take_batch(never, always)) ==
-        std::vector<TaskId>{2, 3});  // a report that is sent again goes first
+  CHECK(ids_of(take(queue)) == std::vector<TaskId>{3, 2});
   queue.batch_written({});
   CHECK(queue.wait_empty(SteadyClock::now()));
 }
@@ -62,14 +63,14 @@ TEST_CASE("an attempt that is on record already is not held, neither while it wa
   queue.add(std::move(suspended));
   queue.add(report(2));
   CHECK(held_ids(queue) == std::vector<TaskId>{2});
-  CHECK(ids_of(queue.take_batch(never, always)) == std::vector<TaskId>{1, 2});
+  CHECK(ids_of(take(queue)) == std::vector<TaskId>{1, 2});
   CHECK(held_ids(queue) == std::vector<TaskId>{2});
 }
 
 TEST_CASE("an attempt is not held once a part of its batch has recorded it") {
   ReportQueue queue;
   for (const TaskId id : {1, 2, 3}) queue.add(report(id));
-  CHECK(queue.take_batch(never, always).size() == 3);
+  CHECK(take(queue).size() == 3);
   queue.add(report(4));
   queue.note_unsettled({{2, 1}, {3, 1}});
   CHECK(held_ids(queue) == std::vector<TaskId>{2, 3, 4});
@@ -79,17 +80,17 @@ TEST_CASE("an attempt is not held once a part of its batch has recorded it") {
 TEST_CASE("a batch has at most a thousand reports, and no more of what handlers gave than a statement can carry") {
   ReportQueue many;
   for (TaskId id = 1; id <= 1001; ++id) many.add(report(id));
-  CHECK(many.take_batch(never, always).size() == ReportQueue::max_batch);
+  CHECK(take(many).size() == ReportQueue::max_batch);
 
   ReportQueue large;
   for (TaskId id = 1; id <= 3; ++id) large.add(report(id, ReportQueue::max_batch_bytes / 2));
-  CHECK(large.take_batch(never, always).size() == 2);
+  CHECK(take(large).size() == 2);
   large.batch_written({});
 
   ReportQueue too_large;
   too_large.add(report(1, 2 * ReportQueue::max_batch_bytes));
   too_large.add(report(2));
-  CHECK(too_large.take_batch(never, always).size() == 1);
+  CHECK(take(too_large).size() == 1);
 }
 
 TEST_CASE(
@@ -97,14 +98,42 @@ TEST_CASE(
   ReportQueue queue;
   queue.add(report(1));
   queue.add(report(2));
-  CHECK(ids_of(queue.take_batch(never, always)) == std::vector<TaskId>{1, 2});
+  CHECK(ids_of(take(queue)) == std::vector<TaskId>{1, 2});
   queue.add(report(3));
   queue.add(report(2));
   queue.add(report(4));
   queue.batch_written({report(1), report(2)});
-  CHECK(ids_of(queue.take_batch(never, always)) == std::vector<TaskId>{1, 2, 3});
+  CHECK(ids_of(take(queue)) == std::vector<TaskId>{3, 2, 4});
   queue.batch_written({});
-  CHECK(ids_of(queue.take_batch(never, always)) == std::vector<TaskId>{2, 4});
+  CHECK(ids_of(take(queue)) == std::vector<TaskId>{1, 2});
+  queue.batch_written({report(1)});
+  queue.add(report(1));
+  CHECK(ids_of(take(queue)) == std::vector<TaskId>{1});
+  queue.batch_written({});
+  CHECK(ids_of(take(queue)) == std::vector<TaskId>{1});
+}
+
+TEST_CASE("reports that are sent again and again do not hold up the others, even if no batch has room for them") {
+  constexpr TaskId last_locked = ReportQueue::max_batch;
+  ReportQueue queue;
+  for (TaskId id = 1; id <= last_locked; ++id) queue.add(report(id));
+  std::vector<Report> locked = take(queue);
+  REQUIRE(locked.size() == ReportQueue::max_batch);
+  for (TaskId id = 1; id <= 3000; ++id) queue.add(report(last_locked + id));
+  std::size_t recorded = 0;
+  for (int sendings = 0; sendings < 6; ++sendings) {
+    queue.batch_written(std::exchange(locked, {}));
+    std::vector<Report> batch = take(queue);
+    CHECK(batch.size() <= ReportQueue::max_batch);
+    for (Report& one : batch) {
+      if (one.id > last_locked) {
+        ++recorded;
+      } else {
+        locked.push_back(std::move(one));
+      }
+    }
+  }
+  CHECK(recorded == 3000);
 }
 
 TEST_CASE("nothing is sent while it may not be, nor once the queue is finished") {
