@@ -38,7 +38,7 @@ comment on function dogged.refuse_completion(bigint, integer, bigint) is
   'Internal: raises the error that says what has become of an attempt that complete_in cannot end.';
 
 create or replace function dogged.complete_in(task_id bigint, attempt integer, worker_id bigint, result jsonb,
-                                              ran_us bigint) returns void
+                                              ran_us bigint, own_trace text default null) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -64,12 +64,13 @@ begin
   insert into dogged.task_attempts (task_id, attempt, name, queue, outcome, worker_id, claimed_at, started_at,
                                     finished_at, will_retry, trace_context)
   select id, attempt, name, queue, 'succeeded', worker_id, claimed_at, greatest(claimed_at, began_at),
-         ended_at, false, trace_context
+         ended_at, false, coalesce(own_trace, trace_context)
     from held;
   if not found then
     perform dogged.refuse_completion(complete_in.task_id, complete_in.attempt, complete_in.worker_id);
   end if;
 end $$;
-comment on function dogged.complete_in(bigint, integer, bigint, jsonb, bigint) is
+comment on function dogged.complete_in(bigint, integer, bigint, jsonb, bigint, text) is
   'Internal: ends a running attempt as succeeded in the caller''s transaction, for Context::complete_in. ran_us: how long the '
-  'handler has run. Raises LE001 if the worker no longer holds this attempt. Then nothing of the transaction commits.';
+  'handler has run; own_trace: the attempt''s trace context if it is the root of a trace. Raises LE001 if the worker no longer '
+  'holds this attempt. Then nothing of the transaction commits.';

@@ -77,7 +77,8 @@ end;
 comment on function dogged.record_wait(dogged.tasks_live, text, timestamptz, jsonb) is
   'Internal: records a wait that is over as a step.';
 
-create or replace function dogged.suspend(task dogged.tasks_live, wait dogged.task_waits, ran_us bigint) returns void
+create or replace function dogged.suspend(task dogged.tasks_live, wait dogged.task_waits, ran_us bigint,
+                                          own_trace text) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   ended_at constant timestamptz := greatest(task.claimed_at, clock_timestamp());
@@ -93,14 +94,14 @@ begin
   values (task.id, task.attempt, task.name, task.queue, 'snoozed', task.worker_id, task.claimed_at,
           greatest(task.claimed_at, ended_at - ran_us * interval '1 microsecond'), ended_at,
           case when wait.for_event then 'waits for the event ' || wait.name else 'sleeps (' || wait.name || ')' end,
-          true, wait.until, left_ms, left_ms, task.trace_context);
+          true, wait.until, left_ms, left_ms, coalesce(own_trace, task.trace_context));
 end $$;
-comment on function dogged.suspend(dogged.tasks_live, dogged.task_waits, bigint) is
+comment on function dogged.suspend(dogged.tasks_live, dogged.task_waits, bigint, text) is
   'Internal: ends a running attempt as snoozed until its wait is over.';
 
 create or replace function dogged.wait_durably(
   task_id bigint, attempt integer, worker_id bigint, name text, for_event boolean, wait_ms bigint, ran_us bigint,
-  out state text, out payload jsonb, out left_ms bigint)
+  own_trace text default null, out state text, out payload jsonb, out left_ms bigint)
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_variable
 declare
@@ -172,9 +173,9 @@ begin
   wait.attempt := task.attempt;
   state := 'suspended';
   left_ms := ceil(extract(epoch from wait.until - moment) * 1000);
-  perform dogged.suspend(task, wait, ran_us);
+  perform dogged.suspend(task, wait, ran_us, own_trace);
 end $$;
-comment on function dogged.wait_durably(bigint, integer, bigint, text, boolean, bigint, bigint) is
+comment on function dogged.wait_durably(bigint, integer, bigint, text, boolean, bigint, bigint, text) is
   'Internal: begins or continues a wait of a running attempt. state: over, with the payload if an event came; suspended: the '
   'attempt has ended as snoozed, left_ms before the time is over; cancelled: the task is to be cancelled; busy: an emit of this '
   'event or a change of the task is under way, ask again; at_limit: the task has begun 10,000 attempts, and waits no more; '

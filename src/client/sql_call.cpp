@@ -84,7 +84,8 @@ SqlCall completion_call(const Context::Completion& completion, const std::string
                                    .attempt = completion.attempt,
                                    .worker_id = completion.worker_id,
                                    .result = result_json.empty() ? std::nullopt : std::optional{result_json},
-                                   .running_us = completion.running_for.count()},
+                                   .running_us = completion.running_for.count(),
+                                   .own_trace = completion.own_trace},
                    completion.schema);
 }
 

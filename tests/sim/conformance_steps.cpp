@@ -177,7 +177,8 @@ void Comparison::wait_durably() {
                                                                .name = name,
                                                                .for_event = for_event,
                                                                .wait_ms = milliseconds{delay}.count(),
-                                                               .ran_us = 0}));
+                                                               .ran_us = 0,
+                                                               .own_trace = {}}));
   const Database::Wait model = model_.wait_durably(worker, attempt, name, for_event, delay);
   const auto minutes_of = [](const std::optional<std::int64_t>& ms) {
     return ms ? std::optional{in_minutes(milliseconds{*ms})} : std::nullopt;

@@ -82,7 +82,7 @@ class AttemptContext final : public Context {
     const auto running_for = std::chrono::duration_cast<std::chrono::microseconds>(SteadyClock::now() - started_at_);
     return {task_.id,         task_.attempt, settings_.worker_id,
             settings_.schema, running_for,   settings_.limits.max_result_bytes,
-            returned_json_};
+            returned_json_,   trace_.own()};
   }
   void note_progress(std::optional<double> fraction, std::string_view message) override {
     settings_.progress->note({task_.id, task_.attempt}, fraction, message, SteadyClock::now());
@@ -107,8 +107,8 @@ class AttemptContext final : public Context {
       throw InvalidInput("the wait \"" + std::string{name} + "\" of " + std::to_string(time.count()) +
                          " ms is not 1 ms to 365 days");
     }
-    Wait wait =
-        settings_.steps->wait({task_.id, task_.attempt}, std::string{name}, what, time, started_at_, stop_.token());
+    Wait wait = settings_.steps->wait({task_.id, task_.attempt}, std::string{name}, what, time, started_at_,
+                                      trace_.own(), stop_.token());
     switch (wait.state) {
       case Wait::State::over:
         return std::move(wait.payload);

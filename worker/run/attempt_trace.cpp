@@ -48,7 +48,12 @@ void AttemptTrace::begin_span(const ClaimedTask& task, const AttemptSettings& se
   }
   const detail::Lock lock{mutex_};
   span_ = std::move(span);
-  is_root_ = !producer || producer->trace_id != context_->trace_id;
+  is_own_ = context_->sampled && (!producer || producer->trace_id != context_->trace_id);
+}
+
+std::optional<std::string> AttemptTrace::own() const {
+  const detail::Lock lock{mutex_};
+  return is_own_ ? std::optional{context_->to_text()} : std::nullopt;
 }
 
 void AttemptTrace::leave() noexcept {
@@ -62,7 +67,7 @@ void AttemptTrace::leave() noexcept {
 void AttemptTrace::end(Report& report) noexcept {
   const detail::Lock lock{mutex_};
   report.trace = std::move(told_);
-  report.is_trace_of_its_own = is_root_ && report.trace && report.trace->sampled;
+  report.is_trace_of_its_own = is_own_;
   if (!span_) return;
   has_ended_ = true;
   span_->ended(end_of(report));

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 #include <spdlog/logger.h>
 
@@ -28,6 +29,10 @@ class AttemptTrace {
   /// The attempt's span, else the producer's; nothing if there is neither.
   [[nodiscard]] const std::optional<TraceContext>& context() const noexcept { return context_; }
 
+  /// The trace context with which the attempt goes on record in place of its task's: that of a sampled root of a trace.
+  /// For the thread of the handler.
+  [[nodiscard]] std::optional<std::string> own() const;
+
   /// Ends the span, if there is one, and tells the report of the trace. Call it once.
   void end(Report& report) noexcept;
 
@@ -40,7 +45,7 @@ class AttemptTrace {
   bool has_left_ DOGGED_GUARDED_BY(mutex_) = false;
   bool has_ended_ DOGGED_GUARDED_BY(mutex_) = false;
   std::optional<TraceContext> told_ DOGGED_GUARDED_BY(mutex_);  // a copy of context_
-  bool is_root_ DOGGED_GUARDED_BY(mutex_) = false;              // of a span, which is no child of the producer's
+  bool is_own_ DOGGED_GUARDED_BY(mutex_) = false;               // told_ is that of a sampled root of a trace
 };
 
 }  // namespace dogged::runtime

@@ -94,7 +94,7 @@ void Steps::record(const Attempt& attempt, const std::string& name, const std::s
 }
 
 Wait Steps::wait(const Attempt& attempt, const std::string& name, detail::WaitFor what, milliseconds time,
-                 TimePoint began_at, const std::stop_token& stop) {
+                 TimePoint began_at, const std::optional<std::string>& own_trace, const std::stop_token& stop) {
   const auto statement = [&] {
     const auto ran = std::chrono::duration_cast<std::chrono::microseconds>(SteadyClock::now() - began_at);
     return sql::WaitDurably{.task_id = attempt.id,
@@ -103,7 +103,8 @@ Wait Steps::wait(const Attempt& attempt, const std::string& name, detail::WaitFo
                             .name = name,
                             .for_event = what == detail::WaitFor::event,
                             .wait_ms = time.count(),
-                            .ran_us = ran.count()};
+                            .ran_us = ran.count(),
+                            .own_trace = own_trace};
   };
   WaitPlan plan;
   sql::WaitDurably::Row answer;

@@ -182,6 +182,7 @@ class Context {
     std::chrono::microseconds running_for{0};
     std::size_t max_result_bytes = 0;
     std::string returned_json = {};  ///< the result that the handler has returned; empty before, and if it has none
+    std::optional<std::string> own_trace = {};  ///< the attempt's trace context, if it is the root of a trace
   };
   /// For complete_in. From now on the worker expects the attempt's end in a transaction of the handler. If the worker
   /// still holds the task when the handler ends, the attempt has failed with NOT_COMMITTED.

@@ -731,7 +731,7 @@ end $_$;
 
 COMMENT ON FUNCTION dogged.compile_spec(spec text) IS 'What a spec means, for dogged.next_tick: cron with five or six fields, @daily and its like, or every 90s. An error names the field, the value and the range.';
 
-CREATE FUNCTION dogged.complete_in(task_id bigint, attempt integer, worker_id bigint, result jsonb, ran_us bigint) RETURNS void
+CREATE FUNCTION dogged.complete_in(task_id bigint, attempt integer, worker_id bigint, result jsonb, ran_us bigint, own_trace text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -759,14 +759,14 @@ begin
   insert into dogged.task_attempts (task_id, attempt, name, queue, outcome, worker_id, claimed_at, started_at,
                                     finished_at, will_retry, trace_context)
   select id, attempt, name, queue, 'succeeded', worker_id, claimed_at, greatest(claimed_at, began_at),
-         ended_at, false, trace_context
+         ended_at, false, coalesce(own_trace, trace_context)
     from held;
   if not found then
     perform dogged.refuse_completion(complete_in.task_id, complete_in.attempt, complete_in.worker_id);
   end if;
 end $$;
 
-COMMENT ON FUNCTION dogged.complete_in(task_id bigint, attempt integer, worker_id bigint, result jsonb, ran_us bigint) IS 'Internal: ends a running attempt as succeeded in the caller''s transaction, for Context::complete_in. ran_us: how long the handler has run. Raises LE001 if the worker no longer holds this attempt. Then nothing of the transaction commits.';
+COMMENT ON FUNCTION dogged.complete_in(task_id bigint, attempt integer, worker_id bigint, result jsonb, ran_us bigint, own_trace text) IS 'Internal: ends a running attempt as succeeded in the caller''s transaction, for Context::complete_in. ran_us: how long the handler has run; own_trace: the attempt''s trace context if it is the root of a trace. Raises LE001 if the worker no longer holds this attempt. Then nothing of the transaction commits.';
 
 CREATE FUNCTION dogged.create_queue(name text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -5041,7 +5041,7 @@ end $$;
 
 COMMENT ON FUNCTION dogged.store_schedule(schedule dogged.schedules) IS 'Internal: writes the row of a schedule.';
 
-CREATE FUNCTION dogged.suspend(task dogged.tasks_live, wait dogged.task_waits, ran_us bigint) RETURNS void
+CREATE FUNCTION dogged.suspend(task dogged.tasks_live, wait dogged.task_waits, ran_us bigint, own_trace text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -5059,10 +5059,10 @@ begin
   values (task.id, task.attempt, task.name, task.queue, 'snoozed', task.worker_id, task.claimed_at,
           greatest(task.claimed_at, ended_at - ran_us * interval '1 microsecond'), ended_at,
           case when wait.for_event then 'waits for the event ' || wait.name else 'sleeps (' || wait.name || ')' end,
-          true, wait.until, left_ms, left_ms, task.trace_context);
+          true, wait.until, left_ms, left_ms, coalesce(own_trace, task.trace_context));
 end $$;
 
-COMMENT ON FUNCTION dogged.suspend(task dogged.tasks_live, wait dogged.task_waits, ran_us bigint) IS 'Internal: ends a running attempt as snoozed until its wait is over.';
+COMMENT ON FUNCTION dogged.suspend(task dogged.tasks_live, wait dogged.task_waits, ran_us bigint, own_trace text) IS 'Internal: ends a running attempt as snoozed until its wait is over.';
 
 CREATE FUNCTION dogged.tags_of_letter(letter jsonb) RETURNS text[]
     LANGUAGE sql IMMUTABLE
@@ -5230,7 +5230,7 @@ CREATE FUNCTION dogged.value_at(document jsonb, pointer text) RETURNS jsonb
 
 COMMENT ON FUNCTION dogged.value_at(document jsonb, pointer text) IS 'Internal: the value that a JSON pointer (RFC 6901) names; null: there is none, or the pointer is not valid.';
 
-CREATE FUNCTION dogged.wait_durably(task_id bigint, attempt integer, worker_id bigint, name text, for_event boolean, wait_ms bigint, ran_us bigint, OUT state text, OUT payload jsonb, OUT left_ms bigint) RETURNS record
+CREATE FUNCTION dogged.wait_durably(task_id bigint, attempt integer, worker_id bigint, name text, for_event boolean, wait_ms bigint, ran_us bigint, own_trace text DEFAULT NULL::text, OUT state text, OUT payload jsonb, OUT left_ms bigint) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -5304,10 +5304,10 @@ begin
   wait.attempt := task.attempt;
   state := 'suspended';
   left_ms := ceil(extract(epoch from wait.until - moment) * 1000);
-  perform dogged.suspend(task, wait, ran_us);
+  perform dogged.suspend(task, wait, ran_us, own_trace);
 end $$;
 
-COMMENT ON FUNCTION dogged.wait_durably(task_id bigint, attempt integer, worker_id bigint, name text, for_event boolean, wait_ms bigint, ran_us bigint, OUT state text, OUT payload jsonb, OUT left_ms bigint) IS 'Internal: begins or continues a wait of a running attempt. state: over, with the payload if an event came; suspended: the attempt has ended as snoozed, left_ms before the time is over; cancelled: the task is to be cancelled; busy: an emit of this event or a change of the task is under way, ask again; at_limit: the task has begun 10,000 attempts, and waits no more; lost: the worker does not hold the attempt any more.';
+COMMENT ON FUNCTION dogged.wait_durably(task_id bigint, attempt integer, worker_id bigint, name text, for_event boolean, wait_ms bigint, ran_us bigint, own_trace text, OUT state text, OUT payload jsonb, OUT left_ms bigint) IS 'Internal: begins or continues a wait of a running attempt. state: over, with the payload if an event came; suspended: the attempt has ended as snoozed, left_ms before the time is over; cancelled: the task is to be cancelled; busy: an emit of this event or a change of the task is under way, ask again; at_limit: the task has begun 10,000 attempts, and waits no more; lost: the worker does not hold the attempt any more.';
 
 ALTER TABLE dogged.audit ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME dogged.audit_id_seq

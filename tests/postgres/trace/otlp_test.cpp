@@ -6,6 +6,8 @@
 #include <vector>
 
 #include <dogged/otlp.hpp>
+#include <dogged/steps.hpp>
+#include <dogged/transaction.hpp>
 #include <dogged/worker.hpp>
 
 #include "support/catch.hpp"
@@ -260,9 +262,15 @@ TEST_CASE("a program whose environment names no collector has no tracer of its o
 TEST_CASE("an attempt that is the root of a trace goes on record with that trace, and others with that of their task") {
   TestDatabase database;
   OtlpReceiver collector;
+  // Attempts end by a report, by a statement of their handler, and in a transaction of their handler.
   ServedWorker worker{database,
-                      [](Context& context, const nlohmann::json&) {
+                      [&](Context& context, const nlohmann::json&) {
                         if (context.attempt() == 1) throw TaskError{"AGAIN", "once"};
+                        context.sleep(1ms, "pause");  // attempt 2 ends
+                        pqxx::connection connection{context.database_url()};
+                        pqxx::work transaction{connection};
+                        context.complete_in(transaction);
+                        transaction.commit();
                       },
                       exporting_to(collector.endpoint()),
                       {.retry = fixed(1ms).with_max_retries(1), .auto_retry_for = {"AGAIN"}}};
@@ -272,7 +280,7 @@ TEST_CASE("an attempt that is the root of a trace goes on record with that trace
   REQUIRE(client.wait(traced, 20s).has_succeeded());
   const TaskId alone = client.enqueue(work, no_args);
   REQUIRE(client.wait(alone, 20s).has_succeeded());
-  REQUIRE(eventually([&] { return collector.spans().size() == 4; }));
+  REQUIRE(eventually([&] { return collector.spans().size() == 6; }));
   const auto recorded = [&](TaskId id, int attempt) {
     return database.value(
         "select trace_context as value from dogged.task_attempts where task_id = $1::bigint and attempt = $2::int",
@@ -288,7 +296,8 @@ TEST_CASE("an attempt that is the root of a trace goes on record with that trace
     return "none";
   };
   CHECK(recorded(traced, 1) == producer);
-  for (const auto& [id, attempt] : std::vector<std::pair<TaskId, int>>{{traced, 2}, {alone, 1}, {alone, 2}}) {
+  for (const auto& [id, attempt] :
+       std::vector<std::pair<TaskId, int>>{{traced, 2}, {traced, 3}, {alone, 1}, {alone, 2}, {alone, 3}}) {
     CHECK(recorded(id, attempt) == exported(id, attempt));
   }
   CHECK(database.value("select count(*) as value from dogged.tasks where trace_context is null") == "1");
