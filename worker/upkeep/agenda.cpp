@@ -7,7 +7,7 @@
 namespace dogged::runtime {
 namespace {
 
-constexpr milliseconds rescue_while_locked{250};  // tasks to be rescued are locked by another session
+constexpr milliseconds first_rescue_again{250};  // doubled each time, up to a heartbeat
 constexpr milliseconds shortest_until_lapse{50};
 // Expired tasks whose transaction took longer to commit are found by the looks back for ever.
 constexpr milliseconds longest_late_commit{60'000};
@@ -20,6 +20,7 @@ constexpr int heartbeats_between_looks = 6;  // of a worker that began after two
 Agenda::Agenda(const Settings& settings, TimePoint now) noexcept
     : settings_(settings),
       looks_at_(now),
+      rescue_again_after_(first_rescue_again),
       may_look_at_(now + (settings.lets_others_renew ? settings.heartbeat : milliseconds{0})) {}
 
 bool Agenda::may_look(TimePoint now) noexcept {
@@ -46,12 +47,16 @@ Agenda::Rescue Agenda::decide(const Outlook& found, const Lease& own, TimePoint 
 void Agenda::note_looked(const Outlook& found, bool left_tasks, TimePoint now) noexcept {
   const milliseconds longest = (found.comes_first ? 1 : heartbeats_between_looks) * settings_.heartbeat;
   milliseconds wait = longest;
-  if (left_tasks) {
-    wait = rescue_while_locked;
-  } else if (lets_renew_) {
+  if (lets_renew_) {
     wait = settings_.heartbeat;
   } else if (found.lapses_in) {  // a claim under way holds up the end of a lease that has lapsed
     wait = std::clamp(*found.lapses_in + milliseconds{1}, std::min(shortest_until_lapse, longest), longest);
+  }
+  if (left_tasks) {
+    wait = std::min(wait, rescue_again_after_);
+    rescue_again_after_ = std::min(2 * rescue_again_after_, std::max(first_rescue_again, settings_.heartbeat));
+  } else {
+    rescue_again_after_ = first_rescue_again;
   }
   looks_at_ = now + wait;
 }

@@ -50,7 +50,8 @@ class Agenda {
   [[nodiscard]] Rescue decide(const Outlook& found, const Lease& own, TimePoint now) noexcept;
   /// Leases have lapsed, and decide() leaves them alone.
   [[nodiscard]] bool lets_renew() const noexcept { return lets_renew_; }
-  /// Sets the next look. `left_tasks`: a rescue met tasks that another session had locked.
+  /// Sets the next look. `left_tasks`: a rescue met tasks that another session had locked, or that PostgreSQL refused
+  /// to change. Tasks that are left again and again are tried less often: a refusal may last until an operator ends it.
   void note_looked(const Outlook& found, bool left_tasks, TimePoint now) noexcept;
   /// A statement failed; perhaps the server is lost.
   void note_failed(TimePoint now) noexcept;
@@ -73,6 +74,7 @@ class Agenda {
  private:
   const Settings settings_;
   TimePoint looks_at_;
+  milliseconds rescue_again_after_;
   TimePoint may_look_at_;
   std::optional<TimePoint> lets_renew_since_;  // reset when no lease is found lapsed
   bool lets_renew_ = false;

@@ -104,6 +104,26 @@ TEST_CASE(
   CHECK(looks_after({.lapses_in = 1h, .comes_first = false}, true) == 250ms);
 }
 
+TEST_CASE(
+    "tasks that a rescue leaves again and again are tried less often, up to once a heartbeat, until none is left") {
+  Agenda agenda{every_second, start};
+  const auto looks_after = [&](const Outlook& found, bool left_tasks) {
+    agenda.note_looked(found, left_tasks, start);
+    return agenda.looks_at() - start;
+  };
+  for (const milliseconds wait : {250ms, 500ms, 1000ms, 1000ms}) {
+    CHECK(looks_after({.lapses_in = 1h, .comes_first = false}, true) == wait);
+  }
+  CHECK(looks_after({.lapses_in = 300ms}, true) == 301ms);  // another worker's lease is due earlier
+  CHECK(looks_after({}, false) == 1s);
+  CHECK(looks_after({}, true) == 250ms);
+
+  Agenda quick{{.heartbeat = 100ms}, start};
+  quick.note_looked({.comes_first = false}, true, start);
+  quick.note_looked({.comes_first = false}, true, start);
+  CHECK(quick.looks_at() == start + 250ms);
+}
+
 TEST_CASE("after a failure upkeep tries again at once, and does not look before the others had a heartbeat to renew") {
   Agenda agenda{every_second, start};
   CHECK(agenda.may_look(start));
