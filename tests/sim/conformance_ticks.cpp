@@ -149,7 +149,7 @@ void Comparison::backfill_schedule() {
   minutes until = from - scheduler_.pick(1, from / shortest_distance) * shortest_distance;
   for (const auto& [time, tick] : model_.durable().schedule.ticks) {
     if (!tick.skipped_until || !scheduler_.chance(40)) continue;
-    from = std::chrono::ceil<minutes>(scheduler_.now() - time);
+    from = std::chrono::ceil<minutes>(scheduler_.now() - time + seconds{30});  // the two clocks differ by milliseconds
     until = std::max(minutes{0}, from - shortest_distance);
     break;
   }

@@ -291,9 +291,12 @@ TEST_CASE(
 TEST_CASE("a task holds its key while it is pending, live or kept, as the call says") {
   TestDatabase database;
   Client client = database.client();
+  const bool in_call_of_many = GENERATE(false, true);
   const auto enqueue = [&](UniqueWhile state, std::optional<milliseconds> period = {}) {
-    const std::string key = std::string{to_text(state)} + (period ? " with a period" : "");
-    return client.enqueue_unique(plain, 1, {.unique = Unique{.period = period, .while_ = state}, .unique_key = key});
+    const EnqueueOptions options{.unique = Unique{.period = period, .while_ = state},
+                                 .unique_key = std::string{to_text(state)} + (period ? " with a period" : "")};
+    if (!in_call_of_many) return client.enqueue_unique(plain, 1, options);
+    return client.enqueue_many_unique({{"plain", "1", {}}, {"plain", "1", options}}).back();
   };
   SECTION("pending") {
     const TaskId id = enqueue(UniqueWhile::pending).id;
@@ -349,8 +352,11 @@ TEST_CASE("with pending, an attempt that begins after the enqueue sees what the 
 TEST_CASE("a call replaces or merges the args of a pending holder, and leaves a running one as it is") {
   TestDatabase database;
   Client client = database.client();
+  const bool in_call_of_many = GENERATE(false, true);
   const auto enqueue = [&](const nlohmann::json& args, OnConflict conflict) {
-    return client.enqueue_unique(plain, args, {.unique = Unique{.on_conflict = conflict}, .unique_key = "k"});
+    const EnqueueOptions options{.unique = Unique{.on_conflict = conflict}, .unique_key = "k"};
+    if (!in_call_of_many) return client.enqueue_unique(plain, args, options);
+    return client.enqueue_many_unique({{"plain", "1", {}}, {"plain", args.dump(), options}}).back();
   };
   const TaskId id = enqueue({{"a", 1}, {"b", 1}}, OnConflict::keep).id;
   CHECK(enqueue({{"b", 2}, {"c", 2}}, OnConflict::merge_args) == updated(id));
@@ -367,13 +373,13 @@ TEST_CASE("refuse throws UniqueConflict, which names the holder, and enqueues no
   TestDatabase database;
   const EnqueueOptions refuse{.unique = Unique{.on_conflict = OnConflict::refuse}, .unique_key = "k"};
   const TaskId id = database.client().enqueue_unique(plain, 1, refuse).id;
-  try {
-    database.client().enqueue(plain, 2, refuse);
-    FAIL("nothing was thrown");
-  } catch (const UniqueConflict& error) {
-    CHECK(contains(error.message(), "task " + std::to_string(id) + " holds its key \"k\""));
-    CHECK(error.sqlstate() == "UN001");
-  }
+  const bool in_call_of_many = GENERATE(false, true);
+  const auto error = error_of<UniqueConflict>([&] {
+    if (!in_call_of_many) return void(database.client().enqueue(plain, 2, refuse));
+    (void)database.client().enqueue_many_unique({{"plain", "2", {}}, {"plain", "2", refuse}});
+  });
+  CHECK(contains(error.message(), "task " + std::to_string(id) + " holds its key \"k\""));
+  CHECK(error.sqlstate() == "UN001");
   CHECK(database.value("select count(*) as value from dogged.tasks") == "1");
 }
 
