@@ -119,6 +119,9 @@ void throw_statement_error(std::string_view doing, const std::string& text, cons
     throw ConnectionError("the connection to PostgreSQL was lost in " + std::string{doing} + ": " + parts.message, "",
                           sqlstate);
   }
+  if (sqlstate == "22021" && parts.hint.empty()) {
+    parts.hint = "one of the names or texts that were given has these bytes: write it in UTF-8";
+  }
   if (is_callers_mistake(sqlstate)) throw InvalidInput(parts.message, parts.hint);
   if (is_queue_full(sqlstate, parts.message)) throw DatabaseError(parts.message, parts.hint, sqlstate);
   if (sqlstate == "53100" && parts.hint.empty()) {

@@ -3,6 +3,7 @@
 set -uo pipefail
 
 dogged_program=$(realpath "$1")
+tests=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 work=$(mktemp -d)
 chmod 755 "$work" # as root the server runs as another user
 cd "$work" || exit 1
@@ -66,7 +67,7 @@ silent() { if [ -s "$1" ]; then fail "$1 is not empty"; sed 's/^/  /' "$1"; fi; 
 
 # psql as `dogged dev psql` calls it, which takes the processors 0.19 s: it looks for PostgreSQL's programs first. This
 # takes 0.05 s, and some tests call it a hundred times.
-psql_program=$("$(dirname "$(realpath "${BASH_SOURCE[0]}")")/../support/cluster" bin)/psql
+psql_program=$("$tests/../support/cluster" bin)/psql
 query() { PGOPTIONS="-c search_path=dogged,public" "$psql_program" -XAtq -v ON_ERROR_STOP=1 -d "$(<"$work/.dogged/url")" "$@"; }
 sql() { query -c "$1"; }
 
