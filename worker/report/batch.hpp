@@ -56,7 +56,7 @@ class ReportBatch {
   enum class State {
     sending,     ///< part() is to be sent
     explaining,  ///< not_taken() are to be explained
-    ended,       ///< every report is settled: taken, to be sent again with the next batch, or fenced
+    ended,       ///< every report is settled: taken, to be sent again with another batch, or fenced
   };
   enum class Remedy { halved, stripped, none };
 
@@ -91,7 +91,7 @@ class ReportBatch {
   [[nodiscard]] std::vector<Attempt> unsettled() const;
   /// The reports that got on record since the last call. They are valid while the batch lives.
   [[nodiscard]] std::vector<Taken> take_taken();
-  /// Of an ended batch: the reports to be sent with the next one.
+  /// Of an ended batch: the reports to be sent again.
   [[nodiscard]] std::vector<Report> take_again();
 
  private:

@@ -21,7 +21,7 @@
 namespace dogged::runtime {
 namespace {
 
-constexpr milliseconds resend_while_locked{10};  // before a report is sent again whose task's row is locked
+constexpr milliseconds resend_while_locked{10};  // if the next batch has a report whose task's row was locked
 constexpr milliseconds while_circuit_locked{50};
 constexpr milliseconds patience_at_finish{100};
 
@@ -81,14 +81,12 @@ void Completer::run() {
       ReportBatch batch{std::move(reports)};
       Effects effects;
       if (!write(batch, effects)) return;  // finish() gave up: reports in flight stay counted
-      std::vector<Report> again = batch.take_again();
-      const bool has_again = !again.empty();
-      queue_.batch_written(std::move(again));
+      const bool sends_again = queue_.batch_written(batch.take_again());
       claimer_->note_room();
       if (effects.has_ready) claimer_->note_ready();
       if (circuits_->any()) tell_circuits();
       if (!effects.ended.empty()) notify_awaiting(effects.ended);
-      if (has_again) session().pause(resend_while_locked, service_.stop_token());
+      if (sends_again) session().pause(resend_while_locked, service_.stop_token());
     } else if (SteadyClock::now() >= tell_circuits_at_) {
       tell_circuits();
     }

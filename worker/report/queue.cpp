@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <unordered_set>
 #include <utility>
 
 namespace dogged::runtime {
@@ -37,17 +36,17 @@ bool ReportQueue::Batch::has_room_for(std::size_t more_reports, std::size_t more
   return reports.size() + more_reports <= max_batch && bytes + more_bytes <= max_batch_bytes;
 }
 
-ReportQueue::Batch& ReportQueue::open_batch(std::size_t bytes) {
-  if (waiting_.empty() || !waiting_.back().is_open || !waiting_.back().has_room_for(1, bytes)) {
-    waiting_.emplace_back().reports.reserve(last_size_);
-  }
+ReportQueue::Batch& ReportQueue::batch_for(const Report& report) {
+  const bool fits = !waiting_.empty() && waiting_.back().has_room_for(1, bytes_of(report)) &&
+                    !waiting_.back().resent.contains(report.id);
+  if (!fits) waiting_.emplace_back().reports.reserve(last_size_);
   return waiting_.back();
 }
 
 void ReportQueue::add(Report&& report) {
   {
     const detail::Lock lock{mutex_};
-    open_batch(bytes_of(report)).add(std::move(report));
+    batch_for(report).add(std::move(report));
   }
   changed_.notify_all();
 }
@@ -84,25 +83,28 @@ void ReportQueue::note_unsettled(std::vector<Attempt> attempts) {
   in_flight_ = std::move(attempts);
 }
 
-void ReportQueue::batch_written(std::vector<Report> again) {
+bool ReportQueue::batch_written(std::vector<Report> again) {
+  bool goes_next = false;
   {
     const detail::Lock lock{mutex_};
     in_flight_.clear();
-    if (!again.empty()) resend(std::move(again));
+    if (!again.empty()) goes_next = resend(std::move(again));
   }
   changed_.notify_all();
+  return goes_next;
 }
 
-/// A task of `again` may be claimed and reported anew: an earlier sending has taken effect, and its answer was lost. A
-/// batch has one report of each task, so nothing is added to a batch once it has reports of `again`.
-/// A row may stay locked for long. So `again` never goes in front of a batch that has no room for it.
-void ReportQueue::resend(std::vector<Report> again) {
-  const bool joins_next = !waiting_.empty() && waiting_.front().has_room_for(again.size(), bytes_of_all(again)) &&
+/// A row may stay locked for long, so `again` never goes in front of a batch that has no room for it.
+bool ReportQueue::resend(std::vector<Report> again) {
+  const bool is_next = waiting_.empty();
+  const bool joins_next = !is_next && waiting_.front().has_room_for(again.size(), bytes_of_all(again)) &&
                           !share_a_task(again, waiting_.front().reports);
-  const auto after_next = waiting_.begin() + (waiting_.empty() ? 0 : 1);
-  Batch& batch = joins_next ? waiting_.front() : *waiting_.emplace(after_next);
-  for (Report& report : again) batch.add(std::move(report));
-  batch.is_open = false;
+  Batch& batch = joins_next ? waiting_.front() : *waiting_.emplace(waiting_.begin() + (is_next ? 0 : 1));
+  for (Report& report : again) {
+    batch.resent.insert(report.id);
+    batch.add(std::move(report));
+  }
+  return is_next || joins_next;
 }
 
 void ReportQueue::look_again() {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <unordered_set>
 #include <vector>
 
 #include <dogged/detail/mutex.hpp>
@@ -13,8 +14,8 @@
 
 namespace dogged::runtime {
 
-/// Thread-safe. Reports are put into their batch when they are added. To move them into one later took a twentieth of a
-/// worker's CPU in a drain, with the mutex held for which the handlers' threads waited.
+/// Thread-safe. add() puts a report into its batch. Moving reports into a batch later took a twentieth of a worker's
+/// CPU in a drain, and the handlers' threads waited for the mutex meanwhile.
 class ReportQueue {
  public:
   static constexpr std::size_t max_batch = 1000;
@@ -32,8 +33,9 @@ class ReportQueue {
   [[nodiscard]] std::vector<Report> take_batch(TimePoint until, const std::function<bool()>& may_send);
   /// The batch in flight still has the reports of these attempts to write, and no others.
   void note_unsettled(std::vector<Attempt> attempts);
-  /// The batch in flight is written, except `again`: with the next batch if there is room, else with the one after it.
-  void batch_written(std::vector<Report> again);
+  /// The batch in flight is written, except `again`. The next batch carries `again` if it has room and no report of the
+  /// same tasks; otherwise `again` is the batch after the next. True if the next batch carries `again`.
+  [[nodiscard]] bool batch_written(std::vector<Report> again);
 
   /// The answer of `may_send` may have changed.
   void look_again();
@@ -48,15 +50,16 @@ class ReportQueue {
     std::vector<Report> reports = {};
     std::vector<Attempt> held = {};  // of reports
     std::size_t bytes = 0;           // of handlers' values
-    bool is_open = true;             // one more report may be added
+    // Tasks whose reports are sent again. A task may have been claimed and reported anew: an earlier sending has taken
+    // effect, and its answer was lost. A batch must not have both reports.
+    std::unordered_set<TaskId> resent = {};
 
     void add(Report&& report);
     [[nodiscard]] bool has_room_for(std::size_t more_reports, std::size_t more_bytes) const;
   };
 
-  /// The batch to which the next report is added.
-  [[nodiscard]] Batch& open_batch(std::size_t bytes) DOGGED_REQUIRES(mutex_);
-  void resend(std::vector<Report> again) DOGGED_REQUIRES(mutex_);
+  [[nodiscard]] Batch& batch_for(const Report& report) DOGGED_REQUIRES(mutex_);
+  [[nodiscard]] bool resend(std::vector<Report> again) DOGGED_REQUIRES(mutex_);
 
   mutable detail::Mutex mutex_;
   detail::Condition changed_;
