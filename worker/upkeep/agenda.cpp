@@ -20,7 +20,6 @@ constexpr int heartbeats_between_looks = 6;  // of a worker that began after two
 Agenda::Agenda(const Settings& settings, TimePoint now) noexcept
     : settings_(settings),
       looks_at_(now),
-      rescue_again_after_(first_rescue_again),
       may_look_at_(now + (settings.lets_others_renew ? settings.heartbeat : milliseconds{0})) {}
 
 bool Agenda::may_look(TimePoint now) noexcept {
@@ -52,13 +51,24 @@ void Agenda::note_looked(const Outlook& found, bool left_tasks, TimePoint now) n
   } else if (found.lapses_in) {  // a claim under way holds up the end of a lease that has lapsed
     wait = std::clamp(*found.lapses_in + milliseconds{1}, std::min(shortest_until_lapse, longest), longest);
   }
-  if (left_tasks) {
-    wait = std::min(wait, rescue_again_after_);
-    rescue_again_after_ = std::min(2 * rescue_again_after_, std::max(first_rescue_again, settings_.heartbeat));
-  } else {
-    rescue_again_after_ = first_rescue_again;
-  }
   looks_at_ = now + wait;
+  note_rescued(left_tasks, now);
+}
+
+/// Another look may come earlier: the time of the next rescue stays.
+void Agenda::note_rescued(bool left_tasks, TimePoint now) noexcept {
+  if (!left_tasks) {
+    rescue_again_after_ = milliseconds{0};
+    return;
+  }
+  if (rescue_again_after_ == milliseconds{0}) {
+    rescue_again_after_ = first_rescue_again;
+    rescue_again_at_ = now + rescue_again_after_;
+  } else if (now >= rescue_again_at_) {
+    rescue_again_after_ = std::min(2 * rescue_again_after_, std::max(first_rescue_again, settings_.heartbeat));
+    rescue_again_at_ = now + rescue_again_after_;
+  }
+  looks_at_ = std::min(looks_at_, rescue_again_at_);
 }
 
 void Agenda::note_failed(TimePoint now) noexcept {

@@ -51,7 +51,8 @@ class Agenda {
   /// Leases have lapsed, and decide() leaves them alone.
   [[nodiscard]] bool lets_renew() const noexcept { return lets_renew_; }
   /// Sets the next look. `left_tasks`: a rescue met tasks that another session had locked, or that PostgreSQL refused
-  /// to change. Tasks that are left again and again are tried less often: a refusal may last until an operator ends it.
+  /// to change. The next rescue comes after 250 ms, and then after twice the time before, up to a heartbeat, until a
+  /// look leaves no task: a refusal may last until an operator ends it.
   void note_looked(const Outlook& found, bool left_tasks, TimePoint now) noexcept;
   /// A statement failed; perhaps the server is lost.
   void note_failed(TimePoint now) noexcept;
@@ -72,9 +73,12 @@ class Agenda {
   void note_comparison_failed(TimePoint now) noexcept { compares_again_at_ = now + settings_.again_after_failure; }
 
  private:
+  void note_rescued(bool left_tasks, TimePoint now) noexcept;
+
   const Settings settings_;
   TimePoint looks_at_;
-  milliseconds rescue_again_after_;
+  milliseconds rescue_again_after_{0};  // 0: the last look has left no task
+  TimePoint rescue_again_at_;
   TimePoint may_look_at_;
   std::optional<TimePoint> lets_renew_since_;  // reset when no lease is found lapsed
   bool lets_renew_ = false;
