@@ -72,5 +72,5 @@ begin
 end $$;
 comment on function dogged.complete_in(bigint, integer, bigint, jsonb, bigint, text) is
   'Internal: ends a running attempt as succeeded in the caller''s transaction, for Context::complete_in. ran_us: how long the '
-  'handler has run; own_trace: the attempt''s trace context if it is the root of a trace. Raises LE001 if the worker no longer '
-  'holds this attempt. Then nothing of the transaction commits.';
+  'handler has run; own_trace: the trace context of an attempt that is the sampled root of a trace. Raises LE001 if the worker '
+  'no longer holds this attempt. Then nothing of the transaction commits.';

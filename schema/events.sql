@@ -97,7 +97,8 @@ begin
           true, wait.until, left_ms, left_ms, coalesce(own_trace, task.trace_context));
 end $$;
 comment on function dogged.suspend(dogged.tasks_live, dogged.task_waits, bigint, text) is
-  'Internal: ends a running attempt as snoozed until its wait is over.';
+  'Internal: ends a running attempt as snoozed until its wait is over. ran_us: how long the handler has run; own_trace: as of '
+  'complete_in.';
 
 create or replace function dogged.wait_durably(
   task_id bigint, attempt integer, worker_id bigint, name text, for_event boolean, wait_ms bigint, ran_us bigint,
@@ -176,7 +177,7 @@ begin
   perform dogged.suspend(task, wait, ran_us, own_trace);
 end $$;
 comment on function dogged.wait_durably(bigint, integer, bigint, text, boolean, bigint, bigint, text) is
-  'Internal: begins or continues a wait of a running attempt. state: over, with the payload if an event came; suspended: the '
+  'Internal: begins or continues a wait of a running attempt. ran_us and own_trace: as of complete_in. state: over, with the payload if an event came; suspended: the '
   'attempt has ended as snoozed, left_ms before the time is over; cancelled: the task is to be cancelled; busy: an emit of this '
   'event or a change of the task is under way, ask again; at_limit: the task has begun 10,000 attempts, and waits no more; '
   'lost: the worker does not hold the attempt any more.';

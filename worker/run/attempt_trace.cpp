@@ -13,42 +13,40 @@ namespace dogged::runtime {
 
 bool AttemptTrace::begin(const ClaimedTask& task, const AttemptSettings& settings, spdlog::logger& log) {
   if (!task.trace_context.empty()) context_ = TraceContext::from_text(task.trace_context);
-  const bool is_malformed = !task.trace_context.empty() && !context_;
-  if (settings.tracer) begin_span(task, settings, log);
+  const std::optional<TraceContext> producer = context_;
+  std::unique_ptr<AttemptSpan> span;
+  if (settings.tracer) span = begin_span(task, settings, log);
   if (context_) {
     const detail::Lock lock{mutex_};
+    is_own_ = span && context_->sampled && (!producer || producer->trace_id != context_->trace_id);
+    span_ = std::move(span);
     told_ = context_;
   }
-  return !is_malformed;
+  return task.trace_context.empty() || producer;
 }
 
-void AttemptTrace::begin_span(const ClaimedTask& task, const AttemptSettings& settings, spdlog::logger& log) {
-  std::unique_ptr<AttemptSpan> span;
-  std::optional<TraceContext> producer;
+std::unique_ptr<AttemptSpan> AttemptTrace::begin_span(const ClaimedTask& task, const AttemptSettings& settings,
+                                                      spdlog::logger& log) {
   try {
-    span = settings.tracer->attempt_begins({.task_id = task.id,
-                                            .attempt = task.attempt,
-                                            .retry_count = task.retry_count,
-                                            .task_name = task.definition->name,
-                                            .queue = task.queue,
-                                            .worker = settings.worker,
-                                            .producer = context_,
-                                            .at = std::chrono::system_clock::now()});
-    if (!span) return;
-    producer = std::exchange(context_, span->context());
+    auto span = settings.tracer->attempt_begins({.task_id = task.id,
+                                                 .attempt = task.attempt,
+                                                 .retry_count = task.retry_count,
+                                                 .task_name = task.definition->name,
+                                                 .queue = task.queue,
+                                                 .worker = settings.worker,
+                                                 .producer = context_,
+                                                 .at = std::chrono::system_clock::now()});
+    if (span) context_ = span->context();
+    return span;
   } catch (const std::exception& error) {
     log.log(event("tracer_failed"), spdlog::level::err,
             "task {} attempt {}: the tracer has thrown, which changes nothing: {}", task.id, task.attempt,
             error.what());
-    return;
   } catch (...) {
     log.log(event("tracer_failed"), spdlog::level::err,
             "task {} attempt {}: the tracer has thrown, which changes nothing", task.id, task.attempt);
-    return;
   }
-  const detail::Lock lock{mutex_};
-  span_ = std::move(span);
-  is_own_ = context_->sampled && (!producer || producer->trace_id != context_->trace_id);
+  return nullptr;
 }
 
 std::optional<std::string> AttemptTrace::own() const {

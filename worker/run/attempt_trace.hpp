@@ -16,8 +16,8 @@ namespace dogged::runtime {
 
 struct AttemptSettings;
 
-/// begin(), leave() and context() are for the thread of the handler, the others for any thread. What the tracer throws
-/// is logged and changes nothing.
+/// end() is for any thread, the other functions are for the thread of the handler. What the tracer throws is logged and
+/// changes nothing.
 class AttemptTrace {
  public:
   /// Reads the producer's context, and begins a span if the worker has a tracer. False: the producer's context is no
@@ -29,15 +29,17 @@ class AttemptTrace {
   /// The attempt's span, else the producer's; nothing if there is neither.
   [[nodiscard]] const std::optional<TraceContext>& context() const noexcept { return context_; }
 
-  /// The trace context with which the attempt goes on record in place of its task's: that of a sampled root of a trace.
-  /// For the thread of the handler.
+  /// The trace context of an attempt that is the sampled root of a trace: the attempt goes on record with this context,
+  /// and not with its task's. Nothing for other attempts.
   [[nodiscard]] std::optional<std::string> own() const;
 
   /// Ends the span, if there is one, and tells the report of the trace. Call it once.
   void end(Report& report) noexcept;
 
  private:
-  void begin_span(const ClaimedTask& task, const AttemptSettings& settings, spdlog::logger& log);
+  /// Null if the tracer makes none. Sets context_ to that of the span.
+  [[nodiscard]] std::unique_ptr<AttemptSpan> begin_span(const ClaimedTask& task, const AttemptSettings& settings,
+                                                        spdlog::logger& log);
 
   std::optional<TraceContext> context_;  // written by begin() alone
   mutable detail::Mutex mutex_;
@@ -45,7 +47,7 @@ class AttemptTrace {
   bool has_left_ DOGGED_GUARDED_BY(mutex_) = false;
   bool has_ended_ DOGGED_GUARDED_BY(mutex_) = false;
   std::optional<TraceContext> told_ DOGGED_GUARDED_BY(mutex_);  // a copy of context_
-  bool is_own_ DOGGED_GUARDED_BY(mutex_) = false;               // told_ is that of a sampled root of a trace
+  bool is_own_ DOGGED_GUARDED_BY(mutex_) = false;               // the attempt is the sampled root of a trace
 };
 
 }  // namespace dogged::runtime

@@ -66,6 +66,13 @@ bool runs_tasks(const TestDatabase& database, int count) {
 
 const auto succeeds = [](Context&, const nlohmann::json&) {};
 
+void complete_in_transaction(Context& context) {
+  pqxx::connection connection{context.database_url()};
+  pqxx::work transaction{connection};
+  context.complete_in(transaction);
+  transaction.commit();
+}
+
 /// A port on which nothing listens.
 std::string dead_endpoint() {
   httplib::Server server;
@@ -262,15 +269,12 @@ TEST_CASE("a program whose environment names no collector has no tracer of its o
 TEST_CASE("an attempt that is the root of a trace goes on record with that trace, and others with that of their task") {
   TestDatabase database;
   OtlpReceiver collector;
-  // Attempts end by a report, by a statement of their handler, and in a transaction of their handler.
+  // Attempt 1 ends by a report, attempt 2 by a durable wait, attempt 3 by complete_in.
   ServedWorker worker{database,
                       [&](Context& context, const nlohmann::json&) {
                         if (context.attempt() == 1) throw TaskError{"AGAIN", "once"};
-                        context.sleep(1ms, "pause");  // attempt 2 ends
-                        pqxx::connection connection{context.database_url()};
-                        pqxx::work transaction{connection};
-                        context.complete_in(transaction);
-                        transaction.commit();
+                        context.sleep(1ms, "pause");
+                        complete_in_transaction(context);
                       },
                       exporting_to(collector.endpoint()),
                       {.retry = fixed(1ms).with_max_retries(1), .auto_retry_for = {"AGAIN"}}};
@@ -303,12 +307,33 @@ TEST_CASE("an attempt that is the root of a trace goes on record with that trace
   CHECK(database.value("select count(*) as value from dogged.tasks where trace_context is null") == "1");
 }
 
+TEST_CASE("a first attempt that ends by a durable wait or by complete_in goes on record with its producer's trace") {
+  TestDatabase database;
+  OtlpReceiver collector;
+  const bool waits = GENERATE(true, false);
+  ServedWorker worker{database,
+                      [&](Context& context, const nlohmann::json&) {
+                        waits ? context.sleep(1ms, "pause") : complete_in_transaction(context);
+                      },
+                      exporting_to(collector.endpoint())};
+  worker->start();
+  Client client = database.client();
+  REQUIRE(client.wait(client.enqueue(work, no_args, {.trace_context = producer}), 20s).has_succeeded());
+  CHECK(database.value("select trace_context as value from dogged.task_attempts where attempt = 1") == producer);
+}
+
 TEST_CASE("an attempt that nobody samples goes on record without a trace") {
   TestDatabase database;
   OtlpReceiver collector;
-  ServedWorker worker{database, succeeds, exporting_to(collector.endpoint(), {{"OTEL_TRACES_SAMPLER", "always_off"}})};
+  const auto waits_and_completes = [](Context& context, const nlohmann::json&) {
+    context.sleep(1ms, "pause");
+    complete_in_transaction(context);
+  };
+  ServedWorker worker{database, waits_and_completes,
+                      exporting_to(collector.endpoint(), {{"OTEL_TRACES_SAMPLER", "always_off"}})};
   worker->start();
   REQUIRE(runs_tasks(database, 1));
+  CHECK(database.value("select count(*) as value from dogged.task_attempts") == "2");
   CHECK(database.value("select count(trace_context) as value from dogged.task_attempts") == "0");
 }
 
