@@ -91,6 +91,14 @@ void require_usable(db::Connection& connection) {
                      "'read committed'");
 }
 
+/// A worker that does not start must not look alive until its lease has lapsed.
+void withdraw(db::Connection& connection, std::int64_t worker_id) noexcept {
+  try {
+    connection.run(sql::StopWorker{.worker_id = worker_id});
+  } catch (const std::exception&) {  // its lease lapses
+  }
+}
+
 }  // namespace
 
 void require_sound(const WorkerSettings& settings) {
@@ -153,9 +161,13 @@ void Worker::begin(db::Connection& connection, std::optional<std::int64_t>& prev
     const auto registered = register_worker(connection, row(), *definitions_, previous_lease, stop_, *log_);
     if (registered) {
       previous_lease = registered->worker_id;
-      publish_definitions(connection, *definitions_, row(), *log_);
-      tell_of_unserved(connection, settings_.queues, *definitions_, *log_);
-      (void)schedules_->declare(connection, registered->worker_id);  // upkeep does it again
+      try {
+        declare(connection, registered->worker_id);
+        tell_of_unserved(connection, settings_.queues, *definitions_, *log_);
+      } catch (const Error&) {
+        withdraw(connection, registered->worker_id);
+        throw;
+      }
     }
     const Registration registration = registered.value_or(Registration{});
     clock_offset_ = registration.clock;
@@ -165,6 +177,18 @@ void Worker::begin(db::Connection& connection, std::optional<std::int64_t>& prev
     // complete_in is for workers alone, so a login that may call it has the worker role.
     const auto hint = migrate::hint_for_missing_role(connection, "complete_in");
     throw DatabaseError(error.message(), hint.value_or(error.hint()), error.sqlstate());
+  }
+}
+
+/// A program whose schedules are refused must not replace what other workers declare.
+void Worker::declare(db::Connection& connection, std::int64_t worker_id) {
+  struct SchedulesLocked {};
+  try {
+    publish_definitions(connection, *definitions_, row(), *log_, [&] {
+      if (!schedules_->declare(connection, worker_id)) throw SchedulesLocked{};
+    });
+  } catch (const SchedulesLocked&) {  // upkeep declares them later
+    publish_definitions(connection, *definitions_, row(), *log_);
   }
 }
 

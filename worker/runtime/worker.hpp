@@ -105,6 +105,7 @@ class Worker {
   struct Services;
   [[nodiscard]] db::Settings database_settings(const std::string& service) const;
   void begin(db::Connection& connection, std::optional<std::int64_t>& previous_lease);
+  void declare(db::Connection& connection, std::int64_t worker_id);
   [[nodiscard]] bool register_again();
   [[nodiscard]] Incarnation wait_for_end();
   void note_defect(const std::string& service, std::exception_ptr error);

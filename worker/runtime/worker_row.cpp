@@ -124,23 +124,25 @@ sql::DifferingDefinitions differing_definitions(const Definitions& definitions) 
 }
 
 void publish_definitions(db::Connection& connection, const Definitions& definitions, const WorkerRow& row,
-                         spdlog::logger& log) {
+                         spdlog::logger& log, const std::function<void()>& also) {
   std::set<std::string> served;
   for (const auto& [queue, concurrency] : row.queues) served.insert(queue);
   for (const auto& [name, definition] : definitions) served.insert(definition.queue);
-  for (const auto& other : connection.run(differing_definitions(definitions))) {
+  const auto replaced = connection.run(differing_definitions(definitions));
+  connection.transaction([&] {
+    connection.run(sql::CreateQueues{.names = {served.begin(), served.end()}});
+    if (const auto circuits = circuits_of(definitions); !circuits.names.empty()) connection.run(circuits);
+    connection.run(publication_of(definitions));
+    connection.run(sql::AnnounceWorker{});  // after the publication, so that the others have something to compare with
+    also();
+  });
+  for (const auto& other : replaced) {
     log.log(
         event("declaration_replaced"), spdlog::level::warn,
         "task {}: this worker declares it differently than the worker of version {} that published it last; now this "
         "declaration counts, for other workers as well: {}",
         other.name, other.version, definitions.find(other.name)->second.declared.to_text());
   }
-  connection.transaction([&] {
-    connection.run(sql::CreateQueues{.names = {served.begin(), served.end()}});
-    if (const auto circuits = circuits_of(definitions); !circuits.names.empty()) connection.run(circuits);
-    connection.run(publication_of(definitions));
-    connection.run(sql::AnnounceWorker{});  // after the publication, so that the others have something to compare with
-  });
 }
 
 std::optional<Registration> register_worker(db::Connection& connection, const WorkerRow& row,

@@ -1,6 +1,7 @@
 // The worker's own row, and what the worker publishes beside it.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -30,10 +31,11 @@ struct WorkerRow {
 /// Asks for the declarations that other workers have published and that differ from `definitions`.
 [[nodiscard]] sql::DifferingDefinitions differing_definitions(const Definitions& definitions);
 
-/// Publishes what this program declares, and makes the queues that it serves. Logs which declarations of other workers
-/// it replaces.
-void publish_definitions(db::Connection& connection, const Definitions& definitions, const WorkerRow& row,
-                         spdlog::logger& log);
+/// Publishes what this program declares, and makes the queues that it serves. `also` runs in the same transaction: if
+/// it throws, nothing was published. Logs which declarations of other workers were replaced.
+void publish_definitions(
+    db::Connection& connection, const Definitions& definitions, const WorkerRow& row, spdlog::logger& log,
+    const std::function<void()>& also = [] {});
 
 struct Registration {
   std::int64_t worker_id = 0;

@@ -247,10 +247,22 @@ TEST_CASE("a worker does not log args of a schedule that the task redacts") {
   CHECK(database.value("select args ->> 'key' as value from dogged.schedules") == "secret");
 }
 
-TEST_CASE("a worker whose program declares a schedule that the database refuses does not start") {
+TEST_CASE(
+    "a worker whose program declares a schedule that the database refuses does not start, changes no declaration and "
+    "does not look alive") {
   TestDatabase database;
+  const RunningWorker running{database, reports(), {}};
+  const auto declarations = [&] {
+    return database.value("select jsonb_agg(d order by d.name)::text as value from dogged.task_definitions d");
+  };
+  const std::string before = declarations();
+  std::vector<detail::RegisteredTask> otherwise = reports();
+  otherwise.front().options.retry = fixed(milliseconds{7});
   const InvalidInput error = error_of<InvalidInput>([&] {
-    RunningWorker worker{database, reports(), declaring("0 0 30 2 *")};
+    RunningWorker worker{database, otherwise, declaring("0 0 30 2 *")};
   });
   CHECK(contains(error.message(), "its spec \"0 0 30 2 *\" never fires"));
+  CHECK(declarations() == before);
+  CHECK(database.value("select count(*) as value from dogged.workers where stopped_at is null") == "1");
+  CHECK(database.value("select count(*) as value from dogged.workers") == "2");
 }
