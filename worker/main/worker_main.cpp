@@ -2,11 +2,14 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <iostream>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -36,24 +39,46 @@ namespace {
 // For the signal handler. Two threads may each handle a signal at once.
 std::atomic<Worker*> signalled{nullptr};
 std::atomic<int> signals_under_way{0};
-std::atomic<bool> stop_requested{false};
+std::atomic<std::int64_t> stop_requested_ms{0};  // by CLOCK_MONOTONIC; 0: not yet
 static_assert(std::atomic<Worker*>::is_always_lock_free && std::atomic<int>::is_always_lock_free &&
-                  std::atomic<bool>::is_always_lock_free,
+                  std::atomic<std::int64_t>::is_always_lock_free,
               "a signal handler uses them");
 
-extern "C" void request_stop(int signal) {
+// `timeout`, and shells that pass Ctrl-C on, send a signal to the process and to its group: that is one request.
+constexpr std::int64_t one_request_ms = 500;
+
+std::int64_t monotonic_ms() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+}
+
+void end_at_once(int signal) {
+  constexpr std::string_view line =
+      "a second signal: this worker ends at once, and others rescue its tasks when its lease has lapsed\n";
+  (void)!::write(STDERR_FILENO, line.data(), line.size());
   // The process ends by itself: the kernel spares the first process of a container the default action of a signal.
-  if (stop_requested.exchange(true)) ::_exit(128 + signal);
+  ::_exit(128 + signal);
+}
+
+extern "C" void request_stop(int signal) {
   const int saved = errno;
+  std::int64_t requested_ms = 0;
+  const std::int64_t now_ms = monotonic_ms();
+  if (!stop_requested_ms.compare_exchange_strong(requested_ms, now_ms)) {
+    if (now_ms - requested_ms >= one_request_ms) end_at_once(signal);
+    errno = saved;
+    return;
+  }
   ++signals_under_way;
   if (Worker* const worker = signalled) worker->request_stop();
   --signals_under_way;
   errno = saved;
 }
 
-/// The first SIGTERM or SIGINT asks for a shutdown in order, and a second one ends the process at once. SIGPIPE is
-/// ignored, so that a handler that writes to a closed pipe does not end the worker. A signal that arrives while a
-/// worker that could not start is destroyed finds no worker.
+/// The first SIGTERM or SIGINT asks for a shutdown in order, and another one half a second later or more ends the
+/// process at once. SIGPIPE is ignored, so that a handler that writes to a closed pipe does not end the worker. A
+/// signal that arrives while a worker that could not start is destroyed finds no worker.
 class Signals {
  public:
   explicit Signals(Worker& worker) {
@@ -160,7 +185,7 @@ int run(int argc, char** argv, WorkerOptions options) {
   const ExitGuard guard;
   const WorkerEnd end = worker.wait();
   const ExitCode code = end.error ? told(argv[0], end.error) : ExitCode::ok;
-  const bool starts_anew = end.reason == WorkerEnd::Reason::too_many_abandoned_threads && !stop_requested;
+  const bool starts_anew = end.reason == WorkerEnd::Reason::too_many_abandoned_threads && stop_requested_ms == 0;
   if (starts_anew) start_anew(argv, end.lease, *log);
   if (end.abandoned_threads > 0) {
     log->flush();

@@ -42,15 +42,15 @@ constexpr const char* footer =
     "\n"
     "SIGTERM or Ctrl-C: claims no more, gives back what has not started, lets what runs finish within --grace, then "
     "sets stop tokens, and records as interrupted (no retry spent) what still runs when --stop-grace is over too. A "
-    "second "
-    "signal ends it at once; other workers then rescue its tasks when its lease has lapsed.\n"
+    "second signal, half a second later or more, ends it at once; other workers then rescue its tasks when its lease "
+    "has lapsed.\n"
     "\n"
     "A worker that dies without a word loses its lease: within --lease + 1s its tasks run again elsewhere.\n"
     "\n"
     "Exit codes: 0 stopped on request, 2 a mistake on the command line, in a TASK_REGISTER or in the settings of "
     "retries, 3 the database cannot be "
     "reached, 4 the schema is missing, older or newer, 5 the database refused, 70 a mistake of dogged itself: please "
-    "report it.";
+    "report it, 130 or 143 ended at once by a second signal.";
 
 /// Removed from the environment, so that no process that a handler starts inherits it.
 std::optional<std::int64_t> take_previous_lease() {

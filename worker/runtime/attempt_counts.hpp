@@ -34,8 +34,8 @@ class AttemptCounts {
   using ByOutcome = std::array<Durations, detail::outcome_texts.size()>;  ///< by AttemptOutcome
 
   void ended(const CountedAttempt& attempt) noexcept { ended(attempt, of_task(attempt.queue, attempt.task)); }
-  /// `of_task` is that of the attempt's queue and task. A thread that runs one task again and again finds it once: to
-  /// find it for each attempt took a twentieth of a worker's CPU in a drain.
+  /// `of_task` has the counters of the attempt's queue and task; the caller answers for that. A thread that runs one
+  /// task again and again looks them up once. A lookup for each attempt took a twentieth of a worker's CPU in a drain.
   void ended(const CountedAttempt& attempt, ByOutcome& of_task) noexcept;
   /// Valid while this lives.
   [[nodiscard]] ByOutcome& of_task(std::string_view queue, std::string_view task) noexcept {

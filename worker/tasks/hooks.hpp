@@ -21,6 +21,7 @@ class Hooks {
   void before(Context& context);
   void after(Context& context);
 
+  /// Whether the before() of some hook has returned.
   [[nodiscard]] bool has_begun_any() const noexcept { return begun_ > 0; }
   /// Calls on_error, on_retry and on_end, as far as they apply. Logs what hooks throw.
   void end(Context& context, const AttemptEnd& end);

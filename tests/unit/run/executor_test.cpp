@@ -5,10 +5,14 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <spdlog/sinks/ringbuffer_sink.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#include <dogged/worker.hpp>
 
 #include "support/catch.hpp"
 #include "support/counting_listener.hpp"
@@ -66,4 +70,34 @@ TEST_CASE("threads that the system refuses are started when it has more, and bot
   REQUIRE(logged.size() == 2);
   CHECK(logged[0].find("and not 200, until more threads can be started") != std::string::npos);
   CHECK(logged[1].find("runs 200 tasks at once") != std::string::npos);
+}
+
+TEST_CASE("a thread that runs tasks of several names counts each attempt under the name of its task") {
+  const auto succeeds = [](Context&, const nlohmann::json&) {};
+  const auto definitions = std::make_shared<const runtime::Definitions>(runtime::make_definitions(
+      Tasks{}.add(succeeds, Task<nlohmann::json>{"a"}).add(succeeds, Task<nlohmann::json>{"b"}).all()));
+  const auto tally = std::make_shared<runtime::Tally>();
+  test::CountingListener listener;
+  runtime::Executor executor{{.queue = "mail", .concurrency = 1},
+                             {.log = std::make_shared<spdlog::logger>("test"),
+                              .lease = std::make_shared<runtime::Lease>(1, 30s, std::chrono::steady_clock::now()),
+                              .definitions = definitions,
+                              .tally = tally,
+                              .listener = listener}};
+  std::vector<runtime::ClaimedTask> tasks;
+  for (const char* name : {"a", "b", "a"}) {
+    runtime::ClaimedTask& task = tasks.emplace_back();
+    task.id = static_cast<TaskId>(tasks.size());
+    task.attempt = 1;
+    task.definition = &definitions->at(name);
+    task.queue = "mail";
+    task.args_json = "{}";
+  }
+  executor.submit(std::move(tasks));
+  REQUIRE(executor.wait_idle(std::chrono::steady_clock::now() + 20s));
+  const auto succeeded = [&](const char* name) {
+    return tally->attempts.of_task("mail", name)[static_cast<std::size_t>(AttemptOutcome::succeeded)].read().count();
+  };
+  CHECK(succeeded("a") == 2);
+  CHECK(succeeded("b") == 1);
 }
