@@ -9,6 +9,10 @@
 
 namespace dogged::cli {
 
+/// For an id that no task has.
+inline constexpr const char* no_such_task_hint =
+    "finished tasks are kept for a limited time, and ids skip numbers; `dogged tasks list` shows what is there";
+
 class Failure : public Error {
  public:
   Failure(ExitCode exit_code, const std::string& message, std::string hint = {})

@@ -253,7 +253,7 @@ language sql stable set search_path = pg_catalog, pg_temp set jit = off as $$
   ), sample as (
     -- All attempts of a queue if it has up to 500, else about 500. A hash selects them, independently of end times and
     -- durations.
-    select a.task_id, a.attempt, a.queue, a.started_at, a.finished_at
+    select a.task_id, a.attempt, a.queue, a.outcome, a.started_at, a.finished_at
       from dogged.task_attempts a
       join rates r on r.queue = a.queue
      where a.finished_at >= now() - interval '5 minutes'
@@ -264,7 +264,7 @@ language sql stable set search_path = pg_catalog, pg_temp set jit = off as $$
            percentile_cont(0.95) within group (order by s.waited) as wait_p95,
            percentile_cont(0.5) within group (order by s.ran) as run_p50,
            percentile_cont(0.95) within group (order by s.ran) as run_p95
-      from (select s.queue, s.finished_at - s.started_at as ran,
+      from (select s.queue, case when s.outcome <> 'lost' then s.finished_at - s.started_at end as ran,
                    (select t.waited from dogged.task_timeline t
                      where t.task_id = s.task_id and t.attempt = s.attempt and t.finished_at = s.finished_at limit 1) as waited
               from sample s) s
@@ -319,8 +319,9 @@ comment on column dogged.queue_stats.wait_p50 is
   'five minutes, up to 500 of the queue. With more attempts, the figures are estimates from about 500, spread evenly over the five '
   'minutes.';
 comment on column dogged.queue_stats.wait_p95 is '95 of 100 attempts began within this time after they were due.';
-comment on column dogged.queue_stats.run_p50 is 'Half of the attempts took no longer than this.';
-comment on column dogged.queue_stats.run_p95 is '95 of 100 attempts took no longer than this.';
+comment on column dogged.queue_stats.run_p50 is
+  'Half of the attempts took no longer than this. Lost ones do not count: their handlers ended with their worker, some time before the rescue.';
+comment on column dogged.queue_stats.run_p95 is '95 of 100 attempts took no longer than this, as for run_p50.';
 
 comment on column dogged.queue_stats.snoozed is 'Pending and running tasks that have snoozed.';
 comment on column dogged.queue_stats.most_snoozes is

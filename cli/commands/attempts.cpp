@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "cli/commands/commands.hpp"
+#include "cli/failure.hpp"
 #include "cli/input/choices.hpp"
 #include "cli/io/more.hpp"
 #include "cli/io/standing.hpp"
@@ -73,8 +74,7 @@ std::string nothing_found(const Ended& ended, Zone zone) {
 /// Throws Failure where the task, or the name of a task, is not there: the reason why no attempt was found.
 void require_existing(db::Connection& connection, const AttemptOptions& options) {
   if (options.task != 0 && look_at(connection, {options.task}).empty()) {
-    throw Failure(ExitCode::not_done, "there is no task " + std::to_string(options.task),
-                  "finished tasks are kept for a limited time; `dogged tasks list` shows what is there");
+    throw Failure(ExitCode::not_done, "there is no task " + std::to_string(options.task), no_such_task_hint);
   }
   if (!options.name.empty()) require_existing(connection, Noun::task, {options.name});
 }

@@ -7,6 +7,7 @@
 
 #include "cli/commands/audited_change.hpp"
 #include "cli/commands/commands.hpp"
+#include "cli/failure.hpp"
 #include "cli/input/choices.hpp"
 #include "cli/io/interrupt.hpp"
 #include "cli/io/standing.hpp"
@@ -129,8 +130,7 @@ std::string why_not_cancelled(const Cancellation& task, bool has_waited) {
 }
 
 std::string cancel_hint(const std::string& why, std::int64_t id) {
-  if (why == "no such task")
-    return "finished tasks are kept for a limited time; `dogged tasks list` shows what is there";
+  if (why == "no such task") return no_such_task_hint;
   if (why != "still running") return "`dogged tasks show " + std::to_string(id) + "` tells how it ended";
   return "a handler stops where it looks at its stop token, or is given up after its worker's --stop-grace; `dogged "
          "tasks cancel " +

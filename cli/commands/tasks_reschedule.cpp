@@ -3,6 +3,7 @@
 
 #include "cli/commands/audited_change.hpp"
 #include "cli/commands/commands.hpp"
+#include "cli/failure.hpp"
 #include "cli/io/standing.hpp"
 #include "cli/options/time_option.hpp"
 #include "cli/render/json_object.hpp"
@@ -77,7 +78,7 @@ std::string reschedule_hint(const std::string& why, std::int64_t id) {
   if (why == "a dead letter") return "`dogged dead replay " + number + "` lets a dead letter run again";
   if (why == "it runs already") return "`dogged tasks wait " + number + "` waits for its end";
   if (why == "ended before") return "`dogged tasks show " + number + "` tells how it ended; enqueue it anew";
-  return "finished tasks are kept for a limited time; `dogged tasks list` shows what is there";
+  return no_such_task_hint;
 }
 
 /// Throws unless every task has its time.

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "cli/commands/commands.hpp"
+#include "cli/failure.hpp"
 #include "cli/io/task_history.hpp"
 #include "cli/io/task_rows.hpp"
 #include "cli/options/task_ids.hpp"
@@ -52,7 +53,7 @@ ExitCode show_tasks(const Invocation& invocation, const std::vector<std::string>
   if (!missing.empty()) {
     throw Failure(ExitCode::not_done,
                   (missing.size() == 1 ? "there is no task " : "there are no tasks ") + listed(missing),
-                  "finished tasks are kept for a limited time; `dogged tasks list` shows what is there");
+                  no_such_task_hint);
   }
   return ExitCode::ok;
 }

@@ -3531,7 +3531,7 @@ CREATE FUNCTION dogged.recent_figures() RETURNS TABLE(queue text, attempts bigin
   ), sample as (
     -- All attempts of a queue if it has up to 500, else about 500. A hash selects them, independently of end times and
     -- durations.
-    select a.task_id, a.attempt, a.queue, a.started_at, a.finished_at
+    select a.task_id, a.attempt, a.queue, a.outcome, a.started_at, a.finished_at
       from dogged.task_attempts a
       join rates r on r.queue = a.queue
      where a.finished_at >= now() - interval '5 minutes'
@@ -3542,7 +3542,7 @@ CREATE FUNCTION dogged.recent_figures() RETURNS TABLE(queue text, attempts bigin
            percentile_cont(0.95) within group (order by s.waited) as wait_p95,
            percentile_cont(0.5) within group (order by s.ran) as run_p50,
            percentile_cont(0.95) within group (order by s.ran) as run_p95
-      from (select s.queue, s.finished_at - s.started_at as ran,
+      from (select s.queue, case when s.outcome <> 'lost' then s.finished_at - s.started_at end as ran,
                    (select t.waited from dogged.task_timeline t
                      where t.task_id = s.task_id and t.attempt = s.attempt and t.finished_at = s.finished_at limit 1) as waited
               from sample s) s
@@ -6040,9 +6040,9 @@ COMMENT ON COLUMN dogged.queue_stats.wait_p50 IS 'Half of the attempts began wit
 
 COMMENT ON COLUMN dogged.queue_stats.wait_p95 IS '95 of 100 attempts began within this time after they were due.';
 
-COMMENT ON COLUMN dogged.queue_stats.run_p50 IS 'Half of the attempts took no longer than this.';
+COMMENT ON COLUMN dogged.queue_stats.run_p50 IS 'Half of the attempts took no longer than this. Lost ones do not count: their handlers ended with their worker, some time before the rescue.';
 
-COMMENT ON COLUMN dogged.queue_stats.run_p95 IS '95 of 100 attempts took no longer than this.';
+COMMENT ON COLUMN dogged.queue_stats.run_p95 IS '95 of 100 attempts took no longer than this, as for run_p50.';
 
 COMMENT ON COLUMN dogged.queue_stats.snoozed IS 'Pending and running tasks that have snoozed.';
 
