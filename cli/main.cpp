@@ -144,10 +144,11 @@ std::string unexpected_argument(const CLI::App& command, const std::string& path
     names.push_back(subcommand->get_name());
   }
   if (names.empty()) {
+    const bool has_args = word.starts_with("{") || word.starts_with("[");
     const bool has_spec = path.ends_with(" schedules create");
     const bool has_interval = path.ends_with(" stats");
     return path + " takes no further argument: " + in_quotes(word) +
-           (has_spec       ? "; quote the spec, as '0 3 * * *'"
+           (has_spec       ? (has_args ? "; give the args by --args" : "; quote the spec, as '0 3 * * *'")
             : has_interval ? "; write --watch=5s for an interval"
                            : "");
   }

@@ -108,7 +108,7 @@ class Import {
     std::vector<std::string> letters;
     for (const Line& line : lines) {
       try {
-        require_json("the dead letter", line.text);
+        require_json("the dead letter", line.text, "");
       } catch (const Error& error) {
         fail(line, error);
       }

@@ -247,14 +247,13 @@ void set_member(NewTask& task, const std::string& key, std::string_view value, P
 
 }  // namespace
 
-void require_json(const std::string& what, std::string_view text) {
+void require_json(const std::string& what, std::string_view text, const std::string& hint) {
   if (text.find_first_not_of(white_space) == std::string_view::npos) {
     throw InvalidInput(what + " is empty; write a JSON document, for example {}");
   }
   Checker checker;
   if (json::sax_parse(text, &checker)) return;
-  throw InvalidInput(what + " is not JSON: " + place_of(text, checker.position()) + ": " + checker.reason(),
-                     "in a shell, single quotes keep JSON whole: '{\"url\": \"http://…\"}'");
+  throw InvalidInput(what + " is not JSON: " + place_of(text, checker.position()) + ": " + checker.reason(), hint);
 }
 
 std::chrono::system_clock::time_point time_point_from_text(std::string_view text, Zone zone) {
@@ -301,7 +300,7 @@ OnConflict on_conflict_from_text(const std::string& text) {
 }
 
 NewTask task_from_json_line(std::string_view line, PointerTexts& pointers, Zone zone) {
-  require_json("the line", line);
+  require_json("the line", line, "");
   if (line[line.find_first_not_of(white_space)] != '{') throw InvalidInput("the line is not a JSON object");
   NewTask task;
   std::vector<std::string> seen;

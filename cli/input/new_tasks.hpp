@@ -19,9 +19,12 @@ struct NewTask;
 
 namespace dogged::cli {
 
-/// Throws InvalidInput, which names `what`, the place and the reason, unless `text` is one JSON document. The
-/// text is enqueued as it is: parsed and written again, its numbers could lose digits.
-void require_json(const std::string& what, std::string_view text);
+/// For JSON that stands on the command line.
+inline constexpr const char* json_in_a_shell = "in a shell, single quotes keep JSON whole: '{\"url\": \"http://…\"}'";
+
+/// Throws InvalidInput, which names `what`, the place and the reason, and has the hint, unless `text` is one JSON
+/// document. The text is enqueued as it is: parsed and written again, its numbers could lose digits.
+void require_json(const std::string& what, std::string_view text, const std::string& hint = json_in_a_shell);
 
 /// JSON pointers that tasks refer to (Unique::by), each once.
 using PointerTexts = std::set<std::string, std::less<>>;

@@ -29,6 +29,21 @@ std::optional<std::string> given(std::string_view text) {
   throw InvalidInput("task \"" + task.name.substr(0, limits::name_bytes) + "\": " + mistake);
 }
 
+void require_valid_unique(const NewTask& task, const Unique& unique) {
+  if (unique.by.size() > JsonPointers::max_size) {
+    refuse(task, "it is unique by " + std::to_string(unique.by.size()) + " JSON pointers; the limit is " +
+                     std::to_string(JsonPointers::max_size));
+  }
+  for (const std::string_view pointer : unique.by) {
+    if (detail::is_valid_json_pointer(pointer)) continue;
+    refuse(task, "it is unique by \"" + detail::cut_for_message(pointer) +
+                     "\", which is no JSON pointer: write /user for the member user of its args");
+  }
+  if (!detail::is_valid_unique(unique)) {
+    refuse(task, "its unique period or its latest time is not more than 0; leave it out for no limit");
+  }
+}
+
 /// Separates the args of tasks (RFC 7464): it cannot occur in JSON.
 constexpr char args_separator = '\x1e';
 
@@ -85,9 +100,7 @@ void require_sound(const NewTask& task) {
     refuse(task, "its unique_key has " + std::to_string(options.unique_key.size()) + " bytes; the limit is " +
                      std::to_string(limits::unique_key_bytes));
   }
-  if (task.is_unique() && !detail::is_valid_unique(rule_of(task))) {
-    refuse(task, "it is unique by more than 16 or wrong JSON pointers, or for a time that is not more than 0");
-  }
+  if (task.is_unique()) require_valid_unique(task, rule_of(task));
   if (has_nul(task.args_json)) refuse(task, "its args contain a NUL byte");
   if (task.args_json.find(args_separator) != std::string::npos) {
     refuse(task, "its args are not JSON: they contain the character U+001E");

@@ -165,10 +165,13 @@ std::vector<std::string> make_roles(db::Connection& connection, const std::optio
 }
 
 void require_current(db::Connection& connection) {
-  const std::string remedy = "run `dogged migrate`";
+  const std::string& schema = connection.settings().schema;
+  const bool is_usual = schema == db::Settings{}.schema;
+  const std::string remedy = "run `dogged migrate" + (is_usual ? "" : " --schema " + schema) + "`";
   const Records records = read_records(connection);
   if (!records.present) {
-    throw SchemaMismatch("this database has no schema \"" + connection.settings().schema + "\" of dogged", remedy);
+    throw SchemaMismatch("this database has no schema \"" + schema + "\" of dogged",
+                         (is_usual ? "" : "check the name of the schema, or ") + remedy);
   }
   refuse_what_does_not_fit(records);
   for (const SqlFile& migration : embedded_migrations()) {

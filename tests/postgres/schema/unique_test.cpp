@@ -714,8 +714,9 @@ TEST_CASE("a bad unique key gets an error that names the mistake") {
                  "its unique_key has 10000 bytes; the limit is 512"));
   CHECK(contains(mistake_of(reindex, {{"usr", 1}}, {}),
                  "it is to be unique by \"/user\", and its args have no value there"));
-  CHECK(contains(mistake_of(plain, 1, {.unique = Unique{.by = {"user"}}}), "wrong JSON pointers"));
-  CHECK(contains(mistake_of(plain, 1, {.unique = Unique{.period = 0ms}}), "for a time that is not more than 0"));
+  CHECK(contains(mistake_of(plain, 1, {.unique = Unique{.by = {"user"}}}), "\"user\", which is no JSON pointer"));
+  CHECK(contains(mistake_of(plain, 1, {.unique = Unique{.period = 0ms}}),
+                 "period or its latest time is not more than 0"));
   const auto mistake_in_sql = [&](const std::string& parameters) {
     return error_of<InvalidInput>([&] { database.run("select dogged.enqueue_unique('plain', " + parameters + ")"); })
         .message();
