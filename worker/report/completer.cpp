@@ -21,7 +21,7 @@
 namespace dogged::runtime {
 namespace {
 
-constexpr milliseconds resend_while_locked{10};  // if the next batch has a report whose task's row was locked
+constexpr milliseconds resend_while_locked{10};  // the pause before a batch with reports on locked rows
 constexpr milliseconds while_circuit_locked{50};
 constexpr milliseconds patience_at_finish{100};
 

@@ -50,8 +50,8 @@ class ReportQueue {
     std::vector<Report> reports = {};
     std::vector<Attempt> held = {};  // of reports
     std::size_t bytes = 0;           // of handlers' values
-    // Tasks whose reports are sent again. A task may have been claimed and reported anew: an earlier sending has taken
-    // effect, and its answer was lost. A batch must not have both reports.
+    // The tasks of reports that are sent again. If an earlier sending took effect and its answer was lost, the worker
+    // may have claimed and reported such a task anew. A batch has one report of a task.
     std::unordered_set<TaskId> resent = {};
 
     void add(Report&& report);

@@ -180,7 +180,7 @@ void Worker::begin(db::Connection& connection, std::optional<std::int64_t>& prev
   }
 }
 
-/// A program whose schedules are refused must not replace what other workers declare.
+/// One transaction: if PostgreSQL refuses a schedule, the declarations of other workers stay in force.
 void Worker::declare(db::Connection& connection, std::int64_t worker_id) {
   struct SchedulesLocked {};
   try {

@@ -44,7 +44,7 @@ class Steps {
   /// The step began at `began_at`, and has ended now with `result_json`.
   void record(const Attempt& attempt, const std::string& name, const std::string& result_json, TimePoint began_at,
               const std::stop_token& stop);
-  /// Begins or continues the wait `name` of an attempt whose handler began at `began_at`. `own_trace`: as of
+  /// Begins or continues the wait `name`. The handler of the attempt began at `began_at`. `own_trace` is the value of
   /// AttemptTrace::own().
   [[nodiscard]] Wait wait(const Attempt& attempt, const std::string& name, detail::WaitFor what, milliseconds time,
                           TimePoint began_at, const std::optional<std::string>& own_trace, const std::stop_token& stop);

@@ -1359,7 +1359,7 @@ declare
   firsts integer[];  -- positions: of undecided tasks with the same key the first
   drawn bigint[];    -- an id for each of them
   took bigint[];
-  named integer[];   -- positions of tasks whose holders are only named
+  named integer[];   -- positions: of tasks that get the id of their holder, and leave the holder as it is
   holders bigint[];
   fresh integer[];   -- those of firsts that are to be inserted, as places in firsts
   one record;

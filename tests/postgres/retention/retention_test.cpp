@@ -495,7 +495,7 @@ TEST_CASE("a worker's chores drop old days by themselves, and have a connection 
   CHECK(has_attempt(database, dead));
 }
 
-TEST_CASE("a worker's chores soon thin a day whose table was in use, although no other day is to be dropped") {
+TEST_CASE("chores thin a day soon after its table was in use, also when no day is to be dropped") {
   TestDatabase database;
   make_day(database, long_ago);
   const TaskId purged = add_task(database, "failed", long_ago);
