@@ -3248,8 +3248,7 @@ CREATE TABLE dogged.unique_keys (
     task_id bigint NOT NULL,
     taken_at timestamp with time zone DEFAULT now() NOT NULL,
     held_while dogged.unique_while NOT NULL,
-    held_until timestamp with time zone,
-    CONSTRAINT unique_keys_unique_key_check CHECK (((octet_length(unique_key) >= 1) AND (octet_length(unique_key) <= 512)))
+    held_until timestamp with time zone
 )
 WITH (fillfactor='70');
 
