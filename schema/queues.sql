@@ -217,7 +217,7 @@ declare
 begin
   select min(w.name) as name, count(*) as workers into served
     from dogged.workers w
-   where w.stopped_at is null and w.lease_ended_at is null and w.lease_until > clock_timestamp()
+   where dogged.worker_state(w) = 'live'
      and w.queues ? require_not_served.queue;
   if served.workers > 0 then
     raise exception 'the queue "%" is served by %', require_not_served.queue,
@@ -227,7 +227,7 @@ begin
             hint = 'Nothing has changed. Start them without it (--queues), or stop them; then do it again.';
   end if;
 end $$;
-comment on function dogged.require_not_served(text) is 'Raises an error if a worker whose lease has not lapsed serves the queue.';
+comment on function dogged.require_not_served(text) is 'Raises an error if a live worker serves the queue.';
 
 create or replace function dogged.delete_queue(name text) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$

@@ -119,6 +119,7 @@ select r.object, r.privileges, r.roles, r.except_columns
     ('record_wait', 'execute', '{worker}', '{}'),
     ('suspend', 'execute', '{worker}', '{}'),
     ('knows_task', 'execute', '{worker,viewer,operator}', '{}'),
+    ('worker_state', 'execute', '{worker,viewer,operator}', '{}'),
     ('refuse_completion', 'execute', '{worker}', '{}'),
     ('moment_ago', 'execute', '{worker}', '{}'),
     ('place', 'execute', '{worker}', '{}'),

@@ -7,6 +7,18 @@
 --
 -- args and results are shown only through dogged.redacted.
 
+create or replace function dogged.worker_state(worker dogged.workers) returns text
+language sql stable parallel safe return
+  case when (worker).stopped_at is not null then 'stopped'
+       when (worker).lease_ended_at is not null then 'lost'
+       when (worker).lease_until < statement_timestamp() then 'lapsed'
+       when (worker).stop_began_at is not null then 'stopping'
+       else 'live' end;
+comment on function dogged.worker_state(dogged.workers) is
+  'live: the worker renews its lease, and claims; stopping: it renews its lease, finishes what it runs, and claims nothing more; '
+  'lapsed: it did not renew its lease in time, and no worker has ended the lease yet; lost: its lease was ended, its reports change '
+  'nothing, and its tasks are rescued; stopped: it ended in order.';
+
 -- A worker leaves a task of a later version than it knows, like a task with an unknown name.
 create or replace function dogged.knows_task(task_names text[], args_versions jsonb, name text, args_version smallint)
 returns boolean
@@ -152,12 +164,12 @@ select t.id, t.name, t.queue, t.status,
                           where q.name = t.queue and q.paused_at is not null and coalesce(q.paused_until > now(), true))
               then 'is due, but its queue is paused'
             when exists (select from dogged.workers w
-                          where w.stopped_at is null and w.lease_ended_at is null and w.lease_until > now()
+                          where dogged.worker_state(w) = 'live'
                             and w.queues ? t.queue and dogged.knows_task(w.task_names, w.args_versions, t.name, t.args_version))
               then 'is due, and waits for its turn'
             when t.args_version is not null and exists (
                    select from dogged.workers w
-                    where w.stopped_at is null and w.lease_ended_at is null and w.lease_until > now()
+                    where dogged.worker_state(w) = 'live'
                       and w.queues ? t.queue and t.name = any (w.task_names))
               then 'is due, but its args are of a later version than its workers know'
             else 'is due, but no worker serves its queue and knows it' end as state,
@@ -330,10 +342,7 @@ comment on column dogged.queue_stats.most_snoozes is
 
 create or replace view dogged.worker_stats as
 select w.id, w.name,
-       case when w.stopped_at is not null then 'stopped'
-            when w.lease_ended_at is not null then 'dead'
-            when w.lease_until < now() then 'stalled'
-            else 'alive' end as state,
+       dogged.worker_state(w) as state,
        case when w.stopped_at is null and w.lease_ended_at is null then greatest(w.lease_until - now(), interval '0') end
          as lease_left,
        (select count(*)
@@ -342,7 +351,8 @@ select w.id, w.name,
            and t.worker_id = w.id and t.status = 'running') as running,
        coalesce(r.attempts, 0) as attempts, coalesce(r.failed, 0) as failed,
        w.fenced, w.abandoned_threads, w.asleep, w.queues, w.task_names, w.host, w.pid, w.version,
-       w.started_at, w.heartbeat_at, w.lease_until, w.lease_ended_at, w.rescued_at, w.stopped_at, w.clock_ahead_ms
+       w.started_at, w.heartbeat_at, w.lease_until, w.lease_ended_at, w.rescued_at, w.stopped_at, w.clock_ahead_ms,
+       w.stop_began_at
   from dogged.workers w
   left join (select a.worker_id, count(*) as attempts, count(*) filter (where a.outcome in ('failed', 'timed_out')) as failed
                from dogged.task_attempts a
@@ -355,10 +365,9 @@ comment on view dogged.worker_stats is
 comment on column dogged.worker_stats.id is 'The worker: workers.id.';
 comment on column dogged.worker_stats.name is 'The worker''s name.';
 comment on column dogged.worker_stats.state is
-  'alive; stalled: the lease has lapsed, and no worker has ended it yet; dead: the lease was ended, and the tasks held under it '
-  'are rescued; stopped: the worker ended in order. `dogged workers` calls these states live, lapsed, lost and stopped.';
+  'live, stopping, lapsed, lost or stopped: see dogged.worker_state.';
 comment on column dogged.worker_stats.lease_left is
-  'How long until other workers may take its tasks; null if the worker is dead or stopped.';
+  'How long until other workers may take its tasks; null if the worker is lost or stopped.';
 comment on column dogged.worker_stats.running is 'Tasks that the worker holds now.';
 comment on column dogged.worker_stats.attempts is 'Attempts of the worker that ended in the last five minutes.';
 comment on column dogged.worker_stats.failed is 'Attempts of these that failed or timed out.';
@@ -380,6 +389,9 @@ comment on column dogged.worker_stats.rescued_at is 'When no task was held under
 comment on column dogged.worker_stats.stopped_at is 'When the worker stopped in order.';
 comment on column dogged.worker_stats.clock_ahead_ms is
   'By how many milliseconds the clock of the worker''s host is ahead of the server''s clock; null before the first heartbeat.';
+
+comment on column dogged.worker_stats.stop_began_at is
+  'When the worker said that it stops: it claims nothing more, and what it runs may finish.';
 
 create or replace view dogged.error_stats as
 select date_trunc('hour', a.finished_at) as hour, a.name, a.error_code,

@@ -52,7 +52,7 @@ std::string names_text(std::string_view json) {
 
 Color color_of(std::string_view state) {
   if (state == "live") return Color::green;
-  if (state == "lapsed") return Color::yellow;
+  if (state == "stopping" || state == "lapsed") return Color::yellow;
   return state == "lost" ? Color::magenta : Color::dim;
 }
 
@@ -106,6 +106,7 @@ JsonObject members_of(const WorkerRow& worker) {
       .add("abandoned_threads", worker.abandoned_threads)
       .add("clock_ahead_ms", worker.clock_ahead_ms)
       .add("clock_uncertainty_ms", worker.clock_uncertainty_ms)
+      .add("stop_began_at", time_from_microseconds(worker.stop_began_at_us))
       .add("stopped_at", time_from_microseconds(worker.stopped_at_us));
   return json;
 }
@@ -232,6 +233,8 @@ std::string text_of(const WorkerRow& worker, const Work& work, const Style& styl
   add("process", std::to_string(worker.pid) + " on " + worker.host);
   add("version", worker.version);
   add("started", date_and_clock_text(started_at, style.zone) + ", " + relative(started_at, now));
+  const auto stop_began_at = time_from_microseconds(worker.stop_began_at_us);
+  add("stopping", stop_began_at && !stopped_at ? "began " + relative(*stop_began_at, now) : "");
   add("stopped", stopped_at ? relative(*stopped_at, now) : "");
   add("heartbeat", stopped_at ? "" : relative(time_from_microseconds(worker.heartbeat_at_us), now));
   add("lease", lease_cell(worker, now, style.zone).text);
@@ -278,6 +281,7 @@ void add_workers(CLI::App& app, Invocation& invocation) {
       "  dogged workers --all -o json | jq '.[].task_names'\n"
       "\nStates:\n"
       "  live     it renews its lease with each heartbeat\n"
+      "  stopping it claims nothing more, and finishes what it runs\n"
       "  lapsed   it did not renew its lease in time; any worker may end the lease now\n"
       "  lost     its lease was ended: what it reports changes nothing, and its tasks are rescued\n"
       "  stopped  it ended in order\n"

@@ -145,7 +145,7 @@ void write_circuits(MetricsWriter& writer, const std::map<std::string, Circuit>&
 }
 
 void write_workers(MetricsWriter& writer, const std::vector<FleetWorker>& rows) {
-  std::map<std::string, std::uint64_t> by_state{{"lapsed", 0}, {"live", 0}, {"lost", 0}};
+  std::map<std::string, std::uint64_t> by_state{{"lapsed", 0}, {"live", 0}, {"lost", 0}, {"stopping", 0}};
   std::vector<FleetWorker> holders;
   for (const FleetWorker& row : rows) {
     ++by_state[row.state];
@@ -153,7 +153,8 @@ void write_workers(MetricsWriter& writer, const std::vector<FleetWorker>& rows) 
   }
   writer.family(
       "dogged_workers", "gauge",
-      "Workers by state. lapsed: the lease ran out, and nobody ended it; lost: its tasks are not all rescued.");
+      "Workers by state. stopping: it claims nothing more; lapsed: the lease ran out, and no worker has ended it; "
+      "lost: its tasks are not all rescued.");
   for (const auto& [state, count] : by_state) writer.sample({{"state", state}}, count);
   const auto workers = by_name(holders);
   writer.family("dogged_lease_age_seconds", "gauge", "How long ago the worker renewed its lease.");
@@ -171,7 +172,7 @@ void write_served(MetricsWriter& writer, const std::vector<FleetWorker>& rows,
     if (worker.state != "live") continue;
     for (const std::string& queue : worker.queues) ++workers.at({queue});
   }
-  writer.family("dogged_queue_workers", "gauge", "Workers that serve the queue, and whose lease holds.");
+  writer.family("dogged_queue_workers", "gauge", "Live workers that serve the queue.");
   for (const auto& [queue, count] : sorted(workers)) writer.sample({{"queue_name", queue[0]}}, count);
 }
 

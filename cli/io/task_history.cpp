@@ -69,6 +69,7 @@ std::optional<TaskHistory> read_history(db::Connection& connection, std::int64_t
     history.emplace();
     history->is_served = task.is_served;
     history->lease_until = time_from_microseconds(task.lease_until_us);
+    history->worker_state = task.worker_state;
     history->known_args_version = task.known_args_version;
     history->task = task_of(std::move(task));
     history->lineage = read_lineage(connection, history->task);

@@ -295,7 +295,8 @@ std::string to_json(const TaskHistory& history) {
   json.add("is_served", history.is_served)
       .add("is_queue_paused", task.is_queue_paused)
       .add("queue_paused_until", task.queue_paused_until)
-      .add("lease_until", history.lease_until);
+      .add("lease_until", history.lease_until)
+      .add("worker_state", history.worker_state);
   json.add("running_ms", count_ms(time_running(history)));
   const std::string why = why_it_failed(history);
   if (why.empty()) {

@@ -143,10 +143,11 @@ struct Lineage {
 struct TaskHistory {
   TaskView task;
   std::optional<DefinitionView> definition;
-  std::vector<AttemptView> attempts;  ///< in their order
-  std::vector<StepView> steps = {};   ///< in the order in which they began
-  bool is_served = false;             ///< a worker runs that would take it
-  std::optional<Time> lease_until;    ///< of the worker that holds it, while it runs
+  std::vector<AttemptView> attempts;             ///< in their order
+  std::vector<StepView> steps = {};              ///< in the order in which they began
+  bool is_served = false;                        ///< a worker runs that would take it
+  std::optional<Time> lease_until;               ///< of the worker that holds it, while it runs
+  std::optional<std::string> worker_state = {};  ///< the same: as by dogged.worker_state
   /// The latest version of the args that a running worker knows, of the workers that serve the queue and know the name.
   std::optional<int> known_args_version = {};
   Lineage lineage = {};

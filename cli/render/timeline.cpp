@@ -428,7 +428,7 @@ std::string Timeline::own_trace_id(const AttemptView& attempt) const {
 std::string Timeline::retried_codes() const {
   if (!history_.definition) return {};
   const std::string codes = codes_text(history_.definition->auto_retry_for, style_.wide);
-  return "of " + (codes.empty() ? "no error code" : codes);
+  return codes.empty() ? "none: no code is in auto_retry_for" : "of " + codes;
 }
 
 void Timeline::add_details() {
@@ -443,7 +443,8 @@ void Timeline::add_details() {
   add_detail("policy", policy.empty() ? "not known: no worker has declared this task" : policy);
   add_detail("retries", retried_codes());
   add_detail("snoozes", snoozes_text());
-  add_detail("worker", workers_text());
+  const bool is_stopping = history_.worker_state == "stopping";
+  add_detail("worker", workers_text() + (is_stopping ? "; it is stopping, and may finish this attempt" : ""));
   add_detail("progress", progress_text());
   if (waits_for_rescue(history_)) {
     add_detail("lease", "ended " + relative(*history_.lease_until, task_.now) + ": another worker will rescue the task",

@@ -346,8 +346,12 @@ void Comparison::register_worker() {
 void Comparison::heartbeat() {
   const std::int64_t worker = any_worker();
   note("heartbeat of worker " + std::to_string(worker));
-  const auto renewed = postgres_.run(sql::Heartbeat{
-      .fenced = 0, .abandoned_threads = 0, .clock_ahead_ms = 0, .clock_uncertainty_ms = 0, .worker_id = worker});
+  const auto renewed = postgres_.run(sql::Heartbeat{.is_stopping = false,
+                                                    .fenced = 0,
+                                                    .abandoned_threads = 0,
+                                                    .clock_ahead_ms = 0,
+                                                    .clock_uncertainty_ms = 0,
+                                                    .worker_id = worker});
   require_alike("renewed", model_.heartbeat(worker, lease), !renewed.empty());
 }
 

@@ -955,6 +955,8 @@ void Worker::look_at_lease(bool stop_requested) {
   if (incarnation.state() != Incarnation::State::draining) return;
   world_.trace("worker " + std::to_string(number_) + " drains: " + std::string{to_text(incarnation.end())});
   life_->shutdown.emplace(incarnation.grace(grace), stop_grace);
+  life_->keeper.on_stopping();
+  wake_keeper();
   if (std::exchange(claimer_waits_, false)) claimer_has_ended_ = true;
   if (claimer_has_ended_) later(Duration{1us}, [this] { carry_out_shutdown(); });
 }

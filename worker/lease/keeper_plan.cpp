@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <ostream>
+#include <utility>
 
 namespace dogged::runtime {
 
@@ -17,6 +18,10 @@ KeeperPlan::Action KeeperPlan::next(TimePoint now, bool holds_tasks) noexcept {
   if (has_progress_ && now >= write_at_) return {Step::write};
   const TimePoint next = std::min(beat_at_, look_at_);
   return {Step::wait, has_progress_ ? std::min(next, write_at_) : next};
+}
+
+void KeeperPlan::on_stopping() noexcept {
+  if (!std::exchange(is_stopping_, true)) beat_at_ = TimePoint::min();
 }
 
 void KeeperPlan::on_progress_written(TimePoint now) noexcept {

@@ -52,6 +52,9 @@ class KeeperPlan {
   /// The lease was renewed, as was asked for at `asked_at`. The next renewal is due `after` that.
   void on_renewed(TimePoint asked_at, milliseconds after) noexcept { beat_at_ = asked_at + after; }
   void on_ended() noexcept { state_ = State::ended; }
+  /// The worker claims nothing more. The first time, a heartbeat is due that says so: a stopping worker may run its
+  /// tasks for minutes, and operators must not take it for one that claims.
+  void on_stopping() noexcept;
   void on_listening() noexcept;
   /// Cancellation was requested of a task that this worker holds. If a look is under way, another one follows.
   void on_cancel_requested() noexcept { look_at_ = TimePoint::min(); }
@@ -70,6 +73,7 @@ class KeeperPlan {
   TimePoint look_at_;
   TimePoint write_at_;
   bool has_progress_ = false;
+  bool is_stopping_ = false;
 };
 
 [[nodiscard]] std::string_view to_text(KeeperPlan::State state) noexcept;

@@ -38,11 +38,11 @@ sql::WriteProgress statement_of(const std::vector<ReportedProgress>& reports, Ti
 }  // namespace
 
 LeaseKeeper::LeaseKeeper(Service::Settings service, Settings settings, std::shared_ptr<Lease> lease, Listener& listener,
-                         std::shared_ptr<ProgressInbox> progress, std::shared_ptr<const Tally> tally)
+                         std::shared_ptr<KeeperInbox> inbox, std::shared_ptr<const Tally> tally)
     : settings_(settings),
       lease_(std::move(lease)),
       listener_(listener),
-      progress_(std::move(progress)),
+      inbox_(std::move(inbox)),
       tally_(std::move(tally)),
       plan_(settings.plan, SteadyClock::now()),
       clock_offset_(settings.clock_offset),
@@ -51,10 +51,11 @@ LeaseKeeper::LeaseKeeper(Service::Settings service, Settings settings, std::shar
 }
 
 void LeaseKeeper::run() {
-  const std::stop_callback ends_wait{service_.stop_token(), [this] { progress_->note_stop(); }};
+  const std::stop_callback ends_wait{service_.stop_token(), [this] { inbox_->note_end(); }};
   while (!service_.is_stopping() && plan_.state() != KeeperPlan::State::ended) {
     try {
-      if (progress_->has_unwritten()) plan_.on_progress();
+      if (inbox_->is_stopping()) plan_.on_stopping();
+      if (inbox_->has_unwritten()) plan_.on_progress();
       carry_out(plan_.next(SteadyClock::now(), listener_.holds_tasks()));
       service_.session().succeeded();
     } catch (const std::exception& error) {
@@ -85,6 +86,7 @@ void LeaseKeeper::carry_out(const KeeperPlan::Action& action) {
 void LeaseKeeper::beat() {
   const auto asked_at = SteadyClock::now();
   const sql::Heartbeat heartbeat{
+      .is_stopping = inbox_->is_stopping(),
       .fenced = tally_->fenced,
       .abandoned_threads = tally_->abandoned_threads,
       .clock_ahead_ms = std::chrono::round<milliseconds>(clock_offset_.ahead).count(),
@@ -117,7 +119,7 @@ void LeaseKeeper::look_for_cancellations() {
 }
 
 void LeaseKeeper::write_progress() {
-  std::vector<ReportedProgress> reports = progress_->take();
+  std::vector<ReportedProgress> reports = inbox_->take();
   try {
     connection().run(statement_of(reports, SteadyClock::now()));
     plan_.on_progress_written(SteadyClock::now());
@@ -125,11 +127,11 @@ void LeaseKeeper::write_progress() {
   } catch (const InvalidInput& error) {  // the values: the handlers' next ones may be better
     note_refused(error);
   } catch (const ConnectionError&) {
-    progress_->put_back(std::move(reports));
+    inbox_->put_back(std::move(reports));
     throw;
   } catch (const DatabaseError& error) {
     if (db::is_defect(error)) throw;
-    progress_->put_back(std::move(reports));
+    inbox_->put_back(std::move(reports));
     note_refused(error);
   }
 }
@@ -144,7 +146,7 @@ void LeaseKeeper::note_refused(const Error& error) {
 /// What handlers have said in their last second. One try, and not over a new connection, which may take long to fail:
 /// an end in time matters more.
 void LeaseKeeper::write_last_progress() {
-  if (plan_.state() == KeeperPlan::State::ended || !progress_->has_unwritten()) return;
+  if (plan_.state() == KeeperPlan::State::ended || !inbox_->has_unwritten()) return;
   if (!service_.session().is_connected()) return;
   try {
     write_progress();
@@ -155,8 +157,8 @@ void LeaseKeeper::write_last_progress() {
 
 void LeaseKeeper::wait_until(TimePoint until) {
   const auto time = until - SteadyClock::now();
-  const std::vector<db::Notification> heard = connection().wait(time, progress_->wake_fd());
-  progress_->end_wait();
+  const std::vector<db::Notification> heard = connection().wait(time, inbox_->wake_fd());
+  inbox_->end_wait();
   for (const db::Notification& notification : heard) hear(notification);
 }
 

@@ -11,9 +11,9 @@
 #include <dogged/task_id.hpp>
 
 #include "db/clock_offset.hpp"
+#include "lease/keeper_inbox.hpp"
 #include "lease/keeper_plan.hpp"
 #include "lease/lease.hpp"
-#include "lease/progress_inbox.hpp"
 #include "runtime/service.hpp"
 #include "runtime/session.hpp"
 #include "runtime/tally.hpp"
@@ -55,7 +55,7 @@ class LeaseKeeper {
   };
 
   LeaseKeeper(Service::Settings service, Settings settings, std::shared_ptr<Lease> lease, Listener& listener,
-              std::shared_ptr<ProgressInbox> progress, std::shared_ptr<const Tally> tally);
+              std::shared_ptr<KeeperInbox> inbox, std::shared_ptr<const Tally> tally);
 
   [[nodiscard]] Service& service() noexcept { return service_; }
 
@@ -75,7 +75,7 @@ class LeaseKeeper {
   const Settings settings_;
   const std::shared_ptr<Lease> lease_;
   Listener& listener_;
-  const std::shared_ptr<ProgressInbox> progress_;
+  const std::shared_ptr<KeeperInbox> inbox_;
   const std::shared_ptr<const Tally> tally_;
   KeeperPlan plan_;
   bool is_refused_ = false;  // the last write of progress

@@ -21,7 +21,7 @@
 #include <dogged/task.hpp>
 
 #include "client/current_task.hpp"
-#include "lease/progress_inbox.hpp"
+#include "lease/keeper_inbox.hpp"
 #include "lifecycle/lifecycle.hpp"
 #include "run/ending.hpp"
 #include "run/handler_session.hpp"

@@ -17,7 +17,7 @@ class Tracer;
 namespace dogged::runtime {
 
 class HandlerSession;
-class ProgressInbox;
+class KeeperInbox;
 class Steps;
 
 struct AttemptLimits {
@@ -37,7 +37,7 @@ struct AttemptSettings {
   std::shared_ptr<EnqueueMiddleware> tracing = {};  ///< of what handlers enqueue: trace_enqueues(tracer); null: none
   std::shared_ptr<HandlerSession> database = {};
   std::shared_ptr<Steps> steps = {};
-  std::shared_ptr<ProgressInbox> progress = {};
+  std::shared_ptr<KeeperInbox> progress = {};
 };
 
 }  // namespace dogged::runtime

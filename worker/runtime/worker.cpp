@@ -231,7 +231,7 @@ struct Worker::Services final : Executor::Listener, LeaseKeeper::Listener {
                 .plan = {.poll_interval = worker.settings_.poll_interval, .listens = !worker.settings_.poll_only},
                 .clock = worker.settings_.clock,
                 .clock_offset = worker.clock_offset_},
-               lease, *this, progress, worker.tally()) {
+               lease, *this, keeper_inbox, worker.tally()) {
     watchdog.start();  // last, because it watches all the others
   }
 
@@ -256,7 +256,7 @@ struct Worker::Services final : Executor::Listener, LeaseKeeper::Listener {
     attempts.worker_id = lease->id();
     attempts.database = handlers;
     attempts.steps = steps;
-    attempts.progress = progress;
+    attempts.progress = keeper_inbox;
     auto made = std::make_shared<Executors>();
     for (const auto& [queue, concurrency] : worker.settings_.queues) {
       made->add(std::make_unique<Executor>(
@@ -352,7 +352,7 @@ struct Worker::Services final : Executor::Listener, LeaseKeeper::Listener {
   const std::shared_ptr<HandlerSession> handlers = std::make_shared<HandlerSession>(
       std::make_shared<Session>(worker.database_settings("handlers"), "handlers", worker.log_));
   const std::shared_ptr<Steps> steps = std::make_shared<Steps>(handlers, lease->id());
-  const std::shared_ptr<ProgressInbox> progress = std::make_shared<ProgressInbox>();
+  const std::shared_ptr<KeeperInbox> keeper_inbox = std::make_shared<KeeperInbox>();
   const std::shared_ptr<Executors> executors;
   Claimer claimer;
   Upkeep upkeep;
@@ -462,6 +462,7 @@ bool Worker::carry_out(const Shutdown::Action& action, Services& services, Shutd
                        std::vector<Report>& given_up) {
   switch (action.step) {
     case Shutdown::Step::stop_claiming:
+      services.keeper_inbox->note_stopping();
       services.claimer.stop();
       return true;
     case Shutdown::Step::give_back:

@@ -4,14 +4,10 @@
 -- gives: id bigint, name text, host text, pid bigint, version text, queues jsonb, task_names text, state text
 -- gives: asleep boolean, lease_ms bigint, fenced bigint, abandoned_threads bigint, clock_ahead_ms bigint?
 -- gives: clock_uncertainty_ms bigint?, running_tasks bigint, started_at_us bigint, heartbeat_at_us bigint
--- gives: lease_until_us bigint, lease_ended_at_us bigint?, rescued_at_us bigint?, stopped_at_us bigint?
--- gives: now_us bigint
+-- gives: lease_until_us bigint, lease_ended_at_us bigint?, rescued_at_us bigint?, stop_began_at_us bigint?
+-- gives: stopped_at_us bigint?, now_us bigint
 select w.id, w.name, w.host, w.pid, w.version, w.queues::text as queues, array_to_json(w.task_names)::text as task_names,
-       case when w.stopped_at is not null then 'stopped'
-            when w.lease_ended_at is not null then 'lost'
-            when w.lease_until < clock_timestamp() then 'lapsed'
-            else 'live' end as state,
-       w.asleep, w.lease_ms, w.fenced, w.abandoned_threads, w.clock_ahead_ms, w.clock_uncertainty_ms,
+       dogged.worker_state(w) as state, w.asleep, w.lease_ms, w.fenced, w.abandoned_threads, w.clock_ahead_ms, w.clock_uncertainty_ms,
        (select count(*)
           from dogged.tasks_live t
          where t.id = any (array(select unnest(c.task_ids) from dogged.claims c where c.worker_id = w.id))
@@ -21,6 +17,7 @@ select w.id, w.name, w.host, w.pid, w.version, w.queues::text as queues, array_t
        (extract(epoch from w.lease_until) * 1000000)::bigint as lease_until_us,
        (extract(epoch from w.lease_ended_at) * 1000000)::bigint as lease_ended_at_us,
        (extract(epoch from w.rescued_at) * 1000000)::bigint as rescued_at_us,
+       (extract(epoch from w.stop_began_at) * 1000000)::bigint as stop_began_at_us,
        (extract(epoch from w.stopped_at) * 1000000)::bigint as stopped_at_us,
        (extract(epoch from clock_timestamp()) * 1000000)::bigint as now_us
   from dogged.workers w

@@ -4,7 +4,7 @@
 -- gives: error_message text?, trace_context text?, parent_id bigint?, args_version int, unique_key text?, tags text
 -- gives: enqueued_at_us bigint, run_at_us bigint, next_retry_at_us bigint?, expires_at_us bigint?
 -- gives: claimed_at_us bigint?, cancel_requested_at_us bigint?, finished_at_us bigint?, now_us bigint
--- gives: lease_until_us bigint?, is_served boolean, known_args_version int?, is_queue_paused boolean
+-- gives: lease_until_us bigint?, worker_state text?, is_served boolean, known_args_version int?, is_queue_paused boolean
 -- gives: queue_paused_until_us bigint?, progress float8?, progress_message text?, progress_attempt int?
 -- gives: progress_at_us bigint?
 select t.id, t.status, t.queue, t.name, t.priority, t.args::text as args, t.attempt, t.retry_count, t.losses,
@@ -20,12 +20,13 @@ select t.id, t.status, t.queue, t.name, t.priority, t.args::text as args, t.atte
        (extract(epoch from t.finished_at) * 1000000)::bigint as finished_at_us,
        (extract(epoch from clock_timestamp()) * 1000000)::bigint as now_us,
        case when t.status = 'running' then (extract(epoch from w.lease_until) * 1000000)::bigint end as lease_until_us,
+       case when t.status = 'running' then dogged.worker_state(w) end as worker_state,
        exists (select from dogged.workers s
-                where s.stopped_at is null and s.lease_ended_at is null and s.lease_until > clock_timestamp()
+                where dogged.worker_state(s) = 'live'
                   and s.queues ? t.queue and dogged.knows_task(s.task_names, s.args_versions, t.name, t.args_version))
          as is_served,
        (select max(coalesce((s.args_versions ->> t.name)::integer, 1)) from dogged.workers s
-         where s.stopped_at is null and s.lease_ended_at is null and s.lease_until > clock_timestamp()
+         where dogged.worker_state(s) = 'live'
            and s.queues ? t.queue and t.name = any (s.task_names)) as known_args_version,
        coalesce(q.paused_at is not null and (q.paused_until is null or q.paused_until > clock_timestamp()), false) as is_queue_paused,
        (extract(epoch from q.paused_until) * 1000000)::bigint as queue_paused_until_us,

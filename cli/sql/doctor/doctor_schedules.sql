@@ -5,7 +5,7 @@
 -- gives: name text, task text, state text, overdue_us bigint?, paused_us bigint?, is_task_known boolean
 -- gives: missed bigint, refused bigint, refusal text?, latest_ms bigint
 with live as materialized (
-  select task_names from dogged.workers where stopped_at is null and lease_ended_at is null and lease_until > clock_timestamp()
+  select w.task_names from dogged.workers w where dogged.worker_state(w) = 'live'
 ), ticks as materialized (
   select t.schedule_id, count(*) filter (where t.reason = 'missed') as missed,
          count(*) filter (where t.reason not in ('missed', 'paused', 'overlap', 'superseded')) as refused,

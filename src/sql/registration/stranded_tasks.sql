@@ -5,7 +5,7 @@
 -- gives: queue text, name text, tasks bigint, args_version int?, is_all boolean
 with live as materialized (
   select w.queues, w.task_names, w.args_versions from dogged.workers w
-   where w.stopped_at is null and w.lease_ended_at is null and w.lease_until > clock_timestamp()
+   where dogged.worker_state(w) = 'live'
 )
 select q.name as queue, t.name, count(*) as tasks, max(t.args_version) as args_version,
        min(t.seen) < @most::bigint as is_all

@@ -355,8 +355,12 @@ TEST_CASE("a heartbeat changes no index") {
   TestDatabase database;
   const std::int64_t id = add_worker(database);
   db::Connection worker{database.settings()};
-  const sql::Heartbeat heartbeat{
-      .fenced = 0, .abandoned_threads = 0, .clock_ahead_ms = 0, .clock_uncertainty_ms = 0, .worker_id = id};
+  const sql::Heartbeat heartbeat{.is_stopping = false,
+                                 .fenced = 0,
+                                 .abandoned_threads = 0,
+                                 .clock_ahead_ms = 0,
+                                 .clock_uncertainty_ms = 0,
+                                 .worker_id = id};
   worker.transaction([&] {
     for (int i = 0; i < 10; ++i) (void)worker.run(heartbeat);
     const db::Rows updates = worker.run(

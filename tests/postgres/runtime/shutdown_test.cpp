@@ -115,6 +115,26 @@ TEST_CASE("a worker that waits for its handlers to finish hears of their cancell
   CHECK(database.status_of(id) == "cancelled");
 }
 
+TEST_CASE("a worker that waits for its handlers is stopping, and serves its queues no more") {
+  TestDatabase database;
+  Gate gate;
+  RunningWorker worker{database,
+                       {registered(work, [&](Context&, const nlohmann::json&) { gate.wait(); })},
+                       {.heartbeat = 5min, .lease = 20min, .grace = 10min, .poll_interval = 10min}};
+  const auto state = [&] { return database.value("select state as value from dogged.worker_stats"); };
+  database.client().enqueue(work, no_args);
+  REQUIRE(eventually([&] { return gate.arrived() == 1; }));
+  CHECK(state() == "live");
+  auto stopped = std::async(std::launch::async, [&] { return worker.stop(); });
+  CHECK(eventually([&] { return state() == "stopping"; }));
+  const TaskId late = database.client().enqueue(work, no_args);
+  CHECK(database.value("select state as value from dogged.task_overview where id = $1::bigint",
+                       db::Params{}.add(late)) == "is due, but no worker serves its queue and knows it");
+  gate.open();
+  CHECK(stopped.get().interrupted == 0);
+  CHECK(state() == "stopped");
+}
+
 TEST_CASE("tasks that were claimed and not started are given back at once, and no attempt is spent") {
   TestDatabase database;
   Gate gate;

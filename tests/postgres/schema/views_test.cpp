@@ -227,20 +227,20 @@ TEST_CASE("task_timeline counts what an attempt waited from what its task was re
                        "t.id = v.task_id where v.attempt = 1") == "true");
 }
 
-TEST_CASE("worker_stats tells the living from the stalled, the dead and the stopped") {
+TEST_CASE("worker_stats tells live workers from those that are stopping, lapsed, lost and stopped") {
   TestDatabase database;
-  for (int i = 0; i < 4; ++i) add_able_worker(database);
+  for (int i = 0; i < 5; ++i) add_able_worker(database);
   enqueue(database);
   claim(database, database.run("select min(id) as id from dogged.workers").one().number("id"));
   database.run(
-      "update dogged.workers w set lease_until = case when number > 1 then now() - interval '1 minute' else "
-      "lease_until "
-      "end, lease_ended_at = case when number = 3 then now() end, stopped_at = case when number = 4 then now() end "
-      "from "
-      "(select id, row_number() over (order by id) as number from dogged.workers) n where n.id = w.id");
+      "update dogged.workers w "
+      "   set lease_until = case when number between 2 and 4 then now() - interval '1 minute' else lease_until end, "
+      "       lease_ended_at = case when number = 3 then now() end, stopped_at = case when number = 4 then now() end, "
+      "       stop_began_at = case when number >= 4 then now() end "
+      "  from (select id, row_number() over (order by id) as number from dogged.workers) n where n.id = w.id");
   CHECK(database.value(
             "select string_agg(concat_ws(' ', state, running, lease_left > interval '0'), ', ' order by id) as "
-            "value from dogged.worker_stats") == "alive 1 t, stalled 0 f, dead 0, stopped 0");
+            "value from dogged.worker_stats") == "live 1 t, lapsed 0 f, lost 0, stopped 0, stopping 0 t");
   database.run("update dogged.workers set stopped_at = now() - interval '2 days' where stopped_at is not null");
-  CHECK(database.value("select count(*) as value from dogged.worker_stats") == "3");
+  CHECK(database.value("select count(*) as value from dogged.worker_stats") == "4");
 }

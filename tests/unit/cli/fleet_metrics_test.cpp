@@ -135,15 +135,16 @@ TEST_CASE("workers count by state, and those that may claim show their lease") {
   Reading reading;
   reading.workers = {{.name = "a", .state = "live", .age_seconds = 2, .left_seconds = 28},
                      {.name = "b", .state = "lapsed", .age_seconds = 40, .left_seconds = -10},
-                     {.name = "c", .state = "lost", .age_seconds = 90, .left_seconds = -60}};
+                     {.name = "c", .state = "lost", .age_seconds = 90, .left_seconds = -60},
+                     {.name = "d", .state = "stopping", .age_seconds = 1, .left_seconds = 29}};
   metrics.add(std::move(reading));
   const auto families = read(metrics);
-  for (const std::string state : {"live", "lapsed", "lost"}) {
+  for (const std::string state : {"live", "stopping", "lapsed", "lost"}) {
     CHECK(value(families, "dogged_workers", {{"state", state}}) == 1);
   }
   CHECK(value(families, "dogged_lease_age_seconds", {{"worker", "b"}}) == 40);
   CHECK(value(families, "dogged_lease_left_seconds", {{"worker", "b"}}) == -10);
-  CHECK(families.at("dogged_lease_left_seconds").samples.size() == 2);
+  CHECK(families.at("dogged_lease_left_seconds").samples.size() == 3);
 }
 
 TEST_CASE("each queue has the number of live workers that serve it, which is 0 of one that none serves") {
@@ -153,7 +154,8 @@ TEST_CASE("each queue has the number of live workers that serve it, which is 0 o
   reading.workers = {{.name = "a", .state = "live", .queues = {"mail", "pdf"}},
                      {.name = "b", .state = "live", .queues = {"mail"}},
                      {.name = "c", .state = "lapsed", .queues = {"widowed"}},
-                     {.name = "d", .state = "lost", .queues = {"widowed"}}};
+                     {.name = "d", .state = "lost", .queues = {"widowed"}},
+                     {.name = "e", .state = "stopping", .queues = {"mail", "widowed"}}};
   metrics.add(std::move(reading));
   const auto families = read(metrics);
   for (const auto& [queue, workers] :

@@ -290,6 +290,15 @@ TEST_CASE("a running task whose worker did not renew its lease says that it will
   CHECK(contains(story.drawn(), "lease      ended 12 s ago: another worker will rescue the task"));
 }
 
+TEST_CASE("a running task whose worker is stopping says so") {
+  Story story;
+  story.running(1s, 60s);
+  story.history.worker_state = "live";
+  CHECK_FALSE(contains(story.drawn(), "stopping"));
+  story.history.worker_state = "stopping";
+  CHECK(contains(story.drawn(), "; it is stopping, and may finish this attempt"));
+}
+
 TEST_CASE("an attempt that its handler did not end says in one sentence why it ended") {
   Story story;
   SECTION("its worker was lost") {

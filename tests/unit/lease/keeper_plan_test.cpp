@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "support/catch.hpp"
 
@@ -87,17 +88,21 @@ struct World {
   bool hears = false;                          // LISTEN is in force on the present connection
   std::optional<TimePoint> requested_at = {};  // a cancellation that the keeper does not know
   bool has_progress = false;                   // that is not written
+  bool is_stopping = false;
+  bool has_said_so = false;  // a heartbeat has, since the worker stops
   std::optional<TimePoint> written_at = {};
   std::string trace = {};
 
   /// Carries out the plan until it waits. False if it would go on for ever.
   void act() {
     for (int steps = 0; steps < 6; ++steps) {
+      if (is_stopping) plan.on_stopping();
       if (has_progress) plan.on_progress();
       const KeeperPlan::Action action = plan.next(now, holds_tasks);
       switch (action.step) {
         case Step::beat:
-          REQUIRE(now >= renewed_at + heartbeat);
+          REQUIRE((now >= renewed_at + heartbeat || (is_stopping && !has_said_so)));
+          has_said_so = is_stopping;
           renewed_at = now;
           plan.on_renewed(now, heartbeat);
           break;
@@ -131,6 +136,7 @@ struct World {
     REQUIRE(until > now);
     REQUIRE(until <= renewed_at + heartbeat);  // a renewal that is due is not put off
     REQUIRE(hears == listens);
+    REQUIRE(has_said_so == is_stopping);
     if (has_progress) REQUIRE(until <= written_at.value() + progress_interval);
     if (!requested_at || !holds_tasks) return;
     REQUIRE_FALSE(listens);  // it was told, or has looked since it listens
@@ -162,6 +168,8 @@ struct World {
         if (has_progress) return false;
         has_progress = true;
         return true;
+      case 6:
+        return !std::exchange(is_stopping, true);
       default:
         act();
         return true;
@@ -172,7 +180,7 @@ struct World {
 int walk(const World& world, int depth) {
   if (depth == 0) return 0;
   int count = 0;
-  for (int event = 0; event < 7; ++event) {
+  for (int event = 0; event < 8; ++event) {
     World next = world;
     next.trace += static_cast<char>('a' + event);
     INFO(next.trace);
@@ -187,8 +195,9 @@ int walk(const World& world, int depth) {
 }  // namespace
 
 TEST_CASE(
-    "in all sequences of events, a keeper renews in time, hears of each cancellation or looks for it, and writes "
-    "progress in time") {
+    "in all sequences of events, a keeper renews in time, says at once that its worker stops, hears of each "
+    "cancellation "
+    "or looks for it, and writes progress in time") {
   for (const bool listens : {true, false}) {
     CAPTURE(listens);
     CHECK(walk(World{listens}, 6) > 20'000);

@@ -1,5 +1,5 @@
-// See progress_inbox.hpp.
-#include "lease/progress_inbox.hpp"
+// See keeper_inbox.hpp.
+#include "lease/keeper_inbox.hpp"
 
 #include <utility>
 
@@ -13,7 +13,7 @@ constexpr std::size_t most_kept = 1000;
 
 }  // namespace
 
-void ProgressInbox::note(Attempt attempt, std::optional<double> fraction, std::string_view message, TimePoint now) {
+void KeeperInbox::note(Attempt attempt, std::optional<double> fraction, std::string_view message, TimePoint now) {
   std::string kept = storable_text(message, max_message_bytes);  // before the lock: other handlers wait for it
   const detail::Lock lock{mutex_};
   if (unwritten_.empty()) wake_.wake();
@@ -24,12 +24,17 @@ void ProgressInbox::note(Attempt attempt, std::optional<double> fraction, std::s
   latest.reported_at = now;
 }
 
-bool ProgressInbox::has_unwritten() const {
+void KeeperInbox::note_stopping() noexcept {
+  is_stopping_ = true;
+  wake_.wake();
+}
+
+bool KeeperInbox::has_unwritten() const {
   const detail::Lock lock{mutex_};
   return !unwritten_.empty();
 }
 
-std::vector<ReportedProgress> ProgressInbox::take() {
+std::vector<ReportedProgress> KeeperInbox::take() {
   std::map<std::pair<TaskId, int>, ReportedProgress> taken;
   {
     const detail::Lock lock{mutex_};
@@ -41,7 +46,7 @@ std::vector<ReportedProgress> ProgressInbox::take() {
   return reports;
 }
 
-void ProgressInbox::put_back(std::vector<ReportedProgress> taken) {
+void KeeperInbox::put_back(std::vector<ReportedProgress> taken) {
   const detail::Lock lock{mutex_};
   for (ReportedProgress& report : taken) {
     if (unwritten_.size() >= most_kept) return;

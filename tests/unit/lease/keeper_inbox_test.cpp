@@ -1,5 +1,5 @@
-// What handlers say of their progress, until the keeper has written it.
-#include "lease/progress_inbox.hpp"
+// What other threads tell the lease keeper: the progress of handlers, and that the worker stops.
+#include "lease/keeper_inbox.hpp"
 
 #include <string>
 
@@ -23,7 +23,7 @@ std::string text_of(const std::vector<ReportedProgress>& reports) {
   return text;
 }
 
-bool wakes(const ProgressInbox& inbox) {
+bool wakes(const KeeperInbox& inbox) {
   pollfd waiting{inbox.wake_fd(), POLLIN, 0};
   return ::poll(&waiting, 1, 0) == 1;
 }
@@ -31,7 +31,7 @@ bool wakes(const ProgressInbox& inbox) {
 }  // namespace
 
 TEST_CASE("of each attempt the inbox keeps what was said last") {
-  ProgressInbox inbox;
+  KeeperInbox inbox;
   CHECK_FALSE(inbox.has_unwritten());
   inbox.note({.id = 1, .number = 1}, 0.25, "a quarter", start);
   inbox.note({.id = 2, .number = 3}, std::nullopt, "begun", start);
@@ -44,7 +44,7 @@ TEST_CASE("of each attempt the inbox keeps what was said last") {
 }
 
 TEST_CASE("what could not be written comes again, unless something newer was said") {
-  ProgressInbox inbox;
+  KeeperInbox inbox;
   inbox.note({.id = 1, .number = 1}, 0.25, "old", start);
   inbox.note({.id = 2, .number = 1}, 0.75, "kept", start);
   auto taken = inbox.take();
@@ -54,7 +54,7 @@ TEST_CASE("what could not be written comes again, unless something newer was sai
 }
 
 TEST_CASE("of what could not be written a thousand attempts come again at most, and everything that was said since") {
-  ProgressInbox inbox;
+  KeeperInbox inbox;
   for (int id = 1; id <= 3000; ++id) inbox.note({.id = id, .number = 1}, 0.25, "", start);
   inbox.put_back(inbox.take());
   CHECK(inbox.take().size() == 1000);
@@ -63,14 +63,14 @@ TEST_CASE("of what could not be written a thousand attempts come again at most, 
 }
 
 TEST_CASE("an attempt that was given up does not replace what its successor has said") {
-  ProgressInbox inbox;
+  KeeperInbox inbox;
   inbox.note({.id = 1, .number = 2}, 0.5, "successor", start);
   inbox.note({.id = 1, .number = 1}, 0.75, "given up", start);
   CHECK(text_of(inbox.take()) == "1/1 75 given up, 1/2 50 successor");
 }
 
 TEST_CASE("the first that is unwritten wakes the keeper, and no further one does") {
-  ProgressInbox inbox;
+  KeeperInbox inbox;
   CHECK_FALSE(wakes(inbox));
   inbox.note({.id = 1, .number = 1}, 0.25, "", start);
   CHECK(wakes(inbox));
@@ -82,6 +82,15 @@ TEST_CASE("the first that is unwritten wakes the keeper, and no further one does
   inbox.note({.id = 1, .number = 1}, 0.75, "", start);
   CHECK(wakes(inbox));
   inbox.end_wait();
-  inbox.note_stop();
+  inbox.note_end();
   CHECK(wakes(inbox));
+}
+
+TEST_CASE("the keeper wakes when the worker stops, and knows it from then on") {
+  KeeperInbox inbox;
+  CHECK_FALSE(inbox.is_stopping());
+  inbox.note_stopping();
+  CHECK(wakes(inbox));
+  inbox.end_wait();
+  CHECK(inbox.is_stopping());
 }

@@ -1,8 +1,9 @@
-// What running handlers say of their progress (Context::progress), until the lease keeper has written it. Of each
-// attempt only the latest values are kept, so that a handler may call as often as it likes. An attempt that was given
-// up may still report beside its successor; the write takes the present attempt's values.
+// What other threads tell the lease keeper: the progress of running handlers (Context::progress), and that the worker
+// stops. Of each attempt only the latest progress is kept, so that a handler may call as often as it likes. An attempt
+// that was given up may still report beside its successor; the write takes the present attempt's values.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <optional>
 #include <string>
@@ -26,15 +27,18 @@ struct ReportedProgress {
 };
 
 /// Thread-safe. Threads of handlers that were given up may outlive the keeper, so they share the inbox.
-class ProgressInbox {
+class KeeperInbox {
  public:
   /// Wakes the keeper if nothing was unwritten before: at 10,000 calls a second the keeper wakes once a second.
   void note(Attempt attempt, std::optional<double> fraction, std::string_view message, TimePoint now);
-  /// The keeper must look whether it is to stop.
-  void note_stop() const noexcept { wake_.wake(); }
+  /// The worker claims nothing more.
+  void note_stopping() noexcept;
+  /// The keeper must look whether it is to end.
+  void note_end() const noexcept { wake_.wake(); }
 
   // For the keeper's thread.
 
+  [[nodiscard]] bool is_stopping() const noexcept { return is_stopping_; }
   [[nodiscard]] bool has_unwritten() const;
   [[nodiscard]] std::vector<ReportedProgress> take();
   /// What was taken could not be written. What was said since then stays. Values of at most 1,000
@@ -45,6 +49,7 @@ class ProgressInbox {
 
  private:
   const WakeFd wake_;
+  std::atomic<bool> is_stopping_ = false;
   mutable detail::Mutex mutex_;
   std::map<std::pair<TaskId, int>, ReportedProgress> unwritten_ DOGGED_GUARDED_BY(mutex_);
 };
