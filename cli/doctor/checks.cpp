@@ -15,6 +15,7 @@
 #include "db/clock_offset.hpp"
 #include "db/connection.hpp"
 #include "migrate/migrate.hpp"
+#include "retry/message.hpp"
 #include "sql/circuit.hpp"
 #include "sql/commands.hpp"
 #include "sql/doctor.hpp"
@@ -84,12 +85,31 @@ std::vector<WorkerFacts> read_workers(db::Connection& connection) {
 Findings check_workers(db::Connection& connection) { return judge_workers(read_workers(connection)); }
 Findings check_versions(db::Connection& connection) { return judge_versions(read_workers(connection), DOGGED_VERSION); }
 
+Words declared_names(db::Connection& connection) {
+  Words names;
+  for (const auto& [name] : connection.run(sql::CompletionWords{.kind = "tasks"})) names.push_back(name);
+  return names;
+}
+
 std::vector<WaitingFacts> read_waiting(db::Connection& connection) {
   std::vector<WaitingFacts> waiting;
+  std::optional<Words> declared;
   for (const auto& row : connection.run(sql::DoctorWaiting{})) {
-    waiting.push_back({row.queue, row.name, row.due, row.overdue, microseconds{row.oldest_us}, row.is_queue_served,
-                       row.is_name_known, row.is_paused, maybe_us(row.resumes_in_us), row.args_version,
-                       row.known_args_version});
+    WaitingFacts& facts = waiting.emplace_back(WaitingFacts{.queue = row.queue,
+                                                            .name = row.name,
+                                                            .due = row.due,
+                                                            .overdue = row.overdue,
+                                                            .oldest = microseconds{row.oldest_us},
+                                                            .is_queue_served = row.is_queue_served,
+                                                            .is_name_known = row.is_name_known,
+                                                            .is_declared = row.is_declared,
+                                                            .is_paused = row.is_paused,
+                                                            .resumes_in = maybe_us(row.resumes_in_us),
+                                                            .args_version = row.args_version,
+                                                            .known_args_version = row.known_args_version});
+    if (row.is_declared) continue;
+    if (!declared) declared = declared_names(connection);
+    facts.near = suggestion(row.name, *declared);
   }
   return waiting;
 }

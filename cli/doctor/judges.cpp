@@ -26,6 +26,8 @@ constexpr std::int64_t many_transactions = 1'000'000;
 constexpr std::int64_t too_many_transactions = 20'000'000;
 constexpr std::int64_t much_wal = std::int64_t{1} << 30;
 
+// A deploy restarts a worker within this time. Until then a wait is no reason to page somebody.
+constexpr microseconds time_to_start = seconds{30};
 constexpr microseconds time_to_rescue = minutes{1};
 // NTP keeps clocks within some milliseconds: a second says that it does not work.
 constexpr microseconds clocks_differ = seconds{1};
@@ -314,30 +316,47 @@ Findings judge_paused(const std::vector<WaitingFacts>& waiting) {
   return findings;
 }
 
+Level level_of_wait(microseconds oldest) { return oldest < time_to_start ? Level::warning : Level::critical; }
+
+std::string waited(const WaitingFacts& facts) {
+  return tasks(facts.due) + " named " + facts.name + " in queue " + facts.queue + " waited for up to " +
+         readable(facts.oldest);
+}
+
+Finding undeclared(const WaitingFacts& facts) {
+  return {"queues",
+          level_of_wait(facts.oldest),
+          "task " + facts.name,
+          waited(facts) + ": no worker has ever declared the name" + facts.near,
+          "they run only when a worker knows the name, and no error tells of it",
+          "start a worker that registers " + facts.name +
+              "; of a misspelt name, cancel the tasks (dogged tasks list --status pending --name " + facts.name + ")",
+          {{"due_tasks", facts.due}, {"oldest_ms", milliseconds_of(facts.oldest)}}};
+}
+
 }  // namespace
 
 Findings judge_waiting(const std::vector<WaitingFacts>& waiting) {
   Findings findings = judge_paused(waiting);
   std::map<std::string, WaitingFacts> unserved;
   for (const WaitingFacts& facts : waiting) {
-    if (!facts.is_queue_served) {
+    if (!facts.is_declared && !facts.is_name_known) {
+      findings.push_back(undeclared(facts));
+    } else if (!facts.is_queue_served) {
       WaitingFacts& queue = unserved[facts.queue];
       queue.due += facts.due;
       queue.oldest = std::max(queue.oldest, facts.oldest);
     } else if (!facts.is_name_known) {
       findings.push_back({"queues",
-                          Level::critical,
+                          level_of_wait(facts.oldest),
                           "task " + facts.name,
-                          tasks(facts.due) + " named " + facts.name + " in queue " + facts.queue +
-                              " waited for up to " + readable(facts.oldest) +
-                              ": no live worker of the queue knows the name",
-                          "they never run, and no error tells of it",
-                          "start a worker that registers " + facts.name + " with --queues " + facts.queue +
-                              ":10; of a name that was misspelt, cancel the tasks",
+                          waited(facts) + ": no live worker of the queue knows the name",
+                          "they do not run, and no error tells of it",
+                          "start a worker that registers " + facts.name + " with --queues " + facts.queue + ":10",
                           {{"due_tasks", facts.due}, {"oldest_ms", milliseconds_of(facts.oldest)}}});
     } else if (facts.known_args_version && facts.args_version > *facts.known_args_version) {
       findings.push_back({"queues",
-                          Level::critical,
+                          level_of_wait(facts.oldest),
                           "task " + facts.name,
                           tasks(facts.due) + " named " + facts.name + " with args of version " +
                               std::to_string(facts.args_version) + " in queue " + facts.queue + " waited for up to " +
@@ -353,7 +372,7 @@ Findings judge_waiting(const std::vector<WaitingFacts>& waiting) {
   }
   for (const auto& [name, queue] : unserved) {
     findings.push_back({"queues",
-                        Level::critical,
+                        level_of_wait(queue.oldest),
                         "queue " + name,
                         tasks(queue.due) + " in queue " + name + " waited for up to " + readable(queue.oldest) +
                             ": no live worker serves the queue",

@@ -72,6 +72,8 @@ struct WaitingFacts {
   microseconds oldest{0};
   bool is_queue_served = false;
   bool is_name_known = false;
+  bool is_declared = true;  ///< a worker has declared the name once
+  std::string near{};       ///< of a name that none has declared: what suggestion() says of it
   bool is_paused = false;
   std::optional<microseconds> resumes_in{};  ///< of a paused queue; none: an operator must resume it
   int args_version = 1;

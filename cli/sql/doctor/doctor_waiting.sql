@@ -1,16 +1,16 @@
 -- Due pending tasks by queue, name and version of their args. Each row tells whether a live worker serves the queue,
--- whether such a worker knows the name, and up to which version. Also whether the queue is paused, and in how long it
+-- whether such a worker knows the name, and up to which version. is_declared: a worker has declared the name once. Also whether the queue is paused, and in how long it
 -- resumes by itself. overdue: the tasks still marked as waiting a minute after their due time.
 -- gives: queue text, name text, due bigint, overdue bigint, oldest_us bigint, is_queue_served boolean
--- gives: is_name_known boolean, args_version int, known_args_version int?, is_paused boolean, resumes_in_us bigint?
+-- gives: is_name_known boolean, is_declared boolean, args_version int, known_args_version int?, is_paused boolean, resumes_in_us bigint?
 with live as materialized (
-  select queues, task_names, args_versions from dogged.workers
-   where stopped_at is null and lease_ended_at is null and lease_until > clock_timestamp()
+  select w.queues, w.task_names, w.args_versions from dogged.workers w where dogged.worker_state(w) = 'live'
 )
 select t.queue, t.name, count(*) as due, count(*) filter (where t.deferred and t.due_at < now() - interval '1 minute') as overdue,
        (extract(epoch from clock_timestamp() - min(t.due_at)) * 1000000)::bigint as oldest_us,
        exists (select from live where live.queues ? t.queue) as is_queue_served,
        exists (select from live where live.queues ? t.queue and t.name = any (live.task_names)) as is_name_known,
+       exists (select from dogged.task_definitions d where d.name = t.name) as is_declared,
        t.args_version,
        (select max(coalesce((live.args_versions ->> t.name)::integer, 1)) from live
          where live.queues ? t.queue and t.name = any (live.task_names)) as known_args_version,
