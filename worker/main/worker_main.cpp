@@ -32,6 +32,7 @@
 #include "retry/duration.hpp"
 #include "retry/escaped.hpp"
 #include "tasks/definition.hpp"
+#include "tasks/schedules.hpp"
 
 namespace dogged {
 namespace {
@@ -112,12 +113,31 @@ void print_tasks(const runtime::Definitions& definitions) {
     for (const std::string& code : definition.declared.rules.auto_retry_for) std::cout << " " << code;
     if (definition.declared.rules.auto_retry_for.empty()) std::cout << " (none: no failure is retried)";
     std::cout << "\n  dead_letter " << (definition.declared.rules.dead_letter ? "yes" : "no") << "\n";
+    if (definition.timeout > std::chrono::milliseconds{0}) {
+      std::cout << "  timeout " << duration_to_text(definition.timeout) << "\n";
+    }
     if (definition.circuit.empty()) continue;
     const CircuitBreakerSettings& circuit = definition.circuit_settings;
     std::cout << "  circuit " << definition.circuit << " failure_threshold=" << circuit.failure_threshold
               << " recovery_timeout=" << duration_to_text(circuit.recovery_timeout)
               << " success_threshold=" << circuit.success_threshold << "\n";
   }
+}
+
+void print_schedules(const std::vector<detail::DeclaredSchedule>& schedules) {
+  for (const detail::DeclaredSchedule& schedule : schedules) {
+    std::cout << "schedule " << schedule.name << "\n  spec " << schedule.spec << "\n  time_zone "
+              << schedule.options.time_zone << "\n  task " << schedule.task() << "\n";
+  }
+}
+
+/// What the worker declares when it starts. Throws as the start would, but for mistakes that only a database knows.
+void print_declarations(const WorkerOptions& options, const std::shared_ptr<spdlog::logger>& log) {
+  const Tasks tasks = Tasks::registered();
+  const runtime::Definitions definitions = runtime::definitions_of(options, tasks, log);
+  (void)runtime::declarations_of(tasks.schedules(), definitions);
+  print_tasks(definitions);
+  print_schedules(tasks.schedules());
 }
 
 /// Replaces this process by a new one with the same program, arguments and process id. Nothing else ends abandoned
@@ -175,7 +195,7 @@ int run(int argc, char** argv, WorkerOptions options) {
   if (!line.worker.log) line.worker.log = make_log(line);
   const auto log = line.worker.log;
   if (line.list_tasks) {
-    print_tasks(runtime::definitions_of(line.worker, Tasks::registered(), log));
+    print_declarations(line.worker, log);
     return static_cast<int>(ExitCode::ok);
   }
 

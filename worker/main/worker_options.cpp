@@ -200,7 +200,8 @@ void add_other_options(CLI::App& app, CommandLine& line, OptionTexts& texts) {
                "Log each retry, and each success after retries, at info; otherwise at debug");
   app.add_flag(
       "--list-tasks", line.list_tasks,
-      "Print the tasks that this program registers, with the retries that it declares, and end; needs no database");
+      "Print the tasks and schedules that this program declares, with the retries of each task, and end; needs no "
+      "database");
 }
 
 void take_texts(const CLI::App& app, const OptionTexts& texts, WorkerOptions& options) {
