@@ -85,13 +85,8 @@ db::Connection Invocation::connect_to_any_schema(db::Settings settings) const {
   settings.schema = schema;
   try {
     return db::Connection{std::move(settings)};
-  } catch (const db::InvalidConninfo& error) {
-    throw InvalidInput(error.message() + " (the database is named by " + database.source + ")", error.hint());
-  } catch (const ConnectionError& error) {
-    const std::string hint =
-        database.is_dev_server ? "start " + database.source + " with `dogged dev up` there" : error.hint();
-    throw ConnectionError(error.message() + " (the database is named by " + database.source + ")", hint,
-                          error.sqlstate());
+  } catch (...) {
+    rethrow_with_source(database);
   }
 }
 

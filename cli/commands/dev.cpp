@@ -69,10 +69,24 @@ std::string to_text(const DevServerState& state) {
   return text;
 }
 
+/// Whether commands use it: the environment may name another database.
+std::string who_uses(const DevServerState& state) {
+  const DatabaseUrl used = find_database_url("");
+  if (used.is_dev_server || used.url == state.url) return "Commands in this directory use it. Next: dogged migrate\n";
+  return "Commands do not use it, because " + used.source + (used.url.empty() ? " name" : " names") +
+         " another database. To use it: export DATABASE_URL=$(dogged dev url)\n";
+}
+
 ExitCode up(const Invocation& invocation) {
   const DevServerState state = server_here().up();
-  invocation.print(to_text(state) + "Commands in this directory use it. Next: dogged migrate\n", to_json(state));
+  invocation.print(to_text(state) + who_uses(state), to_json(state));
   return ExitCode::ok;
+}
+
+std::string where_another_runs() {
+  const DevServerState state = nearest();
+  if (!state.running) return "";
+  return "; `dogged dev down` stops one above it, whose files are in " + state.data_directory.string();
 }
 
 ExitCode down(const Invocation& invocation, bool remove) {
@@ -81,6 +95,7 @@ ExitCode down(const Invocation& invocation, bool remove) {
   const bool removed = remove && server.remove();
   std::string text = stopped ? "stopped" : "no dev server was running in this directory";
   if (removed) text += stopped ? ", and its data is deleted" : "; its data is deleted";
+  if (!stopped && !removed) text += where_another_runs();
   invocation.print(text + "\n", JsonObject{}.add("stopped", stopped).add("removed", removed).text());
   return ExitCode::ok;
 }

@@ -23,6 +23,7 @@
 #include <dogged/detail/sql_call.hpp>
 #include <dogged/retry_options.hpp>
 
+#include "client/database_url.hpp"
 #include "client/enqueue_statement.hpp"
 #include "client/escaping_log.hpp"
 #include "client/repeatable_calls.hpp"
@@ -47,7 +48,7 @@ RepeatableCalls::Settings settings_of(const std::string& url, ClientOptions& opt
                        "to try once, set retry to NoRetry{}"};
   }
   CallPolicy{options.retry}.require_valid();
-  return {.database = {url, std::move(options.schema), std::move(options.application_name)},
+  return {.database = {find_database_url(url).url, std::move(options.schema), std::move(options.application_name)},
           .retry = options.retry,
           .retry_for = retry_for,
           .warns_of_undeclared = options.warns_of_undeclared,

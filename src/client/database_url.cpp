@@ -1,4 +1,4 @@
-// Which database a command or a worker uses.
+// See database_url.hpp.
 #include "client/database_url.hpp"
 
 #include <cstdlib>
@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include <dogged/error.hpp>
+
+#include "db/conninfo.hpp"
 
 namespace dogged {
 namespace {
@@ -64,11 +66,25 @@ DatabaseUrl find_database_url(const std::string& given) {
   }
   if (auto found = of_dev_server()) return *std::move(found);
   throw InvalidInput(
-      "no database is named: there is no --database-url, no DATABASE_URL, no PGHOST, PGDATABASE or "
-      "PGSERVICE, and no "
-      "dev server in this directory or above it",
-      "`dogged dev up` starts a private PostgreSQL here; or give --database-url "
-      "postgresql://user:password@host/name");
+      "no database is named: no URL is given, none of DATABASE_URL, PGHOST, PGDATABASE and PGSERVICE is set, and there "
+      "is "
+      "no dev server in this directory or above it",
+      "`dogged dev up` starts a private PostgreSQL here; or give postgresql://user:password@host/name in DATABASE_URL, "
+      "or "
+      "with --database-url");
+}
+
+void rethrow_with_source(const DatabaseUrl& database) {
+  const std::string named = " (the database is named by " + database.source + ")";
+  try {
+    throw;
+  } catch (const db::InvalidConninfo& error) {
+    throw InvalidInput(error.message() + named, error.hint());
+  } catch (const ConnectionError& error) {
+    const std::string hint =
+        database.is_dev_server ? "start " + database.source + " with `dogged dev up` there" : error.hint();
+    throw ConnectionError(error.message() + named, hint, error.sqlstate());
+  }
 }
 
 }  // namespace dogged

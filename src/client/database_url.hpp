@@ -1,4 +1,4 @@
-// Which database a command or a worker uses.
+// Which database a command, a worker or a producer uses.
 #pragma once
 
 #include <filesystem>
@@ -29,5 +29,9 @@ struct DatabaseUrl {
 /// current directory or one above it. The variables of libpq count if PGHOST, PGDATABASE or PGSERVICE is set. Throws
 /// InvalidInput, which names these ways, if there is none.
 [[nodiscard]] DatabaseUrl find_database_url(const std::string& given);
+
+/// In a catch block: throws the error of a connection anew, with the source of the URL in its message. Other errors
+/// pass.
+[[noreturn]] void rethrow_with_source(const DatabaseUrl& database);
 
 }  // namespace dogged

@@ -11,6 +11,7 @@
 #include <dogged/retry_metrics.hpp>
 #include <dogged/worker.hpp>
 
+#include "client/database_url.hpp"
 #include "client/escaping_log.hpp"
 #include "client/log_event.hpp"
 #include "http/page_server.hpp"
@@ -203,6 +204,7 @@ class Worker::Impl {
   void begin() {
     telemetry_.serve_pages();
     runtime::WorkerSettings settings = settings_;
+    settings.database.url = find_database_url(settings.database.url).url;
     settings.schedules = schedules_;
     if (!settings.tracer) settings.tracer = telemetry_.export_spans(settings_.name);
     auto worker = std::make_unique<runtime::Worker>(settings, std::move(definitions_), log_, stop_, board_);

@@ -6,6 +6,7 @@
 
 #include <dogged/worker.hpp>
 
+#include "client/database_url.hpp"
 #include "main/log_format.hpp"
 
 namespace dogged::runtime {
@@ -18,6 +19,7 @@ struct CommandLine {
   std::string log_level = "info";
   LogFormat log_format = LogFormat::text;
   bool list_tasks = false;
+  DatabaseUrl database = {};  ///< where worker.database_url came from; not with list_tasks
 };
 
 /// Reads argv and the environment over what `line` has, and removes the previous lease from the environment. Gives an

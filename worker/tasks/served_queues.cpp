@@ -10,6 +10,7 @@
 #include "client/log_event.hpp"
 #include "db/connection.hpp"
 #include "retry/counted.hpp"
+#include "retry/message.hpp"
 #include "sql/registration.hpp"
 #include "tasks/definition.hpp"
 
@@ -45,7 +46,8 @@ void require_known_queues(db::Connection& connection, const std::map<std::string
   for (const auto& [name, definition] : definitions) declared.insert(definition.queue);
   for (const sql::UnknownQueues::Row& unknown : connection.run(sql::UnknownQueues{.names = names_in(queues)})) {
     if (declared.contains(unknown.name)) continue;
-    const std::string nearest = unknown.nearest ? "; nearest to it: " + *unknown.nearest : "";
+    std::string nearest = suggestion(unknown.name, {declared.begin(), declared.end()});
+    if (nearest.empty() && unknown.nearest) nearest = "; nearest to it: " + *unknown.nearest;
     throw InvalidInput(
         "the queue \"" + unknown.name + "\" does not exist, and no task of this program names it" + nearest,
         "correct --queues, or make the queue with --create-queues or `dogged queues create`");

@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <mutex>
 #include <set>
 #include <string>
@@ -45,6 +46,14 @@ detail::RegisteredTask echo_handler() {
 const nlohmann::json no_args = nlohmann::json::object();
 
 }  // namespace
+
+TEST_CASE("a client without a URL uses the database that the environment names") {
+  TestDatabase database;
+  ::setenv("DATABASE_URL", database.settings().url.c_str(), 1);  // each test has a process of its own
+  Client client{"", {.schema = database.settings().schema}};
+  const TaskId id = client.enqueue(work, no_args);
+  CHECK(database.status_of(id) == "pending");
+}
 
 TEST_CASE("many tasks are enqueued at once, with ids in the order of their args") {
   TestDatabase database;
