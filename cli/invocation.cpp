@@ -80,7 +80,8 @@ Style Invocation::drawing_style() const {
 bool Invocation::shows_progress() const { return format == Format::table && isatty(STDERR_FILENO) == 1; }
 
 db::Connection Invocation::connect_to_any_schema(db::Settings settings) const {
-  const DatabaseUrl database = find_database_url(database_url);
+  DatabaseUrl database = find_database_url(database_url);
+  if (!database_url.empty()) database.source = "--database-url";
   settings.url = database.url;
   settings.schema = schema;
   try {

@@ -73,8 +73,8 @@ std::string to_text(const DevServerState& state) {
 std::string who_uses(const DevServerState& state) {
   const DatabaseUrl used = find_database_url("");
   if (used.is_dev_server || used.url == state.url) return "Commands in this directory use it. Next: dogged migrate\n";
-  return "Commands do not use it, because " + used.source + (used.url.empty() ? " name" : " names") +
-         " another database. To use it: export DATABASE_URL=$(dogged dev url)\n";
+  return "Commands use the database that " + used.source + (used.url.empty() ? " name" : " names") +
+         ". To use this one: export DATABASE_URL=$(dogged dev url)\n";
 }
 
 ExitCode up(const Invocation& invocation) {

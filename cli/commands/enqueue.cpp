@@ -22,7 +22,6 @@
 #include "cli/options/time_option.hpp"
 #include "cli/options/unique_options.hpp"
 #include "cli/render/json_object.hpp"
-#include "client/database_url.hpp"
 #include "db/connection.hpp"
 #include "db/errors.hpp"
 #include "retry/counted.hpp"
@@ -87,7 +86,7 @@ Client connect_client(const Invocation& invocation) {
   // Messages about the connection must not come between the lines of a result.
   auto log = std::make_shared<spdlog::logger>("dogged", std::make_shared<spdlog::sinks::stderr_sink_mt>());
   log->set_pattern("%v");
-  return Client{find_database_url(invocation.database_url).url,
+  return Client{invocation.database_url,
                 {.schema = invocation.schema,
                  .application_name = "dogged cli",
                  .log = std::move(log),

@@ -48,7 +48,7 @@ RepeatableCalls::Settings settings_of(const std::string& url, ClientOptions& opt
                        "to try once, set retry to NoRetry{}"};
   }
   CallPolicy{options.retry}.require_valid();
-  return {.database = {find_database_url(url).url, std::move(options.schema), std::move(options.application_name)},
+  return {.database = {url, std::move(options.schema), std::move(options.application_name)},
           .retry = options.retry,
           .retry_for = retry_for,
           .warns_of_undeclared = options.warns_of_undeclared,
@@ -295,8 +295,14 @@ class Client::Impl {
   std::vector<std::unique_ptr<TaskWait>> idle_waits_ DOGGED_GUARDED_BY(idle_mutex_);
 };
 
-Client::Client(const std::string& url, ClientOptions options)
-    : impl_(std::make_unique<Impl>(url, std::move(options))) {}
+Client::Client(const std::string& url, ClientOptions options) {
+  const DatabaseUrl database = find_database_url(url);
+  try {
+    impl_ = std::make_unique<Impl>(database.url, std::move(options));
+  } catch (...) {
+    rethrow_with_source(database);
+  }
+}
 Client::~Client() = default;
 Client::Client(Client&&) noexcept = default;
 Client& Client::operator=(Client&&) noexcept = default;

@@ -59,23 +59,21 @@ std::optional<fs::path> dev::find_directory(const fs::path& start) {
 }
 
 DatabaseUrl find_database_url(const std::string& given) {
-  if (!given.empty()) return {given, "--database-url"};
+  if (!given.empty()) return {given, ""};
   if (std::string url = environment("DATABASE_URL"); !url.empty()) return {std::move(url), "DATABASE_URL"};
-  for (const char* name : {"PGHOST", "PGDATABASE", "PGSERVICE"}) {
+  for (const char* name : {"PGHOST", "PGHOSTADDR", "PGDATABASE", "PGSERVICE"}) {
     if (!environment(name).empty()) return {"", "libpq's PG* variables"};
   }
   if (auto found = of_dev_server()) return *std::move(found);
   throw InvalidInput(
-      "no database is named: no URL is given, none of DATABASE_URL, PGHOST, PGDATABASE and PGSERVICE is set, and there "
-      "is "
-      "no dev server in this directory or above it",
-      "`dogged dev up` starts a private PostgreSQL here; or give postgresql://user:password@host/name in DATABASE_URL, "
-      "or "
-      "with --database-url");
+      "no database is named: no URL is given, there is none of DATABASE_URL, PGHOST, PGHOSTADDR, PGDATABASE and "
+      "PGSERVICE, and no dev server in this directory or above it",
+      "`dogged dev up` starts a private PostgreSQL here; or give postgresql://user:password@host/name (DATABASE_URL, "
+      "--database-url)");
 }
 
 void rethrow_with_source(const DatabaseUrl& database) {
-  const std::string named = " (the database is named by " + database.source + ")";
+  const std::string named = database.source.empty() ? "" : " (the database is named by " + database.source + ")";
   try {
     throw;
   } catch (const db::InvalidConninfo& error) {

@@ -21,17 +21,17 @@ inline constexpr const char* stopped_url_file = "url.stopped";
 
 struct DatabaseUrl {
   std::string url;     ///< for db::Settings::url; empty: libpq's PG* variables
-  std::string source;  ///< where it came from, for messages: `--database-url`, `DATABASE_URL`, …
+  std::string source;  ///< where it came from, for messages: `DATABASE_URL`, …; empty: the caller gave it
   bool is_dev_server = false;
 };
 
-/// The first of: `given` (--database-url; may be empty), $DATABASE_URL, libpq's variables, and the dev server of the
-/// current directory or one above it. The variables of libpq count if PGHOST, PGDATABASE or PGSERVICE is set. Throws
+/// The first of: `given` (may be empty), DATABASE_URL, libpq's variables, and the dev server of the current directory
+/// or one above it. The variables of libpq count if PGHOST, PGHOSTADDR, PGDATABASE or PGSERVICE is set. Throws
 /// InvalidInput, which names these ways, if there is none.
 [[nodiscard]] DatabaseUrl find_database_url(const std::string& given);
 
-/// In a catch block: throws the error of a connection anew, with the source of the URL in its message. Other errors
-/// pass.
+/// In a catch block: throws the error of a connection anew, with the source of the URL in its message, if there is one.
+/// Other errors pass.
 [[noreturn]] void rethrow_with_source(const DatabaseUrl& database);
 
 }  // namespace dogged

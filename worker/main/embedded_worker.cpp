@@ -202,12 +202,18 @@ class Worker::Impl {
 
  private:
   void begin() {
+    const DatabaseUrl database = find_database_url(settings_.database.url);
     telemetry_.serve_pages();
     runtime::WorkerSettings settings = settings_;
-    settings.database.url = find_database_url(settings.database.url).url;
+    settings.database.url = database.url;
     settings.schedules = schedules_;
     if (!settings.tracer) settings.tracer = telemetry_.export_spans(settings_.name);
-    auto worker = std::make_unique<runtime::Worker>(settings, std::move(definitions_), log_, stop_, board_);
+    std::unique_ptr<runtime::Worker> worker;
+    try {
+      worker = std::make_unique<runtime::Worker>(settings, std::move(definitions_), log_, stop_, board_);
+    } catch (...) {
+      rethrow_with_source(database);
+    }
     const detail::Lock lock{mutex_};
     worker_ = std::move(worker);
     if (stop_within_) worker_->limit_shutdown(*stop_within_);

@@ -201,11 +201,7 @@ int run(int argc, char** argv, WorkerOptions options) {
 
   Worker worker{std::move(line.worker)};
   const Signals signals{worker};
-  try {
-    worker.start();
-  } catch (...) {
-    rethrow_with_source(line.database);
-  }
+  worker.start();
   const ExitGuard guard;
   const WorkerEnd end = worker.wait();
   const ExitCode code = end.error ? told(argv[0], end.error) : ExitCode::ok;

@@ -240,9 +240,6 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& line) 
   if (app.count("--name") > 0) require_worker_name("--name", options.name);
   require_thread_limit("--max-abandoned-threads", options.max_abandoned_threads);
   if (const auto lease_id = take_previous_lease()) options.previous_lease = lease_id;
-  if (line.list_tasks) return std::nullopt;
-  line.database = find_database_url(options.database_url);
-  options.database_url = line.database.url;
   return std::nullopt;
 }
 

@@ -6,7 +6,6 @@
 
 #include <dogged/worker.hpp>
 
-#include "client/database_url.hpp"
 #include "main/log_format.hpp"
 
 namespace dogged::runtime {
@@ -19,12 +18,10 @@ struct CommandLine {
   std::string log_level = "info";
   LogFormat log_format = LogFormat::text;
   bool list_tasks = false;
-  DatabaseUrl database = {};  ///< where worker.database_url came from; not with list_tasks
 };
 
 /// Reads argv and the environment over what `line` has, and removes the previous lease from the environment. Gives an
-/// exit code if the process should end at once: 0 after --help, 2 after a mistake, which it has printed. Throws
-/// InvalidInput if no database is named.
+/// exit code if the process should end at once: 0 after --help, 2 after a mistake, which it has printed.
 [[nodiscard]] std::optional<int> parse_command_line(int argc, char** argv, CommandLine& line);
 
 }  // namespace dogged::runtime

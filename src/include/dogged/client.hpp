@@ -227,10 +227,10 @@ template <class Result>
 class Client {
  public:
   /// Connects, in one try, and checks that the schema exists and fits this program. `url`: `postgresql://…` or
-  /// `host=… dbname=…`. Empty: the first of DATABASE_URL, libpq's PG* variables, and the private server of
-  /// `dogged dev up` in the current directory or above it.
-  /// Throws ConnectionError, SchemaMismatch, InvalidInput (a wrong URL or none, the schema's name, retry_for),
-  /// InvalidPolicy (retry).
+  /// `host=… dbname=…`. Empty: the first of DATABASE_URL, libpq's variables (if PGHOST, PGHOSTADDR, PGDATABASE or
+  /// PGSERVICE is set), and the private server of `dogged dev up` in the current directory or above it. Throws
+  /// ConnectionError, SchemaMismatch, InvalidInput (a wrong URL or none, the schema's name, retry_for), InvalidPolicy
+  /// (retry).
   explicit Client(const std::string& url, ClientOptions options = {});
   ~Client();
   Client(Client&&) noexcept;  ///< a client that was moved from may only be destroyed or assigned to

@@ -103,8 +103,8 @@ struct WorkerEnd {
 
 struct WorkerOptions {
   /// `postgresql://…` or `host=… dbname=…`; with worker_main, --database-url goes before. Empty: the first of
-  /// DATABASE_URL, libpq's PG* variables, and the private server of `dogged dev up` in the current directory or above
-  /// it.
+  /// DATABASE_URL, libpq's variables (if PGHOST, PGHOSTADDR, PGDATABASE or PGSERVICE is set), and the private server of
+  /// `dogged dev up` in the current directory or above it.
   std::string database_url = {};
   /// The PostgreSQL schema that holds the queue: 1 to 48 of a-z 0-9 _, not beginning with a digit or pg_.
   std::string schema = "dogged";
