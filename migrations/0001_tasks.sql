@@ -109,7 +109,7 @@ comment on column dogged.workers.args_versions is
 comment on column dogged.workers.started_at is 'When this run began.';
 comment on column dogged.workers.heartbeat_at is 'When the worker last said that it lives. Set when it starts.';
 comment on column dogged.workers.stop_began_at is
-  'When the worker said that it stops: it claims nothing more, and what it runs may finish. Null until then, or if it died.';
+  'Since when the worker claims nothing more, because it stops: its running tasks may finish. Null until then, or if it died.';
 comment on column dogged.workers.stopped_at is 'When the worker stopped in order; null while the worker runs, or if it died.';
 comment on column dogged.workers.asleep is
   'Whether the worker waits for a notification. Enqueue sends one only where this is true.';

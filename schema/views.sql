@@ -9,13 +9,14 @@
 
 create or replace function dogged.worker_state(worker dogged.workers) returns text
 language sql stable parallel safe return
-  case when (worker).stopped_at is not null then 'stopped'
+  case when (worker).id is null then null
+       when (worker).stopped_at is not null then 'stopped'
        when (worker).lease_ended_at is not null then 'lost'
-       when (worker).lease_until < statement_timestamp() then 'lapsed'
+       when (worker).lease_until < now() then 'lapsed'
        when (worker).stop_began_at is not null then 'stopping'
        else 'live' end;
 comment on function dogged.worker_state(dogged.workers) is
-  'live: the worker renews its lease, and claims; stopping: it renews its lease, finishes what it runs, and claims nothing more; '
+  'live: the worker renews its lease, and claims; stopping: it renews its lease, lets its running tasks finish, and claims nothing more; '
   'lapsed: it did not renew its lease in time, and no worker has ended the lease yet; lost: its lease was ended, its reports change '
   'nothing, and its tasks are rescued; stopped: it ended in order.';
 
@@ -391,7 +392,7 @@ comment on column dogged.worker_stats.clock_ahead_ms is
   'By how many milliseconds the clock of the worker''s host is ahead of the server''s clock; null before the first heartbeat.';
 
 comment on column dogged.worker_stats.stop_began_at is
-  'When the worker said that it stops: it claims nothing more, and what it runs may finish.';
+  'Since when the worker claims nothing more, because it stops: its running tasks may finish.';
 
 create or replace view dogged.error_stats as
 select date_trunc('hour', a.finished_at) as hour, a.name, a.error_code,

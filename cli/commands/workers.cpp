@@ -281,7 +281,7 @@ void add_workers(CLI::App& app, Invocation& invocation) {
       "  dogged workers --all -o json | jq '.[].task_names'\n"
       "\nStates:\n"
       "  live     it renews its lease with each heartbeat\n"
-      "  stopping it claims nothing more, and finishes what it runs\n"
+      "  stopping it claims no more; its running tasks may finish\n"
       "  lapsed   it did not renew its lease in time; any worker may end the lease now\n"
       "  lost     its lease was ended: what it reports changes nothing, and its tasks are rescued\n"
       "  stopped  it ended in order\n"

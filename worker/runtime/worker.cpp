@@ -462,8 +462,8 @@ bool Worker::carry_out(const Shutdown::Action& action, Services& services, Shutd
                        std::vector<Report>& given_up) {
   switch (action.step) {
     case Shutdown::Step::stop_claiming:
-      services.keeper_inbox->note_stopping();
       services.claimer.stop();
+      services.keeper_inbox->note_stopping();
       return true;
     case Shutdown::Step::give_back:
       return give_back(services, result, action.until);

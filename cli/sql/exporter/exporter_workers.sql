@@ -1,7 +1,8 @@
--- The workers that have not stopped, without lost ones whose tasks are all rescued. state: as by dogged.worker_state.
+-- The workers that have not stopped, and those with tasks to be rescued. state: lost, if the lease was ended; else as by
+-- dogged.worker_state.
 -- left_us: until the lease runs out, negative since then. queues: concurrency by queue name.
 -- gives: name text, state text, age_us bigint, left_us bigint, queues jsonb
-select w.name, dogged.worker_state(w) as state,
+select w.name, case when w.lease_ended_at is not null then 'lost' else dogged.worker_state(w) end as state,
        (extract(epoch from clock_timestamp() - w.heartbeat_at) * 1000000)::bigint as age_us,
        (extract(epoch from w.lease_until - clock_timestamp()) * 1000000)::bigint as left_us,
        w.queues::text as queues

@@ -4,4 +4,6 @@
 with held as (
   select id from dogged.workers where id = @worker_id::bigint and lease_ended_at is null for update
 )
-update dogged.workers w set stopped_at = clock_timestamp(), asleep = false from held where w.id = held.id
+update dogged.workers w
+   set stop_began_at = coalesce(w.stop_began_at, clock_timestamp()), stopped_at = clock_timestamp(), asleep = false
+  from held where w.id = held.id

@@ -5384,7 +5384,7 @@ COMMENT ON COLUMN dogged.workers.started_at IS 'When this run began.';
 
 COMMENT ON COLUMN dogged.workers.heartbeat_at IS 'When the worker last renewed its lease.';
 
-COMMENT ON COLUMN dogged.workers.stop_began_at IS 'When the worker said that it stops: it claims nothing more, and what it runs may finish. Null until then, or if it died.';
+COMMENT ON COLUMN dogged.workers.stop_began_at IS 'Since when the worker claims nothing more, because it stops: its running tasks may finish. Null until then, or if it died.';
 
 COMMENT ON COLUMN dogged.workers.stopped_at IS 'When the worker stopped in order; null while the worker runs, or if it died.';
 
@@ -5412,9 +5412,9 @@ COMMENT ON COLUMN dogged.workers.schedules IS 'The schedules that the worker''s 
 
 CREATE FUNCTION dogged.worker_state(worker dogged.workers) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE
-    RETURN CASE WHEN ((worker).stopped_at IS NOT NULL) THEN 'stopped'::text WHEN ((worker).lease_ended_at IS NOT NULL) THEN 'lost'::text WHEN ((worker).lease_until < statement_timestamp()) THEN 'lapsed'::text WHEN ((worker).stop_began_at IS NOT NULL) THEN 'stopping'::text ELSE 'live'::text END;
+    RETURN CASE WHEN ((worker).id IS NULL) THEN NULL::text WHEN ((worker).stopped_at IS NOT NULL) THEN 'stopped'::text WHEN ((worker).lease_ended_at IS NOT NULL) THEN 'lost'::text WHEN ((worker).lease_until < now()) THEN 'lapsed'::text WHEN ((worker).stop_began_at IS NOT NULL) THEN 'stopping'::text ELSE 'live'::text END;
 
-COMMENT ON FUNCTION dogged.worker_state(worker dogged.workers) IS 'live: the worker renews its lease, and claims; stopping: it renews its lease, finishes what it runs, and claims nothing more; lapsed: it did not renew its lease in time, and no worker has ended the lease yet; lost: its lease was ended, its reports change nothing, and its tasks are rescued; stopped: it ended in order.';
+COMMENT ON FUNCTION dogged.worker_state(worker dogged.workers) IS 'live: the worker renews its lease, and claims; stopping: it renews its lease, lets its running tasks finish, and claims nothing more; lapsed: it did not renew its lease in time, and no worker has ended the lease yet; lost: its lease was ended, its reports change nothing, and its tasks are rescued; stopped: it ended in order.';
 
 ALTER TABLE dogged.audit ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME dogged.audit_id_seq
@@ -7239,7 +7239,7 @@ COMMENT ON COLUMN dogged.worker_stats.stopped_at IS 'When the worker stopped in 
 
 COMMENT ON COLUMN dogged.worker_stats.clock_ahead_ms IS 'By how many milliseconds the clock of the worker''s host is ahead of the server''s clock; null before the first heartbeat.';
 
-COMMENT ON COLUMN dogged.worker_stats.stop_began_at IS 'When the worker said that it stops: it claims nothing more, and what it runs may finish.';
+COMMENT ON COLUMN dogged.worker_stats.stop_began_at IS 'Since when the worker claims nothing more, because it stops: its running tasks may finish.';
 
 ALTER TABLE dogged.workers ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME dogged.workers_id_seq
