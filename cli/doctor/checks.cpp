@@ -75,9 +75,10 @@ Findings check_snapshots(db::Connection& connection) {
 std::vector<WorkerFacts> read_workers(db::Connection& connection) {
   std::vector<WorkerFacts> workers;
   for (const auto& row : connection.run(sql::DoctorWorkers{})) {
-    workers.push_back({row.id, row.name, row.version, row.host, row.is_live, std::chrono::milliseconds{row.lease_ms},
-                       row.abandoned_threads, row.held_tasks, maybe_us(row.lapsed_us), maybe_us(row.unrescued_us),
-                       maybe_ms(row.clock_ahead_ms), maybe_ms(row.clock_uncertainty_ms)});
+    workers.push_back({row.id, row.name, row.version, row.host, row.is_live, row.holds_lease,
+                       std::chrono::milliseconds{row.lease_ms}, row.abandoned_threads, row.held_tasks,
+                       maybe_us(row.lapsed_us), maybe_us(row.unrescued_us), maybe_ms(row.clock_ahead_ms),
+                       maybe_ms(row.clock_uncertainty_ms)});
   }
   return workers;
 }
@@ -85,15 +86,15 @@ std::vector<WorkerFacts> read_workers(db::Connection& connection) {
 Findings check_workers(db::Connection& connection) { return judge_workers(read_workers(connection)); }
 Findings check_versions(db::Connection& connection) { return judge_versions(read_workers(connection), DOGGED_VERSION); }
 
-Words declared_names(db::Connection& connection) {
-  Words names;
-  for (const auto& [name] : connection.run(sql::CompletionWords{.kind = "tasks"})) names.push_back(name);
+std::vector<std::string> declared_names(db::Connection& connection) {
+  std::vector<std::string> names;
+  for (const auto& [name] : connection.run(sql::DeclaredTasks{})) names.push_back(name);
   return names;
 }
 
 std::vector<WaitingFacts> read_waiting(db::Connection& connection) {
   std::vector<WaitingFacts> waiting;
-  std::optional<Words> declared;
+  std::optional<std::vector<std::string>> declared;
   for (const auto& row : connection.run(sql::DoctorWaiting{})) {
     WaitingFacts& facts = waiting.emplace_back(WaitingFacts{.queue = row.queue,
                                                             .name = row.name,
@@ -109,7 +110,7 @@ std::vector<WaitingFacts> read_waiting(db::Connection& connection) {
                                                             .known_args_version = row.known_args_version});
     if (row.is_declared) continue;
     if (!declared) declared = declared_names(connection);
-    facts.near = suggestion(row.name, *declared);
+    facts.near = suggestion_of_typo(row.name, {declared->begin(), declared->end()});
   }
   return waiting;
 }

@@ -253,7 +253,7 @@ Findings judge_workers(const std::vector<WorkerFacts>& workers) {
                                    : "start a worker: it rescues what others have left",
                           {{"since_ms", milliseconds_of(since)}, {"held_tasks", worker.held_tasks}}});
     }
-    if (worker.is_live && worker.abandoned_threads > 0) {
+    if (worker.holds_lease && worker.abandoned_threads > 0) {
       findings.push_back({"workers",
                           Level::warning,
                           subject,
@@ -330,7 +330,8 @@ Finding undeclared(const WaitingFacts& facts) {
           waited(facts) + ": no worker has ever declared the name" + facts.near,
           "they run only when a worker knows the name, and no error tells of it",
           "start a worker that registers " + facts.name +
-              "; of a misspelt name, cancel the tasks (dogged tasks list --status pending --name " + facts.name + ")",
+              "; of a misspelt name, cancel the tasks: dogged tasks list --status pending --name " + facts.name +
+              " -o ndjson | jq .id | dogged tasks cancel -",
           {{"due_tasks", facts.due}, {"oldest_ms", milliseconds_of(facts.oldest)}}};
 }
 

@@ -53,6 +53,7 @@ struct WorkerFacts {
   std::string version{};
   std::string host{};
   bool is_live = false;
+  bool holds_lease = false;  ///< live, or stopping
   microseconds lease{0};
   std::int64_t abandoned_threads = 0;
   std::int64_t held_tasks = 0;
@@ -73,7 +74,7 @@ struct WaitingFacts {
   bool is_queue_served = false;
   bool is_name_known = false;
   bool is_declared = true;  ///< a worker has declared the name once
-  std::string near{};       ///< of a name that none has declared: what suggestion() says of it
+  std::string near{};       ///< of a name that none has declared: as by suggestion_of_typo
   bool is_paused = false;
   std::optional<microseconds> resumes_in{};  ///< of a paused queue; none: an operator must resume it
   int args_version = 1;

@@ -1,8 +1,10 @@
 -- Due pending tasks by queue, name and version of their args. Each row tells whether a live worker serves the queue,
--- whether such a worker knows the name, and up to which version. is_declared: a worker has declared the name once. Also whether the queue is paused, and in how long it
--- resumes by itself. overdue: the tasks still marked as waiting a minute after their due time.
+-- whether such a worker knows the name, and up to which version. Also whether the queue is paused, and in how long it
+-- resumes by itself. overdue: the tasks still marked as waiting a minute after their due time. is_declared: a worker has
+-- declared the name once.
 -- gives: queue text, name text, due bigint, overdue bigint, oldest_us bigint, is_queue_served boolean
--- gives: is_name_known boolean, is_declared boolean, args_version int, known_args_version int?, is_paused boolean, resumes_in_us bigint?
+-- gives: is_name_known boolean, is_declared boolean, args_version int, known_args_version int?, is_paused boolean
+-- gives: resumes_in_us bigint?
 with live as materialized (
   select w.queues, w.task_names, w.args_versions from dogged.workers w where dogged.worker_state(w) = 'live'
 )

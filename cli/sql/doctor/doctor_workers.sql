@@ -1,10 +1,10 @@
 -- Workers that are alive or have left tasks behind: how long ago their lease lapsed, or was ended without all tasks
 -- rescued.
 -- gives: id bigint, name text, version text, host text, lease_ms bigint, abandoned_threads bigint
--- gives: clock_ahead_ms bigint?, clock_uncertainty_ms bigint?, is_live boolean, lapsed_us bigint?
+-- gives: clock_ahead_ms bigint?, clock_uncertainty_ms bigint?, is_live boolean, holds_lease boolean, lapsed_us bigint?
 -- gives: unrescued_us bigint?, held_tasks bigint
 select w.id, w.name, w.version, w.host, w.lease_ms, w.abandoned_threads, w.clock_ahead_ms, w.clock_uncertainty_ms,
-       w.lease_ended_at is null and w.lease_until >= clock_timestamp() as is_live,
+       dogged.worker_state(w) = 'live' as is_live, dogged.worker_state(w) in ('live', 'stopping') as holds_lease,
        case when w.lease_ended_at is null and w.lease_until < clock_timestamp()
             then (extract(epoch from clock_timestamp() - w.lease_until) * 1000000)::bigint end as lapsed_us,
        case when w.lease_ended_at is not null
